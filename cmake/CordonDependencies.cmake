@@ -1,0 +1,13 @@
+# Everything comes from the distribution; nothing is downloaded while building.
+find_package(tl-expected REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
+
+# Debian's toml++ target links a shared library; the headers alone are enough.
+find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
+
+find_library(CORDON_CRYPTO_STATIC NAMES libcrypto.a)
+find_library(CORDON_FMT_STATIC NAMES libfmt.a)
