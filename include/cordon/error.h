@@ -1,0 +1,55 @@
+// Why a command was not started. A command that was started has an Outcome instead, whatever
+// became of it. One taxonomy serves the command line, the library and the MCP server.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon {
+
+enum class ErrorKind {
+  Unavailable,  // no usable mechanism on this host
+  Untrusted,    // an executor's digest or provenance does not match its pin
+  Unsupported,  // the policy needs what the backend cannot enforce
+  Policy,       // malformed or contradictory policy or ceiling
+  Setup,        // building the sandbox failed
+  Command,      // the program does not exist or is not executable inside
+  Audit,        // the record could not be written
+  Usage,        // bad command line or tool arguments
+};
+
+// A place in a document; zero line and column mean the document as a whole.
+struct Place {
+  std::string file;
+  unsigned line = 0;
+  unsigned column = 0;
+  bool operator==(const Place&) const = default;
+};
+
+struct Error {
+  ErrorKind kind = ErrorKind::Setup;
+  std::string what;                // one lower-case clause without a full stop
+  std::string hint;                // what to type, install or change; may be empty
+  std::optional<Place> place;      // the document and position at fault
+  std::string operation;           // the plan operation that failed, as --dry-run prints it
+  int error_number = 0;            // errno of the failing call, 0 if none
+  std::vector<std::string> notes;  // later errors, attached to the first
+  int exit_status = 125;           // 126 and 127 for ErrorKind::Command
+
+  bool operator==(const Error&) const = default;
+};
+
+// The stable machine code of a kind, used in JSON, in the audit log and by tests.
+std::string_view code(ErrorKind kind);
+// A short text that is safe to hand to a model: it names no path and no ceiling entry.
+std::string_view safe_text(ErrorKind kind);
+// "place: what (strerror)" on one line, control characters escaped; the hint is not included.
+std::string message(const Error& error);
+
+Error policy_error(std::string what, std::string hint = {});
+Error usage_error(std::string what, std::string hint = {});
+Error setup_error(std::string what, int error_number, std::string hint = {});
+
+}  // namespace cordon

@@ -1,0 +1,123 @@
+// Outcome: what became of a command that was started, and what was really enforced around it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace cordon {
+
+// One thing the clamp took away.
+struct Reduction {
+  enum class Because {
+    OutsideCeiling,
+    Narrowed,
+    SymlinkEscape,
+    Nonexistent,
+    Unenforceable,
+    Malformed,
+    Forbidden
+  };
+  std::string what;                // "read", "write", "net", "allow", "env", "limits.wall", ...
+  std::string asked;               // as the caller spelled it
+  std::optional<std::string> got;  // what remained, if anything
+  Because because = Because::OutsideCeiling;
+  auto operator<=>(const Reduction&) const = default;
+};
+
+// One thing the kernel, a limit or the broker refused while the command ran. Only with evidence.
+struct Denial {
+  std::string what;    // "pids", "memory", "scratch", "output", "syscall", "connect"
+  std::string detail;  // the bound or the argument
+  std::string layer;   // "cgroup", "rlimit", "tmpfs", "seccomp", "broker", "watch"
+  std::uint64_t count = 1;
+  bool operator==(const Denial&) const = default;
+};
+
+// A protected file that the run made appear. `moved_to` is empty for what is only reported.
+struct Handoff {
+  std::string path;
+  std::string kind;
+  std::string moved_to;
+  bool operator==(const Handoff&) const = default;
+};
+
+// Read back from inside the sandbox before the command started, never taken from the plan.
+struct Enforcement {
+  std::string backend;
+  bool namespaces = false;
+  bool pivot_root = false;
+  bool bind_mounts = false;
+  bool landlock = false;
+  int landlock_abi = 0;
+  bool seccomp = false;
+  bool cap_drop = false;
+  bool no_new_privs = false;
+  std::string network;                        // "none", "allow", "open"
+  std::map<std::string, std::string> limits;  // limit -> what holds it: "cgroup", "rlimit", ...
+  std::vector<std::string> missing;           // layers a ceiling accepted to go without
+  bool operator==(const Enforcement&) const = default;
+};
+
+struct Usage {
+  std::uint64_t cpu_ms = 0;
+  std::uint64_t max_rss_bytes = 0;
+  bool operator==(const Usage&) const = default;
+};
+
+struct Exited {
+  int code = 0;
+  bool operator==(const Exited&) const = default;
+};
+struct Signaled {
+  int signal = 0;
+  bool operator==(const Signaled&) const = default;
+};
+struct TimedOut {
+  std::uint64_t limit_ms = 0;
+  bool operator==(const TimedOut&) const = default;
+};
+// Killed by Cordon or the kernel at a bound other than the wall clock: "oom", "output",
+// "forbidden".
+struct OverLimit {
+  std::string reason;
+  bool operator==(const OverLimit&) const = default;
+};
+// Ended by the caller; `signal` is the one that was forwarded, 0 for a cancelled library call.
+struct Cancelled {
+  int signal = 0;
+  bool operator==(const Cancelled&) const = default;
+};
+using End = std::variant<Exited, Signaled, TimedOut, OverLimit, Cancelled>;
+
+struct Stream {
+  std::string head;         // the first bytes
+  std::string tail;         // the last bytes, empty unless something between was dropped
+  std::uint64_t bytes = 0;  // everything the command wrote
+  [[nodiscard]] bool truncated() const { return bytes > head.size() + tail.size(); }
+  // Head and tail as valid UTF-8 with a marker where bytes were dropped.
+  [[nodiscard]] std::string text() const;
+  bool operator==(const Stream&) const = default;
+};
+
+struct Outcome {
+  End end;
+  std::uint64_t duration_ms = 0;
+  std::optional<Stream> out;  // present if the stream was captured
+  std::optional<Stream> err;
+  Usage usage;
+  std::vector<Denial> denials;
+  std::vector<Handoff> handoff;
+};
+
+// The status a shell would see: the code, 128+n, 124 for the wall clock, 137 for other limits.
+int exit_status(const End& end);
+// "SIGTERM", or "SIGRTMIN+3".
+std::string signal_name(int signal);
+std::string_view name_of(Reduction::Because because);
+
+}  // namespace cordon

@@ -1,0 +1,122 @@
+// Policy: what one run asks for, as written. It names intent only: no kernel word, no looked-up
+// path. A Ceiling is the same document read as the most the operator permits.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cordon/result.h"
+
+namespace cordon {
+
+// One entry of a path list as a person wrote it: absolute, "~", "~/x", "@cwd", "@system",
+// "@toolchains", or relative to `base`, which is the policy's own directory (the current directory
+// on the command line).
+struct PathRule {
+  std::string text;
+  std::string base;
+  bool operator==(const PathRule&) const = default;
+};
+
+enum class NetMode { None, Allow, Open };  // strictest first
+
+// A name or address with a port range, parsed. Names are lower case without a trailing dot.
+struct HostRule {
+  enum class Kind { Name, Subdomains, Address4, Address6 };
+  Kind kind = Kind::Name;
+  std::string name;                        // Name, and Subdomains without its "*."
+  std::array<std::uint8_t, 16> address{};  // Address4 uses the first four bytes
+  unsigned prefix = 0;                     // bits of an address rule
+  std::uint16_t first_port = 1;
+  std::uint16_t last_port = 65535;
+  auto operator<=>(const HostRule&) const = default;
+};
+
+struct NetRules {
+  NetMode mode = NetMode::None;
+  std::vector<HostRule> allow;
+  std::vector<HostRule> deny;
+  bool operator==(const NetRules&) const = default;
+};
+
+// The environment is built from nothing: a fixed baseline, then `pass` from the caller, then `set`.
+struct EnvRules {
+  std::vector<std::string> pass;
+  std::map<std::string, std::string> set;
+  bool operator==(const EnvRules&) const = default;
+};
+
+enum class HomeMode { None, Private, Persistent };  // strictest first
+
+struct FsRules {
+  std::vector<PathRule> read;
+  std::vector<PathRule> write;
+  std::vector<PathRule> deny;  // globs; without '/' they match at any depth of every grant
+  std::optional<std::uint64_t> scratch;  // bytes of private tmpfs; absent: no writable temp at all
+  HomeMode home = HomeMode::None;
+  bool caches = false;  // persistent private tool caches at ~/.cache
+  bool operator==(const FsRules&) const = default;
+};
+
+struct Limits {
+  std::optional<std::uint64_t> wall_ms;
+  std::optional<std::uint64_t> cpu_ms;  // processor time of one process
+  std::optional<std::uint64_t> memory;  // bytes
+  std::optional<std::uint64_t> pids;
+  std::optional<std::uint64_t> cpus_milli;    // thousandths of a processor
+  std::optional<std::uint64_t> files;         // open descriptors of one process
+  std::optional<std::uint64_t> file_size;     // bytes of one file
+  std::optional<std::uint64_t> output;        // bytes kept per captured stream
+  std::optional<std::uint64_t> output_total;  // bytes after which the command is killed
+  bool operator==(const Limits&) const = default;
+};
+
+enum class Layer { Namespaces, Landlock, Seccomp, Capabilities, Cgroup };
+
+struct RequireRules {
+  std::vector<Layer> layers;
+  std::vector<Layer> accept_missing;  // legal in a ceiling only
+  bool operator==(const RequireRules&) const = default;
+};
+
+struct Policy {
+  std::string name;  // "workspace", a file, "command line": for messages and reports
+  FsRules fs;
+  NetRules net;
+  EnvRules env;
+  Limits limits;
+  RequireRules require;
+
+  // A built-in preset: strict, workspace, readonly, build, agent.
+  static Result<Policy> preset(std::string_view name);
+  // Reads TOML or JSON, by suffix. Refuses a file that is a symlink or that others may write.
+  static Result<Policy> from_file(const std::string& path);
+
+  bool operator==(const Policy&) const = default;
+};
+
+// The most the operator permits. Absent fs.read, fs.write or net permit none of that kind; absent
+// limits, env, scratch, home, caches or require set no bound.
+struct Ceiling {
+  std::string id;  // where it came from: a path, or "environment"
+  Policy policy;   // the lists; an absent list is empty
+  bool bounds_net = true;
+  std::optional<HomeMode> home;  // absent: no bound
+  std::optional<bool> caches;    // absent: no bound
+  bool bounds_env = false;       // [env] was present
+
+  static Result<Ceiling> from_file(const std::string& path);
+  bool operator==(const Ceiling&) const = default;
+};
+
+std::string_view name_of(NetMode mode);
+std::string_view name_of(HomeMode mode);
+std::string_view name_of(Layer layer);
+
+}  // namespace cordon

@@ -1,0 +1,72 @@
+// Runner: the straight line from a request to an outcome.
+//
+//   cordon::Runner runner;
+//   cordon::Request request;
+//   request.argv = {"python3", "-c", "print(1)"};
+//   auto report = runner.run(request);
+//
+// A Runner has no state of its own: many threads may call run() on one, and many runs may be in
+// flight in one process. run() blocks until the whole process tree of the command is gone.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cordon/outcome.h"
+#include "cordon/policy.h"
+#include "cordon/result.h"
+
+namespace cordon {
+
+// Ends a run from another thread; copies refer to one flag.
+class Cancel {
+ public:
+  Cancel();
+  void cancel() const;                   // async-signal-safe
+  [[nodiscard]] int descriptor() const;  // readable once cancelled
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+enum class Stdin { Null, Inherit };
+enum class Stdout { Capture, Inherit };
+
+struct Request {
+  std::vector<std::string> argv;
+  std::optional<Policy> policy;   // absent: the workspace preset
+  std::vector<Ceiling> ceilings;  // beside the standard ones, which always count
+  std::string cwd;                // where the command starts; empty: the caller's directory
+  std::string backend;            // empty: the best one this host has
+  Stdin in = Stdin::Null;
+  Stdout out = Stdout::Capture;
+  std::optional<std::string> input;  // bytes for stdin, instead of `in`
+  std::optional<Cancel> cancel;
+};
+
+// Everything a caller may want to know about a run, started or not.
+struct Report {
+  std::string run_id;
+  std::optional<Outcome> outcome;  // present exactly if the command was started
+  std::optional<Error> error;      // present exactly if it was not
+  Enforcement enforcement;
+  std::vector<Reduction> reductions;
+  std::string policy_hash;
+  std::string policy_json;  // the effective policy, canonical
+  // The published JSON document, cordon.report/1.
+  [[nodiscard]] std::string json() const;
+};
+
+class Runner {
+ public:
+  [[nodiscard]] Report run(const Request& request) const;
+};
+
+// "0.1.0"
+std::string_view version();
+
+}  // namespace cordon

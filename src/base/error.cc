@@ -1,0 +1,101 @@
+#include "cordon/error.h"
+
+#include <cstring>
+
+#include "base/text.h"
+
+namespace cordon {
+
+std::string_view code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Unavailable:
+      return "unavailable";
+    case ErrorKind::Untrusted:
+      return "untrusted";
+    case ErrorKind::Unsupported:
+      return "unsupported";
+    case ErrorKind::Policy:
+      return "policy";
+    case ErrorKind::Setup:
+      return "setup";
+    case ErrorKind::Command:
+      return "command";
+    case ErrorKind::Audit:
+      return "audit";
+    case ErrorKind::Usage:
+      return "usage";
+  }
+  return "setup";
+}
+
+std::string_view safe_text(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Unavailable:
+      return "no sandbox mechanism is usable on this host, so nothing was run";
+    case ErrorKind::Untrusted:
+      return "the sandbox executor is not the one that was pinned, so nothing was run";
+    case ErrorKind::Unsupported:
+      return "the sandbox cannot enforce what this policy asks for, so nothing was run";
+    case ErrorKind::Policy:
+      return "the sandbox policy is not valid, so nothing was run";
+    case ErrorKind::Setup:
+      return "the sandbox could not be built, so nothing was run";
+    case ErrorKind::Command:
+      return "the program does not exist or cannot be executed inside the sandbox";
+    case ErrorKind::Audit:
+      return "the audit record could not be written, so nothing was run";
+    case ErrorKind::Usage:
+      return "the request is not valid, so nothing was run";
+  }
+  return "the sandbox could not be built, so nothing was run";
+}
+
+std::string message(const Error& error) {
+  std::string text;
+  if (error.place) {
+    text.append(error.place->file);
+    if (error.place->line != 0) {
+      text.append(":").append(std::to_string(error.place->line));
+      text.append(":").append(std::to_string(error.place->column));
+    }
+    text.append(": ");
+  }
+  if (!error.operation.empty()) text.append(error.operation).append(": ");
+  text.append(error.what);
+  if (error.error_number != 0) {
+    // strerror() is neither safe among threads nor free of the locale.
+    const char* description = ::strerrordesc_np(error.error_number);
+    text.append(" (");
+    text.append(description != nullptr ? description
+                                       : "errno " + std::to_string(error.error_number));
+    text.append(")");
+  }
+  return sanitize(text);
+}
+
+Error policy_error(std::string what, std::string hint) {
+  Error error;
+  error.kind = ErrorKind::Policy;
+  error.what = std::move(what);
+  error.hint = std::move(hint);
+  return error;
+}
+
+Error usage_error(std::string what, std::string hint) {
+  Error error;
+  error.kind = ErrorKind::Usage;
+  error.what = std::move(what);
+  error.hint = std::move(hint);
+  return error;
+}
+
+Error setup_error(std::string what, int error_number, std::string hint) {
+  Error error;
+  error.kind = ErrorKind::Setup;
+  error.what = std::move(what);
+  error.hint = std::move(hint);
+  error.error_number = error_number;
+  return error;
+}
+
+}  // namespace cordon
