@@ -1,0 +1,22 @@
+#include "policy/clamp.h"
+
+#include "policy/clamp_parts.h"
+
+namespace cordon {
+
+Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings) {
+  Clamped clamped;
+  Effective& result = clamped.effective_;
+  std::vector<Reduction>& reductions = clamped.reductions_;
+  result.name = request.policy.name;
+  reductions = request.reductions;
+  detail::clamp_paths(request, ceilings, result, reductions);
+  detail::clamp_view(request, ceilings, result, reductions);
+  detail::clamp_net(request, ceilings, result, reductions);
+  detail::clamp_env(request, ceilings, result, reductions);
+  detail::clamp_limits(request, ceilings, result, reductions);
+  detail::clamp_layers(request, ceilings, result);
+  return clamped;
+}
+
+}  // namespace cordon

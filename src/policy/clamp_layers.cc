@@ -1,0 +1,45 @@
+#include <array>
+
+#include "policy/clamp_parts.h"
+
+namespace cordon::detail {
+namespace {
+
+bool has(const std::vector<Layer>& layers, Layer layer) {
+  return std::find(layers.begin(), layers.end(), layer) != layers.end();
+}
+
+// A ceiling that both requires a layer and accepts its absence is held to the stricter.
+bool accepts_missing(const Ceiling& ceiling, Layer layer) {
+  return has(ceiling.policy.require.accept_missing, layer) &&
+         !has(ceiling.policy.require.layers, layer);
+}
+
+constexpr std::array kLayers{Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
+                             Layer::Capabilities, Layer::Cgroup};
+
+}  // namespace
+
+void clamp_layers(const Resolved& request, Ceilings ceilings, Effective& result) {
+  result.require = request.policy.require.layers;
+  for (const ResolvedCeiling& ceiling : ceilings) {
+    const auto& layers = ceiling.ceiling.policy.require.layers;
+    result.require.insert(result.require.end(), layers.begin(), layers.end());
+  }
+  sort_unique(result.require);
+  if (ceilings.empty()) return;
+  for (const Layer layer : kLayers) {
+    const bool accepted = std::all_of(
+        ceilings.begin(), ceilings.end(),
+        [&](const ResolvedCeiling& ceiling) { return accepts_missing(ceiling.ceiling, layer); });
+    if (accepted) result.accept_missing.push_back(layer);
+  }
+  auto& missing = result.accept_missing;
+  if (has(missing, Layer::Namespaces) && has(missing, Layer::Landlock) &&
+      has(missing, Layer::Seccomp) && has(missing, Layer::Capabilities)) {
+    std::erase(missing, Layer::Landlock);
+    std::erase(missing, Layer::Seccomp);
+  }
+}
+
+}  // namespace cordon::detail

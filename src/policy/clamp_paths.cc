@@ -1,0 +1,236 @@
+#include <map>
+#include <set>
+
+#include "base/path.h"
+#include "policy/clamp_parts.h"
+#include "policy/path_modes.h"
+
+namespace cordon::detail {
+namespace {
+
+using Because = Reduction::Because;
+
+// The meet of request and ceilings. A rule can change only at a path one of them names, so those
+// paths are all that has to be looked at.
+class PathMeet {
+ public:
+  PathMeet(std::span<const Grant> read, std::span<const Grant> write, Ceilings ceilings)
+      : request_(read, write), originals_(ceilings) {
+    for (const ResolvedCeiling& ceiling : ceilings) {
+      ceilings_.emplace_back(ceiling.read, ceiling.write);
+    }
+    for (const auto& [path, entry] : request_.entries()) places_.insert(path);
+    for (const PathModes& ceiling : ceilings_) {
+      for (const auto& [path, entry] : ceiling.entries()) places_.insert(path);
+    }
+    for (const std::string_view place : places_) emit(place);
+  }
+
+  void write_to(Effective& result) const;
+  void report(std::span<const Grant> read, std::span<const Grant> write,
+              Reductions& reductions) const;
+
+ private:
+  struct Granted {
+    Grant grant;
+    PathMode mode;
+  };
+
+  [[nodiscard]] PathMode permitted(std::string_view path) const {
+    PathMode mode = PathMode::Write;
+    for (const PathModes& ceiling : ceilings_) mode = std::min(mode, ceiling.at(path));
+    return mode;
+  }
+  [[nodiscard]] PathMode meet(std::string_view path) const {
+    return std::min(request_.at(path), permitted(path));
+  }
+  [[nodiscard]] PathMode inherited(std::string_view path) const;
+  [[nodiscard]] Grant piece(std::string_view path) const;
+  [[nodiscard]] bool only_a_symlink_is_inside(const Grant& grant, PathMode mode) const;
+  [[nodiscard]] std::vector<std::string_view> parts_below(std::string_view path,
+                                                          PathMode mode) const;
+  [[nodiscard]] std::vector<std::string_view> holes_below(std::string_view path) const;
+  void emit(std::string_view place);
+  void report_one(const Grant& grant, PathMode mode, Reductions& reductions) const;
+  void report_baseline(Grant::Source source, std::span<const Grant> read,
+                       Reductions& reductions) const;
+
+  PathModes request_;
+  Ceilings originals_;
+  std::vector<PathModes> ceilings_;
+  std::set<std::string_view> places_;
+  std::map<std::string_view, Granted> granted_;
+};
+
+// What the result says above `path`, from what was emitted so far.
+PathMode PathMeet::inherited(std::string_view path) const {
+  while (path != "/") {
+    path = parent(path);
+    if (const auto found = granted_.find(path); found != granted_.end()) return found->second.mode;
+  }
+  return PathMode::None;
+}
+
+// The part of a request that lies at a ceiling's own path. Spelled canonically: the caller wrote
+// something wider, and the ceiling's spelling is the operator's affair.
+Grant PathMeet::piece(std::string_view path) const {
+  std::optional<Grant> found;
+  for (const PathModes& ceiling : ceilings_) {
+    const auto entry = ceiling.entries().find(path);
+    if (entry == ceiling.entries().end()) continue;
+    Grant grant = *entry->second.grant;
+    grant.written = path;
+    grant.lexical = path;
+    grant.source = request_.deepest(path)->grant->source;
+    if (!found || grant < *found) found = std::move(grant);
+  }
+  return *found;
+}
+
+void PathMeet::emit(std::string_view place) {
+  const PathMode mode = meet(place);
+  if (mode == PathMode::None) return;
+  const auto asked = request_.entries().find(place);
+  if (asked != request_.entries().end()) {
+    granted_.try_emplace(place, Granted{*asked->second.grant, mode});
+  } else if (mode != inherited(place)) {
+    granted_.try_emplace(place, Granted{piece(place), mode});
+  }
+}
+
+void PathMeet::write_to(Effective& result) const {
+  for (const auto& [path, granted] : granted_) {
+    (granted.mode == PathMode::Write ? result.write : result.read).push_back(granted.grant);
+  }
+}
+
+std::string list_of(const std::vector<std::string_view>& paths) {
+  std::string text;
+  for (const std::string_view path : paths) text.append(text.empty() ? "" : ", ").append(path);
+  return text;
+}
+
+// The largest parts below `path` that still have `mode`.
+std::vector<std::string_view> PathMeet::parts_below(std::string_view path, PathMode mode) const {
+  std::vector<std::string_view> parts;
+  for (const std::string_view place : places_) {
+    if (place == path || !contains(path, place) || meet(place) < mode) continue;
+    if (!parts.empty() && contains(parts.back(), place)) continue;
+    parts.push_back(place);
+  }
+  return parts;
+}
+
+// Places below a kept write rule where a ceiling only lets the request read.
+std::vector<std::string_view> PathMeet::holes_below(std::string_view path) const {
+  std::vector<std::string_view> holes;
+  for (const std::string_view place : places_) {
+    if (place == path || !contains(path, place) || permitted(place) == PathMode::Write) continue;
+    if (request_.deepest(place)->grant->path != path) continue;
+    if (!holes.empty() && contains(holes.back(), place)) continue;
+    holes.push_back(place);
+  }
+  return holes;
+}
+
+// The name the caller used is inside every ceiling, the object it leads to is not.
+bool PathMeet::only_a_symlink_is_inside(const Grant& grant, PathMode mode) const {
+  if (grant.lexical == grant.path || grant.lexical.empty()) return false;
+  for (std::size_t i = 0; i < ceilings_.size(); ++i) {
+    if (ceilings_[i].at(grant.lexical) >= mode) continue;
+    const auto names_it = [&](const Grant& rule) { return contains(rule.lexical, grant.lexical); };
+    const auto& write = originals_[i].write;
+    const auto& read = originals_[i].read;
+    const bool named = std::any_of(write.begin(), write.end(), names_it) ||
+                       (mode == PathMode::Read && std::any_of(read.begin(), read.end(), names_it));
+    if (!named) return false;
+  }
+  return true;
+}
+
+void PathMeet::report_one(const Grant& grant, PathMode mode, Reductions& reductions) const {
+  const std::string what = mode == PathMode::Write ? "write" : "read";
+  const std::string& asked = grant.written.empty() ? grant.path : grant.written;
+  if (permitted(grant.path) >= mode) {
+    const auto holes =
+        mode == PathMode::Write ? holes_below(grant.path) : std::vector<std::string_view>{};
+    if (holes.empty()) return;
+    reductions.push_back(
+        {what, asked, grant.path + " without " + list_of(holes), Because::Narrowed});
+    return;
+  }
+  if (const auto parts = parts_below(grant.path, mode); !parts.empty()) {
+    reductions.push_back({what, asked, list_of(parts), Because::Narrowed});
+    return;
+  }
+  const Because because =
+      only_a_symlink_is_inside(grant, mode) ? Because::SymlinkEscape : Because::OutsideCeiling;
+  reductions.push_back({what, asked, std::nullopt, because});
+}
+
+// One line for a whole group: a person wrote "@toolchains", not the dozen paths it stands for.
+void PathMeet::report_baseline(Grant::Source source, std::span<const Grant> read,
+                               Reductions& reductions) const {
+  std::size_t asked = 0;
+  std::size_t whole = 0;
+  std::size_t some = 0;
+  for (const Grant& grant : read) {
+    const auto entry = request_.entries().find(grant.path);
+    if (grant.source != source || entry == request_.entries().end() ||
+        entry->second.grant != &grant) {
+      continue;
+    }
+    ++asked;
+    const bool kept = permitted(grant.path) >= PathMode::Read;
+    if (kept) ++whole;
+    if (kept || !parts_below(grant.path, PathMode::Read).empty()) ++some;
+  }
+  if (whole == asked) return;
+  const std::string name = source == Grant::Source::System ? "@system" : "@toolchains";
+  if (some == 0) {
+    reductions.push_back({"read", name, std::nullopt, Because::OutsideCeiling});
+    return;
+  }
+  reductions.push_back({"read", name,
+                        std::to_string(some) + " of " + std::to_string(asked) + " paths",
+                        Because::Narrowed});
+}
+
+void PathMeet::report(std::span<const Grant> read, std::span<const Grant> write,
+                      Reductions& reductions) const {
+  const auto counts = [&](const Grant& grant) {
+    return request_.entries().find(grant.path)->second.grant == &grant;
+  };
+  report_baseline(Grant::Source::System, read, reductions);
+  report_baseline(Grant::Source::Toolchain, read, reductions);
+  for (const Grant& grant : read) {
+    if (!is_baseline(grant) && counts(grant)) report_one(grant, PathMode::Read, reductions);
+  }
+  for (const Grant& grant : write) {
+    if (counts(grant)) report_one(grant, PathMode::Write, reductions);
+  }
+  for (const Grant* grant : request_.conflicts()) {
+    reductions.push_back({"write", grant->written.empty() ? grant->path : grant->written,
+                          "read-only", Because::Narrowed});
+  }
+}
+
+}  // namespace
+
+void clamp_paths(const Resolved& request, Ceilings ceilings, Effective& result,
+                 Reductions& reductions) {
+  std::vector<Grant> write;
+  for (const Grant& grant : request.write) {
+    if (grant.path == "/") {
+      reductions.push_back({"write", grant.written.empty() ? grant.path : grant.written,
+                            std::nullopt, Because::Forbidden});
+    } else {
+      write.push_back(grant);
+    }
+  }
+  const PathMeet meet(request.read, write, ceilings);
+  meet.write_to(result);
+  meet.report(request.read, write, reductions);
+}
+
+}  // namespace cordon::detail

@@ -1,0 +1,551 @@
+// The clamp is a meet. Documents are made over a tiny alphabet so that containment, equality and
+// overlap happen in most cases, and are compared through slow readings of what a document means.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/path.h"
+#include "policy/clamp.h"
+#include "policy/environment.h"
+#include "policy/host_rule.h"
+#include "policy/limit_fields.h"
+#include "support/property.h"
+
+namespace cordon {
+
+// Enough to see a counterexample.
+std::ostream& operator<<(std::ostream& out, const Grant& grant) {
+  return out << grant.path << (grant.source == Grant::Source::Policy ? "" : "(baseline)");
+}
+
+template <typename Document>
+void print_lists(std::ostream& out, const Document& document) {
+  out << "read:";
+  for (const Grant& grant : document.read) out << " " << grant;
+  out << " write:";
+  for (const Grant& grant : document.write) out << " " << grant;
+}
+
+std::ostream& operator<<(std::ostream& out, const NetRules& net) {
+  out << " net: " << name_of(net.mode);
+  for (const HostRule& rule : net.allow) out << " " << to_string(rule);
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const Resolved& request) {
+  print_lists(out, request);
+  return out << request.policy.net << "\n";
+}
+
+std::ostream& operator<<(std::ostream& out, const ResolvedCeiling& ceiling) {
+  print_lists(out, ceiling);
+  return out << ceiling.ceiling.policy.net << "\n";
+}
+
+namespace {
+
+using testing::check_cases;
+
+// Random words read as a sequence of small choices; shrinking the words shrinks the documents.
+class Choices {
+ public:
+  explicit Choices(std::vector<std::uint64_t> words) : words_(std::move(words)) {}
+
+  std::size_t below(std::size_t count) {
+    if (range_ < count) refill();
+    const std::size_t choice = left_ % count;
+    left_ /= count;
+    range_ /= count;
+    return choice;
+  }
+  bool one_in(std::size_t count) { return below(count) == count - 1; }
+  template <typename T>
+  const T& of(const std::vector<T>& values) {
+    return values[below(values.size())];
+  }
+
+ private:
+  void refill() {
+    left_ = next_ < words_.size() ? words_[next_++] : 0;
+    range_ = ~std::uint64_t{0};
+  }
+  std::vector<std::uint64_t> words_;
+  std::size_t next_ = 0;
+  std::uint64_t left_ = 0;
+  std::uint64_t range_ = 0;
+};
+
+Choices any_choices() {
+  return Choices(*rc::gen::container<std::vector<std::uint64_t>>(
+      48, rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>())));
+}
+
+const std::vector<std::string> kVariables{"A", "B", "C", "LD_PRELOAD"};
+const std::vector<Layer> kLayers{Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
+                                 Layer::Capabilities, Layer::Cgroup};
+
+std::string any_path(Choices& choices) {
+  std::string path;
+  for (std::size_t depth = 1 + choices.below(3); depth > 0; --depth) {
+    path += choices.one_in(2) ? "/b" : "/a";
+  }
+  return path;
+}
+
+Grant grant_at(const std::string& path) {
+  Grant grant;
+  grant.written = path;
+  grant.lexical = path;
+  grant.path = path;
+  grant.kind = FileKind::Directory;
+  grant.id = {1, std::hash<std::string>{}(path)};
+  return grant;
+}
+
+std::vector<Grant> any_grants(Choices& choices, std::size_t most) {
+  std::vector<Grant> grants;
+  for (std::size_t count = choices.below(most + 1); count > 0; --count) {
+    Grant grant = grant_at(choices.one_in(16) ? "/" : any_path(choices));
+    if (choices.one_in(8)) grant.lexical = any_path(choices);
+    grants.push_back(std::move(grant));
+  }
+  return grants;
+}
+
+void add_baseline(Choices& choices, std::vector<Grant>& read) {
+  for (std::size_t count = choices.below(3); count > 0; --count) {
+    Grant grant = grant_at(any_path(choices));
+    grant.source = choices.one_in(2) ? Grant::Source::Toolchain : Grant::Source::System;
+    read.push_back(std::move(grant));
+  }
+}
+
+std::vector<DenyGlob> any_denies(Choices& choices) {
+  std::vector<DenyGlob> denies;
+  for (std::size_t count = choices.below(3); count > 0; --count) {
+    if (choices.one_in(2)) {
+      denies.push_back({"*.x", "", "*.x"});
+    } else {
+      const std::string path = any_path(choices);
+      denies.push_back({path, path, ""});
+    }
+  }
+  return denies;
+}
+
+const std::vector<HostRule>& host_alphabet() {
+  static const std::vector<HostRule> rules = [] {
+    std::vector<HostRule> parsed;
+    for (const char* host : {"x.org", "a.x.org", "b.a.x.org", "*.x.org", "*.a.x.org", "10.0.0.0/8",
+                             "10.1.0.0/16", "10.1.2.3", "[fd00::]/8", "[fd00::1]"}) {
+      for (const char* port : {"", ":443", ":400-500", ":450-600"}) {
+        parsed.push_back(parse_host_rule(std::string(host) + port).value());
+      }
+    }
+    return parsed;
+  }();
+  return rules;
+}
+
+NetRules any_net(Choices& choices) {
+  NetRules net;
+  net.mode = static_cast<NetMode>(choices.below(3));
+  for (std::size_t count = net.mode == NetMode::Allow ? choices.below(4) : 0; count > 0; --count) {
+    net.allow.push_back(choices.of(host_alphabet()));
+  }
+  if (choices.one_in(4)) net.deny.push_back(choices.of(host_alphabet()));
+  return net;
+}
+
+std::vector<Layer> any_layers(Choices& choices) {
+  std::vector<Layer> layers;
+  for (const Layer layer : kLayers) {
+    if (choices.one_in(2)) layers.push_back(layer);
+  }
+  return layers;
+}
+
+Policy any_policy(Choices& choices) {
+  Policy policy;
+  policy.net = any_net(choices);
+  for (const std::string& name : kVariables) {
+    if (choices.one_in(2)) policy.env.pass.push_back(name);
+    if (choices.one_in(3)) policy.env.set.emplace(name, choices.one_in(2) ? "1" : "0");
+  }
+  for (const LimitField& field : limit_fields()) {
+    if (choices.one_in(2)) policy.limits.*field.member = 1024 * (1 + choices.below(3));
+  }
+  if (choices.one_in(2)) policy.fs.scratch = 1024 * (1 + choices.below(3));
+  policy.fs.home = static_cast<HomeMode>(choices.below(3));
+  policy.fs.caches = choices.one_in(2);
+  policy.require.layers = any_layers(choices);
+  return policy;
+}
+
+Resolved any_request(Choices& choices) {
+  Resolved request;
+  request.policy = any_policy(choices);
+  request.read = any_grants(choices, 4);
+  request.write = any_grants(choices, 3);
+  add_baseline(choices, request.read);
+  request.deny = any_denies(choices);
+  return request;
+}
+
+ResolvedCeiling any_ceiling(Choices& choices) {
+  ResolvedCeiling ceiling;
+  ceiling.ceiling.policy = any_policy(choices);
+  ceiling.ceiling.policy.require.accept_missing = any_layers(choices);
+  ceiling.ceiling.bounds_net = !choices.one_in(4);
+  ceiling.ceiling.bounds_env = choices.one_in(2);
+  if (choices.one_in(2)) ceiling.ceiling.home = static_cast<HomeMode>(choices.below(3));
+  if (choices.one_in(2)) ceiling.ceiling.caches = choices.one_in(2);
+  ceiling.read = any_grants(choices, 4);
+  ceiling.write = any_grants(choices, 4);
+  add_baseline(choices, ceiling.read);
+  ceiling.deny = any_denies(choices);
+  return ceiling;
+}
+
+std::vector<ResolvedCeiling> any_ceilings(Choices& choices) {
+  std::vector<ResolvedCeiling> ceilings;
+  for (std::size_t count = 1 + choices.below(3); count > 0; --count) {
+    ceilings.push_back(any_ceiling(choices));
+  }
+  return ceilings;
+}
+
+// Every path a grant can name, and one below the deepest.
+const std::vector<std::string>& all_paths() {
+  static const std::vector<std::string> paths = [] {
+    std::vector<std::string> all{"/"};
+    for (const std::string a : {"/a", "/b"}) {
+      all.push_back(a);
+      for (const std::string b : {"/a", "/b"}) {
+        all.push_back(a + b);
+        for (const std::string c : {"/a", "/b", "/ab"}) {
+          all.push_back(a + b + c);
+          all.push_back(a + b + c + "/z");
+        }
+      }
+    }
+    return all;
+  }();
+  return paths;
+}
+
+enum class Reading { None, Read, Write };
+
+bool yields(const Grant& grant) {
+  return grant.source == Grant::Source::System || grant.source == Grant::Source::Toolchain;
+}
+
+// What two lists say about a path, from the words of the contract: the longest rule decides, read
+// wins between equals, and a baseline entry counts only where no rule of a person covers it.
+Reading reading(const std::vector<Grant>& read, const std::vector<Grant>& write,
+                const std::string& path) {
+  std::size_t longest = 0;
+  Reading found = Reading::None;
+  bool by_baseline = false;
+  const auto consider = [&](const Grant& grant, Reading what) {
+    if (grant.path.size() < longest || !contains(grant.path, path)) return;
+    longest = grant.path.size();
+    found = what;
+  };
+  for (const Grant& grant : write) consider(grant, Reading::Write);
+  for (const Grant& grant : read) {
+    if (!yields(grant)) consider(grant, Reading::Read);
+    if (yields(grant) && contains(grant.path, path)) by_baseline = true;
+  }
+  if (by_baseline && found == Reading::None) return Reading::Read;
+  return found;
+}
+
+std::vector<Grant> without_root(std::vector<Grant> write) {
+  std::erase_if(write, [](const Grant& grant) { return grant.path == "/"; });
+  return write;
+}
+
+bool admits(const NetRules& net, const HostRule& target) {
+  const auto covering = [&](const HostRule& rule) { return covers(rule, target); };
+  if (std::any_of(net.deny.begin(), net.deny.end(), covering)) return false;
+  if (net.mode == NetMode::Open) return true;
+  return net.mode == NetMode::Allow && std::any_of(net.allow.begin(), net.allow.end(), covering);
+}
+
+const std::vector<HostRule>& all_targets() {
+  static const std::vector<HostRule> targets = [] {
+    std::vector<HostRule> parsed;
+    for (const char* host :
+         {"x.org", "a.x.org", "b.a.x.org", "ax.org", "10.1.2.3", "10.9.9.9", "[fd00::1]"}) {
+      for (const char* port : {":80", ":443", ":470", ":600"}) {
+        parsed.push_back(parse_host_rule(std::string(host) + port).value());
+      }
+    }
+    return parsed;
+  }();
+  return targets;
+}
+
+NetRules net_of(const ResolvedCeiling& ceiling) {
+  NetRules net = ceiling.ceiling.policy.net;
+  if (!ceiling.ceiling.bounds_net) net.mode = NetMode::Open;
+  return net;
+}
+
+template <typename T>
+bool is_subset(const std::vector<T>& small, const std::vector<T>& large) {
+  return std::all_of(small.begin(), small.end(), [&](const T& value) {
+    return std::find(large.begin(), large.end(), value) != large.end();
+  });
+}
+
+bool names_deny(const std::vector<DenyGlob>& denies, const DenyGlob& wanted) {
+  return std::any_of(denies.begin(), denies.end(), [&](const DenyGlob& deny) {
+    return deny.anchor == wanted.anchor && deny.pattern == wanted.pattern;
+  });
+}
+
+bool keeps_denies(const std::vector<DenyGlob>& result, const std::vector<DenyGlob>& source) {
+  return std::all_of(source.begin(), source.end(),
+                     [&](const DenyGlob& deny) { return names_deny(result, deny); });
+}
+
+std::vector<std::string> names_in(const EnvRules& env) {
+  std::vector<std::string> names = env.pass;
+  for (const auto& [name, value] : env.set) names.push_back(name);
+  return names;
+}
+
+void assert_limits_within(const Limits& result, const Limits& bound) {
+  for (const LimitField& field : limit_fields()) {
+    if (!(bound.*field.member)) continue;
+    RC_ASSERT((result.*field.member).has_value());
+    RC_ASSERT(*(result.*field.member) <= *(bound.*field.member));
+  }
+}
+
+void assert_within_request(const Effective& result, const Resolved& request) {
+  for (const std::string& path : all_paths()) {
+    RC_ASSERT(reading(result.read, result.write, path) <=
+              reading(request.read, request.write, path));
+  }
+  for (const HostRule& target : all_targets()) {
+    RC_ASSERT(!admits(result.net, target) || admits(request.policy.net, target));
+  }
+  RC_ASSERT(is_subset(result.env.pass, request.policy.env.pass));
+  for (const auto& [name, value] : result.env.set) {
+    RC_ASSERT(request.policy.env.set.at(name) == value);
+  }
+  assert_limits_within(result.limits, request.policy.limits);
+  RC_ASSERT(result.scratch.value_or(0) <= request.policy.fs.scratch.value_or(0));
+  RC_ASSERT(result.home <= request.policy.fs.home);
+  RC_ASSERT(result.caches <= request.policy.fs.caches);
+  RC_ASSERT(keeps_denies(result.deny, request.deny));
+  RC_ASSERT(is_subset(request.policy.require.layers, result.require));
+}
+
+void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound) {
+  const Ceiling& ceiling = bound.ceiling;
+  for (const std::string& path : all_paths()) {
+    RC_ASSERT(reading(result.read, result.write, path) <= reading(bound.read, bound.write, path));
+  }
+  for (const HostRule& target : all_targets()) {
+    RC_ASSERT(!admits(result.net, target) || admits(net_of(bound), target));
+  }
+  if (ceiling.bounds_env) {
+    RC_ASSERT(is_subset(names_in(result.env), names_in(ceiling.policy.env)));
+  }
+  assert_limits_within(result.limits, ceiling.policy.limits);
+  if (ceiling.policy.fs.scratch) {
+    RC_ASSERT(result.scratch.value_or(0) <= *ceiling.policy.fs.scratch);
+  }
+  if (ceiling.home) RC_ASSERT(result.home <= *ceiling.home);
+  if (ceiling.caches) RC_ASSERT(result.caches <= *ceiling.caches);
+  RC_ASSERT(keeps_denies(result.deny, bound.deny));
+  RC_ASSERT(is_subset(ceiling.policy.require.layers, result.require));
+  RC_ASSERT(is_subset(result.accept_missing, ceiling.policy.require.accept_missing));
+}
+
+Resolved as_request(const Effective& effective) {
+  Resolved request;
+  request.policy.name = effective.name;
+  request.policy.net = effective.net;
+  request.policy.env = effective.env;
+  request.policy.limits = effective.limits;
+  request.policy.fs.scratch = effective.scratch;
+  request.policy.fs.home = effective.home;
+  request.policy.fs.caches = effective.caches;
+  request.policy.require.layers = effective.require;
+  request.read = effective.read;
+  request.write = effective.write;
+  request.deny = effective.deny;
+  return request;
+}
+
+// A ceiling that permits no more than `wide` and no more than `other`.
+ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& other) {
+  Resolved all_of_it;
+  all_of_it.policy = wide.ceiling.policy;
+  all_of_it.policy.net = net_of(wide);
+  all_of_it.policy.fs.home = wide.ceiling.home.value_or(HomeMode::Persistent);
+  all_of_it.policy.fs.caches = wide.ceiling.caches.value_or(true);
+  if (!wide.ceiling.bounds_env) all_of_it.policy.env.pass = kVariables;
+  all_of_it.read = wide.read;
+  all_of_it.write = wide.write;
+  all_of_it.deny = wide.deny;
+  const std::vector<ResolvedCeiling> both{wide, other};
+  const Clamped clamped = clamp(all_of_it, both);
+  const Effective& met = clamped.effective();
+  ResolvedCeiling narrow;
+  narrow.ceiling.policy = as_request(met).policy;
+  narrow.ceiling.policy.require.accept_missing = met.accept_missing;
+  narrow.ceiling.home = met.home;
+  narrow.ceiling.caches = met.caches;
+  narrow.ceiling.bounds_env = true;
+  narrow.read = met.read;
+  narrow.write = met.write;
+  narrow.deny = met.deny;
+  return narrow;
+}
+
+// Accepting the absence of all four runs into the floor, which keeps two of them: there a ceiling
+// that accepts less may keep a layer the other one had to give back.
+bool meets_the_floor(const ResolvedCeiling& ceiling) {
+  const std::vector<Layer> core{Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
+                                Layer::Capabilities};
+  return is_subset(core, ceiling.ceiling.policy.require.accept_missing);
+}
+
+TEST(ClampProperty, PathsAreExactlyWhatRequestAndEveryCeilingShare) {
+  check_cases(20'000, [] {
+    Choices choices = any_choices();
+    const Resolved request = any_request(choices);
+    const auto ceilings = any_ceilings(choices);
+    RC_LOG() << request << rc::toString(ceilings.size());
+    for (const auto& ceiling : ceilings) RC_LOG() << ceiling;
+    const Clamped clamped = clamp(request, ceilings);
+    const Effective& result = clamped.effective();
+    const std::vector<Grant> write = without_root(request.write);
+    for (const std::string& path : all_paths()) {
+      Reading expected = reading(request.read, write, path);
+      for (const ResolvedCeiling& ceiling : ceilings) {
+        expected = std::min(expected, reading(ceiling.read, ceiling.write, path));
+      }
+      RC_ASSERT(reading(result.read, result.write, path) == expected);
+    }
+  });
+}
+
+TEST(ClampProperty, IsNeverWiderThanTheRequestOrAnyCeilingInAnyDimension) {
+  check_cases(20'000, [] {
+    Choices choices = any_choices();
+    const Resolved request = any_request(choices);
+    const auto ceilings = any_ceilings(choices);
+    const Clamped clamped = clamp(request, ceilings);
+    Resolved bound = request;
+    bound.write = without_root(request.write);
+    assert_within_request(clamped.effective(), bound);
+    for (const ResolvedCeiling& ceiling : ceilings) {
+      assert_within_ceiling(clamped.effective(), ceiling);
+    }
+    RC_ASSERT(!is_subset({Layer::Namespaces, Layer::Landlock, Layer::Seccomp, Layer::Capabilities},
+                         clamped.effective().accept_missing));
+  });
+}
+
+TEST(ClampProperty, NetworkIsExactlyWhatRequestAndEveryCeilingShare) {
+  check_cases(10'000, [] {
+    Choices choices = any_choices();
+    Resolved request;
+    request.policy.net = any_net(choices);
+    std::vector<ResolvedCeiling> ceilings(choices.below(3));
+    for (ResolvedCeiling& ceiling : ceilings) ceiling.ceiling.policy.net = any_net(choices);
+    const Clamped clamped = clamp(request, ceilings);
+    for (const HostRule& target : all_targets()) {
+      bool expected = admits(request.policy.net, target);
+      for (const ResolvedCeiling& ceiling : ceilings) {
+        expected = expected && admits(ceiling.ceiling.policy.net, target);
+      }
+      RC_ASSERT(admits(clamped.effective().net, target) == expected);
+    }
+  });
+}
+
+TEST(ClampProperty, OfItsOwnResultChangesAndReportsNothing) {
+  check_cases(15'000, [] {
+    Choices choices = any_choices();
+    const Resolved request = any_request(choices);
+    const auto ceilings = any_ceilings(choices);
+    const Clamped once = clamp(request, ceilings);
+    const Clamped twice = clamp(as_request(once.effective()), ceilings);
+    RC_ASSERT(twice.effective() == once.effective());
+    RC_ASSERT(twice.reductions().empty());
+  });
+}
+
+TEST(ClampProperty, UnderANarrowerCeilingIsNarrower) {
+  check_cases(15'000, [] {
+    Choices choices = any_choices();
+    const Resolved request = any_request(choices);
+    const ResolvedCeiling wide = any_ceiling(choices);
+    const ResolvedCeiling narrow = narrowed(wide, any_ceiling(choices));
+    const Clamped from_wide = clamp(request, std::span(&wide, 1));
+    const Clamped from_narrow = clamp(request, std::span(&narrow, 1));
+    assert_within_request(from_narrow.effective(), as_request(from_wide.effective()));
+    if (!meets_the_floor(wide)) {
+      RC_ASSERT(
+          is_subset(from_narrow.effective().accept_missing, from_wide.effective().accept_missing));
+    }
+  });
+}
+
+TEST(ClampProperty, DoesNotDependOnTheOrderOfCeilings) {
+  check_cases(10'000, [] {
+    Choices choices = any_choices();
+    const Resolved request = any_request(choices);
+    auto ceilings = any_ceilings(choices);
+    ceilings.push_back(any_ceiling(choices));
+    const Clamped forward = clamp(request, ceilings);
+    std::rotate(ceilings.begin(),
+                ceilings.begin() + static_cast<std::ptrdiff_t>(choices.below(ceilings.size())),
+                ceilings.end());
+    if (choices.one_in(2)) std::reverse(ceilings.begin(), ceilings.end());
+    const Clamped other = clamp(request, ceilings);
+    RC_ASSERT(other.effective() == forward.effective());
+    RC_ASSERT(other.reductions() == forward.reductions());
+  });
+}
+
+TEST(ClampProperty, WithoutACeilingIsTheRequestLessWhatIsForbidden) {
+  check_cases(10'000, [] {
+    Choices choices = any_choices();
+    const Resolved request = any_request(choices);
+    const Clamped clamped = clamp(request, {});
+    const Effective& result = clamped.effective();
+    const std::vector<Grant> write = without_root(request.write);
+    for (const std::string& path : all_paths()) {
+      RC_ASSERT(reading(result.read, result.write, path) == reading(request.read, write, path));
+    }
+    for (const HostRule& target : all_targets()) {
+      RC_ASSERT(admits(result.net, target) == admits(request.policy.net, target));
+    }
+    EnvRules env = request.policy.env;
+    std::erase_if(env.pass, is_loader_variable);
+    std::erase_if(env.set, [](const auto& entry) { return is_loader_variable(entry.first); });
+    RC_ASSERT(result.env == env);
+    RC_ASSERT(result.limits == request.policy.limits);
+    RC_ASSERT(result.scratch == request.policy.fs.scratch);
+    RC_ASSERT(result.home == request.policy.fs.home);
+    RC_ASSERT(result.caches == request.policy.fs.caches);
+    RC_ASSERT(result.require == request.policy.require.layers);
+    RC_ASSERT(result.accept_missing.empty());
+    for (const Reduction& reduction : clamped.reductions()) {
+      RC_ASSERT(reduction.because == Reduction::Because::Forbidden || reduction.got == "read-only");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace cordon

@@ -1,0 +1,29 @@
+// decide: the verdict of an effective policy on one access, with the rule that decides. Used by
+// `cordon policy explain`; the kernel decides for real.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "policy/clamp.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+enum class Access { Read, Write, Execute };
+
+struct Verdict {
+  bool allowed = false;
+  std::string rule;    // the rule that decides, as a person would find it: `write "/home/u/p"`
+  std::string reason;  // one clause: why that rule decides
+  std::string change;  // what would help the person who may make the change; empty if allowed
+};
+
+// `path` is canonical; one that does not exist yet is judged by its nearest parent.
+Verdict decide(const Clamped& clamped, const HostFacts& facts, const Caller& caller, Access access,
+               std::string_view path);
+// `host` is a name or an address literal.
+Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t port);
+
+}  // namespace cordon

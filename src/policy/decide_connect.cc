@@ -1,0 +1,88 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "policy/decide.h"
+#include "policy/host_rule.h"
+
+namespace cordon {
+namespace {
+
+bool is_address(const HostRule& rule) {
+  return rule.kind == HostRule::Kind::Address4 || rule.kind == HostRule::Kind::Address6;
+}
+
+bool is_loopback(const HostRule& host) {
+  HostRule loopback4;
+  loopback4.kind = HostRule::Kind::Address4;
+  loopback4.address = {127};
+  loopback4.prefix = 8;
+  HostRule loopback6;
+  loopback6.kind = HostRule::Kind::Address6;
+  loopback6.address[15] = 1;
+  loopback6.prefix = 128;
+  return covers(loopback4, host) || covers(loopback6, host) || host.name == "localhost" ||
+         host.name.ends_with(".localhost");
+}
+
+Result<HostRule> parse_target(std::string_view host, std::uint16_t port) {
+  const bool bare_ipv6 = host.find(':') != std::string_view::npos && !host.starts_with('[');
+  std::string text(host);
+  if (bare_ipv6) text = "[" + text + "]";
+  CORDON_TRY(rule, parse_host_rule(text));
+  const bool one_host = rule.kind == HostRule::Kind::Name ||
+                        (rule.kind == HostRule::Kind::Address4 && rule.prefix == 32) ||
+                        (rule.kind == HostRule::Kind::Address6 && rule.prefix == 128);
+  const bool no_port = rule.first_port == 1 && rule.last_port == 65535;
+  if (!one_host || !no_port || port == 0) {
+    return fail(policy_error(quote(host) + " is not one host", "write HOST:PORT"));
+  }
+  rule.first_port = port;
+  rule.last_port = port;
+  return rule;
+}
+
+const HostRule* covering(const std::vector<HostRule>& rules, const HostRule& target) {
+  const auto found = std::find_if(rules.begin(), rules.end(),
+                                  [&](const HostRule& rule) { return covers(rule, target); });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+std::string why_nothing_allows(const NetRules& net, const HostRule& target) {
+  if (is_loopback(target)) {
+    return "loopback inside is the sandbox's own; the host's needs a rule with exactly this port";
+  }
+  HostRule any_port = target;
+  for (const HostRule& rule : net.allow) {
+    any_port.first_port = rule.first_port;
+    any_port.last_port = rule.last_port;
+    if (covers(rule, any_port)) return "the host is allowed, but not this port";
+  }
+  const auto is_name = [](const HostRule& rule) { return !is_address(rule); };
+  if (is_address(target) && std::any_of(net.allow.begin(), net.allow.end(), is_name)) {
+    return "no rule allows this address; a rule for a name admits the name, not its addresses";
+  }
+  return "no rule allows it";
+}
+
+}  // namespace
+
+Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t port) {
+  const auto target = parse_target(host, port);
+  if (!target) return {false, "malformed host", target.error().what, target.error().hint};
+  const std::string mode = "net.mode = \"" + std::string(name_of(net.mode)) + "\"";
+  const std::string text = to_string(*target);
+  if (net.mode == NetMode::None) {
+    return {false, mode, "there is no network inside but loopback", "--allow " + quote(text)};
+  }
+  if (const HostRule* rule = covering(net.deny, *target)) {
+    return {false, "net.deny \"" + to_string(*rule) + "\"", "a deny wins over every allow",
+            "remove the deny where it was written"};
+  }
+  if (net.mode == NetMode::Open) return {true, mode, "everything that is not denied", {}};
+  if (const HostRule* rule = covering(net.allow, *target)) {
+    return {true, "net.allow \"" + to_string(*rule) + "\"", "the rule covers host and port", {}};
+  }
+  return {false, mode, why_nothing_allows(net, *target), "--allow " + quote(text)};
+}
+
+}  // namespace cordon

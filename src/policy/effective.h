@@ -1,0 +1,78 @@
+// The values the straight line passes on: Resolved (a policy whose paths the host has looked at),
+// and Effective, the content of a Clamped.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cordon/outcome.h"
+#include "cordon/policy.h"
+
+namespace cordon {
+
+// Which object a path named when it was looked at. A pin on it prevents inode reuse.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  auto operator<=>(const FileId&) const = default;
+};
+
+enum class FileKind { Absent, Directory, Regular, Other };
+
+// One granted path.
+struct Grant {
+  enum class Source { Policy, System, Toolchain, GitDirectory };
+  std::string written;  // as the caller spelled it, for messages
+  std::string lexical;  // absolute and normal, before symlinks
+  std::string path;     // canonical: symlinks of the existing part resolved, the rest appended
+  Source source = Source::Policy;
+  FileKind kind = FileKind::Absent;
+  FileId id;  // zero if absent
+  auto operator<=>(const Grant&) const = default;
+};
+
+// A deny: `anchor` empty means the pattern (no '/') matches names at any depth of every grant;
+// otherwise `anchor` is a canonical directory and `pattern` is matched against paths below it.
+// An empty pattern denies the anchor itself.
+struct DenyGlob {
+  std::string written;
+  std::string anchor;
+  std::string pattern;
+  auto operator<=>(const DenyGlob&) const = default;
+};
+
+// A request or ceiling after the host has resolved its paths.
+struct Resolved {
+  Policy policy;  // scalars, net, env, limits; its own path lists are superseded by the ones here
+  std::vector<Grant> read;
+  std::vector<Grant> write;
+  std::vector<DenyGlob> deny;
+  std::vector<Reduction> reductions;  // entries dropped while resolving
+};
+
+struct ResolvedCeiling {
+  Ceiling ceiling;
+  std::vector<Grant> read;
+  std::vector<Grant> write;
+  std::vector<DenyGlob> deny;
+};
+
+// What a run gets. Lists are sorted by path and hold no duplicates; a path is in `read` or in
+// `write`, never in both.
+struct Effective {
+  std::string name;
+  std::vector<Grant> read;
+  std::vector<Grant> write;
+  std::vector<DenyGlob> deny;
+  std::optional<std::uint64_t> scratch;
+  HomeMode home = HomeMode::None;
+  bool caches = false;
+  NetRules net;
+  EnvRules env;
+  Limits limits;
+  std::vector<Layer> require;
+  std::vector<Layer> accept_missing;
+  bool operator==(const Effective&) const = default;
+};
+
+}  // namespace cordon

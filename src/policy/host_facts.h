@@ -1,0 +1,96 @@
+// HostFacts: everything about this host and this workspace that a plan depends on, as a value.
+// Collected by host/, consumed by plan/, printed by doctor, and made up freely by tests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/effective.h"
+#include "policy/protected_names.h"
+
+namespace cordon {
+
+// Who called, from where. Read once per run.
+struct Caller {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string user;                // for /etc/passwd inside
+  std::string home;                // $HOME, or the account's; canonical; empty if neither is
+  std::vector<std::string> homes;  // every home: $HOME and the account's, canonical
+  std::string cwd;                 // physical
+  std::map<std::string, std::string> environment;
+  std::string config_directory;   // $XDG_CONFIG_HOME/cordon
+  std::string state_directory;    // $XDG_STATE_HOME/cordon
+  std::string runtime_directory;  // $XDG_RUNTIME_DIR/cordon, or below the state directory
+  std::string executable;         // Cordon's own binary
+};
+
+// One entry of the loader's baseline: it belongs to every plan and is not clamped.
+struct SystemEntry {
+  enum class Kind { Directory, File, Symlink };
+  std::string path;  // "/usr", "/bin", "/etc/ld.so.cache"
+  Kind kind = Kind::Directory;
+  std::string target;  // of a symlink
+  auto operator<=>(const SystemEntry&) const = default;
+};
+
+// A protected object that exists inside a writable grant: it is bound read-only over itself.
+struct Held {
+  std::string path;
+  HoldKind kind = HoldKind::Git;
+  FileKind file = FileKind::Regular;
+  FileId id;
+  auto operator<=>(const Held&) const = default;
+};
+
+// Something that is inside a grant and must not be seen: a credential store or a denied path.
+struct Masked {
+  std::string path;
+  FileKind file = FileKind::Directory;
+  FileId id;
+  std::string reason;
+  auto operator<=>(const Masked&) const = default;
+};
+
+// A git directory inside a writable grant. Every `pinned` directory is bound over itself so that it
+// cannot be renamed away, `held` is read-only, and each config is seen through a private copy.
+struct GitDirectory {
+  struct Config {
+    std::string path;
+    FileId id;
+    std::string content;  // what the private copy starts with
+    auto operator<=>(const Config&) const = default;
+  };
+  std::string path;
+  FileId id;
+  std::vector<Held> pinned;  // the directory itself, modules, worktrees and their children
+  std::vector<Held> held;    // hooks, commondir, gitdir and .git pointer files
+  std::vector<Config> configs;
+  auto operator<=>(const GitDirectory&) const = default;
+};
+
+struct CgroupFacts {
+  enum class Version { None, V1, V2 };
+  Version version = Version::None;
+  // v1: controller -> directory in which a child group may be made. v2: one entry, "".
+  std::map<std::string, std::string> parents;
+  auto operator<=>(const CgroupFacts&) const = default;
+};
+
+struct HostFacts {
+  int landlock_abi = 0;
+  std::uint64_t memory_bytes = 0;
+  unsigned processors = 1;
+  CgroupFacts cgroup;
+  std::vector<SystemEntry> system;
+  std::vector<SystemEntry> root_entries;  // the top of the file system, if a grant is "/" itself
+  std::vector<Masked> masked;
+  std::vector<Held> held;
+  std::vector<GitDirectory> git;
+  std::string git_identity;  // content of the generated .gitconfig
+};
+
+}  // namespace cordon

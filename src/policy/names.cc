@@ -1,0 +1,45 @@
+#include "cordon/policy.h"
+
+namespace cordon {
+
+std::string_view name_of(NetMode mode) {
+  switch (mode) {
+    case NetMode::None:
+      return "none";
+    case NetMode::Allow:
+      return "allow";
+    case NetMode::Open:
+      return "open";
+  }
+  return "none";
+}
+
+std::string_view name_of(HomeMode mode) {
+  switch (mode) {
+    case HomeMode::None:
+      return "none";
+    case HomeMode::Private:
+      return "private";
+    case HomeMode::Persistent:
+      return "persistent";
+  }
+  return "none";
+}
+
+std::string_view name_of(Layer layer) {
+  switch (layer) {
+    case Layer::Namespaces:
+      return "namespaces";
+    case Layer::Landlock:
+      return "landlock";
+    case Layer::Seccomp:
+      return "seccomp";
+    case Layer::Capabilities:
+      return "capabilities";
+    case Layer::Cgroup:
+      return "cgroup";
+  }
+  return "namespaces";
+}
+
+}  // namespace cordon

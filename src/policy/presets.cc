@@ -1,0 +1,80 @@
+#include "policy/presets.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::uint64_t kKibi = 1ULL << 10U;
+constexpr std::uint64_t kMebi = 1ULL << 20U;
+constexpr std::uint64_t kGibi = 1ULL << 30U;
+constexpr std::array<std::string_view, 5> kNames{"strict", "workspace", "readonly", "build",
+                                                 "agent"};
+
+// Whole mebibytes, so that the policy can be written down and read back. A host that does not know
+// its memory gets what strict has.
+std::uint64_t half_of(const PresetHost& host) {
+  const std::uint64_t half = host.memory_bytes / 2 / kMebi * kMebi;
+  return half != 0 ? half : 512 * kMebi;
+}
+
+Policy bare(std::string_view name) {
+  Policy policy;
+  policy.name = name;
+  policy.require.layers = {Layer::Namespaces, Layer::Landlock, Layer::Seccomp, Layer::Capabilities};
+  policy.limits.output = 10 * kKibi;
+  return policy;
+}
+
+Policy make_strict() {
+  Policy policy = bare("strict");
+  policy.limits.wall_ms = 30'000;
+  policy.limits.memory = 512 * kMebi;
+  policy.limits.pids = 64;
+  policy.limits.files = 256;
+  policy.limits.output_total = 256 * kMebi;
+  return policy;
+}
+
+Policy make_workspace(std::string_view name, const PresetHost& host) {
+  Policy policy = bare(name);
+  policy.fs.read = {{"@system", {}}, {"@toolchains", {}}};
+  policy.fs.write = {{"@cwd", {}}};
+  policy.fs.scratch = kGibi;
+  policy.fs.home = HomeMode::Private;
+  policy.env.pass = {"LANG",     "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM",
+                     "NO_COLOR", "TZ",     "COLUMNS",  "LINES"};
+  policy.limits.memory = half_of(host);
+  policy.limits.pids = 2048;
+  policy.limits.files = 4096;
+  return policy;
+}
+
+}  // namespace
+
+std::span<const std::string_view> preset_names() { return kNames; }
+
+bool is_preset(std::string_view name) {
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+Policy make_preset(std::string_view name, const PresetHost& host) {
+  CORDON_ASSERT(is_preset(name));
+  if (name == "strict") return make_strict();
+  Policy policy = make_workspace(name, host);
+  if (name == "readonly") {
+    policy.fs.read.push_back({"@cwd", {}});
+    policy.fs.write.clear();
+  } else if (name == "build") {
+    policy.fs.caches = true;
+  } else if (name == "agent") {
+    policy.fs.home = HomeMode::Persistent;
+    policy.net.mode = NetMode::Allow;
+  }
+  return policy;
+}
+
+}  // namespace cordon

@@ -1,0 +1,210 @@
+#include "policy/protected_names.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cordon {
+namespace {
+
+constexpr auto kHold = HoldAction::Hold;
+constexpr auto kReport = HoldAction::Report;
+constexpr bool kAnywhere = false;
+constexpr bool kHomeOnly = true;
+
+// Start-up files are held at any depth, not in a home alone: a tree of dotfiles is linked into it.
+constexpr std::array kTable{
+    // Git.
+    ProtectedName{".git/hooks", HoldKind::Git, kHold, kAnywhere, "git runs hooks"},
+    ProtectedName{".git/config", HoldKind::Git, kHold, kAnywhere,
+                  "core.fsmonitor, aliases and drivers in it run commands"},
+    ProtectedName{".git/config.worktree", HoldKind::Git, kHold, kAnywhere,
+                  "read like config where extensions.worktreeConfig is set"},
+    ProtectedName{".git/commondir", HoldKind::Git, kHold, kAnywhere,
+                  "git status takes config and hooks from where it leads"},
+    ProtectedName{".gitconfig", HoldKind::Git, kHold, kAnywhere,
+                  "aliases, pagers, filters and signing programs in it are run by git"},
+    ProtectedName{".config/git", HoldKind::Git, kHold, kHomeOnly,
+                  "the second place of the user's git configuration"},
+    // git submodule add writes it, and git copies nothing from it that runs without being asked.
+    ProtectedName{".gitmodules", HoldKind::Git, kReport, kAnywhere,
+                  "git fetches submodules from the addresses in it"},
+
+    // Shells and what they read at start.
+    ProtectedName{".bashrc", HoldKind::Shell, kHold, kAnywhere, "bash runs it at every start"},
+    ProtectedName{".bash_profile", HoldKind::Shell, kHold, kAnywhere, "bash runs it at login"},
+    ProtectedName{".bash_login", HoldKind::Shell, kHold, kAnywhere, "bash runs it at login"},
+    ProtectedName{".bash_logout", HoldKind::Shell, kHold, kAnywhere, "bash runs it at logout"},
+    ProtectedName{".bash_aliases", HoldKind::Shell, kHold, kAnywhere,
+                  "the stock .bashrc of Debian runs it"},
+    ProtectedName{".profile", HoldKind::Shell, kHold, kAnywhere,
+                  "login shells and display managers run it"},
+    ProtectedName{".zshrc", HoldKind::Shell, kHold, kAnywhere, "zsh runs it at every start"},
+    ProtectedName{".zshenv", HoldKind::Shell, kHold, kAnywhere, "zsh runs it even for scripts"},
+    ProtectedName{".zprofile", HoldKind::Shell, kHold, kAnywhere, "zsh runs it at login"},
+    ProtectedName{".zlogin", HoldKind::Shell, kHold, kAnywhere, "zsh runs it at login"},
+    ProtectedName{".zlogout", HoldKind::Shell, kHold, kAnywhere, "zsh runs it at logout"},
+    ProtectedName{".inputrc", HoldKind::Shell, kHold, kAnywhere,
+                  "readline binds keys to commands by it"},
+    ProtectedName{".kshrc", HoldKind::Shell, kHold, kAnywhere, "ksh runs it at start"},
+    ProtectedName{".mkshrc", HoldKind::Shell, kHold, kAnywhere, "mksh runs it at start"},
+    ProtectedName{".cshrc", HoldKind::Shell, kHold, kAnywhere, "csh runs it at start"},
+    ProtectedName{".tcshrc", HoldKind::Shell, kHold, kAnywhere, "tcsh runs it at start"},
+    ProtectedName{".login", HoldKind::Shell, kHold, kAnywhere, "csh runs it at login"},
+    ProtectedName{".logout", HoldKind::Shell, kHold, kAnywhere, "csh runs it at logout"},
+    ProtectedName{".xprofile", HoldKind::Shell, kHold, kAnywhere,
+                  "display managers run it at login"},
+    ProtectedName{".xinitrc", HoldKind::Shell, kHold, kAnywhere, "startx runs it"},
+    ProtectedName{".xsession", HoldKind::Shell, kHold, kAnywhere,
+                  "display managers run it as the session"},
+    ProtectedName{".xsessionrc", HoldKind::Shell, kHold, kAnywhere,
+                  "Debian's X session runs it at login"},
+    ProtectedName{".pam_environment", HoldKind::Shell, kHold, kAnywhere,
+                  "sets loader variables for every login"},
+    ProtectedName{"config.fish", HoldKind::Shell, kHold, kAnywhere, "fish runs it at every start"},
+    ProtectedName{"fish/conf.d", HoldKind::Shell, kHold, kAnywhere,
+                  "fish runs every file in it at start"},
+    ProtectedName{"fish/functions", HoldKind::Shell, kHold, kAnywhere,
+                  "fish loads a function when its name is typed"},
+    ProtectedName{".config/fish", HoldKind::Shell, kHold, kHomeOnly,
+                  "fish runs what is in it at start"},
+    ProtectedName{".oh-my-zsh", HoldKind::Shell, kHold, kHomeOnly, "sourced by .zshrc"},
+    ProtectedName{".bashrc.d", HoldKind::Shell, kHold, kHomeOnly, "sourced by .bashrc"},
+    ProtectedName{".tmux.conf", HoldKind::Shell, kHold, kHomeOnly, "tmux runs commands in it"},
+    ProtectedName{".screenrc", HoldKind::Shell, kHold, kHomeOnly, "screen runs commands in it"},
+    ProtectedName{".gdbinit", HoldKind::Shell, kHold, kHomeOnly, "gdb runs it at start"},
+    ProtectedName{".lldbinit", HoldKind::Shell, kHold, kHomeOnly, "lldb runs it at start"},
+    ProtectedName{".psqlrc", HoldKind::Shell, kHold, kHomeOnly, "psql runs it at start"},
+    ProtectedName{".sqliterc", HoldKind::Shell, kHold, kHomeOnly, "sqlite3 runs it at start"},
+    // Read only where RIPGREP_CONFIG_PATH names it, but nothing makes one by accident.
+    ProtectedName{".ripgreprc", HoldKind::Shell, kHold, kAnywhere,
+                  "ripgrep runs the program its --pre names"},
+
+    // Editors.
+    ProtectedName{".vscode", HoldKind::Editor, kHold, kAnywhere,
+                  "tasks and settings in it run programs when the folder is opened"},
+    ProtectedName{".idea", HoldKind::Editor, kHold, kAnywhere,
+                  "run configurations and start-up tasks are run by the IDE"},
+    ProtectedName{".vimrc", HoldKind::Editor, kHold, kHomeOnly, "vim runs it at start"},
+    ProtectedName{".vim", HoldKind::Editor, kHold, kHomeOnly, "vim runs plugins in it at start"},
+    ProtectedName{".config/nvim", HoldKind::Editor, kHold, kHomeOnly, "neovim runs it at start"},
+    ProtectedName{".emacs", HoldKind::Editor, kHold, kHomeOnly, "emacs runs it at start"},
+    ProtectedName{".emacs.d", HoldKind::Editor, kHold, kHomeOnly, "emacs runs init.el in it"},
+    ProtectedName{".config/Code", HoldKind::Editor, kHold, kHomeOnly,
+                  "user settings and tasks of the editor"},
+    ProtectedName{".devcontainer", HoldKind::Editor, kReport, kAnywhere,
+                  "editors build and start a container from it when told to"},
+
+    // Agents.
+    ProtectedName{".claude", HoldKind::Agent, kHold, kAnywhere,
+                  "hooks, commands and permissions of the agent outside"},
+    ProtectedName{".claude.json", HoldKind::Agent, kHold, kHomeOnly,
+                  "starts tool servers and holds permissions"},
+    ProtectedName{".mcp.json", HoldKind::Agent, kHold, kAnywhere, "starts tool servers"},
+    ProtectedName{".codex", HoldKind::Agent, kHold, kAnywhere,
+                  "configuration and tool servers of the agent outside"},
+    ProtectedName{".cursor", HoldKind::Agent, kHold, kAnywhere,
+                  "rules and tool servers of the agent outside"},
+    ProtectedName{".gemini", HoldKind::Agent, kHold, kAnywhere,
+                  "settings and tool servers of the agent outside"},
+
+    // Keys, programs on PATH, sessions, schedules.
+    ProtectedName{".ssh", HoldKind::Ssh, kHold, kHomeOnly,
+                  "authorized_keys admits strangers, config runs ProxyCommand"},
+    ProtectedName{"bin", HoldKind::Path, kHold, kHomeOnly, "login shells put it on PATH"},
+    ProtectedName{".local/bin", HoldKind::Path, kHold, kHomeOnly, "login shells put it on PATH"},
+    ProtectedName{".config/autostart", HoldKind::Autostart, kHold, kHomeOnly,
+                  "the desktop starts what is in it"},
+    ProtectedName{".config/systemd", HoldKind::Autostart, kHold, kHomeOnly,
+                  "the user's service manager starts units in it"},
+    ProtectedName{".config/environment.d", HoldKind::Autostart, kHold, kHomeOnly,
+                  "sets variables for every service of the user"},
+    // Install trees of a project hold the same names.
+    ProtectedName{"systemd/user", HoldKind::Autostart, kReport, kAnywhere,
+                  "the user's service manager starts units in it"},
+    ProtectedName{"cron.d", HoldKind::Cron, kHold, kAnywhere, "cron runs what is in it"},
+    ProtectedName{"crontabs", HoldKind::Cron, kHold, kAnywhere, "cron runs what is in it"},
+
+    // Run by people and services on purpose, and written by honest work every day.
+    ProtectedName{".github/workflows", HoldKind::Build, kReport, kAnywhere,
+                  "run by the forge after a push"},
+    ProtectedName{"package.json", HoldKind::Build, kReport, kAnywhere,
+                  "npm runs the scripts in it"},
+    ProtectedName{"Makefile", HoldKind::Build, kReport, kAnywhere, "make runs it"},
+    ProtectedName{"makefile", HoldKind::Build, kReport, kAnywhere, "make runs it"},
+    ProtectedName{"GNUmakefile", HoldKind::Build, kReport, kAnywhere, "make runs it"},
+    ProtectedName{".envrc", HoldKind::Build, kReport, kAnywhere,
+                  "direnv runs it on entering the directory, once allowed"},
+    ProtectedName{"conftest.py", HoldKind::Build, kReport, kAnywhere, "pytest imports it"},
+};
+
+std::string_view last_component(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+bool parent_fits(const ProtectedName& entry, std::string_view parent_name) {
+  const std::size_t slash = entry.name.find('/');
+  return slash == std::string_view::npos || entry.name.substr(0, slash) == parent_name;
+}
+
+// Sorted by last component; names with a parent come first, so the more exact entry is found first.
+constexpr auto sorted_table() {
+  auto table = kTable;
+  std::sort(table.begin(), table.end(), [](const ProtectedName& a, const ProtectedName& b) {
+    const auto last = [](std::string_view name) {
+      const std::size_t slash = name.rfind('/');
+      return slash == std::string_view::npos ? name : name.substr(slash + 1);
+    };
+    if (last(a.name) != last(b.name)) return last(a.name) < last(b.name);
+    return a.name.size() > b.name.size();
+  });
+  return table;
+}
+
+}  // namespace
+
+std::span<const ProtectedName> protected_names() { return kTable; }
+
+const ProtectedName* find_protected(std::string_view parent_name, std::string_view name) {
+  // Asked once for every entry of a tree: the table is sorted when compiling.
+  static constexpr auto kSorted = sorted_table();
+  const auto* entry = std::lower_bound(
+      kSorted.begin(), kSorted.end(), name,
+      [](const ProtectedName& a, std::string_view key) { return last_component(a.name) < key; });
+  for (; entry != kSorted.end() && last_component(entry->name) == name; ++entry) {
+    if (parent_fits(*entry, parent_name)) return entry;
+  }
+  return nullptr;
+}
+
+std::string_view name_of(HoldKind kind) {
+  switch (kind) {
+    case HoldKind::Git:
+      return "git";
+    case HoldKind::Shell:
+      return "shell";
+    case HoldKind::Editor:
+      return "editor";
+    case HoldKind::Agent:
+      return "agent";
+    case HoldKind::Ssh:
+      return "ssh";
+    case HoldKind::Path:
+      return "path";
+    case HoldKind::Autostart:
+      return "autostart";
+    case HoldKind::Cron:
+      return "cron";
+    case HoldKind::Denied:
+      return "denied";
+    case HoldKind::Build:
+      return "build";
+  }
+  return "denied";
+}
+
+bool is_package_directory(std::string_view name) {
+  return name == "node_modules" || name == "site-packages" || name == "vendor";
+}
+
+}  // namespace cordon
