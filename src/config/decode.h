@@ -1,0 +1,21 @@
+// The decoders of the tables of a document. Each works onto a policy that may already hold a
+// preset: lists are appended, scalars replaced, and what is absent is kept.
+#pragma once
+
+#include <string>
+
+#include "config/policy_document.h"
+#include "config/section.h"
+
+namespace cordon {
+
+Result<void> decode_fs(const Section& document, const std::string& base, FsRules& fs);
+Result<void> decode_net(const Section& document, NetRules& net);
+Result<void> decode_env(const Section& document, EnvRules& env);
+Result<void> decode_limits(const Section& document, Limits& limits);
+Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require);
+
+// Puts an error that knows no place at the value that caused it.
+Error placed(const Section& section, const Node& value, Error error);
+
+}  // namespace cordon

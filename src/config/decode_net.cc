@@ -1,0 +1,63 @@
+#include <array>
+
+#include "config/decode.h"
+#include "config/document_text.h"
+#include "policy/host_rule.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::array<std::string_view, 3> kKeys{"mode", "allow", "deny"};
+constexpr std::array<std::string_view, 3> kModeNames{"none", "allow", "open"};
+
+Result<std::optional<NetMode>> decode_mode(const Section& net) {
+  CORDON_TRY(word, net.text("mode"));
+  if (!word) return std::nullopt;
+  for (const NetMode mode : {NetMode::None, NetMode::Allow, NetMode::Open}) {
+    if (*word->text == name_of(mode)) return mode;
+  }
+  std::string hint = suggestion(*word->text, kModeNames);
+  if (hint.empty()) hint = "write \"none\", \"allow\" or \"open\"";
+  return fail(
+      net.error_at(*word->node, shown(*word->text) + " is not a network mode", std::move(hint)));
+}
+
+Result<std::vector<HostRule>> decode_rules(const Section& net, std::string_view key) {
+  std::vector<HostRule> rules;
+  CORDON_TRY(entries, net.texts(key));
+  for (const PlacedText& entry : entries) {
+    auto rule = parse_host_rule(*entry.text);
+    if (!rule) return fail(placed(net, *entry.node, std::move(rule).error()));
+    rules.push_back(std::move(*rule));
+  }
+  return rules;
+}
+
+Error contradiction(const Section& net, NetMode mode) {
+  const std::string word(name_of(mode));
+  return net.error_at_key(
+      *net.find("allow"), "\"allow\" in [net] contradicts mode \"" + word + "\"",
+      mode == NetMode::None ? "write mode = \"allow\", or remove the list"
+                            : "write mode = \"allow\": open permits every host");
+}
+
+}  // namespace
+
+Result<void> decode_net(const Section& document, NetRules& net) {
+  CORDON_TRY(section, document.member("net", kKeys));
+  CORDON_TRY(mode, decode_mode(section));
+  CORDON_TRY(allow, decode_rules(section, "allow"));
+  CORDON_TRY(deny, decode_rules(section, "deny"));
+  if (!allow.empty() && mode && *mode != NetMode::Allow) {
+    return fail(contradiction(section, *mode));
+  }
+  if (!allow.empty()) mode = NetMode::Allow;
+  if (mode) net.mode = *mode;
+  // The list of a preset has no meaning under another mode; kept, it would come back to life.
+  if (net.mode != NetMode::Allow) net.allow.clear();
+  net.allow.insert(net.allow.end(), allow.begin(), allow.end());
+  net.deny.insert(net.deny.end(), deny.begin(), deny.end());
+  return {};
+}
+
+}  // namespace cordon

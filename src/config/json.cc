@@ -1,0 +1,208 @@
+// Reads JSON into Node. The parser's own tree would keep the last of two equal keys and turn large
+// integers into doubles, so only its event interface is used.
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "config/document_text.h"
+#include "config/node.h"
+
+namespace cordon {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kDuplicateHint = "keep one of the two";
+
+// Hands bytes to the lexer and tells how many it has taken: the events carry no position.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, std::size_t* taken) : at_(at), taken_(taken) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    ++at_;
+    ++*taken_;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* taken_;
+};
+
+// A container that is still open.
+struct Frame {
+  Node node;
+  std::string key;  // the member being read
+  Position key_position;
+  std::unordered_set<std::string> seen;
+};
+
+std::size_t literal_length(std::string_view detail, std::string_view token) {
+  if (detail.starts_with("unexpected true") || detail.starts_with("unexpected null")) return 4;
+  if (detail.starts_with("unexpected false")) return 5;
+  if (detail.starts_with("unexpected string") || detail.starts_with("unexpected number")) {
+    return token.size();
+  }
+  return 1;
+}
+
+// The part of the parser's message that is about the text: without its code, its own position and
+// the token, which may be the whole document.
+std::string_view detail_of(std::string_view what) {
+  const std::size_t dash = what.find(" - ");
+  if (what.find("syntax error") < dash && dash != std::string_view::npos) {
+    what.remove_prefix(dash + 3);
+  } else if (const std::size_t code = what.find("] "); code != std::string_view::npos) {
+    what.remove_prefix(code + 2);
+  }
+  return what.substr(0, std::min(what.find("; last read"), what.size()));
+}
+
+class TreeBuilder {
+ public:
+  TreeBuilder(std::string_view text, const std::string& file)
+      : text_(text), file_(file), cursor_(text) {}
+
+  std::size_t* taken() { return &taken_; }
+  Result<Node> finish() && {
+    if (error_) return fail(std::move(*error_));
+    return std::move(root_);
+  }
+
+  bool null() { return add(Node(nullptr)); }
+  bool boolean(bool value) { return add(Node(value)); }
+  bool number_integer(Json::number_integer_t value) { return add(Node(std::int64_t{value})); }
+  bool number_unsigned(Json::number_unsigned_t value) {
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return too_large();
+    }
+    return add(Node(std::uint64_t{value}));
+  }
+  bool number_float(Json::number_float_t value, const std::string& spelling) {
+    if (spelling.find_first_of(".eE") == std::string::npos) return too_large();
+    return add(Node(double{value}));
+  }
+  bool string(std::string& value) { return add(Node(std::move(value))); }
+  bool binary(Json::binary_t& /*value*/) { return refuse(Position{}, "binary value in JSON"); }
+
+  bool start_object(std::size_t /*size*/) { return open(Node(NodeMap{})); }
+  bool start_array(std::size_t /*size*/) { return open(Node(NodeList{})); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    Frame& frame = frames_.back();
+    frame.key_position = token_position();
+    if (!frame.seen.insert(name).second) {
+      return refuse(frame.key_position, "duplicate key " + shown(name), kDuplicateHint);
+    }
+    frame.key = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t read, const std::string& token, const Json::exception& exception) {
+    const std::string_view detail = detail_of(exception.what());
+    const std::size_t length =
+        detail.starts_with("number overflow") ? token.size() : literal_length(detail, token);
+    const std::size_t start = read < length ? 0 : read - length;
+    return refuse(cursor_.at(start), "malformed JSON: " + std::string(detail));
+  }
+
+ private:
+  // Between two events the lexer skips blanks, commas and colons only, so the token of this event
+  // starts at the first other byte behind the last event.
+  Position token_position() {
+    std::size_t start = text_.find_first_not_of(" \t\r\n,:", last_end_);
+    if (start == std::string_view::npos) start = text_.size();
+    last_end_ = taken_;
+    return cursor_.at(start);
+  }
+
+  bool refuse(Position position, std::string what, std::string hint = {}) {
+    if (!error_) error_ = document_error(file_, position, std::move(what), std::move(hint));
+    return false;
+  }
+  bool too_large() { return refuse(token_position(), "integer does not fit into 64 bits"); }
+
+  bool add(Node node) {
+    const Position position = token_position();
+    node.line = position.line;
+    node.column = position.column;
+    place(std::move(node));
+    return true;
+  }
+
+  void place(Node node) {
+    if (frames_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Frame& frame = frames_.back();
+    if (auto* list = std::get_if<NodeList>(&frame.node.value)) {
+      list->push_back(std::move(node));
+    } else if (auto* map = std::get_if<NodeMap>(&frame.node.value)) {
+      node.key_line = frame.key_position.line;
+      node.key_column = frame.key_position.column;
+      map->emplace_back(std::move(frame.key), std::move(node));
+    }
+  }
+
+  bool open(Node container) {
+    const Position position = token_position();
+    if (frames_.size() == kMaxDocumentDepth) return refuse(position, "nested deeper than 64");
+    container.line = position.line;
+    container.column = position.column;
+    frames_.push_back(Frame{std::move(container), {}, {}, {}});
+    return true;
+  }
+
+  bool close() {
+    last_end_ = taken_;
+    Node node = std::move(frames_.back().node);
+    frames_.pop_back();
+    place(std::move(node));
+    return true;
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  PositionCursor cursor_;
+  std::size_t taken_ = 0;
+  std::size_t last_end_ = 0;
+  std::vector<Frame> frames_;
+  Node root_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<Node> read_json(std::string_view text, const std::string& name) {
+  CORDON_CHECK(check_document_bytes(text, name));
+  TreeBuilder builder(text, name);
+  try {
+    const CountingIterator begin(text.data(), builder.taken());
+    const CountingIterator end(text.data() + text.size(), builder.taken());
+    (void)Json::sax_parse(begin, end, &builder);  // a refusal is kept by the builder
+  } catch (const Json::exception& exception) {
+    return fail(document_error(name, Position{0, 0},
+                               "malformed JSON: " + std::string(detail_of(exception.what()))));
+  }
+  return std::move(builder).finish();
+}
+
+}  // namespace cordon

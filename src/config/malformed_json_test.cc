@@ -1,0 +1,96 @@
+// Malformed JSON documents, one per row, each refused at an exact place and with an exact text.
+#include <gtest/gtest.h>
+
+#include "support/malformed.h"
+
+namespace cordon {
+namespace {
+
+using namespace std::string_view_literals;
+
+class MalformedJson : public testing::TestWithParam<Malformed> {};
+
+constexpr Malformed kJsonRows[] = {
+    {"Empty", "policy.json", ""sv, 1, 1,
+     "malformed JSON: unexpected end of input; expected '[', '{', or a literal", ""},
+    {"NotATable", "policy.json", "[1]"sv, 1, 1, "the document must be a table, not a list", ""},
+    {"NoVersion", "policy.json", " {}"sv, 1, 2, "missing key \"version\"", "add version = 1"},
+    {"Truncated", "policy.json", "{\"version\": 1,"sv, 1, 15,
+     "malformed JSON: unexpected end of input; expected string literal", ""},
+    {"TrailingComma", "policy.json", "{\"version\": 1,}"sv, 1, 15,
+     "malformed JSON: unexpected '}'; expected string literal", ""},
+    {"DoubledComma", "policy.json", "{\"version\": 1,, \"fs\": {}}"sv, 1, 15,
+     "malformed JSON: unexpected ','; expected string literal", ""},
+    {"MissingComma", "policy.json", "{\"version\": 1\n \"fs\": {}}"sv, 2, 2,
+     "malformed JSON: unexpected string literal; expected '}'", ""},
+    {"MissingColon", "policy.json", "{\"version\" 1}"sv, 1, 12,
+     "malformed JSON: unexpected number literal; expected ':'", ""},
+    {"LiteralForKey", "policy.json", "{\n  true: 1}"sv, 2, 3,
+     "malformed JSON: unexpected true literal; expected string literal", ""},
+    {"Trailing", "policy.json", "{\"version\": 1} x"sv, 1, 16, "malformed JSON: invalid literal",
+     ""},
+    {"SecondDocument", "policy.json", "{\"version\": 1}\n{}"sv, 2, 1,
+     "malformed JSON: unexpected '{'; expected end of input", ""},
+    {"Comment", "policy.json", "{\"version\": 1} // x"sv, 1, 16, "malformed JSON: invalid literal",
+     ""},
+    {"DuplicateKey", "policy.json",
+     "{\"version\": 1,\n \"fs\": {\"read\": [], \"read\": [\"/\"]}}"sv, 2, 21,
+     "duplicate key \"read\"", "keep one of the two"},
+    {"DuplicateKeyByEscape", "policy.json", "{\"version\": 1, \"vers\\u0069on\": 1}"sv, 1, 16,
+     "duplicate key \"version\"", "keep one of the two"},
+    {"UnknownKey", "policy.json", "{\"version\": 1,\n  \"fs\": {\n    \"wrote\": []}}"sv, 3, 5,
+     "unknown key \"wrote\" in [fs]", "did you mean \"write\"?"},
+    {"IntegerPastInt64", "policy.json",
+     "{\"version\": 1, \"limits\": {\"pids\": 9223372036854775808}}"sv, 1, 35,
+     "integer does not fit into 64 bits", ""},
+    {"IntegerPastUint64", "policy.json",
+     "{\"version\": 1, \"limits\": {\"pids\": 18446744073709551616}}"sv, 1, 35,
+     "integer does not fit into 64 bits", ""},
+    {"IntegerBelowInt64", "policy.json",
+     "{\"version\": 1, \"limits\": {\"pids\": -9223372036854775809}}"sv, 1, 35,
+     "integer does not fit into 64 bits", ""},
+    {"NumberOverflow", "policy.json", "{\"version\": 1, \"limits\": {\"cpus\": 1e999}}"sv, 1, 35,
+     "malformed JSON: number overflow parsing '1e999'", ""},
+    {"NanWord", "policy.json", "{\"version\": 1, \"limits\": {\"cpus\": NaN}}"sv, 1, 35,
+     "malformed JSON: invalid literal", ""},
+    {"VersionOverflowsToOne", "policy.json", "{\"version\": 18446744073709551617}"sv, 1, 13,
+     "integer does not fit into 64 bits", ""},
+    {"PidsAsExponent", "policy.json", "{\"version\": 1, \"limits\": {\"pids\": 1e2}}"sv, 1, 35,
+     "\"pids\" in [limits] must be a whole number, not a fraction", ""},
+    {"NullSection", "policy.json", "{\"version\": 1, \"fs\": null}"sv, 1, 22,
+     "[fs] must be a table, not null", ""},
+    {"NullPath", "policy.json", "{\"version\": 1, \"fs\": {\"read\": [\"/a\", null]}}"sv, 1, 38,
+     "\"read\" in [fs] must hold strings only, not null", ""},
+    {"RawNewlineInString", "policy.json", "{\"version\": 1, \"extends\": \"str\nict\"}"sv, 1, 31,
+     "malformed JSON: invalid string: control character U+000A (LF) must be escaped to \\u000A or "
+     "\\n",
+     ""},
+    {"UnclosedString", "policy.json", "{\"version\": 1, \"extends\": \"strict}"sv, 1, 35,
+     "malformed JSON: invalid string: missing closing quote", ""},
+    {"BadEscape", "policy.json", "{\"version\": 1, \"extends\": \"\\q\"}"sv, 1, 29,
+     "malformed JSON: invalid string: forbidden character after backslash", ""},
+    {"LoneSurrogate", "policy.json", "{\"version\": 1, \"extends\": \"\\ud800\"}"sv, 1, 34,
+     "malformed JSON: invalid string: surrogate U+D800..U+DBFF must be followed by U+DC00..U+DFFF",
+     ""},
+    {"EscapedNulInPath", "policy.json", "{\"version\": 1, \"fs\": {\"read\": [\"\\u0000\"]}}"sv, 1,
+     32, "path \"\\x00\" holds a control byte", ""},
+    {"ByteOrderMark", "policy.json", "\357\273\277{\"version\": 1}"sv, 1, 1,
+     "document starts with a byte-order mark", "save it as UTF-8 without a byte-order mark"},
+    {"NulByte", "policy.json", "{\"version\": 1\n,\0}"sv, 2, 2, "document holds a NUL byte", ""},
+    {"KeychainTrue", "policy.json", "{\"version\": 1, \"keychainAccess\": true}"sv, 1, 16,
+     "\"keychainAccess\" is never granted", "remove it: no policy reaches the keychain"},
+    {"PlaceBehindEscapesAndBrackets", "policy.json",
+     "{\"fs\": {\"read\": [\"\\\"]}:,\", \"\\u00e9\303\251\"], \"x\": 1}, \"version\": 1}"sv, 1, 40,
+     "unknown key \"x\" in [fs]", ""},
+    {"PlaceBehindNumbers", "policy.json",
+     "{\"version\":1,\"limits\":{\"pids\":5,\"cpus\":1.5,\"files\":0}}"sv, 1, 52,
+     "\"files\" in [limits] must be more than zero", "leave the key out to set no limit"},
+};
+
+TEST_P(MalformedJson, IsRefusedAtItsPlaceWithItsCure) { expect_refused(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Rows, MalformedJson, testing::ValuesIn(kJsonRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace cordon

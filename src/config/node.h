@@ -1,0 +1,52 @@
+// Node: a document tree that knows where each value stood. The one form in which TOML and JSON
+// reach the decoders, and in which everything leaves as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cordon/result.h"
+
+namespace cordon {
+
+struct Node;
+using NodeList = std::vector<Node>;
+using NodeMap = std::vector<std::pair<std::string, Node>>;  // in document order, no duplicate keys
+
+struct Node {
+  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, NodeList, NodeMap> value =
+      nullptr;
+  unsigned line = 0;
+  unsigned column = 0;
+  unsigned key_line = 0;  // where the key of this member stood
+  unsigned key_column = 0;
+
+  Node() = default;
+  template <typename T>
+  Node(T v) : value(std::move(v)) {}  // NOLINT(google-explicit-constructor): JSON building blocks
+  Node(const char* text) : value(std::string(text)) {}
+  Node(std::string_view text) : value(std::string(text)) {}
+  Node(int number) : value(std::int64_t{number}) {}
+  Node(std::uint64_t number);  // numbers past 2^63-1 saturate
+
+  [[nodiscard]] const Node* find(std::string_view key) const;  // null if absent or not a map
+  Node& set(std::string key, Node member);                     // appends to a map; returns *this
+  [[nodiscard]] const NodeMap* map() const { return std::get_if<NodeMap>(&value); }
+  [[nodiscard]] const NodeList* list() const { return std::get_if<NodeList>(&value); }
+  [[nodiscard]] const std::string* text() const { return std::get_if<std::string>(&value); }
+};
+
+// Both refuse duplicate keys, a byte-order mark, NUL bytes, nesting deeper than 64 and documents
+// over 1 MiB, with the place. `name` is used in messages only.
+Result<Node> read_json(std::string_view text, const std::string& name);
+Result<Node> read_toml(std::string_view text, const std::string& name);
+
+enum class JsonStyle { Compact, Pretty };
+// Strings that are not UTF-8 are written with U+FFFD; the output is always valid JSON.
+std::string write_json(const Node& node, JsonStyle style);
+
+}  // namespace cordon

@@ -1,0 +1,217 @@
+#include "config/section.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+#include "config/document_text.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kLongestGuess = 64;
+constexpr double kMostProcessors = 65536;
+
+constexpr std::array<std::string_view, 2> kKeychainNames{"keychain_access", "keychainAccess"};
+
+struct Measure {
+  std::string_view noun;  // "a size"
+  std::string_view hint;  // how to write one
+  std::optional<std::uint64_t> (*parse)(std::string_view);
+};
+constexpr Measure kSize{"a size", "write it with a unit: \"512K\", \"64M\", \"2G\"", parse_size};
+constexpr Measure kDuration{
+    "a duration", "write it with a unit: \"250ms\", \"30s\", \"5m\", \"2h\"", parse_duration};
+
+// "0", "000", "0s": nothing of whatever unit.
+bool is_zero(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  return parse_number(text.substr(0, digits)) == 0 &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", digits) ==
+             std::string_view::npos;
+}
+
+Result<std::optional<std::uint64_t>> measure(const Section& section, std::string_view key,
+                                             const Measure& kind) {
+  const Node* node = section.find(key);
+  if (node == nullptr) return std::nullopt;
+  const auto refuse = [&](std::string_view predicate) {
+    return fail(section.error_at(*node, section.title(key).append(" ").append(predicate),
+                                 std::string(kind.hint)));
+  };
+  const std::string* text = node->text();
+  if (text == nullptr) {
+    const bool number = std::holds_alternative<std::int64_t>(node->value) ||
+                        std::holds_alternative<double>(node->value);
+    if (number) return refuse("needs a unit");
+    return refuse(
+        std::string("must be ").append(kind.noun).append(", not ").append(kind_name(*node)));
+  }
+  if (const auto value = kind.parse(*text)) return value;
+  if (is_zero(*text)) return refuse("must be more than zero");
+  if (parse_number(*text)) return refuse("needs a unit");
+  return fail(section.error_at(*node, shown(*text).append(" is not ").append(kind.noun),
+                               std::string(kind.hint)));
+}
+
+}  // namespace
+
+std::string_view kind_name(const Node& node) {
+  struct Namer {
+    std::string_view operator()(std::nullptr_t) const { return "null"; }
+    std::string_view operator()(bool) const { return "a boolean"; }
+    std::string_view operator()(std::int64_t) const { return "an integer"; }
+    std::string_view operator()(double) const { return "a fraction"; }
+    std::string_view operator()(const std::string&) const { return "a string"; }
+    std::string_view operator()(const NodeList&) const { return "a list"; }
+    std::string_view operator()(const NodeMap&) const { return "a table"; }
+  };
+  return std::visit(Namer{}, node.value);
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
+  if (word.size() > kLongestGuess) return {};
+  const auto guess = nearest(word, candidates);
+  return guess ? "did you mean \"" + *guess + "\"?" : std::string();
+}
+
+Result<Section> Section::open(const Node& node, const std::string& file, std::string_view name,
+                              std::span<const std::string_view> keys) {
+  Section section(node, file, name);
+  if (node.map() == nullptr) {
+    const std::string subject = name.empty() ? "the document" : "[" + section.name_ + "]";
+    return fail(
+        section.error_at(node, subject + " must be a table, not " + std::string(kind_name(node))));
+  }
+  CORDON_CHECK(section.check_keys(keys));
+  return section;
+}
+
+Result<Section> Section::member(std::string_view name,
+                                std::span<const std::string_view> keys) const {
+  static const Node kAbsent{NodeMap{}};
+  const Node* node = find(name);
+  return open(node == nullptr ? kAbsent : *node, *file_, name, keys);
+}
+
+Result<void> Section::check_keys(std::span<const std::string_view> keys) const {
+  const NodeMap* members = node_->map();
+  if (members == nullptr) return {};
+  for (const auto& [key, value] : *members) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    const bool* on = std::get_if<bool>(&value.value);
+    const bool keychain =
+        std::find(kKeychainNames.begin(), kKeychainNames.end(), key) != kKeychainNames.end();
+    if (keychain && on != nullptr && *on) {
+      return fail(error_at_key(value, shown(key) + " is never granted",
+                               "remove it: no policy reaches the keychain"));
+    }
+    const std::string where = name_.empty() ? "at the top of the document" : "in [" + name_ + "]";
+    return fail(
+        error_at_key(value, "unknown key " + shown(key) + " " + where, suggestion(key, keys)));
+  }
+  return {};
+}
+
+Result<std::optional<PlacedText>> Section::text(std::string_view key) const {
+  const Node* node = find(key);
+  if (node == nullptr) return std::nullopt;
+  if (node->text() == nullptr) {
+    return fail(
+        error_at(*node, title(key) + " must be a string, not " + std::string(kind_name(*node))));
+  }
+  return PlacedText{node->text(), node};
+}
+
+Result<std::vector<PlacedText>> Section::texts(std::string_view key) const {
+  std::vector<PlacedText> found;
+  const Node* node = find(key);
+  if (node == nullptr) return found;
+  const NodeList* list = node->list();
+  if (list == nullptr) {
+    const bool one = node->text() != nullptr;
+    return fail(error_at(
+        *node, title(key) + " must be a list of strings, not " + std::string(kind_name(*node)),
+        one ? "put it in brackets" : ""));
+  }
+  found.reserve(list->size());
+  for (const Node& element : *list) {
+    if (element.text() == nullptr) {
+      return fail(error_at(
+          element, title(key) + " must hold strings only, not " + std::string(kind_name(element))));
+    }
+    found.push_back(PlacedText{element.text(), &element});
+  }
+  return found;
+}
+
+Result<std::optional<bool>> Section::flag(std::string_view key) const {
+  const Node* node = find(key);
+  if (node == nullptr) return std::nullopt;
+  if (const bool* value = std::get_if<bool>(&node->value)) return *value;
+  return fail(
+      error_at(*node, title(key) + " must be true or false, not " + std::string(kind_name(*node))));
+}
+
+Result<std::optional<std::uint64_t>> Section::size(std::string_view key) const {
+  return measure(*this, key, kSize);
+}
+
+Result<std::optional<std::uint64_t>> Section::duration(std::string_view key) const {
+  return measure(*this, key, kDuration);
+}
+
+Result<std::optional<std::uint64_t>> Section::count(std::string_view key) const {
+  const Node* node = find(key);
+  if (node == nullptr) return std::nullopt;
+  const auto* value = std::get_if<std::int64_t>(&node->value);
+  if (value == nullptr) {
+    return fail(error_at(
+        *node, title(key) + " must be a whole number, not " + std::string(kind_name(*node))));
+  }
+  if (*value <= 0) {
+    return fail(error_at(*node, title(key) + " must be more than zero",
+                         "leave the key out to set no limit"));
+  }
+  return static_cast<std::uint64_t>(*value);
+}
+
+Result<std::optional<std::uint64_t>> Section::thousandths(std::string_view key) const {
+  const Node* node = find(key);
+  if (node == nullptr) return std::nullopt;
+  double value = 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&node->value)) {
+    value = static_cast<double>(*whole);
+  } else if (const auto* fraction = std::get_if<double>(&node->value)) {
+    value = *fraction;
+  } else {
+    return fail(
+        error_at(*node, title(key) + " must be a number, not " + std::string(kind_name(*node))));
+  }
+  // Written so that NaN, which compares false with everything, is refused too.
+  if (!(value >= 0.001 && value <= kMostProcessors)) {
+    return fail(error_at(*node, title(key) + " must be between 0.001 and 65536",
+                         "leave the key out to set no limit"));
+  }
+  return static_cast<std::uint64_t>(std::llround(value * 1000));
+}
+
+std::string Section::title(std::string_view key) const {
+  std::string out("\"");
+  out.append(key).append("\"");
+  if (!name_.empty()) out.append(" in [").append(name_).append("]");
+  return out;
+}
+
+Error Section::error_at(const Node& value, std::string what, std::string hint) const {
+  return document_error(*file_, Position{value.line, value.column}, std::move(what),
+                        std::move(hint));
+}
+
+Error Section::error_at_key(const Node& member, std::string what, std::string hint) const {
+  return document_error(*file_, Position{member.key_line, member.key_column}, std::move(what),
+                        std::move(hint));
+}
+
+}  // namespace cordon
