@@ -1,0 +1,186 @@
+// Plans as text: what --dry-run prints, what golden tests compare and what an error names.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "plan/plan.h"
+
+namespace cordon {
+namespace {
+
+std::string_view word(MountAccess access) {
+  switch (access) {
+    case MountAccess::ReadOnly:
+      return "read-only";
+    case MountAccess::ReadWrite:
+      return "read-write";
+  }
+  return "";
+}
+
+std::string_view word(LandlockUse use) {
+  switch (use) {
+    case LandlockUse::List:
+      return "list";
+    case LandlockUse::Read:
+      return "read";
+    case LandlockUse::ReadExecute:
+      return "read, execute";
+    case LandlockUse::ReadWrite:
+      return "read, write, execute";
+    case LandlockUse::Device:
+      return "read, write, ioctl";
+  }
+  return "";
+}
+
+struct Describe {
+  std::string operator()(const op::EnterNamespaces& o) const {
+    return o.own_network
+               ? "enter new namespaces: user mount pid net ipc uts cgroup"
+               : "enter new namespaces: user mount pid ipc uts cgroup (network of the host)";
+  }
+  std::string operator()(const op::MapIdentity& o) const {
+    return fmt::format("map uid {} to {} inside, gid {} to {}", o.outside_uid, o.inside_uid,
+                       o.outside_gid, o.inside_gid);
+  }
+  std::string operator()(const op::PrivateMounts&) const { return "make all mounts private"; }
+  std::string operator()(const op::NewRoot& o) const {
+    return fmt::format("new root on tmpfs, {}", format_size(o.bytes));
+  }
+  std::string operator()(const op::MakeDirectory& o) const {
+    return fmt::format("directory {} {:04o}", quote(o.path), o.mode);
+  }
+  std::string operator()(const op::MakeFile& o) const {
+    return fmt::format("file {} {:04o}, {} bytes", quote(o.path), o.mode, o.content.size());
+  }
+  std::string operator()(const op::MakeSymlink& o) const {
+    return fmt::format("symlink {} to {}", quote(o.path), quote(o.target));
+  }
+  std::string operator()(const op::Bind& o) const {
+    if (o.source == o.path) return fmt::format("bind {} {}", word(o.access), quote(o.path));
+    return fmt::format("bind {} {} from {}", word(o.access), quote(o.path), quote(o.source));
+  }
+  std::string operator()(const op::Hold& o) const {
+    return fmt::format("hold {} {} ({})", word(o.access), quote(o.path), o.reason);
+  }
+  std::string operator()(const op::Mask& o) const {
+    return fmt::format("mask {} ({})", quote(o.path), o.reason);
+  }
+  std::string operator()(const op::Scratch& o) const {
+    return fmt::format("scratch tmpfs, {}, {} inodes", format_size(o.bytes), o.inodes);
+  }
+  std::string operator()(const op::ScratchDirectory& o) const {
+    return fmt::format("scratch directory {} {:04o}", quote(o.path), o.mode);
+  }
+  std::string operator()(const op::ScratchFile& o) const {
+    return fmt::format("scratch file {} {:04o}, {} bytes", quote(o.name), o.mode, o.content.size());
+  }
+  std::string operator()(const op::PrivateConfig& o) const {
+    return fmt::format("private copy of {} at {}", quote(o.path), quote(o.target));
+  }
+  std::string operator()(const op::MountProc&) const { return "mount fresh /proc read-only"; }
+  std::string operator()(const op::MaskProc& o) const {
+    return fmt::format("mask {}", quote(o.path));
+  }
+  std::string operator()(const op::DeviceNode& o) const {
+    return fmt::format("device {}", quote(o.path));
+  }
+  std::string operator()(const op::MountDevpts&) const { return "mount own /dev/pts"; }
+  std::string operator()(const op::LoopbackUp&) const { return "bring up loopback"; }
+  std::string operator()(const op::HostName& o) const {
+    return fmt::format("host name {}", quote(o.name));
+  }
+  std::string operator()(const op::PivotRoot&) const {
+    return "pivot into the new root, detach the old one";
+  }
+  std::string operator()(const op::LandlockAllow& o) const {
+    return fmt::format("landlock allow {}: {}", quote(o.path), word(o.use));
+  }
+  std::string operator()(const op::ReadOnlyRoot&) const { return "make the root read-only"; }
+  std::string operator()(const op::ResourceLimit& o) const {
+    return fmt::format("rlimit {} {}", o.name, o.value);
+  }
+  std::string operator()(const op::NoNewPrivileges&) const { return "no new privileges"; }
+  std::string operator()(const op::RestrictLandlock& o) const {
+    return fmt::format("restrict with landlock, ABI {}", o.abi);
+  }
+  std::string operator()(const op::CloseDescriptors&) const {
+    return "close every descriptor but 0, 1, 2";
+  }
+  std::string operator()(const op::NewSession&) const { return "new session"; }
+  std::string operator()(const op::NewKeyring&) const { return "new session keyring"; }
+  std::string operator()(const op::DropCapabilities&) const {
+    return "drop every capability: bounding, ambient, inheritable, permitted, effective";
+  }
+  std::string operator()(const op::InstallSeccomp& o) const {
+    return fmt::format("install seccomp filter, network {}", name_of(o.net));
+  }
+  std::string operator()(const op::ChangeDirectory& o) const {
+    return fmt::format("start in {}", quote(o.path));
+  }
+  std::string operator()(const op::Execute& o) const {
+    std::string text = "execute";
+    for (const std::string& argument : o.argv) text += " " + quote(argument);
+    return text;
+  }
+};
+
+void append(std::string& text, unsigned& number, const std::vector<Op>& operations) {
+  for (const Op& operation : operations) {
+    text += fmt::format("{:4}  {}\n", ++number, describe(operation));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(LimitBy by) {
+  switch (by) {
+    case LimitBy::None:
+      return "none";
+    case LimitBy::CgroupV2:
+    case LimitBy::CgroupV1:
+      return "cgroup";
+    case LimitBy::Rlimit:
+      return "rlimit";
+    case LimitBy::RlimitAndWatch:
+      return "rlimit+watch";
+    case LimitBy::Tmpfs:
+      return "tmpfs";
+    case LimitBy::Clock:
+      return "clock";
+    case LimitBy::Relay:
+      return "relay";
+  }
+  return "";
+}
+
+std::string describe(const Op& operation) { return std::visit(Describe{}, operation); }
+
+std::string describe(const PlannedLimit& limit) {
+  const bool size = limit.name == "memory" || limit.name == "scratch" || limit.name == "output" ||
+                    limit.name == "output_total" || limit.name == "file_size";
+  const bool time = limit.name == "wall" || limit.name == "cpu";
+  std::string value = fmt::format("{}", limit.value);
+  if (size) value = format_size(limit.value);
+  if (time) value = format_duration(limit.value);
+  if (limit.name == "cpus") value = fmt::format("{:g}", static_cast<double>(limit.value) / 1000);
+  return fmt::format("limit {} {} by {}", limit.name, value, name_of(limit.by));
+}
+
+std::string describe(const Plan& plan) {
+  std::string text = fmt::format("backend {}\n", plan.backend);
+  for (const PlannedLimit& limit : plan.limits) text += "      " + describe(limit) + "\n";
+  for (const std::string& variable : plan.environment) {
+    text += fmt::format("      environment {}\n", quote(variable));
+  }
+  unsigned number = 0;
+  text += "first process:\n";
+  append(text, number, plan.build);
+  text += "command's process:\n";
+  append(text, number, plan.confine);
+  text += "first process, before the command is released:\n";
+  append(text, number, plan.seal);
+  return text;
+}
+
+}  // namespace cordon

@@ -1,0 +1,77 @@
+#include "plan/limits.h"
+
+#include <algorithm>
+
+namespace cordon {
+namespace {
+
+std::optional<LimitBy> by_cgroup(const CgroupFacts& cgroup, const std::string& controller) {
+  switch (cgroup.version) {
+    case CgroupFacts::Version::None:
+      return std::nullopt;
+    case CgroupFacts::Version::V1:
+      if (cgroup.parents.contains(controller)) return LimitBy::CgroupV1;
+      return std::nullopt;
+    case CgroupFacts::Version::V2:
+      return LimitBy::CgroupV2;
+  }
+  return std::nullopt;
+}
+
+Error needs_cgroup(const std::string& limit, const std::string& why) {
+  return {.kind = ErrorKind::Unsupported,
+          .what = "limit " + limit + " needs a cgroup here: " + why,
+          .hint = "mount a cgroup hierarchy this user may write, or remove the limit"};
+}
+
+}  // namespace
+
+Result<LimitPlan> plan_limits(const Limits& limits, const HostFacts& facts, std::uint32_t uid) {
+  LimitPlan plan;
+  // A core dump would carry the command's memory out through the host's core pattern.
+  plan.resource_limits.push_back({"core", 0});
+  if (limits.wall_ms) plan.planned.push_back({"wall", *limits.wall_ms, LimitBy::Clock});
+  if (limits.cpu_ms) {
+    plan.planned.push_back({"cpu", *limits.cpu_ms, LimitBy::Rlimit});
+    plan.resource_limits.push_back(
+        {"cpu", std::max<std::uint64_t>(1, (*limits.cpu_ms + 999) / 1000)});
+  }
+  if (limits.memory) {
+    if (const auto by = by_cgroup(facts.cgroup, "memory")) {
+      plan.planned.push_back({"memory", *limits.memory, *by});
+    } else {
+      plan.planned.push_back({"memory", *limits.memory, LimitBy::RlimitAndWatch});
+      plan.resource_limits.push_back({"data", *limits.memory});
+    }
+  }
+  if (limits.pids) {
+    if (const auto by = by_cgroup(facts.cgroup, "pids")) {
+      plan.planned.push_back({"pids", *limits.pids, *by});
+    } else if (uid == 0) {
+      return fail(needs_cgroup("pids", "the process count of uid 0 is bound by nothing else"));
+    } else {
+      plan.planned.push_back({"pids", *limits.pids, LimitBy::Rlimit});
+      plan.resource_limits.push_back({"nproc", *limits.pids});
+    }
+  }
+  if (limits.cpus_milli) {
+    const auto by = by_cgroup(facts.cgroup, "cpu");
+    if (!by) return fail(needs_cgroup("cpus", "nothing else can share out processor time"));
+    plan.planned.push_back({"cpus", *limits.cpus_milli, *by});
+  }
+  if (limits.files) {
+    plan.planned.push_back({"files", *limits.files, LimitBy::Rlimit});
+    plan.resource_limits.push_back({"nofile", *limits.files});
+  }
+  if (limits.file_size) {
+    plan.planned.push_back({"file_size", *limits.file_size, LimitBy::Rlimit});
+    plan.resource_limits.push_back({"fsize", *limits.file_size});
+  }
+  if (limits.output) plan.planned.push_back({"output", *limits.output, LimitBy::Relay});
+  if (limits.output_total) {
+    plan.planned.push_back({"output_total", *limits.output_total, LimitBy::Relay});
+  }
+  return plan;
+}
+
+}  // namespace cordon

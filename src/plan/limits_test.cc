@@ -1,0 +1,126 @@
+#include "plan/limits.h"
+
+#include <gmock/gmock.h>
+
+#include "plan/made_up_host.h"
+
+namespace cordon {
+namespace {
+
+using ::testing::IsEmpty;
+using testing::made_up_cgroup_v1;
+using testing::made_up_cgroup_v2;
+using testing::made_up_facts;
+
+constexpr std::uint32_t kRoot = 0;
+constexpr std::uint32_t kUser = 1000;
+
+HostFacts facts_with(CgroupFacts cgroup) {
+  HostFacts facts = made_up_facts();
+  facts.cgroup = std::move(cgroup);
+  return facts;
+}
+
+// The mechanism that holds a limit, None if it is not planned.
+LimitBy holder(const LimitPlan& plan, const std::string& name) {
+  for (const PlannedLimit& limit : plan.planned) {
+    if (limit.name == name) return limit.by;
+  }
+  return LimitBy::None;
+}
+
+std::optional<std::uint64_t> rlimit(const LimitPlan& plan, const std::string& name) {
+  for (const op::ResourceLimit& limit : plan.resource_limits) {
+    if (limit.name == name) return limit.value;
+  }
+  return std::nullopt;
+}
+
+TEST(PlanLimits, ForbidCoreDumpsWithoutBeingAsked) {
+  const auto plan = plan_limits({}, made_up_facts(), kUser);
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(plan->planned, IsEmpty());
+  EXPECT_EQ(rlimit(*plan, "core"), 0);
+}
+
+TEST(PlanLimits, UseTheCgroupForMemoryAndProcessesWhereThereIsOne) {
+  const Limits limits{.memory = 1 << 20, .pids = 64};
+  const auto v1 = plan_limits(limits, facts_with(made_up_cgroup_v1()), kRoot);
+  ASSERT_TRUE(v1);
+  EXPECT_EQ(holder(*v1, "memory"), LimitBy::CgroupV1);
+  EXPECT_EQ(holder(*v1, "pids"), LimitBy::CgroupV1);
+  const auto v2 = plan_limits(limits, facts_with(made_up_cgroup_v2()), kRoot);
+  ASSERT_TRUE(v2);
+  EXPECT_EQ(holder(*v2, "memory"), LimitBy::CgroupV2);
+  EXPECT_EQ(holder(*v2, "pids"), LimitBy::CgroupV2);
+  EXPECT_EQ(rlimit(*v2, "data"), std::nullopt);
+  EXPECT_EQ(rlimit(*v2, "nproc"), std::nullopt);
+}
+
+TEST(PlanLimits, FallBackToRlimitsForAnOrdinaryUserWithoutACgroup) {
+  const auto plan = plan_limits({.memory = 1 << 20, .pids = 64}, made_up_facts(), kUser);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(holder(*plan, "memory"), LimitBy::RlimitAndWatch);
+  EXPECT_EQ(rlimit(*plan, "data"), 1 << 20);
+  EXPECT_EQ(holder(*plan, "pids"), LimitBy::Rlimit);
+  EXPECT_EQ(rlimit(*plan, "nproc"), 64);
+}
+
+TEST(PlanLimits, RefuseAProcessLimitForRootThatNothingHolds) {
+  const auto refused = plan_limits({.pids = 64}, made_up_facts(), kRoot);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
+  EXPECT_THAT(refused.error().what, ::testing::HasSubstr("limit pids"));
+  EXPECT_FALSE(refused.error().hint.empty());
+  EXPECT_TRUE(plan_limits({.pids = 64}, made_up_facts(), kUser));
+}
+
+TEST(PlanLimits, RefuseAV1LimitWhoseControllerIsNotThere) {
+  CgroupFacts cgroup = made_up_cgroup_v1();
+  cgroup.parents.erase("pids");
+  EXPECT_FALSE(plan_limits({.pids = 64}, facts_with(cgroup), kRoot));
+  EXPECT_TRUE(plan_limits({.memory = 1 << 20}, facts_with(cgroup), kRoot));
+}
+
+TEST(PlanLimits, RefuseAProcessorShareWithoutACgroup) {
+  const auto refused = plan_limits({.cpus_milli = 500}, made_up_facts(), kUser);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, ::testing::HasSubstr("limit cpus"));
+  const auto held = plan_limits({.cpus_milli = 500}, facts_with(made_up_cgroup_v2()), kUser);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(holder(*held, "cpus"), LimitBy::CgroupV2);
+}
+
+TEST(PlanLimits, RoundProcessorTimeUpToTheSecondsOfAnRlimit) {
+  for (const auto& [milliseconds, seconds] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 1}, {1000, 1}, {1001, 2}}) {
+    const auto plan = plan_limits({.cpu_ms = milliseconds}, made_up_facts(), kUser);
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(rlimit(*plan, "cpu"), seconds) << milliseconds;
+  }
+}
+
+TEST(PlanLimits, NameEveryLimitThatWasAskedFor) {
+  const Limits all{.wall_ms = 1,
+                   .cpu_ms = 1,
+                   .memory = 1,
+                   .pids = 1,
+                   .cpus_milli = 1,
+                   .files = 1,
+                   .file_size = 1,
+                   .output = 1,
+                   .output_total = 1};
+  const auto plan = plan_limits(all, facts_with(made_up_cgroup_v2()), kUser);
+  ASSERT_TRUE(plan);
+  std::vector<std::string> names;
+  for (const PlannedLimit& limit : plan->planned) {
+    names.push_back(limit.name);
+    EXPECT_NE(limit.by, LimitBy::None) << limit.name;
+  }
+  EXPECT_THAT(names,
+              ::testing::UnorderedElementsAre("wall", "cpu", "memory", "pids", "cpus", "files",
+                                              "file_size", "output", "output_total"));
+}
+
+}  // namespace
+}  // namespace cordon

@@ -1,0 +1,390 @@
+// The native plan: seven namespaces, a new root built from nothing, Landlock, seccomp, no
+// capabilities. The order here is the order in which the kernel is asked.
+#include <algorithm>
+#include <array>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "plan/limits.h"
+#include "plan/plan.h"
+#include "plan/system_files.h"
+#include "plan/tree.h"
+#include "policy/environment.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::uint64_t kRootBytes = 4ULL << 20;
+constexpr std::uint64_t kPrivateConfigBytes = 16ULL << 20;
+constexpr std::uint64_t kBytesPerInode = 4096;
+constexpr std::uint32_t kInsideIdForRoot = 1000;
+constexpr std::string_view kGitDirectory = "/run/cordon/git";
+
+// What /proc shows of the machine rather than of the sandbox.
+constexpr std::array<std::string_view, 18> kMaskedProcFiles = {
+    "/proc/kcore",         "/proc/kmsg",        "/proc/kallsyms",      "/proc/keys",
+    "/proc/key-users",     "/proc/kpagecount",  "/proc/kpageflags",    "/proc/kpagecgroup",
+    "/proc/timer_list",    "/proc/sched_debug", "/proc/latency_stats", "/proc/vmallocinfo",
+    "/proc/slabinfo",      "/proc/iomem",       "/proc/ioports",       "/proc/config.gz",
+    "/proc/sysrq-trigger", "/proc/cmdline"};
+constexpr std::array<std::string_view, 6> kMaskedProcDirectories = {
+    "/proc/acpi", "/proc/scsi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/device-tree"};
+
+constexpr std::array<std::string_view, 6> kDevices = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                                      "/dev/random", "/dev/urandom", "/dev/tty"};
+
+class NativePlanner {
+ public:
+  NativePlanner(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
+                const PlanRequest& request)
+      : effective_(clamped.effective()),
+        facts_(facts),
+        caller_(caller),
+        request_(request),
+        tree_(plan_.build) {}
+
+  Result<Plan> make() {
+    plan_.backend = "native";
+    CORDON_CHECK(refuse_unenforceable());
+    inside_ = {caller_.uid, caller_.gid, caller_.uid == 0 ? kInsideIdForRoot : caller_.uid,
+               caller_.gid == 0 ? kInsideIdForRoot : caller_.gid};
+    plan_.build = {op::EnterNamespaces{effective_.net.mode != NetMode::Open}, inside_,
+                   op::PrivateMounts{}, op::NewRoot{kRootBytes}};
+    system();
+    proc_and_devices();
+    scratch();
+    CORDON_CHECK(grants());
+    masks();
+    holds();
+    git();
+    finish_build();
+    landlock();
+    command();
+    CORDON_CHECK(confine());
+    return std::move(plan_);
+  }
+
+ private:
+  Result<void> refuse_unenforceable() const;
+  void system();
+  void proc_and_devices();
+  void scratch();
+  Result<void> grants();
+  void masks();
+  void holds();
+  void git();
+  void finish_build();
+  void landlock();
+  void command();
+  Result<void> confine();
+  [[nodiscard]] bool needs_private_configs() const;
+  void allow(const std::string& path, LandlockUse use, FileKind kind);
+  [[nodiscard]] bool landlocked() const { return facts_.landlock_abi > 0; }
+
+  const Effective& effective_;
+  const HostFacts& facts_;
+  const Caller& caller_;
+  const PlanRequest& request_;
+  Plan plan_;
+  Tree tree_;
+  op::MapIdentity inside_;
+  std::vector<std::pair<std::string, LandlockUse>> allowed_;
+};
+
+Result<void> NativePlanner::refuse_unenforceable() const {
+  if (effective_.net.mode == NetMode::Allow && !effective_.net.allow.empty()) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "network mode allow: allowedHosts are not yet supported by native",
+                 .hint = "use --net none, or --net open if this command may reach every host"});
+  }
+  const auto accepted = [&](Layer layer) {
+    return std::ranges::find(effective_.accept_missing, layer) != effective_.accept_missing.end();
+  };
+  if (!landlocked() && !accepted(Layer::Landlock)) {
+    return fail({.kind = ErrorKind::Unavailable,
+                 .what = "this kernel has no Landlock",
+                 .hint = "boot with lsm=landlock,..., or accept it in a ceiling: [require] "
+                         "accept_missing = [\"landlock\"]"});
+  }
+  if (std::ranges::find(effective_.require, Layer::Cgroup) != effective_.require.end() &&
+      facts_.cgroup.version == CgroupFacts::Version::None && !accepted(Layer::Cgroup)) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "the policy requires cgroup limits and no cgroup can be made here",
+                 .hint = "start as root, or delegate a cgroup (systemd-run --user --scope)"});
+  }
+  return {};
+}
+
+bool NativePlanner::needs_private_configs() const {
+  return std::ranges::any_of(facts_.git, [](const GitDirectory& g) { return !g.configs.empty(); });
+}
+
+void NativePlanner::system() {
+  tree_.directory("/etc");
+  for (const SystemEntry& entry : facts_.system) {
+    switch (entry.kind) {
+      case SystemEntry::Kind::Symlink:
+        tree_.symlink(entry.path, entry.target);
+        break;
+      case SystemEntry::Kind::Directory:
+        tree_.bind(entry.path, entry.path, MountAccess::ReadOnly, FileKind::Directory, {});
+        break;
+      case SystemEntry::Kind::File:
+        tree_.bind(entry.path, entry.path, MountAccess::ReadOnly, FileKind::Regular, {});
+        break;
+    }
+  }
+  const std::string& home = effective_.home == HomeMode::None ? "/" : caller_.home;
+  for (SystemFile& file :
+       system_files(inside_.inside_uid, inside_.inside_gid, caller_.user, home)) {
+    tree_.file(file.path, std::move(file.content));
+  }
+  if (effective_.net.mode == NetMode::Open) {
+    for (const char* path : {"/etc/hosts", "/etc/resolv.conf"}) {
+      tree_.bind(path, path, MountAccess::ReadOnly, FileKind::Regular, {});
+    }
+  } else {
+    for (SystemFile& file : isolated_network_files()) {
+      tree_.file(file.path, std::move(file.content));
+    }
+  }
+}
+
+void NativePlanner::proc_and_devices() {
+  tree_.directory("/proc", 0555);
+  plan_.build.emplace_back(op::MountProc{});
+  for (const std::string_view path : kMaskedProcFiles) {
+    plan_.build.emplace_back(op::MaskProc{std::string(path), FileKind::Regular});
+  }
+  for (const std::string_view path : kMaskedProcDirectories) {
+    plan_.build.emplace_back(op::MaskProc{std::string(path), FileKind::Directory});
+  }
+  tree_.directory("/dev");
+  for (const std::string_view path : kDevices) {
+    tree_.file(std::string(path), {}, 0600);
+    plan_.build.emplace_back(op::DeviceNode{std::string(path)});
+  }
+  tree_.symlink("/dev/fd", "/proc/self/fd");
+  tree_.symlink("/dev/stdin", "/proc/self/fd/0");
+  tree_.symlink("/dev/stdout", "/proc/self/fd/1");
+  tree_.symlink("/dev/stderr", "/proc/self/fd/2");
+  tree_.symlink("/dev/ptmx", "pts/ptmx");
+  tree_.directory("/dev/pts");
+  plan_.build.emplace_back(op::MountDevpts{});
+}
+
+void NativePlanner::scratch() {
+  std::uint64_t bytes = effective_.scratch.value_or(0);
+  if (bytes == 0 && needs_private_configs()) bytes = kPrivateConfigBytes;
+  if (bytes > 0)
+    plan_.build.emplace_back(
+        op::Scratch{bytes, std::max<std::uint64_t>(1024, bytes / kBytesPerInode)});
+  if (effective_.scratch) {
+    tree_.scratch("tmp", "/tmp", 01777);
+    tree_.scratch("vartmp", "/var/tmp", 01777);
+    tree_.scratch("shm", "/dev/shm", 01777);
+    plan_.limits.push_back({"scratch", *effective_.scratch, LimitBy::Tmpfs});
+  }
+  if (effective_.home == HomeMode::Private && effective_.scratch && !caller_.home.empty()) {
+    tree_.scratch("home", caller_.home, 0700);
+    if (!facts_.git_identity.empty()) {
+      plan_.build.emplace_back(op::ScratchFile{"home/.gitconfig", facts_.git_identity, 0644});
+    }
+  }
+  if (effective_.home == HomeMode::Persistent && !caller_.home.empty()) {
+    tree_.bind(request_.persistent_home, caller_.home, MountAccess::ReadWrite, FileKind::Directory,
+               {});
+  }
+  if (effective_.caches && !caller_.home.empty()) {
+    const std::string path = join(caller_.home, ".cache");
+    // A persistent home may not hold the mount point yet; it is made there, outside the project.
+    if (effective_.home == HomeMode::Persistent) {
+      plan_.build.emplace_back(op::MakeDirectory{path, 0700});
+    }
+    tree_.bind(request_.cache_directory, path, MountAccess::ReadWrite, FileKind::Directory, {});
+  }
+  if (needs_private_configs()) tree_.scratch("git", std::string(kGitDirectory), 0700);
+}
+
+Result<void> NativePlanner::grants() {
+  struct Entry {
+    const Grant* grant;
+    MountAccess access;
+  };
+  std::vector<Entry> entries;
+  for (const Grant& grant : effective_.read) entries.push_back({&grant, MountAccess::ReadOnly});
+  for (const Grant& grant : effective_.write) entries.push_back({&grant, MountAccess::ReadWrite});
+  // Parents first: a nested grant is mounted over the tree it narrows or widens.
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return entry.grant->path; });
+  for (const auto& [grant, access] : entries) {
+    for (const std::string_view reserved : {"/proc", "/dev"}) {
+      if (contains(reserved, grant->path)) {
+        return fail(policy_error(
+            "a grant below " + std::string(reserved) + " cannot be given: " + quote(grant->written),
+            "the sandbox has its own"));
+      }
+    }
+    if (grant->path == "/") {
+      for (const SystemEntry& entry : facts_.root_entries) {
+        if (tree_.exists(entry.path)) continue;
+        if (entry.kind == SystemEntry::Kind::Symlink) {
+          tree_.symlink(entry.path, entry.target);
+        } else {
+          tree_.bind(
+              entry.path, entry.path, access,
+              entry.kind == SystemEntry::Kind::Directory ? FileKind::Directory : FileKind::Regular,
+              {});
+        }
+      }
+      continue;
+    }
+    tree_.bind(grant->path, grant->path, access, grant->kind, grant->id);
+  }
+  return {};
+}
+
+void NativePlanner::masks() {
+  for (const Masked& masked : facts_.masked) {
+    plan_.build.emplace_back(op::Mask{masked.path, masked.file, masked.id, masked.reason});
+  }
+}
+
+void NativePlanner::holds() {
+  for (const Held& held : facts_.held) {
+    plan_.build.emplace_back(
+        op::Hold{held.path, held.id, MountAccess::ReadOnly, std::string(name_of(held.kind))});
+  }
+}
+
+void NativePlanner::git() {
+  std::size_t number = 0;
+  for (const GitDirectory& directory : facts_.git) {
+    for (const Held& pinned : directory.pinned) {
+      plan_.build.emplace_back(
+          op::Hold{pinned.path, pinned.id, MountAccess::ReadWrite, "git directory"});
+    }
+    for (const Held& held : directory.held) {
+      plan_.build.emplace_back(op::Hold{held.path, held.id, MountAccess::ReadOnly, "git"});
+    }
+    for (const GitDirectory::Config& config : directory.configs) {
+      const std::string name = "git/" + std::to_string(number++);
+      plan_.build.emplace_back(op::ScratchFile{name + "/config", config.content, 0600});
+      plan_.build.emplace_back(op::PrivateConfig{
+          config.path, config.id, name, std::string(kGitDirectory) + name.substr(3) + "/config"});
+    }
+  }
+}
+
+void NativePlanner::finish_build() {
+  tree_.directory("/run");
+  plan_.build.emplace_back(op::HostName{"cordon"});
+  if (effective_.net.mode != NetMode::Open) plan_.build.emplace_back(op::LoopbackUp{});
+  plan_.build.emplace_back(op::PivotRoot{});
+  plan_.seal.emplace_back(op::ReadOnlyRoot{});
+}
+
+void NativePlanner::allow(const std::string& path, LandlockUse use, FileKind kind) {
+  // A rule reaches everything below its path, so one that an ancestor already gives is left out.
+  for (const auto& [above, given] : allowed_) {
+    const bool comparable = given != LandlockUse::Device && use != LandlockUse::Device;
+    if (comparable && given >= use && contains(above, path)) return;
+  }
+  allowed_.emplace_back(path, use);
+  plan_.build.emplace_back(op::LandlockAllow{path, use, kind});
+}
+
+void NativePlanner::landlock() {
+  if (!landlocked()) {
+    plan_.missing.push_back(Layer::Landlock);
+    return;
+  }
+  allow("/", LandlockUse::List, FileKind::Directory);
+  for (const SystemEntry& entry : facts_.system) {
+    if (entry.kind == SystemEntry::Kind::Directory && !contains("/etc", entry.path)) {
+      allow(entry.path, LandlockUse::ReadExecute, FileKind::Directory);
+    }
+  }
+  allow("/etc", LandlockUse::Read, FileKind::Directory);
+  allow("/proc", LandlockUse::Read, FileKind::Directory);
+  allow("/dev", LandlockUse::Device, FileKind::Directory);
+  if (effective_.scratch) {
+    for (const char* path : {"/tmp", "/var/tmp", "/dev/shm"}) {
+      allow(path, LandlockUse::ReadWrite, FileKind::Directory);
+    }
+  }
+  const bool home =
+      !caller_.home.empty() && ((effective_.home == HomeMode::Private && effective_.scratch) ||
+                                effective_.home == HomeMode::Persistent);
+  if (home) allow(caller_.home, LandlockUse::ReadWrite, FileKind::Directory);
+  if (effective_.caches && !caller_.home.empty()) {
+    allow(join(caller_.home, ".cache"), LandlockUse::ReadWrite, FileKind::Directory);
+  }
+  if (needs_private_configs()) {
+    allow(std::string(kGitDirectory), LandlockUse::ReadWrite, FileKind::Directory);
+  }
+  for (const Grant& grant : effective_.write) {
+    allow(grant.path, LandlockUse::ReadWrite, grant.kind);
+  }
+  for (const Grant& grant : effective_.read) {
+    if (grant.path != "/") {
+      allow(grant.path, LandlockUse::ReadExecute, grant.kind);
+      continue;
+    }
+    for (const SystemEntry& entry : facts_.root_entries) {
+      if (entry.kind == SystemEntry::Kind::Symlink) continue;
+      const bool directory = entry.kind == SystemEntry::Kind::Directory;
+      allow(entry.path, LandlockUse::ReadExecute,
+            directory ? FileKind::Directory : FileKind::Regular);
+    }
+  }
+}
+
+void NativePlanner::command() {
+  plan_.argv = request_.argv;
+  plan_.cwd = request_.cwd;
+  if (!tree_.exists(plan_.cwd)) {
+    plan_.reductions.push_back({"cwd", request_.cwd, "/", Reduction::Because::OutsideCeiling});
+    plan_.cwd = "/";
+  }
+  plan_.environment = build_environment(effective_, caller_, plan_.cwd);
+  const std::string& name = plan_.argv.front();
+  if (name.find('/') != std::string::npos) {
+    plan_.candidates = {name};
+    return;
+  }
+  constexpr std::string_view kPathVariable = "PATH=";
+  for (const std::string& variable : plan_.environment) {
+    if (!variable.starts_with(kPathVariable)) continue;
+    for (const std::string_view directory :
+         split(std::string_view(variable).substr(kPathVariable.size()), ':')) {
+      if (directory.starts_with('/')) plan_.candidates.push_back(join(directory, name));
+    }
+  }
+}
+
+Result<void> NativePlanner::confine() {
+  CORDON_TRY(limits, plan_limits(effective_.limits, facts_, caller_.uid));
+  plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
+  for (op::ResourceLimit& limit : limits.resource_limits) {
+    plan_.confine.emplace_back(std::move(limit));
+  }
+  plan_.confine.emplace_back(op::NoNewPrivileges{});
+  if (landlocked()) plan_.confine.emplace_back(op::RestrictLandlock{facts_.landlock_abi});
+  plan_.confine.emplace_back(op::CloseDescriptors{});
+  plan_.confine.emplace_back(op::NewSession{});
+  plan_.confine.emplace_back(op::NewKeyring{});
+  plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
+  plan_.confine.emplace_back(op::DropCapabilities{});
+  plan_.confine.emplace_back(op::InstallSeccomp{effective_.net.mode});
+  plan_.confine.emplace_back(op::Execute{plan_.argv});
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> make_native_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
+                              const PlanRequest& request) {
+  return NativePlanner(clamped, facts, caller, request).make();
+}
+
+}  // namespace cordon

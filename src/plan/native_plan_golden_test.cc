@@ -1,0 +1,172 @@
+// Plans of the presets on a made-up host, compared with the texts in tests/golden. The texts are
+// compiled in: the program also runs as a user who cannot read the checkout. To accept a change,
+// run with CORDON_UPDATE_GOLDEN=1, read the difference, build again.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "plan/made_up_host.h"
+
+namespace cordon {
+namespace {
+
+using namespace testing;  // the made-up host
+
+struct Golden {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr Golden kGoldens[] = {
+    {
+        "plan_strict",
+#include "golden/plan_strict.inc"
+    },
+    {
+        "plan_workspace",
+#include "golden/plan_workspace.inc"
+    },
+    {
+        "plan_readonly",
+#include "golden/plan_readonly.inc"
+    },
+    {
+        "plan_build",
+#include "golden/plan_build.inc"
+    },
+    {
+        "plan_agent",
+#include "golden/plan_agent.inc"
+    },
+    {
+        "plan_workspace_root",
+#include "golden/plan_workspace_root.inc"
+    },
+    {
+        "plan_workspace_git",
+#include "golden/plan_workspace_git.inc"
+    },
+    {
+        "plan_whole_disk_open_network",
+#include "golden/plan_whole_disk_open_network.inc"
+    },
+};
+
+// Line by line, so that a difference is shown where it is and not as two screenfuls.
+void expect_golden(std::string_view name, const Plan& plan) {
+  const std::string text = describe(plan);
+  if (std::getenv("CORDON_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream file(std::string(CORDON_GOLDEN_DIR "/") + std::string(name) + ".txt");
+    file << text;
+    ASSERT_TRUE(file.flush()) << "cannot write " << name;
+    return;
+  }
+  for (const Golden& golden : kGoldens) {
+    if (golden.name != name) continue;
+    EXPECT_EQ(text, golden.text);
+    return;
+  }
+  FAIL() << "no golden text is called " << name;
+}
+
+Plan planned(const Resolved& request, const HostFacts& facts, const Caller& caller) {
+  auto plan = make_native_plan(clamp(request, {}), facts, caller, made_up_request());
+  EXPECT_TRUE(plan) << (plan ? "" : message(plan.error()));
+  return plan ? std::move(*plan) : Plan{};
+}
+
+class PresetPlan : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(PresetPlan, IsAsWrittenDown) {
+  expect_golden("plan_" + std::string(GetParam()),
+                planned(resolved_preset(GetParam()), made_up_facts(), made_up_user()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, PresetPlan, ::testing::ValuesIn(preset_names()),
+                         [](const auto& preset) { return std::string(preset.param); });
+
+TEST(Plan, OfRootMapsToAnOrdinaryIdAndUsesCgroupsAsWrittenDown) {
+  HostFacts facts = made_up_facts();
+  facts.cgroup = made_up_cgroup_v1();
+  expect_golden("plan_workspace_root",
+                planned(resolved_preset("workspace"), facts, made_up_root()));
+}
+
+TEST(Plan, OfARepositoryHoldsPinsMasksAndCopiesAsWrittenDown) {
+  const std::string project = "/home/alex/project";
+  HostFacts facts = made_up_facts();
+  facts.cgroup = made_up_cgroup_v2();
+  facts.masked = {{project + "/.env", FileKind::Regular, {64, 200}, "denied by .env"}};
+  facts.held = {{project + "/.vscode", HoldKind::Editor, FileKind::Directory, {64, 201}}};
+  GitDirectory git;
+  git.path = project + "/.git";
+  git.id = {64, 202};
+  git.pinned = {{git.path, HoldKind::Git, FileKind::Directory, git.id}};
+  git.held = {{git.path + "/hooks", HoldKind::Git, FileKind::Directory, {64, 203}}};
+  git.configs = {{git.path + "/config", {64, 204}, "[core]\n\tbare = false\n"}};
+  facts.git = {git};
+  expect_golden("plan_workspace_git", planned(resolved_preset("workspace"), facts, made_up_user()));
+}
+
+TEST(Plan, OfTheWholeDiskWithTheHostsNetworkIsAsWrittenDown) {
+  Resolved request = resolved_preset("strict");
+  request.policy.net.mode = NetMode::Open;
+  request.read = {made_up_grant("/", 2)};
+  expect_golden("plan_whole_disk_open_network", planned(request, made_up_facts(), made_up_user()));
+}
+
+TEST(Plan, IsRefusedWithoutLandlockUnlessACeilingAcceptsThat) {
+  HostFacts facts = made_up_facts();
+  facts.landlock_abi = 0;
+  const Resolved request = resolved_preset("workspace");
+  const auto refused =
+      make_native_plan(clamp(request, {}), facts, made_up_user(), made_up_request());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::Unavailable);
+
+  ResolvedCeiling ceiling;
+  ceiling.ceiling.policy.require.accept_missing = {Layer::Landlock};
+  ceiling.read = request.read;
+  ceiling.write = request.write;
+  const auto accepted = make_native_plan(clamp(request, std::vector{ceiling}), facts,
+                                         made_up_user(), made_up_request());
+  ASSERT_TRUE(accepted) << message(accepted.error());
+  EXPECT_EQ(accepted->missing, std::vector{Layer::Landlock});
+}
+
+TEST(Plan, IsRefusedWhereItsHostsCannotBeHeld) {
+  Resolved request = resolved_preset("agent");
+  EXPECT_TRUE(
+      make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request()));
+  request.policy.net.allow = {{.name = "example.com"}};
+  const auto refused =
+      make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
+}
+
+TEST(Plan, IsRefusedForAGrantOfDevicesOrProcesses) {
+  for (const char* path : {"/proc/1", "/dev", "/dev/shm"}) {
+    Resolved request = resolved_preset("workspace");
+    request.read.push_back(made_up_grant(path, 300));
+    const auto refused =
+        make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+    ASSERT_FALSE(refused) << path;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Policy) << path;
+  }
+}
+
+TEST(Plan, StartsInTheRootWhereTheDirectoryDoesNotExistInside) {
+  PlanRequest request = made_up_request();
+  request.cwd = "/mnt/elsewhere";
+  const auto plan = make_native_plan(clamp(resolved_preset("strict"), {}), made_up_facts(),
+                                     made_up_user(), request);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cwd, "/");
+  ASSERT_EQ(plan->reductions.size(), 1U);
+  EXPECT_EQ(plan->reductions.front().what, "cwd");
+}
+
+}  // namespace
+}  // namespace cordon

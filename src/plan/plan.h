@@ -1,0 +1,196 @@
+// Plan: a clamped policy compiled for one host, as an ordered list of operations. It is data: it
+// can be printed (--dry-run), compared (golden tests) and carried out, and all three see the same
+// list. Inside paths are absolute in the new root.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "policy/clamp.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+enum class MountAccess { ReadOnly, ReadWrite };
+
+// What an object below a path may be used for in the Landlock layer.
+enum class LandlockUse {
+  List,         // directory listing only
+  Read,         // read and list
+  ReadExecute,  // read, list and execute
+  ReadWrite,    // everything but devices
+  Device,       // read, write and ioctl of device nodes
+};
+
+enum class LimitBy { None, CgroupV2, CgroupV1, Rlimit, RlimitAndWatch, Tmpfs, Clock, Relay };
+
+namespace op {
+
+// Carried out by the first process inside, before the command exists.
+struct EnterNamespaces {
+  bool own_network = true;
+};
+struct MapIdentity {
+  std::uint32_t outside_uid = 0, outside_gid = 0, inside_uid = 0, inside_gid = 0;
+};
+struct PrivateMounts {};
+struct NewRoot {
+  std::uint64_t bytes = 0;
+};
+struct MakeDirectory {
+  std::string path;
+  unsigned mode = 0755;
+};
+struct MakeFile {
+  std::string path;
+  std::string content;
+  unsigned mode = 0444;
+};
+struct MakeSymlink {
+  std::string path;
+  std::string target;
+};
+// A host object at its own path. `id` is compared with what the name leads to at that moment.
+struct Bind {
+  std::string source;
+  std::string path;
+  MountAccess access = MountAccess::ReadOnly;
+  FileKind kind = FileKind::Directory;
+  FileId id;  // zero: a root-owned part of the system, not compared
+};
+// An object inside a writable grant, bound over itself: read-only, or only so that it cannot be
+// renamed away.
+struct Hold {
+  std::string path;
+  FileId id;
+  MountAccess access = MountAccess::ReadOnly;
+  std::string reason;
+};
+// An object inside a grant that must not be seen: EACCES for a file, empty for a directory.
+struct Mask {
+  std::string path;
+  FileKind kind = FileKind::Directory;
+  FileId id;
+  std::string reason;
+};
+struct Scratch {
+  std::uint64_t bytes = 0;
+  std::uint64_t inodes = 0;
+};
+// A directory of the scratch space at a path of its own, so that all share one bound.
+struct ScratchDirectory {
+  std::string name;
+  std::string path;
+  unsigned mode = 0700;
+};
+struct ScratchFile {
+  std::string name;  // below the scratch space
+  std::string content;
+  unsigned mode = 0600;
+};
+// `path` (a git config) becomes a mounted symlink to a private copy in the scratch space.
+struct PrivateConfig {
+  std::string path;
+  FileId id;
+  std::string name;    // of the copy, below the scratch space
+  std::string target;  // the path of the copy inside
+};
+struct MountProc {};
+struct MaskProc {
+  std::string path;
+  FileKind kind = FileKind::Regular;
+};
+struct DeviceNode {
+  std::string path;  // inside and outside are the same
+};
+struct MountDevpts {};
+struct LoopbackUp {};
+struct HostName {
+  std::string name;
+};
+struct PivotRoot {};
+struct LandlockAllow {
+  std::string path;
+  LandlockUse use = LandlockUse::Read;
+  FileKind kind = FileKind::Directory;
+};
+struct ReadOnlyRoot {};
+
+// Carried out by the command's own process, in this order, before it becomes the command.
+struct ResourceLimit {
+  std::string name;  // "nofile", "nproc", "data", "fsize", "cpu", "core"
+  std::uint64_t value = 0;
+};
+struct NoNewPrivileges {};
+struct RestrictLandlock {
+  int abi = 0;
+};
+struct CloseDescriptors {};
+struct NewSession {};
+struct NewKeyring {};
+struct DropCapabilities {};
+struct InstallSeccomp {
+  NetMode net = NetMode::None;
+};
+struct ChangeDirectory {
+  std::string path;
+};
+struct Execute {
+  std::vector<std::string> argv;
+};
+
+}  // namespace op
+
+using Op = std::variant<op::EnterNamespaces, op::MapIdentity, op::PrivateMounts, op::NewRoot,
+                        op::MakeDirectory, op::MakeFile, op::MakeSymlink, op::Bind, op::Hold,
+                        op::Mask, op::Scratch, op::ScratchDirectory, op::ScratchFile,
+                        op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
+                        op::MountDevpts, op::LoopbackUp, op::HostName, op::PivotRoot,
+                        op::LandlockAllow, op::ReadOnlyRoot, op::ResourceLimit, op::NoNewPrivileges,
+                        op::RestrictLandlock, op::CloseDescriptors, op::NewSession, op::NewKeyring,
+                        op::DropCapabilities, op::InstallSeccomp, op::ChangeDirectory, op::Execute>;
+
+// A limit and the mechanism that holds it on this host.
+struct PlannedLimit {
+  std::string name;  // as in [limits]: "pids", "memory", ...
+  std::uint64_t value = 0;
+  LimitBy by = LimitBy::None;
+  bool operator==(const PlannedLimit&) const = default;
+};
+
+struct Plan {
+  std::string backend;
+  std::vector<Op> build;    // in the first process
+  std::vector<Op> confine;  // in the command's process, up to the point where it waits
+  std::vector<Op> seal;     // in the first process again, before the command is released
+  std::vector<PlannedLimit> limits;
+  std::vector<std::string> argv;
+  std::vector<std::string> candidates;   // the paths to try for argv[0], in order
+  std::vector<std::string> environment;  // "NAME=value"
+  std::string cwd;                       // inside
+  std::vector<Reduction> reductions;     // what planning had to take away
+  std::vector<Layer> missing;            // layers a ceiling accepted to go without
+};
+
+struct PlanRequest {
+  std::vector<std::string> argv;
+  std::string cwd;              // where the command should start
+  std::string persistent_home;  // host directory, if the policy asks for one
+  std::string cache_directory;  // host directory, if the policy asks for caches
+};
+
+// Pure. Refuses (Unsupported, Unavailable) what this host cannot hold in full.
+Result<Plan> make_native_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
+                              const PlanRequest& request);
+
+// One line, as --dry-run prints it and as an error names it: `bind read-only /usr`.
+std::string describe(const Op& operation);
+std::string describe(const PlannedLimit& limit);
+std::string_view name_of(LimitBy by);
+// The whole plan as a readable list.
+std::string describe(const Plan& plan);
+
+}  // namespace cordon

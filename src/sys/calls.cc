@@ -1,0 +1,235 @@
+#include "sys/calls.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/keyctl.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace cordon::sys {
+namespace {
+
+int answer(long result) { return result < 0 ? -errno : static_cast<int>(result); }
+
+struct OpenHow {
+  std::uint64_t flags;
+  std::uint64_t mode;
+  std::uint64_t resolve;
+};
+
+constexpr unsigned kOpenTreeClone = 1;
+constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
+constexpr unsigned kMoveFromEmptyPath = 0x04;
+constexpr unsigned kMoveToEmptyPath = 0x40;
+
+struct MountAttribute {
+  std::uint64_t set;
+  std::uint64_t clear;
+  std::uint64_t propagation;
+  std::uint64_t userns;
+};
+constexpr std::uint64_t kAttributeReadOnly = 0x1;
+constexpr std::uint64_t kAttributeNoSuid = 0x2;
+constexpr std::uint64_t kAttributeNoDev = 0x4;
+
+int set_attributes(int fd, const char* path, unsigned flags, std::uint64_t attributes) {
+  MountAttribute attribute{attributes, 0, 0, 0};
+  return answer(::syscall(SYS_mount_setattr, fd, path, flags, &attribute, sizeof attribute));
+}
+
+// Decimal digits of `value`, NUL-terminated, in a caller's buffer; snprintf may take locks.
+char* decimal(std::uint64_t value, char* end) {
+  *--end = '\0';
+  do {
+    *--end = static_cast<char>('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  return end;
+}
+
+}  // namespace
+
+int openat2(int directory, const char* path, std::uint64_t flags, std::uint64_t mode,
+            std::uint64_t resolve) {
+  OpenHow how{flags, mode, resolve};
+  return answer(::syscall(SYS_openat2, directory, path, &how, sizeof how));
+}
+
+CloneResult clone_process(std::uint64_t flags, int cgroup) {
+  int pidfd = -1;
+  clone_args arguments{};
+  arguments.flags = flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
+  arguments.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
+  arguments.exit_signal = SIGCHLD;
+  if (cgroup >= 0) {
+    arguments.flags |= CLONE_INTO_CGROUP;
+    arguments.cgroup = static_cast<unsigned>(cgroup);
+  }
+  const int pid = answer(::syscall(SYS_clone3, &arguments, sizeof arguments));
+  return {pid, pidfd};
+}
+
+pid_t fork_process() {
+  clone_args arguments{};
+  arguments.exit_signal = SIGCHLD;
+  return answer(::syscall(SYS_clone3, &arguments, sizeof arguments));
+}
+
+int pidfd_send_signal(int pidfd, int signal) {
+  return answer(::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
+}
+
+int close_range(unsigned first, unsigned last) {
+  return answer(::syscall(SYS_close_range, first, last, 0));
+}
+
+int open_tree_at(int fd) {
+  return answer(
+      ::syscall(SYS_open_tree, fd, "", kOpenTreeClone | kRecursive | AT_EMPTY_PATH | O_CLOEXEC));
+}
+
+int open_tree_path(const char* path) {
+  return answer(::syscall(SYS_open_tree, AT_FDCWD, path, kOpenTreeClone | kRecursive | O_CLOEXEC));
+}
+
+int open_tree_link(const char* path) {
+  return answer(
+      ::syscall(SYS_open_tree, AT_FDCWD, path, kOpenTreeClone | AT_SYMLINK_NOFOLLOW | O_CLOEXEC));
+}
+
+int restrict_tree(int tree) {
+  return set_attributes(tree, "", AT_EMPTY_PATH | kRecursive, kAttributeNoSuid | kAttributeNoDev);
+}
+
+int restrict_tree_read_only(int tree) {
+  return set_attributes(tree, "", AT_EMPTY_PATH | kRecursive,
+                        kAttributeNoSuid | kAttributeNoDev | kAttributeReadOnly);
+}
+
+int make_read_only(const char* path) {
+  return set_attributes(AT_FDCWD, path, 0, kAttributeReadOnly);
+}
+
+int attach_tree(int tree, const char* path) {
+  return answer(::syscall(SYS_move_mount, tree, "", AT_FDCWD, path, kMoveFromEmptyPath));
+}
+
+int attach_tree_at(int tree, int target) {
+  return answer(
+      ::syscall(SYS_move_mount, tree, "", target, "", kMoveFromEmptyPath | kMoveToEmptyPath));
+}
+
+int new_tmpfs(std::uint64_t bytes, std::uint64_t inodes, const char* mode) {
+  constexpr unsigned kSetString = 1;
+  constexpr unsigned kCreate = 6;
+  const int context = answer(::syscall(SYS_fsopen, "tmpfs", 1U));
+  if (context < 0) return context;
+  char buffer[24];
+  const auto option = [&](const char* key, const char* value) {
+    return answer(::syscall(SYS_fsconfig, context, kSetString, key, value, 0));
+  };
+  int result = option("size", decimal(bytes, buffer + sizeof buffer));
+  if (result >= 0 && inodes > 0) {
+    result = option("nr_inodes", decimal(inodes, buffer + sizeof buffer));
+  }
+  if (result >= 0) result = option("mode", mode);
+  if (result >= 0) result = answer(::syscall(SYS_fsconfig, context, kCreate, nullptr, nullptr, 0));
+  if (result >= 0) {
+    result = answer(::syscall(SYS_fsmount, context, 1U, kAttributeNoSuid | kAttributeNoDev));
+  }
+  ::close(context);
+  return result;
+}
+
+int pivot_here() {
+  const int result = answer(::syscall(SYS_pivot_root, ".", "."));
+  if (result < 0) return result;
+  // The old root is now stacked below the working directory.
+  if (::umount2(".", MNT_DETACH) < 0) return -errno;
+  return answer(::chdir("/"));
+}
+
+int join_new_session_keyring() {
+  return answer(::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
+}
+
+int set_hostname(const char* name, std::size_t length) {
+  return answer(::sethostname(name, length));
+}
+
+int bring_up_loopback() {
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  ifreq request{};
+  std::memcpy(request.ifr_name, "lo", 3);
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  const int result = answer(::ioctl(fd, SIOCSIFFLAGS, &request));
+  ::close(fd);
+  return result;
+}
+
+int set_capabilities_empty() {
+  // The bounding set first: dropping from it needs a capability.
+  for (unsigned long capability = 0; capability < 64; ++capability) {
+    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) {
+      if (errno == EINVAL && capability > 0) break;
+      return -errno;
+    }
+  }
+  return drop_own_capabilities();
+}
+
+int drop_own_capabilities() {
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0) return -errno;
+  __user_cap_header_struct header{};
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  __user_cap_data_struct empty[2]{};
+  return answer(::syscall(SYS_capset, &header, empty));
+}
+
+int install_filter(const void* program, unsigned short length) {
+  sock_fprog filter{};
+  filter.len = length;
+  filter.filter = const_cast<sock_filter*>(static_cast<const sock_filter*>(program));
+  return answer(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &filter));
+}
+
+int status_of(int fd, FileStatus& status) {
+  struct stat data {};
+  if (::fstat(fd, &data) < 0) return -errno;
+  status = {data.st_dev, data.st_ino, data.st_mode};
+  return 0;
+}
+
+int status_at(const char* path, FileStatus& status) {
+  struct stat data {};
+  if (::fstatat(AT_FDCWD, path, &data, 0) < 0) return -errno;
+  status = {data.st_dev, data.st_ino, data.st_mode};
+  return 0;
+}
+
+int mount_status(const char* path, MountStatus& status) {
+  struct statfs data {};
+  if (::statfs(path, &data) < 0) return -errno;
+  constexpr long kReadOnlyFlag = 1;  // ST_RDONLY
+  status.type = static_cast<std::uint64_t>(data.f_type) & 0xffffffffU;
+  status.read_only = (data.f_flags & kReadOnlyFlag) != 0;
+  return 0;
+}
+
+}  // namespace cordon::sys

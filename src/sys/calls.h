@@ -1,0 +1,68 @@
+// Thin wrappers over system calls. All are async-signal-safe, allocate nothing and answer -errno on
+// failure, so they may be used between clone and exec.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cordon::sys {
+
+inline constexpr std::uint64_t kResolveNoMagicLinks = 0x02;
+inline constexpr std::uint64_t kResolveNoSymlinks = 0x04;
+inline constexpr std::uint64_t kResolveBeneath = 0x08;
+int openat2(int directory, const char* path, std::uint64_t flags, std::uint64_t mode,
+            std::uint64_t resolve);
+
+struct CloneResult {
+  pid_t pid;  // 0 in the child, -errno on failure
+  int pidfd;  // in the parent only
+};
+// A child without shared memory, in the namespaces of `flags`, its handlers reset. `cgroup` is a
+// descriptor of a v2 group to be born in, or negative.
+CloneResult clone_process(std::uint64_t flags, int cgroup);
+// A plain child: no new namespace, SIGCHLD to the parent.
+pid_t fork_process();
+
+int pidfd_send_signal(int pidfd, int signal);
+int close_range(unsigned first, unsigned last);
+
+// Mounts. A tree is a detached copy of what a descriptor or path leads to.
+int open_tree_at(int fd);                              // recursive, of a descriptor
+int open_tree_path(const char* path);                  // recursive, of a path
+int open_tree_link(const char* path);                  // of a symlink itself
+int restrict_tree(int tree);                           // nosuid and nodev, recursive
+int restrict_tree_read_only(int tree);                 // the same and read-only
+int make_read_only(const char* path);                  // one mount
+int attach_tree(int tree, const char* path);           // path relative to the working directory
+int attach_tree_at(int tree, int target);              // onto what a descriptor leads to
+// A detached tmpfs, as a tree; zero inodes: the kernel's default.
+int new_tmpfs(std::uint64_t bytes, std::uint64_t inodes, const char* mode);
+int pivot_here();                                      // the working directory becomes the root
+
+int join_new_session_keyring();
+int set_hostname(const char* name, std::size_t length);
+int bring_up_loopback();
+int drop_own_capabilities();   // effective, permitted, inheritable, ambient
+int set_capabilities_empty();  // these and the bounding set, for what is executed next
+int install_filter(const void* program, unsigned short length);
+
+struct FileStatus {
+  std::uint64_t device;
+  std::uint64_t inode;
+  std::uint32_t mode;
+};
+int status_of(int fd, FileStatus& status);
+int status_at(const char* path, FileStatus& status);  // follows symlinks
+
+struct MountStatus {
+  std::uint64_t type;
+  bool read_only;
+};
+int mount_status(const char* path, MountStatus& status);
+
+inline constexpr std::uint64_t kTmpfsMagic = 0x01021994;
+inline constexpr std::uint64_t kProcMagic = 0x9fa0;
+
+}  // namespace cordon::sys
