@@ -1,0 +1,70 @@
+# What `cmake --install` puts in place: the command, the library with its headers and a CMake
+# package, manual pages, completions, presets and schemas. Whatever can be said by the command
+# itself is asked from it, so that it cannot differ.
+include(CMakePackageConfigHelpers)
+
+set(made ${PROJECT_BINARY_DIR}/install)
+set(made_files "")
+
+find_program(CORDON_SCDOC scdoc)
+if(CORDON_SCDOC)
+  foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor)
+    set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
+    add_custom_command(OUTPUT ${made}/man/${page}.1
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man
+      COMMAND ${CMAKE_COMMAND} -DCORDON=$<TARGET_FILE:cordon> -DSCDOC=${CORDON_SCDOC}
+              -DSOURCE=${source} -DOUTPUT=${made}/man/${page}.1
+              -P ${PROJECT_SOURCE_DIR}/cmake/make_man.cmake
+      DEPENDS cordon ${source} ${PROJECT_SOURCE_DIR}/cmake/make_man.cmake VERBATIM)
+    list(APPEND made_files ${made}/man/${page}.1)
+    install(FILES ${made}/man/${page}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  endforeach()
+else()
+  message(STATUS "scdoc was not found: no manual pages")
+endif()
+
+function(cordon_capture output header)
+  get_filename_component(directory ${output} DIRECTORY)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${directory}
+    COMMAND ${CMAKE_COMMAND} "-DCOMMAND=$<TARGET_FILE:cordon>;${ARGN}" -DOUTPUT=${output}
+            "-DHEADER=${header}" -P ${PROJECT_SOURCE_DIR}/cmake/capture.cmake
+    DEPENDS cordon ${PROJECT_SOURCE_DIR}/cmake/capture.cmake VERBATIM)
+endfunction()
+
+set(bash_completion ${made}/completions/bash/cordon)
+set(zsh_completion ${made}/completions/zsh/_cordon)
+set(fish_completion ${made}/completions/fish/cordon.fish)
+foreach(shell IN ITEMS bash zsh fish)
+  cordon_capture(${${shell}_completion} "" help --format=${shell})
+  list(APPEND made_files ${${shell}_completion})
+endforeach()
+install(FILES ${bash_completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${zsh_completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${fish_completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+foreach(preset IN ITEMS strict workspace readonly build agent)
+  cordon_capture(${made}/presets/${preset}.toml
+    "# The preset ${preset}, to copy from. Cordon does not read this file. The memory limit of every preset but strict is half of the host's, here that of the machine that built it."
+    policy show ${preset})
+  list(APPEND made_files ${made}/presets/${preset}.toml)
+  install(FILES ${made}/presets/${preset}.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/cordon/presets)
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/schema/policy.schema.json
+              ${PROJECT_SOURCE_DIR}/schema/report.schema.json
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/cordon/schema)
+add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
+
+install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS cordon_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cordon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/cordon)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/cordonConfig.cmake.in
+  ${made}/cordonConfig.cmake INSTALL_DESTINATION ${package_directory}
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${made}/cordonConfigVersion.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES ${made}/cordonConfig.cmake ${made}/cordonConfigVersion.cmake
+        DESTINATION ${package_directory})

@@ -41,7 +41,9 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-// The stable machine code of a kind, used in JSON, in the audit log and by tests.
+// The word for a kind: "policy".
+std::string_view name_of(ErrorKind kind);
+// The stable machine code of a kind, used in JSON, in the audit log and by tests: "E_POLICY".
 std::string_view code(ErrorKind kind);
 // A short text that is safe to hand to a model: it names no path and no ceiling entry.
 std::string_view safe_text(ErrorKind kind);

@@ -6,7 +6,7 @@
 
 namespace cordon {
 
-std::string_view code(ErrorKind kind) {
+std::string_view name_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::Unavailable:
       return "unavailable";
@@ -26,6 +26,28 @@ std::string_view code(ErrorKind kind) {
       return "usage";
   }
   return "setup";
+}
+
+std::string_view code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Unavailable:
+      return "E_UNAVAILABLE";
+    case ErrorKind::Untrusted:
+      return "E_UNTRUSTED";
+    case ErrorKind::Unsupported:
+      return "E_UNSUPPORTED";
+    case ErrorKind::Policy:
+      return "E_POLICY";
+    case ErrorKind::Setup:
+      return "E_SETUP";
+    case ErrorKind::Command:
+      return "E_COMMAND";
+    case ErrorKind::Audit:
+      return "E_AUDIT";
+    case ErrorKind::Usage:
+      return "E_USAGE";
+  }
+  return "E_SETUP";
 }
 
 std::string_view safe_text(ErrorKind kind) {

@@ -14,9 +14,17 @@ constexpr ErrorKind kAll[] = {ErrorKind::Unavailable, ErrorKind::Untrusted, Erro
 
 TEST(Error, HasOneStableCodePerKind) {
   std::vector<std::string_view> codes;
-  for (const ErrorKind kind : kAll) codes.push_back(code(kind));
+  for (const ErrorKind kind : kAll) codes.push_back(name_of(kind));
   EXPECT_EQ(codes, (std::vector<std::string_view>{"unavailable", "untrusted", "unsupported",
                                                   "policy", "setup", "command", "audit", "usage"}));
+}
+
+TEST(Error, HasOneStableCodePerKind) {
+  std::vector<std::string_view> codes;
+  for (const ErrorKind kind : kAll) codes.push_back(code(kind));
+  EXPECT_EQ(codes, (std::vector<std::string_view>{"E_UNAVAILABLE", "E_UNTRUSTED", "E_UNSUPPORTED",
+                                                  "E_POLICY", "E_SETUP", "E_COMMAND", "E_AUDIT",
+                                                  "E_USAGE"}));
 }
 
 TEST(Error, HasOneTextPerKindThatNamesNoPath) {

@@ -33,8 +33,9 @@ TEST(Node, SaturatesNumbersThatDoNotFit) {
 }
 
 TEST(Node, HoldsABooleanAsABoolean) {
-  EXPECT_TRUE(std::holds_alternative<bool>(Node(true).value));
-  EXPECT_TRUE(std::holds_alternative<std::string>(Node("true").value));
+  const NodeList list{Node(true), Node("true")};
+  EXPECT_TRUE(std::holds_alternative<bool>(list[0].value));
+  EXPECT_TRUE(std::holds_alternative<std::string>(list[1].value));
 }
 
 }  // namespace

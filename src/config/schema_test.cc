@@ -136,7 +136,7 @@ TEST(ReportSchema, NamesEveryKindOfError) {
   for (const ErrorKind kind :
        {ErrorKind::Unavailable, ErrorKind::Untrusted, ErrorKind::Unsupported, ErrorKind::Policy,
         ErrorKind::Setup, ErrorKind::Command, ErrorKind::Audit, ErrorKind::Usage}) {
-    kinds.emplace_back(code(kind));
+    kinds.emplace_back(name_of(kind));
   }
   const Node schema = parsed(report_schema());
   EXPECT_EQ(texts_of(at(schema, {"properties", "error", "properties", "kind", "enum"})), kinds);

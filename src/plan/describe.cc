@@ -50,6 +50,9 @@ struct Describe {
   std::string operator()(const op::MakeDirectory& o) const {
     return fmt::format("directory {} {:04o}", quote(o.path), o.mode);
   }
+  std::string operator()(const op::MountPoint& o) const {
+    return fmt::format("mount point {}", quote(o.path));
+  }
   std::string operator()(const op::MakeFile& o) const {
     return fmt::format("file {} {:04o}, {} bytes", quote(o.path), o.mode, o.content.size());
   }

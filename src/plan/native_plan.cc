@@ -70,6 +70,7 @@ class NativePlanner {
   void proc_and_devices();
   void scratch();
   Result<void> grants();
+  [[nodiscard]] bool own_directory(const std::string& path) const;
   void masks();
   void holds();
   void git();
@@ -96,6 +97,11 @@ Result<void> NativePlanner::refuse_unenforceable() const {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "network mode allow: allowedHosts are not yet supported by native",
                  .hint = "use --net none, or --net open if this command may reach every host"});
+  }
+  if (effective_.net.mode == NetMode::Open && !effective_.net.deny.empty()) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "net.deny cannot be held with network mode open by native",
+                 .hint = "use --net none, or remove the deny"});
   }
   const auto accepted = [&](Layer layer) {
     return std::ranges::find(effective_.accept_missing, layer) != effective_.accept_missing.end();
@@ -192,16 +198,10 @@ void NativePlanner::scratch() {
     }
   }
   if (effective_.home == HomeMode::Persistent && !caller_.home.empty()) {
-    tree_.bind(request_.persistent_home, caller_.home, MountAccess::ReadWrite, FileKind::Directory,
-               {});
+    tree_.bind_persistent(request_.persistent_home, caller_.home);
   }
   if (effective_.caches && !caller_.home.empty()) {
-    const std::string path = join(caller_.home, ".cache");
-    // A persistent home may not hold the mount point yet; it is made there, outside the project.
-    if (effective_.home == HomeMode::Persistent) {
-      plan_.build.emplace_back(op::MakeDirectory{path, 0700});
-    }
-    tree_.bind(request_.cache_directory, path, MountAccess::ReadWrite, FileKind::Directory, {});
+    tree_.bind_persistent(request_.cache_directory, join(caller_.home, ".cache"));
   }
   if (needs_private_configs()) tree_.scratch("git", std::string(kGitDirectory), 0700);
 }
@@ -226,7 +226,7 @@ Result<void> NativePlanner::grants() {
     }
     if (grant->path == "/") {
       for (const SystemEntry& entry : facts_.root_entries) {
-        if (tree_.exists(entry.path)) continue;
+        if (own_directory(entry.path)) continue;
         if (entry.kind == SystemEntry::Kind::Symlink) {
           tree_.symlink(entry.path, entry.target);
         } else {
@@ -243,14 +243,25 @@ Result<void> NativePlanner::grants() {
   return {};
 }
 
+// What a grant of "/" does not replace: the sandbox keeps its own.
+bool NativePlanner::own_directory(const std::string& path) const {
+  constexpr std::array<std::string_view, 5> kOwn = {"/proc", "/dev", "/sys", "/etc", "/tmp"};
+  return std::ranges::find(kOwn, path) != kOwn.end() ||
+         std::ranges::any_of(facts_.system,
+                             [&](const SystemEntry& entry) { return entry.path == path; });
+}
+
 void NativePlanner::masks() {
   for (const Masked& masked : facts_.masked) {
+    // Behind a private directory there is nothing of the host to hide.
+    if (!tree_.from_host(masked.path)) continue;
     plan_.build.emplace_back(op::Mask{masked.path, masked.file, masked.id, masked.reason});
   }
 }
 
 void NativePlanner::holds() {
   for (const Held& held : facts_.held) {
+    if (!tree_.from_host(held.path)) continue;
     plan_.build.emplace_back(
         op::Hold{held.path, held.id, MountAccess::ReadOnly, std::string(name_of(held.kind))});
   }

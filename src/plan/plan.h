@@ -44,6 +44,12 @@ struct MakeDirectory {
   std::string path;
   unsigned mode = 0755;
 };
+// A place to mount on inside a directory that lasts from run to run, where an earlier run may have
+// left anything: it is reached without following a symlink, and may be there already.
+struct MountPoint {
+  std::string path;
+  FileKind kind = FileKind::Directory;
+};
 struct MakeFile {
   std::string path;
   std::string content;
@@ -145,8 +151,8 @@ struct Execute {
 }  // namespace op
 
 using Op = std::variant<op::EnterNamespaces, op::MapIdentity, op::PrivateMounts, op::NewRoot,
-                        op::MakeDirectory, op::MakeFile, op::MakeSymlink, op::Bind, op::Hold,
-                        op::Mask, op::Scratch, op::ScratchDirectory, op::ScratchFile,
+                        op::MakeDirectory, op::MountPoint, op::MakeFile, op::MakeSymlink, op::Bind,
+                        op::Hold, op::Mask, op::Scratch, op::ScratchDirectory, op::ScratchFile,
                         op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
                         op::MountDevpts, op::LoopbackUp, op::HostName, op::PivotRoot,
                         op::LandlockAllow, op::ReadOnlyRoot, op::ResourceLimit, op::NoNewPrivileges,

@@ -7,6 +7,11 @@ namespace cordon {
 void Tree::directory(const std::string& path, unsigned mode) {
   if (path == "/" || exists(path)) return;
   directory(std::string(parent(path)));
+  if (nearest(parent(path)) == Kind::Persistent) {
+    operations_.push_back(op::MountPoint{path, FileKind::Directory});
+    made_[path] = Kind::Persistent;
+    return;
+  }
   operations_.push_back(op::MakeDirectory{path, mode});
   made_[path] = Kind::Made;
 }
@@ -28,6 +33,10 @@ void Tree::symlink(const std::string& path, std::string target) {
 void Tree::mount_point(const std::string& path, FileKind kind) {
   if (kind == FileKind::Directory) {
     directory(path);
+  } else if (!exists(path) && nearest(parent(path)) == Kind::Persistent) {
+    directory(std::string(parent(path)));
+    operations_.push_back(op::MountPoint{path, kind});
+    made_[path] = Kind::Persistent;
   } else {
     file(path, {});
   }
@@ -38,6 +47,13 @@ void Tree::bind(const std::string& source, const std::string& path, MountAccess 
   mount_point(path, kind);
   operations_.push_back(op::Bind{source, path, access, kind, id});
   made_[path] = Kind::Bound;
+}
+
+void Tree::bind_persistent(const std::string& source, const std::string& path) {
+  mount_point(path, FileKind::Directory);
+  operations_.push_back(
+      op::Bind{source, path, MountAccess::ReadWrite, FileKind::Directory, FileId{}});
+  made_[path] = Kind::Persistent;
 }
 
 void Tree::scratch(const std::string& name, const std::string& path, unsigned mode) {

@@ -22,14 +22,18 @@ class Tree {
   // A host object at `path`. The mount point is made if it is not part of a bound tree already.
   void bind(const std::string& source, const std::string& path, MountAccess access, FileKind kind,
             FileId id);
+  // A directory of Cordon's own that lasts from run to run. Mount points below it are made anew.
+  void bind_persistent(const std::string& source, const std::string& path);
   // A directory of the scratch space at `path`; what is below it can be made freely.
   void scratch(const std::string& name, const std::string& path, unsigned mode);
 
   // True if `path` is there inside: made here, or below a bound host directory.
   [[nodiscard]] bool exists(std::string_view path) const;
+  // True if what is at `path` comes from the host: a bound object, or something below one.
+  [[nodiscard]] bool from_host(std::string_view path) const { return nearest(path) == Kind::Bound; }
 
  private:
-  enum class Kind { Made, Bound };
+  enum class Kind { Made, Bound, Persistent };
   // The nearest mount or made directory at or above `path`.
   [[nodiscard]] Kind nearest(std::string_view path) const;
   void mount_point(const std::string& path, FileKind kind);

@@ -214,7 +214,7 @@ Decision::Maybe Decision::by_private_place() const {
   }
   if (contains("/proc", path_)) {
     if (!writes()) return allow("/proc", "a fresh one that shows the sandbox's own processes");
-    return refuse("/proc", "only a process's own entries can be written", {});
+    return refuse("/proc", "it is read-only inside", {});
   }
   constexpr std::array<std::string_view, 6> kDevices{"/dev/null",   "/dev/zero",    "/dev/full",
                                                      "/dev/random", "/dev/urandom", "/dev/tty"};

@@ -165,7 +165,7 @@ TEST(DecideConnect, WithoutNetworkNothingIsReached) {
   const Verdict verdict = decide_connect(NetRules{}, "example.com", 443);
   EXPECT_FALSE(verdict.allowed);
   EXPECT_EQ(verdict.rule, "net.mode = \"none\"");
-  EXPECT_EQ(verdict.change, "--allow example.com:443");
+  EXPECT_EQ(verdict.change, "--net open, which admits every host");
 }
 
 TEST(DecideConnect, TheRuleThatCoversHostAndPortDecides) {

@@ -11,10 +11,12 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -92,6 +94,22 @@ pid_t fork_process() {
 
 int pidfd_send_signal(int pidfd, int signal) {
   return answer(::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
+}
+
+int wait_pidfd(int pidfd, ProcessUsage& usage) {
+  constexpr int kByPidfd = 3;
+  siginfo_t info{};
+  rusage used{};
+  // The raw call: the library's wrapper does not hand out the usage.
+  const int result = answer(::syscall(SYS_waitid, kByPidfd, pidfd, &info, WEXITED, &used));
+  if (result < 0) return result;
+  const auto micro = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
+           static_cast<std::uint64_t>(time.tv_usec);
+  };
+  usage.cpu_us = micro(used.ru_utime) + micro(used.ru_stime);
+  usage.max_rss_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+  return 0;
 }
 
 int close_range(unsigned first, unsigned last) {
@@ -221,6 +239,11 @@ int status_at(const char* path, FileStatus& status) {
   if (::fstatat(AT_FDCWD, path, &data, 0) < 0) return -errno;
   status = {data.st_dev, data.st_ino, data.st_mode};
   return 0;
+}
+
+bool is_full(const char* path) {
+  struct statfs data {};
+  return ::statfs(path, &data) == 0 && (data.f_bfree == 0 || data.f_ffree == 0);
 }
 
 int mount_status(const char* path, MountStatus& status) {

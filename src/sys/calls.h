@@ -26,6 +26,11 @@ CloneResult clone_process(std::uint64_t flags, int cgroup);
 pid_t fork_process();
 
 int pidfd_send_signal(int pidfd, int signal);
+struct ProcessUsage {
+  std::uint64_t cpu_us = 0;
+  std::uint64_t max_rss_bytes = 0;
+};
+int wait_pidfd(int pidfd, ProcessUsage& usage);  // reaps
 int close_range(unsigned first, unsigned last);
 
 // Mounts. A tree is a detached copy of what a descriptor or path leads to.
@@ -61,6 +66,7 @@ struct MountStatus {
   bool read_only;
 };
 int mount_status(const char* path, MountStatus& status);
+bool is_full(const char* path);  // no block or no inode is left
 
 inline constexpr std::uint64_t kTmpfsMagic = 0x01021994;
 inline constexpr std::uint64_t kProcMagic = 0x9fa0;

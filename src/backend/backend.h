@@ -1,0 +1,99 @@
+// Backend: a mechanism that can carry out a plan. Child: a sandbox that was started.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "cordon/outcome.h"
+#include "cordon/result.h"
+#include "plan/plan.h"
+
+namespace cordon {
+
+// What a mechanism enforces, not what it accepts. A field that is not set counts as no.
+struct Capabilities {
+  std::string backend;
+  bool fs_read = false;
+  bool fs_write = false;
+  bool execute = false;
+  bool net_block = false;
+  bool net_allow = false;
+  bool network_host_filtering = false;
+  bool deny_paths_supported = false;
+  bool environment_scrub = false;
+  bool tree_kill = false;
+  bool pid_limit = false;
+  bool memory_limit = false;
+  bool syscalls = false;
+  bool sessions = false;
+};
+
+// The command's ends of its streams; -1 with a terminal.
+struct CommandStreams {
+  int in = -1;
+  int out = -1;
+  int err = -1;
+  bool terminal = false;
+};
+
+struct ChildEnd {
+  int wait_status = 0;
+  Usage usage;
+};
+
+// What a Child reports while it runs.
+struct ChildEvent {
+  enum class Kind { Ended, Lost };
+  Kind kind = Kind::Ended;
+  ChildEnd end;
+};
+
+// A running sandbox. Its destructor kills the whole tree and reaps it.
+class Child {
+ public:
+  virtual ~Child() = default;
+  // Readable when event() has something to say.
+  [[nodiscard]] virtual int event_descriptor() const = 0;
+  // Readable when the memory bound was hit; negative if nothing can tell.
+  [[nodiscard]] virtual int oom_descriptor() const = 0;
+  virtual std::optional<ChildEvent> event() = 0;
+  // Delivers a signal to every process of the sandbox but its first.
+  virtual void signal(int number) = 0;
+  // Kills everything and waits until it is gone.
+  virtual void kill_and_wait() = 0;
+  // The first process as the host sees it, for watching what descends from it.
+  [[nodiscard]] virtual pid_t first_process() const = 0;
+  // The master of the sandbox's own pty, once; -1 without a terminal.
+  virtual Fd take_terminal() = 0;
+  [[nodiscard]] virtual const Enforcement& enforcement() const = 0;
+  // Limits reached, as far as the kernel counted them. Call after the tree is gone.
+  virtual std::vector<Denial> denials() = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> peak_memory() const = 0;
+  // What the whole tree used. Call after it is gone.
+  [[nodiscard]] virtual Usage tree_usage() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  // Probes by doing. An error says what is missing and how to get it.
+  [[nodiscard]] virtual Result<Capabilities> probe() const = 0;
+  [[nodiscard]] virtual Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
+                                          const Caller& caller,
+                                          const PlanRequest& request) const = 0;
+  // What must be noted before launch() because only a living process could remove it.
+  [[nodiscard]] virtual std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
+                                                           const std::string& run_id) const = 0;
+  // Returns once the command runs under everything the plan names, read back from inside; or an
+  // error, and then nothing of it runs.
+  [[nodiscard]] virtual Result<std::unique_ptr<Child>> launch(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const = 0;
+};
+
+}  // namespace cordon

@@ -1,0 +1,176 @@
+#include "backend/native/argument_rules.h"
+
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace cordon {
+namespace {
+
+// Every new-namespace flag that clone can carry; its low byte is a signal, so CLONE_NEWTIME is
+// not among them.
+constexpr std::uint32_t kNamespaceFlags = 0x7e020000;
+
+// Typing into a terminal (TIOCSTI), pasting on a console (TIOCLINUX), taking the console's output
+// (TIOCCONS), loading a line discipline (TIOCSETD).
+constexpr std::initializer_list<std::uint32_t> kRefusedTerminalRequests = {0x5412, 0x541c, 0x541d,
+                                                                           0x5423};
+
+// Linux, linux32, each also with an old kernel's version number, without address randomisation
+// (it weakens only the caller; sanitizers and some runtimes start again with it), and the query.
+// Not READ_IMPLIES_EXEC or a foreign system's domain.
+constexpr std::initializer_list<std::uint32_t> kPersonalities = {0x0,     0x8,     0x20000,
+                                                                 0x20008, 0x40000, 0xffffffff};
+
+constexpr std::uint32_t kSocketTypeMask = 0xf;  // the rest is SOCK_NONBLOCK and SOCK_CLOEXEC
+constexpr std::uint32_t kFastOpenFlag = 0x20000000;
+
+BpfLabel write_clone(BpfAssembler& a, const Verdicts& v) {
+  return a.load_argument(0, a.if_any_bit(kNamespaceFlags, v.refuse, v.allow));
+}
+
+BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v) {
+  return a.load_argument(1, a.if_one_of(kRefusedTerminalRequests, v.refuse, v.allow));
+}
+
+// Devices are refused: a node made in a writable grant would outlive the run on the host.
+BpfLabel write_make_node(BpfAssembler& a, const Verdicts& v, unsigned mode_index) {
+  const BpfLabel judged = a.if_one_of({S_IFSOCK, S_IFIFO, S_IFREG, 0}, v.allow, v.refuse);
+  return a.load_argument(mode_index, a.keep_bits(S_IFMT, judged));
+}
+
+BpfLabel write_personality(BpfAssembler& a, const Verdicts& v) {
+  return a.load_argument(0, a.if_one_of(kPersonalities, v.allow, v.refuse));
+}
+
+// Options 1 to 34 are names, signals, own state and queries; 35 is PR_SET_MM, which rewrites what
+// /proc shows of a process; 36 to 47 end with PR_CAP_AMBIENT; 50 to 56, 60, 61, 63 and 64 are
+// vector lengths, speculation, pointer authentication and tagged memory; 65 and 66 forbid writable
+// code; 74 to 76 are shadow stacks; then PR_GET_AUXV and PR_SET_VMA. PR_SET_PTRACER is not here.
+BpfLabel write_prctl(BpfAssembler& a, const Verdicts& v) {
+  const BpfLabel filter_mode =
+      a.load_argument(1, a.if_equal(SECCOMP_MODE_FILTER, v.allow, v.refuse));
+  const BpfSegment segments[] = {
+      {0, v.refuse},          {1, v.allow},          {22, filter_mode},      {23, v.allow},
+      {35, v.refuse},         {36, v.allow},         {48, v.refuse},         {50, v.allow},
+      {57, v.refuse},         {60, v.allow},         {62, v.refuse},         {63, v.allow},
+      {67, v.refuse},         {74, v.allow},         {77, v.refuse},         {0x41555856, v.allow},
+      {0x41555857, v.refuse}, {0x53564d41, v.allow}, {0x53564d42, v.refuse},
+  };
+  return a.load_argument(0, a.search(segments));
+}
+
+// A filter of one's own only narrows, but one with a listener can let another process answer
+// calls, the way Cordon's own supervisor does.
+BpfLabel write_seccomp(BpfAssembler& a, const Verdicts& v) {
+  const BpfLabel flags =
+      a.load_argument(1, a.if_any_bit(SECCOMP_FILTER_FLAG_NEW_LISTENER, v.refuse, v.allow));
+  const BpfLabel known = a.if_at_least(SECCOMP_GET_NOTIF_SIZES + 1, v.refuse, v.allow);
+  return a.load_argument(0, a.if_equal(SECCOMP_SET_MODE_FILTER, flags, known));
+}
+
+// Fast Open connects without a connect call.
+BpfLabel write_send(BpfAssembler& a, const Verdicts& v, unsigned flags_index) {
+  return a.load_argument(flags_index, a.if_any_bit(kFastOpenFlag, v.refuse, v.allow));
+}
+
+// Refused: Fast Open in its three spellings (23, 30, 33), and binding to an interface by name (25)
+// or index (62).
+BpfLabel write_set_socket_option(BpfAssembler& a, const Verdicts& v) {
+  const BpfLabel tcp = a.load_argument(2, a.if_one_of({23, 30, 33}, v.refuse, v.allow));
+  const BpfLabel socket = a.load_argument(2, a.if_one_of({25, 62}, v.refuse, v.allow));
+  const BpfLabel level = a.if_equal(SOL_SOCKET, socket, v.allow);
+  return a.load_argument(1, a.if_equal(IPPROTO_TCP, tcp, level));
+}
+
+BpfLabel write_inet_protocol(BpfAssembler& a, const Verdicts& v, NetMode net) {
+  const BpfLabel transport = a.if_one_of({IPPROTO_UDP, IPPROTO_TCP, IPPROTO_IP}, v.allow, v.refuse);
+  switch (net) {
+    case NetMode::None:
+    case NetMode::Allow:
+      return a.load_argument(2, transport);
+    case NetMode::Open:
+      // Only here is there anybody to ping.
+      return a.load_argument(2, a.if_one_of({IPPROTO_ICMP, IPPROTO_ICMPV6}, v.allow, transport));
+  }
+  return v.refuse;
+}
+
+// Unix sockets reach the host's services through any directory that is shown, so they are refused
+// altogether; raw sockets, MPTCP and other protocols pass by the rules made for TCP and UDP;
+// netlink is for interfaces and routes only.
+BpfLabel write_socket(BpfAssembler& a, const Verdicts& v, NetMode net) {
+  const BpfLabel netlink = a.load_argument(2, a.if_equal(NETLINK_ROUTE, v.allow, v.refuse));
+  const BpfLabel protocol = write_inet_protocol(a, v, net);
+  const BpfLabel type = a.if_one_of({SOCK_DGRAM, SOCK_STREAM}, protocol, v.refuse);
+  const BpfLabel inet = a.load_argument(1, a.keep_bits(kSocketTypeMask, type));
+  const BpfLabel local = a.if_equal(AF_UNIX, v.refuse, v.no_such_family);
+  const BpfLabel routed = a.if_equal(AF_NETLINK, netlink, local);
+  return a.load_argument(0, a.if_one_of({AF_INET6, AF_INET}, inet, routed));
+}
+
+// One end of a datagram pair can be connected again, to a path of the host; SOCK_RAW is a datagram
+// pair by another name.
+BpfLabel write_socket_pair(BpfAssembler& a, const Verdicts& v) {
+  const BpfLabel type = a.if_one_of({SOCK_SEQPACKET, SOCK_STREAM}, v.allow, v.refuse);
+  const BpfLabel local = a.load_argument(1, a.keep_bits(kSocketTypeMask, type));
+  return a.load_argument(0, a.if_equal(AF_UNIX, local, v.no_such_family));
+}
+
+std::uint32_t with_errno(int error) {
+  return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
+}
+
+}  // namespace
+
+Verdicts write_verdicts(BpfAssembler& assembler) {
+  Verdicts verdicts;
+  verdicts.allow = assembler.give(SECCOMP_RET_ALLOW);
+  verdicts.refuse = assembler.give(with_errno(EPERM));
+  verdicts.absent = assembler.give(with_errno(ENOSYS));
+  verdicts.no_such_family = assembler.give(with_errno(EAFNOSUPPORT));
+  return verdicts;
+}
+
+BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& verdicts,
+                    NetMode net) {
+  switch (decision) {
+    case Decision::Refuse:
+      return verdicts.refuse;
+    case Decision::Absent:
+      return verdicts.absent;
+    case Decision::Allow:
+      return verdicts.allow;
+    case Decision::Clone:
+      return write_clone(assembler, verdicts);
+    case Decision::Ioctl:
+      return write_ioctl(assembler, verdicts);
+    case Decision::MakeNode:
+      return write_make_node(assembler, verdicts, 1);
+    case Decision::MakeNodeAt:
+      return write_make_node(assembler, verdicts, 2);
+    case Decision::Personality:
+      return write_personality(assembler, verdicts);
+    case Decision::Prctl:
+      return write_prctl(assembler, verdicts);
+    case Decision::Seccomp:
+      return write_seccomp(assembler, verdicts);
+    case Decision::SendTo:
+      return write_send(assembler, verdicts, 3);
+    case Decision::SendMessage:
+      return write_send(assembler, verdicts, 2);
+    case Decision::SetSocketOption:
+      return write_set_socket_option(assembler, verdicts);
+    case Decision::Socket:
+      return write_socket(assembler, verdicts, net);
+    case Decision::SocketPair:
+      return write_socket_pair(assembler, verdicts);
+  }
+  return verdicts.refuse;
+}
+
+}  // namespace cordon

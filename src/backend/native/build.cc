@@ -1,0 +1,515 @@
+#include "backend/native/build.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <variant>
+
+#include "sys/calls.h"
+#include "sys/landlock.h"
+
+namespace cordon::native {
+namespace {
+
+// Names in the new root that exist only while it is built.
+constexpr const char* kScratch = ".scratch";
+constexpr const char* kMaskFile = ".mask-file";
+constexpr const char* kMaskDirectory = ".mask-directory";
+constexpr const char* kEtc = ".etc";
+
+// Before the pivot the working directory is the new root, so an inside path is relative to it.
+const char* relative(const std::string& path) { return path.size() > 1 ? path.c_str() + 1 : "."; }
+
+int answer(long result) { return result < 0 ? -errno : 0; }
+
+bool is_set(const FileId& id) { return id.inode != 0 || id.device != 0; }
+
+int same_object(int fd, const FileId& id) {
+  sys::FileStatus status{};
+  if (const int error = sys::status_of(fd, status); error < 0) return error;
+  // The name leads to something else than what was judged: a swap, never followed.
+  return status.device == id.device && status.inode == id.inode ? 0 : -ESTALE;
+}
+
+// Opens a mount target below the working directory. Symlinks are refused: a target inside a
+// writable grant can be replaced by whoever else works there.
+int open_target(const std::string& path) {
+  return sys::openat2(AT_FDCWD, relative(path), O_PATH | O_NOFOLLOW | O_CLOEXEC, 0,
+                      sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
+}
+
+int open_verified_target(const std::string& path, const FileId& id) {
+  const int target = open_target(path);
+  if (target < 0) return target == -ENOENT ? -ESTALE : target;
+  if (const int error = same_object(target, id); error < 0) {
+    ::close(target);
+    return error;
+  }
+  return target;
+}
+
+int write_whole(int fd, const std::string& content) {
+  std::size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t written = ::write(fd, content.data() + done, content.size() - done);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return -errno;
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  return 0;
+}
+
+int write_file(const char* path, const std::string& content, unsigned mode) {
+  const int fd = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+  if (fd < 0) return -errno;
+  int result = write_whole(fd, content);
+  if (result == 0) result = answer(::fchmod(fd, mode));
+  ::close(fd);
+  return result;
+}
+
+int write_proc(const char* path, const char* text, std::size_t size) {
+  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  const int result = answer(::write(fd, text, size));
+  ::close(fd);
+  return result;
+}
+
+// The mask file has no permission bits and is read-only even for its owner; a bind of it inherits
+// that, so one is made and cloned for every mask.
+int prepare_masks(BuildState& state) {
+  if (state.masks_ready) return 0;
+  const int fd = ::open(kMaskFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  ::close(fd);
+  if (::mkdir(kMaskDirectory, 0555) < 0) return -errno;
+  for (const char* name : {kMaskFile, kMaskDirectory}) {
+    if (::mount(name, name, nullptr, MS_BIND, nullptr) < 0) return -errno;
+    if (const int error = sys::make_read_only(name); error < 0) return error;
+  }
+  state.masks_ready = true;
+  return 0;
+}
+
+void remove_masks() {
+  for (const char* name : {kMaskFile, kMaskDirectory}) ::umount2(name, MNT_DETACH);
+  ::unlink(kMaskFile);
+  ::rmdir(kMaskDirectory);
+}
+
+// Makes an empty file with one call; used as a mount point.
+int make_empty(const char* path, unsigned mode) { return answer(::mknod(path, S_IFREG | mode, 0)); }
+
+// A read-only copy of the host's /etc, from which single entries are bound: a bind inherits its
+// flags, so each entry costs one call instead of four. It is gone before the command starts.
+int prepare_etc(BuildState& state) {
+  if (state.etc_ready) return 0;
+  if (::mkdir(kEtc, 0700) < 0) return -errno;
+  const int tree = sys::open_tree_path("/etc");
+  if (tree < 0) return tree;
+  int result = sys::restrict_tree_read_only(tree);
+  if (result >= 0) result = sys::attach_tree(tree, kEtc);
+  ::close(tree);
+  state.etc_ready = result >= 0;
+  return result;
+}
+
+int attach_and_close(int tree, int target) {
+  int result = tree;
+  if (tree >= 0) {
+    result = sys::attach_tree_at(tree, target);
+    ::close(tree);
+  }
+  ::close(target);
+  return result < 0 ? result : 0;
+}
+
+std::uint64_t rights_of(LandlockUse use, int abi) {
+  namespace ll = sys::landlock;
+  constexpr std::uint64_t kRead = ll::kReadFile | ll::kReadDir;
+  std::uint64_t rights = 0;
+  switch (use) {
+    case LandlockUse::List:
+      rights = ll::kReadDir;
+      break;
+    case LandlockUse::Read:
+      rights = kRead;
+      break;
+    case LandlockUse::ReadExecute:
+      rights = kRead | ll::kExecute;
+      break;
+    case LandlockUse::ReadWrite:
+      rights = ll::file_rights(abi) & ~(ll::kMakeChar | ll::kMakeBlock | ll::kIoctlDev);
+      break;
+    case LandlockUse::Device:
+      rights = kRead | ll::kWriteFile | ll::kTruncate | ll::kIoctlDev;
+      break;
+  }
+  return rights & ll::file_rights(abi);
+}
+
+class CarryOut {
+ public:
+  CarryOut(const Prepared& prepared, BuildState& state) : prepared_(prepared), state_(state) {}
+
+  // The clone itself did it; only its outcome is measured.
+  int operator()(const op::EnterNamespaces&) const { return 0; }
+
+  int operator()(const op::MapIdentity&) const {
+    if (prepared_.map_by == MapBy::Supervisor) {
+      // Groups such as docker or disk would still open host files by their group bits.
+      // The raw call: the library's wrapper would signal threads that are not in this process.
+      return answer(::syscall(SYS_setgroups, 0, nullptr));
+    }
+    if (const int error = write_proc("/proc/self/setgroups", "deny", 4); error < 0) return error;
+    if (const int error =
+            write_proc("/proc/self/uid_map", prepared_.uid_map.c_str(), prepared_.uid_map.size());
+        error < 0) {
+      return error;
+    }
+    return write_proc("/proc/self/gid_map", prepared_.gid_map.c_str(), prepared_.gid_map.size());
+  }
+
+  int operator()(const op::PrivateMounts&) const {
+    return answer(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+  }
+
+  int operator()(const op::NewRoot& o) const {
+    const int tree = sys::new_tmpfs(o.bytes, 0, "0755");
+    if (tree < 0) return tree;
+    // Mounted over "/" it covers no source: lookups start below it until the pivot.
+    int result = sys::attach_tree(tree, "/");
+    if (result >= 0) result = answer(::fchdir(tree));
+    ::close(tree);
+    if (result < 0) return result;
+    return write_file(kLandlockProbe + 1, "x", 0444);
+  }
+
+  int operator()(const op::MakeDirectory& o) const {
+    if (::mkdir(relative(o.path), 0700) < 0) return errno == EEXIST ? 0 : -errno;
+    return answer(::chmod(relative(o.path), o.mode));
+  }
+
+  int operator()(const op::MountPoint& o) const {
+    const std::size_t slash = o.path.rfind('/');
+    char directory[4096] = "";
+    if (!append(directory, sizeof directory,
+                slash == 0 ? "." : std::string_view(o.path).substr(1, slash - 1))) {
+      return -ENAMETOOLONG;
+    }
+    // An absolute symlink left here would lead out into the host: the root is still its own.
+    const int above = sys::openat2(AT_FDCWD, directory, O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
+                                   sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
+    if (above < 0) return above;
+    const char* name = o.path.c_str() + slash + 1;
+    const long made = o.kind == FileKind::Directory ? ::mkdirat(above, name, 0700)
+                                                    : ::mknodat(above, name, S_IFREG | 0600, 0);
+    const int result = made < 0 && errno != EEXIST ? -errno : 0;
+    ::close(above);
+    return result;
+  }
+
+  int operator()(const op::MakeFile& o) const {
+    if (o.content.empty()) return make_empty(relative(o.path), o.mode);
+    return write_file(relative(o.path), o.content, o.mode);
+  }
+
+  int operator()(const op::MakeSymlink& o) const {
+    return answer(::symlink(o.target.c_str(), relative(o.path)));
+  }
+
+  int operator()(const op::Bind& o) const {
+    if (prepared_.sabotage == Sabotage::Mounts && is_set(o.id)) return 0;
+    if (!is_set(o.id) && o.access == MountAccess::ReadOnly && o.source.starts_with("/etc/") &&
+        prepared_.sabotage != Sabotage::ReadOnly) {
+      return bind_etc(o);
+    }
+    int tree = -1;
+    if (is_set(o.id)) {
+      const int source = sys::openat2(AT_FDCWD, o.source.c_str(), O_PATH | O_CLOEXEC, 0,
+                                      sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
+      if (source < 0) return source;
+      const int error = same_object(source, o.id);
+      tree = error < 0 ? error : sys::open_tree_at(source);
+      ::close(source);
+    } else {
+      tree = sys::open_tree_path(o.source.c_str());
+    }
+    if (tree < 0) return tree;
+    const bool read_only =
+        o.access == MountAccess::ReadOnly && prepared_.sabotage != Sabotage::ReadOnly;
+    const int error = read_only ? sys::restrict_tree_read_only(tree) : sys::restrict_tree(tree);
+    const int target = error < 0 ? error : open_target(o.path);
+    if (target < 0) {
+      ::close(tree);
+      return target;
+    }
+    return attach_and_close(tree, target);
+  }
+
+  int operator()(const op::Hold& o) const {
+    const int target = open_verified_target(o.path, o.id);
+    if (target < 0) return target;
+    int tree = sys::open_tree_at(target);
+    if (tree >= 0) {
+      const int error = o.access == MountAccess::ReadOnly ? sys::restrict_tree_read_only(tree)
+                                                          : sys::restrict_tree(tree);
+      if (error < 0) {
+        ::close(tree);
+        tree = error;
+      }
+    }
+    return attach_and_close(tree, target);
+  }
+
+  int operator()(const op::Mask& o) const {
+    if (const int error = prepare_masks(state_); error < 0) return error;
+    const int target = open_verified_target(o.path, o.id);
+    if (target < 0) return target;
+    const char* mask = o.kind == FileKind::Directory ? kMaskDirectory : kMaskFile;
+    return attach_and_close(sys::open_tree_path(mask), target);
+  }
+
+  int operator()(const op::MaskProc& o) const {
+    if (const int error = prepare_masks(state_); error < 0) return error;
+    const char* mask = o.kind == FileKind::Directory ? kMaskDirectory : kMaskFile;
+    if (::mount(mask, relative(o.path), nullptr, MS_BIND, nullptr) < 0) {
+      return errno == ENOENT ? 0 : -errno;  // this kernel does not have the entry
+    }
+    return 0;
+  }
+
+  int operator()(const op::Scratch& o) const {
+    if (::mkdir(kScratch, 0700) < 0) return -errno;
+    const int tree = sys::new_tmpfs(o.bytes, o.inodes, "0700");
+    if (tree < 0) return tree;
+    const int result = sys::attach_tree(tree, kScratch);
+    ::close(tree);
+    return result;
+  }
+
+  int operator()(const op::ScratchDirectory& o) const {
+    char path[64] = ".scratch/";
+    if (!append(path, sizeof path, o.name)) return -ENAMETOOLONG;
+    if (::mkdir(path, 0700) < 0) return -errno;
+    if (::chmod(path, o.mode) < 0) return -errno;
+    return answer(::mount(path, relative(o.path), nullptr, MS_BIND, nullptr));
+  }
+
+  int operator()(const op::ScratchFile& o) const {
+    char path[64] = ".scratch/";
+    if (!append(path, sizeof path, o.name)) return -ENAMETOOLONG;
+    char* slash = path;
+    for (char* at = path; *at != '\0'; ++at) {
+      if (*at == '/') slash = at;
+    }
+    *slash = '\0';
+    if (::mkdir(path, 0700) < 0 && errno != EEXIST) return -errno;
+    *slash = '/';
+    return write_file(path, o.content, o.mode);
+  }
+
+  int operator()(const op::PrivateConfig& o) const {
+    char link[64] = ".scratch/";
+    if (!append(link, sizeof link, o.name) || !append(link, sizeof link, "/link")) {
+      return -ENAMETOOLONG;
+    }
+    const int target = open_verified_target(o.path, o.id);
+    if (target < 0) return target;
+    if (::symlink(o.target.c_str(), link) < 0) {
+      ::close(target);
+      return -errno;
+    }
+    int tree = sys::open_tree_link(link);
+    if (tree >= 0 && sys::attach_tree_at(tree, target) >= 0) {
+      ::close(tree);
+      ::close(target);
+      return 0;
+    }
+    // A kernel that cannot mount a symlink: the file stays, read-only.
+    if (tree >= 0) ::close(tree);
+    tree = sys::open_tree_at(target);
+    if (tree >= 0) {
+      if (const int error = sys::restrict_tree_read_only(tree); error < 0) {
+        ::close(tree);
+        tree = error;
+      }
+    }
+    return attach_and_close(tree, target);
+  }
+
+  int operator()(const op::MountProc&) const {
+    constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+    return answer(::mount("proc", "proc", "proc", kFlags, nullptr));
+  }
+
+  int operator()(const op::DeviceNode& o) const {
+    return answer(::mount(o.path.c_str(), relative(o.path), nullptr, MS_BIND, nullptr));
+  }
+
+  int operator()(const op::MountDevpts&) const {
+    return answer(::mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+                          "newinstance,ptmxmode=0666,mode=0620"));
+  }
+
+  int operator()(const op::LoopbackUp&) const { return sys::bring_up_loopback(); }
+
+  int operator()(const op::HostName& o) const {
+    return sys::set_hostname(o.name.c_str(), o.name.size());
+  }
+
+  int operator()(const op::PivotRoot&) const {
+    if (state_.masks_ready) remove_masks();
+    if (state_.etc_ready) {
+      if (::umount2(kEtc, MNT_DETACH) < 0 || ::rmdir(kEtc) < 0) return -errno;
+    }
+    if (::umount2(kScratch, MNT_DETACH) == 0) ::rmdir(kScratch);
+    return sys::pivot_here();
+  }
+
+  int operator()(const op::LandlockAllow& o) const {
+    if (state_.ruleset < 0) {
+      state_.abi = sys::landlock_abi();
+      state_.ruleset = sys::landlock_create_ruleset(sys::landlock::file_rights(state_.abi),
+                                                    sys::landlock::scopes(state_.abi));
+      if (state_.ruleset < 0) return state_.ruleset;
+    }
+    const int path = ::open(o.path.c_str(), O_PATH | O_CLOEXEC);
+    if (path < 0) return -errno;
+    std::uint64_t rights = rights_of(o.use, state_.abi);
+    if (o.kind != FileKind::Directory) rights &= sys::landlock::kFileRights;
+    const int result = sys::landlock_add_path(state_.ruleset, path, rights);
+    ::close(path);
+    return result;
+  }
+
+  int operator()(const op::ReadOnlyRoot&) const {
+    if (::unlink(kLandlockProbe) < 0) return -errno;
+    if (prepared_.sabotage == Sabotage::ReadOnly) return 0;
+    return sys::make_read_only("/");
+  }
+
+  // Everything else belongs to the command's own process.
+  template <typename Other>
+  int operator()(const Other&) const {
+    return -ENOTSUP;
+  }
+
+ private:
+  int bind_etc(const op::Bind& o) const {
+    if (const int error = prepare_etc(state_); error < 0) return error;
+    char source[256] = ".";  // "." and "/etc/x" without its slash: ".etc/x"
+    if (!append(source, sizeof source, std::string_view(o.source).substr(1))) {
+      return -ENAMETOOLONG;
+    }
+    return answer(::mount(source, relative(o.path), nullptr, MS_BIND | MS_REC, nullptr));
+  }
+
+  static bool append(char* buffer, std::size_t size, std::string_view text) {
+    std::size_t used = 0;
+    while (buffer[used] != '\0') ++used;
+    if (used + text.size() + 1 > size) return false;
+    for (const char c : text) buffer[used++] = c;
+    buffer[used] = '\0';
+    return true;
+  }
+
+  const Prepared& prepared_;
+  BuildState& state_;
+};
+
+// True if the mount of one operation is as planned. Read back after the root was sealed.
+class CheckMount {
+ public:
+  explicit CheckMount(std::uint64_t root_device) : root_device_(root_device) {}
+
+  bool operator()(const op::Bind& o) const {
+    if (!state(o.path, o.access)) return false;
+    sys::FileStatus status{};
+    if (sys::status_at(o.path.c_str(), status) < 0) return false;
+    if (is_set(o.id)) return status.device == o.id.device && status.inode == o.id.inode;
+    return status.device != root_device_ || o.access == MountAccess::ReadWrite;
+  }
+  bool operator()(const op::Hold& o) const { return state(o.path, o.access); }
+  bool operator()(const op::Mask& o) const { return masked(o.path, o.kind); }
+  bool operator()(const op::MaskProc& o) const {
+    sys::FileStatus status{};
+    return sys::status_at(o.path.c_str(), status) == -ENOENT || masked(o.path, o.kind);
+  }
+  bool operator()(const op::ScratchDirectory& o) const {
+    sys::MountStatus status{};
+    return sys::mount_status(o.path.c_str(), status) == 0 && status.type == sys::kTmpfsMagic &&
+           !status.read_only;
+  }
+  bool operator()(const op::MountProc&) const {
+    sys::MountStatus status{};
+    return sys::mount_status("/proc", status) == 0 && status.type == sys::kProcMagic &&
+           status.read_only;
+  }
+  bool operator()(const op::PrivateConfig& o) const {
+    struct stat data {};
+    if (::lstat(o.path.c_str(), &data) < 0) return false;
+    return S_ISLNK(data.st_mode) || state(o.path, MountAccess::ReadOnly);
+  }
+  template <typename Other>
+  bool operator()(const Other&) const {
+    return true;
+  }
+
+ private:
+  // The mount says what it is, and an attempt to write agrees.
+  static bool state(const std::string& path, MountAccess access) {
+    sys::MountStatus status{};
+    if (sys::mount_status(path.c_str(), status) < 0) return false;
+    if (access == MountAccess::ReadWrite) return !status.read_only;
+    return status.read_only && ::access(path.c_str(), W_OK) < 0;
+  }
+  static bool masked(const std::string& path, FileKind kind) {
+    sys::MountStatus status{};
+    if (sys::mount_status(path.c_str(), status) < 0) return false;
+    if (status.type != sys::kTmpfsMagic || !status.read_only) return false;
+    if (kind == FileKind::Directory) return true;
+    sys::FileStatus file{};
+    return sys::status_at(path.c_str(), file) == 0 && (file.mode & 07777U) == 0;
+  }
+
+  std::uint64_t root_device_;
+};
+
+template <typename T>
+constexpr bool is_mount =
+    std::is_same_v<T, op::Bind> || std::is_same_v<T, op::Hold> || std::is_same_v<T, op::Mask> ||
+    std::is_same_v<T, op::MaskProc> || std::is_same_v<T, op::ScratchDirectory> ||
+    std::is_same_v<T, op::MountProc> || std::is_same_v<T, op::PrivateConfig>;
+
+}  // namespace
+
+int carry_out(const Op& operation, const Prepared& prepared, BuildState& state) {
+  return std::visit(CarryOut(prepared, state), operation);
+}
+
+void measure_mounts(const Plan& plan, Measured& measured) {
+  sys::FileStatus root{};
+  if (sys::status_at("/", root) < 0) return;
+  const CheckMount check(root.device);
+  std::int32_t index = 0;
+  for (const Op& operation : plan.build) {
+    const bool mounts = std::visit(
+        [](const auto& o) { return is_mount<std::remove_cvref_t<decltype(o)>>; }, operation);
+    if (mounts) {
+      ++measured.mounts_checked;
+      if (!std::visit(check, operation) && measured.wrong_mount < 0) measured.wrong_mount = index;
+    }
+    ++index;
+  }
+}
+
+}  // namespace cordon::native

@@ -1,0 +1,188 @@
+#include "backend/native/confine.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <string_view>
+#include <variant>
+
+#include "sys/calls.h"
+#include "sys/landlock.h"
+
+namespace cordon::native {
+namespace {
+
+int answer(long result) { return result < 0 ? -errno : 0; }
+
+int resource_of(std::string_view name) {
+  if (name == "nofile") return RLIMIT_NOFILE;
+  if (name == "nproc") return RLIMIT_NPROC;
+  if (name == "data") return RLIMIT_DATA;
+  if (name == "fsize") return RLIMIT_FSIZE;
+  if (name == "cpu") return RLIMIT_CPU;
+  if (name == "core") return RLIMIT_CORE;
+  return -1;
+}
+
+int read_probe() {
+  const int fd = ::open(kLandlockProbe, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  ::close(fd);
+  return 0;
+}
+
+class Confine {
+ public:
+  Confine(const Prepared& prepared, int ruleset, CommandReport& report)
+      : prepared_(prepared), ruleset_(ruleset), report_(report) {}
+
+  int operator()(const op::ResourceLimit& o) const {
+    const int resource = resource_of(o.name);
+    if (resource < 0) return -EINVAL;
+    rlimit current{};
+    if (::prlimit(0, static_cast<__rlimit_resource>(resource), nullptr, &current) < 0) {
+      return -errno;
+    }
+    const rlim_t value = o.value < current.rlim_max ? o.value : current.rlim_max;
+    const rlimit limit{value, value};
+    return answer(::prlimit(0, static_cast<__rlimit_resource>(resource), &limit, nullptr));
+  }
+
+  int operator()(const op::NoNewPrivileges&) const {
+    if (prepared_.sabotage == Sabotage::NoNewPrivileges) return 0;
+    return answer(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+  }
+
+  int operator()(const op::RestrictLandlock&) const {
+    report_.landlock_read_before = read_probe();
+    if (prepared_.sabotage == Sabotage::Landlock) return 0;
+    return sys::landlock_restrict_self(ruleset_);
+  }
+
+  int operator()(const op::CloseDescriptors&) const {
+    return sys::close_range(kCommandReleaseFd + 1, UINT_MAX);
+  }
+
+  int operator()(const op::NewSession&) const {
+    if (::setsid() < 0) return -errno;
+    return prepared_.terminal ? answer(::ioctl(STDIN_FILENO, TIOCSCTTY, 0)) : 0;
+  }
+
+  int operator()(const op::NewKeyring&) const {
+    const int result = sys::join_new_session_keyring();
+    return result == -ENOSYS || result >= 0 ? 0 : result;  // a kernel without keys has none to leak
+  }
+
+  int operator()(const op::ChangeDirectory& o) const { return answer(::chdir(o.path.c_str())); }
+
+  int operator()(const op::DropCapabilities&) const {
+    if (prepared_.sabotage == Sabotage::Capabilities) return 0;
+    return sys::set_capabilities_empty();
+  }
+
+  int operator()(const op::InstallSeccomp&) const {
+    if (prepared_.sabotage == Sabotage::Seccomp) return 0;
+    return sys::install_filter(prepared_.filter.data(),
+                               static_cast<unsigned short>(prepared_.filter.size()));
+  }
+
+  // Done last, by the caller.
+  int operator()(const op::Execute&) const { return 0; }
+
+  // Everything else belongs to the first process.
+  template <typename Other>
+  int operator()(const Other&) const {
+    return -ENOTSUP;
+  }
+
+ private:
+  const Prepared& prepared_;
+  int ruleset_;
+  CommandReport& report_;
+};
+
+void send(const CommandReport& report) {
+  // One write: far below PIPE_BUF, so it is never split.
+  while (::write(kCommandReportFd, &report, sizeof report) < 0 && errno == EINTR) {
+  }
+}
+
+[[noreturn]] void give_up(CommandReport& report, Stage stage, std::uint32_t index, int error) {
+  report.stage = stage;
+  report.index = index;
+  report.error = error;
+  send(report);
+  ::_exit(125);
+}
+
+// The caller's handlers are gone, but what it ignored or blocked would still be inherited.
+void default_signals() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  for (const int signal : {SIGCHLD, SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+    ::sigaction(signal, &action, nullptr);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Tries each candidate as execvp would; a file that is there but cannot be run wins over "not
+// found".
+int execute(const Prepared& prepared) {
+  int error = ENOENT;
+  for (const char* candidate : prepared.candidates) {
+    ::execve(candidate, prepared.argv.data(), prepared.environment.data());
+    if (errno == ENOENT || errno == ENOTDIR) {
+      // The file is there: what is missing is the interpreter it names.
+      if (errno == ENOENT && ::access(candidate, F_OK) == 0) return ELIBACC;
+      continue;
+    }
+    if (errno != EACCES) return errno;
+    error = EACCES;
+  }
+  return error;
+}
+
+}  // namespace
+
+void become_command(const Prepared& prepared, int report_fd, int release_fd, int ruleset) {
+  CommandReport report;
+  // Out of the way first: the fixed numbers may be in use by each other.
+  const int high_report = ::fcntl(report_fd, F_DUPFD_CLOEXEC, 64);
+  const int high_release = ::fcntl(release_fd, F_DUPFD_CLOEXEC, 64);
+  const int high_ruleset = ruleset >= 0 ? ::fcntl(ruleset, F_DUPFD_CLOEXEC, 64) : -1;
+  if (::dup3(high_report, kCommandReportFd, O_CLOEXEC) < 0 ||
+      ::dup3(high_release, kCommandReleaseFd, O_CLOEXEC) < 0) {
+    ::_exit(125);
+  }
+  Confine confine(prepared, high_ruleset, report);
+  std::uint32_t index = 0;
+  for (const Op& operation : prepared.plan->confine) {
+    if (const int error = std::visit(confine, operation); error < 0) {
+      give_up(report, Stage::Confine, index, -error);
+    }
+    ++index;
+  }
+  report.landlock_read = read_probe();
+  report.landlock_signal = ::kill(1, 0) < 0 ? errno : 0;
+  send(report);
+
+  char released = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(kCommandReleaseFd, &released, 1);
+  } while (got < 0 && errno == EINTR);
+  // End of file: the supervisor is gone or did not like what was measured.
+  if (got != 1) ::_exit(125);
+  default_signals();
+  give_up(report, Stage::Execute, index, execute(prepared));
+}
+
+}  // namespace cordon::native

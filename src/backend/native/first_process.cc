@@ -1,0 +1,297 @@
+#include "backend/native/first_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+
+#include "backend/native/build.h"
+#include "backend/native/confine.h"
+#include "backend/native/process_status.h"
+#include "backend/native/protocol.h"
+#include "sys/calls.h"
+
+namespace cordon::native {
+namespace {
+
+[[noreturn]] void end() { ::_exit(125); }
+
+void send(const Message& message) {
+  while (::send(kChannelFd, &message, sizeof message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
+
+[[noreturn]] void give_up(Stage stage, std::uint32_t index, int error) {
+  Message message;
+  message.kind = Message::Kind::Failed;
+  message.stage = stage;
+  message.index = index;
+  message.error = error;
+  send(message);
+  end();
+}
+
+// Puts the given descriptors at their fixed numbers and closes everything else: the caller's other
+// files must not even be open in the sandbox's first process.
+void arrange(const FirstProcessFds& fds) {
+  const int wanted[] = {fds.in, fds.out, fds.err, fds.channel, fds.release};
+  int high[kLastFixedFd + 1];
+  for (int i = 0; i <= kLastFixedFd; ++i) high[i] = ::fcntl(wanted[i], F_DUPFD_CLOEXEC, 64);
+  for (int i = 0; i <= kLastFixedFd; ++i) {
+    if (::dup3(high[i], i, i > STDERR_FILENO ? O_CLOEXEC : 0) < 0) end();
+  }
+  if (sys::close_range(kLastFixedFd + 1, UINT_MAX) < 0) end();
+}
+
+// Before anything is allocated or started, so that all of it is counted.
+void join_cgroups(const FirstProcessFds& fds) {
+  for (const int fd : fds.cgroups) {
+    if (fd >= 0 && ::write(fd, "0", 1) != 1) end();
+  }
+}
+
+void wait_for_identity() {
+  Order order;
+  if (::recv(kChannelFd, &order, sizeof order, 0) != sizeof order ||
+      order.kind != Order::Kind::IdentityMapped) {
+    end();
+  }
+}
+
+// Opens a pty of the sandbox's own devpts, keeps its slave as the command's streams and hands the
+// master to the supervisor.
+int open_terminal() {
+  const int master = ::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (master < 0) return -errno;
+  int unlock = 0;
+  if (::ioctl(master, TIOCSPTLCK, &unlock) < 0) return -errno;
+  const int slave = ::ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (slave < 0) return -errno;
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
+    if (::dup2(slave, fd) < 0) return -errno;
+  }
+  ::close(slave);
+
+  Message message;
+  message.kind = Message::Kind::Terminal;
+  iovec data{&message, sizeof message};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &master, sizeof master);
+  const ssize_t sent = ::sendmsg(kChannelFd, &header, MSG_NOSIGNAL);
+  ::close(master);
+  return sent < 0 ? -errno : 0;
+}
+
+// Reads the command's report; a closed pipe means its program runs. True if a report came.
+bool receive(int fd, CommandReport& report) {
+  ssize_t got = 0;
+  do {
+    got = ::read(fd, &report, sizeof report);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(sizeof report);
+}
+
+void build(const Prepared& prepared, BuildState& state) {
+  std::uint32_t index = 0;
+  for (const Op& operation : prepared.plan->build) {
+    if (const int error = carry_out(operation, prepared, state); error < 0) {
+      give_up(Stage::Build, index, -error);
+    }
+    ++index;
+  }
+}
+
+void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command,
+                      const CommandReport& report) {
+  std::uint32_t index = 0;
+  for (const Op& operation : prepared.plan->seal) {
+    if (const int error = carry_out(operation, prepared, state); error < 0) {
+      give_up(Stage::Seal, index, -error);
+    }
+    ++index;
+  }
+  // What is set up needs no capability any more, neither here.
+  if (const int error = sys::drop_own_capabilities(); error < 0) {
+    give_up(Stage::Seal, index, -error);
+  }
+  Message message;
+  message.kind = Message::Kind::Confined;
+  message.measured.landlock_read_before = report.landlock_read_before;
+  message.measured.landlock_read = report.landlock_read;
+  message.measured.landlock_signal = report.landlock_signal;
+  measure_process(command, message.measured);
+  measure_namespaces(message.measured);
+  sys::MountStatus root{};
+  if (sys::mount_status("/", root) == 0) {
+    message.measured.root_type = root.type;
+    message.measured.root_read_only = root.read_only ? 1 : 0;
+  }
+  measure_mounts(*prepared.plan, message.measured);
+  send(message);
+}
+
+// The command's status, once it has ended; others are reaped on the way.
+bool reap(pid_t command, Message& ended) {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid <= 0) return false;
+    if (pid != command) continue;
+    ended.kind = Message::Kind::Ended;
+    ended.wait_status = status;
+    rusage usage{};
+    if (::getrusage(RUSAGE_CHILDREN, &usage) == 0) {
+      const auto micro = [](const timeval& t) {
+        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 +
+               static_cast<std::uint64_t>(t.tv_usec);
+      };
+      ended.cpu_us = micro(usage.ru_utime) + micro(usage.ru_stime);
+      ended.max_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+    }
+    return true;
+  }
+}
+
+// An order from the supervisor, or its end: then everything ends with this process.
+void obey(bool started) {
+  Order order;
+  const ssize_t got = ::recv(kChannelFd, &order, sizeof order, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got != sizeof order) end();
+  // Minus one: every process of the sandbox but this one.
+  if (order.kind == Order::Kind::Signal && started) ::kill(-1, order.signal);
+}
+
+void watch_command_report(int& report_fd, bool& started) {
+  CommandReport report;
+  const bool failed = receive(report_fd, report);
+  ::close(report_fd);
+  report_fd = -1;
+  if (failed) give_up(report.stage, report.index, report.error);
+  started = true;
+  Message message;
+  message.kind = Message::Kind::Started;
+  send(message);
+}
+
+// Bounds whose errno only the program sees: told once, when they are seen reached.
+class ReachedBounds {
+ public:
+  explicit ReachedBounds(const Prepared& prepared) : prepared_(prepared) {}
+
+  [[nodiscard]] bool any() const {
+    return prepared_.scratch != nullptr || prepared_.process_bound > 0;
+  }
+
+  void look() {
+    Message message;
+    message.kind = Message::Kind::Reached;
+    if (prepared_.scratch != nullptr && !scratch_told_ && sys::is_full(prepared_.scratch)) {
+      scratch_told_ = true;
+      message.scratch_full = 1;
+    }
+    // The program that met the bound may have ended since, and this process counts as well.
+    if (prepared_.process_bound > 0 && !pids_told_ &&
+        count_tasks() + 2 >= prepared_.process_bound) {
+      pids_told_ = true;
+      message.pids_full = 1;
+    }
+    if (message.scratch_full != 0 || message.pids_full != 0) send(message);
+  }
+
+ private:
+  const Prepared& prepared_;
+  bool scratch_told_ = false;
+  bool pids_told_ = false;
+};
+
+[[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals) {
+  constexpr int kLookMilliseconds = 250;
+  ReachedBounds bounds(prepared);
+  bool started = false;
+  for (;;) {
+    pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}, {report_fd, POLLIN, 0}};
+    const int ready = ::poll(polled, report_fd >= 0 ? 3 : 2, bounds.any() ? kLookMilliseconds : -1);
+    if (ready == 0) bounds.look();
+    if (ready < 0) {
+      if (errno == EINTR) continue;
+      end();
+    }
+    // The report first: a command that ended at once was still started.
+    if (report_fd >= 0 && polled[2].revents != 0) watch_command_report(report_fd, started);
+    if (polled[1].revents != 0) {
+      signalfd_siginfo info;
+      [[maybe_unused]] const ssize_t drained = ::read(signals, &info, sizeof info);
+      Message ended;
+      if (reap(command, ended)) {
+        if (report_fd >= 0) watch_command_report(report_fd, started);
+        bounds.look();
+        send(ended);
+        // The kernel kills whatever is left in this pid namespace.
+        ::_exit(0);
+      }
+    }
+    if (polled[0].revents != 0) obey(started);
+  }
+}
+
+}  // namespace
+
+void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
+  join_cgroups(fds);
+  arrange(fds);
+  if (prepared.map_by == MapBy::Supervisor) wait_for_identity();
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  // Ignored by the caller, it would be inherited and make every wait answer ECHILD.
+  ::sigaction(SIGCHLD, &action, nullptr);
+
+  BuildState state;
+  build(prepared, state);
+  // Only now: before the id maps are written it would make them unwritable. From here on the
+  // command cannot read or write this process through /proc/1/mem.
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) give_up(Stage::Seal, 0, errno);
+  if (prepared.terminal) {
+    if (const int error = open_terminal(); error < 0) give_up(Stage::Seal, 0, -error);
+  }
+  sigset_t child_signal;
+  ::sigemptyset(&child_signal);
+  ::sigaddset(&child_signal, SIGCHLD);
+  const int signals = ::signalfd(-1, &child_signal, SFD_CLOEXEC);
+  int report_pipe[2];
+  if (signals < 0 || ::pipe2(report_pipe, O_CLOEXEC) < 0) give_up(Stage::Seal, 0, errno);
+  const pid_t command = sys::fork_process();
+  if (command < 0) give_up(Stage::Confine, 0, -command);
+  if (command == 0) become_command(prepared, report_pipe[1], kReleaseFd, state.ruleset);
+
+  ::close(report_pipe[1]);
+  ::close(kReleaseFd);
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) ::close(fd);  // else their readers wait for us too
+  if (state.ruleset >= 0) ::close(state.ruleset);
+  CommandReport report;
+  if (!receive(report_pipe[0], report)) give_up(Stage::Confine, 0, EPIPE);
+  if (report.error != 0) give_up(report.stage, report.index, report.error);
+  seal_and_measure(prepared, state, command, report);
+  supervise(prepared, command, report_pipe[0], signals);
+}
+
+}  // namespace cordon::native

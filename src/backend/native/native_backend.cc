@@ -1,0 +1,349 @@
+// The native backend: namespaces, mounts, Landlock, seccomp, capabilities, cgroups, and Cordon's
+// own first process.
+#include "backend/native/native_backend.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "backend/native/cgroup.h"
+#include "backend/native/first_process.h"
+#include "backend/native/prepared.h"
+#include "backend/native/process_status.h"
+#include "backend/native/protocol.h"
+#include "backend/native/verify.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "sys/calls.h"
+
+namespace cordon {
+namespace native {
+namespace {
+
+class NativeChild final : public Child {
+ public:
+  NativeChild(pid_t pid, Fd pidfd, Fd channel, Cgroup cgroup)
+      : pid_(pid),
+        pidfd_(std::move(pidfd)),
+        channel_(std::move(channel)),
+        cgroup_(std::move(cgroup)) {}
+  ~NativeChild() override {
+    kill_and_wait();
+    cgroup_.remove();
+  }
+
+  [[nodiscard]] int event_descriptor() const override { return channel_.get(); }
+  [[nodiscard]] int oom_descriptor() const override { return cgroup_.oom_descriptor(); }
+
+  std::optional<ChildEvent> event() override {
+    Message message;
+    const ssize_t got = ::recv(channel_.get(), &message, sizeof message, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+    if (got != static_cast<ssize_t>(sizeof message)) return ChildEvent{ChildEvent::Kind::Lost, {}};
+    if (message.kind == Message::Kind::Reached) {
+      scratch_full_ |= message.scratch_full != 0;
+      pids_full_ |= message.pids_full != 0;
+    }
+    if (message.kind != Message::Kind::Ended) return std::nullopt;
+    return ChildEvent{ChildEvent::Kind::Ended,
+                      {message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}}};
+  }
+
+  void signal(int number) override {
+    const Order order{Order::Kind::Signal, number};
+    (void)::send(channel_.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+  void kill_and_wait() override {
+    if (!pidfd_.valid()) return;
+    // Ending the first process makes the kernel kill its whole pid namespace before it is reaped.
+    sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
+    // The usage of the first process covers everything it and the kernel reaped.
+    while (sys::wait_pidfd(pidfd_.get(), usage_) == -EINTR) {
+    }
+    pidfd_.reset();
+  }
+
+  [[nodiscard]] pid_t first_process() const override { return pid_; }
+  Fd take_terminal() override { return std::move(terminal_); }
+  [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
+
+  std::vector<Denial> denials() override {
+    std::vector<Denial> found;
+    const Cgroup::Events events = cgroup_.events();
+    peak_memory_ = events.peak_memory;
+    if (events.pids_refused > 0) {
+      found.push_back(
+          {"pids", "EAGAIN at " + enforcement_bound("pids"), "cgroup", events.pids_refused});
+    }
+    if (pids_full_)
+      found.push_back({"pids", "EAGAIN at " + enforcement_bound("pids"), "rlimit", 1});
+    if (scratch_full_) {
+      found.push_back({"scratch", "ENOSPC at " + enforcement_bound("scratch"), "tmpfs", 1});
+    }
+    if (events.oom_kills > 0) {
+      found.push_back(
+          {"memory", "killed at " + enforcement_bound("memory"), "cgroup", events.oom_kills});
+    }
+    return found;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> peak_memory() const override { return peak_memory_; }
+  [[nodiscard]] Usage tree_usage() const override {
+    return {usage_.cpu_us / 1000, usage_.max_rss_bytes};
+  }
+
+  // Waits for the next message of the set-up; the descriptor of a terminal is kept.
+  Result<Message> next_message() {
+    Message message;
+    iovec data{&message, sizeof message};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr header{};
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    ssize_t got = 0;
+    do {
+      got = ::recvmsg(channel_.get(), &header, MSG_CMSG_CLOEXEC);
+    } while (got < 0 && errno == EINTR);
+    if (got != static_cast<ssize_t>(sizeof message)) {
+      return fail(setup_error("the sandbox's first process ended while it was being built",
+                              got < 0 ? errno : 0));
+    }
+    const cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+      terminal_ = Fd(fd);
+    }
+    return message;
+  }
+
+  void set_plan(const Plan& plan, Enforcement enforcement) {
+    limits_ = plan.limits;
+    enforcement_ = std::move(enforcement);
+  }
+  [[nodiscard]] int channel() const { return channel_.get(); }
+
+ private:
+  [[nodiscard]] std::string enforcement_bound(const std::string& name) const {
+    for (const PlannedLimit& limit : limits_) {
+      if (limit.name == name) return describe(limit);
+    }
+    return name;
+  }
+
+  pid_t pid_;
+  Fd pidfd_;
+  Fd channel_;
+  Cgroup cgroup_;
+  Fd terminal_;
+  Enforcement enforcement_;
+  std::vector<PlannedLimit> limits_;
+  std::optional<std::uint64_t> peak_memory_;
+  sys::ProcessUsage usage_;
+  bool scratch_full_ = false;
+  bool pids_full_ = false;
+};
+
+Result<void> write_map(pid_t pid, const char* file, const std::string& map) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid() || ::write(fd.get(), map.data(), map.size()) < 0) {
+    return fail(setup_error(std::string("cannot write ") + file, errno));
+  }
+  return {};
+}
+
+Error clone_error(int number) {
+  Error error{.kind = ErrorKind::Unavailable,
+              .what = "cannot create namespaces",
+              .hint = "cordon doctor names the setting that forbids them",
+              .error_number = number};
+  if (number == ENOSYS) {
+    error.hint = "this is already inside a sandbox that forbids them; runs cannot be nested";
+  }
+  return error;
+}
+
+// What argv[0] could not become, with the status a shell would give.
+Error command_error(const Plan& plan, int number) {
+  Error error{.kind = ErrorKind::Command, .error_number = number};
+  const std::string name = quote(plan.argv.front());
+  if (number == ENOENT) {
+    error.what = name + " does not exist inside the sandbox";
+    error.exit_status = 127;
+    error.error_number = 0;
+  } else if (number == ELIBACC) {
+    error.what = "the interpreter that " + name + " names does not exist inside the sandbox";
+    error.exit_status = 126;
+    error.error_number = 0;
+  } else {
+    error.what = name + " cannot be executed inside the sandbox";
+    error.exit_status = 126;
+  }
+  return error;
+}
+
+Error operation_error(const Plan& plan, const Message& message) {
+  if (message.stage == Stage::Execute) return command_error(plan, message.error);
+  const std::vector<Op>* operations = nullptr;
+  switch (message.stage) {
+    case Stage::Build:
+      operations = &plan.build;
+      break;
+    case Stage::Seal:
+      operations = &plan.seal;
+      break;
+    case Stage::Confine:
+    case Stage::Execute:
+      operations = &plan.confine;
+      break;
+  }
+  Error error = setup_error("building the sandbox failed", message.error, "see cordon doctor");
+  if (message.index < operations->size()) {
+    error.operation = describe((*operations)[message.index]);
+  }
+  if (message.error == ESTALE)
+    error.hint = "the path changed while the sandbox was built; run again";
+  return error;
+}
+
+// Holds every granted object while the sandbox is built, so that its inode cannot be given to
+// another file between the moment it was judged and the moment it is mounted.
+Result<std::vector<Fd>> pin(const Plan& plan) {
+  std::vector<Fd> pins;
+  for (const Op& operation : plan.build) {
+    const auto* bind = std::get_if<op::Bind>(&operation);
+    if (bind == nullptr || bind->id == FileId{}) continue;
+    Fd fd(sys::openat2(AT_FDCWD, bind->source.c_str(), O_PATH | O_CLOEXEC, 0,
+                       sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks));
+    sys::FileStatus status{};
+    const bool same = fd.get() >= 0 && sys::status_of(fd.get(), status) == 0 &&
+                      FileId{status.device, status.inode} == bind->id;
+    if (!same) {
+      Error error =
+          setup_error("a granted path changed while it was being judged: " + quote(bind->source),
+                      ESTALE, "run again");
+      error.operation = describe(operation);
+      return fail(std::move(error));
+    }
+    pins.push_back(std::move(fd));
+  }
+  return pins;
+}
+
+std::uint64_t clone_flags(const Plan& plan, Sabotage sabotage) {
+  const auto& namespaces = std::get<op::EnterNamespaces>(plan.build.front());
+  std::uint64_t flags =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  if (namespaces.own_network && sabotage != Sabotage::Namespaces) flags |= CLONE_NEWNET;
+  return flags;
+}
+
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// The namespaces of this process, to tell that the sandbox's are others.
+std::array<std::uint64_t, 7> outside_namespaces() {
+  Measured measured;
+  measure_namespaces(measured);
+  return measured.namespaces;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
+                                             const std::string& run_id,
+                                             const CommandStreams& streams) {
+  Prepared prepared = prepare(plan, ::geteuid());
+  prepared.terminal = streams.terminal;
+  CORDON_TRY(pins, pin(plan));
+  CORDON_TRY(cgroup, Cgroup::make(plan, facts.cgroup, run_id));
+
+  int channel[2];
+  int release[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0) {
+    return fail(setup_error("cannot make a socket pair", errno));
+  }
+  Fd ours(channel[0]);
+  Fd theirs(channel[1]);
+  if (::pipe2(release, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
+  Fd release_read(release[0]);
+  Fd release_write(release[1]);
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const auto or_null = [&](int fd) { return fd >= 0 ? fd : null.get(); };
+  FirstProcessFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
+                      theirs.get(),        release_read.get(),   {-1, -1, -1}};
+  CORDON_ASSERT(cgroup.join_descriptors().size() <= fds.cgroups.size());
+  for (std::size_t i = 0; i < cgroup.join_descriptors().size(); ++i) {
+    fds.cgroups[i] = cgroup.join_descriptors()[i].get();
+  }
+
+  sys::CloneResult cloned{};
+  {
+    const SignalsBlocked blocked;
+    cloned = sys::clone_process(clone_flags(plan, prepared.sabotage), cgroup.birth_descriptor());
+    if (cloned.pid == 0) first_process(prepared, fds);
+  }
+  if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
+  auto child = std::make_unique<NativeChild>(cloned.pid, Fd(cloned.pidfd), std::move(ours),
+                                             std::move(cgroup));
+  theirs.reset();
+  release_read.reset();
+
+  if (prepared.map_by == MapBy::Supervisor) {
+    CORDON_CHECK(write_map(cloned.pid, "uid_map", prepared.uid_map));
+    CORDON_CHECK(write_map(cloned.pid, "gid_map", prepared.gid_map));
+    const Order order{Order::Kind::IdentityMapped, 0};
+    if (::send(child->channel(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
+      return fail(setup_error("the sandbox's first process is gone", errno));
+    }
+  }
+  for (;;) {
+    CORDON_TRY(message, child->next_message());
+    switch (message.kind) {
+      case Message::Kind::Failed:
+        return fail(operation_error(plan, message));
+      case Message::Kind::Terminal:
+      case Message::Kind::Reached:
+        break;
+      case Message::Kind::Confined: {
+        CORDON_TRY(enforcement, verify(plan, message.measured, outside_namespaces()));
+        child->set_plan(plan, std::move(enforcement));
+        const char go = 1;
+        if (::write(release_write.get(), &go, 1) != 1) {
+          return fail(setup_error("cannot release the command", errno));
+        }
+        break;
+      }
+      case Message::Kind::Started:
+        return std::unique_ptr<Child>(std::move(child));
+      case Message::Kind::Ended:
+        return fail(setup_error("the command ended before it was started", 0));
+    }
+  }
+}
+
+}  // namespace native
+}  // namespace cordon

@@ -1,0 +1,65 @@
+#include "backend/native/prepared.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <variant>
+
+#include "backend/native/seccomp_filter.h"
+
+namespace cordon::native {
+namespace {
+
+// The kernel takes char* for historical reasons and does not write through it.
+char* argument(const std::string& text) { return const_cast<char*>(text.c_str()); }
+
+}  // namespace
+
+Sabotage sabotage_of_this_build() {
+#ifdef CORDON_SABOTAGE
+  // Only the build that proves refusals has this; the product has no such switch.
+  const char* value = std::getenv("CORDON_SABOTAGE");
+  const std::string_view layer = value == nullptr ? "" : value;
+  if (layer == "landlock") return Sabotage::Landlock;
+  if (layer == "seccomp") return Sabotage::Seccomp;
+  if (layer == "capabilities") return Sabotage::Capabilities;
+  if (layer == "no_new_privs") return Sabotage::NoNewPrivileges;
+  if (layer == "namespaces") return Sabotage::Namespaces;
+  if (layer == "mounts") return Sabotage::Mounts;
+  if (layer == "read_only") return Sabotage::ReadOnly;
+#endif
+  return Sabotage::None;
+}
+
+Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
+  Prepared prepared;
+  prepared.plan = &plan;
+  prepared.sabotage = sabotage_of_this_build();
+  for (const Op& operation : plan.confine) {
+    if (const auto* seccomp = std::get_if<op::InstallSeccomp>(&operation)) {
+      prepared.filter = compile_filter(native_arch(), {seccomp->net});
+    }
+  }
+  for (const std::string& text : plan.argv) prepared.argv.push_back(argument(text));
+  prepared.argv.push_back(nullptr);
+  for (const std::string& text : plan.environment) prepared.environment.push_back(argument(text));
+  prepared.environment.push_back(nullptr);
+  for (const std::string& text : plan.candidates) prepared.candidates.push_back(text.c_str());
+  for (const PlannedLimit& limit : plan.limits) {
+    if (limit.name == "pids" && limit.by == LimitBy::Rlimit) prepared.process_bound = limit.value;
+  }
+  for (const Op& operation : plan.build) {
+    if (const auto* scratch = std::get_if<op::ScratchDirectory>(&operation)) {
+      if (prepared.scratch == nullptr) prepared.scratch = scratch->path.c_str();
+    }
+    if (const auto* map = std::get_if<op::MapIdentity>(&operation)) {
+      prepared.uid_map =
+          std::to_string(map->inside_uid) + " " + std::to_string(map->outside_uid) + " 1";
+      prepared.gid_map =
+          std::to_string(map->inside_gid) + " " + std::to_string(map->outside_gid) + " 1";
+    }
+  }
+  prepared.map_by = outside_uid == 0 ? MapBy::Supervisor : MapBy::FirstProcess;
+  return prepared;
+}
+
+}  // namespace cordon::native

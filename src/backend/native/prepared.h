@@ -1,0 +1,48 @@
+// Prepared: a plan turned into the arrays the kernel wants, made before the clone so that nothing
+// between clone and exec allocates.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace cordon::native {
+
+// Who writes the id maps. The supervisor can where it is root, and then the first process may drop
+// its supplementary groups; anyone else can only map itself, from inside.
+enum class MapBy { FirstProcess, Supervisor };
+
+// The layer that a test build leaves out, to prove that its absence is noticed.
+enum class Sabotage {
+  None,
+  Landlock,
+  Seccomp,
+  Capabilities,
+  NoNewPrivileges,
+  Namespaces,
+  Mounts,
+  ReadOnly,
+};
+
+struct Prepared {
+  const Plan* plan = nullptr;
+  std::vector<sock_filter> filter;
+  std::vector<char*> argv;
+  std::vector<char*> environment;
+  std::vector<const char*> candidates;
+  std::string uid_map;
+  std::string gid_map;
+  MapBy map_by = MapBy::FirstProcess;
+  const char* scratch = nullptr;    // a path inside on the scratch tmpfs, to see it full
+  std::uint64_t process_bound = 0;  // processes allowed by RLIMIT_NPROC; 0 if a cgroup counts
+  bool terminal = false;            // the command gets a pty of the sandbox's own
+  Sabotage sabotage = Sabotage::None;
+};
+
+Prepared prepare(const Plan& plan, std::uint32_t outside_uid);
+Sabotage sabotage_of_this_build();
+
+}  // namespace cordon::native

@@ -1,0 +1,34 @@
+// Probing by doing: each thing a native plan needs from the kernel is really done once, in a child
+// that ends at once. Nothing is inferred from version numbers, from files that are there, or from
+// the state of this process.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cordon::native {
+
+struct Probe {
+  std::string name;  // "mount-namespace"
+  bool ok = false;
+  std::string detail;    // what was found, or what was refused
+  int error_number = 0;  // of the call that failed
+};
+
+// Every probe, in the order in which a launch meets them: user-namespace, identity-map,
+// mount-namespace, pid-namespace, net-namespace, all-namespaces, fresh-proc, pivot-root,
+// symlink-mount, landlock, seccomp, no-new-privileges.
+std::vector<Probe> probe_kernel();
+
+// True for what every native run needs; without the rest a run is merely less comfortable.
+bool is_required(const Probe& probe);
+
+// The seccomp actions the running kernel knows: "kill-process", "errno", ...
+struct SeccompAction {
+  std::string name;
+  bool available = false;
+};
+std::vector<SeccompAction> seccomp_actions();
+
+}  // namespace cordon::native

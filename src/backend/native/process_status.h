@@ -1,0 +1,26 @@
+// Reading back a process's security state from /proc, without allocation.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+
+#include "backend/native/protocol.h"
+
+namespace cordon::native {
+
+// Fills capabilities, no_new_privileges and seccomp of `pid` from its status file. What cannot be
+// read stays at a value that no plan accepts.
+void measure_process(pid_t pid, Measured& measured);
+// The parsing alone, for tests.
+void parse_status(std::string_view status, Measured& measured);
+// Processes and threads that /proc shows: all of this pid namespace.
+std::uint64_t count_tasks();
+// The identities of the caller's own namespaces.
+void measure_namespaces(Measured& measured);
+
+inline constexpr const char* kNamespacePaths[] = {
+    "/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/pid",   "/proc/self/ns/net",
+    "/proc/self/ns/ipc",  "/proc/self/ns/uts", "/proc/self/ns/cgroup"};
+
+}  // namespace cordon::native

@@ -1,0 +1,76 @@
+// What the first process of a sandbox and the supervisor say to each other: fixed-size messages
+// over one seqpacket socket. Nothing here owns memory, so it can be used between clone and exec.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+
+namespace cordon::native {
+
+// Descriptors of the first process, the same in every run.
+inline constexpr int kChannelFd = 3;
+inline constexpr int kReleaseFd = 4;
+inline constexpr int kLastFixedFd = 4;
+// Descriptors of the command's process until it becomes the command; both close on exec.
+inline constexpr int kCommandReportFd = 3;
+inline constexpr int kCommandReleaseFd = 4;
+
+enum class Stage : std::uint32_t { Build, Confine, Seal, Execute };
+
+// What was read back from inside, before the command was released.
+struct Measured {
+  std::array<std::uint64_t, 7> namespaces{};    // user mnt pid net ipc uts cgroup
+  std::array<std::uint64_t, 5> capabilities{};  // inheritable permitted effective bounding ambient
+  std::int32_t no_new_privileges = 0;
+  std::int32_t seccomp_mode = 0;
+  std::int32_t seccomp_filters = 0;
+  std::int32_t landlock_read_before = 0;  // errno of an attempt before the restriction
+  std::int32_t landlock_read = 0;         // errno of the same attempt after it
+  std::int32_t landlock_signal = 0;       // errno of signalling the first process, after it
+  std::uint64_t root_type = 0;
+  std::int32_t root_read_only = 0;
+  std::int32_t mounts_checked = 0;
+  std::int32_t wrong_mount = -1;  // index in Plan::build, negative if every mount is as planned
+};
+
+struct Message {
+  enum class Kind : std::uint32_t {
+    Failed,    // stage, index and error say which operation failed
+    Terminal,  // carries the master of the sandbox's own pty
+    Confined,  // everything is in force; the command waits to be released
+    Started,   // the command's program runs
+    Reached,   // a bound that the kernel does not report was seen reached
+    Ended,     // status and usage of the command
+  };
+  Kind kind = Kind::Failed;
+  Stage stage = Stage::Build;
+  std::uint32_t index = 0;
+  std::int32_t error = 0;
+  Measured measured;
+  std::int32_t scratch_full = 0;
+  std::int32_t pids_full = 0;
+  std::int32_t wait_status = 0;
+  std::uint64_t cpu_us = 0;
+  std::uint64_t max_rss_bytes = 0;
+};
+
+// From the supervisor to the first process.
+struct Order {
+  enum class Kind : std::uint32_t { IdentityMapped, Signal };
+  Kind kind = Kind::Signal;
+  std::int32_t signal = 0;
+};
+
+// From the command's process to the first process.
+struct CommandReport {
+  Stage stage = Stage::Confine;
+  std::uint32_t index = 0;
+  std::int32_t error = 0;  // 0: confined
+  std::int32_t landlock_read_before = 0;
+  std::int32_t landlock_read = 0;
+  std::int32_t landlock_signal = 0;
+};
+
+}  // namespace cordon::native

@@ -1,0 +1,90 @@
+#include "backend/native/seccomp_filter.h"
+
+#include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "backend/native/argument_rules.h"
+#include "backend/native/bpf_assembler.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::uint32_t kX32Bit = 0x40000000;
+
+std::uint32_t audit_token(Arch arch) {
+  switch (arch) {
+    case Arch::Aarch64:
+      return AUDIT_ARCH_AARCH64;
+    case Arch::X86_64:
+      return AUDIT_ARCH_X86_64;
+  }
+  return 0;
+}
+
+// Blocks are written once and only for the decisions that the architecture uses.
+std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch, NetMode net) {
+  const Verdicts verdicts = write_verdicts(assembler);
+  std::array<std::optional<BpfLabel>, kDecisionCount> blocks;
+  std::vector<BpfSegment> segments;
+  const auto ranges = decision_ranges(arch);
+  segments.reserve(ranges.size());
+  for (const DecisionRange& range : ranges) {
+    auto& block = blocks[static_cast<std::size_t>(range.decision)];
+    if (!block) block = write_rule(assembler, range.decision, verdicts, net);
+    segments.push_back({range.first, *block});
+  }
+  return segments;
+}
+
+BpfLabel write_number_check(BpfAssembler& assembler, Arch arch, BpfLabel search, BpfLabel kill) {
+  switch (arch) {
+    case Arch::Aarch64:
+      return search;
+    case Arch::X86_64:
+      // x32 calls carry the same architecture token and other numbers.
+      return assembler.if_any_bit(kX32Bit, kill, search);
+  }
+  return kill;
+}
+
+}  // namespace
+
+std::vector<sock_filter> compile_filter(Arch arch, const FilterProfile& profile) {
+  BpfAssembler assembler;
+  const std::vector<BpfSegment> segments = write_decisions(assembler, arch, profile.net);
+  const BpfLabel search = assembler.search(segments);
+  const BpfLabel kill = assembler.give(SECCOMP_RET_KILL_PROCESS);
+  const BpfLabel number =
+      assembler.load(offsetof(seccomp_data, nr), write_number_check(assembler, arch, search, kill));
+  return assembler.finish(assembler.load(offsetof(seccomp_data, arch),
+                                         assembler.if_equal(audit_token(arch), number, kill)));
+}
+
+std::string describe_filter(Arch arch, const FilterProfile& profile) {
+  std::size_t allowed = 0;
+  std::size_t refused = 0;
+  std::size_t absent = 0;
+  std::size_t judged = 0;
+  for (const KnownSyscall& call : known_syscalls()) {
+    if (!call.number(arch)) continue;
+    if (call.decision == Decision::Allow) {
+      ++allowed;
+    } else if (call.decision == Decision::Refuse) {
+      ++refused;
+    } else if (call.decision == Decision::Absent) {
+      ++absent;
+    } else {
+      ++judged;
+    }
+  }
+  return fmt::format(
+      "seccomp {}: {} allowed, {} by argument, {} refused, {} absent, {} instructions",
+      name_of(arch), allowed, judged, refused, absent, compile_filter(arch, profile).size());
+}
+
+}  // namespace cordon

@@ -1,0 +1,368 @@
+// The compiled program against a second statement of the rules, over every number and the
+// arguments that matter, for both architectures and every network mode.
+#include "backend/native/seccomp_filter.h"
+
+#include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "support/bpf_interpreter.h"
+
+namespace cordon {
+namespace {
+
+using Arguments = std::array<std::uint64_t, 4>;
+using Values = std::vector<std::uint64_t>;
+
+constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
+constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
+constexpr std::uint32_t kPermission = SECCOMP_RET_ERRNO | EPERM;
+constexpr std::uint32_t kNotThere = SECCOMP_RET_ERRNO | ENOSYS;
+constexpr std::uint32_t kFamily = SECCOMP_RET_ERRNO | EAFNOSUPPORT;
+
+constexpr Arch kArches[] = {Arch::Aarch64, Arch::X86_64};
+constexpr NetMode kModes[] = {NetMode::None, NetMode::Allow, NetMode::Open};
+
+std::uint32_t token(Arch arch) {
+  return arch == Arch::Aarch64 ? AUDIT_ARCH_AARCH64 : AUDIT_ARCH_X86_64;
+}
+
+seccomp_data call(std::uint32_t audit_arch, std::uint32_t number, const Arguments& arguments = {}) {
+  seccomp_data data{};
+  data.arch = audit_arch;
+  data.nr = static_cast<int>(number);
+  for (std::size_t i = 0; i < arguments.size(); ++i) data.args[i] = arguments[i];
+  data.args[4] = 0x5412;  // must not matter
+  data.args[5] = ~std::uint64_t{0};
+  return data;
+}
+
+std::uint32_t permit(bool allowed) { return allowed ? kAllow : kPermission; }
+
+std::uint32_t expected_socket(std::uint32_t family, std::uint32_t type, std::uint32_t protocol,
+                              NetMode net) {
+  if (family == AF_UNIX) return kPermission;
+  if (family == AF_NETLINK) return permit(protocol == 0);
+  if (family != AF_INET && family != AF_INET6) return kFamily;
+  const std::uint32_t base = type % 16;
+  if (base != SOCK_STREAM && base != SOCK_DGRAM) return kPermission;
+  if (protocol == 0 || protocol == 6 || protocol == 17) return kAllow;
+  return permit(net == NetMode::Open && (protocol == 1 || protocol == 58));
+}
+
+std::uint32_t expected_prctl(std::uint32_t option, std::uint32_t second) {
+  static const std::set<std::uint32_t> refused = {0,  35, 48, 49, 57, 58, 59, 62,
+                                                  67, 68, 69, 70, 71, 72, 73};
+  if (option == 22) return permit(second == 2);
+  if (option == 0x53564d41 || option == 0x41555856) return kAllow;
+  return permit(option <= 76 && !refused.contains(option));
+}
+
+// The answer to the calls that are judged by argument; none for the others.
+std::optional<std::uint32_t> expected_by_argument(std::string_view name, const Arguments& given,
+                                                  NetMode net) {
+  std::array<std::uint32_t, 4> low{};
+  for (std::size_t i = 0; i < low.size(); ++i) low[i] = static_cast<std::uint32_t>(given[i]);
+  const auto node = [](std::uint32_t mode) {
+    const std::uint32_t kind = mode & S_IFMT;
+    return permit(kind == 0 || S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode));
+  };
+  if (name == "clone") {
+    const std::uint32_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+    return permit((low[0] & namespaces) == 0);
+  }
+  if (name == "ioctl") {
+    return permit(low[1] != TIOCSTI && low[1] != TIOCLINUX && low[1] != TIOCCONS &&
+                  low[1] != TIOCSETD);
+  }
+  if (name == "mknod") return node(low[1]);
+  if (name == "mknodat") return node(low[2]);
+  if (name == "personality") {
+    return permit((low[0] & ~0x20008u) == 0 || low[0] == 0x40000 || low[0] == 0xffffffff);
+  }
+  if (name == "prctl") return expected_prctl(low[0], low[1]);
+  if (name == "seccomp") return permit(low[0] < 4 && !(low[0] == 1 && (low[1] & 8) != 0));
+  if (name == "sendto" || name == "sendmmsg") return permit((low[3] & MSG_FASTOPEN) == 0);
+  if (name == "sendmsg") return permit((low[2] & MSG_FASTOPEN) == 0);
+  if (name == "setsockopt") {
+    if (low[1] == 6) return permit(low[2] != 23 && low[2] != 30 && low[2] != 33);
+    return permit(!(low[1] == 1 && (low[2] == 25 || low[2] == 62)));
+  }
+  if (name == "socket") return expected_socket(low[0], low[1], low[2], net);
+  if (name == "socketpair") {
+    if (low[0] != AF_UNIX) return kFamily;
+    return permit(low[1] % 16 == SOCK_STREAM || low[1] % 16 == SOCK_SEQPACKET);
+  }
+  return std::nullopt;
+}
+
+std::uint32_t expected(Arch arch, std::uint32_t number, const Arguments& arguments, NetMode net) {
+  if (arch == Arch::X86_64 && (number & 0x40000000) != 0) return kKill;
+  const auto name = syscall_name(arch, static_cast<int>(number));
+  if (!name) return kNotThere;
+  if (const auto judged = expected_by_argument(*name, arguments, net)) return *judged;
+  const Decision decision = find_syscall(*name)->decision;
+  if (decision == Decision::Allow) return kAllow;
+  if (decision == Decision::Absent) return kNotThere;
+  EXPECT_EQ(decision, Decision::Refuse) << *name << " has a rule this test does not state";
+  return kPermission;
+}
+
+Values upto(std::uint64_t end) {
+  Values values;
+  for (std::uint64_t value = 0; value < end; ++value) values.push_back(value);
+  return values;
+}
+
+Values plus(Values values, std::initializer_list<std::uint64_t> more) {
+  values.insert(values.end(), more);
+  return values;
+}
+
+// Every bit alone, and neighbours of the values that rules name.
+Values bits() {
+  Values values = {0, 0xffffffff, 0x11};
+  for (unsigned bit = 0; bit < 32; ++bit) values.push_back(std::uint64_t{1} << bit);
+  return values;
+}
+
+// The arguments worth trying for each judged call, by position.
+std::map<std::string_view, std::array<Values, 4>> interesting() {
+  const Values one = {0};
+  const Values types = plus(upto(18), {0x80001, 0x80002, 0x80003, 0x80802, 0x80005, 0x805});
+  Values modes;
+  for (std::uint64_t kind = 0; kind < 17; ++kind) modes.push_back(kind << 12 | 0644);
+  const Values flags = plus(bits(), {0x20004000, 0x4040});
+  return {
+      {"clone", {plus(bits(), {0x01200011, 0x3d0f00, 0x4111, 0x10000011}), one, one, one}},
+      {"ioctl", {one, plus(upto(0x5500), {0x8912, 0x89ff, 0x40086602, 0x80045430}), one, one}},
+      {"mknod", {one, modes, one, one}},
+      {"mknodat", {one, one, modes, one}},
+      {"personality",
+       {plus(bits(), {0x8, 0x20008, 0x40008, 0x60000, 0x400000, 0xfffffffe}), one, one, one}},
+      {"prctl",
+       {plus(upto(100), {0x53564d40, 0x53564d41, 0x53564d42, 0x41555855, 0x41555856, 0x41555857,
+                         0x59616d61, 0xffffffff}),
+        {0, 1, 2, 3},
+        one,
+        one}},
+      {"seccomp", {plus(upto(6), {0xffffffff}), plus(upto(64), {0x80000008}), one, one}},
+      {"sendto", {one, one, one, flags}},
+      {"sendmmsg", {one, one, one, flags}},
+      {"sendmsg", {one, one, flags, one}},
+      {"setsockopt", {one, plus(upto(8), {17, 41, 284, 0xffffffff}), upto(80), one}},
+      {"socket",
+       {plus(upto(50), {0xffffffff}), types, plus(upto(60), {132, 136, 255, 262, 0xffffffff}),
+        one}},
+      {"socketpair", {plus(upto(50), {0xffffffff}), types, {0, 1, 6}, one}},
+  };
+}
+
+class Matrix : public ::testing::TestWithParam<std::tuple<Arch, NetMode>> {};
+
+// Runs one call and once more with noise in the high halves, which the kernel ignores.
+::testing::AssertionResult agrees(BpfInterpreter& filter, Arch arch, NetMode net,
+                                  std::uint32_t number, const Arguments& arguments) {
+  const std::uint32_t wanted = expected(arch, number, arguments, net);
+  for (std::uint64_t noise : {std::uint64_t{0}, std::uint64_t{0xdeadbeef} << 32}) {
+    Arguments noisy = arguments;
+    for (std::uint64_t& argument : noisy) argument |= noise;
+    const auto answer = filter.run(call(token(arch), number, noisy));
+    if (answer == wanted) continue;
+    return ::testing::AssertionFailure()
+           << "number " << number << " (" << arguments[0] << ", " << arguments[1] << ", "
+           << arguments[2] << ", " << arguments[3] << "): " << answer.value_or(0) << ", wanted "
+           << wanted;
+  }
+  return ::testing::AssertionSuccess();
+}
+
+void try_every_argument(BpfInterpreter& filter, Arch arch, NetMode net) {
+  for (const auto& [name, values] : interesting()) {
+    const auto number = find_syscall(name)->number(arch);
+    if (!number) continue;
+    for (auto first : values[0]) {
+      for (auto second : values[1]) {
+        for (auto third : values[2]) {
+          for (auto fourth : values[3]) {
+            ASSERT_TRUE(agrees(filter, arch, net, static_cast<std::uint32_t>(*number),
+                               {first, second, third, fourth}))
+                << name;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Matrix, AnswersEveryNumberAndArgumentAsTheRulesSayAndHasNoDeadStep) {
+  const auto [arch, net] = GetParam();
+  BpfInterpreter filter(compile_filter(arch, {net}));
+  constexpr std::uint64_t kAll = 0xffffffff;
+  for (std::uint32_t number = 0; number < 1024; ++number) {
+    for (const Arguments& arguments :
+         {Arguments{}, Arguments{kAll, kAll, kAll, kAll}, Arguments{1, 1, 1, 1},
+          Arguments{2, 2, 6, 2}, Arguments{10, 0x5412, 0x20000000, 0x20000000}}) {
+      for (std::uint32_t high : {0u, 0x40000000u, 0x80000000u, 0xc0000000u}) {
+        ASSERT_TRUE(agrees(filter, arch, net, number | high, arguments));
+      }
+    }
+  }
+  for (std::uint32_t number : {0x3fffffffu, 0x7fffffffu, 0xffffffffu, 0xfffffc00u, 65536u}) {
+    ASSERT_TRUE(agrees(filter, arch, net, number, {}));
+  }
+  try_every_argument(filter, arch, net);
+  EXPECT_EQ(filter.run(call(0, 0)), kKill);
+  EXPECT_EQ(filter.unreached(), std::vector<std::string>{});
+}
+
+TEST_P(Matrix, KillsCallsOfEveryOtherArchitecture) {
+  const auto [arch, net] = GetParam();
+  BpfInterpreter filter(compile_filter(arch, {net}));
+  const auto getpid = static_cast<std::uint32_t>(*find_syscall("getpid")->number(arch));
+  const std::uint32_t others[] = {
+      AUDIT_ARCH_ARM,     AUDIT_ARCH_I386,          AUDIT_ARCH_AARCH64,       AUDIT_ARCH_X86_64,
+      AUDIT_ARCH_PPC64LE, token(arch) & 0x7fffffff, token(arch) & 0xbfffffff, 0,
+      0xffffffff};
+  for (std::uint32_t other : others) {
+    if (other == token(arch)) continue;
+    for (std::uint32_t number = 0; number < 1024; ++number) {
+      ASSERT_EQ(filter.run(call(other, number)), kKill) << other << " " << number;
+    }
+  }
+  EXPECT_EQ(filter.run(call(token(arch), getpid)), kAllow);
+}
+
+TEST_P(Matrix, IsShortEnoughForEveryLaunch) {
+  const auto [arch, net] = GetParam();
+  EXPECT_LE(compile_filter(arch, {net}).size(), 170u);
+}
+
+INSTANTIATE_TEST_SUITE_P(SeccompFilter, Matrix,
+                         ::testing::Combine(::testing::ValuesIn(kArches),
+                                            ::testing::ValuesIn(kModes)),
+                         [](const auto& tested) {
+                           return std::string(name_of(std::get<0>(tested.param))) + "Net" +
+                                  std::to_string(static_cast<int>(std::get<1>(tested.param)));
+                         });
+
+// Numbers and answers written out by hand, so that the tables above are not their own witness.
+struct Spot {
+  int aarch64;
+  int x86_64;
+  Arguments arguments;
+  std::uint32_t answer;
+};
+
+TEST(SeccompFilter, GivesTheAnswersWrittenHereByHand) {
+  const Spot spots[] = {
+      {56, 257, {}, kAllow},                           // openat
+      {63, 0, {}, kAllow},                             // read
+      {221, 59, {}, kAllow},                           // execve
+      {222, 9, {}, kAllow},                            // mmap
+      {98, 202, {}, kAllow},                           // futex
+      {435, 435, {}, kNotThere},                       // clone3
+      {425, 425, {}, kNotThere},                       // io_uring_setup
+      {0, 206, {}, kNotThere},                         // io_setup
+      {117, 101, {}, kPermission},                     // ptrace
+      {97, 272, {}, kPermission},                      // unshare
+      {268, 308, {}, kPermission},                     // setns
+      {40, 165, {}, kPermission},                      // mount
+      {280, 321, {}, kPermission},                     // bpf
+      {241, 298, {}, kPermission},                     // perf_event_open
+      {282, 323, {}, kPermission},                     // userfaultfd
+      {219, 250, {}, kPermission},                     // keyctl
+      {438, 438, {}, kPermission},                     // pidfd_getfd
+      {142, 169, {}, kPermission},                     // reboot
+      {265, 304, {}, kPermission},                     // open_by_handle_at
+      {451, 451, {}, kPermission},                     // cachestat
+      {452, 452, {}, kAllow},                          // fchmodat2
+      {462, 462, {}, kAllow},                          // mseal
+      {457, 457, {}, kNotThere},                       // statmount
+      {467, 467, {}, kPermission},                     // open_tree_attr
+      {463, 463, {}, kNotThere},                       // newer than the table
+      {600, 600, {}, kNotThere},                       // never given out
+      {250, 400, {}, kNotThere},                       // gaps
+      {220, 56, {0x11}, kAllow},                       // clone, as fork does
+      {220, 56, {0x10000011}, kPermission},            // clone with CLONE_NEWUSER
+      {29, 16, {0, 0x5401}, kAllow},                   // ioctl TCGETS
+      {29, 16, {0, 0x5412}, kPermission},              // ioctl TIOCSTI
+      {29, 16, {0, 0x100005412}, kPermission},         // the same with a high bit
+      {198, 41, {2, 1, 0}, kAllow},                    // socket, TCP
+      {198, 41, {10, 0x80802, 17}, kAllow},            // UDP over IPv6, flags set
+      {198, 41, {2, 3, 0}, kPermission},               // raw
+      {198, 41, {2, 1, 262}, kPermission},             // MPTCP
+      {198, 41, {1, 1, 0}, kPermission},               // AF_UNIX
+      {198, 41, {16, 3, 0}, kAllow},                   // NETLINK_ROUTE
+      {198, 41, {16, 3, 4}, kPermission},              // NETLINK_SOCK_DIAG
+      {198, 41, {17, 3, 0}, kFamily},                  // AF_PACKET
+      {198, 41, {38, 5, 0}, kFamily},                  // AF_ALG
+      {198, 41, {40, 1, 0}, kFamily},                  // AF_VSOCK
+      {199, 53, {1, 1, 0}, kAllow},                    // socketpair, stream
+      {199, 53, {1, 2, 0}, kPermission},               // datagram
+      {199, 53, {1, 3, 0}, kPermission},               // raw, which becomes datagram
+      {206, 44, {0, 0, 0, 0x20000000}, kPermission},   // sendto MSG_FASTOPEN
+      {206, 44, {0, 0, 0, 0x4000}, kAllow},            // sendto MSG_NOSIGNAL
+      {208, 54, {0, 6, 30}, kPermission},              // setsockopt TCP_FASTOPEN_CONNECT
+      {208, 54, {0, 6, 1}, kAllow},                    // setsockopt TCP_NODELAY
+      {208, 54, {0, 1, 25}, kPermission},              // setsockopt SO_BINDTODEVICE
+      {167, 157, {0x59616d61}, kPermission},           // prctl PR_SET_PTRACER
+      {167, 157, {35}, kPermission},                   // prctl PR_SET_MM
+      {167, 157, {15}, kAllow},                        // prctl PR_SET_NAME
+      {277, 317, {1, 8}, kPermission},                 // seccomp with a listener
+      {277, 317, {1, 1}, kAllow},                      // seccomp for all threads
+      {92, 135, {0x0400000}, kPermission},             // personality READ_IMPLIES_EXEC
+      {92, 135, {0xffffffff}, kAllow},                 // personality query
+      {33, 259, {0, 0, S_IFCHR | 0600}, kPermission},  // mknodat, device
+      {33, 259, {0, 0, S_IFIFO | 0600}, kAllow},       // mknodat, fifo
+  };
+  for (Arch arch : kArches) {
+    for (NetMode net : kModes) {
+      BpfInterpreter filter(compile_filter(arch, {net}));
+      for (const Spot& spot : spots) {
+        const int number = arch == Arch::Aarch64 ? spot.aarch64 : spot.x86_64;
+        EXPECT_EQ(filter.run(call(token(arch), static_cast<std::uint32_t>(number), spot.arguments)),
+                  spot.answer)
+            << name_of(arch) << " " << number;
+      }
+    }
+  }
+}
+
+TEST(SeccompFilter, LetsOnlyAnOpenNetworkPing) {
+  const auto number = static_cast<std::uint32_t>(*find_syscall("socket")->aarch64);
+  const seccomp_data ping = call(AUDIT_ARCH_AARCH64, number, {AF_INET, SOCK_DGRAM, 1});
+  EXPECT_EQ(BpfInterpreter(compile_filter(Arch::Aarch64, {NetMode::None})).run(ping), kPermission);
+  EXPECT_EQ(BpfInterpreter(compile_filter(Arch::Aarch64, {NetMode::Open})).run(ping), kAllow);
+}
+
+TEST(SeccompFilter, KillsX32NumbersOnX86Alone) {
+  const seccomp_data on_x86 = call(AUDIT_ARCH_X86_64, 0x40000000);
+  EXPECT_EQ(BpfInterpreter(compile_filter(Arch::X86_64, {})).run(on_x86), kKill);
+  const seccomp_data on_arm = call(AUDIT_ARCH_AARCH64, 0x40000000);
+  EXPECT_EQ(BpfInterpreter(compile_filter(Arch::Aarch64, {})).run(on_arm), kNotThere);
+}
+
+TEST(SeccompFilter, DescribesItselfInOneLine) {
+  const auto program = compile_filter(Arch::Aarch64, {});
+  const std::string line = describe_filter(Arch::Aarch64, {});
+  EXPECT_EQ(line.find("seccomp aarch64: "), 0u) << line;
+  EXPECT_NE(line.find(" allowed, 12 by argument, "), std::string::npos) << line;
+  EXPECT_NE(line.find(" " + std::to_string(program.size()) + " instructions"), std::string::npos);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cordon

@@ -1,0 +1,19 @@
+// Comparing what was read back from inside a sandbox with what its plan promises.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "backend/native/protocol.h"
+#include "cordon/outcome.h"
+#include "cordon/result.h"
+#include "plan/plan.h"
+
+namespace cordon::native {
+
+// The enforcement of a report, every flag from evidence. Anything the plan promises and the sandbox
+// does not show is a Setup error that names the layer: then the command must not be released.
+Result<Enforcement> verify(const Plan& plan, const Measured& measured,
+                           const std::array<std::uint64_t, 7>& outside_namespaces);
+
+}  // namespace cordon::native

@@ -1,0 +1,78 @@
+// The checks of `cordon doctor`. What was found on the host is a value (HostAccount), judging it is
+// pure, so that every verdict can be shown by a test without such a host.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/native/probe.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+enum class CheckCategory { System, Security, Config };
+enum class CheckStatus { Pass, Warn, Fail };
+
+struct Check {
+  CheckCategory category = CheckCategory::System;
+  std::string name;
+  CheckStatus status = CheckStatus::Fail;
+  std::string message;
+  std::string cure;  // what to change; empty if it passed
+};
+
+struct ToolFound {
+  std::string name;
+  std::string path;  // empty: not on PATH
+  std::string version;
+};
+
+struct HostAccount {
+  std::string system;        // uname: "Linux"
+  std::string machine;       // "aarch64"
+  std::string release;       // "6.1.0"
+  std::string distribution;  // ID of os-release: "debian"
+  std::string family;        // ID_LIKE
+  std::string pretty_name;
+  std::map<std::string, std::uint64_t> sysctls;  // the ones that bear on namespaces, if present
+  bool in_container = false;
+  bool filtered = false;  // a seccomp filter is already on this process
+  std::uint32_t uid = 0;
+  std::vector<native::Probe> probes;
+  std::vector<native::SeccompAction> seccomp_actions;
+  int landlock_abi = 0;
+  std::uint32_t landlock_errata = 0;
+  CgroupFacts cgroup;
+  std::vector<ToolFound> tools;
+  std::optional<Error> ceiling_error;
+  std::size_t ceilings = 0;
+  std::optional<Error> state_error;
+  std::string state_directory;
+};
+
+HostAccount collect_account(const Caller& caller);
+
+// Every check but the live ones, in the order in which they are shown.
+std::vector<Check> judge_account(const HostAccount& account);
+// Runs the probes of doctor_inside.cc in real sandboxes, each beside a control that must succeed.
+std::vector<Check> live_checks(const Caller& caller);
+
+// What to change on this distribution so that the probe passes.
+std::string cure_for(const native::Probe& probe, const HostAccount& account);
+std::string cgroup_cure(const HostAccount& account);
+std::string install_line(const HostAccount& account, const std::string& package);
+
+std::string_view name_of(CheckCategory category);
+std::string_view name_of(CheckStatus status);
+std::string landlock_gaps(int abi);
+
+// The probes themselves, run inside a sandbox: `cordon doctor-inside ATTEMPT ARG...`. The exit
+// status is 0 or the errno of what was refused.
+inline constexpr std::string_view kInsideVerb = "doctor-inside";
+int doctor_inside(const std::vector<std::string>& words);
+
+}  // namespace cordon

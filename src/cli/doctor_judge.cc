@@ -1,0 +1,194 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/doctor_check.h"
+
+namespace cordon {
+namespace {
+
+Check make(CheckCategory category, std::string name, CheckStatus status, std::string message,
+           std::string cure) {
+  if (status == CheckStatus::Pass) cure.clear();
+  return {category, std::move(name), status, std::move(message), std::move(cure)};
+}
+
+CheckStatus pass_or(CheckStatus otherwise, bool good) {
+  return good ? CheckStatus::Pass : otherwise;
+}
+
+Check platform(const HostAccount& account) {
+  const bool good = account.system == "Linux";
+  return make(
+      CheckCategory::System, "platform", pass_or(CheckStatus::Fail, good),
+      account.system + (account.pretty_name.empty() ? "" : " (" + account.pretty_name + ")"),
+      "supported platforms: Linux");
+}
+
+Check architecture(const HostAccount& account) {
+  const bool proven = account.machine == "aarch64";
+  const bool known = proven || account.machine == "x86_64";
+  return make(CheckCategory::System, "architecture", pass_or(CheckStatus::Fail, known),
+              account.machine + (known && !proven ? " (unproven: never run on it)" : ""),
+              "supported architectures: aarch64, x86_64");
+}
+
+Check kernel(const HostAccount& account) {
+  return make(CheckCategory::System, "kernel", CheckStatus::Pass, account.release, "");
+}
+
+Check cgroup(const HostAccount& account) {
+  if (account.cgroup.version == CgroupFacts::Version::None) {
+    return make(CheckCategory::System, "cgroup",
+                account.uid == 0 ? CheckStatus::Fail : CheckStatus::Warn,
+                account.uid == 0
+                    ? "no group may be made, and rlimits do not bind root: limits cannot be held"
+                    : "no group may be made: pids and memory are held by rlimits and a watch",
+                cgroup_cure(account));
+  }
+  std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2" : "v1";
+  if (account.cgroup.version == CgroupFacts::Version::V1) {
+    for (const auto& [controller, directory] : account.cgroup.parents) {
+      message.append(message == "v1" ? ": " : ", ").append(controller);
+    }
+  }
+  const bool complete =
+      account.cgroup.version == CgroupFacts::Version::V2 ||
+      (account.cgroup.parents.contains("pids") && account.cgroup.parents.contains("memory"));
+  return make(CheckCategory::System, "cgroup", pass_or(CheckStatus::Warn, complete),
+              message + (complete ? ", groups may be made" : ", not for pids and memory"),
+              cgroup_cure(account));
+}
+
+Check tool(const HostAccount& account, const ToolFound& found) {
+  const bool there = !found.path.empty();
+  std::string message = there ? found.path : "not installed (optional)";
+  if (!found.version.empty()) message.append(", ").append(found.version);
+  return make(CheckCategory::System, found.name, pass_or(CheckStatus::Warn, there),
+              std::move(message),
+              install_line(account, found.name == "bwrap" ? "bubblewrap" : found.name));
+}
+
+Check kernel_probe(const HostAccount& account, const native::Probe& probe) {
+  const CheckStatus bad = native::is_required(probe) ? CheckStatus::Fail : CheckStatus::Warn;
+  std::string message = probe.detail;
+  if (probe.name == "landlock" && probe.ok) {
+    message = "ABI " + std::to_string(account.landlock_abi);
+    std::string errata;
+    for (unsigned bit = 0; bit < 32; ++bit) {
+      if ((account.landlock_errata >> bit & 1U) == 0) continue;
+      errata.append(errata.empty() ? "" : " ").append(std::to_string(bit + 1));
+    }
+    message.append(errata.empty() ? ", no errata known to be fixed" : ", errata fixed: " + errata);
+  }
+  return make(CheckCategory::Security, probe.name, pass_or(bad, probe.ok), std::move(message),
+              probe.ok ? "" : cure_for(probe, account));
+}
+
+Check seccomp_actions_check(const HostAccount& account) {
+  std::string available;
+  std::string missing;
+  bool required = true;
+  for (const native::SeccompAction& action : account.seccomp_actions) {
+    std::string& list = action.available ? available : missing;
+    list.append(list.empty() ? "" : " ").append(action.name);
+    const bool needed =
+        action.name == "kill-process" || action.name == "errno" || action.name == "allow";
+    if (needed && !action.available) required = false;
+  }
+  if (!required) {
+    return make(CheckCategory::Security, "seccomp-actions", CheckStatus::Fail,
+                "missing: " + missing, "use Linux 4.14 or newer with CONFIG_SECCOMP_FILTER=y");
+  }
+  return make(CheckCategory::Security, "seccomp-actions",
+              pass_or(CheckStatus::Warn, missing.empty()),
+              missing.empty() ? available : available + "; missing: " + missing,
+              "use a newer kernel: the missing actions serve network allow-lists and diagnosis");
+}
+
+Check residual_gaps(const HostAccount& account) {
+  const std::string older = landlock_gaps(account.landlock_abi);
+  const std::string always = "Landlock has no rules for UDP (the network namespace holds it)";
+  return make(CheckCategory::Security, "residual-gaps", pass_or(CheckStatus::Warn, older.empty()),
+              older.empty() ? always : always + "; " + older,
+              "a newer kernel closes it in the second layer; the mount view and the seccomp filter "
+              "hold it meanwhile");
+}
+
+Check ceilings(const HostAccount& account) {
+  if (account.ceiling_error) {
+    return make(
+        CheckCategory::Config, "ceiling", CheckStatus::Fail, message(*account.ceiling_error),
+        account.ceiling_error->hint.empty() ? "correct the file" : account.ceiling_error->hint);
+  }
+  return make(CheckCategory::Config, "ceiling", CheckStatus::Pass,
+              account.ceilings == 0 ? "none: a run is bounded by its policy alone"
+                                    : std::to_string(account.ceilings) + " in force",
+              "");
+}
+
+Check state_directory(const HostAccount& account) {
+  if (account.state_error) {
+    return make(CheckCategory::Config, "state-directory", CheckStatus::Fail,
+                message(*account.state_error),
+                account.state_error->hint.empty()
+                    ? "make it a directory of your own with mode 0700, or set XDG_STATE_HOME"
+                    : account.state_error->hint);
+  }
+  return make(CheckCategory::Config, "state-directory", CheckStatus::Pass, account.state_directory,
+              "");
+}
+
+}  // namespace
+
+std::string_view name_of(CheckCategory category) {
+  switch (category) {
+    case CheckCategory::System:
+      return "system";
+    case CheckCategory::Security:
+      return "security";
+    case CheckCategory::Config:
+      return "config";
+  }
+  return "";
+}
+
+std::string_view name_of(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::Pass:
+      return "pass";
+    case CheckStatus::Warn:
+      return "warn";
+    case CheckStatus::Fail:
+      return "fail";
+  }
+  return "";
+}
+
+std::string landlock_gaps(int abi) {
+  std::string gaps;
+  const auto add = [&](int first, std::string_view text) {
+    if (abi >= first) return;
+    gaps.append(gaps.empty() ? "" : "; ").append(text);
+  };
+  add(2, "no right for moving files between directories (ABI 2)");
+  add(3, "no right for truncating (ABI 3)");
+  add(5, "no right for ioctl on devices (ABI 5)");
+  add(6, "no scope for signals and abstract sockets (ABI 6)");
+  return gaps;
+}
+
+std::vector<Check> judge_account(const HostAccount& account) {
+  std::vector<Check> checks{platform(account), architecture(account), kernel(account),
+                            cgroup(account)};
+  for (const ToolFound& found : account.tools) checks.push_back(tool(account, found));
+  for (const native::Probe& probe : account.probes) {
+    checks.push_back(kernel_probe(account, probe));
+  }
+  checks.push_back(seccomp_actions_check(account));
+  checks.push_back(residual_gaps(account));
+  checks.push_back(ceilings(account));
+  checks.push_back(state_directory(account));
+  return checks;
+}
+
+}  // namespace cordon

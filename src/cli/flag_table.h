@@ -1,0 +1,99 @@
+// The flag table: every verb of the command line and every flag it takes, said once. The parser,
+// -h, --help, the OPTIONS of the man pages and the shell completions are all made from it, so they
+// cannot drift apart. Plain constants: a start of `cordon` constructs nothing for it.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace cordon {
+
+enum class FlagId {
+  // what a command may do; shared by run, policy clamp and policy explain
+  Policy,
+  Ceiling,
+  Read,
+  Write,
+  Deny,
+  Net,
+  Allow,
+  Env,
+  Timeout,
+  Memory,
+  Pids,
+  Cpus,
+  Scratch,
+  OutputLimit,
+  Require,
+  // run
+  Cwd,
+  Backend,
+  Tty,
+  DryRun,
+  Report,
+  // several verbs
+  Json,
+  FixHints,
+  Format,
+  Verbose,
+  Version,
+  ShortHelp,
+  Help,
+};
+
+// What a shell may offer after the flag.
+enum class ValueKind { None, Free, File, Directory, Path, Policy, Choice, Variable };
+
+enum class Times { Once, Many };  // Once: the last one wins
+
+struct Flag {
+  FlagId id;
+  std::string_view name;      // "--policy"
+  std::string_view argument;  // "FILE|PRESET"; empty: takes none
+  ValueKind kind;
+  Times times;
+  std::string_view brief;  // one line
+  std::string_view text;   // sentences for --help and the man page
+  std::span<const std::string_view> choices;
+};
+
+struct FlagGroup {
+  std::string_view title;
+  std::span<const Flag> flags;
+};
+
+struct Operand {
+  std::string_view name;
+  std::string_view text;
+  ValueKind kind;
+  std::span<const std::string_view> choices;
+};
+
+struct Example {
+  std::string_view command;  // as typed at a shell
+  std::string_view text;
+  int status;  // what it answers in an empty project directory
+};
+
+struct Verb {
+  std::string_view name;      // "run", "policy show"
+  std::string_view synopsis;  // what follows the options
+  std::string_view brief;
+  std::string_view text;  // paragraphs, separated by empty lines
+  std::span<const FlagGroup> groups;
+  std::span<const Operand> operands;
+  std::span<const Example> examples;
+  int usage_status;  // exit status for a bad command line
+};
+
+// In the order in which help shows them. "policy" stands before its sub-verbs and has no flags but
+// help.
+std::span<const Verb> verbs();
+// By full name; null if there is none.
+const Verb* find_verb(std::string_view name);
+// The command without a verb.
+const Verb& top_level();
+// A flag of the verb, or -h and --help, which every verb has; null if there is none.
+const Flag* find_flag(const Verb& verb, std::string_view name);
+
+}  // namespace cordon

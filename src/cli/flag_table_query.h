@@ -1,0 +1,93 @@
+// The part of the flag table that belongs to the query verbs and to the command itself.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "cli/flag_table.h"
+
+namespace cordon::flags {
+
+inline constexpr std::array<std::string_view, 5> kFormatChoices{"text", "man", "bash", "zsh",
+                                                                "fish"};
+inline constexpr std::array<std::string_view, 2> kSchemaChoices{"policy", "report"};
+inline constexpr std::array<std::string_view, 4> kAccessChoices{"read", "write", "exec", "connect"};
+
+inline constexpr std::array kHelp{
+    Flag{FlagId::ShortHelp,
+         "-h",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "this short help",
+         "Print one line for each option.",
+         {}},
+    Flag{FlagId::Help,
+         "--help",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "the long help, with examples",
+         "Print the long help, which ends with examples.",
+         {}},
+};
+
+inline constexpr std::array kAnswer{
+    Flag{FlagId::Json,
+         "--json",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "answer as JSON",
+         "Answer with one JSON document.",
+         {}},
+};
+
+inline constexpr std::array kDoctor{
+    Flag{FlagId::FixHints,
+         "--fix-hints",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "print only the cures, as commands",
+         "Print only what to change, one line for each check that did not pass.",
+         {}},
+    Flag{FlagId::Json,
+         "--json",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "answer as JSON",
+         "Answer with one JSON document.",
+         {}},
+};
+
+inline constexpr std::array kFormat{
+    Flag{FlagId::Format, "--format", "FORM", ValueKind::Choice, Times::Once,
+         "text, man, bash, zsh or fish",
+         "text: the long help. man: the options as a part of a manual page in scdoc form. bash, "
+         "zsh, fish: the completions of that shell.",
+         kFormatChoices},
+};
+
+inline constexpr std::array kTopLevel{
+    Flag{FlagId::Version,
+         "--version",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "print the version",
+         "Print the version on one line.",
+         {}},
+    Flag{FlagId::Verbose,
+         "--verbose",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "with --version: what was proven where",
+         "With --version: the architecture, and what of this build was never run on its own "
+         "system.",
+         {}},
+};
+
+}  // namespace cordon::flags

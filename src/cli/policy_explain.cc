@@ -1,0 +1,114 @@
+#include <array>
+
+#include "base/text.h"
+#include "cli/json_parts.h"
+#include "cli/policy_options.h"
+#include "cli/talk.h"
+#include "cli/verbs.h"
+#include "host/resolve.h"
+#include "policy/decide.h"
+#include "run/contained_run.h"
+
+namespace cordon {
+namespace {
+
+struct Explained {
+  std::string access;
+  std::string target;  // the canonical path, or host:port
+  Verdict verdict;
+};
+
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Result<Endpoint> parse_endpoint(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  const Error bad = usage_error(quote(text) + " is not HOST:PORT",
+                                "write example.com:443, 10.0.0.1:22 or [::1]:8080");
+  if (colon == std::string_view::npos || colon == 0) return fail(bad);
+  const auto port = parse_number(text.substr(colon + 1));
+  constexpr std::uint64_t kLastPort = 65535;
+  if (!port || *port == 0 || *port > kLastPort) return fail(bad);
+  std::string_view host = text.substr(0, colon);
+  if (host.front() == '[') {
+    if (host.back() != ']' || host.size() < 3) return fail(bad);
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return fail(bad);
+  }
+  return Endpoint{std::string(host), static_cast<std::uint16_t>(*port)};
+}
+
+Result<Access> parse_access(std::string_view word) {
+  constexpr std::array<std::string_view, 4> kWords{"read", "write", "exec", "connect"};
+  if (word == "read") return Access::Read;
+  if (word == "write") return Access::Write;
+  if (word == "exec") return Access::Execute;
+  Error error = usage_error("unknown access " + quote(word), "write read, write, exec or connect");
+  if (const auto near = nearest(word, kWords)) error.hint = "did you mean " + *near + "?";
+  return fail(std::move(error));
+}
+
+Result<Explained> explain(const Arguments& arguments) {
+  if (arguments.operands.size() != 2) {
+    return fail(usage_error("an access and what it is for are to be named",
+                            "options stand before operands: cordon policy explain [OPTION]... "
+                            "read|write|exec PATH, or connect HOST:PORT"));
+  }
+  const std::string_view word = arguments.operands[0];
+  const std::string_view target = arguments.operands[1];
+  CORDON_TRY(caller, identify_caller());
+  if (word == "connect") {
+    CORDON_TRY(endpoint, parse_endpoint(target));
+    CORDON_TRY(asked, asked_policy(arguments, caller));
+    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+    return Explained{"connect", std::string(target),
+                     decide_connect(judged.clamped.effective().net, endpoint.host, endpoint.port)};
+  }
+  CORDON_TRY(access, parse_access(word));
+  CORDON_TRY(path, canonicalize(target, caller.cwd, caller));
+  CORDON_TRY(asked, asked_policy(arguments, caller));
+  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+  return Explained{std::string(word), path.path,
+                   decide(judged.clamped, judged.survey.facts, caller, access, path.path)};
+}
+
+std::string explain_json(const Explained& explained) {
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.explain/1");
+  node.set("access", explained.access);
+  node.set("target", explained.target);
+  node.set("allowed", explained.verdict.allowed);
+  node.set("rule", explained.verdict.rule);
+  node.set("reason", explained.verdict.reason);
+  node.set("change", explained.verdict.change.empty() ? Node() : Node(explained.verdict.change));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+std::string explain_text(const Explained& explained) {
+  const Verdict& verdict = explained.verdict;
+  std::string text = verdict.allowed ? "yes: " : "no: ";
+  text.append(explained.access).append(" ").append(quote(explained.target)).append("\n");
+  text.append("rule: ").append(sanitize(verdict.rule)).append("\n");
+  text.append("because: ").append(sanitize(verdict.reason)).append("\n");
+  if (!verdict.change.empty())
+    text.append("change: ").append(sanitize(verdict.change)).append("\n");
+  return text;
+}
+
+}  // namespace
+
+int verb_policy_explain(const Arguments& arguments) {
+  const auto explained = explain(arguments);
+  if (!explained) {
+    say_error(explained.error());
+    return kAnswerError;
+  }
+  const bool json = arguments.has(FlagId::Json);
+  if (!say_answer(json ? explain_json(*explained) : explain_text(*explained))) return kAnswerError;
+  return explained->verdict.allowed ? kAnswerYes : kAnswerNo;
+}
+
+}  // namespace cordon

@@ -1,0 +1,207 @@
+#include "cli/policy_options.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/text.h"
+#include "config/path_entry.h"
+#include "policy/environment.h"
+#include "policy/host_rule.h"
+#include "run/policy_source.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::array kLayers{Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
+                             Layer::Capabilities, Layer::Cgroup};
+constexpr std::string_view kSizeHint = "write a number with K, M, G or T: 512M";
+constexpr std::string_view kDurationHint = "write a number with ms, s, m or h: 30s";
+
+Error bad_value(const GivenFlag& flag, std::string why, std::string_view hint) {
+  return usage_error(std::string(flag.name) + " " + quote(flag.value) + ": " + std::move(why),
+                     std::string(hint));
+}
+
+Result<void> add_path(const GivenFlag& flag, PathUse use, const std::string& cwd,
+                      std::vector<PathRule>& rules) {
+  if (auto checked = check_path_entry(flag.value, use); !checked) {
+    return fail(bad_value(flag, checked.error().what, checked.error().hint));
+  }
+  rules.push_back({std::string(flag.value), cwd});
+  return {};
+}
+
+Result<void> set_size(const GivenFlag& flag, std::optional<std::uint64_t>& target) {
+  target = parse_size(flag.value);
+  if (!target) return fail(bad_value(flag, "not a size", kSizeHint));
+  return {};
+}
+
+Result<void> set_duration(const GivenFlag& flag, std::optional<std::uint64_t>& target) {
+  target = parse_duration(flag.value);
+  if (!target) return fail(bad_value(flag, "not a duration", kDurationHint));
+  return {};
+}
+
+Result<void> set_count(const GivenFlag& flag, std::optional<std::uint64_t>& target) {
+  target = parse_number(flag.value);
+  if (!target || *target == 0) return fail(bad_value(flag, "not a number above zero", ""));
+  return {};
+}
+
+// "2", "0.5", "1.25": up to three decimals, as thousandths.
+Result<void> set_processors(const GivenFlag& flag, std::optional<std::uint64_t>& target) {
+  constexpr std::size_t kDecimals = 3;
+  constexpr std::uint64_t kMost = 1'000'000;
+  const std::size_t point = std::min(flag.value.find('.'), flag.value.size());
+  std::string decimals(flag.value.substr(std::min(point + 1, flag.value.size())));
+  const bool whole = point == flag.value.size();
+  const bool well_formed = whole || (!decimals.empty() && decimals.size() <= kDecimals);
+  decimals.resize(kDecimals, '0');
+  const auto units = parse_number(flag.value.substr(0, point));
+  const auto thousandths = parse_number(decimals);
+  if (!well_formed || !units || !thousandths || *units > kMost ||
+      *units * 1000 + *thousandths == 0) {
+    return fail(bad_value(flag, "not a number of processors", "write 2 or 0.5"));
+  }
+  target = *units * 1000 + *thousandths;
+  return {};
+}
+
+Result<void> set_net(const GivenFlag& flag, NetRules& net) {
+  if (flag.value == "none") {
+    net.mode = NetMode::None;
+  } else if (flag.value == "open") {
+    net.mode = NetMode::Open;
+  } else if (flag.value == "allow") {
+    return fail(bad_value(flag, "not a network mode", "name the hosts: --allow HOST[:PORT]"));
+  } else {
+    return fail(bad_value(flag, "not a network mode", "write none or open"));
+  }
+  net.allow.clear();  // kept, the list would come back to life under another mode
+  return {};
+}
+
+Result<void> add_host(const GivenFlag& flag, NetRules& net) {
+  auto rule = parse_host_rule(flag.value);
+  if (!rule) return fail(bad_value(flag, rule.error().what, rule.error().hint));
+  if (net.mode != NetMode::Allow) net.allow.clear();
+  net.mode = NetMode::Allow;
+  net.allow.push_back(std::move(*rule));
+  return {};
+}
+
+Result<void> set_variable(const GivenFlag& flag, EnvRules& env) {
+  const std::size_t equals = flag.value.find('=');
+  const std::string name(flag.value.substr(0, equals));
+  if (!is_valid_variable_name(name)) {
+    return fail(bad_value(flag, "not a variable name", "write --env NAME or --env NAME=VALUE"));
+  }
+  if (is_loader_variable(name)) {
+    return fail(bad_value(flag, "refused: it makes the loader run foreign code", ""));
+  }
+  std::erase(env.pass, name);
+  if (equals == std::string_view::npos) {
+    env.set.erase(name);
+    env.pass.push_back(name);
+  } else {
+    env.set[name] = std::string(flag.value.substr(equals + 1));
+  }
+  return {};
+}
+
+Result<void> add_layers(const GivenFlag& flag, std::vector<Layer>& layers) {
+  for (const std::string_view word : split(flag.value, ',')) {
+    const auto found =
+        std::ranges::find_if(kLayers, [&](Layer layer) { return name_of(layer) == word; });
+    if (found == kLayers.end()) {
+      return fail(bad_value(flag, "unknown layer " + quote(word),
+                            "the layers are namespaces, landlock, seccomp, capabilities, cgroup"));
+    }
+    if (std::ranges::find(layers, *found) == layers.end()) layers.push_back(*found);
+  }
+  return {};
+}
+
+Result<void> check_contradictions(const Arguments& arguments) {
+  if (!arguments.has(FlagId::Allow)) return {};
+  const auto net = arguments.value(FlagId::Net);
+  if (!net) return {};
+  return fail(usage_error("--allow contradicts --net " + quote(*net),
+                          *net == "none"
+                              ? "drop one of them: --allow alone permits these hosts only"
+                              : "drop one of them: --net open permits every host"));
+}
+
+Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& policy) {
+  switch (flag.id) {
+    case FlagId::Read:
+      return add_path(flag, PathUse::Read, cwd, policy.fs.read);
+    case FlagId::Write:
+      return add_path(flag, PathUse::Write, cwd, policy.fs.write);
+    case FlagId::Deny:
+      return add_path(flag, PathUse::Deny, cwd, policy.fs.deny);
+    case FlagId::Net:
+      return set_net(flag, policy.net);
+    case FlagId::Allow:
+      return add_host(flag, policy.net);
+    case FlagId::Env:
+      return set_variable(flag, policy.env);
+    case FlagId::Timeout:
+      return set_duration(flag, policy.limits.wall_ms);
+    case FlagId::Memory:
+      return set_size(flag, policy.limits.memory);
+    case FlagId::Pids:
+      return set_count(flag, policy.limits.pids);
+    case FlagId::Cpus:
+      return set_processors(flag, policy.limits.cpus_milli);
+    case FlagId::Scratch:
+      return set_size(flag, policy.fs.scratch);
+    case FlagId::OutputLimit:
+      return set_size(flag, policy.limits.output);
+    case FlagId::Require:
+      return add_layers(flag, policy.require.layers);
+    case FlagId::Policy:
+    case FlagId::Ceiling:
+    case FlagId::Cwd:
+    case FlagId::Backend:
+    case FlagId::Tty:
+    case FlagId::DryRun:
+    case FlagId::Report:
+    case FlagId::Json:
+    case FlagId::FixHints:
+    case FlagId::Format:
+    case FlagId::Verbose:
+    case FlagId::Version:
+    case FlagId::ShortHelp:
+    case FlagId::Help:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Policy& policy) {
+  CORDON_CHECK(check_contradictions(arguments));
+  for (const GivenFlag& flag : arguments.flags) CORDON_CHECK(apply_flag(flag, cwd, policy));
+  return {};
+}
+
+Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller) {
+  CORDON_TRY(source, load_policy(std::string(arguments.value(FlagId::Policy).value_or("workspace")),
+                                 caller));
+  AskedPolicy asked;
+  asked.policy = std::move(source.policy);
+  if (!source.file.empty()) asked.trusted_files.push_back(source.file);
+  CORDON_CHECK(apply_flags(arguments, caller.cwd, asked.policy));
+  std::vector<std::string> files;
+  for (const std::string_view file : arguments.values(FlagId::Ceiling)) files.emplace_back(file);
+  CORDON_TRY(bounds, load_ceilings(files, caller));
+  asked.ceilings = std::move(bounds.ceilings);
+  asked.trusted_files.insert(asked.trusted_files.end(), bounds.files.begin(), bounds.files.end());
+  return asked;
+}
+
+}  // namespace cordon

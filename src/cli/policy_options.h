@@ -1,0 +1,26 @@
+// From the policy options of a command line to the policy and the ceilings that count. Shared by
+// run, policy clamp and policy explain, so that all three judge the same thing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cordon/policy.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+struct AskedPolicy {
+  Policy policy;
+  std::vector<Ceiling> ceilings;
+  std::vector<std::string> trusted_files;  // policy and ceiling files that took part
+};
+
+// Preset or file, then the flags: lists append, scalars replace, denies accumulate.
+Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller);
+
+// The flags alone, onto a policy. `cwd` is what relative paths are relative to.
+Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Policy& policy);
+
+}  // namespace cordon

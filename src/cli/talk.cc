@@ -1,0 +1,129 @@
+#include "cli/talk.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "base/text.h"
+
+namespace cordon {
+namespace {
+
+bool coloured(int descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && ::isatty(descriptor) == 1;
+}
+
+std::string_view sequence(Tint tint) {
+  switch (tint) {
+    case Tint::Plain:
+      return "";
+    case Tint::Bad:
+      return "\x1b[31m";
+    case Tint::Warning:
+      return "\x1b[33m";
+    case Tint::Good:
+      return "\x1b[32m";
+    case Tint::Quiet:
+      return "\x1b[2m";
+  }
+  return "";
+}
+
+void say_line(Tint tint, std::string_view text) {
+  std::string line = tinted(STDERR_FILENO, tint, "cordon:");
+  line.append(" ").append(sanitize(text)).append("\n");
+  say(line);
+}
+
+// Nothing for a command that ended by itself.
+struct KillText {
+  std::optional<std::string> operator()(const Exited&) const { return std::nullopt; }
+  std::optional<std::string> operator()(const Signaled&) const { return std::nullopt; }
+  std::optional<std::string> operator()(const TimedOut& end) const {
+    return "killed: wall-clock limit " + format_duration(end.limit_ms);
+  }
+  std::optional<std::string> operator()(const OverLimit& end) const {
+    if (end.reason == "oom") return "killed: memory limit";
+    if (end.reason == "output") return "killed: output limit";
+    return "killed: " + end.reason;
+  }
+  std::optional<std::string> operator()(const Cancelled& end) const {
+    return end.signal == 0 ? "killed: cancelled" : "ended by " + signal_name(end.signal);
+  }
+};
+
+std::string denial_text(const Denial& denial) {
+  const bool limit = denial.what != "git" && denial.what != "syscall" && denial.what != "connect";
+  std::string text = limit ? "limit reached: " : "denied: ";
+  text.append(denial.what).append(": ").append(denial.detail);
+  text.append(" (").append(denial.layer);
+  if (denial.count > 1) text.append(", ").append(std::to_string(denial.count)).append(" times");
+  return text.append(")");
+}
+
+std::string handoff_text(const Handoff& handoff) {
+  std::string text = handoff.moved_to.empty() ? "appeared: " : "moved out of the tree: ";
+  text.append(handoff.path).append(" (").append(handoff.kind).append(")");
+  if (!handoff.moved_to.empty()) text.append(", now ").append(handoff.moved_to);
+  return text;
+}
+
+}  // namespace
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // someone who shares it made it non-blocking
+      pollfd polled{descriptor, POLLOUT, 0};
+      ::poll(&polled, 1, -1);
+      continue;
+    }
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool say_answer(std::string_view text) { return write_all(STDOUT_FILENO, text); }
+
+void say(std::string_view text) { write_all(STDERR_FILENO, text); }
+
+std::string tinted(int descriptor, Tint tint, std::string_view text) {
+  if (tint == Tint::Plain || !coloured(descriptor)) return std::string(text);
+  return std::string(sequence(tint)).append(text).append("\x1b[0m");
+}
+
+void say_error(const Error& error) {
+  say_line(Tint::Bad, message(error));
+  for (const std::string& note : error.notes) say_line(Tint::Bad, "also: " + note);
+  if (error.hint.empty()) return;
+  std::string line = tinted(STDERR_FILENO, Tint::Good, "hint:");
+  line.append(" ").append(sanitize(error.hint)).append("\n");
+  say(line);
+}
+
+std::string reduction_line(const Reduction& reduction) {
+  std::string text = "reduced " + reduction.what + " " + quote(reduction.asked);
+  if (reduction.got) text.append(" to ").append(quote(*reduction.got));
+  text.append(": ").append(name_of(reduction.because));
+  return sanitize(text);
+}
+
+void say_reductions(const std::vector<Reduction>& reductions) {
+  for (const Reduction& reduction : reductions) {
+    say_line(Tint::Warning, reduction_line(reduction));
+  }
+}
+
+void say_outcome(const Outcome& outcome) {
+  if (const auto killed = std::visit(KillText{}, outcome.end)) say_line(Tint::Bad, *killed);
+  for (const Denial& denial : outcome.denials) say_line(Tint::Warning, denial_text(denial));
+  for (const Handoff& handoff : outcome.handoff) say_line(Tint::Warning, handoff_text(handoff));
+}
+
+}  // namespace cordon

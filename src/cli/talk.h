@@ -1,0 +1,31 @@
+// What Cordon says to a person: answers on standard output, everything else on standard error.
+// Whatever came from a file name or a sandbox is sanitized before it gets here or on the way.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cordon/error.h"
+#include "cordon/outcome.h"
+
+namespace cordon {
+
+enum class Tint { Plain, Bad, Warning, Good, Quiet };
+
+// Writes all of it; false if the reader is gone.
+bool write_all(int descriptor, std::string_view text);
+bool say_answer(std::string_view text);  // to standard output, as it is
+void say(std::string_view text);         // to standard error, as it is
+
+// Colours only on a terminal and never with NO_COLOR.
+std::string tinted(int descriptor, Tint tint, std::string_view text);
+
+// `cordon: place: what`, notes, then `hint: ...`.
+void say_error(const Error& error);
+// One line each: `cordon: reduced write /x: outside-ceiling`.
+std::string reduction_line(const Reduction& reduction);
+void say_reductions(const std::vector<Reduction>& reductions);
+// Kills, limits reached and protected files that were moved away.
+void say_outcome(const Outcome& outcome);
+
+}  // namespace cordon

@@ -1,0 +1,49 @@
+// cordon doctor: renders the checks; the exit status is 1 exactly if one of them fails.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/doctor_check.h"
+#include "cli/doctor_view.h"
+#include "cli/talk.h"
+#include "cli/verbs.h"
+#include "host/resolve.h"
+#include "run/backends.h"
+
+namespace cordon {
+namespace {
+
+// Live checks belong to the security category and are shown at its end.
+std::vector<Check> in_order(std::vector<Check> checks, const std::vector<Check>& live) {
+  const auto config = std::ranges::find(checks, CheckCategory::Config, &Check::category);
+  checks.insert(config, live.begin(), live.end());
+  return checks;
+}
+
+}  // namespace
+
+int verb_doctor(const Arguments& arguments) {
+  const auto caller = identify_caller();
+  if (!caller) {
+    say_error(caller.error());
+    return kAnswerError;
+  }
+  const HostAccount account = collect_account(*caller);
+  const std::vector<Check> checks = in_order(judge_account(account), live_checks(*caller));
+  bool told = false;
+  if (arguments.has(FlagId::Json)) {
+    const auto backend = make_backend("native");
+    told = say_answer(doctor_json(account, checks, (*backend)->probe()));
+  } else if (arguments.has(FlagId::FixHints)) {
+    told = say_answer(doctor_hints(checks));
+  } else {
+    told = say_answer(doctor_text(checks));
+  }
+  if (!told) return kAnswerError;
+  const bool failed = std::ranges::any_of(
+      checks, [](const Check& check) { return check.status == CheckStatus::Fail; });
+  return failed ? kAnswerNo : kAnswerYes;
+}
+
+}  // namespace cordon

@@ -1,0 +1,173 @@
+// cordon run: from a command line to a contained command, its report and its exit status.
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/plan_view.h"
+#include "cli/policy_options.h"
+#include "cli/talk.h"
+#include "cli/verbs.h"
+#include "host/resolve.h"
+#include "run/contained_run.h"
+#include "run/supervisor.h"
+
+namespace cordon {
+namespace {
+
+constexpr int kRefused = 125;
+
+Report refusal(const Error& error) {
+  Report report;
+  report.run_id = make_run_id();
+  report.error = error;
+  return report;
+}
+
+// Opened before anything runs, so that a report that cannot be written stops the run, and so that
+// the command cannot change what the name leads to. A symlink that an earlier run left behind would
+// make Cordon overwrite what the command itself cannot reach.
+Result<Fd> open_report(const std::string& path) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                 0600));
+  if (!file.valid()) {
+    const int number = errno;
+    return fail(setup_error("cannot open the report file " + quote(path), number,
+                            number == ELOOP ? "it is a symlink: name the file itself" : ""));
+  }
+  return file;
+}
+
+Result<void> write_report(const Fd& file, const std::string& text) {
+  struct stat status {};
+  const bool regular = ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (regular && (::fchmod(file.get(), 0600) < 0 || ::ftruncate(file.get(), 0) < 0)) {
+    return fail(setup_error("cannot write the report file", errno));
+  }
+  if (!write_all(file.get(), text)) return fail(setup_error("cannot write the report file", errno));
+  return {};
+}
+
+bool at_a_terminal() {
+  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&
+         ::isatty(STDERR_FILENO) == 1;
+}
+
+extern "C" void ignore_signal(int) {}
+
+// Blocks what the supervisor forwards and makes it readable. A hang-up that the caller ignores
+// (nohup) stays ignored.
+Fd watch_signals() {
+  sigset_t watched = supervised_signals();
+  struct sigaction before {};
+  if (::sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) {
+    ::sigdelset(&watched, SIGHUP);
+  }
+  ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+  // A handler, unlike SIG_IGN, is not inherited by the command.
+  struct sigaction pipe {};
+  if (::sigaction(SIGPIPE, nullptr, &pipe) == 0 && pipe.sa_handler == SIG_DFL) {
+    pipe.sa_handler = ignore_signal;
+    pipe.sa_flags = SA_RESTART;
+    ::sigaction(SIGPIPE, &pipe, nullptr);
+  }
+  return Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
+  const bool json = arguments.has(FlagId::Json);
+  if (arguments.operands.empty()) {
+    return fail(usage_error("no command was given", "cordon run [OPTION]... [--] CMD [ARG]..."));
+  }
+  if (json && arguments.has(FlagId::Tty)) {
+    return fail(usage_error("--tty contradicts --json",
+                            "drop one of them: --json captures, --tty passes through"));
+  }
+  if (arguments.value(FlagId::Cwd) == "") return fail(usage_error("--cwd is empty"));
+  CORDON_TRY(asked, asked_policy(arguments, caller));
+  RunInput input;
+  for (const std::string_view word : arguments.operands) input.argv.emplace_back(word);
+  input.policy = std::move(asked.policy);
+  input.ceilings = std::move(asked.ceilings);
+  input.trusted_files = std::move(asked.trusted_files);
+  input.cwd = arguments.value(FlagId::Cwd).value_or("");
+  input.backend = arguments.value(FlagId::Backend).value_or("");
+  input.streams.in = Stdin::Inherit;
+  input.streams.out = json ? Stdout::Capture : Stdout::Inherit;
+  input.streams.terminal = arguments.has(FlagId::Tty) || (!json && at_a_terminal());
+  return input;
+}
+
+// Where the report of this run goes, beside what is said on standard error.
+struct Answer {
+  bool json = false;
+  Fd file;
+
+  void give(const Report& report) const {
+    if (!json && !file.valid()) return;
+    const std::string text = report.json() + "\n";
+    if (json && !say_answer(text)) say_error(setup_error("cannot write the report", errno));
+    if (!file.valid()) return;
+    if (const auto written = write_report(file, text); !written) say_error(written.error());
+  }
+
+  [[nodiscard]] int refuse(const Error& error) const {
+    say_error(error);
+    give(refusal(error));
+    return error.exit_status;
+  }
+};
+
+Result<Answer> open_answer(const Arguments& arguments) {
+  Answer answer;
+  answer.json = arguments.has(FlagId::Json);
+  if (const auto path = arguments.value(FlagId::Report)) {
+    CORDON_TRY(file, open_report(std::string(*path)));
+    answer.file = std::move(file);
+  }
+  return answer;
+}
+
+int dry_run(const RunInput& input, const Caller& caller, const Answer& answer) {
+  const auto judged = judge(input, caller);
+  if (!judged) return answer.refuse(judged.error());
+  return say_answer(answer.json ? plan_json(*judged) : plan_text(*judged)) ? 0 : kRefused;
+}
+
+int run(const RunInput& input, const Caller& caller, const Answer& answer) {
+  const Report report = run_contained(input, caller);
+  if (!answer.json) say_reductions(report.reductions);
+  if (report.error) say_error(*report.error);
+  if (report.outcome && !answer.json) say_outcome(*report.outcome);
+  answer.give(report);
+  return report.error ? report.error->exit_status : exit_status(report.outcome->end);
+}
+
+}  // namespace
+
+void answer_refusal(const Error& error) { say_answer(refusal(error).json() + "\n"); }
+
+int verb_run(const Arguments& arguments) {
+  const auto answer = open_answer(arguments);
+  if (!answer) {
+    say_error(answer.error());
+    if (arguments.has(FlagId::Json)) answer_refusal(answer.error());
+    return answer.error().exit_status;
+  }
+  const auto caller = identify_caller();
+  if (!caller) return answer->refuse(caller.error());
+  auto input = run_input(arguments, *caller);
+  if (!input) return answer->refuse(input.error());
+  if (arguments.has(FlagId::DryRun)) return dry_run(*input, *caller, *answer);
+  const Fd signals = watch_signals();
+  if (!signals.valid()) return answer->refuse(setup_error("cannot watch for signals", errno));
+  input->signal_descriptor = signals.get();
+  return run(*input, *caller, *answer);
+}
+
+}  // namespace cordon

@@ -1,0 +1,33 @@
+// One entry point for each verb. Each is given the arguments behind its name and answers with the
+// exit status of the process.
+#pragma once
+
+#include <span>
+
+#include "cli/arguments.h"
+
+namespace cordon {
+
+int command_line(std::span<const char* const> words);  // without argv[0]
+
+int verb_run(const Arguments& arguments);
+int verb_doctor(const Arguments& arguments);
+int verb_help(const Arguments& arguments);
+int verb_policy_show(const Arguments& arguments);
+int verb_policy_check(const Arguments& arguments);
+int verb_policy_clamp(const Arguments& arguments);
+int verb_policy_explain(const Arguments& arguments);
+int verb_policy_schema(const Arguments& arguments);
+
+// What `--version`, and `--version --verbose`, print.
+std::string version_line();
+std::string version_details();
+
+// The report of a run whose command line was not understood, for --json.
+void answer_refusal(const Error& error);
+
+inline constexpr int kAnswerYes = 0;
+inline constexpr int kAnswerNo = 1;
+inline constexpr int kAnswerError = 2;
+
+}  // namespace cordon

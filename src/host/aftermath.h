@@ -1,0 +1,22 @@
+// aftermath: after the process tree is dead, one walk by name finds what a run made appear.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cordon/outcome.h"
+#include "cordon/result.h"
+#include "host/survey.h"
+
+namespace cordon {
+
+// Moves held names that were not there before out of the writable trees into
+// `handoff_directory`/RUN_ID/ (made 0700 on first use), reports the others. Everything is
+// descriptor-relative and follows no symlink; FIFOs, sockets and devices are moved like files.
+Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
+                                             const std::vector<DenyGlob>& deny,
+                                             const Caller& caller, const TreeSnapshot& before,
+                                             const std::string& handoff_directory,
+                                             const std::string& run_id);
+
+}  // namespace cordon

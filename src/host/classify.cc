@@ -1,0 +1,163 @@
+#include "host/classify.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "host/look.h"
+#include "policy/deny_match.h"
+
+namespace cordon {
+namespace {
+
+std::string_view last_part(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+bool is_distribution(std::string_view path) {
+  return contains("/usr", path) || contains("/bin", path) || contains("/sbin", path);
+}
+
+std::vector<FileId> directories_on_path(const Effective& effective, const Caller& caller) {
+  std::vector<FileId> ids;
+  const bool writes_distribution =
+      std::any_of(effective.write.begin(), effective.write.end(),
+                  [](const Grant& grant) { return is_distribution(grant.path); });
+  const auto path = caller.environment.find("PATH");
+  if (path == caller.environment.end()) return ids;
+  for (const std::string_view entry : split(path->second, ':')) {
+    // An empty entry is the current directory, which cannot be held as a whole.
+    if (entry.empty() || entry == ".") continue;
+    if (is_distribution(entry) && !writes_distribution) continue;
+    const std::string full = entry.front() == '/' ? std::string(entry) : join(caller.cwd, entry);
+    struct stat status {};
+    if (::stat(full.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+    ids.push_back(looked(status).id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+Classifier::Classifier(const Effective& effective, const Caller& caller)
+    : effective_(effective),
+      caller_(caller),
+      path_directories_(directories_on_path(effective, caller)) {
+  for (const DenyGlob& deny : effective.deny) (deny.anchor.empty() ? any_depth_ : anchored_) = true;
+  for (const ProtectedName& name : protected_names()) {
+    const std::string_view last = last_part(name.name);
+    // A case-folding directory may show the first letter in either case.
+    for (const char first : {last.front(), lower_case(last).front()})
+      lengths_[static_cast<unsigned char>(first)] |= 1ULL << std::min<std::size_t>(last.size(), 63);
+  }
+}
+
+bool Classifier::may_be_protected(std::string_view name) const {
+  const auto first = static_cast<unsigned char>(name.front());
+  return (lengths_[first] >> std::min<std::size_t>(name.size(), 63) & 1) != 0;
+}
+
+const ProtectedName* Classifier::find_name(const WalkedDirectory& directory,
+                                           const DirectoryEntry& entry) const {
+  if (!may_be_protected(entry.name)) return nullptr;
+  if (const ProtectedName* found = find_protected(directory.name(), entry.name)) return found;
+  const std::string folded = lower_case(entry.name);
+  if (folded == entry.name) return nullptr;
+  const ProtectedName* found = find_protected(directory.name(), folded);
+  if (found == nullptr) return nullptr;
+  // Another spelling counts only where the file system takes it for the same name.
+  const auto here = look(directory.descriptor(), std::string(entry.name));
+  const auto there = look(directory.descriptor(), folded);
+  return here && there && here->id == there->id ? found : nullptr;
+}
+
+bool Classifier::counts_here(const ProtectedName& name, std::string_view directory) const {
+  if (!name.home_only) return true;
+  const bool nested = name.name.find('/') != std::string_view::npos;
+  const std::string_view base = nested ? parent(directory) : directory;
+  return std::find(caller_.homes.begin(), caller_.homes.end(), base) != caller_.homes.end();
+}
+
+bool Classifier::is_on_path(FileId id) const {
+  return std::find(path_directories_.begin(), path_directories_.end(), id) !=
+         path_directories_.end();
+}
+
+std::optional<Protection> Classifier::protection(const WalkedDirectory& directory,
+                                                 const DirectoryEntry& entry) const {
+  const ProtectedName* name = find_name(directory, entry);
+  // What makes git run something is found by reading the git directory, not by single names.
+  const bool in_git = (directory.state() & walk_state::kGit) != 0 || directory.name() == ".git";
+  const bool in_package = (directory.state() & walk_state::kPackage) != 0;
+  if (name != nullptr && !(in_git && name->kind == HoldKind::Git) &&
+      (!name->home_only || counts_here(*name, directory.path()))) {
+    Protection result{name->kind, name->action};
+    if (in_package && name->kind == HoldKind::Editor) result.action = HoldAction::Report;
+    // A package is full of Makefiles and package.json files that nobody runs from there.
+    if (!(in_package && name->kind == HoldKind::Build)) return result;
+  }
+  if (entry.type != EntryType::Directory) return std::nullopt;
+  for (const FileId& id : path_directories_) {
+    if (id.inode != entry.inode) continue;
+    const auto seen = look(directory.descriptor(), std::string(entry.name));
+    if (seen && seen->id == id) return Protection{HoldKind::Path, HoldAction::Hold};
+  }
+  return std::nullopt;
+}
+
+std::optional<Protection> Classifier::protection(const std::string& path) const {
+  const std::string_view directory = parent(path);
+  const ProtectedName* name = find_protected(basename(directory), basename(path));
+  if (name == nullptr || !counts_here(*name, directory)) return std::nullopt;
+  return Protection{name->kind, name->action};
+}
+
+const DenyGlob* Classifier::denied(const WalkedDirectory& directory,
+                                   const DirectoryEntry& entry) const {
+  if (any_depth_)
+    for (const DenyGlob& deny : effective_.deny)
+      if (deny.anchor.empty() && glob_match(deny.pattern, entry.name)) return &deny;
+  if (!anchored_) return nullptr;
+  const std::string path = join(directory.path(), entry.name);
+  for (const DenyGlob& deny : effective_.deny)
+    if (!deny.anchor.empty() && deny_matches(deny, path)) return &deny;
+  return nullptr;
+}
+
+const DenyGlob* Classifier::denied_with_parents(std::string_view path) const {
+  for (const DenyGlob& deny : effective_.deny) {
+    if (deny_matches(deny, path)) return &deny;
+    for (std::string_view up = path; !deny.anchor.empty() && up != "/";) {
+      up = parent(up);
+      if (deny_matches(deny, up)) return &deny;
+    }
+  }
+  return nullptr;
+}
+
+bool Classifier::may_deny_below(std::string_view path) const {
+  if (any_depth_) return true;
+  return std::any_of(effective_.deny.begin(), effective_.deny.end(), [&](const DenyGlob& deny) {
+    if (deny.pattern.empty()) return path != deny.anchor && contains(path, deny.anchor);
+    return contains(path, deny.anchor) || contains(deny.anchor, path);
+  });
+}
+
+WalkedDirectory::State Classifier::below(const WalkedDirectory& directory,
+                                         const DirectoryEntry& entry) {
+  WalkedDirectory::State state = directory.state();
+  if (is_package_directory(entry.name)) state |= walk_state::kPackage;
+  return state;
+}
+
+}  // namespace cordon

@@ -1,0 +1,66 @@
+// Classifier: what one directory entry inside a grant is to Cordon. The survey before a run and the
+// search after it ask the same questions here, so that what is held and what is found agree.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/walk.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+// Where a walk is, beyond the path: inherited by children.
+namespace walk_state {
+inline constexpr WalkedDirectory::State kPackage = 1;   // below node_modules and the like
+inline constexpr WalkedDirectory::State kGit = 2;       // inside a git directory
+inline constexpr WalkedDirectory::State kDenyOnly = 4;  // only denies matter: read-only or held
+inline constexpr WalkedDirectory::State kReported = 8;  // inside a directory that is reported
+}  // namespace walk_state
+
+struct Protection {
+  HoldKind kind = HoldKind::Denied;
+  HoldAction action = HoldAction::Hold;
+};
+
+class Classifier {
+ public:
+  Classifier(const Effective& effective, const Caller& caller);
+
+  // A name of the table, or a directory on the caller's PATH. The name ".git" is not asked here.
+  [[nodiscard]] std::optional<Protection> protection(const WalkedDirectory& directory,
+                                                     const DirectoryEntry& entry) const;
+  // The same for the root of a grant, which has no directory entry in the walk.
+  [[nodiscard]] std::optional<Protection> protection(const std::string& path) const;
+  // The deny that names the entry; null if none does.
+  [[nodiscard]] const DenyGlob* denied(const WalkedDirectory& directory,
+                                       const DirectoryEntry& entry) const;
+  // The deny that names `path` or a directory above it; a deny without '/' only names what is in a
+  // grant, so it is not asked about directories above.
+  [[nodiscard]] const DenyGlob* denied_with_parents(std::string_view path) const;
+  // Whether anything below `path` could be denied, so that it has to be searched for that.
+  [[nodiscard]] bool may_deny_below(std::string_view path) const;
+  [[nodiscard]] bool is_on_path(FileId id) const;
+
+  // The state of a child directory.
+  [[nodiscard]] static WalkedDirectory::State below(const WalkedDirectory& directory,
+                                                    const DirectoryEntry& entry);
+
+ private:
+  [[nodiscard]] const ProtectedName* find_name(const WalkedDirectory& directory,
+                                               const DirectoryEntry& entry) const;
+  [[nodiscard]] bool may_be_protected(std::string_view name) const;
+  [[nodiscard]] bool counts_here(const ProtectedName& name, std::string_view directory) const;
+
+  const Effective& effective_;
+  const Caller& caller_;
+  std::vector<FileId> path_directories_;
+  bool any_depth_ = false;                    // a deny without an anchor
+  bool anchored_ = false;                     // a deny with one
+  std::array<std::uint64_t, 256> lengths_{};  // by first byte: bit n for names of n bytes
+};
+
+}  // namespace cordon

@@ -1,0 +1,223 @@
+#include "host/git_config.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cordon {
+namespace {
+
+bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// One pass over the text; every function leaves `at_` behind what it took.
+class ConfigReader {
+ public:
+  explicit ConfigReader(std::string_view text) : text_(text) {}
+
+  std::optional<std::vector<GitSetting>> run() {
+    if (text_.find('\0') != std::string_view::npos) return std::nullopt;
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+    while (at_ < text_.size()) {
+      const char c = next();
+      if (c == '\n' || is_blank(c)) continue;
+      if (c == '#' || c == ';') {
+        skip_line();
+      } else if (c == '[') {
+        if (!read_section()) return std::nullopt;
+      } else {
+        --at_;
+        if (!is_alpha(c) || section_.empty() || !read_setting()) return std::nullopt;
+      }
+    }
+    return std::move(settings_);
+  }
+
+ private:
+  // Past the end there is a newline, as git reads it; CR LF counts as one.
+  char next() {
+    if (at_ >= text_.size()) {
+      ++at_;
+      return '\n';
+    }
+    const char c = text_[at_++];
+    if (c == '\r' && at_ < text_.size() && text_[at_] == '\n') {
+      ++at_;
+      return '\n';
+    }
+    return c;
+  }
+  void skip_line() {
+    while (at_ < text_.size() && next() != '\n') {
+    }
+  }
+
+  bool read_section() {
+    section_.clear();
+    subsection_.clear();
+    while (true) {
+      const char c = next();
+      if (c == ']') break;
+      if (c == ' ' || c == '\t') return !section_.empty() && read_subsection();
+      if (!is_alpha(c) && !is_digit(c) && c != '.' && c != '-') return false;
+      section_ += lower(c);
+    }
+    // The old form [section.sub], in which everything is lower case.
+    const std::size_t dot = section_.find('.');
+    if (dot != std::string::npos) {
+      subsection_ = section_.substr(dot + 1);
+      section_.resize(dot);
+    }
+    return !section_.empty();
+  }
+
+  bool read_subsection() {
+    char c = next();
+    while (c == ' ' || c == '\t') c = next();
+    if (c != '"') return false;
+    while ((c = next()) != '"') {
+      if (c == '\n') return false;
+      if (c == '\\') c = next();
+      if (c == '\n') return false;
+      subsection_ += c;
+    }
+    return next() == ']';
+  }
+
+  bool read_setting() {
+    std::string key;
+    char c = next();
+    while (is_alpha(c) || is_digit(c) || c == '-') {
+      key += lower(c);
+      c = next();
+    }
+    while (c == ' ' || c == '\t') c = next();
+    std::optional<std::string> value;
+    if (c != '\n') {
+      if (c != '=') return false;
+      value = read_value();
+      if (!value) return false;
+    }
+    settings_.push_back({section_, subsection_, std::move(key), std::move(value)});
+    return true;
+  }
+
+  std::optional<std::string> read_value() {
+    std::string value;
+    std::size_t keep = 0;  // blanks behind this are dropped at the end of the line
+    bool quoted = false;
+    bool comment = false;
+    while (true) {
+      const char c = next();
+      if (c == '\n') {
+        if (quoted) return std::nullopt;
+        value.resize(keep);
+        return value;
+      }
+      if (comment) continue;
+      if (!quoted && is_blank(c)) {
+        if (!value.empty()) value += c;
+        continue;
+      }
+      if (!quoted && (c == '#' || c == ';')) {
+        comment = true;
+        continue;
+      }
+      if (c == '"') {
+        quoted = !quoted;
+        keep = value.size();
+        continue;
+      }
+      if (c == '\\') {
+        if (!read_escape(value)) return std::nullopt;
+      } else {
+        value += c;
+      }
+      keep = value.size();
+    }
+  }
+
+  bool read_escape(std::string& value) {
+    switch (next()) {
+      case '\n':
+        return at_ <= text_.size();
+      case 'n':
+        value += '\n';
+        return true;
+      case 't':
+        value += '\t';
+        return true;
+      case 'b':
+        value += '\b';
+        return true;
+      case '\\':
+        value += '\\';
+        return true;
+      case '"':
+        value += '"';
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string section_;
+  std::string subsection_;
+  std::vector<GitSetting> settings_;
+};
+
+std::string escape(std::string_view text, std::string_view specials) {
+  std::string result;
+  for (const char c : text) {
+    if (specials.find(c) == std::string_view::npos)
+      result += c;
+    else if (c == '\n')
+      result += "\\n";
+    else if (c == '\t')
+      result += "\\t";
+    else if (c == '\b')
+      result += "\\b";
+    else
+      result += std::string("\\") + c;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<GitSetting>> parse_git_config(std::string_view text) {
+  return ConfigReader(text).run();
+}
+
+std::string write_git_config(std::span<const GitSetting> settings) {
+  std::string result;
+  const GitSetting* last = nullptr;
+  for (const GitSetting& setting : settings) {
+    if (last == nullptr || last->section != setting.section ||
+        last->subsection != setting.subsection) {
+      result += "[" + setting.section;
+      if (!setting.subsection.empty()) result += " \"" + escape(setting.subsection, "\\\"") + "\"";
+      result += "]\n";
+    }
+    result += "\t" + setting.key;
+    if (setting.value) result += " = \"" + escape(*setting.value, "\\\"\n\t\b") + "\"";
+    result += "\n";
+    last = &setting;
+  }
+  return result;
+}
+
+std::optional<std::string> last_value(std::span<const GitSetting> settings,
+                                      std::string_view section, std::string_view subsection,
+                                      std::string_view key) {
+  std::optional<std::string> result;
+  for (const GitSetting& setting : settings)
+    if (setting.section == section && setting.subsection == subsection && setting.key == key)
+      result = setting.value.value_or("true");
+  return result;
+}
+
+}  // namespace cordon

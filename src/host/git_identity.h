@@ -1,0 +1,15 @@
+// The caller's own git configuration: who commits, and where hooks of every repository lie.
+#pragma once
+
+#include <vector>
+
+#include "host/git_config.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+// The system's, then the user's files, unconditional includes followed; later settings win.
+std::vector<GitSetting> read_user_git_config(const Caller& caller);
+std::string git_identity(std::span<const GitSetting> settings);
+
+}  // namespace cordon

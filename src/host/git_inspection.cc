@@ -1,0 +1,229 @@
+#include "host/git_inspection.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "host/git_metadata.h"
+#include "host/private_file.h"
+#include "host/resolve.h"
+#include "host/snapshot.h"
+#include "host/worktree.h"
+
+namespace cordon {
+namespace {
+
+constexpr int kList = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
+constexpr std::size_t kConfigLimit = std::size_t{1024} * 1024;
+constexpr std::size_t kTodoLimit = std::size_t{16} * 1024 * 1024;
+constexpr std::size_t kPointerLimit = 8192;
+
+std::string_view trimmed_end(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+bool runs_something(std::string_view todo) {
+  for (std::string_view line : split(todo, '\n')) {
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) continue;
+    line.remove_prefix(begin);
+    const std::string_view word = line.substr(0, line.find_first_of(" \t\r"));
+    if (word == "exec" || word == "x" || word.starts_with('!')) return true;
+  }
+  return false;
+}
+
+void GitInspection::inspect(int directory, const std::string& path, FileId id) {
+  if (!seen_.insert(id).second) return;
+  const GitLayout layout = read_git_layout(directory, path);
+  std::vector<std::string> gone;
+  for (const GitPart& part : layout.parts) {
+    const auto inside = [&](const std::string& moved) { return contains(moved, part.path); };
+    if (std::any_of(gone.begin(), gone.end(), inside)) continue;
+    const Fd fd = open_beneath(directory, part.path, kList);
+    const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    if (!seen) continue;
+    seen_.insert(seen->id);
+    const std::string full = join(path, part.path);
+    const Age age = before_.protected_objects.contains(seen->id) ? Age::Old : Age::New;
+    if (age == Age::New && !part.path.empty() && !leads_back(fd.get(), full, part.role)) {
+      const Fd above =
+          open_beneath(directory, parent("/" + part.path).substr(1), O_PATH | O_DIRECTORY);
+      if (above.valid())
+        quarantine_.take(above.get(), std::string(basename(part.path)), full, HoldKind::Git);
+      gone.push_back(part.path);
+      continue;
+    }
+    known_.insert(full);
+    inspect_part(fd.get(), full, part.role, age);
+  }
+}
+
+// A `.git` file in the writable part of the tree that leads to `gitdir`.
+bool GitInspection::names_file(const std::string& file, const std::string& gitdir) const {
+  if (!grants_.is_writable(file)) return false;
+  const Fd directory = open_canonical(std::string(parent(file)), O_PATH | O_DIRECTORY);
+  if (!directory.valid()) return false;
+  const auto text = read_regular(directory.get(), std::string(basename(file)), kPointerLimit);
+  const auto target = text ? parse_git_file(*text) : std::nullopt;
+  if (!target) return false;
+  const std::string spelled = target->front() == '/' ? *target : "./" + *target;
+  const Result<Canonical> found = canonicalize(spelled, parent(file), caller_);
+  return found && found->path == gitdir;
+}
+
+bool GitInspection::leads_back(int directory, const std::string& path, GitRole role) const {
+  std::string written;
+  switch (role) {
+    case GitRole::Main:
+      return true;
+    case GitRole::Worktree: {
+      const auto common = read_regular(directory, "commondir", kPointerLimit);
+      const auto pointer = read_regular(directory, "gitdir", kPointerLimit);
+      if (!common || trimmed_end(*common) != "../.." || !pointer) return false;
+      written = trimmed_end(*pointer);
+      break;
+    }
+    case GitRole::Module: {
+      const auto text = read_regular(directory, "config", kConfigLimit);
+      const auto settings = text ? parse_git_config(*text) : std::nullopt;
+      const auto worktree = settings ? last_value(*settings, "core", "", "worktree") : std::nullopt;
+      if (!worktree || worktree->empty()) return false;
+      written = join(*worktree, ".git");
+      break;
+    }
+  }
+  if (written.empty()) return false;
+  const std::string spelled = written.front() == '/' ? written : "./" + written;
+  const Result<Canonical> file = canonicalize(spelled, path, caller_);
+  return file && file->kind == FileKind::Regular && names_file(file->path, path);
+}
+
+void GitInspection::inspect_part(int directory, const std::string& path, GitRole role, Age age) {
+  const auto appeared = [&](const char* name) {
+    const auto seen = look(directory, name);
+    return seen && !was_there(before_, *seen);
+  };
+  // In a new worktree the pointer was checked to lead back; anywhere else it has no business.
+  if (appeared("commondir") && (role != GitRole::Worktree || age == Age::Old))
+    quarantine_.take(directory, "commondir", join(path, "commondir"), HoldKind::Git);
+  if (appeared("hooks")) inspect_hooks(directory, path);
+  if (appeared("config")) clean_config(directory, path, "config", role);
+  if (appeared("config.worktree")) {
+    if (age == Age::Old)
+      quarantine_.take(directory, "config.worktree", join(path, "config.worktree"), HoldKind::Git);
+    else
+      clean_config(directory, path, "config.worktree", GitRole::Worktree);
+  }
+  for (const char* file : kTodoFiles) inspect_todo(directory, path, file);
+  if (age == Age::Old) note_references(directory, path, role);
+}
+
+void GitInspection::inspect_hooks(int directory, const std::string& path) {
+  const std::string hooks = join(path, "hooks");
+  const Fd fd(::openat(directory, "hooks", kList | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) return quarantine_.take(directory, "hooks", hooks, HoldKind::Git);
+  DirectoryNames names;
+  names.read(fd.get());
+  for (const DirectoryEntry& entry : names.entries())
+    if (!entry.name.ends_with(".sample"))
+      quarantine_.take(fd.get(), std::string(entry.name), join(hooks, entry.name), HoldKind::Git);
+}
+
+void GitInspection::inspect_todo(int directory, const std::string& path, const std::string& file) {
+  const std::string outer(file.substr(0, file.find('/')));
+  const std::string inner(file.substr(file.find('/') + 1));
+  const auto above = look(directory, outer);
+  if (!above) return;
+  if (above->symlink && !is_unchanged(before_, *above))
+    return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
+  const Fd fd(::openat(directory, outer.c_str(), kList | O_NOFOLLOW | O_CLOEXEC));
+  const auto seen = fd.valid() ? look(fd.get(), inner) : std::nullopt;
+  if (!seen || is_unchanged(before_, *seen)) return;
+  const auto text = read_regular(fd.get(), inner, kTodoLimit);
+  if (!text || runs_something(*text))
+    quarantine_.take(fd.get(), inner, join(path, file), HoldKind::Git);
+}
+
+// Keeps a configuration that runs nothing byte for byte; otherwise the original goes and its
+// harmless part is put in its place. Only a submodule names its worktree, and that it leads back
+// was checked before.
+void GitInspection::clean_config(int directory, const std::string& path, const char* name,
+                                 GitRole role) {
+  const std::string full = join(path, name);
+  const auto seen = look(directory, name);
+  const auto text = read_regular(directory, name, kConfigLimit);
+  std::vector<GitSetting> kept;
+  if (text) {
+    const auto settings = parse_git_config(*text);
+    const auto keep = [&](const GitSetting& setting) {
+      const bool worktree =
+          setting.section == "core" && setting.subsection.empty() && setting.key == "worktree";
+      return is_harmless(setting) || (worktree && role == GitRole::Module);
+    };
+    if (settings && std::all_of(settings->begin(), settings->end(), keep)) return;
+    if (settings) std::copy_if(settings->begin(), settings->end(), std::back_inserter(kept), keep);
+  }
+  quarantine_.take(directory, name, full, HoldKind::Git);
+  if (seen && seen->kind == FileKind::Regular)
+    put_file(directory, name, write_git_config(kept), seen->mode & 0777);
+}
+
+void GitInspection::note_references(int directory, const std::string& path, GitRole role) {
+  std::vector<GitSetting> settings;
+  for (const char* name : {"config", "config.worktree"})
+    if (const auto text = read_regular(directory, name, kConfigLimit))
+      if (auto parsed = parse_git_config(*text))
+        settings.insert(settings.end(), parsed->begin(), parsed->end());
+  const std::string worktree = worktree_of(directory, path, role, settings);
+  for (std::string& target : referenced_paths(settings, path, worktree, caller_))
+    references_.insert(std::move(target));
+  if (const auto hooks = last_value(user_, "core", "", "hookspath")) {
+    const GitSetting setting{"core", "", "hookspath", hooks};
+    for (std::string& target : referenced_paths({&setting, 1}, path, worktree, caller_))
+      references_.insert(std::move(target));
+  }
+}
+
+void GitInspection::take_reference(const std::string& path) {
+  const auto take = [&](const std::string& victim) {
+    if (!grants_.is_writable(victim) || grants_.covers_grant(victim)) return;
+    const Fd above = open_canonical(std::string(parent(victim)), O_PATH | O_DIRECTORY);
+    if (!above.valid()) return;
+    const std::string name(basename(victim));
+    const auto seen = look(above.get(), name);
+    if (seen && !was_there(before_, *seen))
+      quarantine_.take(above.get(), name, victim, HoldKind::Git);
+  };
+  const Result<Canonical> target = canonicalize(path, "/", caller_);
+  if (target && target->kind != FileKind::Absent) take(target->path);
+  // A new link under the referenced name leads to what was there for another purpose.
+  const Result<Canonical> directory = canonicalize(parent(path), "/", caller_);
+  if (directory) take(join(directory->path, basename(path)));
+}
+
+void GitInspection::finish() {
+  for (const std::string& path : pointers_) {
+    const Fd directory = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+    if (!directory.valid()) continue;
+    const auto text = read_regular(directory.get(), ".git", kPointerLimit);
+    const auto target = text ? parse_git_file(*text) : std::nullopt;
+    if (target) {
+      const std::string spelled = target->front() == '/' ? *target : "./" + *target;
+      const Result<Canonical> found = canonicalize(spelled, parent(path), caller_);
+      if (found && known_.contains(found->path)) continue;
+    }
+    quarantine_.take(directory.get(), ".git", path, HoldKind::Git);
+  }
+  for (const std::string& path : references_) take_reference(path);
+}
+
+}  // namespace cordon

@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "base/path.h"
+#include "host/test_tree.h"
+
+namespace cordon {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::paths_of;
+using testing::TestTree;
+
+TEST(SystemEntries, HoldTheLoadersBaseline) {
+  const std::vector<SystemEntry> entries = system_entries();
+  EXPECT_THAT(paths_of(entries), Contains("/usr"));
+  EXPECT_THAT(paths_of(entries), Contains("/bin"));
+  EXPECT_THAT(paths_of(entries), Contains("/etc/ld.so.cache"));
+  EXPECT_TRUE(std::is_sorted(entries.begin(), entries.end()));
+}
+
+TEST(SystemEntries, AreWhatTheHostHas) {
+  for (const SystemEntry& entry : system_entries()) {
+    struct stat status {};
+    ASSERT_EQ(::lstat(entry.path.c_str(), &status), 0) << entry.path;
+    EXPECT_EQ(S_ISLNK(status.st_mode), entry.kind == SystemEntry::Kind::Symlink) << entry.path;
+    EXPECT_EQ(S_ISDIR(status.st_mode), entry.kind == SystemEntry::Kind::Directory) << entry.path;
+    EXPECT_EQ(entry.target.empty(), entry.kind != SystemEntry::Kind::Symlink) << entry.path;
+  }
+}
+
+TEST(SystemEntries, ShowNoSecretsOfTheMachine) {
+  for (const SystemEntry& entry : system_entries())
+    for (const char* secret :
+         {"/etc/shadow", "/etc/gshadow", "/etc/ssh", "/etc/ssl/private", "/etc/machine-id",
+          "/etc/sudoers", "/etc/pip.conf", "/etc/npmrc", "/etc/environment", "/etc/cron.d",
+          "/etc/NetworkManager", "/etc/passwd", "/etc/hosts", "/etc/resolv.conf"})
+      EXPECT_FALSE(contains(entry.path, secret)) << entry.path << " shows " << secret;
+}
+
+TEST(CgroupFacts, NamesOnlyDirectoriesInWhichAGroupCanBeMade) {
+  const CgroupFacts facts = cgroup_facts();
+  EXPECT_EQ(facts.version == CgroupFacts::Version::None, facts.parents.empty());
+  for (const auto& [controller, directory] : facts.parents) {
+    const std::string child = directory + "/cordon-test-" + std::to_string(::getpid());
+    EXPECT_EQ(::mkdir(child.c_str(), 0755), 0) << directory;
+    EXPECT_EQ(::rmdir(child.c_str()), 0);
+  }
+}
+
+TEST(CgroupFacts, GivesAnOrdinaryUserNothingThatRootOwns) {
+  if (::geteuid() != 0) {
+    for (const auto& [controller, directory] : cgroup_facts().parents)
+      EXPECT_EQ(::access(directory.c_str(), W_OK), 0);
+    return;
+  }
+  const testing::OrdinaryUser ordinary;
+  for (const auto& [controller, directory] : cgroup_facts().parents) {
+    struct stat status {};
+    ASSERT_EQ(::stat(directory.c_str(), &status), 0);
+    EXPECT_NE(status.st_uid, 0U) << directory;
+  }
+}
+
+TEST(GitIdentity, KeepsOnlyWhoCommits) {
+  const TestTree tree;
+  const Caller caller = tree.caller();
+  tree.file(
+      "home/.gitconfig",
+      "[user]\n\tname = \"A \\\"B\\\"\"\n\temail = a@b\n\tsigningkey = k\n"
+      "[init]\n\tdefaultBranch = trunk\n[core]\n\tpager = evil\n[credential]\n\thelper = x\n");
+  EXPECT_EQ(git_identity(caller),
+            "[user]\n\tname = \"A \\\"B\\\"\"\n\temail = \"a@b\"\n"
+            "[init]\n\tdefaultbranch = \"trunk\"\n");
+}
+
+TEST(GitIdentity, FollowsIncludesAndLinkedDotfiles) {
+  const TestTree tree;
+  tree.file("home/dotfiles/gitconfig", "[include]\n\tpath = ~/work.inc\n");
+  tree.file("home/work.inc", "[user]\n\tname = Worker\n");
+  tree.link("home/.gitconfig", "dotfiles/gitconfig");
+  EXPECT_THAT(git_identity(tree.caller()), HasSubstr("Worker"));
+}
+
+TEST(CredentialStores, AreFoundWithTheirTargets) {
+  const TestTree tree;
+  const Caller caller = tree.caller();
+  tree.file("home/.ssh/id");
+  tree.file("home/.netrc");
+  tree.file("home/.config/gh/hosts.yml");
+  tree.file("home/.cargo/credentials.toml");
+  tree.file("elsewhere/aws/key");
+  tree.link("home/.aws", "../elsewhere/aws");
+  tree.link("home/.kube", "missing");
+  tree.file("home/.bash_history");
+  tree.file("home/.config/harmless/file");
+  EXPECT_THAT(paths_of(credential_stores(caller)),
+              ::testing::UnorderedElementsAre(
+                  tree.at("elsewhere/aws"), tree.at("home/.aws"), tree.at("home/.bash_history"),
+                  tree.at("home/.cargo/credentials.toml"), tree.at("home/.config/gh"),
+                  tree.at("home/.kube"), tree.at("home/.netrc"), tree.at("home/.ssh")));
+}
+
+TEST(CredentialStores, AreFoundBehindALinkedConfigurationDirectory) {
+  const TestTree tree;
+  const Caller caller = tree.caller();
+  tree.file("dotfiles/config/gh/hosts.yml");
+  tree.link("home/.config", "../dotfiles/config");
+  EXPECT_THAT(paths_of(credential_stores(caller)), Contains(tree.at("dotfiles/config/gh")));
+}
+
+TEST(CredentialStores, AreFoundUnderEveryHome) {
+  const TestTree tree;
+  Caller caller = tree.caller();
+  caller.homes.push_back(tree.directory("account"));
+  tree.file("account/.ssh/id");
+  tree.file("home/.aws/key");
+  EXPECT_THAT(paths_of(credential_stores(caller)),
+              ElementsAre(tree.at("account/.ssh"), tree.at("home/.aws")));
+}
+
+TEST(CredentialStores, AreNoneInAnEmptyHome) {
+  const TestTree tree;
+  EXPECT_THAT(credential_stores(tree.caller()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cordon

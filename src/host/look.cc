@@ -1,0 +1,113 @@
+#include "host/look.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "sys/calls.h"
+
+namespace cordon {
+namespace {
+
+int open_retrying(int directory, const std::string& path, int flags, std::uint64_t resolve) {
+  // EAGAIN: a rename or mount raced with the lookup and the kernel could not prove containment.
+  for (int attempt = 0; attempt < 64; ++attempt) {
+    const int fd = sys::openat2(directory, path.c_str(),
+                                static_cast<std::uint64_t>(flags | O_CLOEXEC), 0, resolve);
+    if (fd >= 0) return fd;
+    if (fd != -EAGAIN && fd != -EINTR) {
+      errno = -fd;
+      return -1;
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+Looked looked(const struct stat& status) {
+  Looked result;
+  if (S_ISDIR(status.st_mode)) result.kind = FileKind::Directory;
+  if (S_ISREG(status.st_mode)) result.kind = FileKind::Regular;
+  result.symlink = S_ISLNK(status.st_mode);
+  result.id = {status.st_dev, status.st_ino};
+  result.links = status.st_nlink;
+  result.mode = status.st_mode;
+  result.owner = status.st_uid;
+  result.size = static_cast<std::uint64_t>(status.st_size);
+  result.changed_ns = std::int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec;
+  return result;
+}
+
+std::optional<Looked> look(int directory, const std::string& name) {
+  struct stat status {};
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return looked(status);
+}
+
+std::optional<Looked> look(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return std::nullopt;
+  return looked(status);
+}
+
+std::optional<Looked> look_path(const std::string& path) { return look(AT_FDCWD, path); }
+
+Fd open_beneath(int directory, std::string_view path, int flags) {
+  constexpr std::uint64_t kResolve =
+      sys::kResolveBeneath | sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks;
+  Fd held;
+  int from = directory;
+  while (path.size() >= PATH_MAX) {
+    const std::size_t cut = path.rfind('/', PATH_MAX - 1);
+    if (cut == std::string_view::npos || cut == 0) return Fd();
+    held =
+        Fd(open_retrying(from, std::string(path.substr(0, cut)), O_PATH | O_DIRECTORY, kResolve));
+    if (!held.valid()) return Fd();
+    from = held.get();
+    path.remove_prefix(cut + 1);
+  }
+  return Fd(
+      open_retrying(from, path.empty() ? std::string(".") : std::string(path), flags, kResolve));
+}
+
+Fd open_canonical(const std::string& path, int flags) {
+  if (path.size() < PATH_MAX)
+    return Fd(
+        open_retrying(AT_FDCWD, path, flags, sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks));
+  const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return open_beneath(root.get(), std::string_view(path).substr(1), flags);
+}
+
+std::optional<std::string> read_all(int descriptor, std::size_t limit) {
+  std::string content;
+  std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  while (true) {
+    const ssize_t got = ::read(descriptor, buffer.data(), buffer.size());
+    if (got == 0) return content;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    content.append(buffer.data(), static_cast<std::size_t>(got));
+    if (content.size() > limit) return std::nullopt;
+  }
+}
+
+std::optional<std::string> read_regular(int directory, const std::string& name, std::size_t limit) {
+  const Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid()) return std::nullopt;
+  const std::optional<Looked> seen = look(fd.get());
+  if (!seen || seen->kind != FileKind::Regular || seen->size > limit) return std::nullopt;
+  return read_all(fd.get(), limit);
+}
+
+std::optional<std::string> read_link(int directory, const std::string& name) {
+  std::array<char, PATH_MAX> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const ssize_t got = ::readlinkat(directory, name.c_str(), buffer.data(), buffer.size());
+  if (got < 0 || static_cast<std::size_t>(got) == buffer.size()) return std::nullopt;
+  return std::string(buffer.data(), static_cast<std::size_t>(got));
+}
+
+}  // namespace cordon

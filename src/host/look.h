@@ -1,0 +1,48 @@
+// look: identifying and reading objects relative to a directory descriptor, never through a
+// symlink. Everything in host/ that touches a tree a contained program may have written goes
+// through here, so that a planted link, FIFO or device is seen for what it is.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "policy/effective.h"
+
+namespace cordon {
+
+struct Looked {
+  FileKind kind = FileKind::Other;
+  FileId id;
+  bool symlink = false;  // kind is Other then
+  std::uint64_t links = 1;
+  std::uint32_t mode = 0;
+  std::uint32_t owner = 0;
+  std::uint64_t size = 0;
+  std::int64_t changed_ns = 0;  // ctime: no program can set it back
+};
+
+Looked looked(const struct stat& status);
+// lstat relative to `directory`; nothing if the name is not there or cannot be reached.
+std::optional<Looked> look(int directory, const std::string& name);
+std::optional<Looked> look(int descriptor);
+std::optional<Looked> look_path(const std::string& path);
+
+// openat2 beneath `directory` with no symlink in any component; retries on a concurrent rename.
+// The path may be longer than PATH_MAX.
+Fd open_beneath(int directory, std::string_view path, int flags);
+// The same from "/", for a canonical absolute path.
+Fd open_canonical(const std::string& path, int flags);
+
+// The content of a regular file; nothing if it is missing, of another type (a FIFO would block, a
+// link leads elsewhere) or longer than `limit`.
+std::optional<std::string> read_regular(int directory, const std::string& name, std::size_t limit);
+// Reads to the end; nothing on an error or past `limit`.
+std::optional<std::string> read_all(int descriptor, std::size_t limit);
+std::optional<std::string> read_link(int directory, const std::string& name);
+
+}  // namespace cordon

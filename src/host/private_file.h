@@ -1,0 +1,13 @@
+// Writing one small file into a directory that others may have written to before.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cordon {
+
+// Writes a new file under a name nobody can have planted, then gives it `name` unless that is
+// taken. 0 or errno.
+int put_file(int directory, const std::string& name, std::string_view content, unsigned mode);
+
+}  // namespace cordon

@@ -1,0 +1,161 @@
+#include "host/quarantine.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "host/look.h"
+#include "host/tree_copy.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kLongestName = 200;
+constexpr unsigned kOwnerOnly = 0700;
+
+// Makes every missing part; an existing last part must be ours alone.
+Result<Fd> open_private(const std::string& path) {
+  std::string prefix;
+  for (const std::string_view part : components(path)) {
+    prefix += "/";
+    prefix += part;
+    if (::mkdir(prefix.c_str(), kOwnerOnly) != 0 && errno != EEXIST)
+      return fail(setup_error("cannot make " + quote(prefix), errno, "check its permissions"));
+  }
+  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) return fail(setup_error("cannot open " + quote(path), errno));
+  const auto seen = look(fd.get());
+  if (!seen || seen->owner != ::geteuid())
+    return fail(setup_error("the directory " + quote(path) + " belongs to someone else", 0,
+                            "remove it, or set XDG_STATE_HOME"));
+  if ((seen->mode & 077) != 0 && ::fchmod(fd.get(), kOwnerOnly) != 0)
+    return fail(setup_error("cannot close " + quote(path) + " to others", errno));
+  return fd;
+}
+
+// Opens a directory to its owner, whatever mode it was left with; returns the mode it had.
+std::optional<unsigned> open_to_owner(int directory) {
+  const auto seen = look(directory);
+  if (!seen || seen->kind != FileKind::Directory) return std::nullopt;
+  const unsigned mode = seen->mode & 07777;
+  const std::string self = "/proc/self/fd/" + std::to_string(directory);
+  if (::chmod(self.c_str(), mode | kOwnerOnly) != 0) return std::nullopt;
+  return mode;
+}
+
+int try_rename(int directory, const std::string& name, int into, const std::string& as) {
+  return ::renameat2(directory, name.c_str(), into, as.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
+// A directory without write permission for its owner may still hold what has to go, and one that is
+// moved elsewhere must itself be writable.
+int rename_from(int directory, const std::string& name, int into, const std::string& as) {
+  int error = try_rename(directory, name, into, as);
+  if (error != EACCES) return error;
+  const Fd object(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (object.valid()) open_to_owner(object.get());
+  const std::optional<unsigned> before = open_to_owner(directory);
+  error = try_rename(directory, name, into, as);
+  if (before) ::chmod(("/proc/self/fd/" + std::to_string(directory)).c_str(), *before);
+  return error;
+}
+
+}  // namespace
+
+std::string handoff_name(std::string_view path) {
+  std::string result;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '/' || c == '%' || byte < 0x20 || byte == 0x7f) {
+      constexpr std::string_view kHex = "0123456789ABCDEF";
+      result += '%';
+      result += kHex[byte >> 4];
+      result += kHex[byte & 15];
+    } else {
+      result += c;
+    }
+  }
+  if (result.size() > kLongestName) result = "..." + result.substr(result.size() - kLongestName);
+  if (result.empty() || result == "." || result == "..") result = "%2E";
+  return result;
+}
+
+Quarantine::Quarantine(std::string handoff_directory, std::string run_id, std::string cwd)
+    : handoff_directory_(std::move(handoff_directory)),
+      run_id_(std::move(run_id)),
+      cwd_(std::move(cwd)) {}
+
+std::string Quarantine::shown(const std::string& path) const {
+  if (path != cwd_ && contains(cwd_, path)) return path.substr(cwd_ == "/" ? 1 : cwd_.size() + 1);
+  return path;
+}
+
+Result<void> Quarantine::open_directory() {
+  if (into_.valid()) return {};
+  if (run_id_.empty() || run_id_.find('/') != std::string::npos || run_id_.front() == '.')
+    return fail(setup_error("the run has no usable name for its handoff directory", 0));
+  CORDON_TRY(outer, open_private(handoff_directory_));
+  if (::mkdirat(outer.get(), run_id_.c_str(), kOwnerOnly) != 0 && errno != EEXIST)
+    return fail(setup_error("cannot make a handoff directory", errno));
+  place_ = join(handoff_directory_, run_id_);
+  CORDON_TRY(inner, open_private(place_));
+  into_ = std::move(inner);
+  return {};
+}
+
+Result<std::string> Quarantine::move(int directory, const std::string& name,
+                                     const std::string& path) {
+  int error = 0;
+  if (const Result<void> opened = open_directory(); opened) {
+    const std::string base = handoff_name(shown(path));
+    for (unsigned attempt = 0; attempt < 1000; ++attempt) {
+      const std::string as = attempt == 0 ? base : base + "~" + std::to_string(attempt);
+      error = rename_from(directory, name, into_.get(), as);
+      if (error == EXDEV) error = move_by_copy(directory, name, into_.get(), as);
+      if (error == EEXIST) continue;
+      if (error == 0) return join(place_, as);
+      break;
+    }
+  } else {
+    error = opened.error().error_number;
+  }
+  // The object cannot leave its file system: it stays, under a name no tool knows.
+  const std::string harmless = "cordon-handoff-" + run_id_ + "-" + std::to_string(++taken_);
+  if (rename_from(directory, name, directory, harmless) == 0) return join(parent(path), harmless);
+  return fail(setup_error("a protected file that appeared cannot be taken away: " + quote(path),
+                          error, "remove it by hand before using this directory"));
+}
+
+void Quarantine::take(int directory, const std::string& name, const std::string& path,
+                      HoldKind kind) {
+  Result<std::string> moved = move(directory, name, path);
+  if (!moved) {
+    errors_.push_back(std::move(moved).error());
+    return;
+  }
+  handoff_.push_back({shown(path), std::string(name_of(kind)), std::move(*moved)});
+}
+
+void Quarantine::report(const std::string& path, HoldKind kind) {
+  handoff_.push_back({shown(path), std::string(name_of(kind)), {}});
+}
+
+Result<std::vector<Handoff>> Quarantine::finish() {
+  if (!errors_.empty()) {
+    Error first = std::move(errors_.front());
+    for (std::size_t i = 1; i < errors_.size(); ++i) first.notes.push_back(message(errors_[i]));
+    return fail(std::move(first));
+  }
+  std::sort(handoff_.begin(), handoff_.end(),
+            [](const Handoff& a, const Handoff& b) { return a.path < b.path; });
+  return std::move(handoff_);
+}
+
+}  // namespace cordon

@@ -1,0 +1,48 @@
+// Quarantine: takes objects out of a tree that a contained program wrote and puts them where no
+// tool looks. Everything is relative to descriptors and follows no symlink; what cannot be moved
+// is renamed in place to a name that means nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "cordon/outcome.h"
+#include "cordon/result.h"
+#include "policy/protected_names.h"
+
+namespace cordon {
+
+class Quarantine {
+ public:
+  // Nothing is made before the first object is taken.
+  Quarantine(std::string handoff_directory, std::string run_id, std::string cwd);
+
+  // `path` is the absolute path of `name` in `directory`, for the report and the new name.
+  void take(int directory, const std::string& name, const std::string& path, HoldKind kind);
+  // Named in the report, left where it is.
+  void report(const std::string& path, HoldKind kind);
+
+  // What was taken and reported; the first failure if something held could not be taken away.
+  Result<std::vector<Handoff>> finish();
+
+ private:
+  Result<void> open_directory();
+  Result<std::string> move(int directory, const std::string& name, const std::string& path);
+  [[nodiscard]] std::string shown(const std::string& path) const;
+
+  std::string handoff_directory_;
+  std::string run_id_;
+  std::string cwd_;
+  std::string place_;  // handoff_directory_/run_id_
+  Fd into_;
+  unsigned taken_ = 0;
+  std::vector<Handoff> handoff_;
+  std::vector<Error> errors_;
+};
+
+// A single file name for a path: no separator, no control byte, not longer than a name may be.
+std::string handoff_name(std::string_view path);
+
+}  // namespace cordon

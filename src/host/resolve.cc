@@ -1,0 +1,168 @@
+#include "host/resolve.h"
+
+#include <array>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "host/deny_rules.h"
+#include "host/look.h"
+#include "host/survey.h"
+#include "host/worktree.h"
+#include "host/writable_bounds.h"
+
+namespace cordon {
+namespace {
+
+// What lies outside /usr and is still part of the system: package stores, and state that programs
+// cannot start without (TeX formats, gems of the distribution, font caches).
+constexpr std::array<std::string_view, 7> kSystemPlaces = {
+    "/opt",           "/nix/store",    "/gnu/store",           "/snap",
+    "/var/lib/texmf", "/var/lib/gems", "/var/cache/fontconfig"};
+
+enum class Wish { Read, Write };
+
+std::string_view word(Wish wish) { return wish == Wish::Read ? "read" : "write"; }
+
+Grant make_grant(const PathRule& rule, const Canonical& place, Grant::Source source) {
+  return {rule.text, place.lexical, place.path, source, place.kind, place.id};
+}
+
+void add_places(const PathRule& rule, std::span<const std::string> paths, Grant::Source source,
+                const Caller& caller, std::vector<Grant>& out) {
+  for (const std::string& path : paths) {
+    if (!look_path(path)) continue;
+    const Result<Canonical> place = canonicalize(path, "/", caller);
+    if (place && place->kind == FileKind::Directory)
+      out.push_back(make_grant(rule, *place, source));
+  }
+}
+
+// True if the rule was one of the groups.
+Result<bool> add_group(const PathRule& rule, Wish wish, const Caller& caller,
+                       std::vector<Grant>& out) {
+  if (rule.text != "@system" && rule.text != "@toolchains") return false;
+  if (wish == Wish::Write)
+    return fail(policy_error("write " + quote(rule.text) + " would let a command change the system",
+                             "it may only be read"));
+  if (rule.text == "@system") {
+    const std::vector<std::string> places(kSystemPlaces.begin(), kSystemPlaces.end());
+    add_places(rule, places, Grant::Source::System, caller, out);
+  } else {
+    add_places(rule, toolchain_roots(caller), Grant::Source::Toolchain, caller, out);
+  }
+  return true;
+}
+
+// What a `.git` file at the top of the workspace adds.
+void add_worktree(const Grant& workspace, Wish wish, const Caller& caller, std::vector<Grant>& out,
+                  std::vector<Reduction>& reductions) {
+  if (workspace.path != caller.cwd || workspace.kind != FileKind::Directory) return;
+  const std::optional<WorktreePointer> pointer = follow_git_file(workspace.path, caller);
+  if (!pointer) return;
+  if (!pointer->leads_back) {
+    reductions.push_back(
+        {std::string(word(wish)), pointer->written, std::nullopt, Reduction::Because::Forbidden});
+    return;
+  }
+  for (const Canonical& place : pointer->directories) {
+    if (refuse_writable(place, place.path, caller) || refuse_granted(place, place.path, caller))
+      continue;
+    out.push_back(
+        make_grant({pointer->written, workspace.path}, place, Grant::Source::GitDirectory));
+  }
+}
+
+Error no_project(const Caller& caller) {
+  return policy_error("the current directory " + quote(caller.cwd) + " is no project to be written",
+                      "change into a project, use --policy readonly, or name a --write PATH");
+}
+
+// One list of a policy. A current directory that is no project is dropped from the writable paths
+// if others are named, and refused if it is all there is.
+Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish wish,
+                                        const Caller& caller, std::vector<Reduction>& reductions) {
+  std::vector<Grant> out;
+  bool others = false;
+  for (const PathRule& rule : rules) others |= rule.text != "@cwd";
+  for (const PathRule& rule : rules) {
+    CORDON_TRY(group, add_group(rule, wish, caller, out));
+    if (group) continue;
+    if (wish == Wish::Write && rule.text == "@cwd" && is_no_project(caller.cwd, caller)) {
+      if (!others) return fail(no_project(caller));
+      reductions.push_back({"write", rule.text, std::nullopt, Reduction::Because::Forbidden});
+      continue;
+    }
+    CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
+    if (auto refusal = refuse_granted(place, rule.text, caller)) return fail(*std::move(refusal));
+    if (wish == Wish::Write)
+      if (auto refusal = refuse_writable(place, rule.text, caller))
+        return fail(*std::move(refusal));
+    if (place.kind == FileKind::Absent) {
+      reductions.push_back(
+          {std::string(word(wish)), rule.text, std::nullopt, Reduction::Because::Nonexistent});
+      continue;
+    }
+    const Grant grant = make_grant(rule, place, Grant::Source::Policy);
+    out.push_back(grant);
+    add_worktree(grant, wish, caller, out, reductions);
+  }
+  return out;
+}
+
+Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rules, Wish wish,
+                                                const Caller& caller) {
+  std::vector<Grant> out;
+  for (const PathRule& rule : rules) {
+    CORDON_TRY(group, add_group(rule, wish, caller, out));
+    if (group) continue;
+    CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
+    // A ceiling may bound writes by a home: no request for the whole of it passes resolve().
+    if (wish == Wish::Write && place.path == "/")
+      return fail(*refuse_writable(place, rule.text, caller));
+    if (place.kind != FileKind::Absent)
+      out.push_back(make_grant(rule, place, Grant::Source::Policy));
+  }
+  return out;
+}
+
+std::vector<Grant> all_of(const std::vector<Grant>& read, const std::vector<Grant>& write) {
+  std::vector<Grant> result = read;
+  result.insert(result.end(), write.begin(), write.end());
+  return result;
+}
+
+Error at_ceiling(Error error, const Ceiling& ceiling) {
+  if (!error.place && !ceiling.id.empty()) error.place = Place{ceiling.id, 0, 0};
+  return error;
+}
+
+}  // namespace
+
+Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
+  Resolved out;
+  out.policy = policy;
+  CORDON_TRY(read, resolve_list(policy.fs.read, Wish::Read, caller, out.reductions));
+  CORDON_TRY(write, resolve_list(policy.fs.write, Wish::Write, caller, out.reductions));
+  CORDON_TRY(deny, resolve_denies(policy.fs.deny, all_of(read, write), caller));
+  out.read = std::move(read);
+  out.write = std::move(write);
+  out.deny = std::move(deny);
+  return out;
+}
+
+Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
+  ResolvedCeiling out;
+  out.ceiling = ceiling;
+  auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, caller);
+  if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
+  auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, caller);
+  if (!write) return fail(at_ceiling(std::move(write).error(), ceiling));
+  auto deny = resolve_denies(ceiling.policy.fs.deny, all_of(*read, *write), caller);
+  if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
+  out.read = std::move(*read);
+  out.write = std::move(*write);
+  out.deny = std::move(*deny);
+  return out;
+}
+
+}  // namespace cordon

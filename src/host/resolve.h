@@ -1,0 +1,40 @@
+// Looking at paths: from what a person wrote to canonical grants with the identity of the object.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cordon/policy.h"
+#include "policy/effective.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+// Who is calling, from the environment, /proc and /etc/passwd; no NSS.
+Result<Caller> identify_caller();
+
+struct Canonical {
+  std::string lexical;  // absolute and normal
+  std::string path;     // symlinks of the existing prefix resolved physically, the rest appended
+  FileKind kind = FileKind::Absent;
+  FileId id;
+};
+
+// `text` is absolute, "~", "~/x", "@cwd" or relative to `base`. "~user", ".." after "~", NUL bytes
+// and over-long paths are policy errors; so is a path whose existing part cannot be resolved (a
+// loop, or no permission): what cannot be canonicalised is never granted by its raw spelling.
+Result<Canonical> canonicalize(std::string_view text, std::string_view base, const Caller& caller);
+// The same, but a missing path is a policy error whose text contains "does not exist".
+Result<Canonical> canonicalize_existing(std::string_view text, std::string_view base,
+                                        const Caller& caller);
+
+// Expands "@system" and "@toolchains", canonicalises every entry, drops missing ones with a
+// Nonexistent reduction. Errors are for what must never be granted: a writable "/" or whole home.
+Result<Resolved> resolve(const Policy& policy, const Caller& caller);
+Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller);
+
+// Reads a policy or ceiling file through one descriptor: refuses a symlink, a file that others may
+// write or that belongs to someone else but root, and one over 1 MiB.
+Result<std::string> read_trusted_file(const std::string& path, const Caller& caller);
+
+}  // namespace cordon

@@ -1,0 +1,72 @@
+#include "host/snapshot.h"
+
+#include "base/text.h"
+
+namespace cordon {
+namespace {
+
+std::string write_id(const FileId& id) {
+  return std::to_string(id.device) + ":" + std::to_string(id.inode);
+}
+
+std::optional<FileId> read_id(std::span<const std::string_view> fields) {
+  const auto device = parse_number(fields[0]);
+  const auto inode = parse_number(fields[1]);
+  if (!device || !inode) return std::nullopt;
+  return FileId{*device, *inode};
+}
+
+char letter(FileKind kind) {
+  switch (kind) {
+    case FileKind::Absent:
+      return 'a';
+    case FileKind::Directory:
+      return 'd';
+    case FileKind::Regular:
+      return 'r';
+    case FileKind::Other:
+      return 'o';
+  }
+  return 'o';
+}
+
+FileKind kind_of(std::string_view text) {
+  if (text == "d") return FileKind::Directory;
+  if (text == "r") return FileKind::Regular;
+  return FileKind::Other;
+}
+
+}  // namespace
+
+std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot) {
+  std::vector<std::string> lines;
+  for (const FileId& id : snapshot.protected_objects) lines.push_back("held:" + write_id(id));
+  for (const auto& [id, loose] : snapshot.loose_objects)
+    lines.push_back("loose:" + write_id(id) + ":" + letter(loose.kind) + ":" +
+                    std::to_string(loose.changed_ns));
+  for (const FileId& id : snapshot.unreadable) lines.push_back("closed:" + write_id(id));
+  for (const std::string& path : snapshot.git_directories) lines.push_back("git:" + path);
+  return lines;
+}
+
+TreeSnapshot read_snapshot(std::span<const std::string> lines) {
+  TreeSnapshot snapshot;
+  for (const std::string& line : lines) {
+    const std::vector<std::string_view> fields = split(line, ':');
+    if (fields[0] == "git") {
+      snapshot.git_directories.insert(line.substr(4));
+      continue;
+    }
+    if (fields.size() < 3) continue;
+    const auto id = read_id(std::span(fields).subspan(1));
+    if (!id) continue;
+    if (fields[0] == "held") snapshot.protected_objects.insert(*id);
+    if (fields[0] == "closed") snapshot.unreadable.insert(*id);
+    const auto changed = fields.size() == 5 ? parse_number(fields[4]) : std::nullopt;
+    if (fields[0] == "loose" && changed)
+      snapshot.loose_objects[*id] = {kind_of(fields[3]), static_cast<std::int64_t>(*changed)};
+  }
+  return snapshot;
+}
+
+}  // namespace cordon

@@ -1,0 +1,30 @@
+// Comparing an object found after a run with the snapshot from before it, and writing a snapshot
+// down so that the next start can finish what a killed one could not.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/look.h"
+#include "host/survey.h"
+
+namespace cordon {
+
+// The same object in the same state. Its inode number alone proves nothing if nothing pinned it.
+inline bool is_unchanged(const TreeSnapshot& before, const Looked& seen) {
+  const auto found = before.loose_objects.find(seen.id);
+  return found != before.loose_objects.end() &&
+         found->second == TreeSnapshot::Loose{seen.kind, seen.changed_ns};
+}
+
+// Held, masked or pinned during the run, or unchanged.
+inline bool was_there(const TreeSnapshot& before, const Looked& seen) {
+  return before.protected_objects.contains(seen.id) || is_unchanged(before, seen);
+}
+
+// One short text for each object; read_snapshot ignores what it does not understand.
+std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot);
+TreeSnapshot read_snapshot(std::span<const std::string> lines);
+
+}  // namespace cordon

@@ -1,0 +1,133 @@
+#include "host/survey.h"
+
+#include <sched.h>
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "host/credentials.h"
+#include "host/git_identity.h"
+#include "host/hard_links.h"
+#include "host/resolve.h"
+#include "host/tree_survey.h"
+#include "sys/landlock.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kMaxMounts = 4096;
+
+void add_machine(HostFacts& facts) {
+  facts.landlock_abi = sys::landlock_abi();
+  struct sysinfo info {};
+  if (::sysinfo(&info) == 0)
+    facts.memory_bytes = std::uint64_t{info.totalram} * std::uint64_t{info.mem_unit};
+  cpu_set_t processors;
+  if (::sched_getaffinity(0, sizeof processors, &processors) == 0)
+    facts.processors = static_cast<unsigned>(std::max(1, CPU_COUNT(&processors)));
+}
+
+bool covered(const Effective& effective, std::string_view path) {
+  const auto covers = [&](const Grant& grant) { return contains(grant.path, path); };
+  return std::any_of(effective.read.begin(), effective.read.end(), covers) ||
+         std::any_of(effective.write.begin(), effective.write.end(), covers);
+}
+
+void mask_credentials(const Effective& effective, const Caller& caller, TreeSurvey& trees) {
+  const auto reaches = [&](const Grant& grant) { return may_hold_store(grant.path, caller); };
+  const bool all = std::any_of(effective.read.begin(), effective.read.end(), reaches) ||
+                   std::any_of(effective.write.begin(), effective.write.end(), reaches);
+  const StoreScope scope = all ? StoreScope::All : StoreScope::Links;
+  for (const CredentialStore& store : find_credential_stores(caller, scope)) {
+    // A link cannot be mounted over; what it leads to can.
+    const bool link = store.target.has_value() || store.name.file == FileKind::Other;
+    const Masked* object = store.target ? &*store.target : (link ? nullptr : &store.name);
+    if (object == nullptr || !covered(effective, object->path)) continue;
+    if (const auto seen = look_path(object->path)) trees.mask(object->path, *seen, object->reason);
+  }
+}
+
+// Cordon's own files: what would widen the next run or forge the record of this one.
+void protect_own_files(const Effective& effective, const Caller& caller, TreeSurvey& trees) {
+  for (const std::string* own :
+       {&caller.config_directory, &caller.state_directory, &caller.runtime_directory}) {
+    // A link on the way may lead into a grant that the name itself is not in.
+    struct stat status {};
+    if (own->empty() || ::stat(own->c_str(), &status) != 0) continue;
+    const Result<Canonical> place = canonicalize(*own, "/", caller);
+    if (!place || place->kind == FileKind::Absent || !covered(effective, place->path)) continue;
+    if (const auto seen = look_path(place->path))
+      trees.mask(place->path, *seen, "cordon's own files");
+  }
+  const GrantPaths grants(effective);
+  if (caller.executable.empty() || !grants.is_writable(caller.executable)) return;
+  if (const auto seen = look_path(caller.executable);
+      seen && !grants.covers_grant(caller.executable))
+    trees.hold(caller.executable, *seen, HoldKind::Path);
+}
+
+// Masks and holds cover one name of a file; its other names inside the grants get the same.
+Result<void> protect_other_names(const Effective& effective, Survey& out) {
+  std::map<FileId, std::string> masked;
+  std::map<FileId, std::string> held;
+  const auto note = [](const auto& entries, std::map<FileId, std::string>& into) {
+    for (const auto& entry : entries) {
+      if (entry.file != FileKind::Regular) continue;
+      const auto seen = look_path(entry.path);
+      if (seen && seen->links > 1) into.emplace(entry.id, entry.path);
+    }
+  };
+  note(out.facts.masked, masked);
+  note(out.facts.held, held);
+  const GrantPaths grants(effective);
+  std::vector<const Grant*> roots = grants.writable_roots();
+  if (!held.empty()) {
+    CORDON_TRY(names, find_other_names(roots, held));
+    for (const OtherName& name : names)
+      out.facts.held.push_back({name.path, HoldKind::Denied, FileKind::Regular, name.id});
+  }
+  if (!masked.empty()) {
+    for (const Grant* grant : grants.readable_roots()) roots.push_back(grant);
+    CORDON_TRY(names, find_other_names(roots, masked));
+    for (const OtherName& name : names)
+      out.facts.masked.push_back(
+          {name.path, FileKind::Regular, name.id, "another name of " + quote(masked[name.id])});
+  }
+  return {};
+}
+
+std::size_t mounts_for(const HostFacts& facts) {
+  std::size_t count = facts.masked.size() + facts.held.size();
+  for (const GitDirectory& git : facts.git)
+    count += git.pinned.size() + git.held.size() + git.configs.size();
+  return count;
+}
+
+}  // namespace
+
+Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
+  const Effective& effective = clamped.effective();
+  Survey out;
+  add_machine(out.facts);
+  out.facts.cgroup = cgroup_facts();
+  out.facts.system = system_entries();
+  const std::vector<GitSetting> user = read_user_git_config(caller);
+  out.facts.git_identity = git_identity(std::span<const GitSetting>(user));
+
+  TreeSurvey trees(effective, caller, user, out);
+  mask_credentials(effective, caller, trees);
+  protect_own_files(effective, caller, trees);
+  CORDON_CHECK(trees.run());
+  CORDON_CHECK(protect_other_names(effective, out));
+  drop_covered(out.facts);
+  if (mounts_for(out.facts) > kMaxMounts)
+    return fail(policy_error(std::to_string(mounts_for(out.facts)) +
+                                 " paths would have to be masked or held, more than " +
+                                 std::to_string(kMaxMounts),
+                             "deny a directory instead of its files, or grant a smaller tree"));
+  return out;
+}
+
+}  // namespace cordon

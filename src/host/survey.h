@@ -1,0 +1,52 @@
+// survey: what is on this host and in the granted trees that a plan has to know.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cordon/result.h"
+#include "policy/clamp.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+// The state of the writable trees before a run, kept to tell afterwards what appeared.
+struct TreeSnapshot {
+  // Something that was there and cannot be pinned by a mount: a symlink, or a file that is only
+  // reported. Its inode may be freed and used again during the run, so more than that is compared.
+  struct Loose {
+    FileKind kind = FileKind::Other;
+    std::int64_t changed_ns = 0;
+    bool operator==(const Loose&) const = default;
+  };
+  std::set<FileId> protected_objects;  // every held or masked object that was there, by identity
+  std::map<FileId, Loose> loose_objects;
+  std::set<FileId> unreadable;  // directories that could not be searched
+  std::set<std::string> git_directories;
+};
+
+struct Survey {
+  HostFacts facts;
+  TreeSnapshot snapshot;
+};
+
+// One getdents pass over each writable grant (and over read grants if a deny needs it). Refuses
+// more than 4096 masks and holds together.
+Result<Survey> survey(const Clamped& clamped, const Caller& caller);
+
+// The parts, for doctor and tests.
+std::vector<SystemEntry> system_entries();
+CgroupFacts cgroup_facts();
+// Directories under a home that the programs on PATH need (pyenv, nvm, rustup, sdkman, ...).
+std::vector<std::string> toolchain_roots(const Caller& caller);
+// Credential stores and histories that exist under any home, with symlink targets resolved and both
+// names listed.
+std::vector<Masked> credential_stores(const Caller& caller);
+// user.name, user.email and init.defaultBranch of the caller, as a .gitconfig; empty if none is
+// set.
+std::string git_identity(const Caller& caller);
+
+}  // namespace cordon

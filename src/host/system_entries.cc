@@ -1,0 +1,130 @@
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+
+#include "host/directory_names.h"
+#include "host/look.h"
+#include "host/survey.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::array<const char*, 7> kTop = {"/usr",   "/bin",   "/sbin",  "/lib",
+                                             "/lib64", "/lib32", "/libx32"};
+
+// What programs read from /etc and nobody keeps a secret in. Everything else there stays outside:
+// a positive list, since each host adds files of its own.
+constexpr std::array<std::string_view, 35> kEtc = {
+    "R",
+    "alternatives",
+    "bash.bashrc",
+    "ca-certificates",
+    "crypto-policies",
+    "debian_version",
+    "dotnet",
+    "fonts",
+    "gai.conf",
+    "host.conf",
+    "inputrc",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "locale.conf",
+    "localtime",
+    "lsb-release",
+    "magic",
+    "magic.mime",
+    "maven",
+    "mime.types",
+    "mtab",
+    "nodejs",
+    "os-release",
+    "perl",
+    "php",
+    "profile",
+    "profile.d",
+    "protocols",
+    "services",
+    "terminfo",
+    "texmf",
+    "timezone",
+    "xml",
+};
+static_assert(std::is_sorted(kEtc.begin(), kEtc.end()));
+constexpr std::array<std::string_view, 2> kEtcPrefixes = {"java-", "python3"};
+
+struct Nested {
+  std::string_view parent;
+  const char* path;
+};
+// Directories of /etc of which only a part is public: the keys lie beside the certificates.
+constexpr std::array<Nested, 5> kNested = {{{"pki", "pki/ca-trust"},
+                                            {"pki", "pki/java"},
+                                            {"pki", "pki/tls/certs"},
+                                            {"ssl", "ssl/certs"},
+                                            {"ssl", "ssl/openssl.cnf"}}};
+
+bool is_wanted(std::string_view name) {
+  if (std::binary_search(kEtc.begin(), kEtc.end(), name)) return true;
+  return std::any_of(kEtcPrefixes.begin(), kEtcPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+void add(std::vector<SystemEntry>& out, int directory, const std::string& name, std::string path,
+         EntryType type) {
+  switch (type) {
+    case EntryType::Directory:
+      out.push_back({std::move(path), SystemEntry::Kind::Directory, {}});
+      break;
+    case EntryType::Regular:
+      out.push_back({std::move(path), SystemEntry::Kind::File, {}});
+      break;
+    case EntryType::Symlink:
+      if (auto target = read_link(directory, name))
+        out.push_back({std::move(path), SystemEntry::Kind::Symlink, std::move(*target)});
+      break;
+    case EntryType::Other:
+      break;
+  }
+}
+
+EntryType type_of(const Looked& seen) {
+  if (seen.symlink) return EntryType::Symlink;
+  if (seen.kind == FileKind::Directory) return EntryType::Directory;
+  return seen.kind == FileKind::Regular ? EntryType::Regular : EntryType::Other;
+}
+
+void add_etc(std::vector<SystemEntry>& out) {
+  const Fd etc(::open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!etc.valid()) return;
+  DirectoryNames names;
+  names.read(etc.get());
+  for (const DirectoryEntry& entry : names.entries()) {
+    if (is_wanted(entry.name)) {
+      const std::string name(entry.name);
+      add(out, etc.get(), name, "/etc/" + name, entry.type);
+      continue;
+    }
+    for (const Nested& nested : kNested) {
+      if (nested.parent != entry.name) continue;
+      if (const auto seen = look(etc.get(), nested.path))
+        add(out, etc.get(), nested.path, std::string("/etc/") + nested.path, type_of(*seen));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<SystemEntry> system_entries() {
+  std::vector<SystemEntry> out;
+  out.reserve(48);
+  for (const char* path : kTop)
+    if (const auto seen = look_path(path)) add(out, AT_FDCWD, path, path, type_of(*seen));
+  add_etc(out);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace cordon

@@ -1,0 +1,218 @@
+#include "host/tree_survey.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "host/git_metadata.h"
+#include "host/resolve.h"
+
+namespace cordon {
+
+using walk_state::kDenyOnly;
+using walk_state::kGit;
+using walk_state::kReported;
+
+TreeSurvey::TreeSurvey(const Effective& effective, const Caller& caller,
+                       std::span<const GitSetting> user, Survey& out)
+    : effective_(effective),
+      caller_(caller),
+      user_(user),
+      out_(out),
+      grants_(effective),
+      classifier_(effective, caller) {}
+
+Result<void> TreeSurvey::run() {
+  for (const Grant* grant : grants_.writable_roots()) CORDON_CHECK(walk_root(*grant));
+  return walk_denies();
+}
+
+bool TreeSurvey::deny_root(const Grant& grant) {
+  const DenyGlob* rule = classifier_.denied_with_parents(grant.path);
+  if (rule == nullptr) return false;
+  if (const auto seen = look_path(grant.path))
+    mask(grant.path, *seen, "deny " + quote(rule->written));
+  return true;
+}
+
+Result<void> TreeSurvey::walk_root(const Grant& grant) {
+  if (deny_root(grant)) return {};
+  const auto protection = classifier_.protection(grant.path);
+  if (protection && protection->action == HoldAction::Hold)
+    if (const auto seen = look_path(grant.path)) hold(grant.path, *seen, protection->kind);
+  if (grant.kind != FileKind::Directory) return {};
+  return walk_tree(grant.path, 0, *this);
+}
+
+// Read grants are walked only where a pattern could match; a plain denied path is just looked at.
+Result<void> TreeSurvey::walk_denies() {
+  for (const Grant* grant : grants_.readable_roots()) {
+    if (deny_root(*grant)) continue;
+    if (grant->kind != FileKind::Directory) continue;
+    bool whole = false;
+    for (const DenyGlob& rule : effective_.deny) {
+      if (rule.anchor.empty() || (!rule.pattern.empty() && contains(rule.anchor, grant->path))) {
+        whole = true;
+      } else if (rule.pattern.empty() && contains(grant->path, rule.anchor)) {
+        if (const auto seen = look_path(rule.anchor))
+          mask(rule.anchor, *seen, "deny " + quote(rule.written));
+      } else if (!rule.pattern.empty() && contains(grant->path, rule.anchor)) {
+        CORDON_CHECK(walk_tree(rule.anchor, kDenyOnly, *this));
+      }
+    }
+    if (whole) CORDON_CHECK(walk_tree(grant->path, kDenyOnly, *this));
+  }
+  return {};
+}
+
+void TreeSurvey::visit(WalkedDirectory& directory) {
+  const bool git = directory.name() == ".git" || looks_like_git_directory(directory.names());
+  if (git && (directory.state() & kDenyOnly) == 0 && grants_.is_writable(directory.path()))
+    visit_git(directory);
+  for (const DirectoryEntry& entry : directory.entries()) visit_entry(directory, entry);
+}
+
+void TreeSurvey::visit_git(const WalkedDirectory& directory) {
+  if (!git_seen_.insert(directory.id()).second) return;
+  GitFindings found = describe_git_directory(directory.descriptor(), directory.path(), caller_,
+                                             user_, out_.snapshot);
+  for (const Held& pinned : found.directory.pinned) git_seen_.insert(pinned.id);
+  for (const std::string& target : found.referenced) hold_target(target, HoldKind::Git);
+  for (const std::string& link : found.links) hold_target(link, HoldKind::Git);
+  out_.facts.git.push_back(std::move(found.directory));
+}
+
+void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& entry) {
+  if (const DenyGlob* rule = classifier_.denied(directory, entry))
+    return deny(directory, entry, *rule);
+  WalkedDirectory::State state = Classifier::below(directory, entry);
+  if ((state & kDenyOnly) == 0) {
+    if (entry.name == ".git" && entry.type != EntryType::Directory)
+      return protect(directory, entry, {HoldKind::Git, HoldAction::Hold});
+    if (const auto protection = classifier_.protection(directory, entry)) {
+      protect(directory, entry, *protection);
+      if (protection->action == HoldAction::Hold) state |= kDenyOnly;
+      if (protection->kind == HoldKind::Build) state |= kReported;
+    } else if ((state & kReported) != 0) {
+      if (const auto seen = look(directory.descriptor(), std::string(entry.name)))
+        remember_loose(*seen);
+    }
+  }
+  if (entry.type != EntryType::Directory) return;
+  const bool git = directory.name() == ".git" || git_seen_.contains(directory.id());
+  if (git) {
+    state |= kGit;
+    // Git's own storage: nobody opens a project in there.
+    const bool storage = entry.name == "objects" || entry.name == "refs" || entry.name == "logs";
+    if (storage) state |= kDenyOnly;
+  }
+  if ((state & kDenyOnly) != 0 && !classifier_.may_deny_below(directory.path())) return;
+  directory.descend(entry, state);
+}
+
+void TreeSurvey::deny(const WalkedDirectory& directory, const DirectoryEntry& entry,
+                      const DenyGlob& rule) {
+  const auto seen = look(directory.descriptor(), std::string(entry.name));
+  if (!seen) return;
+  const std::string path = join(directory.path(), entry.name);
+  const std::string reason = "deny " + quote(rule.written);
+  if (!seen->symlink) return mask(path, *seen, reason);
+  // The name is denied, so the object behind it is, under every name it has inside a grant.
+  remember_loose(*seen);
+  const Result<Canonical> target = canonicalize(path, "/", caller_);
+  if (!target || target->kind == FileKind::Absent) return;
+  if (!grants_.is_granted(target->path) || grants_.covers_grant(target->path)) return;
+  if (const auto object = look_path(target->path)) mask(target->path, *object, reason);
+}
+
+void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry,
+                         const Protection& protection) {
+  const auto seen = look(directory.descriptor(), std::string(entry.name));
+  if (!seen) return;
+  if (protection.action == HoldAction::Report) return remember_loose(*seen);
+  const std::string path = join(directory.path(), entry.name);
+  // Also where a grant names it or something inside it: no grant opens a protected name.
+  if (!seen->symlink) return hold(path, *seen, protection.kind);
+  remember_loose(*seen);
+  hold_target(path, protection.kind);
+}
+
+void TreeSurvey::hold_target(const std::string& link, HoldKind kind) {
+  const Result<Canonical> target = canonicalize(link, "/", caller_);
+  if (!target || target->kind == FileKind::Absent) return;
+  if (!grants_.is_writable(target->path) || grants_.covers_grant(target->path)) return;
+  if (const auto seen = look_path(target->path)) hold(target->path, *seen, kind);
+  // A link on the way to it cannot be held.
+  if (const auto seen = look_path(link); seen && seen->symlink) remember_loose(*seen);
+}
+
+void TreeSurvey::mask(const std::string& path, const Looked& seen, const std::string& reason) {
+  out_.facts.masked.push_back({path, seen.kind, seen.id, reason});
+  out_.snapshot.protected_objects.insert(seen.id);
+}
+
+void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind) {
+  out_.facts.held.push_back({path, kind, seen.kind, seen.id});
+  out_.snapshot.protected_objects.insert(seen.id);
+}
+
+void TreeSurvey::remember_loose(const Looked& seen) {
+  out_.snapshot.loose_objects[seen.id] = {seen.kind, seen.changed_ns};
+}
+
+Fd TreeSurvey::open_unreadable(int parent, const std::string& name) {
+  if (const auto seen = look(parent, name)) out_.snapshot.unreadable.insert(seen->id);
+  return Fd();
+}
+
+namespace {
+
+template <typename Entry>
+void keep_outermost(std::vector<Entry>& entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.path < b.path; });
+  std::vector<Entry> kept;
+  std::set<std::string, std::less<>> directories;
+  for (Entry& entry : entries) {
+    bool covered = false;
+    for (std::string_view up = entry.path; !covered; up = parent(up)) {
+      covered = directories.contains(up);
+      if (up == "/") break;
+    }
+    if (covered) continue;
+    directories.insert(entry.path);
+    kept.push_back(std::move(entry));
+  }
+  entries = std::move(kept);
+}
+
+}  // namespace
+
+void drop_covered(HostFacts& facts) {
+  keep_outermost(facts.masked);
+  keep_outermost(facts.held);
+  const auto masked = [&](const std::string& path) {
+    return std::any_of(facts.masked.begin(), facts.masked.end(),
+                       [&](const Masked& mask) { return contains(mask.path, path); });
+  };
+  const auto held = [&](const std::string& path) {
+    return std::any_of(facts.held.begin(), facts.held.end(),
+                       [&](const Held& hold) { return contains(hold.path, path); });
+  };
+  std::erase_if(facts.held, [&](const Held& entry) { return masked(entry.path); });
+  for (GitDirectory& git : facts.git) {
+    std::erase_if(git.pinned, [&](const Held& entry) { return masked(entry.path); });
+    std::erase_if(git.held,
+                  [&](const Held& entry) { return masked(entry.path) || held(entry.path); });
+    std::erase_if(git.configs, [&](const GitDirectory::Config& entry) {
+      return masked(entry.path) || held(entry.path);
+    });
+  }
+  std::erase_if(facts.git, [&](const GitDirectory& git) {
+    return git.pinned.empty() || masked(git.path) || held(git.path);
+  });
+}
+
+}  // namespace cordon

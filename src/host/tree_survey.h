@@ -1,0 +1,56 @@
+// TreeSurvey: the walk over granted trees before a run. It fills the holds, masks and git
+// directories of HostFacts and the snapshot that the search after the run compares with.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/classify.h"
+#include "host/git_config.h"
+#include "host/grant_paths.h"
+#include "host/look.h"
+#include "host/survey.h"
+
+namespace cordon {
+
+class TreeSurvey final : public TreeVisitor {
+ public:
+  // `user` is the caller's own git configuration.
+  TreeSurvey(const Effective& effective, const Caller& caller, std::span<const GitSetting> user,
+             Survey& out);
+
+  Result<void> run();
+  // A path that must not be seen; also used for what is found without a walk.
+  void mask(const std::string& path, const Looked& seen, const std::string& reason);
+  void hold(const std::string& path, const Looked& seen, HoldKind kind);
+
+  void visit(WalkedDirectory& directory) override;
+  Fd open_unreadable(int parent, const std::string& name) override;
+
+ private:
+  // True if the grant as a whole is denied.
+  bool deny_root(const Grant& grant);
+  Result<void> walk_root(const Grant& grant);
+  Result<void> walk_denies();
+  void visit_entry(WalkedDirectory& directory, const DirectoryEntry& entry);
+  void visit_git(const WalkedDirectory& directory);
+  void deny(const WalkedDirectory& directory, const DirectoryEntry& entry, const DenyGlob& rule);
+  void protect(WalkedDirectory& directory, const DirectoryEntry& entry,
+               const Protection& protection);
+  void hold_target(const std::string& link, HoldKind kind);
+  void remember_loose(const Looked& seen);
+
+  const Effective& effective_;
+  const Caller& caller_;
+  std::span<const GitSetting> user_;
+  Survey& out_;
+  GrantPaths grants_;
+  Classifier classifier_;
+  std::set<FileId> git_seen_;
+};
+
+// The last step: nothing twice, nothing inside what hides or holds it anyway.
+void drop_covered(HostFacts& facts);
+
+}  // namespace cordon

@@ -1,0 +1,49 @@
+#include "run/backends.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "backend/native/cgroup.h"
+#include "backend/native/native_backend.h"
+#include "base/text.h"
+
+namespace cordon {
+namespace {
+
+class Native final : public Backend {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "native"; }
+  [[nodiscard]] Result<Capabilities> probe() const override { return native::probe_native(); }
+  [[nodiscard]] Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
+                                  const Caller& caller, const PlanRequest& request) const override {
+    return make_native_plan(clamped, facts, caller, request);
+  }
+  [[nodiscard]] std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
+                                                   const std::string& run_id) const override {
+    return native::cgroup_directories(plan, facts.cgroup, run_id);
+  }
+  [[nodiscard]] Result<std::unique_ptr<Child>> launch(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const override {
+    return native::launch_native(plan, facts, run_id, streams);
+  }
+};
+
+// Mechanisms the design names; each is refused by name until it is built.
+constexpr std::array<std::string_view, 5> kForeign = {"landlock", "bwrap", "mxc", "seatbelt",
+                                                      "processcontainer"};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> make_backend(std::string_view name) {
+  if (name == "native") return std::unique_ptr<Backend>(std::make_unique<Native>());
+  if (std::ranges::find(kForeign, name) != kForeign.end()) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "backend " + std::string(name) + " is not supported by this version",
+                 .hint = "use --backend native"});
+  }
+  return fail(usage_error("unknown backend " + quote(name), "known: native"));
+}
+
+}  // namespace cordon

@@ -1,0 +1,14 @@
+// The backends that can be chosen by name.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "backend/backend.h"
+
+namespace cordon {
+
+// An unknown name is a usage error; one that is known but not built in is Unsupported.
+Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
+
+}  // namespace cordon

@@ -1,0 +1,257 @@
+#include "run/contained_run.h"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/path.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "config/policy_document.h"
+#include "host/aftermath.h"
+#include "host/resolve.h"
+#include "run/backends.h"
+#include "run/private_directory.h"
+#include "run/run_note.h"
+#include "run/supervisor.h"
+
+namespace cordon {
+namespace {
+
+// A policy the contained code could rewrite would hold for this run only.
+Result<void> refuse_writable_sources(const Clamped& clamped,
+                                     const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    for (const Grant& grant : clamped.effective().write) {
+      if (!contains(grant.path, file)) continue;
+      return fail(policy_error(
+          "policy file " + quote(file) + " lies in the writable grant " + quote(grant.path),
+          "the command could rewrite it: keep project policies as policies/NAME.toml in the "
+          "configuration directory and use \"@cwd\" in them"));
+    }
+  }
+  return {};
+}
+
+Result<std::string> start_directory(const RunInput& input, const Caller& caller) {
+  if (input.cwd.empty()) return caller.cwd;
+  CORDON_TRY(found, canonicalize_existing(input.cwd, caller.cwd, caller));
+  if (found.kind != FileKind::Directory) {
+    return fail(usage_error("--cwd " + quote(input.cwd) + " is not a directory"));
+  }
+  return found.path;
+}
+
+Result<PlanRequest> plan_request(const RunInput& input, const Effective& effective,
+                                 const Caller& caller) {
+  PlanRequest request;
+  request.argv = input.argv;
+  CORDON_TRY(cwd, start_directory(input, caller));
+  request.cwd = std::move(cwd);
+  if (effective.home == HomeMode::Persistent) {
+    // One per project: the place the run belongs to, not its name.
+    request.persistent_home =
+        join(caller.state_directory, "homes/" + sha256_hex(request.cwd).substr(0, 16));
+  }
+  if (effective.caches) {
+    request.cache_directory = join(caller.state_directory, "caches");
+  }
+  return request;
+}
+
+// The directories of ours that last from run to run, made on first use.
+Result<void> make_persistent(const PlanRequest& request, const HostFacts& facts) {
+  if (!request.cache_directory.empty()) {
+    CORDON_CHECK(open_private_directory(request.cache_directory));
+  }
+  if (request.persistent_home.empty()) return {};
+  CORDON_TRY(directory, open_private_directory(request.persistent_home));
+  if (facts.git_identity.empty()) return {};
+  const Fd file(::openat(directory.get(), ".gitconfig",
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (file.valid() &&
+      ::write(file.get(), facts.git_identity.data(), facts.git_identity.size()) < 0) {
+    return fail(setup_error("cannot write the private .gitconfig", errno));
+  }
+  return {};
+}
+
+NoteContent note_of(const JudgedRun& run, const std::string& run_id) {
+  NoteContent note;
+  note.run_id = run_id;
+  note.cgroups = run.backend->leftovers(run.plan, run.survey.facts, run_id);
+  note.writable = run.clamped.effective().write;
+  note.deny = run.clamped.effective().deny;
+  note.snapshot = run.survey.snapshot;
+  return note;
+}
+
+std::optional<std::uint64_t> limit_held_by(const Plan& plan, const std::string& name, LimitBy by) {
+  for (const PlannedLimit& limit : plan.limits) {
+    if (limit.name == name && limit.by == by) return limit.value;
+  }
+  return std::nullopt;
+}
+
+SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run) {
+  SuperviseRequest request;
+  const Limits& limits = run.clamped.effective().limits;
+  request.wall_ms = limits.wall_ms;
+  request.output_total = limits.output_total;
+  request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::RlimitAndWatch);
+  request.signal_descriptor = input.signal_descriptor;
+  request.cancel = input.cancel;
+  for (const GitDirectory& directory : run.survey.facts.git) {
+    request.git_directories.push_back(directory.path);
+  }
+  if (!request.git_directories.empty()) {
+    for (const Grant& grant : run.clamped.effective().write) {
+      request.git_directories.push_back(grant.path);
+    }
+  }
+  return request;
+}
+
+StreamRequest stream_request(const RunInput& input, const Limits& limits) {
+  StreamRequest request = input.streams;
+  if (limits.output) request.keep = *limits.output;
+  request.total = limits.output_total;
+  return request;
+}
+
+Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
+  CORDON_CHECK(make_persistent(run.request, run.survey.facts));
+  RunNote note;
+  const bool leaves_something =
+      !run.clamped.effective().write.empty() ||
+      !run.backend->leftovers(run.plan, run.survey.facts, report.run_id).empty();
+  if (leaves_something) {
+    CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
+    note = std::move(written);
+  }
+  CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
+  CORDON_TRY(child, run.backend->launch(run.plan, run.survey.facts, report.run_id,
+                                        streams.command_ends()));
+  streams.command_started();
+  report.enforcement = child->enforcement();
+  if (Fd terminal = child->take_terminal(); terminal.valid()) {
+    streams.attach_terminal(std::move(terminal));
+  }
+  Outcome outcome = supervise(*child, streams, supervise_request(input, run));
+  child.reset();
+  if (!run.clamped.effective().write.empty()) {
+    auto handoff = collect_handoff(run.clamped.effective().write, run.clamped.effective().deny,
+                                   run.caller, run.survey.snapshot,
+                                   join(run.caller.state_directory, "handoff"), report.run_id);
+    if (handoff) {
+      outcome.handoff = std::move(*handoff);
+    } else {
+      // The command ran, so there is an outcome; what could not be looked at is said in it.
+      outcome.handoff.push_back({".", "unchecked: " + message(handoff.error()), {}});
+    }
+  }
+  report.outcome = std::move(outcome);
+  return {};
+}
+
+Error with_outside_hint(Error error, const JudgedRun& run) {
+  if (error.kind != ErrorKind::Command || error.exit_status != 127) return error;
+  const std::string& name = run.plan.argv.front();
+  std::vector<std::string> places;
+  if (name.find('/') != std::string::npos) {
+    places = {name};
+  } else if (const auto path = run.caller.environment.find("PATH");
+             path != run.caller.environment.end()) {
+    for (const std::string_view directory : split(path->second, ':')) {
+      places.push_back(join(directory, name));
+    }
+  }
+  for (const std::string& place : places) {
+    if (::access(place.c_str(), X_OK) == 0) {
+      error.hint = "it exists outside as " + quote(place) + ": grant it with --read";
+      return error;
+    }
+  }
+  error.hint = "it is not installed, or its directory is not on PATH";
+  return error;
+}
+
+}  // namespace
+
+Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
+                               const std::vector<std::string>& trusted_files,
+                               const Caller& caller) {
+  CORDON_TRY(resolved, resolve(policy, caller));
+  std::vector<ResolvedCeiling> bounds;
+  for (const Ceiling& ceiling : ceilings) {
+    CORDON_TRY(bound, resolve(ceiling, caller));
+    bounds.push_back(std::move(bound));
+  }
+  Clamped clamped = clamp(resolved, bounds);
+  CORDON_CHECK(refuse_writable_sources(clamped, trusted_files));
+  CORDON_TRY(found, survey(clamped, caller));
+  return Judgement{std::move(clamped), std::move(found)};
+}
+
+Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
+  if (input.argv.empty() || input.argv.front().empty()) {
+    return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
+  }
+  CORDON_TRY(backend, make_backend(input.backend.empty() ? "native" : input.backend));
+  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, input.trusted_files, caller));
+  CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller));
+  CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, caller, request));
+  std::vector<Reduction> reductions = judgement.clamped.reductions();
+  reductions.insert(reductions.end(), plan.reductions.begin(), plan.reductions.end());
+  return JudgedRun{caller,
+                   std::move(judgement.clamped),
+                   std::move(judgement.survey),
+                   std::move(plan),
+                   std::move(request),
+                   std::move(backend),
+                   std::move(reductions)};
+}
+
+Report run_contained(const RunInput& input, const Caller& caller) {
+  Report report;
+  report.run_id = make_run_id();
+  const std::vector<Handoff> recovered = recover_runs(caller);
+  auto run = judge(input, caller);
+  if (!run) {
+    report.error = std::move(run).error();
+    return report;
+  }
+  report.reductions = run->reductions;
+  report.policy_json = write_json(encode_effective(run->clamped.effective()), JsonStyle::Compact);
+  report.policy_hash = "sha256:" + sha256_hex(report.policy_json);
+  if (auto done = carry_out(input, *run, report); !done) {
+    report.error = with_outside_hint(std::move(done).error(), *run);
+  } else {
+    report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
+                                   recovered.end());
+  }
+  return report;
+}
+
+std::string make_run_id() {
+  std::array<unsigned char, 8> bytes{};
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::getrandom(bytes.data() + done, bytes.size() - done, 0);
+    if (got > 0) done += static_cast<std::size_t>(got);
+  }
+  std::string id;
+  for (const unsigned char byte : bytes) {
+    id += "0123456789abcdef"[byte >> 4];
+    id += "0123456789abcdef"[byte & 15];
+  }
+  return id;
+}
+
+}  // namespace cordon

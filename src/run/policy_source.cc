@@ -1,0 +1,130 @@
+#include "run/policy_source.h"
+
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "config/environment.h"
+#include "config/policy_document.h"
+#include "host/resolve.h"
+
+namespace cordon {
+namespace {
+
+constexpr const char* kSystemCeiling = "/etc/cordon/ceiling.toml";
+
+Result<std::string> absolute(const std::string& path, const Caller& caller) {
+  CORDON_TRY(found, canonicalize(path, caller.cwd, caller));
+  // The spelling is kept: opening it must still notice that it is a symlink.
+  return found.lexical;
+}
+
+Result<Node> read_file(const std::string& path, const Caller& caller) {
+  CORDON_TRY(text, read_trusted_file(path, caller));
+  return read_document(text, path);
+}
+
+Result<Policy> policy_from(const std::string& path, const Caller& caller) {
+  CORDON_TRY(document, read_file(path, caller));
+  return decode_policy(document, path, std::string(parent(path)), preset_host());
+}
+
+Result<Ceiling> ceiling_from(const std::string& path, const Caller& caller) {
+  CORDON_TRY(document, read_file(path, caller));
+  return decode_ceiling(document, path, std::string(parent(path)));
+}
+
+bool is_word(const std::string& text) {
+  return text.find('/') == std::string::npos && !text.ends_with(".toml") &&
+         !text.ends_with(".json");
+}
+
+}  // namespace
+
+PresetHost preset_host() {
+  struct sysinfo info {};
+  if (::sysinfo(&info) < 0) return {};
+  return {std::uint64_t{info.totalram} * info.mem_unit};
+}
+
+Result<PolicySource> load_policy(const std::string& word, const Caller& caller) {
+  if (!is_word(word)) {
+    CORDON_TRY(path, absolute(word, caller));
+    CORDON_TRY(policy, policy_from(path, caller));
+    return PolicySource{std::move(policy), path};
+  }
+  const std::string named = join(caller.config_directory, "policies/" + word + ".toml");
+  const bool file_exists = ::access(named.c_str(), F_OK) == 0;
+  if (is_preset(word)) {
+    if (file_exists) {
+      return fail(policy_error("policy file " + quote(named) + " shadows the preset " + word,
+                               "rename the file; presets cannot be replaced"));
+    }
+    return PolicySource{make_preset(word, preset_host()), {}};
+  }
+  if (!file_exists) {
+    Error error = policy_error(
+        "no preset and no policy file is called " + quote(word),
+        "presets: strict, workspace, readonly, build, agent; or write " + quote(named));
+    if (const auto near = nearest(word, preset_names())) {
+      error.hint = "did you mean " + *near + "? Or write " + quote(named);
+    }
+    return fail(std::move(error));
+  }
+  CORDON_TRY(policy, policy_from(named, caller));
+  return PolicySource{std::move(policy), named};
+}
+
+Result<CeilingSource> load_ceilings(const std::vector<std::string>& files, const Caller& caller) {
+  CeilingSource source;
+  const auto add = [&](const std::string& path) -> Result<void> {
+    CORDON_TRY(ceiling, ceiling_from(path, caller));
+    source.ceilings.push_back(std::move(ceiling));
+    source.files.push_back(path);
+    return {};
+  };
+  for (const std::string& path :
+       {std::string(kSystemCeiling), join(caller.config_directory, "ceiling.toml")}) {
+    // Only "there is none" means none: a ceiling that cannot be read must not be taken for absent.
+    if (::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)) {
+      CORDON_CHECK(add(path));
+    }
+  }
+  std::vector<std::string> given = files;
+  if (const auto variable = caller.environment.find("CORDON_CEILING");
+      variable != caller.environment.end() && !variable->second.empty()) {
+    given.push_back(variable->second);
+  }
+  for (const std::string& file : given) {
+    CORDON_TRY(path, absolute(file, caller));
+    CORDON_CHECK(add(path));
+  }
+  CORDON_TRY(environment, environment_ceiling(caller.environment));
+  if (environment) source.ceilings.push_back(std::move(*environment));
+  return source;
+}
+
+Result<Policy> Policy::preset(std::string_view name) {
+  if (!is_preset(name)) {
+    return fail(policy_error("no preset is called " + quote(name),
+                             "presets: strict, workspace, readonly, build, agent"));
+  }
+  return make_preset(name, preset_host());
+}
+
+Result<Policy> Policy::from_file(const std::string& path) {
+  CORDON_TRY(caller, identify_caller());
+  CORDON_TRY(found, absolute(path, caller));
+  return policy_from(found, caller);
+}
+
+Result<Ceiling> Ceiling::from_file(const std::string& path) {
+  CORDON_TRY(caller, identify_caller());
+  CORDON_TRY(found, absolute(path, caller));
+  return ceiling_from(found, caller);
+}
+
+}  // namespace cordon

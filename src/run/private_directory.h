@@ -1,0 +1,15 @@
+// Directories of Cordon's own state: owner-only, made on first use.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "cordon/result.h"
+
+namespace cordon {
+
+// Opens `path`, making it and its missing parents 0700. Refuses one that is a symlink, belongs to
+// another user, or that others may write.
+Result<Fd> open_private_directory(const std::string& path);
+
+}  // namespace cordon

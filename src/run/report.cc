@@ -1,0 +1,149 @@
+// The published report, cordon.report/1: every key is always present.
+#include <csignal>
+
+#include "base/text.h"
+#include "config/node.h"
+#include "cordon/runner.h"
+
+namespace cordon {
+namespace {
+
+Node null() { return {}; }
+
+Node optional_text(const std::optional<std::string>& text) { return text ? Node(*text) : null(); }
+
+struct Ending {
+  Node exit_code;
+  Node signal;
+  bool timed_out = false;
+  Node kill_reason;
+};
+
+struct DescribeEnd {
+  Ending operator()(const Exited& end) const { return {Node(end.code), null(), false, null()}; }
+  Ending operator()(const Signaled& end) const {
+    return {null(), Node(signal_name(end.signal)), false, Node("signal")};
+  }
+  Ending operator()(const TimedOut&) const {
+    return {null(), Node("SIGKILL"), true, Node("timeout")};
+  }
+  Ending operator()(const OverLimit& end) const {
+    return {null(), Node("SIGKILL"), false, Node(end.reason)};
+  }
+  Ending operator()(const Cancelled& end) const {
+    return {null(), Node(signal_name(end.signal == 0 ? SIGKILL : end.signal)), false,
+            Node("cancelled")};
+  }
+};
+
+Node enforcement_node(const Enforcement& enforcement) {
+  Node node{NodeMap{}};
+  node.set("backend", enforcement.backend.empty() ? null() : Node(enforcement.backend));
+  node.set("namespaces", enforcement.namespaces);
+  node.set("pivot_root", enforcement.pivot_root);
+  node.set("bind_mounts", enforcement.bind_mounts);
+  node.set("landlock", enforcement.landlock);
+  node.set("landlock_abi", enforcement.landlock_abi);
+  node.set("seccomp", enforcement.seccomp);
+  node.set("cap_drop", enforcement.cap_drop);
+  node.set("no_new_privs", enforcement.no_new_privs);
+  node.set("network", enforcement.network.empty() ? null() : Node(enforcement.network));
+  Node limits{NodeMap{}};
+  for (const auto& [name, by] : enforcement.limits) limits.set(name, by);
+  node.set("limits", std::move(limits));
+  NodeList missing;
+  for (const std::string& layer : enforcement.missing) missing.emplace_back(layer);
+  node.set("missing", std::move(missing));
+  return node;
+}
+
+Node reductions_node(const std::vector<Reduction>& reductions) {
+  NodeList list;
+  for (const Reduction& reduction : reductions) {
+    Node node{NodeMap{}};
+    node.set("what", reduction.what);
+    node.set("asked", reduction.asked);
+    node.set("got", optional_text(reduction.got));
+    node.set("because", name_of(reduction.because));
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node denials_node(const std::vector<Denial>& denials) {
+  NodeList list;
+  for (const Denial& denial : denials) {
+    Node node{NodeMap{}};
+    node.set("what", denial.what);
+    node.set("detail", denial.detail);
+    node.set("layer", denial.layer);
+    node.set("count", denial.count);
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node handoff_node(const std::vector<Handoff>& handoff) {
+  NodeList list;
+  for (const Handoff& entry : handoff) {
+    Node node{NodeMap{}};
+    node.set("path", entry.path);
+    node.set("kind", entry.kind);
+    node.set("moved_to", entry.moved_to.empty() ? null() : Node(entry.moved_to));
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node error_node(const std::optional<Error>& error) {
+  if (!error) return null();
+  Node node{NodeMap{}};
+  node.set("kind", name_of(error->kind));
+  node.set("code", code(error->kind));
+  node.set("message", message(*error));
+  node.set("hint", error->hint.empty() ? null() : Node(error->hint));
+  return node;
+}
+
+void add_streams(Node& node, const std::optional<Outcome>& outcome) {
+  const auto add = [&](const char* name, const char* size, const std::optional<Stream>& stream) {
+    node.set(name, stream ? Node(stream->text()) : null());
+    node.set(size, stream ? Node(stream->bytes) : null());
+  };
+  const std::optional<Stream> none;
+  add("stdout", "stdout_bytes", outcome ? outcome->out : none);
+  add("stderr", "stderr_bytes", outcome ? outcome->err : none);
+  node.set("truncated", outcome && ((outcome->out && outcome->out->truncated()) ||
+                                    (outcome->err && outcome->err->truncated())));
+}
+
+}  // namespace
+
+std::string Report::json() const {
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.report/1");
+  node.set("run_id", run_id);
+  const Ending ending = outcome ? std::visit(DescribeEnd{}, outcome->end) : Ending{};
+  node.set("exit_code", ending.exit_code);
+  node.set("signal", ending.signal);
+  node.set("timed_out", ending.timed_out);
+  node.set("kill_reason", ending.kill_reason);
+  node.set("duration_ms", outcome ? Node(outcome->duration_ms) : Node(0));
+  add_streams(node, outcome);
+  node.set("enforcement", enforcement_node(enforcement));
+  node.set("policy_hash", policy_hash.empty() ? null() : Node(policy_hash));
+  const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
+  node.set("policy", policy ? *policy : null());
+  node.set("reductions", reductions_node(reductions));
+  node.set("denials", denials_node(outcome ? outcome->denials : std::vector<Denial>{}));
+  node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Handoff>{}));
+  Node usage{NodeMap{}};
+  usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);
+  usage.set("max_rss_bytes", outcome ? outcome->usage.max_rss_bytes : 0);
+  node.set("usage", std::move(usage));
+  node.set("audit", null());
+  node.set("error", error_node(error));
+  return write_json(node, JsonStyle::Compact);
+}
+
+}  // namespace cordon

@@ -1,0 +1,168 @@
+#include "run/run_note.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "config/node.h"
+#include "host/aftermath.h"
+#include "host/snapshot.h"
+#include "run/private_directory.h"
+
+namespace cordon {
+namespace {
+
+Node texts(const std::vector<std::string>& values) {
+  NodeList list;
+  for (const std::string& value : values) list.emplace_back(value);
+  return Node(std::move(list));
+}
+
+std::string encode(const NoteContent& content) {
+  Node node{NodeMap{}};
+  node.set("run_id", content.run_id);
+  node.set("pid", Node(static_cast<std::uint64_t>(::getpid())));
+  node.set("cgroups", texts(content.cgroups));
+  NodeList writable;
+  for (const Grant& grant : content.writable) writable.emplace_back(grant.path);
+  node.set("writable", std::move(writable));
+  NodeList deny;
+  for (const DenyGlob& rule : content.deny) {
+    deny.emplace_back(NodeList{Node(rule.written), Node(rule.anchor), Node(rule.pattern)});
+  }
+  node.set("deny", std::move(deny));
+  node.set("snapshot", texts(write_snapshot(content.snapshot)));
+  return write_json(node, JsonStyle::Compact) + "\n";
+}
+
+std::vector<std::string> list_of(const Node& node, std::string_view key) {
+  std::vector<std::string> values;
+  const Node* member = node.find(key);
+  if (member == nullptr || member->list() == nullptr) return values;
+  for (const Node& value : *member->list()) {
+    if (value.text() != nullptr) values.push_back(*value.text());
+  }
+  return values;
+}
+
+NoteContent decode(const Node& node) {
+  NoteContent content;
+  if (const Node* id = node.find("run_id"); id != nullptr && id->text() != nullptr) {
+    content.run_id = *id->text();
+  }
+  content.cgroups = list_of(node, "cgroups");
+  for (const std::string& path : list_of(node, "writable")) {
+    Grant grant;
+    grant.written = grant.lexical = grant.path = path;
+    grant.kind = FileKind::Directory;
+    content.writable.push_back(std::move(grant));
+  }
+  const Node* deny = node.find("deny");
+  for (const Node& rule : deny != nullptr && deny->list() != nullptr ? *deny->list() : NodeList{}) {
+    const NodeList* parts = rule.list();
+    if (parts == nullptr || parts->size() != 3) continue;
+    const auto text = [&](std::size_t i) {
+      return (*parts)[i].text() != nullptr ? *(*parts)[i].text() : std::string();
+    };
+    content.deny.push_back({text(0), text(1), text(2)});
+  }
+  content.snapshot = read_snapshot(list_of(node, "snapshot"));
+  return content;
+}
+
+// Only groups of ours: the note could have been written by anyone who can write the state
+// directory.
+void remove_cgroup(const std::string& path, const std::string& run_id) {
+  if (path.starts_with("/sys/fs/cgroup/") && !has_dotdot(path) &&
+      basename(path) == "cordon-" + run_id) {
+    ::rmdir(path.c_str());
+  }
+}
+
+std::string read_whole(int fd) {
+  std::string text;
+  std::array<char, 16384> block;
+  for (;;) {
+    const ssize_t got = ::read(fd, block.data(), block.size());
+    if (got <= 0) return text;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+}
+
+void recover(int directory, const char* name, const Caller& caller, std::vector<Handoff>& moved) {
+  const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  // The lock is held by a supervisor that lives.
+  if (!file.valid() || ::flock(file.get(), LOCK_EX | LOCK_NB) < 0) return;
+  const std::string text = read_whole(file.get());
+  // Its writer has made it and is about to lock and fill it; one that died there left an old one.
+  struct stat status {};
+  constexpr time_t kAbandonedSeconds = 60;
+  if (text.empty() && ::fstat(file.get(), &status) == 0 &&
+      ::time(nullptr) - status.st_mtime < kAbandonedSeconds) {
+    return;
+  }
+  if (const auto node = read_json(text, name)) {
+    const NoteContent content = decode(*node);
+    for (const std::string& path : content.cgroups) remove_cgroup(path, content.run_id);
+    auto found = collect_handoff(content.writable, content.deny, caller, content.snapshot,
+                                 join(caller.state_directory, "handoff"), content.run_id);
+    if (found) moved.insert(moved.end(), found->begin(), found->end());
+  }
+  ::unlinkat(directory, name, 0);
+}
+
+}  // namespace
+
+RunNote::~RunNote() { remove(); }
+
+Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content) {
+  RunNote note;
+  const std::string path = join(caller.state_directory, "runs");
+  CORDON_TRY(directory, open_private_directory(path));
+  note.directory_ = std::move(directory);
+  note.file_ = Fd(::openat(note.directory_.get(), content.run_id.c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!note.file_.valid()) {
+    return fail(setup_error("cannot write a note in " + quote(path), errno));
+  }
+  note.name_ = content.run_id;
+  const std::string text = encode(content);
+  if (::flock(note.file_.get(), LOCK_EX) < 0 ||
+      ::write(note.file_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return fail(setup_error("cannot write a note in " + quote(path), errno));
+  }
+  return note;
+}
+
+void RunNote::remove() {
+  if (!name_.empty() && file_.valid()) ::unlinkat(directory_.get(), name_.c_str(), 0);
+  name_.clear();
+  file_.reset();
+}
+
+std::vector<Handoff> recover_runs(const Caller& caller) {
+  std::vector<Handoff> moved;
+  const std::string path = join(caller.state_directory, "runs");
+  struct Close {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+  };
+  const std::unique_ptr<DIR, Close> directory(::opendir(path.c_str()));
+  if (!directory) return moved;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (entry->d_name[0] != '.') {
+      recover(::dirfd(directory.get()), entry->d_name, caller, moved);
+    }
+  }
+  return moved;
+}
+
+}  // namespace cordon

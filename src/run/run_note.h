@@ -1,0 +1,46 @@
+// A note in runs/ of what only a living process can remove. It is written before anything starts
+// and removed at the end; a note whose writer is dead tells the next start what to clean up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "cordon/result.h"
+#include "host/survey.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+// Ids, pids, paths of cgroups and of writable roots; never argv or output.
+struct NoteContent {
+  std::string run_id;
+  std::vector<std::string> cgroups;
+  std::vector<Grant> writable;
+  std::vector<DenyGlob> deny;
+  TreeSnapshot snapshot;
+};
+
+class RunNote {
+ public:
+  RunNote() = default;
+  RunNote(RunNote&&) = default;
+  RunNote& operator=(RunNote&&) = default;
+  ~RunNote();
+  RunNote(const RunNote&) = delete;
+  RunNote& operator=(const RunNote&) = delete;
+
+  static Result<RunNote> write(const Caller& caller, const NoteContent& content);
+  void remove();
+
+ private:
+  Fd directory_;
+  Fd file_;  // holds the lock that says its writer lives
+  std::string name_;
+};
+
+// Cleans up after runs whose supervisor was killed: empties their cgroups, moves protected files
+// that appeared out of the tree. Returns what was moved.
+std::vector<Handoff> recover_runs(const Caller& caller);
+
+}  // namespace cordon

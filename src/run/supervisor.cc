@@ -1,0 +1,298 @@
+#include "run/supervisor.h"
+
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <string_view>
+
+#include "run/memory_watch.h"
+#include "run/terminal.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::uint64_t kGraceMilliseconds = 1000;
+constexpr std::uint64_t kWatchMilliseconds = 100;
+
+std::uint64_t now_ms() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
+         static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
+}
+
+// A pointer file that makes the host's git take its configuration from elsewhere.
+constexpr std::string_view kForbiddenName = "commondir";
+
+class Loop {
+ public:
+  Loop(Child& child, Streams& streams, const SuperviseRequest& request)
+      : child_(child), streams_(streams), request_(request), started_(now_ms()) {
+    if (request.wall_ms) wall_deadline_ = started_ + *request.wall_ms;
+    if (request.watched_memory) next_watch_ = started_ + kWatchMilliseconds;
+    watch_git();
+    if (streams.terminal_master() >= 0) {
+      copy_window_size(streams.terminal_master());
+      terminal_.enter();
+    }
+  }
+
+  Outcome run() {
+    while (!end_) {
+      wait();
+      check_clocks();
+    }
+    const std::uint64_t ended = now_ms();
+    child_.kill_and_wait();
+    streams_.drain();
+    terminal_.restore();
+    Outcome outcome;
+    outcome.duration_ms = ended - started_;
+    // A killed command reported nothing itself; the kernel's account of the tree is then the one.
+    outcome.usage = usage_.value_or(child_.tree_usage());
+    outcome.out = streams_.take_out();
+    outcome.err = streams_.take_err();
+    outcome.denials = child_.denials();
+    outcome.denials.insert(outcome.denials.end(), denials_.begin(), denials_.end());
+    if (const auto peak = child_.peak_memory()) {
+      outcome.usage.max_rss_bytes = std::max(outcome.usage.max_rss_bytes, *peak);
+    }
+    note_data_limit(outcome);
+    const bool oom = std::ranges::any_of(outcome.denials, [](const Denial& denial) {
+      return denial.what == "memory" && denial.layer == "cgroup";
+    });
+    const auto* signaled = std::get_if<Signaled>(&*end_);
+    if (oom && signaled != nullptr && signaled->signal == SIGKILL) end_ = OverLimit{"oom"};
+    outcome.end = *end_;
+    return outcome;
+  }
+
+ private:
+  enum class Source { Child, Oom, Signal, Cancel, Git, RelayRead, RelayWrite };
+  struct Watched {
+    Source source;
+    std::size_t relay;
+  };
+
+  void watch_git() {
+    if (request_.git_directories.empty()) return;
+    inotify_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    for (const std::string& directory : request_.git_directories) {
+      ::inotify_add_watch(inotify_.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO);
+    }
+  }
+
+  void add(int fd, short events, Source source, std::size_t relay = 0) {
+    if (fd < 0) return;
+    polled_.push_back({fd, events, 0});
+    watched_.push_back({source, relay});
+  }
+
+  void wait() {
+    polled_.clear();
+    watched_.clear();
+    add(child_.event_descriptor(), POLLIN, Source::Child);
+    add(child_.oom_descriptor(), POLLIN | POLLPRI, Source::Oom);
+    add(request_.signal_descriptor, POLLIN, Source::Signal);
+    if (request_.cancel) add(request_.cancel->descriptor(), POLLIN, Source::Cancel);
+    add(inotify_.get(), POLLIN, Source::Git);
+    std::vector<Relay>& relays = streams_.relays();
+    for (std::size_t i = 0; i < relays.size(); ++i) {
+      if (relays[i].wants_write()) {
+        add(relays[i].to(), POLLOUT, Source::RelayWrite, i);
+      } else if (relays[i].wants_read()) {
+        add(relays[i].from(), POLLIN, Source::RelayRead, i);
+      }
+    }
+    if (::poll(polled_.data(), polled_.size(), timeout()) < 0) return;
+    for (std::size_t i = 0; i < polled_.size(); ++i) {
+      if (polled_[i].revents != 0) handle(watched_[i]);
+    }
+  }
+
+  [[nodiscard]] int timeout() const {
+    std::optional<std::uint64_t> next;
+    for (const auto& deadline : {wall_deadline_, kill_deadline_, next_watch_}) {
+      if (deadline && (!next || *deadline < *next)) next = deadline;
+    }
+    if (!next) return -1;
+    const std::uint64_t now = now_ms();
+    return *next <= now ? 0 : static_cast<int>(std::min<std::uint64_t>(*next - now, INT_MAX));
+  }
+
+  void handle(const Watched& watched) {
+    switch (watched.source) {
+      case Source::Child:
+        child_event();
+        break;
+      case Source::Oom:
+        memory_exceeded("cgroup");
+        break;
+      case Source::Signal:
+        signals();
+        break;
+      case Source::Cancel:
+        finish(Cancelled{0});
+        break;
+      case Source::Git:
+        git_event();
+        break;
+      case Source::RelayRead:
+        relay_read(streams_.relays()[watched.relay]);
+        break;
+      case Source::RelayWrite:
+        relay_write(streams_.relays()[watched.relay]);
+        break;
+    }
+  }
+
+  // Where no cgroup counts, a process that grew to its data limit was refused more there.
+  void note_data_limit(Outcome& outcome) const {
+    if (!request_.watched_memory || !denials_.empty()) return;
+    if (outcome.usage.max_rss_bytes >= *request_.watched_memory / 10 * 9) {
+      outcome.denials.push_back({"memory", "ENOMEM near the memory limit", "rlimit", 1});
+    }
+  }
+
+  void finish(End end) {
+    if (!end_) end_ = std::move(end);
+  }
+
+  void child_event() {
+    const std::optional<ChildEvent> event = child_.event();
+    if (!event) return;
+    if (event->kind == ChildEvent::Kind::Ended) usage_ = event->end.usage;
+    if (cancelled_by_ != 0) {
+      finish(Cancelled{cancelled_by_});
+    } else if (event->kind == ChildEvent::Kind::Lost) {
+      finish(Signaled{SIGKILL});
+    } else if (WIFSIGNALED(event->end.wait_status)) {
+      finish(Signaled{WTERMSIG(event->end.wait_status)});
+    } else {
+      finish(Exited{WEXITSTATUS(event->end.wait_status)});
+    }
+  }
+
+  // The kernel's own kill may take one process only; the bound is the tree's.
+  void memory_exceeded(const char* layer) {
+    if (std::string_view(layer) == "watch") {
+      denials_.push_back({"memory", "killed at the memory limit", layer, 1});
+    }
+    finish(OverLimit{"oom"});
+  }
+
+  void signals() {
+    signalfd_siginfo info{};
+    while (::read(request_.signal_descriptor, &info, sizeof info) ==
+           static_cast<ssize_t>(sizeof info)) {
+      const int number = static_cast<int>(info.ssi_signo);
+      if (number == SIGWINCH) {
+        if (streams_.terminal_master() >= 0) copy_window_size(streams_.terminal_master());
+      } else if (number == SIGTSTP) {
+        suspend();
+      } else if (cancelled_by_ != 0) {
+        finish(Cancelled{cancelled_by_});
+      } else {
+        cancelled_by_ = number;
+        child_.signal(number);
+        kill_deadline_ = now_ms() + kGraceMilliseconds * 9 / 10;
+      }
+    }
+  }
+
+  // Stops with the terminal in order, and takes it back when continued.
+  void suspend() {
+    terminal_.restore();
+    child_.signal(SIGSTOP);
+    ::raise(SIGSTOP);
+    child_.signal(SIGCONT);
+    if (streams_.terminal_master() >= 0) {
+      terminal_.enter();
+      copy_window_size(streams_.terminal_master());
+    }
+  }
+
+  void git_event() {
+    alignas(inotify_event) std::array<char, 4096> buffer;
+    for (;;) {
+      const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
+      if (got <= 0) return;
+      for (ssize_t at = 0; at < got;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+        if (event->len > 0 && std::string_view(event->name) == kForbiddenName) {
+          denials_.push_back({"git", "commondir appeared in a git directory", "watch", 1});
+          finish(Cancelled{0});
+        }
+        at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+      }
+    }
+  }
+
+  void relay_read(Relay& relay) {
+    if (relay.read_some()) {
+      if (request_.output_total && streams_.output_bytes() > *request_.output_total) {
+        denials_.push_back({"output", "killed at the output limit", "relay", 1});
+        finish(OverLimit{"output"});
+      }
+    } else if (streams_.input_relay(relay) && streams_.terminal_master() < 0) {
+      streams_.close_input();
+    }
+  }
+
+  void relay_write(Relay& relay) {
+    relay.write_some();
+    const bool input_sent = relay.done() && !relay.wants_write() && streams_.input_relay(relay);
+    if (input_sent && streams_.terminal_master() < 0) streams_.close_input();
+  }
+
+  void check_clocks() {
+    const std::uint64_t now = now_ms();
+    if (wall_deadline_ && now >= *wall_deadline_) finish(TimedOut{*request_.wall_ms});
+    if (kill_deadline_ && now >= *kill_deadline_) finish(Cancelled{cancelled_by_});
+    if (next_watch_ && now >= *next_watch_) {
+      if (tree_memory(child_.first_process()) > *request_.watched_memory) memory_exceeded("watch");
+      next_watch_ = now + kWatchMilliseconds;
+    }
+  }
+
+  Child& child_;
+  Streams& streams_;
+  const SuperviseRequest& request_;
+  RawTerminal terminal_;
+  Fd inotify_;
+  std::uint64_t started_;
+  std::optional<std::uint64_t> wall_deadline_;
+  std::optional<std::uint64_t> kill_deadline_;
+  std::optional<std::uint64_t> next_watch_;
+  int cancelled_by_ = 0;
+  std::optional<End> end_;
+  std::optional<Usage> usage_;
+  std::vector<Denial> denials_;
+  std::vector<pollfd> polled_;
+  std::vector<Watched> watched_;
+};
+
+}  // namespace
+
+Outcome supervise(Child& child, Streams& streams, const SuperviseRequest& request) {
+  return Loop(child, streams, request).run();
+}
+
+sigset_t supervised_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP}) {
+    ::sigaddset(&set, signal);
+  }
+  return set;
+}
+
+}  // namespace cordon

@@ -1,0 +1,32 @@
+// Supervisor: watches one running sandbox until its whole tree is gone. One thread, one poll loop:
+// streams, the child's report, the wall clock, signals, memory, and git pointers that must not
+// appear.
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "cordon/runner.h"
+#include "run/streams.h"
+
+namespace cordon {
+
+struct SuperviseRequest {
+  std::optional<std::uint64_t> wall_ms;
+  std::optional<std::uint64_t> output_total;
+  std::optional<std::uint64_t> watched_memory;  // only where no cgroup holds it
+  int signal_descriptor = -1;                   // a signalfd of the signals to forward
+  std::optional<Cancel> cancel;
+  std::vector<std::string> git_directories;  // where a `commondir` ends the run
+};
+
+// Returns after every process of the sandbox is dead and reaped.
+Outcome supervise(Child& child, Streams& streams, const SuperviseRequest& request);
+
+// The signals `cordon run` forwards or acts on; they are to be blocked and read from a signalfd.
+sigset_t supervised_signals();
+
+}  // namespace cordon
