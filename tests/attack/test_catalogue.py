@@ -1,0 +1,78 @@
+"""Every case of the nine families is tested, or stands in one list with its reason."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import waiting
+from support.harness import ROOT
+
+HERE = Path(__file__).parent
+
+
+def numbers(prefix, text):
+    return {f"{prefix}{n}" for n in text.split()}
+
+
+CASES = (
+    numbers("FS", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 19 20 21 22 24 25 26 27 29 30 31 32 "
+            "34 35 36 37 39 40 41 42 44 45 46 47 49 50 51 52")
+    | numbers("TH", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 19 20 21 22 24")
+    | numbers("PR", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 19 20 21 22 24 25 26 27 29 30")
+    | numbers("SY", "01 02 04 05 06 08 10 11 12 13 15 16 17 18 20 21 23 24")
+    | numbers("IP", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 19 20")
+    | numbers("CR", "01 02 04 05 06 07 10 11")
+    | numbers("TT", "01 02 04 05 06 07 09")
+    | numbers("RS", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 20")
+    | numbers("PL", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 19 20 21 22 24")
+)
+
+
+def cases_with_a_test():
+    """Ids in the names of test functions, and those that are keys or ids of parameters."""
+    found = set()
+    for path in HERE.glob("test_*.py"):
+        if path.name == "test_catalogue.py":
+            continue
+        text = path.read_text()
+        found |= set(re.findall(r"def test_([A-Z]{2}\d\d)_", text))
+        found |= set(re.findall(r'"([A-Z]{2}\d\d)"', text))
+    return found
+
+
+def test_every_case_is_accounted_for_once():
+    lists = [cases_with_a_test() & CASES, set(waiting.WAITING), set(waiting.ELSEWHERE),
+             set(waiting.NOT_ON_THIS_MACHINE)]
+    together = set().union(*lists)
+    assert together == CASES, {"missing": CASES - together, "unknown": together - CASES}
+    if waiting.NOT_ON_THIS_MACHINE:
+        lists[0] -= set(waiting.NOT_ON_THIS_MACHINE)
+    assert sum(map(len, lists)) == len(CASES), "a case stands in two lists"
+
+
+def test_counts_of_what_is_not_run():
+    assert len(waiting.WAITING) == waiting.WAITING_COUNT
+    assert len(waiting.ELSEWHERE) == waiting.ELSEWHERE_COUNT
+    assert len(waiting.NOT_ON_THIS_MACHINE) == waiting.NOT_ON_THIS_MACHINE_COUNT
+
+
+@pytest.mark.parametrize("case", waiting.ELSEWHERE)
+def test_cases_covered_elsewhere_are_there(case):
+    name, text = waiting.ELSEWHERE[case]
+    path = ROOT / name
+    assert path.exists(), f"{case} is said to be covered by {name}"
+    if path.is_dir():
+        assert any(item.is_file() for item in path.rglob("*")), f"{name} is empty"
+    else:
+        assert text in path.read_text(), f"{name} has no {text!r}"
+
+
+def test_denials_without_control_are_counted():
+    count = 0
+    for path in HERE.glob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                count += node.value.startswith("why: ")
+    assert count - 1 == waiting.UNCONTROLLED_COUNT, count - 1

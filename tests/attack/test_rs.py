@@ -1,0 +1,274 @@
+"""Resources and lifecycle: cases RS01 to RS20. Each heavy case first proves its limit small."""
+
+import os
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from support.harness import CALL_ERRORS, FILE_ERRORS, processes_with, wait_until
+
+
+def marker(world):
+    return f"marker-{os.getpid()}-{world.path.name}"
+
+
+def gone(mark, seconds=1.0):
+    return wait_until(lambda: not processes_with(mark), seconds)
+
+
+def limits(world, text, name="limits.toml"):
+    return world.document(f'version = 1\nextends = "workspace"\n[limits]\n{text}\n', name)
+
+
+@pytest.mark.group("fork bomb")
+def test_RS01_fork_bomb(world):
+    done, report = world.report(world.probe, "forkbomb", 100, options=["--pids", 24])
+    assert '"ok":false' in done.out and '"EAGAIN"' in done.out, done.account()
+    assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
+    assert report["enforcement"]["limits"].get("pids"), done.report_text
+    [bare] = world.outside_of([("forkbomb", 100)])
+    assert bare.ok, bare
+    # Only now the real thing.
+    before = len(os.listdir("/proc"))
+    with ThreadPoolExecutor(1) as pool:
+        wild = pool.submit(world.report, world.probe, "forkbomb-wild", 20,
+                           options=["--pids", 64, "--timeout", "2s"])
+        slowest, most = 0.0, 0
+        while not wild.done():
+            begin = time.monotonic()
+            subprocess.run(["/usr/bin/true"], check=True)
+            slowest = max(slowest, time.monotonic() - begin)
+            most = max(most, len(os.listdir("/proc")) - before)
+            time.sleep(0.02)
+        done, report = wild.result()
+    assert done.status == 124 and report["timed_out"], done.account()
+    assert slowest < 2.0, f"the host took {slowest:.1f}s for a spawn"
+    assert most < 64 + 150, f"{most} more processes than before"
+    assert gone(str(world.probe)), "processes survive the bomb"
+
+
+@pytest.mark.group("fork bomb")
+def test_RS02_descriptors_have_their_own_cap(world):
+    [answer] = world.inside([("fds-exhaust",)])
+    assert answer.errno == "EMFILE" and int(answer.detail) <= 4096, answer
+    tight = limits(world, "files = 64")
+    [answer] = world.inside([("fds-exhaust",)], options=["--policy", tight])
+    assert answer.errno == "EMFILE" and int(answer.detail) < 64, answer
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/dev/shm", "home"])
+def test_RS04_filling_private_space(world, place):
+    path = (str(world.home) if place == "home" else place) + "/fill"
+    done, report = world.report(world.probe, "fill", path, 64, options=["--scratch", "8M"])
+    assert '"ENOSPC"' in done.out, done.account()
+    assert any(d["what"] == "scratch" for d in report["denials"]), done.report_text
+    world.allowed("fill", path, 4, options=["--scratch", "8M"])
+
+
+def test_RS04_private_spaces_share_one_bound(world):
+    first, second = world.inside([("inodes", 1, "/tmp"), ("fill", "/dev/shm/a", 7)],
+                                 options=["--scratch", "8M"])
+    assert first.ok and second.ok, (first, second)
+    script = ("head -c 6M /dev/zero > /tmp/a && head -c 6M /dev/zero > /dev/shm/b && "
+              "head -c 6M /dev/zero > ~/c")
+    done = world.run("/bin/sh", "-c", script, options=["--scratch", "8M"])
+    assert done.status != 0 and "space" in done.err, done.account()
+    world.run("/bin/sh", "-c", script, options=["--scratch", "64M"]).expect(0)
+
+
+def test_RS04_filling_the_workspace_meets_the_file_size(world):
+    policy = limits(world, 'file_size = "4M"')
+    [answer] = world.inside([("fill", world.project / "fill", 16)], options=["--policy", policy])
+    assert answer.errno == "EFBIG", answer
+    world.allowed("fill", world.project / "fill", 3, options=["--policy", policy])
+
+
+def test_RS05_inode_flood_and_deep_directories(world):
+    world.make_directory(world.project / "many")
+    world.make_directory(world.project / "deep")
+    many, deep = world.inside([("inodes", 3000, world.project / "many"),
+                               ("deep-dirs", 600, world.project / "deep")])
+    assert many.ok and deep.ok, (many, deep)
+    long = "n" * 255
+    script = f"cd deep && mkdir -p {long}/.claude && echo x > {long}/.claude/settings.json"
+    done, report = world.report("/bin/sh", "-c", script)
+    assert done.seconds < 10, done.account()
+    assert not (world.project / "deep" / long / ".claude").exists()
+    [flood] = world.inside([("inodes", 2000000, "/tmp")], options=["--scratch", "4M"])
+    assert not flood.ok and flood.errno in ("ENOSPC", "ENOMEM"), flood
+
+
+@pytest.mark.group("timeout")
+def test_RS06_endless_output(world):
+    policy = limits(world, 'output = "1K"\noutput_total = "2M"')
+    for redirect in ("yes", "yes >&2"):
+        done = world.run("/bin/sh", "-c", redirect, options=["--policy", policy, "--json"])
+        done.expect(137)
+        report = done.json
+        assert report["kill_reason"] == "output" and report["truncated"], done.account()
+        assert len(report["stdout"] or "") <= 1200 and len(report["stderr"] or "") <= 1200
+    done = world.run("/bin/sh", "-c", "yes | head -c 100000; echo end", options=["--json"])
+    done.expect(0)
+    assert done.json["stdout_bytes"] == 100004 and done.json["truncated"], done.account()
+
+
+@pytest.mark.group("timeout")
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["plain", "json"])
+def test_RS07_grandchild_holds_the_pipe(world, options):
+    done = world.run(world.probe, "hold-pipes", 30, options=options)
+    done.expect(0)
+    assert done.seconds < 5, f"waited for a pipe\n{done.account()}"
+
+
+@pytest.mark.group("timeout")
+@pytest.mark.parametrize("attempt", [("ignore-signals", 30), ("stop-self", 30), ("spin", 30)],
+                         ids=lambda a: a[0])
+def test_RS09_stubborn_process_meets_the_deadline(world, attempt):
+    done, report = world.report(world.probe, *attempt, options=["--timeout", "500ms"])
+    done.expect(124)
+    assert 0.5 <= done.seconds < 2.5, done.account()
+    assert report["timed_out"] and report["kill_reason"] == "timeout", done.report_text
+    assert gone(str(world.probe))
+
+
+def test_RS09_vfork_stall(world):
+    script = "import os,signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n" \
+             "os.fork()\nos.fork()\nsignal.pause()"
+    done = world.run("/usr/bin/python3", "-c", script, options=["--timeout", "500ms"])
+    done.expect(124)
+    assert done.seconds < 3
+
+
+def test_RS10_zombies_are_reaped(world):
+    [answer] = world.inside([("zombies", 300)])
+    assert not answer.ok and answer.detail == "0", answer
+
+
+@pytest.mark.group("timeout")
+def test_RS11_processor_time(world):
+    policy = limits(world, 'cpu = "1s"')
+    done, report = world.report(world.probe, "spin", 20, options=["--policy", policy])
+    assert done.status in (137, 128 + signal.SIGXCPU), done.account()
+    assert done.seconds < 6, done.account()
+    world.run(world.probe, "spin", 0, options=["--policy", policy]).expect(0)
+
+
+def test_RS12_other_exhaustion(world):
+    threads, lock = world.inside([("threads", 400), ("mlock", 512)], options=["--pids", 64])
+    assert threads.errno == "EAGAIN" and int(threads.detail) < 64, threads
+    assert not lock.ok and lock.errno in ("ENOMEM", "EPERM", "EAGAIN"), lock
+    world.allowed("threads", 32, options=["--pids", 64])
+
+
+@pytest.mark.group("fork bomb")
+def test_R545_memory_bomb(world):
+    small = world.inside([("memory", 8)], options=["--memory", "64M"])
+    assert small[0].ok, small
+    done, report = world.report(world.probe, "memory", 400, options=["--memory", "64M"], timeout=60)
+    assert '"ok":true' not in done.out, done.account()
+    told = report["kill_reason"] == "oom" or any(d["what"] == "memory" for d in report["denials"])
+    assert told, f"the limit left no trace\n{done.report_text}"
+    if report["kill_reason"] == "oom":
+        done.expect(137)
+    assert world.outside_of([("memory", 400)])[0].ok
+
+
+@pytest.mark.group("fork bomb")
+def test_R545_memory_bomb_of_many_processes(world):
+    script = f"for i in 1 2 3 4 5 6 7 8; do '{world.probe}' memory 40 3 & done; wait"
+    done, report = world.report("/bin/sh", "-c", script, options=["--memory", "96M"], timeout=60)
+    told = report["kill_reason"] == "oom" or any(d["what"] == "memory" for d in report["denials"])
+    refused = done.out.count('"ok":true') < 8
+    assert told and refused, f"{done.account()}\n{done.report_text}"
+
+
+def test_RS14_cgroup_release_agent(world):
+    world.denied("mount-cgroup", "/tmp", errors=CALL_ERRORS,
+                 control="namespaces" if world.who.is_root else
+                 "why: cgroup version 1 cannot be mounted by an ordinary user")
+    found = world.inside([("list", "/sys/fs/cgroup"),
+                          ("open-write", "/sys/fs/cgroup/release_agent"),
+                          ("open-write", "/sys/fs/cgroup/pids/release_agent"),
+                          ("open-write", "/sys/fs/cgroup/cgroup.procs")])
+    assert not any(a.ok for a in found[1:]), found
+    assert not found[0].ok or found[0].detail == "", found[0]
+
+
+@pytest.mark.group("cleanup")
+def test_RS15_death_of_cordon(world):
+    mark = marker(world)
+    mounts = Path("/proc/self/mountinfo").read_text()
+    process = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
+                           f"'{world.probe}' pdeathsig-clear; '{world.probe}' orphans 20 {mark} 60;"
+                           f"'{world.probe}' linger {mark} 60"])
+    assert wait_until(lambda: len(processes_with(mark)) >= 21, 15), process.communicate(timeout=1)
+    process.kill()
+    process.wait()
+    assert gone(mark), f"still there: {processes_with(mark)}"
+    process.communicate()
+    assert Path("/proc/self/mountinfo").read_text() == mounts
+    world.run("true").expect(0)
+
+
+@pytest.mark.group("cleanup")
+@pytest.mark.parametrize("end", ["exit", "timeout", "signal"])
+def test_R532_no_survivor_after_any_end(world, end):
+    mark = marker(world)
+    tail = "true" if end == "exit" else "sleep 60"
+    options = ["--timeout", "700ms"] if end == "timeout" else []
+    process = world.start([world.cordon, "run", *options, "--", "/bin/sh", "-c",
+                           f"'{world.probe}' orphans 20 {mark} 60; {tail}"])
+    if end == "signal":
+        assert wait_until(lambda: len(processes_with(mark)) >= 20, 15)
+        process.terminate()
+    process.communicate(timeout=20)
+    assert process.returncode == {"exit": 0, "timeout": 124, "signal": 143}[end]
+    assert gone(mark), processes_with(mark)
+
+
+@pytest.mark.group("timeout")
+def test_R531_timeout_is_exact(world):
+    done = world.run("sleep", "30", options=["--timeout", "1s"])
+    done.expect(124)
+    assert 1.0 <= done.seconds < 3.0
+
+
+@pytest.mark.group("cleanup")
+def test_RS16_many_at_once_and_in_a_row(world):
+    def one(number):
+        done = world.run("/bin/sh", "-c", f"echo {number} > out-{number}; cat out-{number}")
+        return done.status == 0 and done.out == f"{number}\n"
+    world.run("true").expect(0)
+    before = census(world)
+    with ThreadPoolExecutor(20) as pool:
+        assert all(pool.map(one, range(100))), "cross-talk or failure between parallel runs"
+    for _ in range(100):
+        world.run("true").expect(0)
+    after = census(world)
+    assert wait_until(lambda: census(world) == before, 2), (before, after)
+
+
+def census(world):
+    """What a run might leave behind: mounts, cgroups, files in the state directory, processes."""
+    groups = [d for d, _, _ in os.walk("/sys/fs/cgroup") if "cordon" in os.path.basename(d)]
+    runs = world.home / ".local/state/cordon/runs"
+    return (Path("/proc/self/mountinfo").read_text().count("\n"), len(groups),
+            len(list(runs.iterdir())) if runs.exists() else 0,
+            len(processes_with(str(world.cordon))))
+
+
+@pytest.mark.group("cleanup")
+def test_R555_concurrent_runs_do_not_see_each_other(world):
+    first = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
+                         "echo SECRET-first > /tmp/first; echo ready; sleep 5"])
+    assert first.stdout.readline() == b"ready\n"
+    found = world.inside([("read", "/tmp/first"), ("list", "/tmp")])
+    assert not found[0].ok and found[0].errno in FILE_ERRORS and found[1].detail == "", found
+    done = world.run("/bin/sh", "-c", "ls /proc | grep -c '^[0-9]'")
+    assert int(done.out) <= 4, done.account()
+    first.kill()
+    first.communicate()

@@ -1,0 +1,307 @@
+"""Trust hand-off: what the host would later run. Cases TH01 to TH24."""
+
+import os
+
+import pytest
+
+from gitrepo import HOOKS, git, make_repository, payload
+from support.harness import FILE_ERRORS, tree_digest
+
+EXEC_KEYS = ("diff.external", "core.pager", "core.sshCommand", "core.editor", "gpg.program",
+             "credential.helper", "sequence.editor", "diff.x.textconv", "alias.st",
+             "core.askPass", "merge.x.driver", "uploadpack.packObjectsHook")
+
+EDITOR_FILES = (".vscode/settings.json", ".vscode/tasks.json", ".vscode/launch.json")
+MCP_FILES = (".cursor/mcp.json", ".mcp.json")
+AGENT_FILES = (".claude/settings.json", ".claude/hooks/pre.sh", ".cursor/rules",
+               ".codex/config.toml", ".gemini/settings.json")
+
+
+def shell(world, script, **how):
+    return world.report("/bin/sh", "-c", script, **how)
+
+
+def cannot_plant(world, name, kind=None):
+    """Neither creates nor changes: both by shell, both with the control beside."""
+    script = f"mkdir -p \"$(dirname '{name}')\" && echo evil > '{name}'"
+    done, report = shell(world, script)
+    planted = world.project / name
+    assert not planted.exists(), f"{name} was planted\n{done.account()}"
+    if done.status == 0:
+        moved = [entry for entry in report["handoff"] if entry["moved_to"]]
+        assert moved, f"{name} vanished without a report\n{done.report_text}"
+        assert os.path.lexists(moved[0]["moved_to"]), done.report_text
+        if kind:
+            assert moved[0]["kind"] == kind, done.report_text
+    world.bare("/bin/sh", "-c", script).expect(0)
+    assert planted.read_text() == "evil\n"
+    planted.write_text("mine\n")
+    world.own(planted)
+    for attempt in (f"echo evil > '{name}'", f"rm -f '{name}'; echo evil > '{name}'",
+                    f"mv '{name}' moved; echo evil > '{name}'"):
+        shell(world, attempt)
+        assert planted.read_text() == "mine\n", f"{name} was changed by: {attempt}"
+
+
+@pytest.mark.group("binary tampering")
+def test_TH01_every_hook(world):
+    make_repository(world)
+    before = tree_digest(world.project / ".git/hooks")
+    script = "; ".join(f"echo evil > .git/hooks/{hook}; chmod +x .git/hooks/{hook}"
+                       for hook in HOOKS)
+    shell(world, script)
+    assert tree_digest(world.project / ".git/hooks") == before
+    world.bare("/bin/sh", "-c", script).expect(0)
+    assert tree_digest(world.project / ".git/hooks") != before
+
+
+def test_TH02_hooks_path_in_the_workspace(world):
+    make_repository(world)
+    git(world, "config", "core.hooksPath", "myhooks")
+    marker = world.outside / "host-ran-it"
+    hook = payload(world, world.project / "myhooks/pre-commit", world.outside / "other")
+    before = hook.read_bytes()
+    shell(world, f"printf '#!/bin/sh\\ntouch {marker}\\n' > myhooks/pre-commit;"
+          f"cp myhooks/pre-commit myhooks/post-commit; chmod +x myhooks/*; true")
+    assert hook.read_bytes() == before
+    git(world, "commit", "-q", "--allow-empty", "-m", "on the host")
+    assert not marker.exists(), "the host ran a hook from the run"
+
+
+def config_is_untouched(world, script):
+    config = world.project / ".git/config"
+    before = config.read_bytes()
+    done, _ = shell(world, script)
+    assert config.read_bytes() == before, f"the host's config changed\n{done.account()}"
+    return done
+
+
+def test_TH04_fsmonitor(world):
+    make_repository(world)
+    marker = world.outside / "host-ran-it"
+    payload(world, world.project / "evil.sh", marker)
+    script = f"git config core.fsmonitor '{world.project}/evil.sh'"
+    config_is_untouched(world, script)
+    git(world, "status")
+    assert not marker.exists()
+    world.bare("/bin/sh", "-c", script + "; git status").expect(0)
+    assert marker.exists(), "the attack does not work even bare"
+
+
+@pytest.mark.parametrize("key", EXEC_KEYS)
+def test_TH05_keys_that_execute(world, key):
+    make_repository(world)
+    config_is_untouched(world, f"git config {key} ./evil.sh; echo '[core]' >> .git/config;"
+                        "mv .git/config .git/config2; printf '[core]\\n' > .git/config; true")
+    world.bare("git", "config", key, "./evil.sh").expect(0)
+    assert "evil.sh" in (world.project / ".git/config").read_text()
+
+
+def test_TH06_filter_named_by_attributes(world):
+    make_repository(world)
+    marker = world.outside / "host-ran-it"
+    payload(world, world.project / "evil.sh", marker)
+    script = ("echo '* filter=evil' > .gitattributes; echo x >> tracked.txt;"
+              f"git config filter.evil.clean '{world.project}/evil.sh'")
+    config_is_untouched(world, script)
+    git(world, "diff")
+    assert not marker.exists()
+    world.bare("/bin/sh", "-c", script).expect(0)
+    git(world, "add", "tracked.txt")
+    assert marker.exists(), "the attack does not work even bare"
+
+
+def test_TH07_include(world):
+    make_repository(world)
+    config_is_untouched(world, "git config include.path ../evil.cfg;"
+                        "git config includeIf.gitdir:/.path ../evil.cfg")
+    git(world, "config", "include.path", "../included.cfg")
+    included = world.write(world.project / "included.cfg", "[core]\n\tabbrev = 12\n")
+    shell(world, "printf '[core]\\n\\tfsmonitor = ./evil.sh\\n' > included.cfg;"
+          "rm -f included.cfg; mv included.cfg x; true")
+    assert included.read_text() == "[core]\n\tabbrev = 12\n"
+    world.bare("/bin/sh", "-c", "echo > included.cfg").expect(0)
+
+
+def test_TH09_git_variables_steer_nothing(world):
+    make_repository(world)
+    marker = world.outside / "host-ran-it"
+    evil = payload(world, world.outside / "evil.sh", marker)
+    variables = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor",
+                 "GIT_CONFIG_VALUE_0": str(evil), "GIT_DIR": str(world.project / ".git"),
+                 "GIT_WORK_TREE": str(world.project)}
+    done = world.run("env", env=variables)
+    done.expect(0)
+    assert "GIT_" not in done.out, done.account()
+    assert not marker.exists(), "Cordon ran the caller's git settings"
+    world.bare("git", "status", env=variables).expect(0)
+    assert marker.exists(), "the attack does not work even bare"
+
+
+@pytest.mark.parametrize("name", EDITOR_FILES)
+def test_TH10_editor_files(world, name):
+    cannot_plant(world, name, "editor")
+
+
+@pytest.mark.parametrize("name", MCP_FILES)
+def test_TH11_mcp_files(world, name):
+    cannot_plant(world, name, "agent")
+
+
+@pytest.mark.parametrize("name", AGENT_FILES)
+def test_TH12_agent_files(world, name):
+    cannot_plant(world, name, "agent")
+
+
+def test_TH14_the_workspace_sets_no_policy(world):
+    text = f'version = 1\nextends = "workspace"\n[fs]\nread = ["{world.outside}"]\n'
+    for name in ("cordon.toml", ".cordon.toml", ".cordon/policy.toml", "policy.toml",
+                 "ceiling.toml", ".config/cordon/ceiling.toml", "policies/workspace.toml"):
+        world.write(world.project / name, text, 0o600)
+    world.denied("read", world.outside / "secret")
+
+
+def test_TH15_directory_on_the_path(world):
+    binaries = world.project / "venv/bin"
+    world.write(binaries / "activate", "mine\n")
+    world.write(binaries / "python", "#!/bin/sh\necho mine\n", 0o755)
+    env = {"PATH": f"{binaries}:/usr/bin:/bin"}
+    attempts = [("write", binaries / "activate"), ("write", binaries / "python"),
+                ("rename", binaries, world.project / "venv/old")]
+    for answer in world.inside(attempts, env=env):
+        assert not answer.ok and answer.errno in FILE_ERRORS | {"EBUSY", "EXDEV"}, answer
+    done, report = shell(world, "echo evil > venv/bin/ls; chmod +x venv/bin/ls", env=env)
+    assert not (binaries / "ls").exists(), f"{done.account()}\n{done.report_text}"
+    assert world.outside_of([attempts[0]])[0].ok
+
+
+@pytest.mark.parametrize("name", ["package.json", "conftest.py", ".github/workflows/ci.yml"])
+def test_TH16_reported_build_files(world, name):
+    reported_only(world, name)
+
+
+@pytest.mark.parametrize("name", [".envrc", "Makefile"])
+def test_TH17_reported_tool_files(world, name):
+    reported_only(world, name)
+
+
+def test_TH17_idea_is_held(world):
+    cannot_plant(world, ".idea/workspace.xml", "editor")
+
+
+def reported_only(world, name):
+    content = '{"scripts":{"postinstall":"evil"}}' if name == "package.json" else "all:"
+    done, report = shell(world, f"mkdir -p \"$(dirname '{name}')\"; echo '{content}' > '{name}'")
+    done.expect(0)
+    assert (world.project / name).exists(), "ordinary work must be possible"
+    assert any(name.split("/")[0] in entry["path"] and not entry["moved_to"]
+               for entry in report["handoff"]), f"not reported\n{done.report_text}"
+    done, report = shell(world, "echo plain > notes.txt")
+    assert not report["handoff"], f"a plain file was reported\n{done.report_text}"
+
+
+@pytest.mark.parametrize("name", [".config/autostart/evil.desktop",
+                                  ".config/systemd/user/evil.service", ".bashrc", ".profile",
+                                  ".zshrc", ".inputrc", ".config/fish/config.fish", ".gitconfig",
+                                  ".ssh/authorized_keys", ".local/bin/ls", "bin/ls"])
+def test_TH19_things_that_start_by_themselves(world, name):
+    script = f"mkdir -p \"$(dirname ~/'{name}')\"; echo evil > ~/'{name}'"
+    shell(world, script)
+    assert not (world.home / name).exists(), "it left the private home"
+    # The same with the parent granted for writing: the names themselves are held.
+    parent = (world.home / name).parent
+    if parent != world.home:
+        top = world.make_directory(world.home / name.split("/")[0])
+        script = f"mkdir -p '{parent}'; echo evil > '{world.home / name}'"
+        done, _ = shell(world, script, options=["--write", top])
+        assert not (world.home / name).exists(), f"planted through a grant\n{done.account()}"
+    world.bare("/bin/sh", "-c", script).expect(0)
+    assert (world.home / name).read_text() == "evil\n"
+
+
+@pytest.mark.group("binary tampering")
+def test_TH20_helpers_are_not_looked_up_in_the_workspace(world):
+    marker = world.outside / "host-ran-it"
+    for name in ("git", "bwrap", "rg", "sh", "newuidmap", "newgidmap", "mount", "ip", "cordon"):
+        payload(world, world.project / "bin" / name, marker)
+    env = {"PATH": f"{world.project}/bin:/usr/bin:/bin"}
+    make_repository(world)
+    world.run("/usr/bin/true", env=env).expect(0)
+    world.cordon_verb("doctor", env=env)
+    assert not marker.exists(), "a program of the workspace ran on the host"
+    world.bare("git", "status", env=env).expect(0)
+    assert marker.exists(), "the trap does not work"
+
+
+def test_TH21_project_settings_choose_no_helper(world):
+    marker = world.outside / "host-ran-it"
+    evil = payload(world, world.project / "evil.sh", marker)
+    for name, text in ((".claude/settings.json", f'{{"sandbox":{{"helper":"{evil}"}}}}'),
+                       (".cordon/config.toml", f'helper = "{evil}"\n'),
+                       ("cordon.toml", f'backend = "{evil}"\n')):
+        world.write(world.project / name, text)
+    done, report = world.report("/usr/bin/true")
+    done.expect(0)
+    assert report["enforcement"]["backend"] == "native" and not marker.exists()
+
+
+def test_TH22_env_file_of_the_project_is_not_read(world):
+    marker = world.outside / "host-ran-it"
+    evil = payload(world, world.project / "evil.sh", marker)
+    world.write(world.project / ".env", f"CORDON_PROXY_COMMAND={evil}\nHTTPS_PROXY=evil:1\n"
+                f"CORDON_ENV_FILE={world.project}/.env\n")
+    done = world.run("env")
+    assert "evil" not in done.out and not marker.exists(), done.account()
+
+
+def test_TH24_caches_are_private(world):
+    world.write(world.home / ".cache/ccache/host", "host\n")
+    script = "mkdir -p ~/.cache/ccache; echo poison > ~/.cache/ccache/poison; ls ~/.cache/ccache"
+    done = world.run("/bin/sh", "-c", script, options=["--policy", "build"])
+    done.expect(0)
+    assert "host" not in done.out.split(), "the host's cache is visible"
+    assert not (world.home / ".cache/ccache/poison").exists(), "the host's cache was poisoned"
+    again = world.run("cat", world.home / ".cache/ccache/poison", options=["--policy", "build"])
+    assert again.out == "poison\n", f"the private cache does not persist\n{again.account()}"
+
+
+def test_TH_commondir_ends_the_run(world):
+    make_repository(world)
+    evil = world.make_directory(world.project / "evil")
+    git(world, "init", "-q", "--bare", str(evil))
+    marker = world.outside / "host-ran-it"
+    payload(world, world.project / "evil.sh", marker)
+    git(world, "--git-dir", str(evil), "config", "core.fsmonitor", str(world.project / "evil.sh"))
+    script = "echo ../evil > .git/commondir; sleep 3"
+    for _ in range(6):  # a watch that starts late misses some
+        done, report = shell(world, script)
+        assert done.seconds < 2.5, f"the run was not ended\n{done.account()}"
+        assert not (world.project / ".git/commondir").exists(), done.report_text
+    git(world, "status")
+    assert not marker.exists()
+    world.bare("/bin/sh", "-c", "echo ../evil > .git/commondir; git status")
+    assert marker.exists(), "the attack does not work even bare"
+
+
+def test_TH_new_repository_keeps_working(world):
+    script = ("git init -q fresh && cd fresh && git -c user.name=a -c user.email=a@example.org "
+              "commit -q --allow-empty -m one && echo evil > .git/hooks/pre-commit && "
+              "chmod +x .git/hooks/pre-commit && git config core.fsmonitor ./evil.sh && "
+              "git config user.name kept")
+    done, report = shell(world, script)
+    done.expect(0)
+    fresh = world.project / "fresh"
+    assert (fresh / ".git/HEAD").exists() and (fresh / ".git/hooks/pre-commit.sample").exists()
+    assert not (fresh / ".git/hooks/pre-commit").exists(), done.report_text
+    assert "fsmonitor" not in (fresh / ".git/config").read_text(), done.report_text
+    assert len(report["handoff"]) >= 2, done.report_text
+    git(world, "log", "--oneline", cwd=fresh)
+
+
+@pytest.mark.group("cleanup")
+def test_no_stub_is_left_on_the_host(world):
+    make_repository(world)
+    before = set(tree_digest(world.project))
+    shell(world, "true")
+    shell(world, "true", options=["--deny", "absent.key", "--deny", "**/*.pem"])
+    assert set(tree_digest(world.project)) == before

@@ -1,0 +1,34 @@
+// The figures of one benchmark run and the page they make.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+enum class Verdict { Met, Missed, NoTarget };
+
+struct Figure {
+  std::string quantity;
+  std::string measured;
+  std::string target;  // the gate, and the goal where there is one
+  Verdict verdict = Verdict::NoTarget;
+};
+
+struct Page {
+  std::string machine;
+  std::vector<std::string> notes;  // how many rounds, what was disturbed, what could not be measured
+  std::vector<Figure> figures;
+};
+
+// A figure that should be at most, or at least, its gate.
+Figure at_most(std::string quantity, double value, double gate, const std::string& unit,
+               const std::string& more);
+Figure at_least(std::string quantity, double value, double gate, const std::string& unit,
+                const std::string& more);
+Figure plain(std::string quantity, std::string measured);
+
+std::string as_text(const Page& page);
+std::string as_markdown(const Page& page);
+
+}  // namespace bench

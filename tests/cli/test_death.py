@@ -1,0 +1,107 @@
+"""When Cordon itself dies, everything it started dies with it."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from support.harness import descendants, alive, processes_with, wait_until
+
+
+def mark_of(world):
+    return f"death-{os.getpid()}-{world.path.name}"
+
+
+def cgroups_of(pid):
+    """Directories of the cgroups that Cordon made for a run, over every hierarchy."""
+    found = set()
+    for child in descendants(pid):
+        for line in Path("/proc", str(child), "cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if "cordon" in path:
+                top = "unified" if not controllers else controllers.removeprefix("name=")
+                for base in (Path("/sys/fs/cgroup", top), Path("/sys/fs/cgroup")):
+                    if (base / path.lstrip("/")).exists():
+                        found.add(base / path.lstrip("/"))
+    return found
+
+
+def abandoned_cgroups():
+    return {Path(directory) for directory, _, _ in os.walk("/sys/fs/cgroup")
+            if os.path.basename(directory).startswith("cordon") and not members(Path(directory))}
+
+
+def members(group):
+    return (group / "cgroup.procs").read_text().split() if group.exists() else []
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--tty"]], ids=["plain", "json", "tty"])
+def test_sigkill_of_cordon(world, options):
+    mark = mark_of(world)
+    process = world.start([world.cordon, "run", *options, "--", "/bin/sh", "-c",
+                           f"'{world.probe}' orphans 20 {mark} 60; "
+                           f"'{world.probe}' linger {mark} 60"])
+    assert wait_until(lambda: len(processes_with(mark)) >= 21, 15), process.poll()
+    tree = descendants(process.pid)
+    assert len(tree) >= 21
+    process.kill()
+    process.wait()
+    assert wait_until(lambda: not processes_with(mark), 1), processes_with(mark)
+    assert wait_until(lambda: not any(alive(pid) for pid in tree), 1)
+    process.communicate()
+
+
+def test_sigkill_at_random_moments(world):
+    mark = mark_of(world)
+    world.run("true").expect(0)
+    before = abandoned_cgroups()
+    for step in range(40):
+        process = world.start([world.cordon, "run", "--", world.probe, "linger", mark, 60])
+        time.sleep(step * 0.0002)
+        process.kill()
+        process.communicate()
+    assert wait_until(lambda: not processes_with(mark), 1), processes_with(mark)
+    world.run("true").expect(0)
+    assert wait_until(lambda: not abandoned_cgroups() - before, 2), abandoned_cgroups() - before
+    mounts = [line for line in open("/proc/self/mountinfo") if str(world.path) in line]
+    assert not mounts
+
+
+def test_next_start_tidies_what_a_dead_one_noted(world):
+    process = world.start([world.cordon, "run", "--", "/bin/sh", "-c", "echo ready; sleep 60"])
+    assert process.stdout.readline() == b"ready\n"
+    groups = cgroups_of(process.pid)
+    if world.who.is_root:
+        assert groups, "root's limits come from cgroups"
+    process.kill()
+    process.communicate()
+    assert wait_until(lambda: not any(members(group) for group in groups), 1)
+    world.run("true").expect(0)
+    assert not [group for group in groups if group.exists()], "cgroups of the dead remain"
+    runs = world.home / ".local/state/cordon/runs"
+    left = list(runs.iterdir()) if runs.exists() else []
+    assert not left, f"notes of the dead remain: {left}"
+
+
+def test_protected_file_of_a_killed_run_is_found_by_the_next(world):
+    process = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
+                           "echo '{}' > .mcp.json; echo ready; sleep 60"])
+    assert process.stdout.readline() == b"ready\n"
+    process.kill()
+    process.communicate()
+    world.run("true").expect(0)
+    assert not (world.project / ".mcp.json").exists(), (
+        "what a killed run made appear was noted before its start and must be removed")
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP])
+def test_stopped_cordon_still_ends_by_kill(world, number):
+    mark = mark_of(world)
+    process = world.start([world.cordon, "run", "--", world.probe, "linger", mark, 60])
+    assert wait_until(lambda: processes_with(mark), 10)
+    process.send_signal(number)
+    process.kill()
+    process.communicate()
+    assert wait_until(lambda: not processes_with(mark), 1)

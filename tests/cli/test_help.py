@@ -1,0 +1,103 @@
+"""Help, versions, completions: what the flag table says, and that its examples are true."""
+
+import shutil
+import subprocess
+
+import pytest
+
+VERBS = [(), ("run",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
+         ("policy", "explain"), ("policy", "schema"), ("doctor",), ("help",)]
+NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
+# What an example answers when it is not 0: the help says so in words.
+NOT_YES = {"cordon policy explain write /etc/hostname": 1,
+           "cordon policy explain read ~/.ssh/id_ed25519": 1,
+           "cordon policy explain connect example.com:443": 1,
+           "cordon policy check missing.toml": 2}
+
+
+def examples(text):
+    assert "\nExamples:\n" in text
+    tail = text.split("\nExamples:\n")[1]
+    return [line.strip() for line in tail.splitlines() if line.startswith("  cordon ")]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=NAMES)
+def test_examples_of_the_long_help_are_true(world, verb):
+    listed = examples(world.cordon_verb(*verb, "--help").expect(0).out)
+    assert len(listed) == 3
+    for line in listed:
+        done = world.execute(["/bin/sh", "-c", line],
+                             env={"PATH": f"{world.cordon.parent}:/usr/local/bin:/usr/bin:/bin"})
+        done.expect(NOT_YES.get(line, 0))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=NAMES)
+def test_short_help_fits_the_columns(world, verb):
+    done = world.cordon_verb(*verb, "-h").expect(0)
+    assert done.err == "" and done.out.startswith("usage: cordon")
+    assert max(map(len, done.out.splitlines())) <= 79, done.out
+
+
+def test_help_verb_is_the_long_help(world):
+    assert world.cordon_verb("help", "run").out == world.cordon_verb("run", "--help").out
+    assert world.cordon_verb("help").out == world.cordon_verb("--help").out
+    world.cordon_verb("help", "nonsense").expect(2)
+
+
+def test_version(world):
+    assert world.cordon_verb("--version").expect(0).out == "cordon 0.1.0\n"
+    told = world.cordon_verb("--version", "--verbose").expect(0).out
+    assert told.startswith("cordon 0.1.0\n") and "architecture" in told and "unproven" in told
+
+
+@pytest.mark.parametrize("verb", ["audit", "mcp", "loop", "demo", "setup", "hook", "apply"])
+def test_verbs_of_later_versions_are_unknown(world, verb):
+    done = world.cordon_verb(verb)
+    done.expect(2)
+    assert f"unknown verb {verb}" in done.err
+    assert verb not in world.cordon_verb("-h").out.split()
+
+
+def test_nothing_at_all_is_a_usage_error(world):
+    done = world.cordon_verb()
+    done.expect(2)
+    assert done.out == "" and done.err.startswith("cordon: ")
+
+
+def test_answers_go_nowhere_without_a_complaint_to_stdout(world):
+    with open("/dev/full", "wb") as full:
+        process = world.start([world.cordon, "policy", "show"], stdout=full)
+        process.wait(timeout=10)
+        process.stderr.close()
+    assert process.returncode == 2
+
+
+def complete(world, words):
+    """What bash offers for the last word."""
+    script = world.cordon_verb("help", "--format=bash").expect(0).out
+    quoted = " ".join(f"'{word}'" for word in words)
+    script += (f"\nCOMP_WORDS=({quoted})\nCOMP_CWORD={len(words) - 1}\n_cordon\n"
+               "printf '%s\\n' \"${COMPREPLY[@]}\"\n")
+    done = world.execute(["bash", "--norc", "-c", script])
+    done.expect(0)
+    return done.out.split()
+
+
+def test_bash_completion(world):
+    assert {"run", "policy", "doctor", "help"} <= set(complete(world, ["cordon", ""]))
+    assert complete(world, ["cordon", "doc"]) == ["doctor"]
+    assert complete(world, ["cordon", "policy", "ex"]) == ["explain"]
+    assert complete(world, ["cordon", "run", "--out"]) == ["--output-limit"]
+    assert complete(world, ["cordon", "run", "--net", ""]) == ["none", "open"]
+    assert "strict" in complete(world, ["cordon", "run", "--policy", ""])
+    assert complete(world, ["cordon", "policy", "explain", "--policy", "strict", "re"]) == ["read"]
+    assert "--json" not in complete(world, ["cordon", "run", "--", "--js"])
+
+
+def test_bash_completion_is_clean(world):
+    checker = shutil.which("shellcheck")
+    assert checker, "shellcheck is part of the test set-up"
+    script = world.cordon_verb("help", "--format=bash").expect(0).out
+    done = subprocess.run([checker, "-s", "bash", "-"], input=script, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stdout

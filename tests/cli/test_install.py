@@ -1,0 +1,102 @@
+"""What `cmake --install` puts in place, and a program built against it."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.harness import ROOT
+
+
+def build_directory() -> Path:
+    return Path(os.environ.get("CORDON_BUILD", ROOT / "out" / "release"))
+
+
+def call(*argv, **options) -> subprocess.CompletedProcess:
+    done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=300,
+                          check=False, **options)
+    assert done.returncode == 0, f"{argv}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    path = tmp_path_factory.mktemp("prefix")
+    call("cmake", "--install", build_directory(), "--prefix", path)
+    return path
+
+
+def test_command_runs_from_where_it_was_put_under_any_name(prefix, tmp_path):
+    copy = tmp_path / "another-name"
+    shutil.copy(prefix / "bin" / "cordon", copy)
+    assert call(copy, "--version").stdout == "cordon 0.1.0\n"
+    assert "[fs]" in call(copy, "policy", "show").stdout
+    project = tmp_path / "project"
+    project.mkdir()
+    assert call(copy, "run", "--", "echo", "hello", cwd=project).stdout == "hello\n"
+
+
+@pytest.mark.parametrize("page,word", [("cordon", "doctor"), ("cordon-run", "--output-limit"),
+                                       ("cordon-policy", "explain"),
+                                       ("cordon-doctor", "--fix-hints")])
+def test_manual_pages_have_the_options_of_the_table(prefix, page, word):
+    text = (prefix / "share/man/man1" / f"{page}.1").read_text()
+    assert text.startswith(".\\\" ") or ".TH" in text
+    assert word in text.replace("\\-", "-") and "@OPTIONS" not in text
+
+
+def test_every_flag_of_run_is_in_its_manual_page(prefix):
+    text = (prefix / "share/man/man1/cordon-run.1").read_text().replace("\\-", "-")
+    listed = call(prefix / "bin/cordon", "run", "-h").stdout
+    flags = [line.split()[0] for line in listed.splitlines() if line.startswith("  -")]
+    assert len(flags) > 20
+    for flag in flags:
+        assert flag in text, flag
+
+
+def test_completions_presets_and_schemas(prefix):
+    share = prefix / "share"
+    for name in ("bash-completion/completions/cordon", "zsh/site-functions/_cordon",
+                 "fish/vendor_completions.d/cordon.fish"):
+        assert "--output-limit" in (share / name).read_text().replace("-l output", "--output"), name
+    command = prefix / "bin/cordon"
+    for preset in ("strict", "workspace", "readonly", "build", "agent"):
+        call(command, "policy", "check", share / f"cordon/presets/{preset}.toml")
+    for schema in ("policy", "report"):
+        shipped = json.loads((share / f"cordon/schema/{schema}.schema.json").read_text())
+        assert shipped == json.loads(call(command, "policy", "schema", schema).stdout)
+
+
+@pytest.fixture(scope="module")
+def embed(prefix, tmp_path_factory):
+    build = tmp_path_factory.mktemp("embed")
+    call("cmake", "-S", ROOT / "examples/embed", "-B", build, "-G", "Ninja",
+         f"-DCMAKE_PREFIX_PATH={prefix}")
+    call("cmake", "--build", build)
+    return build / "embed"
+
+
+def test_example_runs_contained(embed, tmp_path):
+    done = call(embed, "/bin/sh", "-c", "echo from inside", cwd=tmp_path)
+    assert "landlock: yes, seccomp: yes" in done.stdout
+    assert "output: from inside\n" in done.stdout
+
+
+def test_example_cannot_write_where_it_stands(embed, tmp_path):
+    target = tmp_path / "made"
+    done = subprocess.run([embed, "/usr/bin/touch", target], cwd=tmp_path, check=False,
+                          capture_output=True, timeout=60)
+    assert done.returncode != 0 and not target.exists(), done
+    call("/usr/bin/touch", target)
+    assert target.exists()
+
+
+def test_example_answers_with_the_commands_status(embed, tmp_path):
+    done = subprocess.run([embed, "/bin/sh", "-c", "exit 7"], cwd=tmp_path, check=False, timeout=60)
+    assert done.returncode == 7
+    done = subprocess.run([embed, "absent-program"], cwd=tmp_path, check=False, timeout=60,
+                          stderr=subprocess.DEVNULL)
+    assert done.returncode == 127

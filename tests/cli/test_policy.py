@@ -1,0 +1,119 @@
+"""`cordon policy`: show, check, clamp, explain, schema."""
+
+import json
+
+import jsonschema
+import pytest
+
+from support.harness import ROOT
+
+PRESETS = ("strict", "workspace", "readonly", "build", "agent")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_show_is_read_back(world, preset):
+    done = world.cordon_verb("policy", "show", preset)
+    done.expect(0)
+    path = world.document(done.out)
+    world.cordon_verb("policy", "check", path).expect(0)
+    again = world.cordon_verb("policy", "show", path)
+    again.expect(0)
+    assert again.out == done.out
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_show_as_json_fits_the_schema(world, preset):
+    done = world.cordon_verb("policy", "show", "--json", preset)
+    done.expect(0)
+    schema = json.loads((ROOT / "schema/policy.schema.json").read_text())
+    jsonschema.validate(done.json, schema)
+
+
+def test_shipped_schemas_are_the_compiled_ones(world):
+    for word in ("policy", "report"):
+        done = world.cordon_verb("policy", "schema", word)
+        done.expect(0)
+        assert done.json == json.loads((ROOT / f"schema/{word}.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(done.json)
+
+
+def test_check_says_yes_no_and_where(world):
+    good = world.document('version = 1\nextends = "workspace"\n', "good.toml")
+    world.cordon_verb("policy", "check", good).expect(0)
+    bad = world.document('version = 1\n\n[fs]\nraed = ["/usr"]\n', "bad.toml")
+    done = world.cordon_verb("policy", "check", bad)
+    assert done.status in (1, 2), done.account()
+    assert "bad.toml:4:1" in done.err + done.out and "read" in done.err + done.out, done.account()
+    world.cordon_verb("policy", "check", world.trusted / "absent.toml").expect(2)
+
+
+def test_clamp_shows_what_is_left_and_why(world):
+    ceiling = world.document('version = 1\n[fs]\nread = ["/usr"]\n'
+                             f'write = ["{world.project}"]\n[limits]\nwall = "10s"\n',
+                             "ceiling.toml")
+    policy = world.document('version = 1\n[fs]\nread = ["/usr"]\n'
+                            f'write = ["{world.project}/sub", "{world.outside}"]\n'
+                            '[limits]\nwall = "60s"\n')
+    world.make_directory(world.project / "sub")
+    done = world.cordon_verb("policy", "clamp", "--json", "--policy", policy, "--ceiling", ceiling)
+    done.expect(0)
+    text = done.out
+    assert f"{world.project}/sub" in text and "outside-ceiling" in text, done.account()
+    plain = world.cordon_verb("policy", "clamp", "--policy", policy, "--ceiling", ceiling)
+    plain.expect(0)
+    assert str(world.outside) in plain.out + plain.err
+
+
+CASES = [
+    ("read", "{project}/file.txt", [], 0),
+    ("write", "{project}/file.txt", [], 0),
+    ("write", "{project}/not/there/yet", [], 0),
+    ("write", "{project}/.git/hooks/pre-commit", [], 1),
+    ("write", "{project}/.vscode/tasks.json", [], 1),
+    ("write", "{project}/file.txt", ["--policy", "readonly"], 1),
+    ("read", "{project}/file.txt", ["--policy", "strict"], 1),
+    ("read", "{outside}/secret", [], 1),
+    ("read", "{outside}/secret", ["--read", "{outside}"], 0),
+    ("write", "{outside}/secret", ["--read", "{outside}"], 1),
+    ("read", "{home}/.ssh/id_ed25519", ["--read", "{home}"], 1),
+    ("exec", "/usr/bin/env", [], 0),
+    ("write", "/usr/bin/env", [], 1),
+    ("read", "/etc/shadow", [], 1),
+    ("connect", "example.org:443", [], 1),
+    ("connect", "example.org:443", ["--net", "open"], 0),
+    ("connect", "example.org:443", ["--allow", "example.org:443"], 0),
+    ("connect", "evilexample.org:443", ["--allow", "example.org:443"], 1),
+    ("connect", "example.org:80", ["--allow", "example.org:443"], 1),
+]
+
+
+@pytest.mark.parametrize("what,target,options,status", CASES,
+                         ids=[f"{c[0]}-{c[1]}-{'-'.join(c[2])}" for c in CASES])
+def test_explain(world, what, target, options, status):
+    world.plant({".ssh/id_ed25519": "SECRET\n"})
+    names = {"project": world.project, "outside": world.outside, "home": world.home}
+    words = [word.format(**names) for word in options]
+    done = world.cordon_verb("policy", "explain", *words, what, target.format(**names))
+    done.expect(status)
+    assert done.out.strip(), done.account()
+    if what in ("read", "write") and not target.startswith("/etc"):
+        verdict = world.run(world.probe, "open-read" if what == "read" else "openat2-write",
+                            target.format(**names),
+                            options=[*words, "--read", world.probe])
+        if "not/there" not in target and ".git/" not in target and ".vscode" not in target:
+            assert (verdict.status == 0) == (status == 0), (
+                f"explain and the kernel disagree\n{done.account()}\n{verdict.account()}")
+
+
+def test_explain_json(world):
+    done = world.cordon_verb("policy", "explain", "--json", "read", world.outside / "secret")
+    done.expect(1)
+    assert done.json["allowed"] is False, done.account()
+
+
+def test_bad_questions(world):
+    for words in (["explain"], ["explain", "eat", "x"], ["explain", "connect", "nonsense:::"],
+                  ["nothing"], ["show", "absent-preset"]):
+        done = world.cordon_verb("policy", *words)
+        assert done.status == 2, done.account()
+        assert len(done.err.splitlines()) <= 2, done.account()

@@ -1,0 +1,139 @@
+"""`cordon run` at a terminal behaves like the program itself."""
+
+import os
+import signal
+
+import pytest
+
+from support.harness import processes_with, wait_until
+from support.pty_session import Terminal
+
+
+@pytest.fixture
+def at_terminal(world):
+    made = []
+
+    def start(*command, options=(), **how):
+        terminal = Terminal(world, [world.cordon, "run", *options, "--", *command], **how)
+        made.append(terminal)
+        return terminal
+    yield start
+    for terminal in made:
+        terminal.close()
+
+
+def test_streams_are_a_terminal(world, at_terminal):
+    terminal = at_terminal(world.probe, "isatty")
+    assert terminal.wait() == 0
+    assert b'"detail":"111"' in terminal.seen, terminal.seen
+
+
+def test_window_size_at_start_and_later(world, at_terminal):
+    terminal = at_terminal("/bin/sh", "-c", "stty size; trap 'stty size' WINCH; echo READY;"
+                           "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; done")
+    terminal.expect(b"33 99")
+    terminal.expect(b"READY")
+    terminal.resize(44, 111)
+    os.kill(terminal.pid, signal.SIGWINCH)
+    terminal.expect(b"44 111")
+    assert terminal.wait() == 0
+
+
+def test_window_size_is_there_from_the_first_moment(world, at_terminal):
+    for _ in range(10):
+        terminal = at_terminal("stty", "size")
+        assert terminal.wait() == 0
+        assert b"33 99" in terminal.seen, terminal.seen
+
+
+def test_typing_reaches_the_command(world, at_terminal):
+    terminal = at_terminal("/bin/sh", "-c", "read line; echo got:$line")
+    terminal.type(b"hello\r")
+    terminal.expect(b"got:hello")
+    assert terminal.wait() == 0
+
+
+def test_end_of_input(world, at_terminal):
+    terminal = at_terminal("cat")
+    # Typed before the relay is raw, the kernel would have kept the mark as a zero byte.
+    assert wait_until(lambda: terminal.modes() != terminal.before, 5)
+    terminal.type(b"x\r")
+    terminal.expect(b"x\r\nx\r\n")
+    terminal.type(b"\x04")
+    assert terminal.wait() == 0
+
+
+def test_interrupt_goes_through_the_pty(world, at_terminal):
+    terminal = at_terminal("/bin/sh", "-c", "trap 'echo caught; exit 9' INT; echo READY;"
+                           "while :; do sleep 0.1; done")
+    terminal.expect(b"READY")
+    terminal.type(b"\x03")
+    terminal.expect(b"caught")
+    assert terminal.wait() == 9
+
+
+def test_interrupt_ends_a_plain_command(world, at_terminal):
+    terminal = at_terminal("sleep", "30")
+    assert wait_until(lambda: terminal.modes() != terminal.before, 5)
+    terminal.read_for(0.2)
+    terminal.type(b"\x03")
+    assert terminal.wait() == 128 + signal.SIGINT
+
+
+def test_modes_are_restored_after_a_plain_end(world, at_terminal):
+    terminal = at_terminal(world.probe, "raw-mode")
+    assert terminal.wait() == 0
+    assert terminal.modes() == terminal.before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_modes_are_restored_after_a_signal(world, at_terminal, number):
+    terminal = at_terminal("/bin/sh", "-c", "echo READY; sleep 30")
+    terminal.expect(b"READY")
+    os.kill(terminal.pid, number)
+    assert terminal.wait() == 128 + number
+    assert terminal.modes() == terminal.before
+
+
+def test_modes_are_restored_after_a_timeout(world, at_terminal):
+    terminal = at_terminal("sleep", "30", options=["--timeout", "500ms"])
+    assert terminal.wait() == 124
+    assert terminal.modes() == terminal.before
+
+
+def test_hang_up_leaves_nothing(world, at_terminal):
+    mark = f"pty-{os.getpid()}-{world.path.name}"
+    terminal = at_terminal("/bin/sh", "-c", f"echo READY; '{world.probe}' linger {mark} 30")
+    terminal.expect(b"READY")
+    assert wait_until(lambda: processes_with(mark), 5)
+    os.kill(terminal.pid, signal.SIGKILL)
+    assert wait_until(lambda: not processes_with(mark), 1), processes_with(mark)
+
+
+def test_command_has_no_way_to_the_callers_terminal(world, at_terminal):
+    terminal = at_terminal(world.probe, "fds")
+    assert terminal.wait() == 0
+    ours = os.ttyname(terminal.slave).encode()
+    assert ours + b" " not in terminal.seen or ours == b"/dev/pts/0", terminal.seen
+
+
+def test_forced_terminal_without_one(world):
+    done = world.run(world.probe, "isatty", options=["--tty"])
+    done.expect(0)
+    assert '"detail":"111"' in done.out, done.account()
+
+
+def test_redirect_makes_no_terminal(world):
+    done = world.run(world.probe, "isatty")
+    assert '"detail":"000"' in done.out, done.account()
+
+
+def test_job_control_shell(world, at_terminal):
+    terminal = at_terminal("bash", "--norc", "-i")
+    terminal.type(b"sleep 30 &\r")
+    terminal.type(b"jobs; echo DO''NE\r")
+    terminal.expect(b"DONE")
+    assert b"Running" in terminal.seen, terminal.seen
+    assert b"no job control" not in terminal.seen, terminal.seen
+    terminal.type(b"exit\r")
+    terminal.wait()

@@ -1,0 +1,432 @@
+"""`cordon run` as the contract has it: statuses, streams, options, the report."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import jsonschema
+import pytest
+
+from support.harness import ROOT
+
+REPORT_KEYS = {"schema", "run_id", "exit_code", "signal", "timed_out", "kill_reason", "duration_ms",
+               "stdout", "stderr", "stdout_bytes", "stderr_bytes", "truncated", "enforcement",
+               "policy_hash", "policy", "reductions", "denials", "handoff", "usage", "audit",
+               "error"}
+ENFORCEMENT_KEYS = {"backend", "namespaces", "pivot_root", "bind_mounts", "landlock",
+                    "landlock_abi", "seccomp", "cap_drop", "no_new_privs", "network", "limits"}
+
+
+def check_report(report):
+    schema = json.loads((ROOT / "schema/report.schema.json").read_text())
+    jsonschema.validate(report, schema)
+    assert REPORT_KEYS <= set(report), REPORT_KEYS - set(report)
+    assert ENFORCEMENT_KEYS <= set(report["enforcement"]), ENFORCEMENT_KEYS
+    return report
+
+
+# Exit statuses.
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 42, 124, 125, 126, 127, 255])
+def test_status_is_the_commands_own(world, code):
+    world.run("/bin/sh", "-c", f"exit {code}").expect(code)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 6, 9, 11, 13, 15])
+def test_status_of_a_signal(world, number):
+    done = world.run(world.probe, "raise", number, options=["--json"])
+    done.expect(128 + number)
+    report = check_report(done.json)
+    assert report["exit_code"] is None
+    assert report["signal"] == signal.Signals(number).name
+    assert report["kill_reason"] in (None, "signal")
+
+
+def test_status_124_is_the_wall_clock(world):
+    done = world.run("/bin/sh", "-c", "echo partial; sleep 30", options=["--timeout", "400ms",
+                                                                          "--json"])
+    done.expect(124)
+    report = check_report(done.json)
+    assert report["timed_out"] is True and report["kill_reason"] == "timeout"
+    assert report["exit_code"] is None and report["stdout"] == "partial\n"
+    assert 400 <= report["duration_ms"] < 2000
+
+
+def test_status_125_is_a_refusal(world):
+    done = world.run("touch", "ran", options=["--policy", "nothing-of-the-kind", "--json"])
+    done.expect(125)
+    report = check_report(done.json)
+    assert report["exit_code"] is None and report["error"]["kind"] in ("policy", "usage")
+    assert set(report["error"]) >= {"kind", "code", "message", "hint"}
+    assert not (world.project / "ran").exists()
+
+
+def test_status_126_is_not_executable(world):
+    world.write(world.project / "plain", "#!/bin/sh\n", 0o644)
+    done = world.run("./plain", options=["--json"])
+    done.expect(126)
+    assert check_report(done.json)["error"]["kind"] == "command"
+    world.run(world.project).expect(126)
+
+
+def test_status_127_is_not_found(world):
+    done = world.run("no-such-program", options=["--json"])
+    done.expect(127)
+    report = check_report(done.json)
+    assert report["error"]["kind"] == "command" and "no-such-program" in report["error"]["message"]
+    outside = world.write(world.outside / "tool", "#!/bin/sh\n", 0o755)
+    done = world.run(outside)
+    done.expect(127)
+    assert "hint" in done.err, f"it exists outside: say so\n{done.account()}"
+
+
+def test_program_is_not_taken_from_a_writable_directory(world):
+    world.write(world.project / "ls", "#!/bin/sh\necho planted\n", 0o755)
+    done = world.run("ls")
+    assert "planted" not in done.out, done.account()
+
+
+# Signals.
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_signal_is_forwarded(world, number):
+    process = world.start([world.cordon, "run", "--", world.probe, "catch-signal", 20])
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+    assert f'"detail":"{number.name}"'.encode() in out, (out, err)
+    assert process.returncode in (0, 128 + number), process.returncode
+
+
+def test_signal_grace_then_kill(world):
+    process = world.start([world.cordon, "run", "--", world.probe, "ignore-signals", 30])
+    assert process.stdout.readline() == b"ready\n"
+    begin = time.monotonic()
+    process.terminate()
+    process.communicate(timeout=10)
+    assert 0.8 <= time.monotonic() - begin < 3
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_second_signal_kills_at_once(world):
+    process = world.start([world.cordon, "run", "--", world.probe, "ignore-signals", 30])
+    assert process.stdout.readline() == b"ready\n"
+    begin = time.monotonic()
+    process.terminate()
+    time.sleep(0.1)
+    process.terminate()
+    process.communicate(timeout=10)
+    assert time.monotonic() - begin < 0.8
+
+
+# Streams.
+
+
+def test_stdin_passes_through(world):
+    assert world.run("cat", input="hello\n").out == "hello\n"
+    done = world.run("cat", input="hello\n", options=["--json"])
+    assert done.json["stdout"] == "hello\n"
+    assert world.run("wc", "-c", input=b"x" * 3_000_000).out.strip() == "3000000"
+
+
+def test_streams_are_live_and_apart(world):
+    process = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
+                           "echo first; echo talk >&2; read x; echo second $x"],
+                          stdin=subprocess.PIPE)
+    assert process.stdout.readline() == b"first\n"
+    out, err = process.communicate(b"go\n", timeout=10)
+    assert (out, err) == (b"second go\n", b"talk\n")
+
+
+def test_closed_reader_ends_the_writer(world):
+    done = world.bare("/bin/sh", "-c", f"'{world.cordon}' run -- yes | head -n 1", timeout=15)
+    assert done.out == "y\n"
+
+
+@pytest.mark.parametrize("attempt", ["stdout-truncate", "stdout-seek", "stdout-reopen"])
+def test_redirected_file_cannot_be_cut(world, attempt):
+    target = world.write(world.outside / "log", "precious\n")
+    for argv, kept in (([world.cordon, "run", "--", world.probe, attempt], True),
+                       ([world.probe, attempt], False)):
+        with open(target, "r+b") as stream:
+            stream.seek(0, os.SEEK_END)
+            process = world.start(argv, stdout=stream)
+            process.wait(timeout=10)
+            process.stderr.close()
+        text = target.read_text()
+        answer = [line for line in text.splitlines() if line.startswith("{")]
+        if kept:
+            # Reopening a pipe is possible and does nothing; the file must be whole in every case.
+            assert text.startswith("precious\n") and len(answer) == 1, text
+            assert '"ok":false' in answer[0] or attempt == "stdout-reopen", text
+        else:
+            assert '"ok":true' in text, f"the control is broken: {text!r}"
+            target.write_text("precious\n")
+
+
+def test_redirected_stderr_cannot_be_cut(world):
+    target = world.write(world.outside / "log", "precious\n")
+    with open(target, "ab") as stream:
+        process = world.start([world.cordon, "run", "--", world.probe, "stderr-truncate"],
+                              stderr=stream)
+        out, _ = process.communicate(timeout=10)
+    assert b'"ok":false' in out and target.read_text().startswith("precious\n")
+
+
+def test_capture_keeps_head_and_tail(world):
+    done = world.run("/bin/sh", "-c", "echo HEAD; seq 1 20000; echo TAIL",
+                     options=["--json", "--output-limit", "2K"])
+    done.expect(0)
+    report = check_report(done.json)
+    assert report["truncated"] is True
+    assert report["stdout"].startswith("HEAD\n") and report["stdout"].endswith("TAIL\n")
+    assert len(report["stdout"].encode()) < 2048 + 200
+    assert report["stdout_bytes"] == len("HEAD\nTAIL\n") + sum(len(str(i)) + 1
+                                                               for i in range(1, 20001))
+
+
+# The command and its arguments.
+
+
+def test_arguments_are_verbatim(world):
+    words = ["a; id", "$(id)", "> f", "", " ", "*", "\\", "'", '"', "\n", "é", "-n", "--json"]
+    done = world.run("printf", "[%s]", *words)
+    done.expect(0)
+    assert done.out == "".join(f"[{word}]" for word in words)
+    assert not (world.project / "f").exists()
+    assert world.run("echo", "a; id", "$(id)", "> f").out == "a; id $(id) > f\n"
+
+
+def test_options_stop_at_the_first_operand(world):
+    done = world.execute([world.cordon, "run", "echo", "--json", "--policy", "x", "--"])
+    done.expect(0)
+    assert done.out == "--json --policy x --\n"
+
+
+def test_nothing_to_run_is_a_usage_error(world):
+    for argv in (["run"], ["run", "--"], ["run", "--json"]):
+        done = world.cordon_verb(*argv)
+        done.expect(125)
+
+
+@pytest.mark.parametrize("wrong,right", [("--polcy", "--policy"), ("--timout", "--timeout"),
+                                         ("--reed", "--read")])
+def test_unknown_flag_names_the_nearest(world, wrong, right):
+    done = world.run("touch", "ran", options=[wrong, "x"])
+    done.expect(125)
+    assert wrong in done.err and right in done.err, done.account()
+    assert not (world.project / "ran").exists()
+
+
+def test_unknown_verb_names_the_nearest(world):
+    done = world.cordon_verb("rnu", "--", "true")
+    assert done.status != 0 and "run" in done.err, done.account()
+
+
+@pytest.mark.parametrize("options", [["--net", "maybe"],
+                                     ["--net", "none", "--allow", "example.org"],
+                                     ["--tty", "--json"], ["--env", "LD_PRELOAD=x"],
+                                     ["--env", "GLIBC_TUNABLES=x"], ["--env", "=x"],
+                                     ["--require", "magic"], ["--write", "/"],
+                                     ["--write", "~"]], ids=lambda o: " ".join(o))
+def test_contradictory_options_are_refused(world, options):
+    done = world.run("touch", "ran", options=options)
+    done.expect(125)
+    assert not (world.project / "ran").exists() and done.err.startswith("cordon: "), done.account()
+
+
+def test_allow_is_unsupported_until_there_is_a_broker(world):
+    done = world.run("touch", "ran", options=["--allow", "example.org:443", "--json"])
+    done.expect(125)
+    assert done.json["error"]["kind"] == "unsupported", done.account()
+
+
+# Where and with what it runs.
+
+
+def test_cwd(world):
+    world.make_directory(world.project / "sub")
+    assert world.run("pwd").out == f"{world.project}\n"
+    assert world.run("/bin/sh", "-c", "echo $PWD").out == f"{world.project}\n"
+    assert world.run("pwd", options=["--cwd", "sub"]).out == f"{world.project}/sub\n"
+    assert world.run("pwd", cwd=world.project / "sub").out == f"{world.project}/sub\n"
+    world.link(world.home / "alias", world.project)
+    assert world.run("pwd", cwd=world.home / "alias",
+                     env={"PWD": str(world.home / "alias")}).out == f"{world.project}\n"
+
+
+def test_unreachable_cwd_is_reported(world):
+    done, report = world.report("pwd", options=["--policy", "strict", "--cwd", world.outside])
+    assert done.out in ("/\n", f"{world.outside}\n"), done.account()
+    if done.out == "/\n":
+        assert report["reductions"], done.report_text
+    assert world.run("pwd", options=["--cwd", world.outside / "absent"]).status in (0, 125)
+
+
+@pytest.mark.parametrize("place", ["/", "/usr", "/etc", "home", "above"])
+def test_workspace_refuses_a_senseless_cwd(world, place):
+    where = {"home": world.home, "above": world.path}.get(place, place)
+    done = world.run("true", cwd=where)
+    done.expect(125)
+    assert "--policy readonly" in done.err or "--write" in done.err, done.account()
+    if place != "above":
+        world.run("true", cwd=where, options=["--policy", "strict"]).expect(0)
+
+
+def test_environment(world):
+    caller = {"PASSED": "yes", "HIDDEN": "SECRET", "LANG": "C.UTF-8"}
+    done = world.run("env", options=["--env", "PASSED", "--env", "SET=a=b", "--env", "ABSENT"],
+                     env=caller)
+    done.expect(0)
+    lines = done.out.splitlines()
+    assert "PASSED=yes" in lines and "SET=a=b" in lines, done.account()
+    assert "SECRET" not in done.out and not any(l.startswith("ABSENT=") for l in lines)
+    assert f"HOME={world.home}" in lines and f"PWD={world.project}" in lines
+
+
+def test_read_and_write_options(world):
+    world.run("cat", world.outside / "secret", options=["--read", world.outside]).expect(0)
+    assert world.run("touch", world.outside / "x", options=["--read", world.outside]).status != 0
+    world.run("touch", world.outside / "x", options=["--write", world.outside]).expect(0)
+    assert (world.outside / "x").exists()
+    world.run("cat", "../../outside/secret", options=["--read", "../../outside"]).expect(0)
+
+
+def test_explicit_grant_shows_through_private_home(world):
+    world.write(world.home / "shared/data", "data\n")
+    world.write(world.home / "other", "SECRET\n")
+    options = ["--read", "~/shared"]
+    assert world.run("cat", world.home / "shared/data", options=options).out == "data\n"
+    listing = world.run("ls", "-A", world.home, options=options).out.split()
+    assert "other" not in listing and {"project", "shared"} <= set(listing), listing
+
+
+def test_limits_options(world):
+    done, report = world.report("true", options=["--memory", "256M", "--pids", 100, "--timeout",
+                                                 "20s", "--scratch", "32M"])
+    done.expect(0)
+    limits = report["policy"]["limits"]
+    assert limits["memory_bytes"] == 256 << 20 and limits["pids"] == 100
+    assert limits["wall_ms"] == 20000
+    assert {"memory", "pids"} <= set(report["enforcement"]["limits"]), report["enforcement"]
+
+
+def test_cpus_are_enforced_or_refused(world):
+    done, report = world.report("true", options=["--cpus", "0.5"])
+    if done.status == 0:
+        assert "cpus" in report["enforcement"]["limits"], done.report_text
+    else:
+        done.expect(125)
+        assert report["error"]["kind"] == "unsupported", done.report_text
+
+
+# The report.
+
+
+def test_report_on_stdout(world):
+    done = world.run("/bin/sh", "-c", "echo out; echo err >&2; exit 3", options=["--json"])
+    done.expect(3)
+    report = check_report(done.json)
+    assert done.err == ""
+    assert (report["exit_code"], report["stdout"], report["stderr"]) == (3, "out\n", "err\n")
+    assert (report["stdout_bytes"], report["stderr_bytes"]) == (4, 4)
+    assert report["signal"] is None and report["error"] is None and report["truncated"] is False
+    assert report["usage"]["max_rss_bytes"] > 0
+    assert report["policy_hash"].startswith("sha256:")
+
+
+def test_report_in_a_file_leaves_the_streams_alone(world):
+    done, report = world.report("/bin/sh", "-c", "echo out; exit 4")
+    done.expect(4)
+    check_report(report)
+    assert done.out == "out\n" and report["exit_code"] == 4
+    assert report["stdout"] is None and report["stdout_bytes"] is None
+
+
+def test_report_file_is_not_followed(world):
+    victim = world.write(world.outside / "victim", "precious\n")
+    link = world.link(world.trusted / "link.json", victim)
+    done = world.run("true", options=["--report", link])
+    assert victim.read_text() == "precious\n", done.account()
+
+
+@pytest.mark.parametrize("command,status", [(["true"], 0), (["absent-program"], 127)])
+def test_enforcement_is_always_there(world, command, status):
+    done = world.run(*command, options=["--json"])
+    done.expect(status)
+    report = check_report(done.json)
+    if status == 0:
+        enforced = report["enforcement"]
+        assert all(enforced[key] for key in ("namespaces", "pivot_root", "bind_mounts", "landlock",
+                                             "seccomp", "cap_drop", "no_new_privs")), enforced
+        assert enforced["backend"] == "native" and enforced["network"] == "none"
+
+
+def test_policy_hash_is_stable_and_honest(world):
+    def digest(*options):
+        done = world.run("true", options=["--json", *options])
+        done.expect(0)
+        return done.json["policy_hash"]
+    assert digest() == digest()
+    assert digest("--read", world.outside, "--read", "/usr") == digest("--read", "/usr", "--read",
+                                                                       world.outside)
+    assert digest() != digest("--read", world.outside)
+
+
+def test_reductions_are_listed(world):
+    ceiling = world.document(f'version = 1\n[fs]\nread = ["/usr"]\nwrite = ["{world.project}"]\n'
+                             '[limits]\nwall = "10s"\n', "ceiling.toml")
+    done, report = world.report("true", options=["--ceiling", ceiling, "--write", world.outside,
+                                                 "--timeout", "60s"])
+    done.expect(0)
+    check_report(report)
+    found = {(r["what"], r["because"]) for r in report["reductions"]}
+    assert ("write", "outside-ceiling") in found, report["reductions"]
+    assert any("wall" in what for what, _ in found), report["reductions"]
+    assert report["policy"]["limits"]["wall_ms"] == 10000
+
+
+def test_json_never_changes_the_status(world):
+    for command in (["true"], ["false"], ["/bin/sh", "-c", "kill -9 $$"], ["absent"]):
+        assert world.run(*command).status == world.run(*command, options=["--json"]).status
+
+
+def test_dry_run_starts_nothing(world):
+    done = world.run("touch", "ran", options=["--dry-run"])
+    done.expect(0)
+    assert not (world.project / "ran").exists()
+    assert len(done.out.splitlines()) > 10 and str(world.project) in done.out, done.account()
+    assert not done.err
+
+
+def test_copied_binary_runs_under_any_name(world):
+    renamed = world.write(world.trusted / "renamed", world.cordon.read_bytes(), 0o755)
+    done = world.execute([renamed, "run", "--", "echo", "hi"])
+    assert done.out == "hi\n", done.account()
+    world.execute([renamed, "policy", "show", "strict"]).expect(0)
+
+
+def test_version(world):
+    done = world.cordon_verb("--version")
+    done.expect(0)
+    assert done.out.startswith("cordon ") and len(done.out.splitlines()) == 1, done.account()
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help(world, flag):
+    done = world.cordon_verb("run", flag)
+    done.expect(0)
+    assert "--policy" in done.out
+    if flag == "-h":
+        assert max(map(len, done.out.splitlines())) <= 79
+
+
+def test_report_comes_when_a_child_is_left_behind(world):
+    done, report = world.report(world.probe, "daemonize", f"noise-{world.path.name}", 20)
+    done.expect(0)
+    check_report(report)
+    assert done.seconds < 5, done.account()

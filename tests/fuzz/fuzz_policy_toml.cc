@@ -1,0 +1,19 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "stable_policy.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(data, data + size);
+  const auto document = cordon::read_toml(text, "fuzz.toml");
+  if (!document) {
+    cordon::require_that(document.error().kind == cordon::ErrorKind::Policy);
+    cordon::require_that(document.error().place.has_value());
+    return 0;
+  }
+  cordon::check_policy(*document, "fuzz.toml");
+  cordon::check_ceiling(*document, "fuzz.toml");
+  return 0;
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Holds the table of who may include whom, by reading the #include lines.
+
+A folder includes lower levels and itself, never a sibling or a higher one. Parser libraries are
+included by config alone, kernel headers by sys and backend/native alone, terminal output belongs to
+cli (and loop's display).
+"""
+import pathlib
+import re
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+LEVELS = {
+    "base": 0,
+    "policy": 1,
+    "config": 2, "sys": 2,
+    "plan": 3, "host": 3, "audit": 3,
+    "backend": 4, "egress": 4,
+    "run": 5,
+    "mcp": 6, "loop": 6,
+    "cli": 7,
+}
+# Beside the levels: these may be included across one level because the design says so.
+ALLOWED = {("host", "config"), ("host", "sys"), ("plan", "policy")}
+PARSERS = re.compile(r"nlohmann/|toml\+\+/")
+KERNEL = re.compile(r"^linux/|^asm/")
+IOSTREAM = {"iostream", "fstream", "sstream", "iomanip", "regex"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
+
+
+def folder_of(path: pathlib.Path) -> str:
+    parts = path.relative_to(TOP / "src").parts
+    return parts[0] if len(parts) > 1 else "main"
+
+
+def problems_of(path: pathlib.Path):
+    folder = folder_of(path)
+    is_test = path.name.endswith("_test.cc")
+    native = "backend/native" in path.as_posix()
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted, target = match.group(1) == '"', match.group(2)
+        where = f"{path.relative_to(TOP)}:{number}"
+        if PARSERS.search(target) and folder != "config":
+            yield f"{where}: only config may include parser libraries ({target})"
+        if KERNEL.search(target) and folder != "sys" and not native:
+            yield f"{where}: only sys and backend/native may include kernel headers ({target})"
+        if target in IOSTREAM and not is_test:
+            yield f"{where}: <{target}> costs every start; use fmt or plain strings"
+        if not quoted or "/" not in target or folder == "main":
+            continue
+        other = target.split("/")[0]
+        if other not in LEVELS or other == folder:
+            continue
+        if LEVELS[other] >= LEVELS[folder] and (folder, other) not in ALLOWED:
+            yield f"{where}: {folder} may not include {other} ({target})"
+    if folder in ("policy", "plan") and not is_test:
+        text = path.read_text()
+        for header in ("unistd.h", "fcntl.h", "sys/stat.h", "time.h", "cstdio"):
+            if f"#include <{header}>" in text:
+                yield f"{path.relative_to(TOP)}: {folder} never touches the system (<{header}>)"
+
+
+def main() -> int:
+    files = sorted((TOP / "src").rglob("*.h")) + sorted((TOP / "src").rglob("*.cc"))
+    found = [problem for path in files for problem in problems_of(path)]
+    for problem in found:
+        print(problem)
+    print(f"{len(files)} files, {len(found)} problem(s)")
+    # An empty walk would pass without having looked at anything.
+    return 1 if found or len(files) < 50 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
