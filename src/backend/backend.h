@@ -38,6 +38,8 @@ struct CommandStreams {
   int out = -1;
   int err = -1;
   bool terminal = false;
+  unsigned short rows = 0;  // of the caller's window, for a terminal
+  unsigned short columns = 0;
 };
 
 struct ChildEnd {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -52,6 +53,11 @@ std::string namespace_cure(const native::Probe& probe, const HostAccount& accoun
   return "permit unprivileged user namespaces on this kernel";
 }
 
+bool passed(const HostAccount& account, std::string_view name) {
+  return std::ranges::any_of(
+      account.probes, [&](const native::Probe& probe) { return probe.name == name && probe.ok; });
+}
+
 std::string proc_cure(const HostAccount& account) {
   if (!account.in_container) {
     return "something is mounted over parts of /proc (findmnt -R /proc): unmount it, since the "
@@ -74,13 +80,13 @@ std::string cure_for(const native::Probe& probe, const HostAccount& account) {
   if (probe.name == "seccomp" || probe.name == "no-new-privileges") {
     return "use a kernel with CONFIG_SECCOMP_FILTER=y";
   }
-  if (probe.name == "symlink-mount") {
+  // With mounts refused as such, the namespace is to be cured first.
+  if (probe.name == "symlink-mount" && passed(account, "mount-namespace")) {
     return "git's config files are read-only inside on this kernel; a newer one can mount symlinks";
   }
-  if (probe.name == "fresh-proc" && probe.error_number == EPERM) {
-    for (const native::Probe& other : account.probes) {
-      if (other.name == "mount-namespace" && other.ok) return proc_cure(account);
-    }
+  if (probe.name == "fresh-proc" && probe.error_number == EPERM &&
+      passed(account, "mount-namespace")) {
+    return proc_cure(account);
   }
   return namespace_cure(probe, account);
 }

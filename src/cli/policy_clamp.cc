@@ -12,6 +12,7 @@ namespace {
 
 std::vector<PathRule> rules_of(const std::vector<Grant>& grants) {
   std::vector<PathRule> rules;
+  rules.reserve(grants.size());
   for (const Grant& grant : grants) rules.push_back({grant.path, {}});
   return rules;
 }

@@ -207,6 +207,16 @@ std::vector<CredentialStore> find_credential_stores(const Caller& caller, StoreS
   return std::move(search.found);
 }
 
+bool is_in_store(std::string_view path, const Caller& caller) {
+  for (const std::string& home : caller.homes) {
+    if (home == path || !contains(home, path)) continue;
+    const std::string_view below = path.substr(home == "/" ? 1 : home.size() + 1);
+    for (const std::string_view store : kStores)
+      if (contains(store, below)) return true;
+  }
+  return false;
+}
+
 bool may_hold_store(std::string_view directory, const Caller& caller) {
   for (const std::string& home : caller.homes) {
     if (contains(directory, home)) return true;

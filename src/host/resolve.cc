@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "host/credentials.h"
 #include "host/deny_rules.h"
 #include "host/look.h"
 #include "host/survey.h"
@@ -97,6 +98,11 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
     if (wish == Wish::Write)
       if (auto refusal = refuse_writable(place, rule.text, caller))
         return fail(*std::move(refusal));
+    if (is_in_store(place.path, caller) || is_in_store(place.lexical, caller)) {
+      reductions.push_back(
+          {std::string(word(wish)), rule.text, std::nullopt, Reduction::Because::Forbidden});
+      continue;
+    }
     if (place.kind == FileKind::Absent) {
       reductions.push_back(
           {std::string(word(wish)), rule.text, std::nullopt, Reduction::Because::Nonexistent});

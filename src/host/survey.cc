@@ -10,6 +10,7 @@
 #include "host/credentials.h"
 #include "host/git_identity.h"
 #include "host/hard_links.h"
+#include "host/machine.h"
 #include "host/resolve.h"
 #include "host/tree_survey.h"
 #include "sys/landlock.h"
@@ -46,6 +47,25 @@ void mask_credentials(const Effective& effective, const Caller& caller, TreeSurv
     const Masked* object = store.target ? &*store.target : (link ? nullptr : &store.name);
     if (object == nullptr || !covered(effective, object->path)) continue;
     if (const auto seen = look_path(object->path)) trees.mask(object->path, *seen, object->reason);
+  }
+}
+
+// The secrets of the machine's services. Looked for only where a grant reaches beyond /usr and
+// homes.
+void mask_machine_secrets(const Effective& effective, TreeSurvey& trees) {
+  const auto reaches = [](const Grant& grant) {
+    for (const std::string_view top : {"/etc", "/var", "/run"})
+      if (contains(grant.path, top) || contains(top, grant.path)) return true;
+    return false;
+  };
+  if (std::none_of(effective.read.begin(), effective.read.end(), reaches) &&
+      std::none_of(effective.write.begin(), effective.write.end(), reaches))
+    return;
+  for (const std::string_view path : machine_secrets()) {
+    if (!covered(effective, path)) continue;
+    const std::string place(path);
+    if (const auto seen = look_path(place); seen && !seen->symlink)
+      trees.mask(place, *seen, "machine secret");
   }
 }
 
@@ -118,6 +138,10 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
 
   TreeSurvey trees(effective, caller, user, out);
   mask_credentials(effective, caller, trees);
+  mask_machine_secrets(effective, trees);
+  const auto whole = [](const Grant& grant) { return grant.path == "/"; };
+  if (std::any_of(effective.read.begin(), effective.read.end(), whole))
+    out.facts.root_entries = root_entries();
   protect_own_files(effective, caller, trees);
   CORDON_CHECK(trees.run());
   CORDON_CHECK(protect_other_names(effective, out));

@@ -66,6 +66,10 @@ constexpr std::array<Nested, 5> kNested = {{{"pki", "pki/ca-trust"},
                                             {"ssl", "ssl/certs"},
                                             {"ssl", "ssl/openssl.cnf"}}};
 
+// Without these the dynamic loader, or the name a program was found under, does not work.
+constexpr std::array<std::string_view, 5> kLoader = {"alternatives", "ld.so.cache", "ld.so.conf",
+                                                     "ld.so.conf.d", "localtime"};
+
 bool is_wanted(std::string_view name) {
   if (std::binary_search(kEtc.begin(), kEtc.end(), name)) return true;
   return std::any_of(kEtcPrefixes.begin(), kEtcPrefixes.end(),
@@ -105,12 +109,16 @@ void add_etc(std::vector<SystemEntry>& out) {
     if (is_wanted(entry.name)) {
       const std::string name(entry.name);
       add(out, etc.get(), name, "/etc/" + name, entry.type);
+      const bool loader = std::find(kLoader.begin(), kLoader.end(), name) != kLoader.end();
+      if (!loader && !out.empty()) out.back().tier = SystemEntry::Tier::Programs;
       continue;
     }
     for (const Nested& nested : kNested) {
       if (nested.parent != entry.name) continue;
-      if (const auto seen = look(etc.get(), nested.path))
-        add(out, etc.get(), nested.path, std::string("/etc/") + nested.path, type_of(*seen));
+      const auto seen = look(etc.get(), nested.path);
+      if (!seen) continue;
+      add(out, etc.get(), nested.path, std::string("/etc/") + nested.path, type_of(*seen));
+      out.back().tier = SystemEntry::Tier::Programs;
     }
   }
 }

@@ -50,7 +50,7 @@ inline HostFacts made_up_facts() {
                   {"/lib", Kind::Symlink, "usr/lib"},
                   {"/usr", Kind::Directory, {}},
                   {"/etc/ld.so.cache", Kind::File, {}},
-                  {"/etc/ssl/certs", Kind::Directory, {}}};
+                  {"/etc/ssl/certs", Kind::Directory, {}, SystemEntry::Tier::Programs}};
   facts.root_entries = {{"/bin", Kind::Symlink, "usr/bin"},
                         {"/home", Kind::Directory, {}},
                         {"/srv", Kind::Directory, {}},

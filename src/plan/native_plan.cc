@@ -46,6 +46,7 @@ class NativePlanner {
   Result<Plan> make() {
     plan_.backend = "native";
     CORDON_CHECK(refuse_unenforceable());
+    select_grants();
     inside_ = {caller_.uid, caller_.gid, caller_.uid == 0 ? kInsideIdForRoot : caller_.uid,
                caller_.gid == 0 ? kInsideIdForRoot : caller_.gid};
     plan_.build = {op::EnterNamespaces{effective_.net.mode != NetMode::Open}, inside_,
@@ -70,6 +71,30 @@ class NativePlanner {
   void proc_and_devices();
   void scratch();
   Result<void> grants();
+  // A policy without any file of its own gets what loading a program needs, and nothing else.
+  [[nodiscard]] bool grants_nothing() const {
+    return effective_.read.empty() && effective_.write.empty() && !effective_.scratch;
+  }
+  // An explicit grant shows the real thing; the private part is what remains.
+  [[nodiscard]] bool granted(std::string_view path) const {
+    const auto shows = [&](const Grant& grant) {
+      return contains(grant.path, path) && (grant.path != "/" || !own_directory(std::string(path)));
+    };
+    return std::ranges::any_of(read_, shows) || std::ranges::any_of(write_, shows);
+  }
+  [[nodiscard]] bool has_private_home() const {
+    return effective_.home == HomeMode::Private && effective_.scratch && !caller_.home.empty() &&
+           !granted(caller_.home);
+  }
+  [[nodiscard]] bool has_persistent_home() const {
+    return effective_.home == HomeMode::Persistent && !caller_.home.empty() &&
+           !granted(caller_.home);
+  }
+  [[nodiscard]] bool has_caches() const {
+    return effective_.caches && !caller_.home.empty() && !granted(caller_.home);
+  }
+  // The grants that can be given: what is below a masked directory is masked with it.
+  void select_grants();
   [[nodiscard]] bool own_directory(const std::string& path) const;
   void masks();
   void holds();
@@ -88,12 +113,14 @@ class NativePlanner {
   const PlanRequest& request_;
   Plan plan_;
   Tree tree_;
+  std::vector<Grant> read_;
+  std::vector<Grant> write_;
   op::MapIdentity inside_;
   std::vector<std::pair<std::string, LandlockUse>> allowed_;
 };
 
 Result<void> NativePlanner::refuse_unenforceable() const {
-  if (effective_.net.mode == NetMode::Allow && !effective_.net.allow.empty()) {
+  if (effective_.net.mode == NetMode::Allow) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "network mode allow: allowedHosts are not yet supported by native",
                  .hint = "use --net none, or --net open if this command may reach every host"});
@@ -128,6 +155,7 @@ bool NativePlanner::needs_private_configs() const {
 void NativePlanner::system() {
   tree_.directory("/etc");
   for (const SystemEntry& entry : facts_.system) {
+    if (entry.tier == SystemEntry::Tier::Programs && grants_nothing()) continue;
     switch (entry.kind) {
       case SystemEntry::Kind::Symlink:
         tree_.symlink(entry.path, entry.target);
@@ -186,21 +214,21 @@ void NativePlanner::scratch() {
     plan_.build.emplace_back(
         op::Scratch{bytes, std::max<std::uint64_t>(1024, bytes / kBytesPerInode)});
   if (effective_.scratch) {
-    tree_.scratch("tmp", "/tmp", 01777);
-    tree_.scratch("vartmp", "/var/tmp", 01777);
+    if (!granted("/tmp")) tree_.scratch("tmp", "/tmp", 01777);
+    if (!granted("/var/tmp")) tree_.scratch("vartmp", "/var/tmp", 01777);
     tree_.scratch("shm", "/dev/shm", 01777);
     plan_.limits.push_back({"scratch", *effective_.scratch, LimitBy::Tmpfs});
   }
-  if (effective_.home == HomeMode::Private && effective_.scratch && !caller_.home.empty()) {
+  if (has_private_home()) {
     tree_.scratch("home", caller_.home, 0700);
     if (!facts_.git_identity.empty()) {
       plan_.build.emplace_back(op::ScratchFile{"home/.gitconfig", facts_.git_identity, 0644});
     }
   }
-  if (effective_.home == HomeMode::Persistent && !caller_.home.empty()) {
+  if (has_persistent_home()) {
     tree_.bind_persistent(request_.persistent_home, caller_.home);
   }
-  if (effective_.caches && !caller_.home.empty()) {
+  if (has_caches()) {
     tree_.bind_persistent(request_.cache_directory, join(caller_.home, ".cache"));
   }
   if (needs_private_configs()) tree_.scratch("git", std::string(kGitDirectory), 0700);
@@ -212,8 +240,8 @@ Result<void> NativePlanner::grants() {
     MountAccess access;
   };
   std::vector<Entry> entries;
-  for (const Grant& grant : effective_.read) entries.push_back({&grant, MountAccess::ReadOnly});
-  for (const Grant& grant : effective_.write) entries.push_back({&grant, MountAccess::ReadWrite});
+  for (const Grant& grant : read_) entries.push_back({&grant, MountAccess::ReadOnly});
+  for (const Grant& grant : write_) entries.push_back({&grant, MountAccess::ReadWrite});
   // Parents first: a nested grant is mounted over the tree it narrows or widens.
   std::ranges::sort(entries, {}, [](const Entry& entry) { return entry.grant->path; });
   for (const auto& [grant, access] : entries) {
@@ -241,6 +269,24 @@ Result<void> NativePlanner::grants() {
     tree_.bind(grant->path, grant->path, access, grant->kind, grant->id);
   }
   return {};
+}
+
+void NativePlanner::select_grants() {
+  const auto select = [&](const std::vector<Grant>& from, const char* what,
+                          std::vector<Grant>& to) {
+    for (const Grant& grant : from) {
+      const bool hidden = std::ranges::any_of(
+          facts_.masked, [&](const Masked& mask) { return contains(mask.path, grant.path); });
+      if (!hidden) {
+        to.push_back(grant);
+      } else {
+        plan_.reductions.push_back(
+            {what, grant.written, std::nullopt, Reduction::Because::Forbidden});
+      }
+    }
+  };
+  select(effective_.read, "read", read_);
+  select(effective_.write, "write", write_);
 }
 
 // What a grant of "/" does not replace: the sandbox keeps its own.
@@ -327,16 +373,16 @@ void NativePlanner::landlock() {
       !caller_.home.empty() && ((effective_.home == HomeMode::Private && effective_.scratch) ||
                                 effective_.home == HomeMode::Persistent);
   if (home) allow(caller_.home, LandlockUse::ReadWrite, FileKind::Directory);
-  if (effective_.caches && !caller_.home.empty()) {
+  if (has_caches()) {
     allow(join(caller_.home, ".cache"), LandlockUse::ReadWrite, FileKind::Directory);
   }
   if (needs_private_configs()) {
     allow(std::string(kGitDirectory), LandlockUse::ReadWrite, FileKind::Directory);
   }
-  for (const Grant& grant : effective_.write) {
+  for (const Grant& grant : write_) {
     allow(grant.path, LandlockUse::ReadWrite, grant.kind);
   }
-  for (const Grant& grant : effective_.read) {
+  for (const Grant& grant : read_) {
     if (grant.path != "/") {
       allow(grant.path, LandlockUse::ReadExecute, grant.kind);
       continue;

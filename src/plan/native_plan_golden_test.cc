@@ -78,9 +78,12 @@ Plan planned(const Resolved& request, const HostFacts& facts, const Caller& call
 
 class PresetPlan : public ::testing::TestWithParam<std::string_view> {};
 
+// The network of every preset is closed here: what opens it is decided elsewhere.
 TEST_P(PresetPlan, IsAsWrittenDown) {
+  Resolved request = resolved_preset(GetParam());
+  request.policy.net = {};
   expect_golden("plan_" + std::string(GetParam()),
-                planned(resolved_preset(GetParam()), made_up_facts(), made_up_user()));
+                planned(request, made_up_facts(), made_up_user()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, PresetPlan, ::testing::ValuesIn(preset_names()),
@@ -136,12 +139,13 @@ TEST(Plan, IsRefusedWithoutLandlockUnlessACeilingAcceptsThat) {
 }
 
 TEST(Plan, IsRefusedWhereItsHostsCannotBeHeld) {
-  Resolved request = resolved_preset("agent");
-  EXPECT_TRUE(
-      make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request()));
-  request.policy.net.allow = {{.name = "example.com"}};
-  const auto refused =
-      make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+  Resolved request = resolved_preset("workspace");
+  const auto plan = [&] {
+    return make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+  };
+  EXPECT_TRUE(plan());
+  request.policy.net = {.mode = NetMode::Allow, .allow = {{.name = "example.com"}}};
+  const auto refused = plan();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
 }

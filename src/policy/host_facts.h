@@ -31,9 +31,11 @@ struct Caller {
 // One entry of the loader's baseline: it belongs to every plan and is not clamped.
 struct SystemEntry {
   enum class Kind { Directory, File, Symlink };
+  enum class Tier { Loader, Programs };  // what loading a program needs; what running one may need
   std::string path;  // "/usr", "/bin", "/etc/ld.so.cache"
   Kind kind = Kind::Directory;
   std::string target;  // of a symlink
+  Tier tier = Tier::Loader;
   auto operator<=>(const SystemEntry&) const = default;
 };
 

@@ -17,6 +17,7 @@
 #include "host/aftermath.h"
 #include "host/resolve.h"
 #include "run/backends.h"
+#include "run/git_watch.h"
 #include "run/private_directory.h"
 #include "run/run_note.h"
 #include "run/supervisor.h"
@@ -25,9 +26,11 @@ namespace cordon {
 namespace {
 
 // A policy the contained code could rewrite would hold for this run only.
-Result<void> refuse_writable_sources(const Clamped& clamped,
-                                     const std::vector<std::string>& files) {
+Result<void> refuse_writable_sources(const Clamped& clamped, const std::vector<std::string>& files,
+                                     const Caller& caller) {
   for (const std::string& file : files) {
+    // Cordon's own directory is masked inside, whatever grant covers it.
+    if (contains(caller.config_directory, file)) continue;
     for (const Grant& grant : clamped.effective().write) {
       if (!contains(grant.path, file)) continue;
       return fail(policy_error(
@@ -99,7 +102,16 @@ std::optional<std::uint64_t> limit_held_by(const Plan& plan, const std::string& 
   return std::nullopt;
 }
 
-SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run) {
+std::vector<std::string> watched_directories(const JudgedRun& run) {
+  std::vector<std::string> directories;
+  for (const GitDirectory& directory : run.survey.facts.git) directories.push_back(directory.path);
+  if (directories.empty()) return directories;
+  for (const Grant& grant : run.clamped.effective().write) directories.push_back(grant.path);
+  return directories;
+}
+
+SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
+                                   const GitWatch& git_watch) {
   SuperviseRequest request;
   const Limits& limits = run.clamped.effective().limits;
   request.wall_ms = limits.wall_ms;
@@ -107,14 +119,7 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run) 
   request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::RlimitAndWatch);
   request.signal_descriptor = input.signal_descriptor;
   request.cancel = input.cancel;
-  for (const GitDirectory& directory : run.survey.facts.git) {
-    request.git_directories.push_back(directory.path);
-  }
-  if (!request.git_directories.empty()) {
-    for (const Grant& grant : run.clamped.effective().write) {
-      request.git_directories.push_back(grant.path);
-    }
-  }
+  request.git_watch = git_watch.descriptor();
   return request;
 }
 
@@ -136,6 +141,8 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     note = std::move(written);
   }
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
+  // Watching begins before the command can make anything appear.
+  const GitWatch git_watch(watched_directories(run));
   CORDON_TRY(child, run.backend->launch(run.plan, run.survey.facts, report.run_id,
                                         streams.command_ends()));
   streams.command_started();
@@ -143,7 +150,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   if (Fd terminal = child->take_terminal(); terminal.valid()) {
     streams.attach_terminal(std::move(terminal));
   }
-  Outcome outcome = supervise(*child, streams, supervise_request(input, run));
+  Outcome outcome = supervise(*child, streams, supervise_request(input, run, git_watch));
   child.reset();
   if (!run.clamped.effective().write.empty()) {
     auto handoff = collect_handoff(run.clamped.effective().write, run.clamped.effective().deny,
@@ -194,7 +201,7 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
     bounds.push_back(std::move(bound));
   }
   Clamped clamped = clamp(resolved, bounds);
-  CORDON_CHECK(refuse_writable_sources(clamped, trusted_files));
+  CORDON_CHECK(refuse_writable_sources(clamped, trusted_files, caller));
   CORDON_TRY(found, survey(clamped, caller));
   return Judgement{std::move(clamped), std::move(found)};
 }
@@ -221,6 +228,11 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report;
   report.run_id = make_run_id();
+  // Made before the trees are looked at: what does not exist cannot be masked.
+  if (auto state = open_private_directory(join(caller.state_directory, "runs")); !state) {
+    report.error = std::move(state).error();
+    return report;
+  }
   const std::vector<Handoff> recovered = recover_runs(caller);
   auto run = judge(input, caller);
   if (!run) {

@@ -81,11 +81,13 @@ NoteContent decode(const Node& node) {
 
 // Only groups of ours: the note could have been written by anyone who can write the state
 // directory.
-void remove_cgroup(const std::string& path, const std::string& run_id) {
+// False while processes of the run are still on their way out of it.
+bool remove_cgroup(const std::string& path, const std::string& run_id) {
   if (path.starts_with("/sys/fs/cgroup/") && !has_dotdot(path) &&
       basename(path) == "cordon-" + run_id) {
-    ::rmdir(path.c_str());
+    return ::rmdir(path.c_str()) == 0 || errno != EBUSY;
   }
+  return true;
 }
 
 std::string read_whole(int fd) {
@@ -112,7 +114,11 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
   }
   if (const auto node = read_json(text, name)) {
     const NoteContent content = decode(*node);
-    for (const std::string& path : content.cgroups) remove_cgroup(path, content.run_id);
+    bool gone = true;
+    for (const std::string& path : content.cgroups) {
+      if (!remove_cgroup(path, content.run_id)) gone = false;
+    }
+    if (!gone) return;  // the next start looks again
     auto found = collect_handoff(content.writable, content.deny, caller, content.snapshot,
                                  join(caller.state_directory, "handoff"), content.run_id);
     if (found) moved.insert(moved.end(), found->begin(), found->end());

@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 
+#include "run/terminal.h"
+
 namespace cordon {
 namespace {
 
@@ -77,6 +79,9 @@ Result<Streams> Streams::open(const StreamRequest& request) {
   Streams streams;
   if (request.terminal) {
     streams.command_.terminal = true;
+    const WindowSize size = window_size();
+    streams.command_.rows = size.rows;
+    streams.command_.columns = size.columns;
     return streams;
   }
   CORDON_CHECK(streams.open_input(request));

@@ -1,7 +1,6 @@
 #include "run/supervisor.h"
 
 #include <poll.h>
-#include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -13,6 +12,7 @@
 #include <climits>
 #include <string_view>
 
+#include "run/git_watch.h"
 #include "run/memory_watch.h"
 #include "run/terminal.h"
 
@@ -29,16 +29,12 @@ std::uint64_t now_ms() {
          static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
 }
 
-// A pointer file that makes the host's git take its configuration from elsewhere.
-constexpr std::string_view kForbiddenName = "commondir";
-
 class Loop {
  public:
   Loop(Child& child, Streams& streams, const SuperviseRequest& request)
       : child_(child), streams_(streams), request_(request), started_(now_ms()) {
     if (request.wall_ms) wall_deadline_ = started_ + *request.wall_ms;
     if (request.watched_memory) next_watch_ = started_ + kWatchMilliseconds;
-    watch_git();
     if (streams.terminal_master() >= 0) {
       copy_window_size(streams.terminal_master());
       terminal_.enter();
@@ -82,14 +78,6 @@ class Loop {
     std::size_t relay;
   };
 
-  void watch_git() {
-    if (request_.git_directories.empty()) return;
-    inotify_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-    for (const std::string& directory : request_.git_directories) {
-      ::inotify_add_watch(inotify_.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO);
-    }
-  }
-
   void add(int fd, short events, Source source, std::size_t relay = 0) {
     if (fd < 0) return;
     polled_.push_back({fd, events, 0});
@@ -103,7 +91,7 @@ class Loop {
     add(child_.oom_descriptor(), POLLIN | POLLPRI, Source::Oom);
     add(request_.signal_descriptor, POLLIN, Source::Signal);
     if (request_.cancel) add(request_.cancel->descriptor(), POLLIN, Source::Cancel);
-    add(inotify_.get(), POLLIN, Source::Git);
+    add(request_.git_watch, POLLIN, Source::Git);
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
       if (relays[i].wants_write()) {
@@ -221,19 +209,9 @@ class Loop {
   }
 
   void git_event() {
-    alignas(inotify_event) std::array<char, 4096> buffer;
-    for (;;) {
-      const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
-      if (got <= 0) return;
-      for (ssize_t at = 0; at < got;) {
-        const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
-        if (event->len > 0 && std::string_view(event->name) == kForbiddenName) {
-          denials_.push_back({"git", "commondir appeared in a git directory", "watch", 1});
-          finish(Cancelled{0});
-        }
-        at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
-      }
-    }
+    if (!commondir_appeared(request_.git_watch)) return;
+    denials_.push_back({"git", "commondir appeared in a git directory", "watch", 1});
+    finish(Cancelled{0});
   }
 
   void relay_read(Relay& relay) {
@@ -267,7 +245,6 @@ class Loop {
   Streams& streams_;
   const SuperviseRequest& request_;
   RawTerminal terminal_;
-  Fd inotify_;
   std::uint64_t started_;
   std::optional<std::uint64_t> wall_deadline_;
   std::optional<std::uint64_t> kill_deadline_;

@@ -20,7 +20,7 @@ struct SuperviseRequest {
   std::optional<std::uint64_t> watched_memory;  // only where no cgroup holds it
   int signal_descriptor = -1;                   // a signalfd of the signals to forward
   std::optional<Cancel> cancel;
-  std::vector<std::string> git_directories;  // where a `commondir` ends the run
+  int git_watch = -1;  // of a GitWatch; negative if there is nothing to watch
 };
 
 // Returns after every process of the sandbox is dead and reaped.

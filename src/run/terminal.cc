@@ -17,6 +17,12 @@ void RawTerminal::restore() {
   raw_ = false;
 }
 
+WindowSize window_size() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0) return {};
+  return {size.ws_row, size.ws_col};
+}
+
 void copy_window_size(int master) {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(master, TIOCSWINSZ, &size);

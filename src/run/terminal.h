@@ -21,6 +21,12 @@ class RawTerminal {
   termios before_{};
 };
 
+struct WindowSize {
+  unsigned short rows = 0;
+  unsigned short columns = 0;
+};
+// Of the caller's terminal; zero if there is none.
+WindowSize window_size();
 // Gives the pty the size of the caller's window.
 void copy_window_size(int master);
 

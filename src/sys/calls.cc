@@ -251,6 +251,7 @@ int mount_status(const char* path, MountStatus& status) {
   if (::statfs(path, &data) < 0) return -errno;
   constexpr long kReadOnlyFlag = 1;  // ST_RDONLY
   status.type = static_cast<std::uint64_t>(data.f_type) & 0xffffffffU;
+  std::memcpy(&status.system, &data.f_fsid, sizeof status.system);
   status.read_only = (data.f_flags & kReadOnlyFlag) != 0;
   return 0;
 }

@@ -34,17 +34,17 @@ int wait_pidfd(int pidfd, ProcessUsage& usage);  // reaps
 int close_range(unsigned first, unsigned last);
 
 // Mounts. A tree is a detached copy of what a descriptor or path leads to.
-int open_tree_at(int fd);                              // recursive, of a descriptor
-int open_tree_path(const char* path);                  // recursive, of a path
-int open_tree_link(const char* path);                  // of a symlink itself
-int restrict_tree(int tree);                           // nosuid and nodev, recursive
-int restrict_tree_read_only(int tree);                 // the same and read-only
-int make_read_only(const char* path);                  // one mount
-int attach_tree(int tree, const char* path);           // path relative to the working directory
-int attach_tree_at(int tree, int target);              // onto what a descriptor leads to
+int open_tree_at(int fd);                     // recursive, of a descriptor
+int open_tree_path(const char* path);         // recursive, of a path
+int open_tree_link(const char* path);         // of a symlink itself
+int restrict_tree(int tree);                  // nosuid and nodev, recursive
+int restrict_tree_read_only(int tree);        // the same and read-only
+int make_read_only(const char* path);         // one mount
+int attach_tree(int tree, const char* path);  // path relative to the working directory
+int attach_tree_at(int tree, int target);     // onto what a descriptor leads to
 // A detached tmpfs, as a tree; zero inodes: the kernel's default.
 int new_tmpfs(std::uint64_t bytes, std::uint64_t inodes, const char* mode);
-int pivot_here();                                      // the working directory becomes the root
+int pivot_here();  // the working directory becomes the root
 
 int join_new_session_keyring();
 int set_hostname(const char* name, std::size_t length);
@@ -63,6 +63,7 @@ int status_at(const char* path, FileStatus& status);  // follows symlinks
 
 struct MountStatus {
   std::uint64_t type;
+  std::uint64_t system;  // which file system it is
   bool read_only;
 };
 int mount_status(const char* path, MountStatus& status);

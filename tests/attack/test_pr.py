@@ -206,7 +206,8 @@ def test_PR26_no_core_dumps(world):
 
 
 def test_PR27_first_process_is_closed(world):
-    found = world.inside([("ptrace", 1), ("proc1-mem",), ("open-read", "/proc/1/mem"), ("environ-of", 1),
+    found = world.inside([("ptrace", 1), ("proc1-mem",), ("open-read", "/proc/1/mem"),
+                          ("environ-of", 1),
                           ("process-vm", 1, "0x1000"), ("list", "/proc/1/fd"),
                           ("list", "/proc/1/map_files"), ("readlink", "/proc/1/cwd")])
     for answer in found:

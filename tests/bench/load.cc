@@ -1,6 +1,6 @@
-// What runs inside a sandbox and times itself, so that the launch is not counted. Prints nanoseconds
-// per operation:  bench_load getppid|open|walk N [PATH] | spawn N PROGRAM... ; or only waits:
-// bench_load children N
+// What runs inside a sandbox and times itself, so that the launch is not counted. Prints
+// nanoseconds per operation:  bench_load getppid|open|walk N [PATH] | spawn N PROGRAM... ; or only
+// waits: bench_load children N
 #include <fcntl.h>
 #include <ftw.h>
 #include <spawn.h>

@@ -18,12 +18,14 @@ std::string_view word(Verdict verdict) {
 }
 
 std::string value_text(double value, const std::string& unit, const std::string& more) {
-  std::string text = unit == "x" ? fmt::format("{:.2f}x", value) : fmt::format("{:.0f} {}", value, unit);
+  std::string text =
+      unit == "x" ? fmt::format("{:.2f}x", value) : fmt::format("{:.0f} {}", value, unit);
   return more.empty() ? text : text + ", " + more;
 }
 
 std::string gate_text(const char* sign, double gate, const std::string& unit) {
-  return unit == "x" ? fmt::format("{} {:.2f}x", sign, gate) : fmt::format("{} {:.0f} {}", sign, gate, unit);
+  return unit == "x" ? fmt::format("{} {:.2f}x", sign, gate)
+                     : fmt::format("{} {:.0f} {}", sign, gate, unit);
 }
 
 }  // namespace
@@ -47,8 +49,8 @@ Figure plain(std::string quantity, std::string measured) {
 std::string as_text(const Page& page) {
   std::string text = page.machine + "\n";
   for (const Figure& figure : page.figures) {
-    text += fmt::format("{:<58} {:<34} {:<12} {}\n", figure.quantity, figure.measured, figure.target,
-                        word(figure.verdict));
+    text += fmt::format("{:<58} {:<34} {:<12} {}\n", figure.quantity, figure.measured,
+                        figure.target, word(figure.verdict));
   }
   for (const std::string& note : page.notes) text += "- " + note + "\n";
   return text;

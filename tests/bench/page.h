@@ -17,8 +17,10 @@ struct Figure {
 
 struct Page {
   std::string machine;
-  std::vector<std::string> notes;  // how many rounds, what was disturbed, what could not be measured
+  std::vector<std::string>
+      notes;  // how many rounds, what was disturbed, what could not be measured
   std::vector<Figure> figures;
+  bool steady = true;  // the machine was quiet enough for the figures to mean something
 };
 
 // A figure that should be at most, or at least, its gate.

@@ -184,8 +184,8 @@ def status_problem(point: Point, ended: Ended) -> str | None:
     if ended.status == 125:
         silenced = point.role == 0 and point.call in ("write", "writev")
         return None if "cordon:" in ended.err or silenced else "status 125 without an error"
-    if ended.status == 137 and killed and point.role > 0:
-        return None
+    if ended.status == 137 and point.role > 0:
+        return None  # the first process is gone, and the whole tree with it
     if ended.status in (126, 127) and point.role == 2 and point.call == "execve":
         return None
     return f"status {ended.status}, and the command left no verdict"
@@ -323,7 +323,7 @@ class Sweep:
         try:
             ended = scene.start([str(point.role), point.call, str(point.occurrence), point.fault])
             problems = problems_of(scene, point, self.baselines[key], ended)
-            problems += self.group_problems()
+            problems += self.group_problems() if scene.person.is_root else []
         finally:
             self.scenes[key].put(scene)
         with self.lock:

@@ -69,8 +69,7 @@ int write_whole(int fd, const std::string& content) {
 int write_file(const char* path, const std::string& content, unsigned mode) {
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0) return -errno;
-  int result = write_whole(fd, content);
-  if (result == 0) result = answer(::fchmod(fd, mode));
+  const int result = write_whole(fd, content);
   ::close(fd);
   return result;
 }
@@ -194,8 +193,8 @@ class CarryOut {
   }
 
   int operator()(const op::MakeDirectory& o) const {
-    if (::mkdir(relative(o.path), 0700) < 0) return errno == EEXIST ? 0 : -errno;
-    return answer(::chmod(relative(o.path), o.mode));
+    if (::mkdir(relative(o.path), o.mode) < 0) return errno == EEXIST ? 0 : -errno;
+    return 0;
   }
 
   int operator()(const op::MountPoint& o) const {
@@ -299,8 +298,7 @@ class CarryOut {
   int operator()(const op::ScratchDirectory& o) const {
     char path[64] = ".scratch/";
     if (!append(path, sizeof path, o.name)) return -ENAMETOOLONG;
-    if (::mkdir(path, 0700) < 0) return -errno;
-    if (::chmod(path, o.mode) < 0) return -errno;
+    if (::mkdir(path, o.mode) < 0) return -errno;
     return answer(::mount(path, relative(o.path), nullptr, MS_BIND, nullptr));
   }
 
@@ -348,7 +346,10 @@ class CarryOut {
 
   int operator()(const op::MountProc&) const {
     constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
-    return answer(::mount("proc", "proc", "proc", kFlags, nullptr));
+    // Otherwise /proc/1/cmdline shows how Cordon itself was called. Older kernels know the option
+    // by its number only.
+    if (::mount("proc", "proc", "proc", kFlags, "hidepid=ptraceable") == 0) return 0;
+    return answer(::mount("proc", "proc", "proc", kFlags, "hidepid=2"));
   }
 
   int operator()(const op::DeviceNode& o) const {
@@ -429,20 +430,26 @@ class CarryOut {
 // True if the mount of one operation is as planned. Read back after the root was sealed.
 class CheckMount {
  public:
-  explicit CheckMount(std::uint64_t root_device) : root_device_(root_device) {}
+  explicit CheckMount(std::uint64_t root_system) : root_system_(root_system) {}
 
   bool operator()(const op::Bind& o) const {
-    if (!state(o.path, o.access)) return false;
+    sys::MountStatus mount{};
+    if (!state(o.path, o.access, mount)) return false;
+    // A part of the system: not the empty mount point that was made for it.
+    if (!is_set(o.id)) return mount.system != root_system_ || o.access == MountAccess::ReadWrite;
     sys::FileStatus status{};
-    if (sys::status_at(o.path.c_str(), status) < 0) return false;
-    if (is_set(o.id)) return status.device == o.id.device && status.inode == o.id.inode;
-    return status.device != root_device_ || o.access == MountAccess::ReadWrite;
+    return sys::status_at(o.path.c_str(), status) == 0 && status.device == o.id.device &&
+           status.inode == o.id.inode;
   }
-  bool operator()(const op::Hold& o) const { return state(o.path, o.access); }
+  bool operator()(const op::Hold& o) const {
+    sys::MountStatus mount{};
+    return state(o.path, o.access, mount);
+  }
   bool operator()(const op::Mask& o) const { return masked(o.path, o.kind); }
   bool operator()(const op::MaskProc& o) const {
-    sys::FileStatus status{};
-    return sys::status_at(o.path.c_str(), status) == -ENOENT || masked(o.path, o.kind);
+    sys::MountStatus mount{};
+    const int error = sys::mount_status(o.path.c_str(), mount);
+    return error == -ENOENT || (error == 0 && mount.system == root_system_ && mount.read_only);
   }
   bool operator()(const op::ScratchDirectory& o) const {
     sys::MountStatus status{};
@@ -457,7 +464,8 @@ class CheckMount {
   bool operator()(const op::PrivateConfig& o) const {
     struct stat data {};
     if (::lstat(o.path.c_str(), &data) < 0) return false;
-    return S_ISLNK(data.st_mode) || state(o.path, MountAccess::ReadOnly);
+    sys::MountStatus mount{};
+    return S_ISLNK(data.st_mode) || state(o.path, MountAccess::ReadOnly, mount);
   }
   template <typename Other>
   bool operator()(const Other&) const {
@@ -466,8 +474,7 @@ class CheckMount {
 
  private:
   // The mount says what it is, and an attempt to write agrees.
-  static bool state(const std::string& path, MountAccess access) {
-    sys::MountStatus status{};
+  static bool state(const std::string& path, MountAccess access, sys::MountStatus& status) {
     if (sys::mount_status(path.c_str(), status) < 0) return false;
     if (access == MountAccess::ReadWrite) return !status.read_only;
     return status.read_only && ::access(path.c_str(), W_OK) < 0;
@@ -481,7 +488,7 @@ class CheckMount {
     return sys::status_at(path.c_str(), file) == 0 && (file.mode & 07777U) == 0;
   }
 
-  std::uint64_t root_device_;
+  std::uint64_t root_system_;
 };
 
 template <typename T>
@@ -497,9 +504,9 @@ int carry_out(const Op& operation, const Prepared& prepared, BuildState& state) 
 }
 
 void measure_mounts(const Plan& plan, Measured& measured) {
-  sys::FileStatus root{};
-  if (sys::status_at("/", root) < 0) return;
-  const CheckMount check(root.device);
+  sys::MountStatus root{};
+  if (sys::mount_status("/", root) < 0) return;
+  const CheckMount check(root.system);
   std::int32_t index = 0;
   for (const Op& operation : plan.build) {
     const bool mounts = std::visit(

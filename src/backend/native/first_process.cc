@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,13 +71,15 @@ void wait_for_identity() {
 
 // Opens a pty of the sandbox's own devpts, keeps its slave as the command's streams and hands the
 // master to the supervisor.
-int open_terminal() {
+int open_terminal(const Prepared& prepared) {
   const int master = ::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master < 0) return -errno;
   int unlock = 0;
   if (::ioctl(master, TIOCSPTLCK, &unlock) < 0) return -errno;
   const int slave = ::ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (slave < 0) return -errno;
+  // Before the command exists, so that it never sees another size.
+  if (::ioctl(master, TIOCSWINSZ, &prepared.window) < 0) return -errno;
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
     if (::dup2(slave, fd) < 0) return -errno;
   }
@@ -259,6 +262,8 @@ class ReachedBounds {
 void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
   join_cgroups(fds);
   arrange(fds);
+  // Modes are then what the plan says; the command gets the caller's mask back.
+  const mode_t mask = ::umask(0);
   if (prepared.map_by == MapBy::Supervisor) wait_for_identity();
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
@@ -267,11 +272,8 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
 
   BuildState state;
   build(prepared, state);
-  // Only now: before the id maps are written it would make them unwritable. From here on the
-  // command cannot read or write this process through /proc/1/mem.
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) give_up(Stage::Seal, 0, errno);
   if (prepared.terminal) {
-    if (const int error = open_terminal(); error < 0) give_up(Stage::Seal, 0, -error);
+    if (const int error = open_terminal(prepared); error < 0) give_up(Stage::Seal, 0, -error);
   }
   sigset_t child_signal;
   ::sigemptyset(&child_signal);
@@ -281,8 +283,15 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
   if (signals < 0 || ::pipe2(report_pipe, O_CLOEXEC) < 0) give_up(Stage::Seal, 0, errno);
   const pid_t command = sys::fork_process();
   if (command < 0) give_up(Stage::Confine, 0, -command);
-  if (command == 0) become_command(prepared, report_pipe[1], kReleaseFd, state.ruleset);
+  if (command == 0) {
+    ::umask(mask);
+    become_command(prepared, report_pipe[1], kReleaseFd, state.ruleset);
+  }
 
+  // Before the command is released: else it could read and write this process through /proc/1/mem.
+  // Not earlier: before the id maps are written it would make them unwritable, and a child that
+  // inherited it could not be looked at.
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) give_up(Stage::Seal, 0, errno);
   ::close(report_pipe[1]);
   ::close(kReleaseFd);
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) ::close(fd);  // else their readers wait for us too

@@ -278,6 +278,7 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
                                              const CommandStreams& streams) {
   Prepared prepared = prepare(plan, ::geteuid());
   prepared.terminal = streams.terminal;
+  prepared.window = {streams.rows, streams.columns, 0, 0};
   CORDON_TRY(pins, pin(plan));
   CORDON_TRY(cgroup, Cgroup::make(plan, facts.cgroup, run_id));
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <linux/filter.h>
+#include <sys/ioctl.h>
 
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ struct Prepared {
   const char* scratch = nullptr;    // a path inside on the scratch tmpfs, to see it full
   std::uint64_t process_bound = 0;  // processes allowed by RLIMIT_NPROC; 0 if a cgroup counts
   bool terminal = false;            // the command gets a pty of the sandbox's own
+  winsize window{};                 // and its size
   Sabotage sabotage = Sabotage::None;
 };
 

@@ -1,4 +1,4 @@
-#include "spawn.h"
+#include "sampling.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

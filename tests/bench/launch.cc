@@ -1,0 +1,102 @@
+// Measures what containment costs, beside a bare spawn and bwrap, and prints the figures with their
+// targets. --write makes a page of them; figures are never typed by hand.
+//   launch [--rounds N] [--files N] [--cordon PATH] [--load PATH] [--write FILE]
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "sections.h"
+
+namespace {
+
+struct Options {
+  unsigned rounds = 200;
+  unsigned files = 100'000;
+  std::string cordon;
+  std::string load;
+  std::string write;
+};
+
+[[noreturn]] void usage() {
+  std::fprintf(
+      stderr,
+      "usage: launch [--rounds N] [--files N] [--cordon PATH] [--load PATH] [--write FILE]\n");
+  std::exit(2);
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  const std::filesystem::path self = std::filesystem::canonical("/proc/self/exe");
+  options.load = self.parent_path() / "bench_load";
+  options.cordon = std::filesystem::absolute("build/cordon");
+  for (int i = 1; i < argc; i += 2) {
+    if (i + 1 >= argc) usage();
+    const std::string_view name = argv[i];
+    if (name == "--rounds") {
+      options.rounds = static_cast<unsigned>(std::atoi(argv[i + 1]));
+    } else if (name == "--files") {
+      options.files = static_cast<unsigned>(std::atoi(argv[i + 1]));
+    } else if (name == "--cordon") {
+      options.cordon = std::filesystem::absolute(argv[i + 1]);
+    } else if (name == "--load") {
+      options.load = std::filesystem::absolute(argv[i + 1]);
+    } else if (name == "--write") {
+      options.write = std::filesystem::absolute(argv[i + 1]);
+    } else {
+      usage();
+    }
+  }
+  if (options.rounds == 0 || options.files == 0) usage();
+  for (const std::string& path : {options.cordon, options.load}) {
+    if (::access(path.c_str(), X_OK) < 0) {
+      std::fprintf(stderr, "launch: %s: %s\n", path.c_str(), std::strerror(errno));
+      std::exit(2);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  const bench::Scratch scratch;
+  bench::use_home(scratch.home());
+  // The library reads the environment of this process.
+  ::setenv("HOME", scratch.home().c_str(), 1);
+  if (::chdir(scratch.empty().c_str()) < 0) return 1;
+  const bench::Subject subject{options.cordon, options.load, options.rounds, options.files,
+                               scratch};
+
+  bench::Page page;
+  page.machine = bench::describe_machine();
+  page.notes.push_back(std::to_string(options.rounds) + " rounds of each comparison");
+  bench::measure_launch(subject, page);
+  bench::measure_mounts(subject, page);
+  bench::measure_trees(subject, page);
+  bench::measure_grants_and_limits(subject, page);
+  bench::measure_library(subject, page);
+  bench::measure_throughput(subject, page);
+  bench::measure_steady_state(subject, page);
+  bench::measure_memory(subject, page);
+  bench::measure_kill(subject, page);
+
+  std::fputs(bench::as_text(page).c_str(), stdout);
+  if (!page.steady) {
+    std::fputs("launch: the machine was not quiet: these figures mean nothing\n", stderr);
+    if (!options.write.empty()) return 1;
+  }
+  if (!options.write.empty()) {
+    std::ofstream file(options.write);
+    file << bench::as_markdown(page);
+    if (!file.flush()) {
+      std::fprintf(stderr, "launch: cannot write %s\n", options.write.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
