@@ -44,8 +44,8 @@ def test_sigkill_of_cordon(world, options):
                            f"'{world.probe}' orphans 20 {mark} 60; "
                            f"'{world.probe}' linger {mark} 60"])
     assert wait_until(lambda: len(processes_with(mark)) >= 21, 15), process.poll()
+    assert wait_until(lambda: len(descendants(process.pid)) >= 21, 5)
     tree = descendants(process.pid)
-    assert len(tree) >= 21
     process.kill()
     process.wait()
     assert wait_until(lambda: not processes_with(mark), 1), processes_with(mark)
