@@ -12,7 +12,7 @@ constexpr ErrorKind kAll[] = {ErrorKind::Unavailable, ErrorKind::Untrusted, Erro
                               ErrorKind::Policy,      ErrorKind::Setup,     ErrorKind::Command,
                               ErrorKind::Audit,       ErrorKind::Usage};
 
-TEST(Error, HasOneStableCodePerKind) {
+TEST(Error, HasOneNamePerKind) {
   std::vector<std::string_view> codes;
   for (const ErrorKind kind : kAll) codes.push_back(name_of(kind));
   EXPECT_EQ(codes, (std::vector<std::string_view>{"unavailable", "untrusted", "unsupported",
