@@ -72,7 +72,8 @@ Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t
   const std::string mode = "net.mode = \"" + std::string(name_of(net.mode)) + "\"";
   const std::string text = to_string(*target);
   if (net.mode == NetMode::None) {
-    return {false, mode, "there is no network inside but loopback", "--net open, which admits every host"};
+    return {false, mode, "there is no network inside but loopback",
+            "--net open, which admits every host"};
   }
   if (const HostRule* rule = covering(net.deny, *target)) {
     return {false, "net.deny \"" + to_string(*rule) + "\"", "a deny wins over every allow",

@@ -32,7 +32,7 @@ struct Caller {
 struct SystemEntry {
   enum class Kind { Directory, File, Symlink };
   enum class Tier { Loader, Programs };  // what loading a program needs; what running one may need
-  std::string path;  // "/usr", "/bin", "/etc/ld.so.cache"
+  std::string path;                      // "/usr", "/bin", "/etc/ld.so.cache"
   Kind kind = Kind::Directory;
   std::string target;  // of a symlink
   Tier tier = Tier::Loader;

@@ -132,16 +132,17 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
     }
     ++index;
   }
+  Message message;
+  // With capabilities still: a command that kept some could not be looked at without.
+  measure_process(command, message.measured);
   // What is set up needs no capability any more, neither here.
   if (const int error = sys::drop_own_capabilities(); error < 0) {
     give_up(Stage::Seal, index, -error);
   }
-  Message message;
   message.kind = Message::Kind::Confined;
   message.measured.landlock_read_before = report.landlock_read_before;
   message.measured.landlock_read = report.landlock_read;
   message.measured.landlock_signal = report.landlock_signal;
-  measure_process(command, message.measured);
   measure_namespaces(message.measured);
   sys::MountStatus root{};
   if (sys::mount_status("/", root) == 0) {
