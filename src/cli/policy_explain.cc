@@ -8,6 +8,7 @@
 #include "host/resolve.h"
 #include "policy/decide.h"
 #include "run/contained_run.h"
+#include "run/run_note.h"
 
 namespace cordon {
 namespace {
@@ -60,6 +61,7 @@ Result<Explained> explain(const Arguments& arguments) {
   const std::string_view word = arguments.operands[0];
   const std::string_view target = arguments.operands[1];
   CORDON_TRY(caller, identify_caller());
+  say_handoffs(recover_runs(caller));
   if (word == "connect") {
     CORDON_TRY(endpoint, parse_endpoint(target));
     CORDON_TRY(asked, asked_policy(arguments, caller));

@@ -4,6 +4,7 @@
 #include "config/policy_document.h"
 #include "host/resolve.h"
 #include "run/policy_source.h"
+#include "run/run_note.h"
 
 namespace cordon {
 namespace {
@@ -14,6 +15,7 @@ Result<std::string> shown_policy(const Arguments& arguments) {
                             "options stand before operands: cordon policy show [--json] POLICY"));
   }
   CORDON_TRY(caller, identify_caller());
+  say_handoffs(recover_runs(caller));
   const std::string word(arguments.operands.empty() ? "workspace" : arguments.operands.front());
   CORDON_TRY(source, load_policy(word, caller));
   if (arguments.has(FlagId::Json)) {

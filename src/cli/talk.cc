@@ -120,10 +120,14 @@ void say_reductions(const std::vector<Reduction>& reductions) {
   }
 }
 
+void say_handoffs(const std::vector<Handoff>& handoffs) {
+  for (const Handoff& handoff : handoffs) say_line(Tint::Warning, handoff_text(handoff));
+}
+
 void say_outcome(const Outcome& outcome) {
   if (const auto killed = std::visit(KillText{}, outcome.end)) say_line(Tint::Bad, *killed);
   for (const Denial& denial : outcome.denials) say_line(Tint::Warning, denial_text(denial));
-  for (const Handoff& handoff : outcome.handoff) say_line(Tint::Warning, handoff_text(handoff));
+  say_handoffs(outcome.handoff);
 }
 
 }  // namespace cordon

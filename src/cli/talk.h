@@ -25,6 +25,7 @@ void say_error(const Error& error);
 // One line each: `cordon: reduced write /x: outside-ceiling`.
 std::string reduction_line(const Reduction& reduction);
 void say_reductions(const std::vector<Reduction>& reductions);
+void say_handoffs(const std::vector<Handoff>& handoffs);
 // Kills, limits reached and protected files that were moved away.
 void say_outcome(const Outcome& outcome);
 

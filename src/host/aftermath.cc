@@ -152,6 +152,7 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
                                              const Caller& caller, const TreeSnapshot& before,
                                              const std::string& handoff_directory,
                                              const std::string& run_id) {
+  const LookFailures failures;
   Effective effective;
   effective.write = writable;
   effective.deny = deny;
@@ -169,6 +170,8 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   take_own_configuration(caller, before, grants, quarantine);
   CORDON_TRY(handoff, quarantine.finish());
   if (!walked) return fail(std::move(walked).error());
+  if (const Result<void> seen = failures.check(); !seen)
+    handoff.push_back({".", "unchecked: " + message(seen.error()), {}});
   return handoff;
 }
 

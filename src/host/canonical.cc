@@ -18,6 +18,7 @@ namespace {
 constexpr int kMaxSymlinks = 40;
 
 Error unresolvable(std::string_view text, int error_number) {
+  LookFailures::note(error_number, text);
   Error error = policy_error("the path " + quote(text) + " cannot be resolved",
                              "name an existing path that you may reach");
   error.error_number = error_number;

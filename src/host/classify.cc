@@ -34,7 +34,7 @@ std::vector<FileId> directories_on_path(const Effective& effective, const Caller
       std::any_of(effective.write.begin(), effective.write.end(),
                   [](const Grant& grant) { return is_distribution(grant.path); });
   const auto path = caller.environment.find("PATH");
-  if (path == caller.environment.end()) return ids;
+  if (effective.write.empty() || path == caller.environment.end()) return ids;
   for (const std::string_view entry : split(path->second, ':')) {
     // An empty entry is the current directory, which cannot be held as a whole.
     if (entry.empty() || entry == ".") continue;

@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstring>
+
+#include "host/look.h"
 
 namespace cordon {
 namespace {
@@ -33,8 +36,10 @@ EntryType type_of(int descriptor, const struct dirent64& entry) {
       return EntryType::Other;
   }
   struct stat status {};
-  if (::fstatat(descriptor, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+  if (::fstatat(descriptor, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    LookFailures::note(errno, entry.d_name);
     return EntryType::Other;
+  }
   return type_of_mode(status.st_mode);
 }
 
@@ -65,6 +70,7 @@ bool DirectoryNames::read(int descriptor) {
   }
   for (std::size_t i = 0; i < entries_.size(); ++i)
     entries_[i].name = std::string_view(arena_).substr(spans_[i].begin, spans_[i].length);
+  if (got < 0) LookFailures::note(errno, "a directory");
   return got == 0;
 }
 

@@ -7,10 +7,28 @@
 #include <array>
 #include <cerrno>
 
+#include "base/text.h"
 #include "sys/calls.h"
 
 namespace cordon {
 namespace {
+
+thread_local LookFailures* collector = nullptr;
+
+// Reasons that say something about the object, not about this machine's state.
+bool is_expected(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case EACCES:
+    case EXDEV:
+    case ENXIO:
+      return true;
+    default:
+      return false;
+  }
+}
 
 int open_retrying(int directory, const std::string& path, int flags, std::uint64_t resolve) {
   // EAGAIN: a rename or mount raced with the lookup and the kernel could not prove containment.
@@ -19,14 +37,34 @@ int open_retrying(int directory, const std::string& path, int flags, std::uint64
                                 static_cast<std::uint64_t>(flags | O_CLOEXEC), 0, resolve);
     if (fd >= 0) return fd;
     if (fd != -EAGAIN && fd != -EINTR) {
+      LookFailures::note(-fd, path);
       errno = -fd;
       return -1;
     }
   }
+  LookFailures::note(EAGAIN, path);
+  errno = EAGAIN;
   return -1;
 }
 
 }  // namespace
+
+LookFailures::LookFailures() : outer_(collector) { collector = this; }
+
+LookFailures::~LookFailures() { collector = outer_; }
+
+void LookFailures::note(int error_number, std::string_view what) {
+  if (collector == nullptr || is_expected(error_number) || collector->error_number_ != 0) return;
+  collector->error_number_ = error_number;
+  collector->what_ = what;
+}
+
+Result<void> LookFailures::check() const {
+  if (error_number_ == 0) return {};
+  return fail(
+      setup_error("the granted trees cannot be searched: " + quote(what_), error_number_,
+                  "nothing may stay unseen there; free what is short, or look at the disk"));
+}
 
 Looked looked(const struct stat& status) {
   Looked result;
@@ -44,13 +82,19 @@ Looked looked(const struct stat& status) {
 
 std::optional<Looked> look(int directory, const std::string& name) {
   struct stat status {};
-  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    LookFailures::note(errno, name);
+    return std::nullopt;
+  }
   return looked(status);
 }
 
 std::optional<Looked> look(int descriptor) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) return std::nullopt;
+  if (::fstat(descriptor, &status) != 0) {
+    LookFailures::note(errno, "an open file");
+    return std::nullopt;
+  }
   return looked(status);
 }
 
@@ -89,7 +133,10 @@ std::optional<std::string> read_all(int descriptor, std::size_t limit) {
     const ssize_t got = ::read(descriptor, buffer.data(), buffer.size());
     if (got == 0) return content;
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
+    if (got < 0) {
+      LookFailures::note(errno, "an open file");
+      return std::nullopt;
+    }
     content.append(buffer.data(), static_cast<std::size_t>(got));
     if (content.size() > limit) return std::nullopt;
   }
@@ -97,7 +144,10 @@ std::optional<std::string> read_all(int descriptor, std::size_t limit) {
 
 std::optional<std::string> read_regular(int directory, const std::string& name, std::size_t limit) {
   const Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd.valid()) return std::nullopt;
+  if (!fd.valid()) {
+    LookFailures::note(errno, name);
+    return std::nullopt;
+  }
   const std::optional<Looked> seen = look(fd.get());
   if (!seen || seen->kind != FileKind::Regular || seen->size > limit) return std::nullopt;
   return read_all(fd.get(), limit);
@@ -106,6 +156,7 @@ std::optional<std::string> read_regular(int directory, const std::string& name, 
 std::optional<std::string> read_link(int directory, const std::string& name) {
   std::array<char, PATH_MAX> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t got = ::readlinkat(directory, name.c_str(), buffer.data(), buffer.size());
+  if (got < 0 && errno != EINVAL) LookFailures::note(errno, name);
   if (got < 0 || static_cast<std::size_t>(got) == buffer.size()) return std::nullopt;
   return std::string(buffer.data(), static_cast<std::size_t>(got));
 }

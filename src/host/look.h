@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/fd.h"
+#include "cordon/result.h"
 #include "policy/effective.h"
 
 namespace cordon {
@@ -24,6 +25,27 @@ struct Looked {
   std::uint32_t owner = 0;
   std::uint64_t size = 0;
   std::int64_t changed_ns = 0;  // ctime: no program can set it back
+};
+
+// Collects, while it lives, what on this thread could not be looked at for another reason than not
+// being there or not being allowed. "Cannot tell" must not be taken for "is not there": a protected
+// file that a full descriptor table hid would otherwise be left writable.
+class LookFailures {
+ public:
+  LookFailures();
+  ~LookFailures();
+  LookFailures(const LookFailures&) = delete;
+  LookFailures& operator=(const LookFailures&) = delete;
+
+  // The first failure, if there was one.
+  [[nodiscard]] Result<void> check() const;
+  // Called where a look failed; expected reasons are ignored. Leaves errno as it was.
+  static void note(int error_number, std::string_view what);
+
+ private:
+  LookFailures* outer_;
+  int error_number_ = 0;
+  std::string what_;
 };
 
 Looked looked(const struct stat& status);

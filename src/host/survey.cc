@@ -129,10 +129,14 @@ std::size_t mounts_for(const HostFacts& facts) {
 
 Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
   const Effective& effective = clamped.effective();
+  const LookFailures failures;
   Survey out;
   add_machine(out.facts);
   out.facts.cgroup = cgroup_facts();
   out.facts.system = system_entries();
+  // A policy that grants nothing has nothing to be looked through, and no home for an identity.
+  const bool grants_nothing = effective.read.empty() && effective.write.empty();
+  if (grants_nothing && effective.home == HomeMode::None) return out;
   const std::vector<GitSetting> user = read_user_git_config(caller);
   out.facts.git_identity = git_identity(std::span<const GitSetting>(user));
 
@@ -145,6 +149,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
   protect_own_files(effective, caller, trees);
   CORDON_CHECK(trees.run());
   CORDON_CHECK(protect_other_names(effective, out));
+  CORDON_CHECK(failures.check());
   drop_covered(out.facts);
   if (mounts_for(out.facts) > kMaxMounts)
     return fail(policy_error(std::to_string(mounts_for(out.facts)) +

@@ -77,17 +77,17 @@ bool is_wanted(std::string_view name) {
 }
 
 void add(std::vector<SystemEntry>& out, int directory, const std::string& name, std::string path,
-         EntryType type) {
+         EntryType type, SystemEntry::Tier tier) {
   switch (type) {
     case EntryType::Directory:
-      out.push_back({std::move(path), SystemEntry::Kind::Directory, {}});
+      out.push_back({std::move(path), SystemEntry::Kind::Directory, {}, tier});
       break;
     case EntryType::Regular:
-      out.push_back({std::move(path), SystemEntry::Kind::File, {}});
+      out.push_back({std::move(path), SystemEntry::Kind::File, {}, tier});
       break;
     case EntryType::Symlink:
       if (auto target = read_link(directory, name))
-        out.push_back({std::move(path), SystemEntry::Kind::Symlink, std::move(*target)});
+        out.push_back({std::move(path), SystemEntry::Kind::Symlink, std::move(*target), tier});
       break;
     case EntryType::Other:
       break;
@@ -108,17 +108,17 @@ void add_etc(std::vector<SystemEntry>& out) {
   for (const DirectoryEntry& entry : names.entries()) {
     if (is_wanted(entry.name)) {
       const std::string name(entry.name);
-      add(out, etc.get(), name, "/etc/" + name, entry.type);
       const bool loader = std::find(kLoader.begin(), kLoader.end(), name) != kLoader.end();
-      if (!loader && !out.empty()) out.back().tier = SystemEntry::Tier::Programs;
+      add(out, etc.get(), name, "/etc/" + name, entry.type,
+          loader ? SystemEntry::Tier::Loader : SystemEntry::Tier::Programs);
       continue;
     }
     for (const Nested& nested : kNested) {
       if (nested.parent != entry.name) continue;
       const auto seen = look(etc.get(), nested.path);
       if (!seen) continue;
-      add(out, etc.get(), nested.path, std::string("/etc/") + nested.path, type_of(*seen));
-      out.back().tier = SystemEntry::Tier::Programs;
+      add(out, etc.get(), nested.path, std::string("/etc/") + nested.path, type_of(*seen),
+          SystemEntry::Tier::Programs);
     }
   }
 }
@@ -129,7 +129,8 @@ std::vector<SystemEntry> system_entries() {
   std::vector<SystemEntry> out;
   out.reserve(48);
   for (const char* path : kTop)
-    if (const auto seen = look_path(path)) add(out, AT_FDCWD, path, path, type_of(*seen));
+    if (const auto seen = look_path(path))
+      add(out, AT_FDCWD, path, path, type_of(*seen), SystemEntry::Tier::Loader);
   add_etc(out);
   std::sort(out.begin(), out.end());
   return out;

@@ -34,6 +34,7 @@ class TreeWalk {
       }
       WalkedDirectory::Child child = std::move(top.children[top.next++]);
       Fd opened(::openat(top.descriptor.get(), child.name.c_str(), kOpenDirectory));
+      if (!opened.valid()) LookFailures::note(errno, child.name);
       if (!opened.valid() && errno == EACCES)
         opened = visitor_.open_unreadable(top.descriptor.get(), child.name);
       if (opened.valid()) enter(std::move(opened), std::move(child.name), child.state);

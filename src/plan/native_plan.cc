@@ -400,7 +400,7 @@ void NativePlanner::command() {
   plan_.argv = request_.argv;
   plan_.cwd = request_.cwd;
   if (!tree_.exists(plan_.cwd)) {
-    plan_.reductions.push_back({"cwd", request_.cwd, "/", Reduction::Because::OutsideCeiling});
+    plan_.reductions.push_back({"cwd", request_.cwd, "/", Reduction::Because::Nonexistent});
     plan_.cwd = "/";
   }
   plan_.environment = build_environment(effective_, caller_, plan_.cwd);

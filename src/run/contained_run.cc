@@ -240,8 +240,10 @@ Report run_contained(const RunInput& input, const Caller& caller) {
     return report;
   }
   report.reductions = run->reductions;
-  report.policy_json = write_json(encode_effective(run->clamped.effective()), JsonStyle::Compact);
-  report.policy_hash = "sha256:" + sha256_hex(report.policy_json);
+  if (input.describe_policy) {
+    report.policy_json = write_json(encode_effective(run->clamped.effective()), JsonStyle::Compact);
+    report.policy_hash = "sha256:" + sha256_hex(report.policy_json);
+  }
   if (auto done = carry_out(input, *run, report); !done) {
     report.error = with_outside_hint(std::move(done).error(), *run);
   } else {

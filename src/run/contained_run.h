@@ -24,6 +24,7 @@ struct RunInput {
   std::string cwd;                         // as written; empty: the caller's
   std::string backend;
   StreamRequest streams;
+  bool describe_policy = true;  // the report is to carry the effective policy and its hash
   int signal_descriptor = -1;
   std::optional<Cancel> cancel;
 };

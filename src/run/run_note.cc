@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -141,6 +142,7 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
     return fail(setup_error("cannot write a note in " + quote(path), errno));
   }
   note.name_ = content.run_id;
+  note.cgroups_ = content.cgroups;
   const std::string text = encode(content);
   if (::flock(note.file_.get(), LOCK_EX) < 0 ||
       ::write(note.file_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
@@ -150,7 +152,9 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
 }
 
 void RunNote::remove() {
-  if (!name_.empty() && file_.valid()) ::unlinkat(directory_.get(), name_.c_str(), 0);
+  const bool gone = std::ranges::none_of(
+      cgroups_, [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; });
+  if (gone && !name_.empty() && file_.valid()) ::unlinkat(directory_.get(), name_.c_str(), 0);
   name_.clear();
   file_.reset();
 }

@@ -31,10 +31,12 @@ class RunNote {
   RunNote& operator=(const RunNote&) = delete;
 
   static Result<RunNote> write(const Caller& caller, const NoteContent& content);
+  // Keeps the note if a cgroup it names is still there: the next start tries again.
   void remove();
 
  private:
   Fd directory_;
+  std::vector<std::string> cgroups_;
   Fd file_;  // holds the lock that says its writer lives
   std::string name_;
 };

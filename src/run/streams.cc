@@ -15,7 +15,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kBlock = std::size_t{64} * 1024;
 // A terminal or socket that was reported writable may still block on a large write.
 constexpr std::size_t kWriteBlock = 4096;
 constexpr std::uint64_t kDrainMilliseconds = 5000;

@@ -21,9 +21,9 @@ struct StreamRequest {
   Stdin in = Stdin::Null;
   Stdout out = Stdout::Capture;
   std::optional<std::string> input;
-  bool terminal = false;               // a pty between the caller's terminal and the command
-  std::uint64_t keep = 10 * 1024;      // bytes kept per captured stream
-  std::optional<std::uint64_t> total;  // bytes after which the command is to be killed
+  bool terminal = false;  // a pty between the caller's terminal and the command
+  std::uint64_t keep = std::uint64_t{10} * 1024;  // bytes kept per captured stream
+  std::optional<std::uint64_t> total;             // bytes after which the command is to be killed
 };
 
 // One direction of copying. Reads only when the last block is delivered, so memory is bounded and a

@@ -82,7 +82,7 @@ void measure_launch(const Subject& subject, Page& page) {
   const double spread = bare.percentile(0.95) / bare.median();
   page.notes.push_back(fmt::format("p95 of the bare spawn is {:.2f}x its median", spread));
   const std::size_t samples = bare.values.size() * measured.commands.size();
-  page.steady = spread <= kSteady && measured.disturbed * 10 <= samples;
+  page.steady = spread <= kSteady && measured.disturbed <= samples / 10;
   note_disturbance("launch", measured, page);
 }
 

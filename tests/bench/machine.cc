@@ -26,13 +26,13 @@ Scratch::~Scratch() {
 }
 
 std::string Scratch::directory(const std::string& name) const {
-  const std::string path = home() + "/" + name;
+  std::string path = home() + "/" + name;
   fs::create_directories(path);
   return path;
 }
 
 std::string Scratch::file(const std::string& name, const std::string& text) const {
-  const std::string path = path_ + "/" + name;
+  std::string path = path_ + "/" + name;
   std::ofstream(path) << text;
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
   return path;

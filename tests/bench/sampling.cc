@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -49,7 +50,7 @@ double Samples::percentile(double share) const {
   std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
   const double place = share * static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(place + 0.5)];
+  return sorted[static_cast<std::size_t>(std::lround(place))];
 }
 
 double Samples::median() const { return percentile(0.5); }

@@ -109,8 +109,12 @@ class Confine {
 
 void send(const CommandReport& report) {
   // One write: far below PIPE_BUF, so it is never split.
-  while (::write(kCommandReportFd, &report, sizeof report) < 0 && errno == EINTR) {
-  }
+  ssize_t written = 0;
+  do {
+    written = ::write(kCommandReportFd, &report, sizeof report);
+  } while (written < 0 && errno == EINTR);
+  // The first process waits for a report or for the end of this one.
+  if (written != static_cast<ssize_t>(sizeof report)) ::_exit(125);
 }
 
 [[noreturn]] void give_up(CommandReport& report, Stage stage, std::uint32_t index, int error) {
@@ -179,6 +183,7 @@ void become_command(const Prepared& prepared, int report_fd, int release_fd, int
   do {
     got = ::read(kCommandReleaseFd, &released, 1);
   } while (got < 0 && errno == EINTR);
+  if (got < 0) give_up(report, Stage::Confine, index, errno);
   // End of file: the supervisor is gone or did not like what was measured.
   if (got != 1) ::_exit(125);
   default_signals();

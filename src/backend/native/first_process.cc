@@ -27,9 +27,13 @@ namespace {
 
 [[noreturn]] void end() { ::_exit(125); }
 
+// A supervisor that does not hear what happens here must not go on believing; it sees this end.
 void send(const Message& message) {
-  while (::send(kChannelFd, &message, sizeof message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
-  }
+  ssize_t sent = 0;
+  do {
+    sent = ::send(kChannelFd, &message, sizeof message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent != static_cast<ssize_t>(sizeof message)) end();
 }
 
 [[noreturn]] void give_up(Stage stage, std::uint32_t index, int error) {
@@ -158,7 +162,9 @@ bool reap(pid_t command, Message& ended) {
   for (;;) {
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
-    if (pid <= 0) return false;
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) end();  // there is a command to wait for: without its status nothing goes on
+    if (pid == 0) return false;
     if (pid != command) continue;
     ended.kind = Message::Kind::Ended;
     ended.wait_status = status;

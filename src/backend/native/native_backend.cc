@@ -44,6 +44,7 @@ class NativeChild final : public Child {
   [[nodiscard]] int oom_descriptor() const override { return cgroup_.oom_descriptor(); }
 
   std::optional<ChildEvent> event() override {
+    if (ended_) return ended_;
     Message message;
     const ssize_t got = ::recv(channel_.get(), &message, sizeof message, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
@@ -53,8 +54,12 @@ class NativeChild final : public Child {
       pids_full_ |= message.pids_full != 0;
     }
     if (message.kind != Message::Kind::Ended) return std::nullopt;
-    return ChildEvent{ChildEvent::Kind::Ended,
-                      {message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}}};
+    keep_end(message);
+    return ended_;
+  }
+  void keep_end(const Message& message) {
+    ended_ = ChildEvent{ChildEvent::Kind::Ended,
+                        {message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}}};
   }
 
   void signal(int number) override {
@@ -148,6 +153,7 @@ class NativeChild final : public Child {
   Fd terminal_;
   Enforcement enforcement_;
   std::vector<PlannedLimit> limits_;
+  std::optional<ChildEvent> ended_;
   std::optional<std::uint64_t> peak_memory_;
   sys::ProcessUsage usage_;
   bool scratch_full_ = false;
@@ -321,8 +327,12 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
       return fail(setup_error("the sandbox's first process is gone", errno));
     }
   }
+  bool released = false;
   for (;;) {
-    CORDON_TRY(message, child->next_message());
+    auto received = child->next_message();
+    // Once released the command may have run: what became of it is an outcome, not an error.
+    if (!received && released) return std::unique_ptr<Child>(std::move(child));
+    CORDON_TRY(message, std::move(received));
     switch (message.kind) {
       case Message::Kind::Failed:
         return fail(operation_error(plan, message));
@@ -336,12 +346,15 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
         if (::write(release_write.get(), &go, 1) != 1) {
           return fail(setup_error("cannot release the command", errno));
         }
+        released = true;
         break;
       }
       case Message::Kind::Started:
         return std::unique_ptr<Child>(std::move(child));
       case Message::Kind::Ended:
-        return fail(setup_error("the command ended before it was started", 0));
+        if (!released) return fail(setup_error("the command ended before it was started", 0));
+        child->keep_end(message);
+        return std::unique_ptr<Child>(std::move(child));
     }
   }
 }

@@ -1,5 +1,9 @@
 #include "backend/native/prepared.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string_view>
 #include <variant>
@@ -11,6 +15,14 @@ namespace {
 
 // The kernel takes char* for historical reasons and does not write through it.
 char* argument(const std::string& text) { return const_cast<char*>(text.c_str()); }
+
+bool has_other_groups() {
+  std::array<gid_t, 8> groups{};
+  const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+  if (count < 0) return true;  // more than fit
+  return std::any_of(groups.begin(), groups.begin() + count,
+                     [](gid_t group) { return group != ::getegid(); });
+}
 
 }  // namespace
 
@@ -58,7 +70,9 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
           std::to_string(map->inside_gid) + " " + std::to_string(map->outside_gid) + " 1";
     }
   }
-  prepared.map_by = outside_uid == 0 ? MapBy::Supervisor : MapBy::FirstProcess;
+  // Root has groups to drop only if it has other ones than its own.
+  prepared.map_by =
+      outside_uid == 0 && has_other_groups() ? MapBy::Supervisor : MapBy::FirstProcess;
   return prepared;
 }
 
