@@ -52,7 +52,7 @@ RC_GTEST_PROP(Sanitize, NeverLetsAControlByteThrough, (const std::string& bytes)
   const std::string shown = sanitize(bytes);
   for (const char c : shown) {
     const auto byte = static_cast<unsigned char>(c);
-    RC_ASSERT(byte >= 0x20U && byte != 0x7FU);
+    RC_ASSERT((byte >= 0x20U && byte != 0x7FU));
   }
   RC_ASSERT(is_valid_utf8(shown));
   RC_ASSERT(sanitize(shown) == shown);

@@ -161,7 +161,7 @@ RC_GTEST_PROP(ReadJson, AnswersForAnyBytes, ()) {
       rc::gen::oneOf(rc::gen::elementOf(std::string("{}[]\",:0123456789.eE-\\u truefalsn\n")),
                      rc::gen::arbitrary<char>())));
   const auto read = read_json(bytes, "a.json");
-  RC_ASSERT(read.has_value() || read.error().place.has_value());
+  RC_ASSERT((read.has_value() || read.error().place.has_value()));
 }
 
 }  // namespace

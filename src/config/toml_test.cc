@@ -153,7 +153,7 @@ RC_GTEST_PROP(ReadToml, AnswersForAnyBytes, ()) {
   const std::string bytes(*rc::gen::container<std::string>(rc::gen::oneOf(
       rc::gen::elementOf(std::string("[]{}=.,\"'# ab01\n\\-:T")), rc::gen::arbitrary<char>())));
   const auto read = read_toml(bytes, "a.toml");
-  RC_ASSERT(read.has_value() || read.error().place.has_value());
+  RC_ASSERT((read.has_value() || read.error().place.has_value()));
 }
 
 }  // namespace

@@ -332,7 +332,7 @@ void assert_within_request(const Effective& result, const Resolved& request) {
               reading(request.read, request.write, path));
   }
   for (const HostRule& target : all_targets()) {
-    RC_ASSERT(!admits(result.net, target) || admits(request.policy.net, target));
+    RC_ASSERT((!admits(result.net, target) || admits(request.policy.net, target)));
   }
   RC_ASSERT(is_subset(result.env.pass, request.policy.env.pass));
   for (const auto& [name, value] : result.env.set) {
@@ -352,7 +352,7 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
     RC_ASSERT(reading(result.read, result.write, path) <= reading(bound.read, bound.write, path));
   }
   for (const HostRule& target : all_targets()) {
-    RC_ASSERT(!admits(result.net, target) || admits(net_of(bound), target));
+    RC_ASSERT((!admits(result.net, target) || admits(net_of(bound), target)));
   }
   if (ceiling.bounds_env) {
     RC_ASSERT(is_subset(names_in(result.env), names_in(ceiling.policy.env)));
@@ -542,7 +542,8 @@ TEST(ClampProperty, WithoutACeilingIsTheRequestLessWhatIsForbidden) {
     RC_ASSERT(result.require == request.policy.require.layers);
     RC_ASSERT(result.accept_missing.empty());
     for (const Reduction& reduction : clamped.reductions()) {
-      RC_ASSERT(reduction.because == Reduction::Because::Forbidden || reduction.got == "read-only");
+      RC_ASSERT(
+          (reduction.because == Reduction::Because::Forbidden || reduction.got == "read-only"));
     }
   });
 }
