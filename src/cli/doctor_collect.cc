@@ -72,7 +72,8 @@ bool looks_like_a_container() {
 }
 
 bool is_filtered() {
-  for (const std::string_view line : split(read_small("/proc/self/status"), '\n')) {
+  const std::string status = read_small("/proc/self/status");
+  for (const std::string_view line : split(status, '\n')) {
     if (line.starts_with("Seccomp:")) return !line.ends_with('0');
   }
   return false;

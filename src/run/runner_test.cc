@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include <chrono>
 #include <csignal>
@@ -15,6 +16,8 @@ namespace {
 class RunnerTest : public testing::Test {
  protected:
   void SetUp() override {
+    // Tests that changed their effective user in this process have left it undumpable.
+    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     std::string place = (std::filesystem::temp_directory_path() / "cordon-runner.XXXXXX").string();
     ASSERT_NE(::mkdtemp(place.data()), nullptr);
     state_ = place;
@@ -102,6 +105,16 @@ TEST_F(RunnerTest, TakesNoInjectionVariableFromARequest) {
   const Reduction expected{"env", "NODE_OPTIONS", std::nullopt, Reduction::Because::Forbidden};
   EXPECT_NE(std::find(report.reductions.begin(), report.reductions.end(), expected),
             report.reductions.end());
+}
+
+TEST_F(RunnerTest, RefusesACallerThatCannotBeLookedAt) {
+  ASSERT_EQ(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
+  const Report report = runner_.run(request({"true"}));
+  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  EXPECT_FALSE(report.outcome);
+  ASSERT_TRUE(report.error);
+  EXPECT_EQ(report.error->kind, ErrorKind::Unavailable);
+  EXPECT_TRUE(runner_.run(request({"true"})).outcome);
 }
 
 TEST_F(RunnerTest, ManyThreadsRunAtOnceWithoutMixing) {

@@ -282,6 +282,13 @@ std::array<std::uint64_t, 7> outside_namespaces() {
 Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
                                              const std::string& run_id,
                                              const CommandStreams& streams) {
+  // The sandbox's first process begins as a copy of this one. An undumpable one could neither map
+  // its identity nor look at the command, and making the copy dumpable would open it to others.
+  if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1) {
+    return fail({.kind = ErrorKind::Unavailable,
+                 .what = "the calling process is not dumpable",
+                 .hint = "prctl(PR_SET_DUMPABLE, 1) before running, or start the cordon command"});
+  }
   Prepared prepared = prepare(plan, ::geteuid());
   prepared.terminal = streams.terminal;
   prepared.window = {streams.rows, streams.columns, 0, 0};
