@@ -12,7 +12,6 @@
 #include <climits>
 #include <string_view>
 
-#include "run/git_watch.h"
 #include "run/memory_watch.h"
 #include "run/terminal.h"
 
@@ -21,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kGraceMilliseconds = 1000;
 constexpr std::uint64_t kWatchMilliseconds = 100;
+constexpr std::uint64_t kGitLookMilliseconds = 20;
 
 std::uint64_t now_ms() {
   timespec time{};
@@ -34,6 +34,9 @@ class Loop {
   Loop(Child& child, Streams& streams, const SuperviseRequest& request)
       : child_(child), streams_(streams), request_(request), started_(now_ms()) {
     if (request.wall_ms) wall_deadline_ = started_ + *request.wall_ms;
+    if (request.git_watch != nullptr && request.git_watch->watches()) {
+      next_git_look_ = started_ + kGitLookMilliseconds;
+    }
     if (request.watched_memory) next_watch_ = started_ + kWatchMilliseconds;
     if (streams.terminal_master() >= 0) {
       copy_window_size(streams.terminal_master());
@@ -72,7 +75,7 @@ class Loop {
   }
 
  private:
-  enum class Source { Child, Oom, Signal, Cancel, Git, RelayRead, RelayWrite };
+  enum class Source { Child, Oom, Signal, Cancel, RelayRead, RelayWrite };
   struct Watched {
     Source source;
     std::size_t relay;
@@ -91,7 +94,6 @@ class Loop {
     add(child_.oom_descriptor(), POLLIN | POLLPRI, Source::Oom);
     add(request_.signal_descriptor, POLLIN, Source::Signal);
     if (request_.cancel) add(request_.cancel->descriptor(), POLLIN, Source::Cancel);
-    add(request_.git_watch, POLLIN, Source::Git);
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
       if (relays[i].wants_write()) {
@@ -108,7 +110,7 @@ class Loop {
 
   [[nodiscard]] int timeout() const {
     std::optional<std::uint64_t> next;
-    for (const auto& deadline : {wall_deadline_, kill_deadline_, next_watch_}) {
+    for (const auto& deadline : {wall_deadline_, kill_deadline_, next_watch_, next_git_look_}) {
       if (deadline && (!next || *deadline < *next)) next = deadline;
     }
     if (!next) return -1;
@@ -129,9 +131,6 @@ class Loop {
         break;
       case Source::Cancel:
         finish(Cancelled{0});
-        break;
-      case Source::Git:
-        git_event();
         break;
       case Source::RelayRead:
         relay_read(streams_.relays()[watched.relay]);
@@ -208,8 +207,8 @@ class Loop {
     }
   }
 
-  void git_event() {
-    if (!commondir_appeared(request_.git_watch)) return;
+  void look_at_git() {
+    if (!request_.git_watch->commondir_appeared()) return;
     denials_.push_back({"git", "commondir appeared in a git directory", "watch", 1});
     finish(Cancelled{0});
   }
@@ -235,6 +234,10 @@ class Loop {
     const std::uint64_t now = now_ms();
     if (wall_deadline_ && now >= *wall_deadline_) finish(TimedOut{*request_.wall_ms});
     if (kill_deadline_ && now >= *kill_deadline_) finish(Cancelled{cancelled_by_});
+    if (next_git_look_ && now >= *next_git_look_) {
+      look_at_git();
+      next_git_look_ = now + kGitLookMilliseconds;
+    }
     if (next_watch_ && now >= *next_watch_) {
       if (tree_memory(child_.first_process()) > *request_.watched_memory) memory_exceeded("watch");
       next_watch_ = now + kWatchMilliseconds;
@@ -249,6 +252,7 @@ class Loop {
   std::optional<std::uint64_t> wall_deadline_;
   std::optional<std::uint64_t> kill_deadline_;
   std::optional<std::uint64_t> next_watch_;
+  std::optional<std::uint64_t> next_git_look_;
   int cancelled_by_ = 0;
   std::optional<End> end_;
   std::optional<Usage> usage_;

@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "cordon/runner.h"
+#include "run/git_watch.h"
 #include "run/streams.h"
 
 namespace cordon {
@@ -20,7 +21,7 @@ struct SuperviseRequest {
   std::optional<std::uint64_t> watched_memory;  // only where no cgroup holds it
   int signal_descriptor = -1;                   // a signalfd of the signals to forward
   std::optional<Cancel> cancel;
-  int git_watch = -1;  // of a GitWatch; negative if there is nothing to watch
+  const GitWatch* git_watch = nullptr;
 };
 
 // Returns after every process of the sandbox is dead and reaped.
