@@ -49,8 +49,10 @@ std::uint64_t tree_memory(pid_t root) {
     const std::string directory = "/proc/" + std::to_string(pending.back());
     const std::string pid = std::to_string(pending.back());
     pending.pop_back();
-    const std::string status = read_file(directory + "/status");
-    total += (kilobytes(status, "RssAnon:") + kilobytes(status, "RssShmem:")) * 1024;
+    if (pid != std::to_string(root)) {
+      const std::string status = read_file(directory + "/status");
+      total += (kilobytes(status, "RssAnon:") + kilobytes(status, "RssShmem:")) * 1024;
+    }
     const std::string children = read_file(directory + "/task/" + pid + "/children");
     for (const std::string_view child : split(children, ' ')) {
       if (const auto number = parse_number(child)) pending.push_back(static_cast<pid_t>(*number));
