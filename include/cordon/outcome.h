@@ -81,8 +81,7 @@ struct TimedOut {
   std::uint64_t limit_ms = 0;
   bool operator==(const TimedOut&) const = default;
 };
-// Killed by Cordon or the kernel at a bound other than the wall clock: "oom", "output",
-// "forbidden".
+// Killed by Cordon or the kernel at a bound other than the wall clock: "oom" or "output".
 struct OverLimit {
   std::string reason;
   bool operator==(const OverLimit&) const = default;

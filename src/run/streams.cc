@@ -4,12 +4,12 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
+#include "run/monotonic.h"
 #include "run/terminal.h"
 
 namespace cordon {
@@ -36,13 +36,6 @@ bool is_null_device(int fd) {
 }
 
 void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
-
-std::uint64_t now_ms() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
-         static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
-}
 
 }  // namespace
 
@@ -156,13 +149,13 @@ std::uint64_t Streams::output_bytes() const {
 }
 
 void Streams::drain() {
-  const std::uint64_t deadline = now_ms() + kDrainMilliseconds;
+  const std::uint64_t deadline = monotonic_ms() + kDrainMilliseconds;
   for (Relay& relay : relays_) {
     if (input_relay(relay)) {
       relay.stop();
       continue;
     }
-    while ((!relay.done() || relay.wants_write()) && now_ms() < deadline) {
+    while ((!relay.done() || relay.wants_write()) && monotonic_ms() < deadline) {
       pollfd polled{};
       polled.fd = relay.wants_write() ? relay.to() : relay.from();
       polled.events = relay.wants_write() ? POLLOUT : POLLIN;

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "run/memory_watch.h"
+#include "run/monotonic.h"
 #include "run/terminal.h"
 
 namespace cordon {
@@ -22,17 +22,10 @@ constexpr std::uint64_t kGraceMilliseconds = 1000;
 constexpr std::uint64_t kWatchMilliseconds = 100;
 constexpr std::uint64_t kGitLookMilliseconds = 20;
 
-std::uint64_t now_ms() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
-         static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
-}
-
 class Loop {
  public:
   Loop(Child& child, Streams& streams, const SuperviseRequest& request)
-      : child_(child), streams_(streams), request_(request), started_(now_ms()) {
+      : child_(child), streams_(streams), request_(request), started_(monotonic_ms()) {
     if (request.wall_ms) wall_deadline_ = started_ + *request.wall_ms;
     if (request.git_watch != nullptr && request.git_watch->watches()) {
       next_git_look_ = started_ + kGitLookMilliseconds;
@@ -49,7 +42,7 @@ class Loop {
       wait();
       check_clocks();
     }
-    const std::uint64_t ended = now_ms();
+    const std::uint64_t ended = monotonic_ms();
     child_.kill_and_wait();
     streams_.drain();
     terminal_.restore();
@@ -114,7 +107,7 @@ class Loop {
       if (deadline && (!next || *deadline < *next)) next = deadline;
     }
     if (!next) return -1;
-    const std::uint64_t now = now_ms();
+    const std::uint64_t now = monotonic_ms();
     return *next <= now ? 0 : static_cast<int>(std::min<std::uint64_t>(*next - now, INT_MAX));
   }
 
@@ -190,7 +183,7 @@ class Loop {
       } else {
         cancelled_by_ = number;
         child_.signal(number);
-        kill_deadline_ = now_ms() + kGraceMilliseconds * 9 / 10;
+        kill_deadline_ = monotonic_ms() + kGraceMilliseconds * 9 / 10;
       }
     }
   }
@@ -231,7 +224,7 @@ class Loop {
   }
 
   void check_clocks() {
-    const std::uint64_t now = now_ms();
+    const std::uint64_t now = monotonic_ms();
     if (wall_deadline_ && now >= *wall_deadline_) finish(TimedOut{*request_.wall_ms});
     if (kill_deadline_ && now >= *kill_deadline_) finish(Cancelled{cancelled_by_});
     if (next_git_look_ && now >= *next_git_look_) {

@@ -73,7 +73,7 @@ def test_git_identity_comes_from_the_caller(world):
                 "\tdefaultBranch = trunk\n")
     done = script(world, "git init -q r; cd r; git commit -q --allow-empty -m x;"
                   "git log --format='%an <%ae>'; git branch --show-current;"
-                  "git config core.pager || true")
+                  "if git config core.pager; then exit 9; fi")
     done.expect(0)
     assert done.out == "Caller Name <caller@example.org>\ntrunk\n", done.account()
 
