@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/fd.h"
@@ -47,12 +48,14 @@ struct ChildEnd {
   Usage usage;
 };
 
-// What a Child reports while it runs.
-struct ChildEvent {
-  enum class Kind { Ended, Lost };
-  Kind kind = Kind::Ended;
-  ChildEnd end;
-};
+// Nothing has become of it yet.
+struct ChildRuns {};
+// The sandbox is gone without a word.
+struct ChildLost {};
+
+// What became of a Child: the command ended and with it everything but the sandbox's first process;
+// it could not be executed; or nothing is known.
+using ChildEvent = std::variant<ChildRuns, ChildEnd, Error, ChildLost>;
 
 // A running sandbox. Its destructor kills the whole tree and reaps it.
 class Child {
@@ -60,9 +63,14 @@ class Child {
   virtual ~Child() = default;
   // Readable when event() has something to say.
   [[nodiscard]] virtual int event_descriptor() const = 0;
+  // True if the kernel kills at a bound of the whole tree's memory.
+  [[nodiscard]] virtual bool bounds_memory() const = 0;
+  // Asks to be told by oom_descriptor(); true if the bound was hit before. A command that ends at
+  // once never needs it, so it is not part of the start.
+  virtual bool watch_memory() = 0;
   // Readable when the memory bound was hit; negative if nothing can tell.
   [[nodiscard]] virtual int oom_descriptor() const = 0;
-  virtual std::optional<ChildEvent> event() = 0;
+  virtual ChildEvent event() = 0;
   // Delivers a signal to every process of the sandbox but its first.
   virtual void signal(int number) = 0;
   // Kills everything and waits until it is gone.
@@ -91,8 +99,8 @@ class Backend {
   // What must be noted before launch() because only a living process could remove it.
   [[nodiscard]] virtual std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
                                                            const std::string& run_id) const = 0;
-  // Returns once the command runs under everything the plan names, read back from inside; or an
-  // error, and then nothing of it runs.
+  // Returns once the command was released under everything the plan names, read back from inside;
+  // or an error, and then nothing of it runs. The plan must outlive the child.
   [[nodiscard]] virtual Result<std::unique_ptr<Child>> launch(
       const Plan& plan, const HostFacts& facts, const std::string& run_id,
       const CommandStreams& streams) const = 0;

@@ -17,7 +17,7 @@ using testing::paths_of;
 using testing::TestTree;
 
 TEST(SystemEntries, HoldTheLoadersBaseline) {
-  const std::vector<SystemEntry> entries = system_entries();
+  const std::vector<SystemEntry> entries = system_entries(SystemEntry::Tier::Programs);
   EXPECT_THAT(paths_of(entries), Contains("/usr"));
   EXPECT_THAT(paths_of(entries), Contains("/bin"));
   EXPECT_THAT(paths_of(entries), Contains("/etc/ld.so.cache"));
@@ -25,7 +25,7 @@ TEST(SystemEntries, HoldTheLoadersBaseline) {
 }
 
 TEST(SystemEntries, AreWhatTheHostHas) {
-  for (const SystemEntry& entry : system_entries()) {
+  for (const SystemEntry& entry : system_entries(SystemEntry::Tier::Programs)) {
     struct stat status {};
     ASSERT_EQ(::lstat(entry.path.c_str(), &status), 0) << entry.path;
     EXPECT_EQ(S_ISLNK(status.st_mode), entry.kind == SystemEntry::Kind::Symlink) << entry.path;
@@ -35,7 +35,7 @@ TEST(SystemEntries, AreWhatTheHostHas) {
 }
 
 TEST(SystemEntries, ShowNoSecretsOfTheMachine) {
-  for (const SystemEntry& entry : system_entries())
+  for (const SystemEntry& entry : system_entries(SystemEntry::Tier::Programs))
     for (const char* secret :
          {"/etc/shadow", "/etc/gshadow", "/etc/ssh", "/etc/ssl/private", "/etc/machine-id",
           "/etc/sudoers", "/etc/pip.conf", "/etc/npmrc", "/etc/environment", "/etc/cron.d",

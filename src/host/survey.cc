@@ -133,9 +133,11 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
   Survey out;
   add_machine(out.facts);
   out.facts.cgroup = cgroup_facts();
-  out.facts.system = system_entries();
   // A policy that grants nothing has nothing to be looked through, and no home for an identity.
   const bool grants_nothing = effective.read.empty() && effective.write.empty();
+  out.facts.system =
+      system_entries(grants_nothing && !effective.scratch ? SystemEntry::Tier::Loader
+                                                          : SystemEntry::Tier::Programs);
   if (grants_nothing && effective.home == HomeMode::None) return out;
   const std::vector<GitSetting> user = read_user_git_config(caller);
   out.facts.git_identity = git_identity(std::span<const GitSetting>(user));

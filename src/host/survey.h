@@ -38,7 +38,7 @@ struct Survey {
 Result<Survey> survey(const Clamped& clamped, const Caller& caller);
 
 // The parts, for doctor and tests.
-std::vector<SystemEntry> system_entries();
+std::vector<SystemEntry> system_entries(SystemEntry::Tier tier);  // up to this tier
 CgroupFacts cgroup_facts();
 // Directories under a home that the programs on PATH need (pyenv, nvm, rustup, sdkman, ...).
 std::vector<std::string> toolchain_roots(const Caller& caller);

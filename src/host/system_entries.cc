@@ -100,9 +100,18 @@ EntryType type_of(const Looked& seen) {
   return seen.kind == FileKind::Regular ? EntryType::Regular : EntryType::Other;
 }
 
-void add_etc(std::vector<SystemEntry>& out) {
+void add_loader_files(std::vector<SystemEntry>& out, int etc) {
+  for (const std::string_view name : kLoader) {
+    const std::string file(name);
+    if (const auto seen = look(etc, file))
+      add(out, etc, file, "/etc/" + file, type_of(*seen), SystemEntry::Tier::Loader);
+  }
+}
+
+void add_etc(std::vector<SystemEntry>& out, SystemEntry::Tier tier) {
   const Fd etc(::open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!etc.valid()) return;
+  if (tier == SystemEntry::Tier::Loader) return add_loader_files(out, etc.get());
   DirectoryNames names;
   names.read(etc.get());
   for (const DirectoryEntry& entry : names.entries()) {
@@ -125,13 +134,13 @@ void add_etc(std::vector<SystemEntry>& out) {
 
 }  // namespace
 
-std::vector<SystemEntry> system_entries() {
+std::vector<SystemEntry> system_entries(SystemEntry::Tier tier) {
   std::vector<SystemEntry> out;
   out.reserve(48);
   for (const char* path : kTop)
     if (const auto seen = look_path(path))
       add(out, AT_FDCWD, path, path, type_of(*seen), SystemEntry::Tier::Loader);
-  add_etc(out);
+  add_etc(out, tier);
   std::sort(out.begin(), out.end());
   return out;
 }

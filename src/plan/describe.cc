@@ -59,6 +59,12 @@ struct Describe {
   std::string operator()(const op::MakeSymlink& o) const {
     return fmt::format("symlink {} to {}", quote(o.path), quote(o.target));
   }
+  std::string operator()(const op::BindSystem& o) const {
+    return fmt::format("bind read-only {}", quote(o.path));
+  }
+  std::string operator()(const op::ReadOnlySoFar&) const {
+    return "make every mount so far read-only";
+  }
   std::string operator()(const op::Bind& o) const {
     if (o.source == o.path) return fmt::format("bind {} {}", word(o.access), quote(o.path));
     return fmt::format("bind {} {} from {}", word(o.access), quote(o.path), quote(o.source));

@@ -161,10 +161,10 @@ void NativePlanner::system() {
         tree_.symlink(entry.path, entry.target);
         break;
       case SystemEntry::Kind::Directory:
-        tree_.bind(entry.path, entry.path, MountAccess::ReadOnly, FileKind::Directory, {});
+        tree_.bind_system(entry.path, FileKind::Directory);
         break;
       case SystemEntry::Kind::File:
-        tree_.bind(entry.path, entry.path, MountAccess::ReadOnly, FileKind::Regular, {});
+        tree_.bind_system(entry.path, FileKind::Regular);
         break;
     }
   }
@@ -175,7 +175,7 @@ void NativePlanner::system() {
   }
   if (effective_.net.mode == NetMode::Open) {
     for (const char* path : {"/etc/hosts", "/etc/resolv.conf"}) {
-      tree_.bind(path, path, MountAccess::ReadOnly, FileKind::Regular, {});
+      tree_.bind_system(path, FileKind::Regular);
     }
   } else {
     for (SystemFile& file : isolated_network_files()) {
@@ -193,6 +193,7 @@ void NativePlanner::proc_and_devices() {
   for (const std::string_view path : kMaskedProcDirectories) {
     plan_.build.emplace_back(op::MaskProc{std::string(path), FileKind::Directory});
   }
+  plan_.build.emplace_back(op::ReadOnlySoFar{});
   tree_.directory("/dev");
   for (const std::string_view path : kDevices) {
     tree_.file(std::string(path), {}, 0600);

@@ -59,13 +59,19 @@ struct MakeSymlink {
   std::string path;
   std::string target;
 };
+// A root-owned part of the system at its own path. It is read-only from ReadOnlySoFar on.
+struct BindSystem {
+  std::string path;
+};
+// Everything mounted until here, the root itself left out: one call for all of it.
+struct ReadOnlySoFar {};
 // A host object at its own path. `id` is compared with what the name leads to at that moment.
 struct Bind {
   std::string source;
   std::string path;
   MountAccess access = MountAccess::ReadOnly;
   FileKind kind = FileKind::Directory;
-  FileId id;  // zero: a root-owned part of the system, not compared
+  FileId id;  // zero: not compared, for directories of Cordon's own and entries of "/"
 };
 // An object inside a writable grant, bound over itself: read-only, or only so that it cannot be
 // renamed away.
@@ -150,14 +156,15 @@ struct Execute {
 
 }  // namespace op
 
-using Op = std::variant<op::EnterNamespaces, op::MapIdentity, op::PrivateMounts, op::NewRoot,
-                        op::MakeDirectory, op::MountPoint, op::MakeFile, op::MakeSymlink, op::Bind,
-                        op::Hold, op::Mask, op::Scratch, op::ScratchDirectory, op::ScratchFile,
-                        op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
-                        op::MountDevpts, op::LoopbackUp, op::HostName, op::PivotRoot,
-                        op::LandlockAllow, op::ReadOnlyRoot, op::ResourceLimit, op::NoNewPrivileges,
-                        op::RestrictLandlock, op::CloseDescriptors, op::NewSession, op::NewKeyring,
-                        op::DropCapabilities, op::InstallSeccomp, op::ChangeDirectory, op::Execute>;
+using Op =
+    std::variant<op::EnterNamespaces, op::MapIdentity, op::PrivateMounts, op::NewRoot,
+                 op::MakeDirectory, op::MountPoint, op::MakeFile, op::MakeSymlink, op::BindSystem,
+                 op::ReadOnlySoFar, op::Bind, op::Hold, op::Mask, op::Scratch, op::ScratchDirectory,
+                 op::ScratchFile, op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
+                 op::MountDevpts, op::LoopbackUp, op::HostName, op::PivotRoot, op::LandlockAllow,
+                 op::ReadOnlyRoot, op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock,
+                 op::CloseDescriptors, op::NewSession, op::NewKeyring, op::DropCapabilities,
+                 op::InstallSeccomp, op::ChangeDirectory, op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {

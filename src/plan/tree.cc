@@ -49,6 +49,12 @@ void Tree::bind(const std::string& source, const std::string& path, MountAccess 
   made_[path] = Kind::Bound;
 }
 
+void Tree::bind_system(const std::string& path, FileKind kind) {
+  mount_point(path, kind);
+  operations_.push_back(op::BindSystem{path});
+  made_[path] = Kind::Bound;
+}
+
 void Tree::bind_persistent(const std::string& source, const std::string& path) {
   mount_point(path, FileKind::Directory);
   operations_.push_back(

@@ -22,6 +22,8 @@ class Tree {
   // A host object at `path`. The mount point is made if it is not part of a bound tree already.
   void bind(const std::string& source, const std::string& path, MountAccess access, FileKind kind,
             FileId id);
+  // A part of the system at its own path, read-only once ReadOnlySoFar is carried out.
+  void bind_system(const std::string& path, FileKind kind);
   // A directory of Cordon's own that lasts from run to run. Mount points below it are made anew.
   void bind_persistent(const std::string& source, const std::string& path);
   // A directory of the scratch space at `path`; what is below it can be made freely.

@@ -146,12 +146,11 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   CORDON_TRY(child, run.backend->launch(run.plan, run.survey.facts, report.run_id,
                                         streams.command_ends()));
   streams.command_started();
-  report.enforcement = child->enforcement();
   if (Fd terminal = child->take_terminal(); terminal.valid()) {
     streams.attach_terminal(std::move(terminal));
   }
-  Outcome outcome = supervise(*child, streams, supervise_request(input, run, git_watch));
-  child.reset();
+  CORDON_TRY(outcome, supervise(*child, streams, supervise_request(input, run, git_watch)));
+  report.enforcement = child->enforcement();
   if (!run.clamped.effective().write.empty()) {
     auto handoff = collect_handoff(run.clamped.effective().write, run.clamped.effective().deny,
                                    run.caller, run.survey.snapshot,

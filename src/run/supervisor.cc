@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint64_t kGraceMilliseconds = 1000;
 constexpr std::uint64_t kWatchMilliseconds = 100;
 constexpr std::uint64_t kGitLookMilliseconds = 20;
+constexpr std::uint64_t kMemoryWatchMilliseconds = 20;
 
 class Loop {
  public:
@@ -30,6 +31,7 @@ class Loop {
     if (request.git_watch != nullptr && request.git_watch->watches()) {
       next_git_look_ = started_ + kGitLookMilliseconds;
     }
+    if (child.bounds_memory()) next_memory_watch_ = started_ + kMemoryWatchMilliseconds;
     if (request.watched_memory) next_watch_ = started_ + kWatchMilliseconds;
     if (streams.terminal_master() >= 0) {
       copy_window_size(streams.terminal_master());
@@ -37,13 +39,15 @@ class Loop {
     }
   }
 
-  Outcome run() {
-    while (!end_) {
+  Result<Outcome> run() {
+    while (!end_ && !not_started_) {
       wait();
       check_clocks();
     }
     const std::uint64_t ended = monotonic_ms();
-    child_.kill_and_wait();
+    // A command that ended took everything with it; what else ended the run left it alive.
+    if (!usage_) child_.kill_and_wait();
+    if (not_started_) return fail(std::move(*not_started_));
     streams_.drain();
     terminal_.restore();
     Outcome outcome;
@@ -103,7 +107,8 @@ class Loop {
 
   [[nodiscard]] int timeout() const {
     std::optional<std::uint64_t> next;
-    for (const auto& deadline : {wall_deadline_, kill_deadline_, next_watch_, next_git_look_}) {
+    for (const auto& deadline :
+         {wall_deadline_, kill_deadline_, next_watch_, next_git_look_, next_memory_watch_}) {
       if (deadline && (!next || *deadline < *next)) next = deadline;
     }
     if (!next) return -1;
@@ -147,17 +152,22 @@ class Loop {
   }
 
   void child_event() {
-    const std::optional<ChildEvent> event = child_.event();
-    if (!event) return;
-    if (event->kind == ChildEvent::Kind::Ended) usage_ = event->end.usage;
+    const ChildEvent event = child_.event();
+    if (std::holds_alternative<ChildRuns>(event)) return;
+    if (const auto* error = std::get_if<Error>(&event)) {
+      not_started_ = *error;
+      return;
+    }
+    const auto* ended = std::get_if<ChildEnd>(&event);
+    if (ended != nullptr) usage_ = ended->usage;
     if (cancelled_by_ != 0) {
       finish(Cancelled{cancelled_by_});
-    } else if (event->kind == ChildEvent::Kind::Lost) {
+    } else if (ended == nullptr) {
       finish(Signaled{SIGKILL});
-    } else if (WIFSIGNALED(event->end.wait_status)) {
-      finish(Signaled{WTERMSIG(event->end.wait_status)});
+    } else if (WIFSIGNALED(ended->wait_status)) {
+      finish(Signaled{WTERMSIG(ended->wait_status)});
     } else {
-      finish(Exited{WEXITSTATUS(event->end.wait_status)});
+      finish(Exited{WEXITSTATUS(ended->wait_status)});
     }
   }
 
@@ -231,6 +241,11 @@ class Loop {
       look_at_git();
       next_git_look_ = now + kGitLookMilliseconds;
     }
+    if (next_memory_watch_ && now >= *next_memory_watch_) {
+      if (child_.watch_memory()) memory_exceeded("cgroup");
+      next_memory_watch_.reset();
+      if (child_.oom_descriptor() < 0) next_memory_watch_ = now + kMemoryWatchMilliseconds;
+    }
     if (next_watch_ && now >= *next_watch_) {
       if (tree_memory(child_.first_process()) > *request_.watched_memory) memory_exceeded("watch");
       next_watch_ = now + kWatchMilliseconds;
@@ -246,8 +261,10 @@ class Loop {
   std::optional<std::uint64_t> kill_deadline_;
   std::optional<std::uint64_t> next_watch_;
   std::optional<std::uint64_t> next_git_look_;
+  std::optional<std::uint64_t> next_memory_watch_;
   int cancelled_by_ = 0;
   std::optional<End> end_;
+  std::optional<Error> not_started_;
   std::optional<Usage> usage_;
   std::vector<Denial> denials_;
   std::vector<pollfd> polled_;
@@ -256,7 +273,7 @@ class Loop {
 
 }  // namespace
 
-Outcome supervise(Child& child, Streams& streams, const SuperviseRequest& request) {
+Result<Outcome> supervise(Child& child, Streams& streams, const SuperviseRequest& request) {
   return Loop(child, streams, request).run();
 }
 

@@ -25,7 +25,7 @@ struct SuperviseRequest {
 };
 
 // Returns after every process of the sandbox is dead and reaped.
-Outcome supervise(Child& child, Streams& streams, const SuperviseRequest& request);
+Result<Outcome> supervise(Child& child, Streams& streams, const SuperviseRequest& request);
 
 // The signals `cordon run` forwards or acts on; they are to be blocked and read from a signalfd.
 sigset_t supervised_signals();

@@ -86,10 +86,38 @@ CloneResult clone_process(std::uint64_t flags, int cgroup) {
   return {pid, pidfd};
 }
 
-pid_t fork_process() {
+pid_t share_process(int (*body)(void*), void* argument, char* stack, std::size_t size) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  // The sanitizers know one stack for each thread: under them the child is a copy with its own.
+  static_cast<void>(stack + size);
   clone_args arguments{};
   arguments.exit_signal = SIGCHLD;
-  return answer(::syscall(SYS_clone3, &arguments, sizeof arguments));
+  const int pid = answer(::syscall(SYS_clone3, &arguments, sizeof arguments));
+  if (pid == 0) ::_exit(body(argument));
+  return pid;
+#else
+  return answer(::clone(body, stack + size, CLONE_VM | SIGCHLD, argument));
+#endif
+}
+
+int execute(const char* path, char* const* argv, char* const* environment) {
+#if defined(__aarch64__)
+  register long number asm("x8") = SYS_execve;
+  register long result asm("x0") = reinterpret_cast<long>(path);
+  register long second asm("x1") = reinterpret_cast<long>(argv);
+  register long third asm("x2") = reinterpret_cast<long>(environment);
+  asm volatile("svc 0" : "+r"(result) : "r"(number), "r"(second), "r"(third) : "memory");
+  return static_cast<int>(result);
+#elif defined(__x86_64__)
+  long result = SYS_execve;
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(path), "S"(argv), "d"(environment)
+               : "rcx", "r11", "memory");
+  return static_cast<int>(result);
+#else
+#error "an execve without errno for this architecture"
+#endif
 }
 
 int pidfd_send_signal(int pidfd, int signal) {
@@ -141,6 +169,14 @@ int restrict_tree_read_only(int tree) {
 
 int make_read_only(const char* path) {
   return set_attributes(AT_FDCWD, path, 0, kAttributeReadOnly);
+}
+
+int make_read_only_below(const char* path) {
+  const int result = set_attributes(AT_FDCWD, path, kRecursive,
+                                    kAttributeNoSuid | kAttributeNoDev | kAttributeReadOnly);
+  if (result < 0) return result;
+  MountAttribute writable{0, kAttributeReadOnly, 0, 0};
+  return answer(::syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &writable, sizeof writable));
 }
 
 int attach_tree(int tree, const char* path) {

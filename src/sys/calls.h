@@ -22,8 +22,12 @@ struct CloneResult {
 // A child without shared memory, in the namespaces of `flags`, its handlers reset. `cgroup` is a
 // descriptor of a v2 group to be born in, or negative.
 CloneResult clone_process(std::uint64_t flags, int cgroup);
-// A plain child: no new namespace, SIGCHLD to the parent.
-pid_t fork_process();
+// A child that shares this process's memory, thread-local storage included, and runs `body` on
+// `stack`: nothing is copied and both go on. Only one of the two may run code that reads errno at a
+// time. SIGCHLD to the parent.
+pid_t share_process(int (*body)(void*), void* argument, char* stack, std::size_t size);
+// -errno; it does not touch the shared errno.
+int execute(const char* path, char* const* argv, char* const* environment);
 
 int pidfd_send_signal(int pidfd, int signal);
 struct ProcessUsage {
@@ -40,6 +44,7 @@ int open_tree_link(const char* path);         // of a symlink itself
 int restrict_tree(int tree);                  // nosuid and nodev, recursive
 int restrict_tree_read_only(int tree);        // the same and read-only
 int make_read_only(const char* path);         // one mount
+int make_read_only_below(const char* path);   // every mount below this one, nosuid and nodev too
 int attach_tree(int tree, const char* path);  // path relative to the working directory
 int attach_tree_at(int tree, int target);     // onto what a descriptor leads to
 // A detached tmpfs, as a tree; zero inodes: the kernel's default.

@@ -20,7 +20,6 @@ namespace {
 constexpr const char* kScratch = ".scratch";
 constexpr const char* kMaskFile = ".mask-file";
 constexpr const char* kMaskDirectory = ".mask-directory";
-constexpr const char* kEtc = ".etc";
 
 // Before the pivot the working directory is the new root, so an inside path is relative to it.
 const char* relative(const std::string& path) { return path.size() > 1 ? path.c_str() + 1 : "."; }
@@ -82,43 +81,22 @@ int write_proc(const char* path, const char* text, std::size_t size) {
   return result;
 }
 
-// The mask file has no permission bits and is read-only even for its owner; a bind of it inherits
-// that, so one is made and cloned for every mask.
+// Makes an empty file with one call; used as a mount point.
+int make_empty(const char* path, unsigned mode) { return answer(::mknod(path, S_IFREG | mode, 0)); }
+
+// One file without permission bits and one empty directory, bound wherever something is masked.
 int prepare_masks(BuildState& state) {
   if (state.masks_ready) return 0;
-  const int fd = ::open(kMaskFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
-  if (fd < 0) return -errno;
-  ::close(fd);
+  if (const int error = make_empty(kMaskFile, 0); error < 0) return error;
   if (::mkdir(kMaskDirectory, 0555) < 0) return -errno;
-  for (const char* name : {kMaskFile, kMaskDirectory}) {
-    if (::mount(name, name, nullptr, MS_BIND, nullptr) < 0) return -errno;
-    if (const int error = sys::make_read_only(name); error < 0) return error;
-  }
   state.masks_ready = true;
   return 0;
 }
 
-void remove_masks() {
-  for (const char* name : {kMaskFile, kMaskDirectory}) ::umount2(name, MNT_DETACH);
-  ::unlink(kMaskFile);
-  ::rmdir(kMaskDirectory);
-}
-
-// Makes an empty file with one call; used as a mount point.
-int make_empty(const char* path, unsigned mode) { return answer(::mknod(path, S_IFREG | mode, 0)); }
-
-// A read-only copy of the host's /etc, from which single entries are bound: a bind inherits its
-// flags, so each entry costs one call instead of four. It is gone before the command starts.
-int prepare_etc(BuildState& state) {
-  if (state.etc_ready) return 0;
-  if (::mkdir(kEtc, 0700) < 0) return -errno;
-  const int tree = sys::open_tree_path("/etc");
-  if (tree < 0) return tree;
-  int result = sys::restrict_tree_read_only(tree);
-  if (result >= 0) result = sys::attach_tree(tree, kEtc);
-  ::close(tree);
-  state.etc_ready = result >= 0;
-  return result;
+// Their binds stay; only the names go.
+int remove_mask_names() {
+  if (::unlink(kMaskFile) < 0) return -errno;
+  return answer(::rmdir(kMaskDirectory));
 }
 
 int attach_and_close(int tree, int target) {
@@ -225,12 +203,17 @@ class CarryOut {
     return answer(::symlink(o.target.c_str(), relative(o.path)));
   }
 
+  int operator()(const op::BindSystem& o) const {
+    return answer(::mount(o.path.c_str(), relative(o.path), nullptr, MS_BIND | MS_REC, nullptr));
+  }
+
+  int operator()(const op::ReadOnlySoFar&) const {
+    if (prepared_.sabotage == Sabotage::ReadOnly) return 0;
+    return sys::make_read_only_below(".");
+  }
+
   int operator()(const op::Bind& o) const {
     if (prepared_.sabotage == Sabotage::Mounts && is_set(o.id)) return 0;
-    if (!is_set(o.id) && o.access == MountAccess::ReadOnly && o.source.starts_with("/etc/") &&
-        prepared_.sabotage != Sabotage::ReadOnly) {
-      return bind_etc(o);
-    }
     int tree = -1;
     if (is_set(o.id)) {
       const int source = sys::openat2(AT_FDCWD, o.source.c_str(), O_PATH | O_CLOEXEC, 0,
@@ -273,8 +256,14 @@ class CarryOut {
     if (const int error = prepare_masks(state_); error < 0) return error;
     const int target = open_verified_target(o.path, o.id);
     if (target < 0) return target;
-    const char* mask = o.kind == FileKind::Directory ? kMaskDirectory : kMaskFile;
-    return attach_and_close(sys::open_tree_path(mask), target);
+    int tree = sys::open_tree_path(o.kind == FileKind::Directory ? kMaskDirectory : kMaskFile);
+    if (tree >= 0) {
+      if (const int error = sys::restrict_tree_read_only(tree); error < 0) {
+        ::close(tree);
+        tree = error;
+      }
+    }
+    return attach_and_close(tree, target);
   }
 
   int operator()(const op::MaskProc& o) const {
@@ -368,9 +357,8 @@ class CarryOut {
   }
 
   int operator()(const op::PivotRoot&) const {
-    if (state_.masks_ready) remove_masks();
-    if (state_.etc_ready) {
-      if (::umount2(kEtc, MNT_DETACH) < 0 || ::rmdir(kEtc) < 0) return -errno;
+    if (state_.masks_ready) {
+      if (const int error = remove_mask_names(); error < 0) return error;
     }
     if (::umount2(kScratch, MNT_DETACH) == 0) ::rmdir(kScratch);
     return sys::pivot_here();
@@ -405,15 +393,6 @@ class CarryOut {
   }
 
  private:
-  int bind_etc(const op::Bind& o) const {
-    if (const int error = prepare_etc(state_); error < 0) return error;
-    char source[256] = ".";  // "." and "/etc/x" without its slash: ".etc/x"
-    if (!append(source, sizeof source, std::string_view(o.source).substr(1))) {
-      return -ENAMETOOLONG;
-    }
-    return answer(::mount(source, relative(o.path), nullptr, MS_BIND | MS_REC, nullptr));
-  }
-
   static bool append(char* buffer, std::size_t size, std::string_view text) {
     std::size_t used = 0;
     while (buffer[used] != '\0') ++used;
@@ -427,96 +406,10 @@ class CarryOut {
   BuildState& state_;
 };
 
-// True if the mount of one operation is as planned. Read back after the root was sealed.
-class CheckMount {
- public:
-  explicit CheckMount(std::uint64_t root_system) : root_system_(root_system) {}
-
-  bool operator()(const op::Bind& o) const {
-    sys::MountStatus mount{};
-    if (!state(o.path, o.access, mount)) return false;
-    // A part of the system: not the empty mount point that was made for it.
-    if (!is_set(o.id)) return mount.system != root_system_ || o.access == MountAccess::ReadWrite;
-    sys::FileStatus status{};
-    return sys::status_at(o.path.c_str(), status) == 0 && status.device == o.id.device &&
-           status.inode == o.id.inode;
-  }
-  bool operator()(const op::Hold& o) const {
-    sys::MountStatus mount{};
-    return state(o.path, o.access, mount);
-  }
-  bool operator()(const op::Mask& o) const { return masked(o.path, o.kind); }
-  bool operator()(const op::MaskProc& o) const {
-    sys::MountStatus mount{};
-    const int error = sys::mount_status(o.path.c_str(), mount);
-    return error == -ENOENT || (error == 0 && mount.system == root_system_ && mount.read_only);
-  }
-  bool operator()(const op::ScratchDirectory& o) const {
-    sys::MountStatus status{};
-    return sys::mount_status(o.path.c_str(), status) == 0 && status.type == sys::kTmpfsMagic &&
-           !status.read_only;
-  }
-  bool operator()(const op::MountProc&) const {
-    sys::MountStatus status{};
-    return sys::mount_status("/proc", status) == 0 && status.type == sys::kProcMagic &&
-           status.read_only;
-  }
-  bool operator()(const op::PrivateConfig& o) const {
-    struct stat data {};
-    if (::lstat(o.path.c_str(), &data) < 0) return false;
-    sys::MountStatus mount{};
-    return S_ISLNK(data.st_mode) || state(o.path, MountAccess::ReadOnly, mount);
-  }
-  template <typename Other>
-  bool operator()(const Other&) const {
-    return true;
-  }
-
- private:
-  // The mount says what it is, and an attempt to write agrees.
-  static bool state(const std::string& path, MountAccess access, sys::MountStatus& status) {
-    if (sys::mount_status(path.c_str(), status) < 0) return false;
-    if (access == MountAccess::ReadWrite) return !status.read_only;
-    return status.read_only && ::access(path.c_str(), W_OK) < 0;
-  }
-  static bool masked(const std::string& path, FileKind kind) {
-    sys::MountStatus status{};
-    if (sys::mount_status(path.c_str(), status) < 0) return false;
-    if (status.type != sys::kTmpfsMagic || !status.read_only) return false;
-    if (kind == FileKind::Directory) return true;
-    sys::FileStatus file{};
-    return sys::status_at(path.c_str(), file) == 0 && (file.mode & 07777U) == 0;
-  }
-
-  std::uint64_t root_system_;
-};
-
-template <typename T>
-constexpr bool is_mount =
-    std::is_same_v<T, op::Bind> || std::is_same_v<T, op::Hold> || std::is_same_v<T, op::Mask> ||
-    std::is_same_v<T, op::MaskProc> || std::is_same_v<T, op::ScratchDirectory> ||
-    std::is_same_v<T, op::MountProc> || std::is_same_v<T, op::PrivateConfig>;
-
 }  // namespace
 
 int carry_out(const Op& operation, const Prepared& prepared, BuildState& state) {
   return std::visit(CarryOut(prepared, state), operation);
-}
-
-void measure_mounts(const Plan& plan, Measured& measured) {
-  sys::MountStatus root{};
-  if (sys::mount_status("/", root) < 0) return;
-  const CheckMount check(root.system);
-  std::int32_t index = 0;
-  for (const Op& operation : plan.build) {
-    const bool mounts = std::visit(
-        [](const auto& o) { return is_mount<std::remove_cvref_t<decltype(o)>>; }, operation);
-    if (mounts) {
-      ++measured.mounts_checked;
-      if (!std::visit(check, operation) && measured.wrong_mount < 0) measured.wrong_mount = index;
-    }
-    ++index;
-  }
 }
 
 }  // namespace cordon::native

@@ -11,14 +11,10 @@ struct BuildState {
   int ruleset = -1;  // Landlock rules collected so far
   int abi = 0;
   bool masks_ready = false;
-  bool etc_ready = false;
 };
 
 // 0, or -errno of the failing call.
 int carry_out(const Op& operation, const Prepared& prepared, BuildState& state);
-
-// Reads back every mount of the plan; returns how many were checked, and the first wrong one.
-void measure_mounts(const Plan& plan, Measured& measured);
 
 // A file below the new root that no Landlock rule names. It exists until the root is sealed.
 inline constexpr const char* kLandlockProbe = "/.landlock-probe";

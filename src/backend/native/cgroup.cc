@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
@@ -99,6 +100,11 @@ std::vector<std::string> cgroup_directories(const Plan& plan, const CgroupFacts&
   return directories;
 }
 
+std::size_t v1_groups(const Plan& plan) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      plan.limits, [](const PlannedLimit& limit) { return limit.by == LimitBy::CgroupV1; }));
+}
+
 Cgroup::~Cgroup() { remove(); }
 
 const Cgroup::Group* Cgroup::find(const std::string& controller) const {
@@ -133,18 +139,6 @@ Result<Cgroup> Cgroup::make(const Plan& plan, const CgroupFacts& facts, const st
       }
     }
     CORDON_CHECK(unified ? set_v2(group->directory, limit) : set_v1(group->directory, limit));
-    if (limit.name != "memory") continue;
-    if (unified) {
-      cgroup.oom_event_ =
-          Fd(::open(join(group->directory, "memory.events").c_str(), O_RDONLY | O_CLOEXEC));
-    } else {
-      cgroup.oom_control_ =
-          Fd(::open(join(group->directory, "memory.oom_control").c_str(), O_RDONLY | O_CLOEXEC));
-      cgroup.oom_event_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-      CORDON_CHECK(put(group->directory, "cgroup.event_control",
-                       std::to_string(cgroup.oom_event_.get()) + " " +
-                           std::to_string(cgroup.oom_control_.get())));
-    }
   }
   if (!cgroup.groups_.empty() && cgroup.groups_.front().controller.empty()) {
     cgroup.birth_ =
@@ -153,6 +147,23 @@ Result<Cgroup> Cgroup::make(const Plan& plan, const CgroupFacts& facts, const st
   }
   return cgroup;
 }
+
+void Cgroup::watch_memory() {
+  const Group* memory = find("memory");
+  if (memory == nullptr || oom_event_.valid()) return;
+  if (memory->controller.empty()) {
+    oom_event_ = Fd(::open(join(memory->directory, "memory.events").c_str(), O_RDONLY | O_CLOEXEC));
+    return;
+  }
+  oom_control_ =
+      Fd(::open(join(memory->directory, "memory.oom_control").c_str(), O_RDONLY | O_CLOEXEC));
+  Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const std::string registration =
+      std::to_string(event.get()) + " " + std::to_string(oom_control_.get());
+  if (put(memory->directory, "cgroup.event_control", registration)) oom_event_ = std::move(event);
+}
+
+bool Cgroup::holds_memory() const { return find("memory") != nullptr; }
 
 Cgroup::Events Cgroup::events() const {
   Events events;

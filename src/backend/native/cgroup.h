@@ -1,8 +1,9 @@
-// A cgroup of one run, v1 or v2: made before the clone, removed after the tree is dead.
+// A cgroup of one run, v1 or v2: made before the command exists, removed after the tree is dead.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,9 @@ namespace cordon::native {
 std::vector<std::string> cgroup_directories(const Plan& plan, const CgroupFacts& facts,
                                             const std::string& run_id);
 
+// How many v1 groups the limits of `plan` need.
+std::size_t v1_groups(const Plan& plan);
+
 class Cgroup {
  public:
   Cgroup() = default;
@@ -33,10 +37,15 @@ class Cgroup {
 
   // v2: the group to be born in; negative otherwise.
   [[nodiscard]] int birth_descriptor() const { return birth_.get(); }
-  // v1: the first process writes "0" to each of these. Moving oneself is the only way that does not
-  // wait for every other fork on the machine: any other write to a v1 group takes a global lock
+  // v2: the first process was born in the group, so it can only be removed after it is gone.
+  [[nodiscard]] bool holds_first_process() const { return birth_.valid(); }
+  // v1: the command's process writes "0" to each of these. Moving oneself is the only way that does
+  // not wait for every other fork on the machine: any other write to a v1 group takes a global lock
   // that costs milliseconds.
   [[nodiscard]] const std::vector<Fd>& join_descriptors() const { return joins_; }
+  // From then on oom_descriptor() tells, if the kernel lets it; what came before is in events().
+  void watch_memory();
+  [[nodiscard]] bool holds_memory() const;
   // Becomes readable (v1) or has an exceptional condition (v2) when the memory bound kills.
   [[nodiscard]] int oom_descriptor() const { return oom_event_.get(); }
 

@@ -125,6 +125,8 @@ TEST_F(CgroupTree, GivesV2OneGroupWithEveryBoundInIt) {
   EXPECT_THAT(content("cpu.max"), ::testing::StartsWith("150000 100000"));
   EXPECT_GE(made->birth_descriptor(), 0);
   EXPECT_THAT(made->join_descriptors(), IsEmpty());
+  EXPECT_LT(made->oom_descriptor(), 0);
+  made->watch_memory();
   EXPECT_GE(made->oom_descriptor(), 0);
 }
 

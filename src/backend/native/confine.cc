@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -142,13 +143,13 @@ void default_signals() {
 int execute(const Prepared& prepared) {
   int error = ENOENT;
   for (const char* candidate : prepared.candidates) {
-    ::execve(candidate, prepared.argv.data(), prepared.environment.data());
-    if (errno == ENOENT || errno == ENOTDIR) {
+    const int failed = -sys::execute(candidate, prepared.argv.data(), prepared.environment.data());
+    if (failed == ENOENT || failed == ENOTDIR) {
       // The file is there: what is missing is the interpreter it names.
-      if (errno == ENOENT && ::access(candidate, F_OK) == 0) return ELIBACC;
+      if (failed == ENOENT && ::access(candidate, F_OK) == 0) return ELIBACC;
       continue;
     }
-    if (errno != EACCES) return errno;
+    if (failed != EACCES) return failed;
     error = EACCES;
   }
   return error;
@@ -156,12 +157,17 @@ int execute(const Prepared& prepared) {
 
 }  // namespace
 
-void become_command(const Prepared& prepared, int report_fd, int release_fd, int ruleset) {
+void become_command(const Prepared& prepared, const CommandStart& start) {
   CommandReport report;
+  ::umask(start.mask);
+  // Before anything of the command's own is allocated, so that all of it is counted.
+  for (const int group : start.groups) {
+    if (group >= 0 && ::write(group, "0", 1) != 1) ::_exit(125);
+  }
   // Out of the way first: the fixed numbers may be in use by each other.
-  const int high_report = ::fcntl(report_fd, F_DUPFD_CLOEXEC, 64);
-  const int high_release = ::fcntl(release_fd, F_DUPFD_CLOEXEC, 64);
-  const int high_ruleset = ruleset >= 0 ? ::fcntl(ruleset, F_DUPFD_CLOEXEC, 64) : -1;
+  const int high_report = ::fcntl(start.report, F_DUPFD_CLOEXEC, 64);
+  const int high_release = ::fcntl(kReleaseFd, F_DUPFD_CLOEXEC, 64);
+  const int high_ruleset = start.ruleset >= 0 ? ::fcntl(start.ruleset, F_DUPFD_CLOEXEC, 64) : -1;
   if (::dup3(high_report, kCommandReportFd, O_CLOEXEC) < 0 ||
       ::dup3(high_release, kCommandReleaseFd, O_CLOEXEC) < 0) {
     ::_exit(125);

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "backend/native/build.h"
+#include "backend/native/check_mounts.h"
 #include "backend/native/confine.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
@@ -58,19 +59,36 @@ void arrange(const FirstProcessFds& fds) {
   if (sys::close_range(kLastFixedFd + 1, UINT_MAX) < 0) end();
 }
 
-// Before anything is allocated or started, so that all of it is counted.
-void join_cgroups(const FirstProcessFds& fds) {
-  for (const int fd : fds.cgroups) {
-    if (fd >= 0 && ::write(fd, "0", 1) != 1) end();
-  }
-}
-
 void wait_for_identity() {
   Order order;
   if (::recv(kChannelFd, &order, sizeof order, 0) != sizeof order ||
       order.kind != Order::Kind::IdentityMapped) {
     end();
   }
+}
+
+// The supervisor makes the groups of this run while the root is built here.
+void receive_groups(const Prepared& prepared, CommandStart& start) {
+  start.groups.fill(-1);
+  if (prepared.groups == 0) return;
+  Order order;
+  iovec data{&order, sizeof order};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof start.groups)] = {};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  ssize_t got = 0;
+  do {
+    got = ::recvmsg(kChannelFd, &header, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  const cmsghdr* rights = CMSG_FIRSTHDR(&header);
+  if (got != sizeof order || order.kind != Order::Kind::JoinGroups || rights == nullptr ||
+      rights->cmsg_len != CMSG_LEN(prepared.groups * sizeof(int))) {
+    end();
+  }
+  std::memcpy(start.groups.data(), CMSG_DATA(rights), prepared.groups * sizeof(int));
 }
 
 // Opens a pty of the sandbox's own devpts, keeps its slave as the command's streams and hands the
@@ -108,7 +126,7 @@ int open_terminal(const Prepared& prepared) {
   return sent < 0 ? -errno : 0;
 }
 
-// Reads the command's report; a closed pipe means its program runs. True if a report came.
+// Reads the command's report; a closed pipe means that its program was started. True if one came.
 bool receive(int fd, CommandReport& report) {
   ssize_t got = 0;
   do {
@@ -147,13 +165,17 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   message.measured.landlock_read_before = report.landlock_read_before;
   message.measured.landlock_read = report.landlock_read;
   message.measured.landlock_signal = report.landlock_signal;
-  measure_namespaces(message.measured);
+  message.measured.namespaces = own_namespaces();
   sys::MountStatus root{};
   if (sys::mount_status("/", root) == 0) {
     message.measured.root_type = root.type;
     message.measured.root_read_only = root.read_only ? 1 : 0;
   }
   measure_mounts(*prepared.plan, message.measured);
+  // Before the command is released: else it could read and write this process through /proc/1/mem.
+  // Not earlier: before the id maps are written it would make them unwritable, and the command,
+  // which shares this memory until it executes, could not be looked at.
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) give_up(Stage::Seal, index, errno);
   send(message);
 }
 
@@ -168,39 +190,33 @@ bool reap(pid_t command, Message& ended) {
     if (pid != command) continue;
     ended.kind = Message::Kind::Ended;
     ended.wait_status = status;
-    rusage usage{};
-    if (::getrusage(RUSAGE_CHILDREN, &usage) == 0) {
-      const auto micro = [](const timeval& t) {
-        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 +
-               static_cast<std::uint64_t>(t.tv_usec);
-      };
-      ended.cpu_us = micro(usage.ru_utime) + micro(usage.ru_stime);
-      ended.max_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-    }
     return true;
   }
 }
 
+// Ends and reaps whatever the command left: every orphan of this pid namespace is a child of this
+// process. What the host finds afterwards is then final.
+void end_the_rest(Message& ended) {
+  ::kill(-1, SIGKILL);
+  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+  }
+  rusage usage{};
+  if (::getrusage(RUSAGE_CHILDREN, &usage) < 0) return;
+  const auto micro = [](const timeval& t) {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
+  };
+  ended.cpu_us = micro(usage.ru_utime) + micro(usage.ru_stime);
+  ended.max_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
 // An order from the supervisor, or its end: then everything ends with this process.
-void obey(bool started) {
+void obey() {
   Order order;
   const ssize_t got = ::recv(kChannelFd, &order, sizeof order, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got != sizeof order) end();
   // Minus one: every process of the sandbox but this one.
-  if (order.kind == Order::Kind::Signal && started) ::kill(-1, order.signal);
-}
-
-void watch_command_report(int& report_fd, bool& started) {
-  CommandReport report;
-  const bool failed = receive(report_fd, report);
-  ::close(report_fd);
-  report_fd = -1;
-  if (failed) give_up(report.stage, report.index, report.error);
-  started = true;
-  Message message;
-  message.kind = Message::Kind::Started;
-  send(message);
+  if (order.kind == Order::Kind::Signal) ::kill(-1, order.signal);
 }
 
 // Bounds whose errno only the program sees: told once, when they are seen reached.
@@ -237,40 +253,54 @@ class ReachedBounds {
 [[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals) {
   constexpr int kLookMilliseconds = 250;
   ReachedBounds bounds(prepared);
-  bool started = false;
   for (;;) {
-    pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}, {report_fd, POLLIN, 0}};
-    const int ready = ::poll(polled, report_fd >= 0 ? 3 : 2, bounds.any() ? kLookMilliseconds : -1);
+    pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}};
+    const int ready = ::poll(polled, 2, bounds.any() ? kLookMilliseconds : -1);
     if (ready == 0) bounds.look();
     if (ready < 0) {
       if (errno == EINTR) continue;
       end();
     }
-    // The report first: a command that ended at once was still started.
-    if (report_fd >= 0 && polled[2].revents != 0) watch_command_report(report_fd, started);
     if (polled[1].revents != 0) {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t drained = ::read(signals, &info, sizeof info);
       Message ended;
       if (reap(command, ended)) {
-        if (report_fd >= 0) watch_command_report(report_fd, started);
+        // Only a command that never became its program left a report.
+        CommandReport report;
+        if (receive(report_fd, report)) give_up(report.stage, report.index, report.error);
         bounds.look();
+        end_the_rest(ended);
         send(ended);
-        // The kernel kills whatever is left in this pid namespace.
         ::_exit(0);
       }
     }
-    if (polled[0].revents != 0) obey(started);
+    if (polled[0].revents != 0) obey();
   }
 }
+
+struct Command {
+  const Prepared* prepared;
+  CommandStart start;
+};
+
+int run_command(void* argument) {
+  const auto* command = static_cast<const Command*>(argument);
+  become_command(*command->prepared, command->start);
+}
+
+// Where the command's process runs until it executes. This process is a copy of the caller's, so
+// one is enough however many runs the caller has going.
+constexpr std::size_t kCommandStack = 64 * 1024;
+alignas(16) char command_stack[kCommandStack];
 
 }  // namespace
 
 void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
-  join_cgroups(fds);
   arrange(fds);
+  Command command{&prepared, {}};
   // Modes are then what the plan says; the command gets the caller's mask back.
-  const mode_t mask = ::umask(0);
+  command.start.mask = ::umask(0);
   if (prepared.map_by == MapBy::Supervisor) wait_for_identity();
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
@@ -288,26 +318,25 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
   const int signals = ::signalfd(-1, &child_signal, SFD_CLOEXEC);
   int report_pipe[2];
   if (signals < 0 || ::pipe2(report_pipe, O_CLOEXEC) < 0) give_up(Stage::Seal, 0, errno);
-  const pid_t command = sys::fork_process();
-  if (command < 0) give_up(Stage::Confine, 0, -command);
-  if (command == 0) {
-    ::umask(mask);
-    become_command(prepared, report_pipe[1], kReleaseFd, state.ruleset);
-  }
+  command.start.report = report_pipe[1];
+  command.start.ruleset = state.ruleset;
+  receive_groups(prepared, command.start);
+  const pid_t pid = sys::share_process(run_command, &command, command_stack, kCommandStack);
+  if (pid < 0) give_up(Stage::Confine, 0, -pid);
 
-  // Before the command is released: else it could read and write this process through /proc/1/mem.
-  // Not earlier: before the id maps are written it would make them unwritable, and a child that
-  // inherited it could not be looked at.
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) give_up(Stage::Seal, 0, errno);
+  // The command confines itself now; until it reports, nothing here may fail and set errno.
   ::close(report_pipe[1]);
-  ::close(kReleaseFd);
-  for (int fd = 0; fd <= STDERR_FILENO; ++fd) ::close(fd);  // else their readers wait for us too
-  if (state.ruleset >= 0) ::close(state.ruleset);
   CommandReport report;
   if (!receive(report_pipe[0], report)) give_up(Stage::Confine, 0, EPIPE);
   if (report.error != 0) give_up(report.stage, report.index, report.error);
-  seal_and_measure(prepared, state, command, report);
-  supervise(prepared, command, report_pipe[0], signals);
+  ::close(kReleaseFd);
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) ::close(fd);  // else their readers wait for us too
+  if (state.ruleset >= 0) ::close(state.ruleset);
+  for (const int group : command.start.groups) {
+    if (group >= 0) ::close(group);
+  }
+  seal_and_measure(prepared, state, pid, report);
+  supervise(prepared, pid, report_pipe[0], signals);
 }
 
 }  // namespace cordon::native

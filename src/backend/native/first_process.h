@@ -2,8 +2,6 @@
 // reaps, forwards signals and ends with the supervisor. No allocation, no lock, no return.
 #pragma once
 
-#include <array>
-
 #include "backend/native/prepared.h"
 
 namespace cordon::native {
@@ -12,7 +10,6 @@ struct FirstProcessFds {
   int in, out, err;  // the command's streams; ignored with a terminal
   int channel;
   int release;
-  std::array<int, 3> cgroups;  // v1 groups to join; negative: none
 };
 
 [[noreturn]] void first_process(const Prepared& prepared, const FirstProcessFds& fds);

@@ -28,38 +28,104 @@ namespace cordon {
 namespace native {
 namespace {
 
+Error clone_error(int number) {
+  Error error{.kind = ErrorKind::Unavailable,
+              .what = "cannot create namespaces",
+              .hint = "cordon doctor names the setting that forbids them",
+              .error_number = number};
+  if (number == ENOSYS) {
+    error.hint = "this is already inside a sandbox that forbids them; runs cannot be nested";
+  }
+  return error;
+}
+
+// What argv[0] could not become, with the status a shell would give.
+Error command_error(const Plan& plan, int number) {
+  Error error{.kind = ErrorKind::Command, .error_number = number};
+  const std::string name = quote(plan.argv.front());
+  if (number == ENOENT) {
+    error.what = name + " does not exist inside the sandbox";
+    error.exit_status = 127;
+    error.error_number = 0;
+  } else if (number == ELIBACC) {
+    error.what = "the interpreter that " + name + " names does not exist inside the sandbox";
+    error.exit_status = 126;
+    error.error_number = 0;
+  } else {
+    error.what = name + " cannot be executed inside the sandbox";
+    error.exit_status = 126;
+  }
+  return error;
+}
+
+Error operation_error(const Plan& plan, const Message& message) {
+  if (message.stage == Stage::Execute) return command_error(plan, message.error);
+  const std::vector<Op>* operations = nullptr;
+  switch (message.stage) {
+    case Stage::Build:
+      operations = &plan.build;
+      break;
+    case Stage::Seal:
+      operations = &plan.seal;
+      break;
+    case Stage::Confine:
+    case Stage::Execute:
+      operations = &plan.confine;
+      break;
+  }
+  Error error = setup_error("building the sandbox failed", message.error, "see cordon doctor");
+  if (message.index < operations->size()) {
+    error.operation = describe((*operations)[message.index]);
+  }
+  if (message.error == ESTALE)
+    error.hint = "the path changed while the sandbox was built; run again";
+  return error;
+}
+
 class NativeChild final : public Child {
  public:
-  NativeChild(pid_t pid, Fd pidfd, Fd channel, Cgroup cgroup)
-      : pid_(pid),
-        pidfd_(std::move(pidfd)),
+  NativeChild(const Plan& plan, const sys::CloneResult& cloned, Fd channel, Cgroup cgroup)
+      : plan_(plan),
+        pid_(cloned.pid),
+        pidfd_(cloned.pidfd),
         channel_(std::move(channel)),
         cgroup_(std::move(cgroup)) {}
   ~NativeChild() override {
+    // While the first process takes its namespaces down.
+    if (ended_ && !cgroup_.holds_first_process()) cgroup_.remove();
     kill_and_wait();
     cgroup_.remove();
   }
 
   [[nodiscard]] int event_descriptor() const override { return channel_.get(); }
+  [[nodiscard]] bool bounds_memory() const override { return cgroup_.holds_memory(); }
+  bool watch_memory() override {
+    cgroup_.watch_memory();
+    return cgroup_.events().oom_kills > 0;
+  }
   [[nodiscard]] int oom_descriptor() const override { return cgroup_.oom_descriptor(); }
 
-  std::optional<ChildEvent> event() override {
-    if (ended_) return ended_;
+  ChildEvent event() override {
+    if (ended_) return *ended_;
     Message message;
     const ssize_t got = ::recv(channel_.get(), &message, sizeof message, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-    if (got != static_cast<ssize_t>(sizeof message)) return ChildEvent{ChildEvent::Kind::Lost, {}};
-    if (message.kind == Message::Kind::Reached) {
-      scratch_full_ |= message.scratch_full != 0;
-      pids_full_ |= message.pids_full != 0;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return ChildRuns{};
+    if (got != static_cast<ssize_t>(sizeof message)) return ChildLost{};
+    switch (message.kind) {
+      case Message::Kind::Reached:
+        scratch_full_ |= message.scratch_full != 0;
+        pids_full_ |= message.pids_full != 0;
+        return ChildRuns{};
+      case Message::Kind::Ended:
+        ended_ = ChildEnd{message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}};
+        return *ended_;
+      case Message::Kind::Failed:
+        return operation_error(plan_, message);
+      case Message::Kind::Terminal:
+      case Message::Kind::Confined:
+        break;
     }
-    if (message.kind != Message::Kind::Ended) return std::nullopt;
-    keep_end(message);
-    return ended_;
-  }
-  void keep_end(const Message& message) {
-    ended_ = ChildEvent{ChildEvent::Kind::Ended,
-                        {message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}}};
+    return ChildLost{};
   }
 
   void signal(int number) override {
@@ -132,28 +198,57 @@ class NativeChild final : public Child {
     return message;
   }
 
-  void set_plan(const Plan& plan, Enforcement enforcement) {
-    limits_ = plan.limits;
-    enforcement_ = std::move(enforcement);
+  void set_enforcement(Enforcement enforcement) { enforcement_ = std::move(enforcement); }
+  Result<void> order(const Order& order) const {
+    if (::send(channel_.get(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
+      return fail(setup_error("the sandbox's first process is gone", errno));
+    }
+    return {};
   }
-  [[nodiscard]] int channel() const { return channel_.get(); }
+  // Makes the groups of this run and hands them to the first process.
+  Result<void> make_groups(const CgroupFacts& facts, const std::string& run_id) {
+    CORDON_TRY(made, Cgroup::make(plan_, facts, run_id));
+    cgroup_ = std::move(made);
+    const std::vector<Fd>& joins = cgroup_.join_descriptors();
+    CORDON_ASSERT(joins.size() <= kMostGroups);
+    Order order{Order::Kind::JoinGroups, 0};
+    iovec data{&order, sizeof order};
+    alignas(cmsghdr) char control[CMSG_SPACE(kMostGroups * sizeof(int))] = {};
+    msghdr header{};
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = CMSG_SPACE(joins.size() * sizeof(int));
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(joins.size() * sizeof(int));
+    for (std::size_t i = 0; i < joins.size(); ++i) {
+      const int fd = joins[i].get();
+      std::memcpy(CMSG_DATA(rights) + i * sizeof fd, &fd, sizeof fd);
+    }
+    if (::sendmsg(channel_.get(), &header, MSG_NOSIGNAL) < 0) {
+      return fail(setup_error("the sandbox's first process is gone", errno));
+    }
+    return {};
+  }
 
  private:
   [[nodiscard]] std::string enforcement_bound(const std::string& name) const {
-    for (const PlannedLimit& limit : limits_) {
+    for (const PlannedLimit& limit : plan_.limits) {
       if (limit.name == name) return describe(limit);
     }
     return name;
   }
 
+  const Plan& plan_;
   pid_t pid_;
   Fd pidfd_;
   Fd channel_;
   Cgroup cgroup_;
   Fd terminal_;
   Enforcement enforcement_;
-  std::vector<PlannedLimit> limits_;
-  std::optional<ChildEvent> ended_;
+  std::optional<ChildEnd> ended_;
   std::optional<std::uint64_t> peak_memory_;
   sys::ProcessUsage usage_;
   bool scratch_full_ = false;
@@ -167,60 +262,6 @@ Result<void> write_map(pid_t pid, const char* file, const std::string& map) {
     return fail(setup_error(std::string("cannot write ") + file, errno));
   }
   return {};
-}
-
-Error clone_error(int number) {
-  Error error{.kind = ErrorKind::Unavailable,
-              .what = "cannot create namespaces",
-              .hint = "cordon doctor names the setting that forbids them",
-              .error_number = number};
-  if (number == ENOSYS) {
-    error.hint = "this is already inside a sandbox that forbids them; runs cannot be nested";
-  }
-  return error;
-}
-
-// What argv[0] could not become, with the status a shell would give.
-Error command_error(const Plan& plan, int number) {
-  Error error{.kind = ErrorKind::Command, .error_number = number};
-  const std::string name = quote(plan.argv.front());
-  if (number == ENOENT) {
-    error.what = name + " does not exist inside the sandbox";
-    error.exit_status = 127;
-    error.error_number = 0;
-  } else if (number == ELIBACC) {
-    error.what = "the interpreter that " + name + " names does not exist inside the sandbox";
-    error.exit_status = 126;
-    error.error_number = 0;
-  } else {
-    error.what = name + " cannot be executed inside the sandbox";
-    error.exit_status = 126;
-  }
-  return error;
-}
-
-Error operation_error(const Plan& plan, const Message& message) {
-  if (message.stage == Stage::Execute) return command_error(plan, message.error);
-  const std::vector<Op>* operations = nullptr;
-  switch (message.stage) {
-    case Stage::Build:
-      operations = &plan.build;
-      break;
-    case Stage::Seal:
-      operations = &plan.seal;
-      break;
-    case Stage::Confine:
-    case Stage::Execute:
-      operations = &plan.confine;
-      break;
-  }
-  Error error = setup_error("building the sandbox failed", message.error, "see cordon doctor");
-  if (message.index < operations->size()) {
-    error.operation = describe((*operations)[message.index]);
-  }
-  if (message.error == ESTALE)
-    error.hint = "the path changed while the sandbox was built; run again";
-  return error;
 }
 
 // Holds every granted object while the sandbox is built, so that its inode cannot be given to
@@ -270,13 +311,6 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-// The namespaces of this process, to tell that the sandbox's are others.
-std::array<std::uint64_t, 7> outside_namespaces() {
-  Measured measured;
-  measure_namespaces(measured);
-  return measured.namespaces;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
@@ -293,7 +327,12 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
   prepared.terminal = streams.terminal;
   prepared.window = {streams.rows, streams.columns, 0, 0};
   CORDON_TRY(pins, pin(plan));
-  CORDON_TRY(cgroup, Cgroup::make(plan, facts.cgroup, run_id));
+  // A v2 group is one to be born in. The v1 ones are made while the first process builds.
+  Cgroup cgroup;
+  if (prepared.groups == 0) {
+    CORDON_TRY(made, Cgroup::make(plan, facts.cgroup, run_id));
+    cgroup = std::move(made);
+  }
 
   int channel[2];
   int release[2];
@@ -307,12 +346,8 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
   Fd release_write(release[1]);
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto or_null = [&](int fd) { return fd >= 0 ? fd : null.get(); };
-  FirstProcessFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
-                      theirs.get(),        release_read.get(),   {-1, -1, -1}};
-  CORDON_ASSERT(cgroup.join_descriptors().size() <= fds.cgroups.size());
-  for (std::size_t i = 0; i < cgroup.join_descriptors().size(); ++i) {
-    fds.cgroups[i] = cgroup.join_descriptors()[i].get();
-  }
+  const FirstProcessFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
+                            theirs.get(), release_read.get()};
 
   sys::CloneResult cloned{};
   {
@@ -321,25 +356,19 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
     if (cloned.pid == 0) first_process(prepared, fds);
   }
   if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
-  auto child = std::make_unique<NativeChild>(cloned.pid, Fd(cloned.pidfd), std::move(ours),
-                                             std::move(cgroup));
+  auto child = std::make_unique<NativeChild>(plan, cloned, std::move(ours), std::move(cgroup));
   theirs.reset();
   release_read.reset();
 
   if (prepared.map_by == MapBy::Supervisor) {
     CORDON_CHECK(write_map(cloned.pid, "uid_map", prepared.uid_map));
     CORDON_CHECK(write_map(cloned.pid, "gid_map", prepared.gid_map));
-    const Order order{Order::Kind::IdentityMapped, 0};
-    if (::send(child->channel(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
-      return fail(setup_error("the sandbox's first process is gone", errno));
-    }
+    CORDON_CHECK(child->order({Order::Kind::IdentityMapped, 0}));
   }
-  bool released = false;
+  if (prepared.groups > 0) CORDON_CHECK(child->make_groups(facts.cgroup, run_id));
+  const Namespaces outside = own_namespaces();
   for (;;) {
-    auto received = child->next_message();
-    // Once released the command may have run: what became of it is an outcome, not an error.
-    if (!received && released) return std::unique_ptr<Child>(std::move(child));
-    CORDON_TRY(message, std::move(received));
+    CORDON_TRY(message, child->next_message());
     switch (message.kind) {
       case Message::Kind::Failed:
         return fail(operation_error(plan, message));
@@ -347,21 +376,16 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
       case Message::Kind::Reached:
         break;
       case Message::Kind::Confined: {
-        CORDON_TRY(enforcement, verify(plan, message.measured, outside_namespaces()));
-        child->set_plan(plan, std::move(enforcement));
+        CORDON_TRY(enforcement, verify(plan, message.measured, outside));
+        child->set_enforcement(std::move(enforcement));
         const char go = 1;
         if (::write(release_write.get(), &go, 1) != 1) {
           return fail(setup_error("cannot release the command", errno));
         }
-        released = true;
-        break;
+        return std::unique_ptr<Child>(std::move(child));
       }
-      case Message::Kind::Started:
-        return std::unique_ptr<Child>(std::move(child));
       case Message::Kind::Ended:
-        if (!released) return fail(setup_error("the command ended before it was started", 0));
-        child->keep_end(message);
-        return std::unique_ptr<Child>(std::move(child));
+        return fail(setup_error("the command ended before it was started", 0));
     }
   }
 }

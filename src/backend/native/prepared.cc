@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "backend/native/cgroup.h"
 #include "backend/native/seccomp_filter.h"
 
 namespace cordon::native {
@@ -56,6 +57,7 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   for (const std::string& text : plan.environment) prepared.environment.push_back(argument(text));
   prepared.environment.push_back(nullptr);
   for (const std::string& text : plan.candidates) prepared.candidates.push_back(text.c_str());
+  prepared.groups = v1_groups(plan);
   for (const PlannedLimit& limit : plan.limits) {
     if (limit.name == "pids" && limit.by == LimitBy::Rlimit) prepared.process_bound = limit.value;
   }

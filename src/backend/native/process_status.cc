@@ -8,8 +8,6 @@
 
 #include <cerrno>
 
-#include "sys/calls.h"
-
 namespace cordon::native {
 namespace {
 
@@ -125,11 +123,17 @@ std::uint64_t count_tasks() {
   return tasks;
 }
 
-void measure_namespaces(Measured& measured) {
-  for (std::size_t i = 0; i < measured.namespaces.size(); ++i) {
-    sys::FileStatus status{};
-    measured.namespaces[i] = sys::status_at(kNamespacePaths[i], status) == 0 ? status.inode : 0;
+Namespaces own_namespaces() {
+  constexpr const char* kNames[] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
+  Namespaces found{};
+  const int directory = ::open("/proc/thread-self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return found;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    struct stat status {};
+    if (::fstatat(directory, kNames[i], &status, 0) == 0) found[i] = status.st_ino;
   }
+  ::close(directory);
+  return found;
 }
 
 }  // namespace cordon::native

@@ -16,11 +16,8 @@ void measure_process(pid_t pid, Measured& measured);
 void parse_status(std::string_view status, Measured& measured);
 // Processes and threads that /proc shows: all of this pid namespace.
 std::uint64_t count_tasks();
-// The identities of the caller's own namespaces.
-void measure_namespaces(Measured& measured);
-
-inline constexpr const char* kNamespacePaths[] = {
-    "/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/pid",   "/proc/self/ns/net",
-    "/proc/self/ns/ipc",  "/proc/self/ns/uts", "/proc/self/ns/cgroup"};
+// The namespaces of the calling thread. No other process may be asked: one that is not dumpable
+// hides its own.
+Namespaces own_namespaces();
 
 }  // namespace cordon::native

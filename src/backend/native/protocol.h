@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace cordon::native {
@@ -17,11 +18,17 @@ inline constexpr int kLastFixedFd = 4;
 inline constexpr int kCommandReportFd = 3;
 inline constexpr int kCommandReleaseFd = 4;
 
+// One group each for pids, memory and cpu under cgroup v1.
+inline constexpr std::size_t kMostGroups = 3;
+
 enum class Stage : std::uint32_t { Build, Confine, Seal, Execute };
+
+// The identities of a process's user mnt pid net ipc uts and cgroup namespaces; zero: unknown.
+using Namespaces = std::array<std::uint64_t, 7>;
 
 // What was read back from inside, before the command was released.
 struct Measured {
-  std::array<std::uint64_t, 7> namespaces{};    // user mnt pid net ipc uts cgroup
+  Namespaces namespaces{};
   std::array<std::uint64_t, 5> capabilities{};  // inheritable permitted effective bounding ambient
   std::int32_t no_new_privileges = 0;
   std::int32_t seccomp_mode = 0;
@@ -40,9 +47,8 @@ struct Message {
     Failed,    // stage, index and error say which operation failed
     Terminal,  // carries the master of the sandbox's own pty
     Confined,  // everything is in force; the command waits to be released
-    Started,   // the command's program runs
     Reached,   // a bound that the kernel does not report was seen reached
-    Ended,     // status and usage of the command
+    Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };
   Kind kind = Kind::Failed;
   Stage stage = Stage::Build;
@@ -58,7 +64,11 @@ struct Message {
 
 // From the supervisor to the first process.
 struct Order {
-  enum class Kind : std::uint32_t { IdentityMapped, Signal };
+  enum class Kind : std::uint32_t {
+    IdentityMapped,
+    JoinGroups,  // carries the v1 groups of this run, for the command to join
+    Signal,
+  };
   Kind kind = Kind::Signal;
   std::int32_t signal = 0;
 };

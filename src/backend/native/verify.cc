@@ -22,8 +22,7 @@ const T* find(const std::vector<Op>& operations) {
   return nullptr;
 }
 
-bool namespaces_as_planned(const Measured& measured, const std::array<std::uint64_t, 7>& outside,
-                           bool own_network) {
+bool namespaces_as_planned(const Measured& measured, const Namespaces& outside, bool own_network) {
   for (std::size_t i = 0; i < outside.size(); ++i) {
     const bool separate = measured.namespaces[i] != 0 && measured.namespaces[i] != outside[i];
     const bool wanted = i != kNetNamespace || own_network;
@@ -47,7 +46,7 @@ Error not_in_force(const std::string& layer) {
 }  // namespace
 
 Result<Enforcement> verify(const Plan& plan, const Measured& measured,
-                           const std::array<std::uint64_t, 7>& outside_namespaces) {
+                           const Namespaces& outside_namespaces) {
   const auto* namespaces = find<op::EnterNamespaces>(plan.build);
   const auto* landlock = find<op::RestrictLandlock>(plan.confine);
   const auto* seccomp = find<op::InstallSeccomp>(plan.confine);

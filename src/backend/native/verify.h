@@ -14,6 +14,6 @@ namespace cordon::native {
 // The enforcement of a report, every flag from evidence. Anything the plan promises and the sandbox
 // does not show is a Setup error that names the layer: then the command must not be released.
 Result<Enforcement> verify(const Plan& plan, const Measured& measured,
-                           const std::array<std::uint64_t, 7>& outside_namespaces);
+                           const Namespaces& outside_namespaces);
 
 }  // namespace cordon::native

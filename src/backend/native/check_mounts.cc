@@ -1,0 +1,110 @@
+#include "backend/native/check_mounts.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <type_traits>
+#include <variant>
+
+#include "sys/calls.h"
+
+namespace cordon::native {
+namespace {
+
+// True if the mount of one operation is as planned. Read back after the root was sealed.
+class CheckMount {
+ public:
+  explicit CheckMount(std::uint64_t root_system) : root_system_(root_system) {}
+
+  bool operator()(const op::Bind& o) const {
+    sys::MountStatus mount{};
+    if (!state(o.path, o.access, mount)) return false;
+    // Not the empty mount point that was made for it.
+    if (o.id == FileId{}) return mount.system != root_system_ || o.access == MountAccess::ReadWrite;
+    sys::FileStatus status{};
+    return sys::status_at(o.path.c_str(), status) == 0 && status.device == o.id.device &&
+           status.inode == o.id.inode;
+  }
+  bool operator()(const op::BindSystem& o) const {
+    sys::MountStatus mount{};
+    // Not the empty mount point that was made for it.
+    return state(o.path, MountAccess::ReadOnly, mount) && mount.system != root_system_;
+  }
+  bool operator()(const op::Hold& o) const {
+    sys::MountStatus mount{};
+    return state(o.path, o.access, mount);
+  }
+  bool operator()(const op::Mask& o) const { return masked(o.path, o.kind); }
+  bool operator()(const op::MaskProc& o) const {
+    sys::MountStatus mount{};
+    const int error = sys::mount_status(o.path.c_str(), mount);
+    return error == -ENOENT || (error == 0 && mount.system == root_system_ && mount.read_only);
+  }
+  bool operator()(const op::ScratchDirectory& o) const {
+    sys::MountStatus status{};
+    return sys::mount_status(o.path.c_str(), status) == 0 && status.type == sys::kTmpfsMagic &&
+           !status.read_only;
+  }
+  bool operator()(const op::MountProc&) const {
+    sys::MountStatus status{};
+    return sys::mount_status("/proc", status) == 0 && status.type == sys::kProcMagic &&
+           status.read_only;
+  }
+  bool operator()(const op::PrivateConfig& o) const {
+    struct stat data {};
+    if (::lstat(o.path.c_str(), &data) < 0) return false;
+    sys::MountStatus mount{};
+    return S_ISLNK(data.st_mode) || state(o.path, MountAccess::ReadOnly, mount);
+  }
+  template <typename Other>
+  bool operator()(const Other&) const {
+    return true;
+  }
+
+ private:
+  // The mount says what it is, and an attempt to write agrees.
+  static bool state(const std::string& path, MountAccess access, sys::MountStatus& status) {
+    if (sys::mount_status(path.c_str(), status) < 0) return false;
+    if (access == MountAccess::ReadWrite) return !status.read_only;
+    return status.read_only && ::access(path.c_str(), W_OK) < 0;
+  }
+  static bool masked(const std::string& path, FileKind kind) {
+    sys::MountStatus status{};
+    if (sys::mount_status(path.c_str(), status) < 0) return false;
+    if (status.type != sys::kTmpfsMagic || !status.read_only) return false;
+    if (kind == FileKind::Directory) return true;
+    sys::FileStatus file{};
+    return sys::status_at(path.c_str(), file) == 0 && (file.mode & 07777U) == 0;
+  }
+
+  std::uint64_t root_system_;
+};
+
+template <typename T>
+constexpr bool is_mount =
+    std::is_same_v<T, op::BindSystem> || std::is_same_v<T, op::Bind> ||
+    std::is_same_v<T, op::Hold> || std::is_same_v<T, op::Mask> || std::is_same_v<T, op::MaskProc> ||
+    std::is_same_v<T, op::ScratchDirectory> || std::is_same_v<T, op::MountProc> ||
+    std::is_same_v<T, op::PrivateConfig>;
+
+}  // namespace
+
+void measure_mounts(const Plan& plan, Measured& measured) {
+  sys::MountStatus root{};
+  if (sys::mount_status("/", root) < 0) return;
+  const CheckMount check(root.system);
+  std::int32_t index = 0;
+  for (const Op& operation : plan.build) {
+    const bool mounts = std::visit(
+        [](const auto& o) { return is_mount<std::remove_cvref_t<decltype(o)>>; }, operation);
+    if (mounts) {
+      ++measured.mounts_checked;
+      if (!std::visit(check, operation) && measured.wrong_mount < 0) measured.wrong_mount = index;
+    }
+    ++index;
+  }
+}
+
+}  // namespace cordon::native
