@@ -102,7 +102,7 @@ bool slow_parts(const Parts& pattern, std::size_t p, const Parts& path, std::siz
          slow_parts(pattern, p + 1, path, n + 1);
 }
 
-rc::Gen<std::string> pieces(std::vector<std::string> alphabet, std::size_t most) {
+rc::Gen<std::string> pieces(const std::vector<std::string>& alphabet, std::size_t most) {
   return rc::gen::mapcat(rc::gen::inRange<std::size_t>(1, most + 1), [=](std::size_t count) {
     return rc::gen::map(
         rc::gen::container<std::vector<std::string>>(count, rc::gen::elementOf(alphabet)),

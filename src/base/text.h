@@ -37,7 +37,9 @@ std::string format_duration(std::uint64_t milliseconds);
 // Decimal digits only, no sign, no blanks, no overflow.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
+// The parts point into `text`, so a string that ends with the expression is refused.
 std::vector<std::string_view> split(std::string_view text, char separator);
+std::vector<std::string_view> split(std::string&& text, char separator) = delete;
 bool is_valid_utf8(std::string_view text);
 // Replaces what is not UTF-8 by U+FFFD.
 std::string to_utf8(std::string_view bytes);

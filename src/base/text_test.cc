@@ -170,8 +170,9 @@ TEST(ParseNumber, ReadsDecimalDigitsOnly) {
 }
 
 TEST(Split, KeepsEmptyPieces) {
-  EXPECT_EQ(split("a::b:", ':'), (std::vector<std::string_view>{"a", "", "b", ""}));
-  EXPECT_EQ(split("", ':'), (std::vector<std::string_view>{""}));
+  EXPECT_EQ(split(std::string_view("a::b:"), ':'),
+            (std::vector<std::string_view>{"a", "", "b", ""}));
+  EXPECT_EQ(split(std::string_view(""), ':'), (std::vector<std::string_view>{""}));
 }
 
 TEST(Utf8, RefusesOverlongFormsSurrogatesAndNumbersPastTheLast) {

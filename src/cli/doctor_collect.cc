@@ -6,12 +6,12 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/private_directory.h"
 #include "base/text.h"
 #include "cli/doctor_check.h"
 #include "host/survey.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
-#include "run/private_directory.h"
 #include "sys/landlock.h"
 
 namespace cordon {

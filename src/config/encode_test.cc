@@ -21,15 +21,12 @@ rc::Gen<std::vector<T>> few(rc::Gen<T> element) {
 }
 
 rc::Gen<PathRule> path_rule() {
-  return rc::gen::map(
-      rc::gen::elementOf(std::vector<std::string>{"/usr", "~", "~/x y", "@cwd", "rel/a",
-                                                  "/opt/\"quoted\"", "/back\\slash", "**/*.pem",
-                                                  "/gr\xC3\xB6\xC3\x9F"
-                                                  "e",
-                                                  "a#b", "'single'", "/x=[y]{z}"}),
-      [](const std::string& text) {
-        return PathRule{text, kBase};
-      });
+  return rc::gen::map(rc::gen::elementOf(std::vector<std::string>{
+                          "/usr", "~", "~/x y", "@cwd", "rel/a", "/opt/\"quoted\"", "/back\\slash",
+                          "**/*.pem", "/gr\xC3\xB6\xC3\x9F", "a#b", "'single'", "/x=[y]{z}"}),
+                      [](const std::string& text) {
+                        return PathRule{text, kBase};
+                      });
 }
 
 rc::Gen<HostRule> host_rule() {
@@ -40,7 +37,7 @@ rc::Gen<HostRule> host_rule() {
       [](const std::string& text) { return parse_host_rule(text).value(); });
 }
 
-rc::Gen<Number> maybe(rc::Gen<std::uint64_t> number) {
+rc::Gen<Number> maybe(const rc::Gen<std::uint64_t>& number) {
   return rc::gen::mapcat(rc::gen::arbitrary<bool>(), [number](bool present) {
     return present ? rc::gen::map(number, [](std::uint64_t n) { return Number(n); })
                    : rc::gen::just(Number());

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/path.h"
+#include "base/private_directory.h"
 #include "base/text.h"
 #include "host/look.h"
 #include "host/tree_copy.h"
@@ -19,26 +20,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 200;
 constexpr unsigned kOwnerOnly = 0700;
-
-// Makes every missing part; an existing last part must be ours alone.
-Result<Fd> open_private(const std::string& path) {
-  std::string prefix;
-  for (const std::string_view part : components(path)) {
-    prefix += "/";
-    prefix += part;
-    if (::mkdir(prefix.c_str(), kOwnerOnly) != 0 && errno != EEXIST)
-      return fail(setup_error("cannot make " + quote(prefix), errno, "check its permissions"));
-  }
-  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.valid()) return fail(setup_error("cannot open " + quote(path), errno));
-  const auto seen = look(fd.get());
-  if (!seen || seen->owner != ::geteuid())
-    return fail(setup_error("the directory " + quote(path) + " belongs to someone else", 0,
-                            "remove it, or set XDG_STATE_HOME"));
-  if ((seen->mode & 077) != 0 && ::fchmod(fd.get(), kOwnerOnly) != 0)
-    return fail(setup_error("cannot close " + quote(path) + " to others", errno));
-  return fd;
-}
 
 // Opens a directory to its owner, whatever mode it was left with; returns the mode it had.
 std::optional<unsigned> open_to_owner(int directory) {
@@ -101,11 +82,11 @@ Result<void> Quarantine::open_directory() {
   if (into_.valid()) return {};
   if (run_id_.empty() || run_id_.find('/') != std::string::npos || run_id_.front() == '.')
     return fail(setup_error("the run has no usable name for its handoff directory", 0));
-  CORDON_TRY(outer, open_private(handoff_directory_));
+  CORDON_TRY(outer, open_private_directory(handoff_directory_));
   if (::mkdirat(outer.get(), run_id_.c_str(), kOwnerOnly) != 0 && errno != EEXIST)
     return fail(setup_error("cannot make a handoff directory", errno));
   place_ = join(handoff_directory_, run_id_);
-  CORDON_TRY(inner, open_private(place_));
+  CORDON_TRY(inner, open_private_directory(place_));
   into_ = std::move(inner);
   return {};
 }

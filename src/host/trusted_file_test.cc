@@ -61,10 +61,11 @@ TEST(ReadTrustedFile, RefusesAFileOfSomeoneElse) {
 
 TEST(ReadTrustedFile, RefusesMoreThanAMebibyte) {
   const TestTree tree;
-  const std::string path = tree.file("policy.toml", std::string(1024 * 1024 + 1, '#'));
+  constexpr std::size_t kMebibyte = std::size_t{1024} * 1024;
+  const std::string path = tree.file("policy.toml", std::string(kMebibyte + 1, '#'));
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
   EXPECT_FALSE(read_trusted_file(path, tree.caller()));
-  tree.file("policy.toml", std::string(1024 * 1024, '#'));
+  tree.file("policy.toml", std::string(kMebibyte, '#'));
   EXPECT_TRUE(read_trusted_file(path, tree.caller()));
 }
 

@@ -225,8 +225,10 @@ const std::vector<std::string>& all_paths() {
       for (const std::string b : {"/a", "/b"}) {
         all.push_back(a + b);
         for (const std::string c : {"/a", "/b", "/ab"}) {
-          all.push_back(a + b + c);
-          all.push_back(a + b + c + "/z");
+          std::string deep = a + b;
+          deep += c;
+          all.push_back(deep);
+          all.push_back(deep.append("/z"));
         }
       }
     }

@@ -43,6 +43,7 @@ std::vector<Grant> grants(std::initializer_list<const char*> paths) {
 
 std::vector<std::string> paths(const std::vector<Grant>& list) {
   std::vector<std::string> out;
+  out.reserve(list.size());
   for (const Grant& entry : list) out.push_back(entry.path);
   return out;
 }

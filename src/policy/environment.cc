@@ -139,7 +139,10 @@ std::vector<std::string> build_environment(const Effective& effective, const Cal
   }
   std::vector<std::string> environment;
   environment.reserve(variables.size());
-  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) {
+    environment.push_back(name);
+    environment.back().append("=").append(value);
+  }
   return environment;
 }
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/path.h"
+#include "base/private_directory.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "config/policy_document.h"
@@ -18,7 +19,6 @@
 #include "host/resolve.h"
 #include "run/backends.h"
 #include "run/git_watch.h"
-#include "run/private_directory.h"
 #include "run/run_note.h"
 #include "run/supervisor.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 
 namespace cordon {
@@ -46,14 +47,14 @@ std::uint64_t tree_memory(pid_t root) {
   std::uint64_t total = 0;
   std::vector<pid_t> pending = {root};
   while (!pending.empty()) {
-    const std::string directory = "/proc/" + std::to_string(pending.back());
     const std::string pid = std::to_string(pending.back());
+    const std::string directory = join("/proc", pid);
     pending.pop_back();
     if (pid != std::to_string(root)) {
-      const std::string status = read_file(directory + "/status");
+      const std::string status = read_file(join(directory, "status"));
       total += (kilobytes(status, "RssAnon:") + kilobytes(status, "RssShmem:")) * 1024;
     }
-    const std::string children = read_file(directory + "/task/" + pid + "/children");
+    const std::string children = read_file(join(directory, join("task", join(pid, "children"))));
     for (const std::string_view child : split(children, ' ')) {
       if (const auto number = parse_number(child)) pending.push_back(static_cast<pid_t>(*number));
     }

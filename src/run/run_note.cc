@@ -13,11 +13,11 @@
 #include <memory>
 
 #include "base/path.h"
+#include "base/private_directory.h"
 #include "base/text.h"
 #include "config/node.h"
 #include "host/aftermath.h"
 #include "host/snapshot.h"
-#include "run/private_directory.h"
 
 namespace cordon {
 namespace {

@@ -17,8 +17,6 @@
 
 #include "probe.h"
 
-extern char** environ;
-
 namespace probe {
 namespace {
 

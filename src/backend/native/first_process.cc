@@ -291,7 +291,7 @@ int run_command(void* argument) {
 
 // Where the command's process runs until it executes. This process is a copy of the caller's, so
 // one is enough however many runs the caller has going.
-constexpr std::size_t kCommandStack = 64 * 1024;
+constexpr std::size_t kCommandStack = std::size_t{64} * 1024;
 alignas(16) char command_stack[kCommandStack];
 
 }  // namespace
