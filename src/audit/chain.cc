@@ -252,7 +252,9 @@ Result<Landed> Chain::write_record(const Body& body, Durability durability, Head
 }
 
 Result<void> Chain::finish(Head after) {
-  place_oldest(after);
+  // A closing record that a power cut may take has closed nothing yet: the search after it must
+  // still find the pending one.
+  if (after.synced == after.last.seq) place_oldest(after);
   const std::uint64_t before = head_.size;
   auto written = write_head(after);
   if (!written) undo(before);

@@ -198,7 +198,6 @@ Result<void> Chain::adopt(const Record& record, std::uint64_t offset, std::uint6
     head.cut_bytes = 0;
     head.lost = 0;
   }
-  place_oldest(head);
   return write_head(head);
 }
 

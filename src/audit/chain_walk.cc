@@ -47,6 +47,10 @@ void ChainWalk::add(Fault fault, std::uint64_t line, std::uint64_t seq, std::str
   }
 }
 
+void ChainWalk::add_last(Fault fault, std::string what) {
+  result_.findings.push_back({fault, last_file_, last_line_, last_.seq, std::move(what)});
+}
+
 void ChainWalk::add_head(const Error& why) {
   result_.findings.push_back({Fault::HeadMismatch, "head", 0, last_.seq, why.what});
 }
@@ -132,10 +136,7 @@ void ChainWalk::check_link(const Line& line, const Record& record) {
     // Both lines have the hash of their bytes, and the later one is what the next refers to: the
     // earlier one was rewritten.
     if (!links && !resync_) {
-      if (result_.findings.size() < kMostFindings) {
-        result_.findings.push_back({Fault::Edit, last_file_, last_line_, last_.seq,
-                                    "the record behind it refers to another hash"});
-      }
+      add_last(Fault::Edit, "the record behind it refers to another hash");
     }
     return;
   }

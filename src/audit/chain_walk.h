@@ -26,13 +26,15 @@ class ChainWalk {
   void leave_day();
 
   [[nodiscard]] const Link& last() const { return last_; }
-  [[nodiscard]] std::uint64_t line_of_last() const { return last_line_; }
-  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] std::uint64_t lines_of_day() const {
+    return result_.days.empty() ? 0 : result_.days.back().records;
+  }
   // Whether the record with that number had that hash; false if there was none.
   [[nodiscard]] bool had(std::uint64_t seq, const Digest& hash) const;
   // Numbers of the last record before this start of the host, and of the last of all.
   [[nodiscard]] std::uint64_t last_before_boot() const { return last_before_boot_; }
   void add(Fault fault, std::uint64_t line, std::uint64_t seq, std::string what);
+  void add_last(Fault fault, std::string what);  // about the last record
   void add_head(const Error& why);
   [[nodiscard]] bool found(Fault fault) const;
   Verification finish() &&;

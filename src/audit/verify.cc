@@ -132,14 +132,17 @@ void check_end(const Snapshot& snapshot, const std::string& boot_id, ChainWalk& 
                         " record(s) at the end were lost in a power cut before they were synced");
       return;
     }
-    walk.add(Fault::Truncation, walk.line_of_last() + 1, found + 1,
+    walk.add(Fault::Truncation, walk.lines_of_day() + 1, found + 1,
              "the log ends before record " + std::to_string(named) + ", which audit/head names");
     return;
   }
   if (named != 0 && !walk.had(named, head.last.hash) && found >= named &&
       !(walk.last().seq == named && walk.last().hash == head.last.hash)) {
-    walk.add(Fault::Edit, found == named ? walk.line_of_last() : 0, named,
-             "it is not the record that audit/head names");
+    if (found == named) {
+      walk.add_last(Fault::Edit, "it is not the record that audit/head names");
+    } else {
+      walk.add(Fault::HeadMismatch, 0, named, "the log does not hold the record it names");
+    }
     return;
   }
   if (found == named) {
