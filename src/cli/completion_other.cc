@@ -153,7 +153,7 @@ std::string zsh_completion() {
   out.append("    verb=\"policy $words[2]\"\n    shift words\n    (( CURRENT-- ))\n  fi\n");
   out.append("  case $verb in\n");
   for (const Verb& verb : verbs()) {
-    if (verb.name != "policy") out.append(zsh_case(verb));
+    if (verb.name != "policy" && verb.name != "audit") out.append(zsh_case(verb));
   }
   return out.append("  esac\n}\n\n_cordon \"$@\"\n");
 }

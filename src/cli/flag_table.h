@@ -31,9 +31,19 @@ enum class FlagId {
   Tty,
   DryRun,
   Report,
-  // several verbs
   Json,
   FixHints,
+  // audit
+  Since,
+  Until,
+  OutcomeIs,
+  Tool,
+  PathLabel,
+  Limit,
+  Follow,
+  Checkpoint,
+  KeepDays,
+  // several verbs
   Format,
   Verbose,
   Version,

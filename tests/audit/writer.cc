@@ -5,6 +5,10 @@
 //   writer DIRECTORY open           begins one action and waits to be killed
 //   writer DIRECTORY recover        closes what dead writers left open
 //   writer DIRECTORY canary ARG...  records a run, a refusal and a denial about these texts
+//   writer DIRECTORY days FIRST LAST COUNT  COUNT actions on each day from FIRST to LAST, in days
+//                                   from today; the clock goes back if LAST is less
+//   writer DIRECTORY earlier COUNT  COUNT actions in an earlier start of the host, and one that
+//                                   is left open unless COUNT is followed by "closed"
 //   writer DIRECTORY choice CHOICE COUNT  through a Recorder; one line of input before each action
 //
 // Each acknowledged record is one line on standard output: "begun ID SEQ", "closed ID", "lost ID".
@@ -84,6 +88,36 @@ int recover(Log& log) {
   const auto lost = log.close_lost();
   if (!lost) return failed(lost.error());
   for (const std::string& id : *lost) tell("lost " + id);
+  return 0;
+}
+
+std::int64_t clock_offset_us = 0;
+
+std::int64_t moved_wall_us() { return system_clock().wall_us() + clock_offset_us; }
+
+int on_days(const std::string& directory, long first, long last, std::uint64_t count) {
+  constexpr std::int64_t kDayUs = std::int64_t{86'400} * 1'000'000;
+  const auto self = identify_writer();
+  if (!self) return failed(self.error());
+  auto log = Log::open({directory}, *self, {moved_wall_us, system_clock().boot_ms});
+  if (!log) return failed(log.error());
+  for (long day = first;; day += first <= last ? 1 : -1) {
+    clock_offset_us = day * kDayUs;
+    if (const int status = append(*log, count); status != 0 || day == last) return status;
+  }
+}
+
+int in_an_earlier_start(const std::string& directory, std::uint64_t count, bool leave_open) {
+  auto self = identify_writer();
+  if (!self) return failed(self.error());
+  self->boot_id = "00000000-0000-4000-8000-000000000001";
+  auto log = Log::open({directory}, *self, system_clock());
+  if (!log) return failed(log.error());
+  if (const int status = append(*log, count); status != 0) return status;
+  if (!leave_open) return 0;
+  const auto receipt = log->begin(made_up_pending(log->redactor(made_up_caller()), {"true"}));
+  if (!receipt) return failed(receipt.error());
+  tell("begun " + receipt->event_id + " " + std::to_string(receipt->seq));
   return 0;
 }
 
@@ -175,6 +209,15 @@ int main(int argc, char** argv) {
   const std::string& verb = words[1];
   if (verb == "choice" && words.size() == 4) {
     return with_choice(words[0], words[2], std::strtoull(words[3].c_str(), nullptr, 10));
+  }
+  if (verb == "days" && words.size() == 5) {
+    return on_days(words[0], std::strtol(words[2].c_str(), nullptr, 10),
+                   std::strtol(words[3].c_str(), nullptr, 10),
+                   std::strtoull(words[4].c_str(), nullptr, 10));
+  }
+  if (verb == "earlier" && words.size() >= 3) {
+    return in_an_earlier_start(words[0], std::strtoull(words[2].c_str(), nullptr, 10),
+                               words.size() == 3);
   }
   auto log = Log::open({words[0]});
   if (!log) return failed(log.error());
