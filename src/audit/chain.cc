@@ -271,10 +271,11 @@ Chain::Locked::~Locked() {
   if (chain_ != nullptr) ::flock(chain_->directory_.get(), LOCK_UN);
 }
 
-Result<Chain::Locked> Chain::lock() {
+Result<Chain::Locked> Chain::lock(std::int64_t now_us) {
   std::unique_lock<std::mutex> threads(*mutex_);
   DirectoryLock lock(directory_.get());
   if (!lock.held()) return fail(audit_error("cannot lock the audit directory", errno));
+  now_us_ = std::max(now_us, clock_.wall_us());
   CORDON_CHECK(check_directory());
   CORDON_CHECK(read_head());
   CORDON_CHECK(table_.read());

@@ -61,7 +61,8 @@ class Chain {
     Chain* chain_;
     std::unique_lock<std::mutex> threads_;
   };
-  Result<Locked> lock();
+  // `now_us` is the time of what is to be appended: its file is not of an earlier day.
+  Result<Locked> lock(std::int64_t now_us);
   // The body of a record about the log itself.
   Result<Body> note(std::string_view action, Node metadata) const;
 
@@ -97,6 +98,7 @@ class Chain {
   // Valid while locked.
   Head head_;
   std::string head_bytes_;
+  std::int64_t now_us_ = 0;
   Fd day_file_;
   std::string day_;  // whose file is open
 };

@@ -152,7 +152,7 @@ Result<void> Chain::settle() {
     if (size != head_.size) CORDON_CHECK(settle_tail(size));
   }
   // The later day stays if the clock goes back.
-  const std::string today = day_of(clock_.wall_us());
+  const std::string today = day_of(now_us_);
   if (head_.day < today) CORDON_CHECK(start_day(today));
   if (head_.cut_bytes != 0 || head_.lost != 0) CORDON_CHECK(tell_recovery());
   return {};
@@ -238,6 +238,7 @@ Result<void> Chain::tell_recovery() {
       .set("lost_from", head_.lost == 0 ? Node() : Node(head_.last.seq - head_.lost + 1))
       .set("lost_to", head_.lost == 0 ? Node() : Node(head_.last.seq));
   CORDON_TRY(body, note("audit.recovery", std::move(metadata)));
+  body.wall_us = now_us_;
   Head after;
   CORDON_CHECK(write_record(body, Durability::Later, after));
   after.cut_bytes = 0;

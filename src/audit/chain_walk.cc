@@ -77,11 +77,12 @@ void ChainWalk::take(const Line& line) {
 
 // Whatever number it carries now, it stands where the next record belongs.
 void ChainWalk::take_damaged(const Line& line, const std::string& why) {
-  const std::uint64_t seq = last_.seq + 1;
   if (!begun_) {
     begun_ = true;
-    result_.first_seq = seq;
+    last_ = start_.value_or(Link{});
+    result_.first_seq = last_.seq + 1;
   }
+  const std::uint64_t seq = last_.seq + 1;
   add(Fault::Edit, line.number, seq, why);
   last_.seq = seq;
   last_line_ = line.number;
@@ -97,6 +98,7 @@ void ChainWalk::begin(const Line& line, const Record& record) {
   result_.first_seq = record.seq;
   if (!at_start) {
     const bool earlier = record.seq > before.seq + 1;
+    if (earlier) missing_.push_back({before.seq + 1, record.seq - 1, result_.findings.size()});
     add(earlier ? Fault::Removal : Fault::Edit, line.number, earlier ? before.seq + 1 : record.seq,
         earlier ? range(before.seq + 1, record.seq - 1) + " missing at the beginning"
                 : "it does not begin the log");

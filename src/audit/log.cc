@@ -3,6 +3,16 @@
 #include "base/path.h"
 
 namespace cordon::audit {
+namespace {
+
+// A record that readers would refuse must not be written.
+Result<void> check(const Pending& pending) {
+  if (pending.action.empty()) return fail(audit_error("the action has no name", 0));
+  return {};
+}
+
+}  // namespace
+
 Place place_of(const Caller& caller) { return {join(caller.state_directory, "audit")}; }
 
 Result<Log> Log::open(const Place& place) {
@@ -27,10 +37,11 @@ Result<Receipt> Log::begin(const Pending& pending) {
 }
 
 Result<Receipt> Log::begin_late(const Stamp& stamp, const Pending& pending) {
+  CORDON_CHECK(check(pending));
   Receipt receipt{stamp.event_id, 0, 0, pending.action.text(), pending.resource.text()};
   const Body body{Phase::Pending, stamp.event_id, stamp.wall_us, stamp.boot_ms,
                   pending_members(pending, chain_.writer())};
-  CORDON_TRY(locked, chain_.lock());
+  CORDON_TRY(locked, chain_.lock(body.wall_us));
   CORDON_TRY(landed, locked.append_pending(body, receipt.slot));
   receipt.seq = landed.seq;
   return receipt;
@@ -44,7 +55,7 @@ Result<void> Log::close(const Receipt& receipt, const Closing& closing) {
 Result<void> Log::close_late(const Receipt& receipt, const Stamp& stamp, const Closing& closing) {
   const Body body{Phase::Closing, receipt.event_id, stamp.wall_us, stamp.boot_ms,
                   closing_members(receipt, closing)};
-  CORDON_TRY(locked, chain_.lock());
+  CORDON_TRY(locked, chain_.lock(body.wall_us));
   // The table tells that nobody has closed it: neither this process nor a recovery.
   const auto slot = locked.table().slot_of(receipt.event_id);
   if (!slot) return fail(audit_error("the action " + receipt.event_id + " is already closed", 0));
@@ -59,9 +70,10 @@ Result<std::string> Log::refuse(const Pending& pending, const Closing& closing) 
 }
 
 Result<void> Log::refuse_late(const Stamp& stamp, const Pending& pending, const Closing& closing) {
+  CORDON_CHECK(check(pending));
   const Body body{Phase::Closing, stamp.event_id, stamp.wall_us, stamp.boot_ms,
                   refusal_members(pending, closing)};
-  CORDON_TRY(locked, chain_.lock());
+  CORDON_TRY(locked, chain_.lock(body.wall_us));
   CORDON_CHECK(locked.append(body, Durability::Synced));
   return {};
 }
@@ -72,14 +84,16 @@ Result<void> Log::tell_gap(const Gap& gap) {
       .set("late", Node(gap.late))
       .set("dropped", Node(gap.dropped));
   CORDON_TRY(body, chain_.note("audit.gap", std::move(metadata)));
-  CORDON_TRY(locked, chain_.lock());
+  CORDON_TRY(locked, chain_.lock(body.wall_us));
   CORDON_CHECK(locked.append(body, Durability::Later));
   return {};
 }
 
 Result<std::vector<std::string>> Log::close_lost() {
   std::vector<std::string> closed;
-  CORDON_TRY(locked, chain_.lock());
+  const std::int64_t now_us = chain_.clock().wall_us();
+  const std::uint64_t boot_ms = chain_.clock().boot_ms();
+  CORDON_TRY(locked, chain_.lock(now_us));
   const std::vector<OpenEntry> slots = locked.table().slots();
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
     const OpenEntry& entry = slots[slot];
@@ -95,8 +109,8 @@ Result<std::vector<std::string>> Log::close_lost() {
     const Receipt receipt{entry.event_id, entry.seq, slot, record->action, record->resource};
     Closing closing;
     closing.ending = Ending::Crash;
-    const Body body{Phase::Closing, entry.event_id, chain_.clock().wall_us(),
-                    chain_.clock().boot_ms(), closing_members(receipt, closing)};
+    const Body body{Phase::Closing, entry.event_id, now_us, boot_ms,
+                    closing_members(receipt, closing)};
     CORDON_CHECK(locked.append_closing(body, slot));
     closed.push_back(entry.event_id);
   }

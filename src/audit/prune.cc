@@ -40,10 +40,12 @@ Result<Pruned> prune(const Place& place, const Verification& verified, std::uint
   Pruned pruned;
   if (days.empty()) return pruned;
   pruned.last = days.back().last;
-  CORDON_TRY(locked, chain.lock());
-  if (locked.head().open_day <= days.back().day) {
-    return fail(audit_error("an action that began on " + locked.head().open_day + " is still open",
-                            0, "wait for it, or keep more days"));
+  CORDON_CHECK(log.close_lost());
+  CORDON_TRY(locked, chain.lock(now));
+  const OpenEntry* oldest = locked.table().oldest();
+  if (oldest != nullptr && oldest->day <= days.back().day) {
+    return fail(audit_error("an action that began on " + oldest->day + " is still open", 0,
+                            "wait for it, or keep more days"));
   }
   // First what lets the rest verify, then the record that tells it, then the files, oldest first:
   // whatever is interrupted leaves a log that holds.
@@ -55,6 +57,7 @@ Result<Pruned> prune(const Place& place, const Verification& verified, std::uint
       .set("last_hash", Node(to_hex(pruned.last.hash)))
       .set("days", Node(std::uint64_t{days.size()}));
   CORDON_TRY(body, chain.note("audit.prune", std::move(metadata)));
+  body.wall_us = now;
   CORDON_CHECK(locked.append(body, Durability::Synced));
   for (const DayEnd& day : days) {
     if (::unlinkat(chain.directory(), file_of_day(day.day).c_str(), 0) != 0) {

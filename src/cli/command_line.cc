@@ -94,9 +94,6 @@ int without_verb(std::span<const char* const> words) {
   return complain(usage_error("no verb was given", "cordon -h lists them"), verb.usage_status);
 }
 
-// Verbs that only hold others.
-bool is_group(std::string_view name) { return name == "policy" || name == "audit"; }
-
 int below(const Verb& group, std::span<const char* const> words) {
   const std::string prefix = std::string(group.name) + " ";
   if (words.empty()) {
@@ -116,11 +113,10 @@ int below(const Verb& group, std::span<const char* const> words) {
 int command_line(std::span<const char* const> words) {
   if (words.empty() || *words.front() == '-') return without_verb(words);
   const std::string_view name(words.front());
-  if (is_group(name)) return below(*find_verb(name), words.subspan(1));
   if (name == kInsideVerb) return doctor_inside({words.begin() + 1, words.end()});
   const Verb* verb = name.find(' ') == std::string_view::npos ? find_verb(name) : nullptr;
   if (verb == nullptr) return complain(unknown_verb("", name), top_level().usage_status);
-  return carry_out(*verb, words.subspan(1));
+  return is_group(*verb) ? below(*verb, words.subspan(1)) : carry_out(*verb, words.subspan(1));
 }
 
 }  // namespace cordon

@@ -204,6 +204,13 @@ const Verb* find_verb(std::string_view name) {
   return found == kVerbs.end() ? nullptr : &*found;
 }
 
+bool is_group(const Verb& verb) {
+  return !verb.name.empty() && std::ranges::any_of(kVerbs, [&](const Verb& other) {
+    return other.name.size() > verb.name.size() && other.name.starts_with(verb.name) &&
+           other.name[verb.name.size()] == ' ';
+  });
+}
+
 const Flag* find_flag(const Verb& verb, std::string_view name) {
   for (const FlagGroup& group : verb.groups) {
     const auto found = std::ranges::find(group.flags, name, &Flag::name);

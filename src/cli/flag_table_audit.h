@@ -192,7 +192,7 @@ inline constexpr int kAuditUsage = 2;
 inline constexpr std::array kAuditVerbs{
     Verb{
         "audit",
-        "list|show|tail|stats|verify|export|prune [OPTION]... [ARG]...",
+        "list|show|tail|stats|verify|export|prune [ARG]...",
         "what was done, and whether the account of it holds",
         "Answers questions about the audit log. It holds labels and keyed hashes, never arguments, "
         "paths below a home, variables or content.",
