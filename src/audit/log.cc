@@ -49,18 +49,21 @@ Result<Receipt> Log::begin_late(const Stamp& stamp, const Pending& pending) {
 
 Result<void> Log::close(const Receipt& receipt, const Closing& closing) {
   const Clock& clock = chain_.clock();
-  return close_late(receipt, {receipt.event_id, clock.wall_us(), clock.boot_ms()}, closing);
+  CORDON_TRY(written,
+             close_late(receipt, {receipt.event_id, clock.wall_us(), clock.boot_ms()}, closing));
+  if (written) return {};
+  return fail(audit_error("the action " + receipt.event_id + " is already closed", 0));
 }
 
-Result<void> Log::close_late(const Receipt& receipt, const Stamp& stamp, const Closing& closing) {
+Result<bool> Log::close_late(const Receipt& receipt, const Stamp& stamp, const Closing& closing) {
   const Body body{Phase::Closing, receipt.event_id, stamp.wall_us, stamp.boot_ms,
                   closing_members(receipt, closing)};
   CORDON_TRY(locked, chain_.lock(body.wall_us));
   // The table tells that nobody has closed it: neither this process nor a recovery.
   const auto slot = locked.table().slot_of(receipt.event_id);
-  if (!slot) return fail(audit_error("the action " + receipt.event_id + " is already closed", 0));
+  if (!slot) return false;
   CORDON_CHECK(locked.append_closing(body, *slot));
-  return {};
+  return true;
 }
 
 Result<std::string> Log::refuse(const Pending& pending, const Closing& closing) {

@@ -46,7 +46,8 @@ class Log {
   };
   static Result<Stamp> stamp(const Clock& clock);
   Result<Receipt> begin_late(const Stamp& stamp, const Pending& pending);
-  Result<void> close_late(const Receipt& receipt, const Stamp& stamp, const Closing& closing);
+  // False if it is closed already.
+  Result<bool> close_late(const Receipt& receipt, const Stamp& stamp, const Closing& closing);
   Result<void> refuse_late(const Stamp& stamp, const Pending& pending, const Closing& closing);
   // A note that tells of records that follow late, and of those that never will.
   struct Gap {

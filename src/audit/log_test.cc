@@ -268,6 +268,30 @@ TEST_F(LogOnDisk, RecorderDeniesUnlessTheOperatorChoseOtherwise) {
   }
 }
 
+TEST_F(LogOnDisk, RecorderKeepsTheEndOfAnActionThatWasBegun) {
+  for (const AuditFailure choice : {AuditFailure::Deny, AuditFailure::Buffer, AuditFailure::Warn}) {
+    std::filesystem::remove_all(place_.directory);
+    Recorder recorder(place_, choice);
+    const auto redactor = recorder.redactor({});
+    ASSERT_TRUE(redactor.has_value());
+    const auto ticket = recorder.begin(redactor->pending({}));
+    ASSERT_TRUE(ticket.has_value() && !ticket->unwritten);
+    std::filesystem::rename(place_.directory, base_ + "/aside");
+    Closing closing;
+    closing.ending = Ending::Timeout;
+    EXPECT_EQ(recorder.close(*ticket, closing).has_value(), choice != AuditFailure::Deny);
+    std::filesystem::rename(base_ + "/aside", place_.directory);
+    ASSERT_TRUE(recorder.close_lost().has_value());
+    const auto verified = verify(place_, {});
+    ASSERT_TRUE(verified.has_value() && verified->holds());
+    EXPECT_EQ(verified->open, choice == AuditFailure::Deny ? 1U : 0U);
+    // A second end is no reason to stop taking records.
+    (void)recorder.close(*ticket, closing);
+    const auto next = recorder.begin(redactor->pending({}));
+    EXPECT_TRUE(next.has_value() && !next->unwritten);
+  }
+}
+
 TEST_F(LogOnDisk, RecorderKeepsABoundedNumber) {
   std::ofstream(base_ + "/state") << "in the way";
   Recorder recorder(place_, AuditFailure::Buffer);

@@ -2,7 +2,13 @@
 
 namespace cordon::audit {
 namespace {
+
 constexpr std::size_t kMostKept = 1024;
+
+Log::Stamp now_for(const std::string& event_id) {
+  return {event_id, system_clock().wall_us(), system_clock().boot_ms()};
+}
+
 }  // namespace
 
 Recorder::Recorder(Place place, AuditFailure choice) : place_(std::move(place)), choice_(choice) {}
@@ -86,25 +92,43 @@ Result<Recorder::Ticket> Recorder::refuse(const Pending& pending, const Closing&
   return Ticket{{std::move(*event_id), 0, 0, {}, {}}, std::nullopt};
 }
 
+// The pending record is still kept, was written late, or was dropped, which the gap tells.
+Result<void> Recorder::close_kept(const std::string& event_id, const Closing& closing) {
+  for (Kept& kept : kept_) {
+    if (kept.stamp.event_id != event_id) continue;
+    kept.closing = closing;
+    kept.ended = now_for(event_id);
+    (void)ready();  // still not writable: it stays kept
+    return {};
+  }
+  const auto late = late_.find(event_id);
+  if (late == late_.end()) return {};
+  const Receipt receipt = late->second;
+  late_.erase(late);
+  if (auto closed = log_->close(receipt, closing); !closed) {
+    return keep_closing(std::move(closed).error(), receipt, closing);
+  }
+  return {};
+}
+
+// The end of an action whose pending record is in the log. It is kept with `warn` too: a missing
+// closing record would later read as a crash.
+Result<void> Recorder::keep_closing(Error why, const Receipt& receipt, const Closing& closing) {
+  if (choice_ == AuditFailure::Deny || kept_.size() >= kMostKept) return fail(std::move(why));
+  const Log::Stamp stamp = now_for(receipt.event_id);
+  if (since_us_ == 0) since_us_ = stamp.wall_us;
+  late_[receipt.event_id] = receipt;
+  kept_.push_back({stamp, {}, stamp, closing, false});
+  return {};
+}
+
 Result<void> Recorder::close(const Ticket& ticket, const Closing& closing) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  const std::string& id = ticket.receipt.event_id;
-  if (ticket.unwritten) {
-    for (Kept& kept : kept_) {
-      if (kept.stamp.event_id != id) continue;
-      kept.closing = closing;
-      kept.ended = Log::Stamp{id, system_clock().wall_us(), system_clock().boot_ms()};
-      (void)ready();  // still not writable: it stays kept
-      return {};
-    }
-    const auto late = late_.find(id);
-    if (late == late_.end()) return {};  // it was dropped, and the gap tells so
-    const Receipt receipt = late->second;
-    late_.erase(late);
-    return log_->close(receipt, closing);
-  }
-  CORDON_CHECK(ready());
-  return log_->close(ticket.receipt, closing);
+  if (ticket.unwritten) return close_kept(ticket.receipt.event_id, closing);
+  auto able = ready();
+  auto closed = able ? log_->close(ticket.receipt, closing) : fail(std::move(able).error());
+  if (!closed) return keep_closing(std::move(closed).error(), ticket.receipt, closing);
+  return {};
 }
 
 Result<std::vector<std::string>> Recorder::close_lost() {

@@ -46,6 +46,8 @@ class Recorder {
   Result<void> ready();       // the log is open and holds everything that was kept
   Result<void> write_kept();  // as far as it goes
   Result<Ticket> keep(Error why, const Pending& pending, std::optional<Closing> refusal);
+  Result<void> close_kept(const std::string& event_id, const Closing& closing);
+  Result<void> keep_closing(Error why, const Receipt& receipt, const Closing& closing);
 
   Place place_;
   AuditFailure choice_;

@@ -138,7 +138,7 @@ std::vector<Label> Redactor::grants(const std::vector<Grant>& grants) const {
     }
   }
   std::ranges::sort(labels);
-  labels.erase(std::ranges::unique(labels).begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   return labels;
 }
 
