@@ -64,7 +64,7 @@ class Index {
   static Result<Index> open(const Place& place, const Progress& progress);
 
   [[nodiscard]] Result<std::vector<Event>> list(const Filter& filter) const;  // newest first
-  // Oldest first, one at a time; stops when `take` answers false.
+  // Oldest first (with a limit: of the newest), one at a time; stops when `take` answers false.
   Result<void> each(const Filter& filter, const std::function<bool(const Event&)>& take) const;
   [[nodiscard]] Result<std::vector<Tally>> tally(const Filter& filter) const;
   // By event id, a beginning of one that is unique, or a sequence number.

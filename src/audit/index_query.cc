@@ -94,9 +94,10 @@ Result<std::vector<Event>> Index::list(const Filter& filter) const {
 Result<void> Index::each(const Filter& filter,
                          const std::function<bool(const Event&)>& take) const {
   const Where where(filter);
-  std::string text =
-      std::string("SELECT ") + kColumns + " FROM event" + where.text() + " ORDER BY seq";
-  if (filter.limit) text += " LIMIT " + std::to_string(*filter.limit);
+  const std::string select = std::string("SELECT ") + kColumns + " FROM event" + where.text();
+  const std::string text = filter.limit ? "SELECT * FROM (" + select + " ORDER BY seq DESC LIMIT " +
+                                              std::to_string(*filter.limit) + ") ORDER BY seq"
+                                        : select + " ORDER BY seq";
   Statement statement = database_.prepare(text);
   if (!statement.valid()) return fail(unusable());
   where.bind_to(statement);

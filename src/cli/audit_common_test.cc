@@ -82,7 +82,7 @@ TEST(AuditOcsf, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(audit::number_in(node, "exit_code"), 3);
   EXPECT_EQ(audit::text_in(*node.find("metadata"), "uid"), event.event_id);
   EXPECT_EQ(audit::text_in(*node.find("metadata")->find("product"), "name"), "Cordon");
-  EXPECT_EQ(node.find("actor"), nullptr);
+  EXPECT_EQ(audit::text_in(*node.find("actor"), "app_name"), "cordon");
   EXPECT_EQ(node.find("unmapped")->find("signal"), nullptr);
 }
 

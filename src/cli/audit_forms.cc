@@ -38,7 +38,7 @@ constexpr Field kOcsf[] = {
     {"metadata.product.vendor_name", [](const Event&) { return Node("Cordon"); }},
     {"metadata.uid", [](const Event& e) { return Node(e.event_id); }},
     {"metadata.sequence", [](const Event& e) { return Node(e.seq); }},
-    {"actor.app_name", [](const Event& e) { return text(e.tool); }},
+    {"actor.app_name", [](const Event& e) { return Node(e.tool.empty() ? "cordon" : e.tool); }},
     {"device.type_id", [](const Event&) { return Node(0); }},
     {"process.uid", [](const Event& e) { return Node(e.event_id); }},
     {"process.working_directory", [](const Event& e) { return text(e.cwd); }},

@@ -134,12 +134,16 @@ def test_export_as_csv(busy):
     rows = list(csv.DictReader(io.StringIO(busy.audit("export", "--format", "csv").out)))
     assert len(rows) == 14 and [int(r["seq"]) for r in rows] == sorted(int(r["seq"]) for r in rows)
     assert rows[-1]["reason"] == "refused" and rows[0]["outcome"] == "success"
+    last = list(csv.DictReader(io.StringIO(
+        busy.audit("export", "--format", "csv", "--limit", "2").out)))
+    assert last == rows[-2:]
 
 
 def test_export_as_ocsf(busy):
     found = [json.loads(line) for line in busy.audit("export", "--format", "ocsf").out.splitlines()]
     assert len(found) == 14
     for event in found:
+        assert {"actor", "device", "metadata", "process", "severity_id"} <= set(event)
         assert (event["class_uid"], event["category_uid"], event["type_uid"]) == (1007, 1, 100701)
         assert event["type_uid"] == event["class_uid"] * 100 + event["activity_id"]
         assert event["metadata"]["product"]["name"] == "Cordon" and event["time"] > 10 ** 12
