@@ -94,7 +94,11 @@ void ChainWalk::take_damaged(const Line& line, const std::string& why) {
 void ChainWalk::begin(const Line& line, const Record& record) {
   begun_ = true;
   const Link before = start_.value_or(Link{});
-  const bool at_start = record.seq == before.seq + 1 && record.prev == to_hex(before.hash);
+  // Records from before a prune may still be there if it was interrupted; the checkpoint tells
+  // which record the chain then must come to.
+  const bool unfinished_prune = record.seq <= before.seq;
+  const bool at_start =
+      unfinished_prune || (record.seq == before.seq + 1 && record.prev == to_hex(before.hash));
   result_.first_seq = record.seq;
   if (!at_start) {
     const bool earlier = record.seq > before.seq + 1;

@@ -26,6 +26,7 @@ class ChainWalk {
   void leave_day();
 
   [[nodiscard]] const Link& last() const { return last_; }
+  [[nodiscard]] std::uint64_t first_seq() const { return result_.first_seq; }
   [[nodiscard]] std::uint64_t lines_of_day() const {
     return result_.days.empty() ? 0 : result_.days.back().records;
   }

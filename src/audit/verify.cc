@@ -136,8 +136,7 @@ void check_end(const Snapshot& snapshot, const std::string& boot_id, ChainWalk& 
              "the log ends before record " + std::to_string(named) + ", which audit/head names");
     return;
   }
-  if (named != 0 && !walk.had(named, head.last.hash) && found >= named &&
-      !(walk.last().seq == named && walk.last().hash == head.last.hash)) {
+  if (named != 0 && !walk.had(named, head.last.hash)) {
     if (found == named) {
       walk.add_last(Fault::Edit, "it is not the record that audit/head names");
     } else {
@@ -163,7 +162,7 @@ void check_end(const Snapshot& snapshot, const std::string& boot_id, ChainWalk& 
 }
 
 void check_checkpoints(const Snapshot& snapshot, const std::optional<std::string>& public_key,
-                       std::uint64_t pruned, const ChainWalk& walk, Verification& result) {
+                       const ChainWalk& walk, Verification& result) {
   for (const StoredCheckpoint& stored : snapshot.checkpoints) {
     const auto bad = [&](std::uint64_t seq, std::string what) {
       result.findings.push_back(
@@ -180,7 +179,8 @@ void check_checkpoints(const Snapshot& snapshot, const std::optional<std::string
       continue;
     }
     const auto hash = digest_from_hex(checkpoint.hash);
-    if (checkpoint.seq <= pruned || checkpoint.seq == 0) continue;
+    // What was pruned can no longer be compared.
+    if (checkpoint.seq < walk.first_seq()) continue;
     if (!hash || !walk.had(checkpoint.seq, *hash)) {
       bad(checkpoint.seq, "the log does not hold the record that was signed");
     }
@@ -235,7 +235,7 @@ Result<Verification> verify(const Place& place, const Progress& progress) {
     check_end(snapshot, writer.boot_id, walk, notices);
   }
   Verification checked;
-  check_checkpoints(snapshot, public_key, start ? start->seq : 0, walk, checked);
+  check_checkpoints(snapshot, public_key, walk, checked);
   Verification result = std::move(walk).finish();
   result.checkpoints = checked.checkpoints;
   result.findings.insert(result.findings.end(), checked.findings.begin(), checked.findings.end());

@@ -235,6 +235,23 @@ def test_pruning_keeps_a_log_that_holds(trail):
     assert findings[0]["kind"] == "removal" and findings[0]["seq"] == 1
 
 
+def test_an_interrupted_prune_leaves_a_log_that_holds(trail):
+    trail.write("days", "-5", "0", "2")
+    names = trail.days
+    kept = {name: (trail.directory / name).read_bytes() for name in names}
+    trail.audit("prune", "--keep-days", "2")
+    for name in reversed(names[:4]):  # as if it had been stopped before it removed them
+        path = trail.directory / name
+        path.write_bytes(kept[name])
+        path.chmod(0o600)
+        trail.world.own(path)
+        trail.holds()
+    # Done again it ends.
+    trail.audit("prune", "--keep-days", "2")
+    assert trail.days == names[4:]
+    trail.holds()
+
+
 def test_pruning_never_takes_the_newest_day_nor_an_open_action(trail):
     trail.write("days", "-9", "-8", "1")
     trail.audit("prune", "--keep-days", "1")

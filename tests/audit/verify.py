@@ -92,6 +92,13 @@ def verify(directory, boot=None):
     parsed = [parse(raw) if whole else None for _, _, raw, whole in lines]
     present = {r["seq"] for r in parsed if r}
     last_seq, last_hash = pruned_start(directory)
+    # A prune that was interrupted leaves earlier records in front.
+    first = next((r for r in parsed if r), None)
+    if first and first["seq"] <= last_seq:
+        pruned = (last_seq, last_hash)
+        last_seq, last_hash = first["seq"] - 1, first["prev"]
+        if not any(r and (r["seq"], r["hash"]) == pruned for r in parsed):
+            faults.append(("checkpoint", "checkpoints.jsonl", 0, pruned[0]))
     seen, blurred, torn, last_place = {}, False, False, (days[-1] if days else "", 0)
     previous = None
     for (name, number, raw, whole), record in zip(lines, parsed):
