@@ -32,12 +32,15 @@ void Server::start(Exchange exchange, Work work) {
                       code::kInvalidRequest, "a request with this id is in flight", std::nullopt}));
   }
   if (!flight) return answer(exchange, work.busy());
-  const auto shared = std::make_shared<std::pair<Exchange, Work>>(exchange, work);
+  exchange.request.params = Node();  // the work has what it needs of them, and they may be large
+  const auto shared =
+      std::make_shared<std::pair<Exchange, Work>>(std::move(exchange), std::move(work));
   const bool taken = pool_.submit([this, shared, given = std::move(*answers), flight = *flight] {
     run(shared->first, shared->second, given, flight);
   });
   if (taken) return;
-  if (exchange.session->leave(exchange.request.id, **flight)) answer(exchange, work.busy());
+  const Exchange& refused = shared->first;
+  if (refused.session->leave(refused.request.id, **flight)) answer(refused, shared->second.busy());
 }
 
 // What a modern client brings back to a call that asked it something.

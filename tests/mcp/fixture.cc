@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "mcp/http/listener.h"
+#include "mcp/http/serve.h"
 #include "mcp/stdio.h"
 
 namespace cordon::mcp {
@@ -33,6 +35,23 @@ Options read_options(std::span<char* const> words) {
   return options;
 }
 
+int serve_over_http(Server& server, const Options& options) {
+  const auto fail_with = [](const Error& error) {
+    std::fprintf(stderr, "%s\n", message(error).c_str());
+    return 2;
+  };
+  const auto address = parse_http_address(options.http);
+  if (!address) return fail_with(address.error());
+  auto token = read_token_file(options.token_file);
+  if (!token) return fail_with(token.error());
+  auto listener = HttpListener::open(*address);
+  if (!listener) return fail_with(listener.error());
+  std::printf("%u\n", unsigned{listener->port().value_or(0)});
+  std::fflush(stdout);
+  const auto status = serve_http(server, std::move(*listener), std::move(*token));
+  return status ? *status : fail_with(status.error());
+}
+
 int serve(const Options& options) {
   Server* serving = nullptr;
   Registry registry;
@@ -43,6 +62,7 @@ int serve(const Options& options) {
   Server server({"cordon-mcp-fixture", "Fixture", "1.0.0", "Only for tests."}, std::move(registry),
                 options.limits);
   serving = &server;
+  if (!options.http.empty()) return serve_over_http(server, options);
   auto pipes = take_standard_streams();
   if (!pipes) return 2;
   return serve_stdio(server, std::move(*pipes));

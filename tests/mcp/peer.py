@@ -38,6 +38,11 @@ def stage() -> Path:
     return _stage
 
 
+def sanitized() -> bool:
+    """Whether the fixture is built with a sanitizer, which takes memory of its own."""
+    return bool({"asan-ubsan", "tsan"} & set(Path(os.environ.get("MCP_FIXTURE", "")).parts))
+
+
 def private_directory(who: harness.Person) -> Path:
     path = Path(tempfile.mkdtemp(prefix="d.", dir=stage()))
     if os.geteuid() == 0:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from peer import CAPABILITIES_KEY, VERSION_KEY, Peer, meta, stage, tool_text
+from peer import CAPABILITIES_KEY, VERSION_KEY, Peer, meta, sanitized, stage, tool_text
 
 PARSE, INVALID, METHOD, PARAMS = -32700, -32600, -32601, -32602
 
@@ -128,8 +128,7 @@ def test_11_memory_while_a_line_has_no_end(peer):
     block = b"x" * (1 << 20)
     for _ in range(40):
         peer.send_bytes(block)
-    assert memory_of(peer.process.pid) < (400 << 20 if "asan" in os.environ.get(
-        "MCP_FIXTURE", "") else 64 << 20)
+    assert memory_of(peer.process.pid) < (900 << 20 if sanitized() else 64 << 20)
 
 
 def test_12_many_faults_in_a_row(peer):
