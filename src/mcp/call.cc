@@ -55,7 +55,8 @@ Answer Call::ask(const std::string& key, InputRequest request) {
     return {Answer::State::Given, given->second};
   }
   if (std::ranges::find(settled_, key) != settled_.end()) return {};
-  pending_.emplace_back(key, std::move(request));
+  const auto asked = [&](const auto& question) { return question.first == key; };
+  if (std::ranges::none_of(pending_, asked)) pending_.emplace_back(key, std::move(request));
   return {Answer::State::Pending, {}};
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "mcp/line_splitter.h"
 #include "mcp/line_writer.h"
+#include "mcp/stop_signals.h"
 
 namespace cordon::mcp {
 namespace {
@@ -29,14 +29,6 @@ constexpr milliseconds kFlushPatience{500};
 void note(const char* text) {
   // The answer pipe is not ours to talk on; hosts collect standard error.
   std::fprintf(stderr, "cordon: mcp: %s\n", text);
-}
-
-Fd watch_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 // Readable once the parent has died. Another process may hold the other end of our pipe, and then
@@ -54,7 +46,7 @@ class StdioLoop {
   StdioLoop(Server& server, StdioPipes pipes)
       : server_(server),
         in_(std::move(pipes.in)),
-        signals_(watch_signals()),
+        signals_(watch_stop_signals()),
         parent_(watch_parent()),
         changed_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         writer_(std::make_shared<LineWriter>(std::move(pipes.out), changed_.get())),

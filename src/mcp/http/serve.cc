@@ -1,13 +1,12 @@
 #include "mcp/http/serve.h"
 
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,6 +15,7 @@
 #include "mcp/http/head.h"
 #include "mcp/http/patience.h"
 #include "mcp/http/session_table.h"
+#include "mcp/stop_signals.h"
 
 namespace cordon::mcp {
 namespace {
@@ -265,23 +265,17 @@ MHD_Result HttpTransport::stream(MHD_Connection* connection, std::unique_ptr<Str
   return MHD_queue_response(connection, MHD_HTTP_OK, response.get());
 }
 
-Fd watch_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 }  // namespace
 
 Result<int> serve_http(Server& server, HttpListener listener, std::string token) {
-  const Fd signals = watch_signals();
+  const Fd signals = watch_stop_signals();
+  // The library closes the one it is given.
+  const int socket = ::fcntl(listener.socket().get(), F_DUPFD_CLOEXEC, 0);
   HttpTransport transport(server, {listener.port(), std::move(token)});
   std::unique_ptr<MHD_Daemon, Free> daemon(MHD_start_daemon(
       MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC,
       0, nullptr, nullptr, &HttpTransport::handle, &transport,                       //
-      MHD_OPTION_LISTEN_SOCKET, listener.socket().get(),                             //
+      MHD_OPTION_LISTEN_SOCKET, socket,                                              //
       MHD_OPTION_CONNECTION_LIMIT, kMostConnections,                                 //
       MHD_OPTION_CONNECTION_TIMEOUT, kSilenceSeconds,                                //
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHeadBytes,                                //
