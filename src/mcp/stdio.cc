@@ -122,7 +122,8 @@ class StdioLoop {
   std::shared_ptr<LineWriter> writer_;
   std::shared_ptr<Session> session_;
   LineSplitter splitter_{kMaxMessageBytes};
-  std::array<char, 65536> block_{};
+  // Small: everything in a block is served before the loop looks at signals and congestion again.
+  std::array<char, 8192> block_{};
   int faults_ = 0;
   int status_ = 0;
   bool ended_ = false;
