@@ -51,7 +51,9 @@ NodeMap missing_capabilities(const Tool& tool, const Node& client_capabilities) 
 std::optional<RpcError> check_prompt(const Prompt& prompt, const Node& arguments) {
   const NodeMap* given = arguments.map();
   for (const auto& [name, value] : given != nullptr ? *given : NodeMap{}) {
-    const auto known = [&](const PromptArgument& argument) { return argument.name == name; };
+    const auto known = [&wanted = name](const PromptArgument& argument) {
+      return argument.name == wanted;
+    };
     if (value.text() == nullptr || std::ranges::none_of(prompt.arguments, known)) {
       return RpcError{code::kInvalidParams, "arguments of a prompt are the listed ones, as strings",
                       std::nullopt};

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from peer import MODERN, stage
+from peer import MODERN
 from support import harness
 from web import TOKEN, Web, events, headers, modern, post
 

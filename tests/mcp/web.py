@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import subprocess
-from pathlib import Path
 
 from peer import MODERN, meta, private_directory, stage
 from support import harness
