@@ -97,10 +97,22 @@ std::optional<Node> Session::ask(Outlet& outlet, std::string_view method, const 
     if (ready < 0 && errno == EINTR) continue;
     break;
   }
-  const std::lock_guard lock(mutex_);
-  questions_.erase(Id(id));
-  if (flight.withheld) return std::nullopt;
-  return std::move(question->result);
+  std::optional<Node> result;
+  bool answered = false;
+  {
+    const std::lock_guard lock(mutex_);
+    questions_.erase(Id(id));
+    answered = question->done;
+    if (!flight.withheld) result = std::move(question->result);
+  }
+  if (!answered) {
+    // So that the client takes its dialog away: an answer would not count any more.
+    Node withdrawn{NodeMap{}};
+    withdrawn.set("requestId", id).set("reason", "the question is withdrawn");
+    outlet.send(encode_notification("notifications/cancelled", std::move(withdrawn)),
+                Weight::Needed);
+  }
+  return result;
 }
 
 void Session::take_response(const Response& response) {
@@ -108,6 +120,7 @@ void Session::take_response(const Response& response) {
   const auto found = questions_.find(response.id);
   if (found == questions_.end()) return;
   found->second->result = response.result;
+  found->second->done = true;
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(found->second->answered.get(), &one, sizeof one);
 }

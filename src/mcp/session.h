@@ -48,7 +48,7 @@ class Session {
   [[nodiscard]] bool idle() const;
 
   // Sends a request to the client and waits for its result. Nothing: it answered with an error,
-  // did not answer in time, or the call was cancelled.
+  // did not answer in time, or the call was cancelled; in the last two cases it is told so.
   std::optional<Node> ask(Outlet& outlet, std::string_view method, const Node& params,
                           const Flight& flight, std::chrono::milliseconds patience);
   void take_response(const Response& response);  // stray and late ones are dropped
@@ -64,7 +64,8 @@ class Session {
  private:
   struct Question {
     Fd answered;
-    std::optional<Node> result;
+    bool done = false;
+    std::optional<Node> result;  // absent: an error
   };
 
   const std::string principal_;

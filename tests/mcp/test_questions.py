@@ -78,6 +78,8 @@ def test_no_answer_in_time_is_a_no(start, era):
     id = peer.start_tool("approve", {"what": "x"})
     question = peer.wait_for(lambda m: m.get("method") == "elicitation/create")
     assert tool_text(peer.answer(id)) == "denied"
+    withdrawn = peer.wait_for(lambda m: m.get("method") == "notifications/cancelled")
+    assert withdrawn["params"]["requestId"] == question["id"]
     peer.send({"jsonrpc": "2.0", "id": question["id"], "result": ALLOW})   # too late
     peer.sync()
     assert peer.marks() == ["denied"]
@@ -89,6 +91,8 @@ def test_cancelling_while_the_question_is_open(start, era):
     id = peer.start_tool("approve", {"what": "x"})
     question = peer.wait_for(lambda m: m.get("method") == "elicitation/create")
     peer.cancel(id)
+    peer.wait_for(lambda m: m.get("method") == "notifications/cancelled"
+                  and m["params"]["requestId"] == question["id"])
     peer.send({"jsonrpc": "2.0", "id": question["id"], "result": ALLOW})
     peer.tool("echo", {"text": "x"})
     assert [m for m in peer.sync() if m.get("id") == id] == []
