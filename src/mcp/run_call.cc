@@ -68,7 +68,7 @@ tl::expected<NodeMap, RpcError> Server::earlier_answers(const Exchange& exchange
   return answers;
 }
 
-void Server::run(const Exchange& exchange, const Work& work, NodeMap answers,
+void Server::run(const Exchange& exchange, const Work& work, const NodeMap& answers,
                  const std::shared_ptr<Flight>& flight) {
   Call call({work.arguments, exchange.meta, exchange.client_capabilities,
              wanted_log_level(exchange), exchange.outlet, flight, answers});

@@ -93,7 +93,7 @@ class Server {
   tl::expected<Work, RpcError> plan_completion(const Exchange& exchange) const;
   void start(Exchange exchange, Work work);
   tl::expected<NodeMap, RpcError> earlier_answers(const Exchange& exchange, const Work& work);
-  void run(const Exchange& exchange, const Work& work, NodeMap answers,
+  void run(const Exchange& exchange, const Work& work, const NodeMap& answers,
            const std::shared_ptr<Flight>& flight);
   Reply input_required(const Exchange& exchange, const Work& work, const Call& call,
                        const NodeMap& answers);

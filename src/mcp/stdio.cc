@@ -78,12 +78,12 @@ class StdioLoop {
       std::uint64_t count = 0;
       [[maybe_unused]] const ssize_t got = ::read(changed_.get(), &count, sizeof count);
     }
-    if (waits[0].revents != 0 || waits[1].revents != 0 || writer_->broken()) {
+    const bool readable = (waits[3].revents & POLLIN) != 0;
+    const bool hung_up = waits[3].revents != 0 && !readable;
+    if (waits[0].revents != 0 || waits[1].revents != 0 || hung_up || writer_->broken()) {
       ended_ = true;
-    } else if ((waits[3].revents & POLLIN) != 0) {
+    } else if (readable) {
       read_input();
-    } else if (waits[3].revents != 0) {
-      ended_ = true;
     }
   }
 

@@ -1,7 +1,6 @@
 #include "mcp/http/transport.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "mcp/http/event_stream.h"
 
@@ -86,7 +85,7 @@ ssize_t HttpTransport::read_stream(void* state, std::uint64_t /*position*/, char
     }
   }
   const std::size_t part = std::min(most, streaming.unsent.size());
-  std::memcpy(buffer, streaming.unsent.data(), part);
+  std::ranges::copy_n(streaming.unsent.begin(), static_cast<std::ptrdiff_t>(part), buffer);
   streaming.unsent.erase(0, part);
   return static_cast<ssize_t>(part);
 }
