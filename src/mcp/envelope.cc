@@ -77,7 +77,7 @@ Envelope decode_envelope(std::string_view text) {
   Node given = params != nullptr && usable ? *params : Node(NodeMap{});
   if (!id) return Notification{*method->text(), std::move(given)};
   if (!usable) return refuse(code::kInvalidParams, "params must be an object", id);
-  return Request{*id, *method->text(), std::move(given)};
+  return RpcRequest{*id, *method->text(), std::move(given)};
 }
 
 Envelope refuse_long_message() { return refuse(code::kInvalidRequest, "message is too large"); }

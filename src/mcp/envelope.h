@@ -36,7 +36,7 @@ struct RpcError {
   std::optional<Node> data;
 };
 
-struct Request {
+struct RpcRequest {
   Id id;
   std::string method;
   Node params;  // a map
@@ -53,7 +53,7 @@ struct Refused {
   std::optional<Id> id;  // absent: the sender's id cannot be told
   RpcError error;
 };
-using Envelope = std::variant<Request, Notification, Response, Refused>;
+using Envelope = std::variant<RpcRequest, Notification, Response, Refused>;
 
 Envelope decode_envelope(std::string_view text);
 Envelope refuse_long_message();

@@ -7,9 +7,9 @@ namespace {
 
 TEST(Envelope, TellsRequestsNotificationsAndResponsesApart) {
   const Envelope request = decode_envelope(R"({"jsonrpc":"2.0","id":"a","method":"m"})");
-  ASSERT_TRUE(std::holds_alternative<Request>(request));
-  EXPECT_EQ(std::get<Request>(request).id, Id("a"));
-  EXPECT_NE(std::get<Request>(request).params.map(), nullptr);
+  ASSERT_TRUE(std::holds_alternative<RpcRequest>(request));
+  EXPECT_EQ(std::get<RpcRequest>(request).id, Id("a"));
+  EXPECT_NE(std::get<RpcRequest>(request).params.map(), nullptr);
   const Envelope note = decode_envelope(R"({"jsonrpc":"2.0","method":"m","params":[1]})");
   ASSERT_TRUE(std::holds_alternative<Notification>(note));
   EXPECT_NE(std::get<Notification>(note).params.map(), nullptr);

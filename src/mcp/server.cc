@@ -40,7 +40,7 @@ std::optional<std::int64_t> cache_lifetime_ms(std::string_view method) {
 
 }  // namespace
 
-Server::Server(ServerInfo info, Registry registry, Limits limits)
+Server::Server(ServerInfo info, Registry registry, ServerLimits limits)
     : info_(std::move(info)),
       registry_(std::move(registry)),
       limits_(limits),
@@ -70,7 +70,7 @@ void Server::resource_changed(const std::string& uri) {
 
 void Server::accept(const std::shared_ptr<Session>& session, Envelope message,
                     const std::shared_ptr<Outlet>& outlet, Wire wire) {
-  if (auto* request = std::get_if<Request>(&message)) {
+  if (auto* request = std::get_if<RpcRequest>(&message)) {
     serve({session, outlet, std::move(*request), Era::Legacy, {}, {}}, wire);
   } else if (const auto* notification = std::get_if<Notification>(&message)) {
     take_notification(*session, *notification);

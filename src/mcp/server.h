@@ -24,7 +24,7 @@ struct ServerInfo {
   std::string instructions;  // clients cut them at 2 KB
 };
 
-struct Limits {
+struct ServerLimits {
   std::size_t workers = 8;
   std::size_t queued_calls = 256;
   std::size_t calls_in_flight = 64;                    // of one session, waiting ones included
@@ -46,7 +46,7 @@ using Reply = tl::expected<Node, RpcError>;
 struct Exchange {
   std::shared_ptr<Session> session;
   std::shared_ptr<Outlet> outlet;
-  Request request;
+  RpcRequest request;
   Era era = Era::Legacy;
   Node client_capabilities;
   Node meta;  // a map, or null
@@ -54,7 +54,7 @@ struct Exchange {
 
 class Server {
  public:
-  Server(ServerInfo info, Registry registry, Limits limits);
+  Server(ServerInfo info, Registry registry, ServerLimits limits);
 
   // `push` takes what belongs to no request; null if the transport has no place for it.
   std::shared_ptr<Session> open_session(std::string principal, std::shared_ptr<Outlet> push);
@@ -101,7 +101,7 @@ class Server {
 
   const ServerInfo info_;
   const Registry registry_;
-  const Limits limits_;
+  const ServerLimits limits_;
   OpenQuestions questions_;
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<Session>> sessions_;

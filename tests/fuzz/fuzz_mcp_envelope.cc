@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require_that(std::get<Response>(again).id == response->id);
     return 0;
   }
-  const auto* request = std::get_if<Request>(&envelope);
+  const auto* request = std::get_if<RpcRequest>(&envelope);
   const auto* note = std::get_if<Notification>(&envelope);
   const Node& params = request != nullptr ? request->params : note->params;
   require_that(params.map() != nullptr);

@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Envelope message = decode_envelope(rest);
   const Wire wire = wire_of(head, message);
   require_that(wire != Wire::Either);
-  if (const auto* request = std::get_if<Request>(&message)) {
+  if (const auto* request = std::get_if<RpcRequest>(&message)) {
     if (!check_mirrors(head, *request)) {
       require_that(head.mcp_method == request->method && head.protocol_version.has_value());
     }

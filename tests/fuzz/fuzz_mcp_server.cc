@@ -64,7 +64,7 @@ Registry one_of_each() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Limits limits;
+  ServerLimits limits;
   limits.workers = 1;
   limits.answer_patience = std::chrono::milliseconds(1);
   const std::string text(data, data + size);
@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string_view line : split(text, '\n')) {
       Envelope message = decode_envelope(line);
       const auto outlet = std::make_shared<Counter>();
-      if (std::holds_alternative<Request>(message)) requests.push_back(outlet);
+      if (std::holds_alternative<RpcRequest>(message)) requests.push_back(outlet);
       server.accept(session, std::move(message), outlet, Wire::Either);
     }
     session->cancel_all();

@@ -13,7 +13,7 @@ namespace cordon::mcp {
 namespace {
 
 struct Options {
-  Limits limits;
+  ServerLimits limits;
   std::string http;
   std::string token_file;
 };

@@ -98,7 +98,7 @@ RpcError mismatch(std::string message) {
   return {code::kHeaderMismatch, std::move(message), std::nullopt};
 }
 
-const std::string* version_in_body(const Request& request) {
+const std::string* version_in_body(const RpcRequest& request) {
   const Node* meta = request.params.find("_meta");
   return meta != nullptr ? text_member(*meta, meta::kVersion) : nullptr;
 }
@@ -152,12 +152,12 @@ Wire wire_of(const HttpHead& head, const Envelope& message) {
   const bool legacy_header =
       !version ||
       std::ranges::find(kLegacyVersions, std::string_view(*version)) != kLegacyVersions.end();
-  const auto* request = std::get_if<Request>(&message);
+  const auto* request = std::get_if<RpcRequest>(&message);
   const bool modern_body = request != nullptr && version_in_body(*request) != nullptr;
   return legacy_header && !modern_body ? Wire::Legacy : Wire::Modern;
 }
 
-std::optional<RpcError> check_mirrors(const HttpHead& head, const Request& request) {
+std::optional<RpcError> check_mirrors(const HttpHead& head, const RpcRequest& request) {
   if (!head.protocol_version) return mismatch("MCP-Protocol-Version is missing");
   const std::string* version = version_in_body(request);
   if (version != nullptr && *version != *head.protocol_version) {

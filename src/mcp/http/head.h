@@ -51,7 +51,7 @@ std::optional<HttpRefusal> check_head(const HttpHead& head, const HttpRules& rul
 Wire wire_of(const HttpHead& head, const Envelope& message);
 // A modern request repeats its version, method and name in headers, for routers that do not read
 // bodies; a difference would let it pass them as something else.
-std::optional<RpcError> check_mirrors(const HttpHead& head, const Request& request);
+std::optional<RpcError> check_mirrors(const HttpHead& head, const RpcRequest& request);
 
 // Modern clients read the kind of an error from the status as well; legacy ones read the body only
 // if the status is 200.

@@ -156,7 +156,7 @@ MHD_Result HttpTransport::serve(MHD_Connection* connection, const Incoming& inco
     return queue_json(connection, 400, encode_error(refused->id, refused->error));
   }
   const Wire wire = wire_of(head, message);
-  if (auto* request = std::get_if<Request>(&message)) {
+  if (auto* request = std::get_if<RpcRequest>(&message)) {
     return serve_request(connection, incoming, std::move(*request), wire);
   }
   // Notifications and answers: only a legacy session has anything they could be about.
@@ -170,7 +170,7 @@ MHD_Result HttpTransport::serve(MHD_Connection* connection, const Incoming& inco
 }
 
 MHD_Result HttpTransport::serve_request(MHD_Connection* connection, const Incoming& incoming,
-                                        Request request, Wire wire) {
+                                        RpcRequest request, Wire wire) {
   const HttpHead& head = incoming.head;
   const bool handshake = wire == Wire::Legacy && request.method == "initialize";
   std::shared_ptr<Session> session;

@@ -36,7 +36,7 @@ class HttpTransport {
 
   MHD_Result begin(MHD_Connection* connection, Incoming& incoming);
   MHD_Result serve(MHD_Connection* connection, const Incoming& incoming);
-  MHD_Result serve_request(MHD_Connection* connection, const Incoming& incoming, Request request,
+  MHD_Result serve_request(MHD_Connection* connection, const Incoming& incoming, RpcRequest request,
                            Wire wire);
   static MHD_Result queue_stream(MHD_Connection* connection, std::unique_ptr<Streaming> streaming);
 
