@@ -161,7 +161,7 @@ Pending Redactor::pending(const Action& action) const {
   const bool is_hash =
       action.policy_hash.starts_with("sha256:") && is_plain(action.policy_hash.substr(7));
   if (is_hash) {
-    pending.policy_hash = Label(std::string(action.policy_hash));
+    pending.policy_hash = Label(action.policy_hash);
   } else if (!action.policy_hash.empty()) {
     pending.policy_hash = hashed("policy", action.policy_hash);
   }

@@ -19,14 +19,14 @@ namespace cordon::audit {
 
 // What an action is about, as it is: none of it is stored.
 struct Action {
-  std::string_view name = "run";
-  std::string_view tool;  // empty: none
-  std::string_view tool_call_id;
-  std::string_view backend;
-  std::string_view cwd;   // canonical
-  std::string_view path;  // what a file tool works on, canonical; empty: the cwd
-  std::span<const std::string> argv;
-  std::string_view policy_hash;          // as in the report, or empty
+  std::string name = "run";
+  std::string tool;  // empty: none
+  std::string tool_call_id;
+  std::string backend;
+  std::string cwd;                       // canonical
+  std::string path;                      // what a file tool works on, canonical; empty: the cwd
+  std::span<const std::string> argv;     // the caller's
+  std::string policy_hash;               // as in the report, or empty
   const Policy* policy = nullptr;        // what was asked for
   const Effective* effective = nullptr;  // what it was clamped to, once that is known
   std::span<const Ceiling> ceilings;
