@@ -361,7 +361,9 @@ def test_a_question_is_answered_by_its_own_session(serve, who_answers, verdict):
         "action": "accept", "content": {"decision": "allow once"}}}).encode()
     speaker = mine if who_answers == "the session" else other
     assert post(web, answer, headers(Mcp_Session_Id=speaker))[0] == 202
-    assert next(stream)["result"]["content"][0]["text"] == verdict
+    # One that waits in vain is withdrawn before the call ends.
+    final = next(e for e in stream if "result" in e)
+    assert final["result"]["content"][0]["text"] == verdict
 
 
 # Bounds and ends.
