@@ -57,7 +57,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/schema/policy.schema.json
 add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
 
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS cordon-audit RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
+install(TARGETS cordon-audit cordon-mcp RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
 install(TARGETS cordon_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cordon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

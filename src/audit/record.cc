@@ -8,9 +8,16 @@ namespace {
 constexpr std::array kEndings{Ending::Exit,      Ending::Signal, Ending::Limit,   Ending::Timeout,
                               Ending::Cancelled, Ending::Denied, Ending::Refused, Ending::Crash};
 
-std::string subject(const Pending& pending) {
-  return "audit: " + pending.action.text() + " " +
-         (pending.resource.empty() ? "-" : pending.resource.text()) + " → ";
+std::string subject(const std::string& action, const std::string& resource) {
+  return "audit: " + action + " " + (resource.empty() ? "-" : resource) + " → ";
+}
+
+std::string ending_text(const Closing& closing) {
+  std::string text(outcome_of(closing.ending));
+  if (const auto reason = reason_of(closing.ending)) {
+    text.append(" (").append(*reason).append(")");
+  }
+  return text;
 }
 
 }  // namespace
@@ -69,14 +76,16 @@ std::optional<Ending> ending_with_reason(std::string_view reason) {
   return std::nullopt;
 }
 
-std::string line_for_people(const Pending& pending) { return subject(pending) + "pending"; }
+std::string line_for_people(const Pending& pending) {
+  return subject(pending.action.text(), pending.resource.text()) + "pending";
+}
 
 std::string line_for_people(const Pending& pending, const Closing& closing) {
-  std::string line = subject(pending).append(outcome_of(closing.ending));
-  if (const auto reason = reason_of(closing.ending)) {
-    line.append(" (").append(*reason).append(")");
-  }
-  return line;
+  return subject(pending.action.text(), pending.resource.text()) + ending_text(closing);
+}
+
+std::string line_for_people(const Receipt& receipt, const Closing& closing) {
+  return subject(receipt.action, receipt.resource) + ending_text(closing);
 }
 
 Error audit_error(std::string what, int error_number, std::string hint) {

@@ -91,6 +91,7 @@ std::optional<Ending> ending_with_reason(std::string_view reason);
 // "audit: run @home/#0f3c... → failure (timeout)", for standard error.
 std::string line_for_people(const Pending& pending);
 std::string line_for_people(const Pending& pending, const Closing& closing);
+std::string line_for_people(const Receipt& receipt, const Closing& closing);
 
 Error audit_error(std::string what, int error_number, std::string hint = {});
 

@@ -13,6 +13,11 @@ Log::Stamp now_for(const std::string& event_id) {
 
 Recorder::Recorder(Place place, AuditFailure choice) : place_(std::move(place)), choice_(choice) {}
 
+void Recorder::choose(AuditFailure choice) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  choice_ = choice;
+}
+
 Result<Redactor> Recorder::redactor(const Caller& caller) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto opened = ready();
@@ -81,6 +86,7 @@ Result<Recorder::Ticket> Recorder::begin(const Pending& pending) {
   if (auto able = ready(); !able) return keep(std::move(able).error(), pending, std::nullopt);
   auto receipt = log_->begin(pending);
   if (!receipt) return keep(std::move(receipt).error(), pending, std::nullopt);
+  if (tell_) tell_(line_for_people(pending));
   return Ticket{std::move(*receipt), std::nullopt};
 }
 
@@ -89,6 +95,7 @@ Result<Recorder::Ticket> Recorder::refuse(const Pending& pending, const Closing&
   if (auto able = ready(); !able) return keep(std::move(able).error(), pending, closing);
   auto event_id = log_->refuse(pending, closing);
   if (!event_id) return keep(std::move(event_id).error(), pending, closing);
+  if (tell_) tell_(line_for_people(pending, closing));
   return Ticket{{std::move(*event_id), 0, 0, {}, {}}, std::nullopt};
 }
 
@@ -128,6 +135,7 @@ Result<void> Recorder::close(const Ticket& ticket, const Closing& closing) {
   auto able = ready();
   auto closed = able ? log_->close(ticket.receipt, closing) : fail(std::move(able).error());
   if (!closed) return keep_closing(std::move(closed).error(), ticket.receipt, closing);
+  if (tell_) tell_(line_for_people(ticket.receipt, closing));
   return {};
 }
 

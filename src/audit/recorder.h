@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,12 @@ namespace cordon::audit {
 class Recorder {
  public:
   Recorder(Place place, AuditFailure choice);
+
+  // For a long-lived caller whose ceilings are read anew: what holds from now on.
+  void choose(AuditFailure choice);
+  // Gets a line for people for each record. Set before the first one.
+  using Tell = std::function<void(const std::string& line)>;
+  void tell(Tell tell) { tell_ = std::move(tell); }
 
   // With a key of this process alone while the log cannot be opened.
   Result<Redactor> redactor(const Caller& caller);
@@ -51,6 +58,7 @@ class Recorder {
 
   Place place_;
   AuditFailure choice_;
+  Tell tell_;
   std::mutex mutex_;
   std::optional<Log> log_;
   std::optional<Key> own_key_;

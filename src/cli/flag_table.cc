@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/flag_table_audit.h"
+#include "cli/flag_table_mcp.h"
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
 
@@ -180,6 +181,7 @@ constexpr std::array kVerbs{
     flags::kAuditVerbs[5],
     flags::kAuditVerbs[6],
     flags::kAuditVerbs[7],
+    flags::kMcpVerb,
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

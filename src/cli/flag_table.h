@@ -43,6 +43,12 @@ enum class FlagId {
   Follow,
   Checkpoint,
   KeepDays,
+  // mcp
+  Profile,
+  Workspace,
+  Http,
+  Socket,
+  TokenFile,
   // several verbs
   Format,
   Verbose,

@@ -179,6 +179,11 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Follow:
     case FlagId::Checkpoint:
     case FlagId::KeepDays:
+    case FlagId::Profile:
+    case FlagId::Workspace:
+    case FlagId::Http:
+    case FlagId::Socket:
+    case FlagId::TokenFile:
     case FlagId::FixHints:
     case FlagId::Format:
     case FlagId::Verbose:

@@ -61,9 +61,11 @@ class Call {
     std::shared_ptr<Outlet> outlet;
     std::shared_ptr<Flight> flight;
     NodeMap answers;  // by key, as the client gave them
+    Id id;
   };
   explicit Call(Setup setup);
 
+  [[nodiscard]] const Id& id() const { return setup_.id; }
   [[nodiscard]] const Node& arguments() const { return setup_.arguments; }
   [[nodiscard]] const Node& meta() const { return setup_.meta; }
   [[nodiscard]] const Node& client_capabilities() const { return setup_.client_capabilities; }

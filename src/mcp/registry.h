@@ -34,6 +34,9 @@ struct Tool {
   Node meta;                       // null: none
   std::vector<std::string> needs;  // client capabilities it cannot work without
   std::function<ToolResult(Call&)> handler;
+  // What to answer, and to record, if the arguments are not those of the schema; `fault` names the
+  // field. Empty: the fault as it is.
+  std::function<ToolResult(Call&, const std::string& fault)> refuse;
 };
 
 // Nothing: there is no such resource.

@@ -43,6 +43,11 @@ Result<void> refuse_writable_sources(const Clamped& clamped, const std::vector<s
   return {};
 }
 
+Result<Grant> helper_grant(const std::string& path, const Caller& caller) {
+  CORDON_TRY(found, canonicalize_existing(path, "/", caller));
+  return Grant{path, found.lexical, found.path, Grant::Source::Policy, found.kind, found.id};
+}
+
 Result<std::string> start_directory(const RunInput& input, const Caller& caller) {
   if (input.cwd.empty()) return caller.cwd;
   CORDON_TRY(found, canonicalize_existing(input.cwd, caller.cwd, caller));
@@ -192,13 +197,18 @@ Error with_outside_hint(Error error, const JudgedRun& run) {
 }  // namespace
 
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
-                               const std::vector<std::string>& trusted_files,
-                               const Caller& caller) {
+                               const std::vector<std::string>& trusted_files, const Caller& caller,
+                               const std::string& helper) {
   CORDON_TRY(resolved, resolve(policy, caller));
   std::vector<ResolvedCeiling> bounds;
   for (const Ceiling& ceiling : ceilings) {
     CORDON_TRY(bound, resolve(ceiling, caller));
     bounds.push_back(std::move(bound));
+  }
+  if (!helper.empty()) {
+    CORDON_TRY(program, helper_grant(helper, caller));
+    resolved.read.push_back(program);
+    for (ResolvedCeiling& bound : bounds) bound.read.push_back(program);
   }
   Clamped clamped = clamp(resolved, bounds);
   CORDON_CHECK(refuse_writable_sources(clamped, trusted_files, caller));
@@ -211,7 +221,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
     return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
   }
   CORDON_TRY(backend, make_backend(input.backend.empty() ? "native" : input.backend));
-  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, input.trusted_files, caller));
+  CORDON_TRY(judgement,
+             judge_policy(input.policy, input.ceilings, input.trusted_files, caller, input.helper));
   CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller));
   CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, caller, request));
   std::vector<Reduction> reductions = judgement.clamped.reductions();

@@ -32,6 +32,9 @@ struct RunInput {
   std::string cwd;                         // as written; empty: the caller's
   std::string backend;
   StreamRequest streams;
+  // A program of Cordon's own that the command is: readable inside whatever the ceilings say, as the
+  // loader's baseline is. Canonical; empty: none.
+  std::string helper;
   bool describe_policy = true;  // the report is to carry the effective policy
   Asker asker;
   audit::Recorder* recorder = nullptr;  // a long-lived caller's; absent: one for this run alone
@@ -56,7 +59,8 @@ struct Judgement {
   Survey survey;
 };
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
-                               const std::vector<std::string>& trusted_files, const Caller& caller);
+                               const std::vector<std::string>& trusted_files, const Caller& caller,
+                               const std::string& helper = {});
 Result<JudgedRun> judge(const RunInput& input, const Caller& caller);
 
 // Carries out the whole line. The report has an outcome or an error, never both.

@@ -1,0 +1,165 @@
+#include "mcp/tools/answer.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "host/resolve.h"
+
+namespace cordon::mcp {
+namespace {
+
+constexpr std::size_t kMostListed = 16;
+constexpr std::size_t kLongestListed = 200;
+
+struct KindWords {
+  const char* error;
+  const char* type;
+  const char* help;
+};
+
+KindWords words_for(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Unavailable:
+      return {"Sandbox unavailable", "SandboxUnavailableError",
+              "Nothing can be run here until the operator mends it: `cordon doctor` says how. Tell "
+              "the user; do not try another way."};
+    case ErrorKind::Untrusted:
+      return {"Untrusted binary", "SandboxUntrustedBinaryError",
+              "The operator has to look at the installation. Tell the user; do not try again."};
+    case ErrorKind::Unsupported:
+      return {"Policy not enforceable", "SandboxBackendUnsupportedError",
+              "The operator's ceiling asks for what this host cannot hold; `cordon doctor` and "
+              "`cordon policy clamp` say what. Asking again will not help."};
+    case ErrorKind::Policy:
+      return {"Policy error", "SandboxPolicyError",
+              "The operator's policy could not be applied; the server's standard error names the "
+              "place. Asking again will not help."};
+    case ErrorKind::Setup:
+      return {"Execution failed", "SandboxExecutionError",
+              "This is a problem of the sandbox, not of the path or the command. Tell the user; "
+              "`cordon doctor` finds the cause."};
+    case ErrorKind::Command:
+      return {"Execution failed", "SandboxExecutionError",
+              "Give argv[0] as the name or path of an installed program, and each argument as an "
+              "item of its own; there is no shell that would split them."};
+    case ErrorKind::Audit:
+      return {"Execution failed", "SandboxExecutionError",
+              "Nothing runs without a record. The operator has to make the log writable; `cordon "
+              "audit verify` finds the cause."};
+    case ErrorKind::Usage:
+      return {"Invalid arguments", "InvalidArguments",
+              "Mend the arguments as the message says and call again."};
+  }
+  return {"Execution failed", "SandboxExecutionError", ""};
+}
+
+std::string shortened(std::string_view text) {
+  const std::string clean = sanitize(text.substr(0, kLongestListed));
+  return text.size() > kLongestListed ? clean + "..." : clean;
+}
+
+bool names(const std::optional<std::vector<std::string>>& wish, const std::string& path) {
+  return wish && std::ranges::find(*wish, path) != wish->end();
+}
+
+// Whether something is missing is told only where it could have been seen.
+std::string_view reason_for(const Reduction& reduction, const Bounds& bounds) {
+  if (reduction.because == Reduction::Because::Narrowed) return "only a part of it is permitted";
+  if (reduction.because == Reduction::Because::Nonexistent) {
+    const auto place = canonicalize(reduction.asked, bounds.caller.cwd, bounds.caller);
+    const Wish wish = reduction.what == "write" ? Wish::Write : Wish::Read;
+    if (place && permitted(bounds, place->path, wish)) return "it does not exist";
+  }
+  return "outside the operator's allowed paths";
+}
+
+Node denial_node(const Denial& denial) {
+  Node node{NodeMap{}};
+  node.set("what", denial.what)
+      .set("detail", shortened(denial.detail))
+      .set("layer", denial.layer)
+      .set("count", denial.count);
+  return node;
+}
+
+}  // namespace
+
+ToolFault fault_of(const Error& error) {
+  const KindWords words = words_for(error.kind);
+  return {words.error, std::string(safe_text(error.kind)), words.help, words.type};
+}
+
+ToolFault bad_arguments(const std::string& fault) {
+  const KindWords words = words_for(ErrorKind::Usage);
+  return {words.error, fault, words.help, words.type};
+}
+
+std::string outside_help(const Bounds& bounds) {
+  std::string help =
+      "Tell the user that this is outside the operator's allowed paths. Asking again, or in "
+      "another "
+      "way, will not help: only the operator can change it, ";
+  help += bounds.set_by_operator ? "by adding the path to [fs] read or write of the ceiling."
+                                 : "by writing a ceiling; there is none, so nothing is permitted.";
+  return help;
+}
+
+Node& add_fault(Node& node, const ToolFault& fault) {
+  return node.set("error", fault.error)
+      .set("message", fault.message)
+      .set("help", fault.help)
+      .set("type", fault.type);
+}
+
+ToolResult answer_node(const Node& node, bool is_error) {
+  ToolResult result = ToolResult::text(write_json(node, JsonStyle::Compact));
+  result.is_error = is_error;
+  return result;
+}
+
+ToolResult answer_fault(const ToolFault& fault, const std::optional<std::string>& audit_id,
+                        std::optional<int> exit_code) {
+  Node node{NodeMap{}};
+  node.set("success", false);
+  add_fault(node, fault);
+  if (exit_code) node.set("exit_code", *exit_code);
+  node.set("audit_id", audit_id ? Node(*audit_id) : Node());
+  return answer_node(node, true);
+}
+
+void add_account(Node& node, const Report& report) {
+  const Enforcement& held = report.enforcement;
+  Node enforcement{NodeMap{}};
+  enforcement.set("backend", held.backend)
+      .set("namespaces", held.namespaces)
+      .set("landlock", held.landlock)
+      .set("seccomp", held.seccomp)
+      .set("cap_drop", held.cap_drop)
+      .set("no_new_privs", held.no_new_privs)
+      .set("network", held.network);
+  NodeList denials;
+  for (const Denial& denial : report.outcome->denials) {
+    if (denials.size() < kMostListed) denials.push_back(denial_node(denial));
+  }
+  node.set("enforcement", std::move(enforcement))
+      .set("denials", std::move(denials))
+      .set("policy_hash", report.policy_hash)
+      .set("audit_id", report.audit ? Node(report.audit->event_id) : Node());
+}
+
+NodeList not_granted(const Report& report, const RunWish& wish, const Bounds& bounds) {
+  NodeList list;
+  for (const Reduction& reduction : report.reductions) {
+    const bool asked = (reduction.what == "read" && names(wish.read, reduction.asked)) ||
+                       (reduction.what == "write" && names(wish.write, reduction.asked));
+    if (!asked || list.size() >= kMostListed) continue;
+    Node entry{NodeMap{}};
+    entry.set("access", reduction.what)
+        .set("path", shortened(reduction.asked))
+        .set("reason", reason_for(reduction, bounds));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+}  // namespace cordon::mcp

@@ -1,0 +1,45 @@
+// The answers of the tools: one JSON document as text. A failure has {error, message, help, type},
+// in the words of the seed; what a model reads never lists what the operator permits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cordon/runner.h"
+#include "mcp/content.h"
+#include "mcp/tools/bounds.h"
+#include "mcp/tools/secret_mask.h"
+
+namespace cordon::mcp {
+
+struct ToolFault {
+  std::string error;    // "Policy error"
+  std::string message;  // one sentence
+  std::string help;     // what to do next
+  std::string type;     // "SandboxPolicyError"
+};
+
+// How run_code tells why nothing was started.
+ToolFault fault_of(const Error& error);
+ToolFault bad_arguments(const std::string& fault);
+// That something lies outside, in the words a model is to pass on.
+std::string outside_help(const Bounds& bounds);
+
+// Members that every answer begins with.
+Node& add_fault(Node& node, const ToolFault& fault);
+ToolResult answer_fault(const ToolFault& fault, const std::optional<std::string>& audit_id,
+                        std::optional<int> exit_code = std::nullopt);
+ToolResult answer_node(const Node& node, bool is_error);
+
+// Members that tell how a run was held.
+void add_account(Node& node, const Report& report);
+
+// Of the paths a caller named, those that were not granted in full.
+NodeList not_granted(const Report& report, const RunWish& wish, const Bounds& bounds);
+
+// run_code's result for a command that was started.
+ToolResult answer_run(const Report& report, const RunWish& wish, const Bounds& bounds,
+                      const SecretMask& mask);
+
+}  // namespace cordon::mcp

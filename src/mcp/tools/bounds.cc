@@ -1,0 +1,126 @@
+#include "mcp/tools/bounds.h"
+
+#include <algorithm>
+
+#include "base/path.h"
+#include "host/look.h"
+#include "host/resolve.h"
+#include "policy/clamp.h"
+#include "run/policy_source.h"
+
+namespace cordon::mcp {
+namespace {
+
+constexpr std::uint64_t kDefaultWallMs = 30'000;
+constexpr std::uint64_t kOutputTotal = std::uint64_t{256} << 20U;
+
+Ceiling permits_nothing() {
+  Ceiling ceiling;
+  ceiling.id = "none";
+  ceiling.policy.name = ceiling.id;
+  ceiling.policy.limits.wall_ms = kDefaultWallMs;
+  ceiling.home = HomeMode::None;
+  ceiling.caches = false;
+  return ceiling;
+}
+
+std::vector<PathRule> rules_of(const std::vector<std::string>& paths, const Caller& caller) {
+  std::vector<PathRule> rules;
+  for (const std::string& path : paths) rules.push_back({path, caller.cwd});
+  return rules;
+}
+
+// A ceiling may bound writes by a whole home or by a directory that is no project; a request for
+// these is refused as a whole, so they are asked for only by a caller who names something below.
+std::vector<PathRule> askable(const std::vector<PathRule>& rules, const Caller& caller) {
+  std::vector<PathRule> kept;
+  for (const PathRule& rule : rules) {
+    Policy alone;
+    alone.fs.write = {rule};
+    if (resolve(alone, caller)) kept.push_back(rule);
+  }
+  return kept;
+}
+
+void hide(Policy& policy, const Bounds& bounds) {
+  for (const std::string& file : bounds.hidden) policy.fs.deny.push_back({file, {}});
+}
+
+Policy file_policy(const Bounds& bounds, std::string_view name) {
+  Policy policy = make_preset("strict", preset_host());
+  policy.name = name;
+  hide(policy, bounds);
+  return policy;
+}
+
+}  // namespace
+
+Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>& ceiling_files,
+                           std::vector<std::string> hidden) {
+  CORDON_TRY(found, load_ceilings(ceiling_files, caller));
+  Bounds bounds{caller, std::move(found.ceilings), std::move(found.files), std::move(hidden), true};
+  if (bounds.ceilings.empty()) {
+    bounds.ceilings.push_back(permits_nothing());
+    bounds.set_by_operator = false;
+  }
+  return bounds;
+}
+
+Policy run_policy(const Bounds& bounds, const RunWish& wish) {
+  // The limits of people's own runs, since the work is the same; the wall clock and the whole
+  // output have a bound besides, since nobody watches. Without a ceiling only the baseline is left.
+  Policy policy = make_preset(bounds.set_by_operator ? "workspace" : "strict", preset_host());
+  policy.name = "run_code";
+  policy.limits.output_total = kOutputTotal;
+  // The first ceiling as the request: what is left of it after all of them is their meet.
+  const Policy& most = bounds.ceilings.front().policy;
+  policy.fs.read = wish.read ? rules_of(*wish.read, bounds.caller) : most.fs.read;
+  policy.fs.write =
+      wish.write ? rules_of(*wish.write, bounds.caller) : askable(most.fs.write, bounds.caller);
+  policy.net = most.net;
+  const bool bounded = std::ranges::any_of(bounds.ceilings, [](const Ceiling& ceiling) {
+    return ceiling.policy.limits.wall_ms.has_value();
+  });
+  policy.limits.wall_ms = wish.timeout_ms;
+  if (!wish.timeout_ms && !bounded) policy.limits.wall_ms = kDefaultWallMs;
+  hide(policy, bounds);
+  return policy;
+}
+
+Policy read_policy(const Bounds& bounds, const std::string& path) {
+  Policy policy = file_policy(bounds, "read_local_file");
+  policy.fs.read = {{path, {}}};
+  return policy;
+}
+
+Policy write_policy(const Bounds& bounds, const std::string& path) {
+  Policy policy = file_policy(bounds, "write_local_file");
+  // A new name, and the rename that replaces a file at once, need its directory. Where only the
+  // file itself is permitted it is written in place.
+  const std::string directory(parent(path));
+  const bool file_alone = !permitted(bounds, directory, Wish::Write) && look_path(path);
+  policy.fs.write = {{file_alone ? path : directory, {}}};
+  return policy;
+}
+
+bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish) {
+  std::string path = canonical;
+  while (path != "/" && !look_path(path)) path = parent(path);
+  Policy policy;
+  (wish == Wish::Read ? policy.fs.read : policy.fs.write) = {{path, {}}};
+  const auto resolved = resolve(policy, bounds.caller);
+  if (!resolved) return false;
+  std::vector<ResolvedCeiling> ceilings;
+  for (const Ceiling& ceiling : bounds.ceilings) {
+    auto bound = resolve(ceiling, bounds.caller);
+    if (!bound) return false;
+    ceilings.push_back(std::move(*bound));
+  }
+  const Clamped clamped = clamp(*resolved, ceilings);
+  const Effective& effective = clamped.effective();
+  const auto covers = [&](const Grant& grant) { return contains(grant.path, path); };
+  return std::ranges::any_of(effective.write, covers) ||
+         (wish == Wish::Read && std::ranges::any_of(effective.read, covers));
+}
+
+}  // namespace cordon::mcp

@@ -1,0 +1,40 @@
+// Bounds: what one call is judged by, read anew for it, and the policies that tools ask for under
+// them. A tool asks for what its arguments name; an argument that is left out asks for all that the
+// operator permits. The clamp decides, here as everywhere.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cordon/policy.h"
+#include "policy/host_facts.h"
+
+namespace cordon::mcp {
+
+struct Bounds {
+  Caller caller;
+  std::vector<Ceiling> ceilings;    // never empty: without any there is one that permits nothing
+  std::vector<std::string> files;   // the ceiling files among them
+  std::vector<std::string> hidden;  // files of the server that no sandbox may see
+  bool set_by_operator = false;
+};
+Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>& ceiling_files,
+                           std::vector<std::string> hidden);
+
+struct RunWish {
+  std::optional<std::vector<std::string>> read;
+  std::optional<std::vector<std::string>> write;
+  std::optional<std::uint64_t> timeout_ms;
+};
+Policy run_policy(const Bounds& bounds, const RunWish& wish);
+// For a file tool: nothing but one path, and never a network.
+Policy read_policy(const Bounds& bounds, const std::string& path);
+Policy write_policy(const Bounds& bounds, const std::string& path);
+
+enum class Wish { Read, Write };
+// Whether every ceiling permits that. A path that does not exist is judged by the nearest directory
+// that does, so that the answer tells nothing of what lies outside.
+bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish);
+
+}  // namespace cordon::mcp

@@ -1,0 +1,34 @@
+// SecretMask: keeps credentials out of what a model reads. It masks the values of variables of the
+// server's own environment whose names say that they are secret, and text that has the shape of a
+// well-known kind of token or private key. It is a second line: the sandbox itself is given
+// neither.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon::mcp {
+
+// TOKEN, SECRET, PASSWORD, CREDENTIAL, a KEY at the end, and so on, in any case.
+bool is_secret_name(std::string_view name);
+
+class SecretMask {
+ public:
+  explicit SecretMask(const std::map<std::string, std::string>& environment);
+  // A further value; short ones are ignored, they would mask ordinary words.
+  void add(std::string value);
+
+  struct Masked {
+    std::string text;
+    std::size_t count = 0;
+  };
+  [[nodiscard]] Masked mask(std::string_view text) const;
+
+ private:
+  std::vector<std::string> values_;  // longest first
+};
+
+}  // namespace cordon::mcp

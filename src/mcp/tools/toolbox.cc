@@ -1,0 +1,69 @@
+#include "mcp/tools/toolbox.h"
+
+#include "mcp/members.h"
+#include "policy/audit_failure.h"
+
+namespace cordon::mcp {
+
+Toolbox::Toolbox(ToolboxOptions options, audit::Recorder& recorder, SecretMask mask)
+    : options_(std::move(options)), recorder_(recorder), mask_(std::move(mask)) {}
+
+Result<Bounds> Toolbox::bounds(const Caller& caller) {
+  auto found = read_bounds(caller, options_.ceiling_files, options_.hidden);
+  // A ceiling that cannot be read may have said anything: the strictest holds.
+  recorder_.choose(found ? audit_failure(found->ceilings) : AuditFailure::Deny);
+  return found;
+}
+
+RunInput Toolbox::input(const Bounds& bounds, const Call& call, std::string tool) const {
+  RunInput input;
+  input.ceilings = std::vector<Ceiling>(bounds.ceilings);
+  input.trusted_files = bounds.files;
+  input.describe_policy = false;
+  input.asker = {std::move(tool), call_id(call), {}};
+  input.recorder = &recorder_;
+  input.cancel = call.cancel();
+  return input;
+}
+
+std::optional<std::string> Toolbox::refuse(const Caller& caller, const Call& call,
+                                           const std::string& tool, const Error& error) {
+  RunInput input;
+  input.asker = {tool, call_id(call), {}};
+  input.recorder = &recorder_;
+  tell_operator(tool, error);
+  const auto mark = record_refusal(input, caller, error);
+  if (!mark || mark->event_id.empty()) return std::nullopt;
+  return mark->event_id;
+}
+
+void Toolbox::tell_operator(const std::string& tool, const Error& error) const {
+  std::string line = tool + ": " + message(error);
+  if (!error.hint.empty()) line.append("; ").append(error.hint);
+  if (options_.tell) options_.tell(line);
+}
+
+std::string text_argument(const Call& call, std::string_view name) {
+  const std::string* text = text_member(call.arguments(), name);
+  if (text == nullptr) return {};
+  return *text;
+}
+
+std::vector<std::string> texts_of(const Node* list) {
+  std::vector<std::string> texts;
+  const NodeList* items = list != nullptr ? list->list() : nullptr;
+  if (items == nullptr) return texts;
+  for (const Node& item : *items) {
+    if (const std::string* text = item.text()) texts.push_back(*text);
+  }
+  return texts;
+}
+
+std::string call_id(const Call& call) {
+  if (const auto* number = std::get_if<std::int64_t>(&call.id())) return std::to_string(*number);
+  const auto* text = std::get_if<std::string>(&call.id());
+  if (text == nullptr) return {};
+  return *text;
+}
+
+}  // namespace cordon::mcp

@@ -1,0 +1,54 @@
+// Toolbox: what the tools of a server share. Every call goes through run() or refuse(), so that
+// each leaves its records.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "audit/recorder.h"
+#include "mcp/call.h"
+#include "mcp/content.h"
+#include "mcp/tools/bounds.h"
+#include "mcp/tools/secret_mask.h"
+#include "run/contained_run.h"
+
+namespace cordon::mcp {
+
+struct ToolboxOptions {
+  std::vector<std::string> ceiling_files;  // beside the standard ones
+  std::vector<std::string> hidden;         // files no sandbox may see, absolute
+  // A line for the operator: what went wrong in full, which a model is not told.
+  std::function<void(const std::string& line)> tell;
+};
+
+class Toolbox {
+ public:
+  Toolbox(ToolboxOptions options, audit::Recorder& recorder, SecretMask mask);
+
+  // Ceilings as they are now, and what the operator wants when the log cannot be written.
+  Result<Bounds> bounds(const Caller& caller);
+  // A run under these bounds that ends with the call.
+  [[nodiscard]] RunInput input(const Bounds& bounds, const Call& call, std::string tool) const;
+  // Records a call that comes to nothing. The event id, or nothing if even that failed.
+  std::optional<std::string> refuse(const Caller& caller, const Call& call, const std::string& tool,
+                                    const Error& error);
+
+  void tell_operator(const std::string& tool, const Error& error) const;
+
+  [[nodiscard]] const SecretMask& mask() const { return mask_; }
+  [[nodiscard]] audit::Recorder& recorder() const { return recorder_; }
+
+ private:
+  const ToolboxOptions options_;
+  audit::Recorder& recorder_;
+  const SecretMask mask_;
+};
+
+// The request's id as the audit log has it.
+std::string call_id(const Call& call);
+// Arguments that the schema promises; empty if they are not there after all.
+std::string text_argument(const Call& call, std::string_view name);
+std::vector<std::string> texts_of(const Node* list);
+
+}  // namespace cordon::mcp

@@ -1,0 +1,33 @@
+// The tools of the profile `seed`. docs/mcp.md describes their inputs and answers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "mcp/registry.h"
+#include "mcp/tools/toolbox.h"
+
+namespace cordon::mcp {
+
+// Which tools the operator switched on: CORDON_ENABLE_RUN_CODE and CORDON_ENABLE_UNSAFE_WRITE, or
+// the seed's spelling with ENTRABOT_. Exactly "1" switches on, anything else is off.
+struct Switches {
+  bool run_code = false;  // the file tools come with it
+  bool unsafe_write = false;
+};
+Switches read_switches(const std::map<std::string, std::string>& environment);
+
+void add_tools(Registry& registry, const Switches& switches,
+               const std::shared_ptr<Toolbox>& toolbox);
+
+// One for each; `arguments` are those of the schema.
+ToolResult run_code(Toolbox& toolbox, const Call& call);
+ToolResult read_local_file(Toolbox& toolbox, const Call& call);
+ToolResult write_local_file(Toolbox& toolbox, const Call& call);
+ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call);
+
+// What the server tells a client about itself.
+std::string_view instructions();
+
+}  // namespace cordon::mcp
