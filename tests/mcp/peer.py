@@ -59,16 +59,20 @@ class Peer:
 
     def __init__(self, who: harness.Person, era: str, *options: str,
                  capabilities: dict | None = None, handshake: bool = True,
-                 version: str = "2025-11-25", prefix: tuple = ()) -> None:
+                 version: str = "2025-11-25", prefix: tuple = (), command: list | None = None,
+                 env: dict | None = None, cwd: Path | None = None) -> None:
         self.era = era
         self.capabilities = capabilities or {}
-        self.directory = private_directory(who)
-        self.marks_file = self.directory / "marks"
+        if command is None:
+            self.directory = private_directory(who)
+            self.marks_file = self.directory / "marks"
+            command = [str(stage() / "mcp_fixture")]
+            env = {"PATH": harness.BASE_PATH, "FIXTURE_MARKS": str(self.marks_file),
+                   "ASAN_OPTIONS": "detect_leaks=0"}
         self.process = subprocess.Popen(
-            [*prefix, *who.prefix, str(stage() / "mcp_fixture"), *options], stdin=subprocess.PIPE,
+            [*prefix, *who.prefix, *map(str, command), *options], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, bufsize=0,
-            env={"PATH": harness.BASE_PATH, "FIXTURE_MARKS": str(self.marks_file),
-                 "ASAN_OPTIONS": "detect_leaks=0"})
+            env=env, cwd=cwd)
         self.lines: queue.Queue = queue.Queue()
         self.kept: list[dict] = []
         self.next_id = 1000

@@ -72,9 +72,10 @@ class Stage:
         binaries = self.path / "bin"
         binaries.mkdir(mode=0o755)
         self.cordon = self._copy(source_binary(), binaries / "cordon")
-        companion = source_binary().parent / "cordon-audit"
-        if companion.exists():
-            self._copy(companion, binaries / "cordon-audit")
+        for name in ("cordon-audit", "cordon-mcp"):
+            companion = source_binary().parent / name
+            if companion.exists():
+                self._copy(companion, binaries / name)
         self.probe = self._copy(source_probe(), binaries / "probe")
         self.count = 0
 

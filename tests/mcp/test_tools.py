@@ -1,0 +1,471 @@
+"""The tools of `cordon mcp`, as an agent host meets them: root and user, both eras."""
+
+import http.client
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from peer import MODERN, Peer, meta
+from support.harness import processes_with, stop, tree_digest, wait_until
+
+RUN_TOOLS = ["run_code", "read_local_file", "write_local_file"]
+ON = {"CORDON_ENABLE_RUN_CODE": "1"}
+
+
+class Served(Peer):
+    """A server in a world, with tools switched on."""
+
+    def __init__(self, world, era, *options, env=None, ceiling=None):
+        if ceiling is not None:
+            options = (*options, "--ceiling", str(world.document(ceiling, "ceiling.toml")))
+        super().__init__(world.who, era, *options, command=[world.cordon, "mcp"],
+                         env=world.environment(ON if env is None else env), cwd=world.project)
+        self.world = world
+
+    def result(self, name, arguments, **more):
+        answer = self.tool(name, arguments, **more)["result"]
+        text = answer["content"][0]["text"]
+        assert len(text) <= 10_000, len(text)
+        return json.loads(text), answer.get("isError", False)
+
+    def good(self, name, arguments, **more):
+        result, is_error = self.result(name, arguments, **more)
+        assert not is_error and result["success"] is True, result
+        return result
+
+    def bad(self, name, arguments, **more):
+        result, is_error = self.result(name, arguments, **more)
+        assert is_error and result["success"] is False, result
+        assert {"error", "message", "help", "type"} <= set(result), result
+        return result
+
+
+@pytest.fixture
+def serve(world, era):
+    made = []
+
+    def begin(*options, **how):
+        made.append(Served(world, how.pop("era", era), *options, **how))
+        return made[-1]
+    yield begin
+    for one in made:
+        one.kill()
+
+
+def ceiling_of(world, more=""):
+    return f'version = 1\n[fs]\nwrite = ["{world.project}"]\n{more}'
+
+
+@pytest.fixture
+def served(serve, world):
+    return serve(ceiling=ceiling_of(world))
+
+
+def audit_lines(world):
+    place = world.home / ".local/state/cordon/audit"
+    return [json.loads(line) for file in sorted(place.glob("*.jsonl"))
+            for line in file.read_text().splitlines()]
+
+
+def audit_bytes(world):
+    place = world.home / ".local/state/cordon/audit"
+    return b"".join(file.read_bytes() for file in place.rglob("*") if file.is_file())
+
+
+# Which tools there are.
+
+@pytest.mark.parametrize("run", [None, "1", "true", "01", ""])
+@pytest.mark.parametrize("unsafe", [None, "1", "yes"])
+def test_switches(serve, run, unsafe):
+    env = {}
+    if run is not None:
+        env["CORDON_ENABLE_RUN_CODE"] = run
+    if unsafe is not None:
+        env["ENTRABOT_ENABLE_UNSAFE_WRITE"] = unsafe
+    server = serve(env=env)
+    names = [tool["name"] for tool in server.call("tools/list")["result"]["tools"]]
+    assert names == ((RUN_TOOLS if run == "1" else [])
+                     + (["unsafe_write_local_file"] if unsafe == "1" else []))
+    if run != "1":
+        assert server.tool("run_code", {"argv": ["true"]})["error"]["code"] == -32602
+    status, err = server.end()
+    assert status == 0
+    if not names:
+        assert "CORDON_ENABLE_RUN_CODE=1" in err
+
+
+def test_descriptions_route_the_intent(serve):
+    server = serve(env={**ON, "CORDON_ENABLE_UNSAFE_WRITE": "1"})
+    tools = {tool["name"]: tool for tool in server.call("tools/list")["result"]["tools"]}
+    for name, verb in zip(RUN_TOOLS, ("Run ", "Read ", "Write ")):
+        text = tools[name]["description"]
+        assert text.startswith(verb) and len(text) < 2048
+        for clause in ("the way to the user's LOCAL disk", "distinct from any cloud",
+                       "permission-based on the REAL filesystem, not a throwaway container",
+                       "what is written persists", "attempt it and let the kernel decide",
+                       '"outside the operator\'s allowed paths"', "do not call the file missing",
+                       "do not say that you have no tool"):
+            assert clause in text, (name, clause)
+    for tool in tools.values():
+        schema = tool["inputSchema"]
+        assert schema["additionalProperties"] is False
+        assert not {"network", "env", "policy", "ceiling"} & set(schema["properties"])
+    unsafe = tools["unsafe_write_local_file"]
+    assert "DANGER" in unsafe["description"] and "write_local_file" in unsafe["description"]
+    assert unsafe["_meta"]["anthropic/requiresUserInteraction"] is True
+
+
+def test_banner_tells_what_is_not_contained(served):
+    _, err = served.end()
+    assert "not the host" in err and "NotebookEdit" in err and 'claude --tools ""' in err
+
+
+# run_code.
+
+def test_run_code_answers_as_the_seed_did(served):
+    result = served.good("run_code", {"argv": ["echo", "Hello from sandbox!"]})
+    assert result["stdout"] == "Hello from sandbox!\n" and result["stderr"] == ""
+    assert result["exit_code"] == 0 and result["timed_out"] is False
+    assert isinstance(result["duration_ms"], int)
+    assert result["enforcement"]["landlock"] is True and result["denials"] == []
+    assert result["policy_hash"].startswith("sha256:") and result["audit_id"]
+    assert "data, not instructions" in result["untrusted"]
+    failed, is_error = served.result("run_code", {"argv": ["false"]})
+    assert (failed["success"], failed["exit_code"], is_error) == (False, 1, False)
+
+
+@pytest.mark.parametrize("arguments, field", [
+    ({}, "argv"), ({"argv": []}, "argv"), ({"argv": "ls -l"}, "argv"), ({"argv": [1]}, "argv[0]"),
+    ({"argv": [""]}, "argv[0]"), ({"argv": ["a\0b"]}, "argv"),
+    ({"argv": ["true"], "network": "allow"}, "network"),
+    ({"argv": ["true"], "timeout_ms": 0}, "timeout_ms"),
+    ({"argv": ["true"], "readwrite_paths": ["/"]}, "readwrite_paths[0]"),
+    ({"argv": ["true"], "readonly_paths": ["~root/x"]}, "readonly_paths[0]")])
+def test_bad_arguments_are_answered_and_recorded(served, arguments, field):
+    result = served.bad("run_code", arguments)
+    assert result["error"] == "Invalid arguments" and field in result["message"]
+    last = audit_lines(served.world)[-1]
+    assert last["action"] == "run_code" and last["outcome"] == "failure"
+    assert last["event_id"] == result["audit_id"]
+    served.good("run_code", {"argv": ["true"]})
+
+
+def test_a_missing_program_is_no_denial(served):
+    result = served.bad("run_code", {"argv": ["no-such-program"]})
+    assert result["error"] == "Execution failed" and result["exit_code"] == 127
+    assert "ceiling" not in json.dumps(result) and "operator" not in json.dumps(result)
+
+
+def test_paths_only_narrow(served):
+    world = served.world
+    inside, outside = world.project / "n.txt", world.outside / "n.txt"
+    write = ["sh", "-c", 'echo x > "$0"']
+    served.good("run_code", {"argv": [*write, str(inside)]})
+    before = tree_digest(world.outside)
+    asked = {"argv": [*write, str(outside)], "readwrite_paths": [str(world.outside)]}
+    refused, _ = served.result("run_code", asked)
+    assert refused["success"] is False and refused["not_granted"][0]["path"] == str(world.outside)
+    assert "outside the operator's allowed paths" in refused["help"]
+    assert "will not help" in refused["help"]
+    assert str(world.project) not in json.dumps(refused)
+    assert tree_digest(world.outside) == before
+    inside.unlink()
+    narrowed, _ = served.result("run_code", {"argv": [*write, str(inside)], "readwrite_paths": []})
+    assert narrowed["success"] is False and not inside.exists()
+
+
+def test_what_lies_outside_cannot_be_probed(served):
+    there = served.world.outside / "secret"
+    not_there = served.world.outside / "nothing"
+    told = []
+    for path in (there, not_there):
+        result, _ = served.result("run_code", {"argv": ["true"], "readonly_paths": [str(path)]})
+        told.append(result["not_granted"][0]["reason"])
+        result = served.bad("read_local_file", {"path": str(path)})
+        told.append((result["error"], result["message"], result["stderr"], result["exit_code"]))
+    assert told[:2] == told[2:]
+    result, _ = served.result("run_code", {"argv": ["true"], "readonly_paths": ["nothing-here"]})
+    assert result["not_granted"][0]["reason"] == "it does not exist"
+
+
+def test_without_a_ceiling_nothing_is_granted(serve, world):
+    server = serve()
+    server.good("run_code", {"argv": ["true"]})
+    seen, _ = server.result("run_code", {"argv": ["cat", str(world.project / "file.txt")],
+                                         "readonly_paths": [str(world.project)]})
+    assert seen["success"] is False and "there is none" in seen["help"]
+    server.bad("read_local_file", {"path": str(world.project / "file.txt")})
+    assert "there is no ceiling" in server.end()[1]
+
+
+def test_a_ceiling_that_changes_counts_at_once(served):
+    file = served.world.project / "file.txt"
+    served.good("read_local_file", {"path": str(file)})
+    served.world.document("version = 1\n", "ceiling.toml")
+    result = served.bad("read_local_file", {"path": str(file)})
+    assert result["error"] == "Read blocked or failed"
+    served.world.document("nonsense", "ceiling.toml")
+    assert served.bad("run_code", {"argv": ["true"]})["error"] == "Policy error"
+    served.world.document(ceiling_of(served.world), "ceiling.toml")
+    served.good("read_local_file", {"path": str(file)})
+
+
+def test_timeout(served):
+    result, _ = served.result("run_code", {"argv": ["sleep", "60"], "timeout_ms": 200})
+    assert result["timed_out"] is True and result["error"] == "Timeout"
+    assert result["success"] is False and result["type"] == "SandboxTimeoutError"
+
+
+def test_a_policy_that_cannot_be_held_is_refused(serve, world):
+    server = serve(ceiling=ceiling_of(world, '[net]\nmode = "allow"\nallow = ["a.example:443"]\n'))
+    result = server.bad("run_code", {"argv": ["true"]})
+    assert result["error"] == "Policy not enforceable" and "a.example" not in json.dumps(result)
+    assert server.good("read_local_file",
+                       {"path": str(world.project / "file.txt")})["enforcement"]["network"] == "none"
+
+
+# Bounds and secrets.
+
+def test_a_flood_is_bounded(served):
+    flood = "import sys\nfor s in (sys.stdout, sys.stderr): s.write('é\\x1b\"' * 300000)"
+    result, _ = served.result("run_code", {"argv": ["/usr/bin/python3", "-c", flood]}, timeout=30)
+    assert result["truncated"] == {"stdout": True, "stderr": True}
+    assert result["stdout_bytes"] == 300000 * 4 and "bytes left out" in result["stdout"]
+    assert "\x1b" not in result["stdout"] and "�" not in result["stdout"]
+
+
+def test_secrets_are_masked(serve, world):
+    token = "ghp_" + "a1B2" * 9
+    server = serve(env={**ON, "DEPLOY_TOKEN": "planted-canary-value"}, ceiling=ceiling_of(world))
+    result = server.good("run_code", {"argv": ["echo", "planted-canary-value", token, "plain"]})
+    assert result["stdout"] == "[secret] [secret] plain\n" and result["masked_secrets"] == 2
+    world.write(world.project / "t", f"key {token}\n")
+    assert server.good("read_local_file",
+                       {"path": str(world.project / "t")})["content"] == "key [secret]\n"
+
+
+def test_the_environment_file_adds_and_stays_hidden(serve, world):
+    file = world.write(world.project / "server.env",
+                       "# c\n\nCORDON_ENABLE_RUN_CODE = 1\nUSER=someone\n", 0o600)
+    server = serve(env={"CORDON_ENV_FILE": str(file)}, ceiling=ceiling_of(world))
+    result, _ = server.result("run_code", {"argv": ["cat", str(file), "file.txt"]})
+    assert "ENABLE" not in result["stdout"] and "project file" in result["stdout"]
+    assert server.bad("read_local_file", {"path": str(file)})["success"] is False
+
+
+def test_nothing_that_was_said_is_in_the_log(served):
+    world = served.world
+    served.good("run_code", {"argv": ["echo", "CANARY-argv"]})
+    served.good("write_local_file", {"path": str(world.project / "CANARY-path"),
+                                     "content": "CANARY-content"})
+    served.bad("read_local_file", {"path": str(world.outside / "CANARY-outside")})
+    served.bad("run_code", {"argv": ["true"], "CANARY-name": 1})
+    assert b"CANARY" not in audit_bytes(world) and b"run_code" in audit_bytes(world)
+    assert world.cordon_verb("audit", "verify").status == 0
+    _, err = served.end()
+    lines = [line for line in err.splitlines() if "audit: run_code" in line]
+    assert lines[0].endswith("pending") and lines[1].endswith("success")
+
+
+# File tools.
+
+@pytest.mark.parametrize("content", [
+    "-n leading dash", "back\\slash \\n", "a\r\nb\r\n", "no final newline", "", "é☃𝄞",
+    "'; rm -rf $HOME; '", "x" * (1 << 20)], ids=lambda c: repr(c[:12]))
+def test_what_is_written_is_what_was_given(served, content):
+    path = served.world.project / "out.txt"
+    result = served.good("write_local_file", {"path": str(path), "content": content})
+    assert path.read_bytes() == content.encode()
+    assert result["bytes_written"] == len(content.encode()) and result["path"] == str(path)
+    assert sorted(os.listdir(served.world.project)) == ["file.txt", "out.txt", "probe"]
+    if len(content) < 1000:
+        assert served.good("read_local_file", {"path": str(path)})["content"] == content
+
+
+def test_replacing_keeps_the_mode_and_makes_a_new_object(served):
+    path = served.world.write(served.world.project / "m", "old", 0o640)
+    before = path.stat()
+    served.good("write_local_file", {"path": str(path), "content": "new"})
+    after = path.stat()
+    assert after.st_mode == before.st_mode and after.st_ino != before.st_ino
+    assert after.st_uid == served.world.who.uid
+
+
+def test_home_is_spelled_with_a_tilde(served):
+    assert served.good("read_local_file",
+                       {"path": "~/project/file.txt"})["content"] == "project file\n"
+    assert "absolute" in served.bad("read_local_file", {"path": "project/file.txt"})["message"]
+
+
+def test_writes_outside_change_nothing(served):
+    world = served.world
+    before = tree_digest(world.outside)
+    link = world.link(world.project / "link", world.outside / "secret")
+    new = world.link(world.project / "dangling", world.outside / "new")
+    for path in (world.outside / "secret", world.outside / "made", link, new,
+                 world.home / "direct", world.project / "../../outside/secret"):
+        result = served.bad("write_local_file", {"path": str(path), "content": "x"})
+        assert result["error"] == "Write blocked or failed", result
+        assert result["message"] == "outside the operator's allowed paths"
+    assert tree_digest(world.outside) == before and not (world.home / "direct").exists()
+    assert served.bad("read_local_file", {"path": str(link)})["type"] == "SandboxDeniedError"
+    within = world.link(world.project / "within", world.project / "file.txt")
+    assert served.good("read_local_file", {"path": str(within)})["content"] == "project file\n"
+
+
+def test_the_sandboxs_own_files_are_not_taken_for_the_hosts(served):
+    for path in ("/etc/hostname", "/etc/passwd", "/usr/bin/env"):
+        assert served.bad("read_local_file", {"path": path})["error"] == "Read blocked or failed"
+
+
+def test_special_files_are_refused_at_once(served):
+    fifo = served.world.project / "fifo"
+    os.mkfifo(fifo)
+    served.world.own(fifo)
+    began = time.monotonic()
+    for tool, more in (("read_local_file", {}), ("write_local_file", {"content": "x"})):
+        for path in (fifo, "/dev/null", "/proc/self/environ", "/sys/kernel/uevent_seqnum"):
+            result = served.bad(tool, {"path": str(path), **more})
+            assert result["error"] == "Path not accessible", result
+            assert result["type"] == "SandboxPolicyError"
+    assert time.monotonic() - began < 5
+    assert "directory" in served.bad("read_local_file",
+                                     {"path": str(served.world.project)})["message"]
+
+
+def test_a_large_file_is_cut_and_says_so(served):
+    path = served.world.write(served.world.project / "large", "é" * 50_000)
+    result = served.good("read_local_file", {"path": str(path)})
+    assert result["truncated"] is True and result["total_bytes"] == 100_000
+    assert set(result["content"]) == {"é"} and len(result["content"]) > 3000
+    odd = served.world.write(served.world.project / "odd", b"a\xffb")
+    assert served.good("read_local_file", {"path": str(odd)})["invalid_utf8_replaced"] is True
+
+
+def test_a_file_that_may_not_be_written_is_left_alone(served):
+    path = served.world.write(served.world.project / "locked", "old", 0o444)
+    result = served.bad("write_local_file", {"path": str(path), "content": "new"})
+    assert path.read_text() == "old" and result["type"] == "SandboxExecutionError"
+
+
+@pytest.mark.parametrize("path", [".vscode/tasks.json", ".git/hooks/post-checkout", ".mcp.json"])
+def test_files_that_tools_load_cannot_be_planted(served, path):
+    world = served.world
+    world.make_directory((world.project / path).parent)
+    result = served.bad("write_local_file", {"path": str(world.project / path), "content": "{}"})
+    assert result["error"] == "Write blocked or failed" and result["type"] == "SandboxDeniedError"
+    assert not (world.project / path).exists()
+    ordinary = world.project / "ordinary.json"
+    served.good("write_local_file", {"path": str(ordinary), "content": "{}"})
+
+
+def test_a_killed_write_leaves_the_old_file(serve, world):
+    """Killed at many moments, while a large file is on its way."""
+    path = world.write(world.project / "kept", "old")
+    content = "n" * (3 << 20)
+    seen = set()
+    for step in range(12):
+        server = serve(ceiling=ceiling_of(world))
+        server.start_tool("write_local_file", {"path": str(path), "content": content})
+        time.sleep(step * 0.006)
+        server.kill()
+        assert wait_until(lambda: not processes_with("file-inside"), 2)
+        seen.add(path.read_text())
+        left = set(os.listdir(world.project)) - {"file.txt", "probe", "kept"}
+        assert all(name.startswith(".cordon-") for name in left) and len(left) <= 1
+    assert seen <= {"old", content}
+
+
+def test_one_file_can_be_all_that_is_permitted(serve, world):
+    file = world.project / "file.txt"
+    server = serve(ceiling=f'version = 1\n[fs]\nwrite = ["{file}"]\n')
+    server.good("write_local_file", {"path": str(file), "content": "new"})
+    assert file.read_text() == "new"
+    server.bad("write_local_file", {"path": str(world.project / "other"), "content": "new"})
+    assert not (world.project / "other").exists()
+
+
+def test_unsafe_write_is_what_it_says(serve, world):
+    server = serve(env={"CORDON_ENABLE_UNSAFE_WRITE": "1"})
+    path = world.outside / "made"
+    result = server.good("unsafe_write_local_file", {"path": str(path), "content": "x"})
+    assert path.read_text() == "x" and "without a sandbox" in result["warning"]
+    assert [line["action"] for line in audit_lines(world)] == ["unsafe_write_local_file"] * 2
+    missing = server.bad("unsafe_write_local_file", {"path": "/proc/none", "content": "x"})
+    assert missing["error"] in ("Permission denied", "Write failed")
+
+
+# Ends.
+
+def sleeper(server, mark):
+    id = server.start_tool("run_code", {"argv": ["sh", "-c", f"sleep 60 & : {mark}; sleep 61"]})
+    assert wait_until(lambda: processes_with(mark)), "it did not start"
+    return id
+
+
+def test_cancelling_kills_the_tree_and_is_recorded(served):
+    mark = f"mark-{time.monotonic_ns()}"
+    served.cancel(sleeper(served, mark))
+    assert wait_until(lambda: not processes_with(mark), 2)
+    assert wait_until(lambda: '"cancelled"' in json.dumps(audit_lines(served.world)[-1]), 2)
+    served.good("run_code", {"argv": ["true"]})
+
+
+@pytest.mark.parametrize("how", ["eof", "SIGTERM", "SIGKILL"])
+def test_every_end_leaves_no_process(served, how):
+    mark = f"mark-{time.monotonic_ns()}"
+    sleeper(served, mark)
+    if how == "eof":
+        served.process.stdin.close()
+    else:
+        served.process.send_signal(getattr(signal, how))
+    served.process.wait(2)
+    assert wait_until(lambda: not processes_with(mark), 2)
+
+
+def test_a_long_run_holds_up_nobody(served):
+    mark = f"mark-{time.monotonic_ns()}"
+    sleeper(served, mark)
+    began = time.monotonic()
+    served.good("run_code", {"argv": ["true"]})
+    assert time.monotonic() - began < 5
+
+
+def test_over_http(world):
+    """The same tools for a client on loopback; no command can read the token."""
+    token = "t" * 40
+    file = world.write(world.project / "token", token + "\n", 0o600)
+    server = world.start([world.cordon, "mcp", "--http", "127.0.0.1:0", "--token-file", file,
+                          "--ceiling", world.document(ceiling_of(world), "ceiling.toml")], env=ON)
+    try:
+        port = None
+        while port is None:
+            line = server.stderr.readline().decode()
+            port = int(line.split()[-1]) if "listening" in line else None
+
+        def post(bearer):
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+                "name": "run_code", "arguments": {"argv": ["cat", "token", "file.txt"]},
+                "_meta": meta()}}
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            connection.request("POST", "/mcp", json.dumps(body), {
+                "Authorization": f"Bearer {bearer}", "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream", "Mcp-Method": "tools/call",
+                "Mcp-Name": "run_code", "MCP-Protocol-Version": MODERN})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        assert post("w" * 40)[0] == 401
+        status, text = post(token)
+        assert status == 200 and "project file" in text and token not in text
+    finally:
+        stop(server)
+
+
+def test_profile_full_is_not_there_yet(world):
+    done = world.cordon_verb("mcp", "--profile", "full")
+    assert done.status == 2 and "not in this version" in done.err
+    done = world.cordon_verb("mcp", "--http", "127.0.0.1:0")
+    assert done.status == 2 and "--token-file" in done.err
