@@ -351,15 +351,40 @@ def test_a_file_that_may_not_be_written_is_left_alone(served):
     assert path.read_text() == "old" and result["type"] == "SandboxExecutionError"
 
 
-@pytest.mark.parametrize("path", [".vscode/tasks.json", ".git/hooks/post-checkout", ".mcp.json"])
+@pytest.mark.parametrize("path", [".vscode/tasks.json", ".vscode/deep/er", ".claude/commands/x.md",
+                                  ".git/hooks/post-checkout", ".git/config", ".mcp.json"])
 def test_files_that_tools_load_cannot_be_planted(served, path):
     world = served.world
     world.make_directory((world.project / path).parent)
     result = served.bad("write_local_file", {"path": str(world.project / path), "content": "{}"})
     assert result["error"] == "Write blocked or failed" and result["type"] == "SandboxDeniedError"
     assert not (world.project / path).exists()
+    # A narrower grant does not step round what is held where the operator's begins.
+    write = {"argv": ["sh", "-c", 'echo x > "$0"', str(world.project / path)],
+             "readwrite_paths": [str((world.project / path).parent)]}
+    ran, _ = served.result("run_code", write)
+    assert not (world.project / path).exists()
+    if "/" in path:
+        assert ran["success"] is False and "protected" in ran["not_granted"][0]["reason"]
     ordinary = world.project / "ordinary.json"
     served.good("write_local_file", {"path": str(ordinary), "content": "{}"})
+
+
+def test_a_deny_at_any_depth_holds_for_what_lies_below_it(serve, world):
+    for name in ("private/deep/a", "open/deep/a", "open/key.pem"):
+        world.write(world.project / name, "content\n")
+    server = serve(ceiling=f'version = 1\n[fs]\nwrite = ["{world.project}"]\n'
+                           'deny = ["private", "*.pem"]\n')
+    for name in ("private/deep/a", "open/key.pem"):
+        path = str(world.project / name)
+        assert server.bad("read_local_file", {"path": path})["type"] == "SandboxDeniedError"
+        server.bad("write_local_file", {"path": path, "content": "x"})
+        for paths in ([path], [str(world.project / name.split("/")[0] / "deep"), path]):
+            ran, _ = server.result("run_code", {"argv": ["cat", path], "readonly_paths": paths,
+                                                "readwrite_paths": []})
+            assert ran["success"] is False and "content" not in ran["stdout"]
+    assert server.good("read_local_file",
+                       {"path": str(world.project / "open/deep/a")})["content"] == "content\n"
 
 
 def test_a_killed_write_leaves_the_old_file(serve, world):

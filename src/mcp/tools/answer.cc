@@ -8,7 +8,6 @@
 namespace cordon::mcp {
 namespace {
 
-constexpr std::size_t kMostListed = 16;
 constexpr std::size_t kLongestListed = 200;
 
 struct KindWords {
@@ -147,17 +146,20 @@ void add_account(Node& node, const Report& report) {
       .set("audit_id", report.audit ? Node(report.audit->event_id) : Node());
 }
 
+Node not_granted_entry(std::string_view access, std::string_view path, std::string_view reason) {
+  Node entry{NodeMap{}};
+  entry.set("access", access).set("path", shortened(path)).set("reason", reason);
+  return entry;
+}
+
 NodeList not_granted(const Report& report, const RunWish& wish, const Bounds& bounds) {
   NodeList list;
   for (const Reduction& reduction : report.reductions) {
     const bool asked = (reduction.what == "read" && names(wish.read, reduction.asked)) ||
                        (reduction.what == "write" && names(wish.write, reduction.asked));
     if (!asked || list.size() >= kMostListed) continue;
-    Node entry{NodeMap{}};
-    entry.set("access", reduction.what)
-        .set("path", shortened(reduction.asked))
-        .set("reason", reason_for(reduction, bounds));
-    list.push_back(std::move(entry));
+    list.push_back(
+        not_granted_entry(reduction.what, reduction.asked, reason_for(reduction, bounds)));
   }
   return list;
 }

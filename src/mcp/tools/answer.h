@@ -13,6 +13,9 @@
 
 namespace cordon::mcp {
 
+// Entries of a list in an answer.
+inline constexpr std::size_t kMostListed = 16;
+
 struct ToolFault {
   std::string error;    // "Policy error"
   std::string message;  // one sentence
@@ -35,11 +38,13 @@ ToolResult answer_node(const Node& node, bool is_error);
 // Members that tell how a run was held.
 void add_account(Node& node, const Report& report);
 
+Node not_granted_entry(std::string_view access, std::string_view path, std::string_view reason);
 // Of the paths a caller named, those that were not granted in full.
 NodeList not_granted(const Report& report, const RunWish& wish, const Bounds& bounds);
 
 // run_code's result for a command that was started.
-ToolResult answer_run(const Report& report, const RunWish& wish, const Bounds& bounds,
-                      const SecretMask& mask);
+// `refused` are the paths that were not even asked for.
+ToolResult answer_run(const Report& report, const RunWish& wish, NodeList refused,
+                      const Bounds& bounds, const SecretMask& mask);
 
 }  // namespace cordon::mcp

@@ -118,10 +118,11 @@ class RunAnswer {
 
 }  // namespace
 
-ToolResult answer_run(const Report& report, const RunWish& wish, const Bounds& bounds,
-                      const SecretMask& mask) {
-  return answer_node(RunAnswer(report, not_granted(report, wish, bounds), bounds, mask).make(),
-                     false);
+ToolResult answer_run(const Report& report, const RunWish& wish, NodeList refused,
+                      const Bounds& bounds, const SecretMask& mask) {
+  for (Node& entry : not_granted(report, wish, bounds)) refused.push_back(std::move(entry));
+  if (refused.size() > kMostListed) refused.resize(kMostListed);
+  return answer_node(RunAnswer(report, std::move(refused), bounds, mask).make(), false);
 }
 
 }  // namespace cordon::mcp

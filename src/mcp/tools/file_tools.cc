@@ -40,12 +40,13 @@ class FileCall {
 
  private:
   // Everything that comes before a run: who, under which ceilings, and which object is meant.
-  std::optional<ToolResult> prepare();
+  std::optional<ToolResult> prepare(Wish wish);
   [[nodiscard]] Report run(Policy policy, std::vector<std::string> words,
                            std::optional<std::string> content) const;
   ToolResult refuse(const Error& error, const ToolFault& fault);
   [[nodiscard]] Node failure(const ToolFault& fault, const std::string& err, Node exit_code) const;
   [[nodiscard]] ToolFault outside() const;
+  [[nodiscard]] ToolFault held() const;
   [[nodiscard]] ToolResult not_started(const Report& report, Wish wish) const;
   [[nodiscard]] ToolResult blocked(const Report& report, Wish wish) const;
   // What is told about a content beside itself.
@@ -83,7 +84,7 @@ ToolResult FileCall::refuse(const Error& error, const ToolFault& fault) {
   return answer_node(node, true);
 }
 
-std::optional<ToolResult> FileCall::prepare() {
+std::optional<ToolResult> FileCall::prepare(Wish wish) {
   auto caller = identify_caller();
   if (!caller) return answer_fault(fault_of(caller.error()), std::nullopt);
   caller_ = std::move(*caller);
@@ -100,6 +101,14 @@ std::optional<ToolResult> FileCall::prepare() {
                                   outside_help(*bounds_), "SandboxPolicyError"});
   }
   place_ = std::move(*place);
+  switch (shield_of(*bounds_, place_.path, wish)) {
+    case Shield::None:
+      break;
+    case Shield::Denied:
+      return refuse(policy_error("a deny of a ceiling covers the path"), outside());
+    case Shield::Protected:
+      return refuse(policy_error("the path is protected"), held());
+  }
   if (place_.kind == FileKind::Other || is_kernel_place(place_.path)) {
     return refuse(policy_error("the path is a special file"),
                   {"Path not accessible", "FIFOs, devices, sockets and kernel files are refused",
@@ -124,6 +133,12 @@ Report FileCall::run(Policy policy, std::vector<std::string> words,
   input.argv.insert(input.argv.end(), words.begin(), words.end());
   input.streams.input = std::move(content);
   return run_contained(input, *caller_);
+}
+
+ToolFault FileCall::held() const {
+  return {words_.blocked,
+          "a protected file: tools and agents load it, so it cannot be changed from here",
+          "Tell the user; a person can edit it.", "SandboxDeniedError"};
 }
 
 ToolFault FileCall::outside() const {
@@ -165,12 +180,7 @@ ToolResult FileCall::blocked(const Report& report, Wish wish) const {
     fault.help = "The message in stderr is the system's own.";
     fault.type = "SandboxExecutionError";
     if (outcome.err) err = sanitize(outcome.err->text()).substr(0, kStderrBytes);
-    if (status == EROFS || status == EBUSY) {
-      fault.message =
-          "a protected file: tools and agents load it, so it cannot be changed from here";
-      fault.help = "Tell the user; a person can edit it.";
-      fault.type = "SandboxDeniedError";
-    }
+    if (status == EROFS || status == EBUSY) fault = held();
   }
   Node node = failure(fault, err, status != 0 ? Node(status) : Node());
   add_account(node, report);
@@ -191,7 +201,7 @@ Node FileCall::content_node(const Report& report, std::string_view content,
 }
 
 ToolResult FileCall::read() {
-  if (auto refused = prepare()) return std::move(*refused);
+  if (auto refused = prepare(Wish::Read)) return std::move(*refused);
   const Report report =
       run(read_policy(*bounds_, place_.path), {"read", place_.path}, std::nullopt);
   if (report.error) return not_started(report, Wish::Read);
@@ -216,7 +226,7 @@ ToolResult FileCall::read() {
 }
 
 ToolResult FileCall::write() {
-  if (auto refused = prepare()) return std::move(*refused);
+  if (auto refused = prepare(Wish::Write)) return std::move(*refused);
   const std::string content = text_argument(call_, "content");
   const Report report = run(write_policy(*bounds_, place_.path),
                             {"write", place_.path, std::to_string(content.size())}, content);

@@ -45,6 +45,27 @@ std::optional<std::string> unnameable(const std::optional<std::vector<std::strin
   return std::nullopt;
 }
 
+// The paths without those that would step round what is held; these are listed.
+std::optional<std::vector<std::string>> unshielded(
+    const std::optional<std::vector<std::string>>& paths, Wish wish, const Bounds& bounds,
+    NodeList& shielded) {
+  if (!paths) return std::nullopt;
+  std::vector<std::string> kept;
+  for (const std::string& path : *paths) {
+    const auto place = canonicalize(path, bounds.caller.cwd, bounds.caller);
+    const Shield shield = place ? shield_of(bounds, place->path, wish) : Shield::None;
+    if (shield == Shield::None) {
+      kept.push_back(path);
+    } else {
+      shielded.push_back(not_granted_entry(wish == Wish::Write ? "write" : "read", path,
+                                           shield == Shield::Protected
+                                               ? "protected: tools and agents load it"
+                                               : "outside the operator's allowed paths"));
+    }
+  }
+  return kept;
+}
+
 }  // namespace
 
 ToolResult run_code(Toolbox& toolbox, const Call& call) {
@@ -65,11 +86,14 @@ ToolResult run_code(Toolbox& toolbox, const Call& call) {
   if (!bad) bad = unnameable(wish.write, "readwrite_paths", *caller);
   if (bad) return refuse(usage_error(*bad), bad_arguments(*bad));
 
+  NodeList shielded;
+  const RunWish named{unshielded(wish.read, Wish::Read, *bounds, shielded),
+                      unshielded(wish.write, Wish::Write, *bounds, shielded), wish.timeout_ms};
   RunInput input = toolbox.input(*bounds, call, tool);
   input.argv = argv;
-  input.policy = run_policy(*bounds, wish);
+  input.policy = run_policy(*bounds, named);
   const Report report = run_contained(input, *caller);
-  if (!report.error) return answer_run(report, wish, *bounds, toolbox.mask());
+  if (!report.error) return answer_run(report, named, std::move(shielded), *bounds, toolbox.mask());
   toolbox.tell_operator(tool, *report.error);
   const std::optional<int> status = report.error->kind == ErrorKind::Command
                                         ? std::optional(report.error->exit_status)
