@@ -51,10 +51,18 @@ def test_the_part_for_the_audit_log_is_found_where_it_was_put(prefix, tmp_path):
     assert done.returncode == 2 and "cordon-audit" in done.stderr
 
 
+def test_the_server_for_agent_hosts_is_found_where_it_was_put(prefix, tmp_path):
+    done = subprocess.run([prefix / "bin/cordon", "mcp"], stdin=subprocess.DEVNULL, timeout=60,
+                          env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, cwd=tmp_path,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout == "" and "no tool is switched on" in done.stderr
+
+
 @pytest.mark.parametrize("page,word", [("cordon", "doctor"), ("cordon-run", "--output-limit"),
                                        ("cordon-policy", "explain"),
                                        ("cordon-doctor", "--fix-hints"),
-                                       ("cordon-audit", "--keep-days")])
+                                       ("cordon-audit", "--keep-days"),
+                                       ("cordon-mcp", "--token-file")])
 def test_manual_pages_have_the_options_of_the_table(prefix, page, word):
     text = (prefix / "share/man/man1" / f"{page}.1").read_text()
     assert text.startswith(".\\\" ") or ".TH" in text
