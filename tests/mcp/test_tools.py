@@ -341,6 +341,8 @@ def test_a_large_file_is_cut_and_says_so(served):
     result = served.good("read_local_file", {"path": str(path)})
     assert result["truncated"] is True and result["total_bytes"] == 100_000
     assert set(result["content"]) == {"é"} and len(result["content"]) > 3000
+    costly = served.world.write(served.world.project / "costly", "\x7f\x08\0" * 4000)
+    assert served.good("read_local_file", {"path": str(costly)})["truncated"] is True
     odd = served.world.write(served.world.project / "odd", b"a\xffb")
     assert served.good("read_local_file", {"path": str(odd)})["invalid_utf8_replaced"] is True
 

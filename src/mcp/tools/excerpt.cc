@@ -10,10 +10,8 @@ std::size_t cost_of(std::string_view character) {
   const auto byte = static_cast<unsigned char>(character.front());
   if (character.size() > 1) return character.size();
   if (byte == '"' || byte == '\\') return 2;
-  if (byte >= 0x20) return 1;
-  return std::string_view("\b\f\n\r\t").find(character.front()) != std::string_view::npos
-             ? 2
-             : kEscaped;
+  if (byte == '\n' || byte == '\r' || byte == '\t') return 2;
+  return byte < 0x20 || byte == 0x7F ? kEscaped : 1;
 }
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }

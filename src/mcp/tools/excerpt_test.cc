@@ -9,9 +9,9 @@ namespace cordon::mcp {
 namespace {
 
 TEST(Excerpt, CostIsWhatTheWriterWrites) {
-  for (const std::string text :
-       {std::string("plain"), std::string("\"\\\n\t\r\b\f"), std::string("\x01\x1b\x7f"),
-        std::string("\0x", 2), std::string("é☃𝄞"), std::string("</script>")}) {
+  for (const std::string& text : std::vector<std::string>{
+           std::string("plain"), std::string("\"\\\n\t\r\b\f"), std::string("\x01\x1b\x7f"),
+           std::string("\0x", 2), std::string("é☃𝄞"), std::string("</script>")}) {
     EXPECT_EQ(json_cost(text) + 2, write_json(Node(text), JsonStyle::Compact).size()) << text;
   }
 }

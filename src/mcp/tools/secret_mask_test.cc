@@ -5,7 +5,9 @@
 namespace cordon::mcp {
 namespace {
 
-std::string masked(std::string_view text) { return SecretMask({}).mask(text).text; }
+using Environment = std::map<std::string, std::string>;
+
+std::string masked(std::string_view text) { return SecretMask(Environment{}).mask(text).text; }
 
 std::string letters(std::size_t count) {
   std::string out;
@@ -14,19 +16,21 @@ std::string letters(std::size_t count) {
 }
 
 TEST(SecretMask, HidesValuesOfSecretVariables) {
-  const SecretMask mask({{"DEPLOY_TOKEN", "canary-value"}, {"EDITOR", "ordinary-value"}});
+  const SecretMask mask(
+      Environment{{"DEPLOY_TOKEN", "canary-value"}, {"EDITOR", "ordinary-value"}});
   const auto seen = mask.mask("a canary-value, twice: canary-value; ordinary-value");
   EXPECT_EQ(seen.text, "a [secret], twice: [secret]; ordinary-value");
   EXPECT_EQ(seen.count, 2U);
 }
 
 TEST(SecretMask, PrefersTheLongestValue) {
-  const SecretMask mask({{"A_SECRET", "canary-value"}, {"B_SECRET", "canary-value-longer"}});
+  const SecretMask mask(
+      Environment{{"A_SECRET", "canary-value"}, {"B_SECRET", "canary-value-longer"}});
   EXPECT_EQ(mask.mask("canary-value-longer").text, "[secret]");
 }
 
 TEST(SecretMask, LeavesShortValuesAlone) {
-  EXPECT_EQ(SecretMask({{"MY_TOKEN", "on"}}).mask("on and on").text, "on and on");
+  EXPECT_EQ(SecretMask(Environment{{"MY_TOKEN", "on"}}).mask("on and on").text, "on and on");
 }
 
 TEST(SecretMask, KnowsNames) {
@@ -40,20 +44,21 @@ TEST(SecretMask, KnowsNames) {
 }
 
 TEST(SecretMask, KnowsShapes) {
-  for (const std::string token :
-       {"ghp_" + letters(36), "github_pat_" + letters(40), "sk-ant-" + letters(40),
-        std::string("AKIAABCDEFGHIJKLMNOP"), "glpat-" + letters(20), "xoxb-" + letters(30),
-        "AIza" + letters(35), "npm_" + letters(36), "hf_" + letters(34),
-        "eyJ" + letters(20) + ".eyJ" + letters(30) + "." + letters(43)}) {
+  for (const std::string& token : std::vector<std::string>{
+           "ghp_" + letters(36), "github_pat_" + letters(40), "sk-ant-" + letters(40),
+           std::string("AKIAABCDEFGHIJKLMNOP"), "glpat-" + letters(20), "xoxb-" + letters(30),
+           "AIza" + letters(35), "npm_" + letters(36), "hf_" + letters(34),
+           "eyJ" + letters(20) + ".eyJ" + letters(30) + "." + letters(43)}) {
     EXPECT_EQ(masked("x=" + token + " y"), "x=[secret] y") << token;
     EXPECT_EQ(masked(token), "[secret]") << token;
   }
 }
 
 TEST(SecretMask, LeavesOrdinaryTextAlone) {
-  for (const std::string text :
-       {std::string("sk-short"), "risk-" + letters(30), "AKIA and nothing", "eyJust a word",
-        std::string("sha256:") + letters(64), std::string("-----BEGIN CERTIFICATE-----\nMII\n")}) {
+  for (const std::string& text :
+       std::vector<std::string>{std::string("sk-short"), "risk-" + letters(30), "AKIA and nothing",
+                                "eyJust a word", std::string("sha256:") + letters(64),
+                                std::string("-----BEGIN CERTIFICATE-----\nMII\n")}) {
     EXPECT_EQ(masked(text), text);
   }
 }
