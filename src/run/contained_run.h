@@ -32,8 +32,8 @@ struct RunInput {
   std::string cwd;                         // as written; empty: the caller's
   std::string backend;
   StreamRequest streams;
-  // A program of Cordon's own that the command is: readable inside whatever the ceilings say, as the
-  // loader's baseline is. Canonical; empty: none.
+  // A program of Cordon's own that the command is: readable inside whatever the ceilings say, as
+  // the loader's baseline is. Canonical; empty: none.
   std::string helper;
   bool describe_policy = true;  // the report is to carry the effective policy
   Asker asker;

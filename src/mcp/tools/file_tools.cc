@@ -218,7 +218,9 @@ ToolResult FileCall::read() {
   seen.replaced = text != bytes;
   seen.masked = masked.count;
   seen.cut = true;
-  const std::size_t frame = write_json(content_node(report, "", seen), JsonStyle::Compact).size();
+  constexpr std::size_t kDigits = 8;  // of the size of what is shown
+  const std::size_t frame =
+      write_json(content_node(report, "", seen), JsonStyle::Compact).size() + kDigits;
   const std::string_view shown =
       beginning_of(masked.text, kResultBytes > frame ? kResultBytes - frame : 0);
   seen.cut = shown.size() < masked.text.size() || seen.size > bytes.size();
