@@ -3,13 +3,14 @@
 import http.client
 import json
 import os
+import re
 import signal
 import time
 
 import pytest
 
 from peer import MODERN, Peer, meta
-from support.harness import processes_with, stop, tree_digest, wait_until
+from support.harness import ROOT, processes_with, stop, tree_digest, wait_until
 
 RUN_TOOLS = ["run_code", "read_local_file", "write_local_file"]
 ON = {"CORDON_ENABLE_RUN_CODE": "1"}
@@ -116,6 +117,15 @@ def test_descriptions_route_the_intent(serve):
     unsafe = tools["unsafe_write_local_file"]
     assert "DANGER" in unsafe["description"] and "write_local_file" in unsafe["description"]
     assert unsafe["_meta"]["anthropic/requiresUserInteraction"] is True
+
+
+def test_the_prompt_section_names_the_tools_that_are_there(served):
+    names = [tool["name"] for tool in served.call("tools/list")["result"]["tools"]]
+    text = (ROOT / "docs/agent-prompt.md").read_text()
+    named = set(re.findall(r"`([a-z]+_[a-z_]+)`", text))
+    assert named == set(names)
+    assert "CORDON_ENABLE_RUN_CODE=1" in text and "cloud" in text
+    assert "agent-prompt.md" in (ROOT / "docs/mcp.md").read_text()
 
 
 def test_banner_tells_what_is_not_contained(served):
