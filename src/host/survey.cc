@@ -82,10 +82,16 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
       trees.mask(place->path, *seen, "cordon's own files");
   }
   const GrantPaths grants(effective);
-  if (caller.executable.empty() || !grants.is_writable(caller.executable)) return;
-  if (const auto seen = look_path(caller.executable);
-      seen && !grants.covers_grant(caller.executable))
-    trees.hold(caller.executable, *seen, HoldKind::Path);
+  if (caller.executable.empty()) return;
+  // Whichever of Cordon's programs this is, the others beside it are started next.
+  const std::string directory(parent(caller.executable));
+  for (const std::string& program :
+       {caller.executable, join(directory, "cordon"), join(directory, "cordon-audit"),
+        join(directory, "cordon-mcp")}) {
+    if (!grants.is_writable(program) || grants.covers_grant(program)) continue;
+    const auto seen = look_path(program);
+    if (seen && seen->kind == FileKind::Regular) trees.hold(program, *seen, HoldKind::Path);
+  }
 }
 
 // Masks and holds cover one name of a file; its other names inside the grants get the same.

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -414,6 +415,22 @@ def test_a_killed_write_leaves_the_old_file(serve, world):
         left = set(os.listdir(world.project)) - {"file.txt", "probe", "kept"}
         assert all(name.startswith(".cordon-") for name in left) and len(left) <= 1
     assert seen <= {"old", content}
+
+
+def test_cordons_own_programs_inside_a_grant_cannot_be_changed(serve, world):
+    for name in ("cordon", "cordon-mcp"):
+        shutil.copy(world.cordon.parent / name, world.project / name)
+        world.own(world.project / name)
+    world.cordon = world.project / "cordon"
+    server = serve(ceiling=ceiling_of(world))
+    before = tree_digest(world.project)
+    for name in ("cordon", "cordon-mcp"):
+        path = str(world.project / name)
+        server.bad("write_local_file", {"path": path, "content": "x"})
+        ran, _ = server.result("run_code", {"argv": ["sh", "-c", 'echo x > "$0"', path]})
+        assert ran["success"] is False
+    assert tree_digest(world.project) == before
+    server.good("write_local_file", {"path": str(world.project / "free"), "content": "x"})
 
 
 def test_one_file_can_be_all_that_is_permitted(serve, world):
