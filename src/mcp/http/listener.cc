@@ -15,8 +15,8 @@
 #include <limits>
 
 #include "base/path.h"
+#include "base/private_directory.h"
 #include "base/text.h"
-#include "run/private_directory.h"
 
 namespace cordon::mcp {
 namespace {
