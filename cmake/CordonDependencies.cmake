@@ -4,6 +4,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(SQLite3 REQUIRED)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 
 # Debian's toml++ target links a shared library; the headers alone are enough.
@@ -11,3 +12,8 @@ find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 
 find_library(CORDON_CRYPTO_STATIC NAMES libcrypto.a)
 find_library(CORDON_FMT_STATIC NAMES libfmt.a)
+find_library(CORDON_SQLITE_STATIC NAMES libsqlite3.a)
+
+# MCP over HTTP. The static archive names TLS functions that src/mcp/http/no_tls.cc answers.
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
+find_library(CORDON_MICROHTTPD_STATIC NAMES libmicrohttpd.a)

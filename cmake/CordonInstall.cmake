@@ -8,7 +8,7 @@ set(made_files "")
 
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
-  foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor)
+  foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
       COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man
@@ -52,10 +52,12 @@ foreach(preset IN ITEMS strict workspace readonly build agent)
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/schema/policy.schema.json
               ${PROJECT_SOURCE_DIR}/schema/report.schema.json
+              ${PROJECT_SOURCE_DIR}/schema/audit.schema.json
         DESTINATION ${CMAKE_INSTALL_DATADIR}/cordon/schema)
 add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
 
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS cordon-audit RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
 install(TARGETS cordon_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cordon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

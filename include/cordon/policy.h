@@ -85,6 +85,9 @@ struct RequireRules {
   bool operator==(const RequireRules&) const = default;
 };
 
+// What becomes of a run whose audit record cannot be written; legal in a ceiling only.
+enum class AuditFailure { Deny, Buffer, Warn };  // strictest first
+
 struct Policy {
   std::string name;  // "workspace", a file, "command line": for messages and reports
   FsRules fs;
@@ -110,6 +113,7 @@ struct Ceiling {
   std::optional<HomeMode> home;  // absent: no bound
   std::optional<bool> caches;    // absent: no bound
   bool bounds_env = false;       // [env] was present
+  AuditFailure on_audit_failure = AuditFailure::Deny;
 
   static Result<Ceiling> from_file(const std::string& path);
   bool operator==(const Ceiling&) const = default;
@@ -118,5 +122,6 @@ struct Ceiling {
 std::string_view name_of(NetMode mode);
 std::string_view name_of(HomeMode mode);
 std::string_view name_of(Layer layer);
+std::string_view name_of(AuditFailure choice);
 
 }  // namespace cordon

@@ -48,6 +48,13 @@ struct Request {
   std::optional<Cancel> cancel;
 };
 
+// Where a run stands in the audit log.
+struct AuditMark {
+  std::string event_id;
+  std::string outcome;              // "success" or "failure"; empty: the end could not be recorded
+  std::optional<Error> unrecorded;  // why, or why not even the beginning is there yet
+};
+
 // Everything a caller may want to know about a run, started or not.
 struct Report {
   std::string run_id;
@@ -56,7 +63,8 @@ struct Report {
   Enforcement enforcement;
   std::vector<Reduction> reductions;
   std::string policy_hash;
-  std::string policy_json;  // the effective policy, canonical
+  std::string policy_json;         // the effective policy, canonical
+  std::optional<AuditMark> audit;  // absent if the run was refused for want of a log
   // The published JSON document, cordon.report/1.
   [[nodiscard]] std::string json() const;
 };

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/companion.h"
 #include "cli/doctor_check.h"
 #include "cli/help_text.h"
 #include "cli/talk.h"
@@ -72,7 +73,8 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
                     "options stand before operands; " + command_name(verb) + " takes none"),
         verb.usage_status);
   }
-  return entry_of(verb)(arguments);
+  const Entry entry = entry_of(verb);
+  return entry != nullptr ? entry(arguments) : become_companion(verb, words);
 }
 
 int without_verb(std::span<const char* const> words) {
@@ -92,17 +94,17 @@ int without_verb(std::span<const char* const> words) {
   return complain(usage_error("no verb was given", "cordon -h lists them"), verb.usage_status);
 }
 
-int below_policy(std::span<const char* const> words) {
-  const Verb& group = *find_verb("policy");
+int below(const Verb& group, std::span<const char* const> words) {
+  const std::string prefix = std::string(group.name) + " ";
   if (words.empty()) {
-    return complain(usage_error("no sub-verb was given", "cordon policy -h lists them"),
+    return complain(usage_error("no sub-verb was given", "cordon " + prefix + "-h lists them"),
                     group.usage_status);
   }
   const std::string_view word(words.front());
   if (word == "-h") return say_answer(short_help(group)) ? 0 : 1;
   if (word == "--help") return say_answer(long_help(group)) ? 0 : 1;
-  const Verb* verb = find_verb("policy " + std::string(word));
-  if (verb == nullptr) return complain(unknown_verb("policy ", word), group.usage_status);
+  const Verb* verb = find_verb(prefix + std::string(word));
+  if (verb == nullptr) return complain(unknown_verb(prefix, word), group.usage_status);
   return carry_out(*verb, words.subspan(1));
 }
 
@@ -111,11 +113,10 @@ int below_policy(std::span<const char* const> words) {
 int command_line(std::span<const char* const> words) {
   if (words.empty() || *words.front() == '-') return without_verb(words);
   const std::string_view name(words.front());
-  if (name == "policy") return below_policy(words.subspan(1));
   if (name == kInsideVerb) return doctor_inside({words.begin() + 1, words.end()});
   const Verb* verb = name.find(' ') == std::string_view::npos ? find_verb(name) : nullptr;
   if (verb == nullptr) return complain(unknown_verb("", name), top_level().usage_status);
-  return carry_out(*verb, words.subspan(1));
+  return is_group(*verb) ? below(*verb, words.subspan(1)) : carry_out(*verb, words.subspan(1));
 }
 
 }  // namespace cordon

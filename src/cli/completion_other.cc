@@ -148,12 +148,17 @@ std::string zsh_completion() {
   out.append("  local -a names\n  local verb=$words[2]\n");
   out.append("  if (( CURRENT == 2 )); then\n    names=(").append(zsh_names("")).append(" )\n");
   out.append("    _describe verb names\n    return\n  fi\n  shift words\n  (( CURRENT-- ))\n");
-  out.append("  if [[ $verb == policy ]]; then\n    if (( CURRENT == 2 )); then\n      names=(");
-  out.append(zsh_names("policy ")).append(" )\n      _describe verb names\n      return\n    fi\n");
-  out.append("    verb=\"policy $words[2]\"\n    shift words\n    (( CURRENT-- ))\n  fi\n");
+  for (const Verb& verb : verbs()) {
+    if (!is_group(verb)) continue;
+    const std::string name(verb.name);
+    out.append("  if [[ $verb == " + name + " ]]; then\n    if (( CURRENT == 2 )); then\n");
+    out.append("      names=(").append(zsh_names(name + " ")).append(" )\n");
+    out.append("      _describe verb names\n      return\n    fi\n    verb=\"" + name);
+    out.append(" $words[2]\"\n    shift words\n    (( CURRENT-- ))\n  fi\n");
+  }
   out.append("  case $verb in\n");
   for (const Verb& verb : verbs()) {
-    if (verb.name != "policy") out.append(zsh_case(verb));
+    if (!is_group(verb)) out.append(zsh_case(verb));
   }
   return out.append("  esac\n}\n\n_cordon \"$@\"\n");
 }

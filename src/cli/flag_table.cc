@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/flag_table_audit.h"
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
 
@@ -36,8 +37,9 @@ constexpr std::array kExplainOperands{
     Operand{"ACCESS", "read, write, exec or connect", ValueKind::Choice, flags::kAccessChoices},
     Operand{
         "PATH|HOST:PORT", "what would be accessed; it need not exist yet", ValueKind::Path, {}}};
-constexpr std::array kSchemaOperands{Operand{"policy|report", "which schema (default: policy)",
-                                             ValueKind::Choice, flags::kSchemaChoices}};
+constexpr std::array kSchemaOperands{Operand{"policy|report|audit",
+                                             "which schema (default: policy)", ValueKind::Choice,
+                                             flags::kSchemaChoices}};
 constexpr std::array kHelpOperands{Operand{"VERB", "the verb to explain", ValueKind::Free, {}}};
 
 constexpr std::array kTopExamples{
@@ -167,9 +169,17 @@ constexpr std::array kVerbs{
          kQueryUsage},
     Verb{"policy explain", "ACCESS PATH|HOST:PORT", "say whether a run could do that, and why",
          kExplainText, kJudgeGroups, kExplainOperands, kExplainExamples, kQueryUsage},
-    Verb{"policy schema", "[policy|report]", "print a JSON Schema",
-         "Prints the JSON Schema of policy files or of the report.", kBareGroups, kSchemaOperands,
-         kSchemaExamples, kQueryUsage},
+    Verb{"policy schema", "[policy|report|audit]", "print a JSON Schema",
+         "Prints the JSON Schema of policy files, of the report or of a record of the audit log.",
+         kBareGroups, kSchemaOperands, kSchemaExamples, kQueryUsage},
+    flags::kAuditVerbs[0],
+    flags::kAuditVerbs[1],
+    flags::kAuditVerbs[2],
+    flags::kAuditVerbs[3],
+    flags::kAuditVerbs[4],
+    flags::kAuditVerbs[5],
+    flags::kAuditVerbs[6],
+    flags::kAuditVerbs[7],
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",
@@ -192,6 +202,13 @@ const Verb& top_level() { return kTop; }
 const Verb* find_verb(std::string_view name) {
   const auto found = std::ranges::find(kVerbs, name, &Verb::name);
   return found == kVerbs.end() ? nullptr : &*found;
+}
+
+bool is_group(const Verb& verb) {
+  return !verb.name.empty() && std::ranges::any_of(kVerbs, [&](const Verb& other) {
+    return other.name.size() > verb.name.size() && other.name.starts_with(verb.name) &&
+           other.name[verb.name.size()] == ' ';
+  });
 }
 
 const Flag* find_flag(const Verb& verb, std::string_view name) {

@@ -31,9 +31,19 @@ enum class FlagId {
   Tty,
   DryRun,
   Report,
-  // several verbs
   Json,
   FixHints,
+  // audit
+  Since,
+  Until,
+  OutcomeIs,
+  Tool,
+  PathLabel,
+  Limit,
+  Follow,
+  Checkpoint,
+  KeepDays,
+  // several verbs
   Format,
   Verbose,
   Version,
@@ -86,11 +96,13 @@ struct Verb {
   int usage_status;  // exit status for a bad command line
 };
 
-// In the order in which help shows them. "policy" stands before its sub-verbs and has no flags but
+// In the order in which help shows them. A group stands before its sub-verbs and has no flags but
 // help.
 std::span<const Verb> verbs();
 // By full name; null if there is none.
 const Verb* find_verb(std::string_view name);
+// True for a verb that only holds others: "policy", "audit".
+bool is_group(const Verb& verb);
 // The command without a verb.
 const Verb& top_level();
 // A flag of the verb, or -h and --help, which every verb has; null if there is none.

@@ -10,7 +10,7 @@ namespace cordon::flags {
 
 inline constexpr std::array<std::string_view, 5> kFormatChoices{"text", "man", "bash", "zsh",
                                                                 "fish"};
-inline constexpr std::array<std::string_view, 2> kSchemaChoices{"policy", "report"};
+inline constexpr std::array<std::string_view, 3> kSchemaChoices{"policy", "report", "audit"};
 inline constexpr std::array<std::string_view, 4> kAccessChoices{"read", "write", "exec", "connect"};
 
 inline constexpr std::array kHelp{

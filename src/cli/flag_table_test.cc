@@ -81,8 +81,8 @@ TEST(FlagTable, HoldsTheFlagsOfTheContractOfRun) {
 }
 
 TEST(FlagTable, HoldsNoVerbThatIsNotBuilt) {
-  for (const char* name : {"audit", "mcp", "loop", "demo", "setup", "hook", "apply",
-                           "policy convert", "doctor-inside"}) {
+  for (const char* name :
+       {"mcp", "loop", "demo", "setup", "hook", "apply", "policy convert", "doctor-inside"}) {
     EXPECT_EQ(find_verb(name), nullptr) << name;
   }
 }

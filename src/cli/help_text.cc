@@ -50,7 +50,7 @@ std::string paragraphs(std::string_view text, std::size_t indent) {
 
 std::string usage(const Verb& verb) {
   std::string text = "usage: " + command_name(verb);
-  if (!verb.name.empty() && verb.name != "policy") text.append(" [OPTION]...");
+  if (!verb.name.empty() && !is_group(verb)) text.append(" [OPTION]...");
   if (!verb.synopsis.empty()) text.append(" ").append(verb.synopsis);
   return text.append("\n");
 }

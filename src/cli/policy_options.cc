@@ -170,6 +170,15 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::DryRun:
     case FlagId::Report:
     case FlagId::Json:
+    case FlagId::Since:
+    case FlagId::Until:
+    case FlagId::OutcomeIs:
+    case FlagId::Tool:
+    case FlagId::PathLabel:
+    case FlagId::Limit:
+    case FlagId::Follow:
+    case FlagId::Checkpoint:
+    case FlagId::KeepDays:
     case FlagId::FixHints:
     case FlagId::Format:
     case FlagId::Verbose:

@@ -8,13 +8,17 @@ namespace cordon {
 int verb_policy_schema(const Arguments& arguments) {
   const std::string_view which =
       arguments.operands.empty() ? std::string_view("policy") : arguments.operands.front();
-  const bool known = which == "policy" || which == "report";
-  if (!known || arguments.operands.size() > 1) {
-    say_error(usage_error("no schema is called " + quote(which), "write policy or report"));
+  const auto answer = [&]() -> std::optional<std::string_view> {
+    if (which == "policy") return policy_schema();
+    if (which == "report") return report_schema();
+    if (which == "audit") return audit_schema();
+    return std::nullopt;
+  }();
+  if (!answer || arguments.operands.size() > 1) {
+    say_error(usage_error("no schema is called " + quote(which), "write policy, report or audit"));
     return kAnswerError;
   }
-  return say_answer(which == "policy" ? policy_schema() : report_schema()) ? kAnswerYes
-                                                                           : kAnswerError;
+  return say_answer(*answer) ? kAnswerYes : kAnswerError;
 }
 
 }  // namespace cordon

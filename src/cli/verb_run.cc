@@ -117,9 +117,11 @@ struct Answer {
     if (const auto written = write_report(file, text); !written) say_error(written.error());
   }
 
-  [[nodiscard]] int refuse(const Error& error) const {
+  [[nodiscard]] int refuse(const Error& error, std::optional<AuditMark> audit = {}) const {
     say_error(error);
-    give(refusal(error));
+    Report report = refusal(error);
+    report.audit = std::move(audit);
+    give(report);
     return error.exit_status;
   }
 };
@@ -134,6 +136,13 @@ Result<Answer> open_answer(const Arguments& arguments) {
   return answer;
 }
 
+std::optional<AuditMark> record_refused(const Arguments& arguments, const Caller& caller,
+                                        const Error& error) {
+  RunInput input;
+  for (const std::string_view word : arguments.operands) input.argv.emplace_back(word);
+  return record_refusal(input, caller, error);
+}
+
 int dry_run(const RunInput& input, const Caller& caller, const Answer& answer) {
   const auto judged = judge(input, caller);
   if (!judged) return answer.refuse(judged.error());
@@ -143,6 +152,7 @@ int dry_run(const RunInput& input, const Caller& caller, const Answer& answer) {
 int run(const RunInput& input, const Caller& caller, const Answer& answer) {
   const Report report = run_contained(input, caller);
   if (!answer.json) say_reductions(report.reductions);
+  if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.error) say_error(*report.error);
   if (report.outcome && !answer.json) say_outcome(*report.outcome);
   answer.give(report);
@@ -163,7 +173,12 @@ int verb_run(const Arguments& arguments) {
   const auto caller = identify_caller();
   if (!caller) return answer->refuse(caller.error());
   auto input = run_input(arguments, *caller);
-  if (!input) return answer->refuse(input.error());
+  if (!input) {
+    // A slip at the keyboard is not an action; a policy that was refused is.
+    const bool asked = input.error().kind != ErrorKind::Usage && !arguments.has(FlagId::DryRun);
+    return answer->refuse(input.error(),
+                          asked ? record_refused(arguments, *caller, input.error()) : std::nullopt);
+  }
   if (arguments.has(FlagId::DryRun)) return dry_run(*input, *caller, *answer);
   const Fd signals = watch_signals();
   if (!signals.valid()) return answer->refuse(setup_error("cannot watch for signals", errno));

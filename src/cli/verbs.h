@@ -18,6 +18,13 @@ int verb_policy_check(const Arguments& arguments);
 int verb_policy_clamp(const Arguments& arguments);
 int verb_policy_explain(const Arguments& arguments);
 int verb_policy_schema(const Arguments& arguments);
+int verb_audit_list(const Arguments& arguments);
+int verb_audit_show(const Arguments& arguments);
+int verb_audit_tail(const Arguments& arguments);
+int verb_audit_stats(const Arguments& arguments);
+int verb_audit_verify(const Arguments& arguments);
+int verb_audit_export(const Arguments& arguments);
+int verb_audit_prune(const Arguments& arguments);
 
 // What `--version`, and `--version --verbose`, print.
 std::string version_line();

@@ -14,6 +14,8 @@ Result<void> decode_net(const Section& document, NetRules& net);
 Result<void> decode_env(const Section& document, EnvRules& env);
 Result<void> decode_limits(const Section& document, Limits& limits);
 Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require);
+Result<void> refuse_audit(const Section& document);  // in a policy
+Result<AuditFailure> decode_audit(const Section& document);
 
 // Puts an error that knows no place at the value that caused it.
 Error placed(const Section& section, const Node& value, Error error);

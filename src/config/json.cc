@@ -76,10 +76,11 @@ std::string_view detail_of(std::string_view what) {
 
 class TreeBuilder {
  public:
-  TreeBuilder(std::string_view text, const std::string& file)
-      : text_(text), file_(file), cursor_(text) {}
+  TreeBuilder(std::string_view text, const std::string& file, std::size_t max_values)
+      : text_(text), file_(file), cursor_(text), max_values_(max_values) {}
 
   std::size_t* taken() { return &taken_; }
+  [[nodiscard]] bool is_syntax_error() const { return syntax_error_; }
   Result<Node> finish() && {
     if (error_) return fail(std::move(*error_));
     return std::move(root_);
@@ -120,6 +121,7 @@ class TreeBuilder {
     const std::size_t length =
         detail.starts_with("number overflow") ? token.size() : literal_length(detail, token);
     const std::size_t start = read < length ? 0 : read - length;
+    syntax_error_ = !error_;
     return refuse(cursor_.at(start), "malformed JSON: " + std::string(detail));
   }
 
@@ -141,6 +143,7 @@ class TreeBuilder {
 
   bool add(Node node) {
     const Position position = token_position();
+    if (++values_ > max_values_) return refuse(position, "too many values");
     node.line = position.line;
     node.column = position.column;
     place(std::move(node));
@@ -165,6 +168,7 @@ class TreeBuilder {
   bool open(Node container) {
     const Position position = token_position();
     if (frames_.size() == kMaxDocumentDepth) return refuse(position, "nested deeper than 64");
+    if (++values_ > max_values_) return refuse(position, "too many values");
     container.line = position.line;
     container.column = position.column;
     frames_.push_back(Frame{std::move(container), {}, {}, {}});
@@ -182,6 +186,9 @@ class TreeBuilder {
   std::string_view text_;
   const std::string& file_;
   PositionCursor cursor_;
+  std::size_t max_values_;
+  std::size_t values_ = 0;
+  bool syntax_error_ = false;
   std::size_t taken_ = 0;
   std::size_t last_end_ = 0;
   std::vector<Frame> frames_;
@@ -189,20 +196,47 @@ class TreeBuilder {
   std::optional<Error> error_;
 };
 
+void parse(std::string_view text, TreeBuilder& builder) {
+  const CountingIterator begin(text.data(), builder.taken());
+  const CountingIterator end(text.data() + text.size(), builder.taken());
+  (void)Json::sax_parse(begin, end, &builder);  // a refusal is kept by the builder
+}
+
 }  // namespace
 
 Result<Node> read_json(std::string_view text, const std::string& name) {
   CORDON_CHECK(check_document_bytes(text, name));
-  TreeBuilder builder(text, name);
+  TreeBuilder builder(text, name, kMaxDocumentBytes);
   try {
-    const CountingIterator begin(text.data(), builder.taken());
-    const CountingIterator end(text.data() + text.size(), builder.taken());
-    (void)Json::sax_parse(begin, end, &builder);  // a refusal is kept by the builder
+    parse(text, builder);
   } catch (const Json::exception& exception) {
     return fail(document_error(name, Position{0, 0},
                                "malformed JSON: " + std::string(detail_of(exception.what()))));
   }
   return std::move(builder).finish();
+}
+
+tl::expected<Node, MessageFault> read_json_message(std::string_view text, MessageBounds bounds) {
+  using Kind = MessageFault::Kind;
+  if (text.size() > bounds.bytes) {
+    return tl::make_unexpected(MessageFault{Kind::Content, "message is too large"});
+  }
+  // The lexer would skip the one and take the other for the end.
+  if (text.starts_with("\xEF\xBB\xBF") || text.find('\0') != std::string_view::npos) {
+    return tl::make_unexpected(MessageFault{Kind::Syntax, "byte-order mark or NUL byte"});
+  }
+  const std::string nameless;
+  TreeBuilder builder(text, nameless, bounds.values);
+  try {
+    parse(text, builder);
+  } catch (const Json::exception& exception) {
+    return tl::make_unexpected(
+        MessageFault{Kind::Syntax, std::string(detail_of(exception.what()))});
+  }
+  const Kind kind = builder.is_syntax_error() ? Kind::Syntax : Kind::Content;
+  auto node = std::move(builder).finish();
+  if (!node) return tl::make_unexpected(MessageFault{kind, std::move(node).error().what});
+  return std::move(*node);
 }
 
 }  // namespace cordon

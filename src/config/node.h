@@ -45,6 +45,23 @@ struct Node {
 Result<Node> read_json(std::string_view text, const std::string& name);
 Result<Node> read_toml(std::string_view text, const std::string& name);
 
+// What one message of a peer may hold. The values are bounded beside the bytes: "[1,1,1...]" grows
+// thirtyfold when it is read.
+struct MessageBounds {
+  std::size_t bytes;
+  std::size_t values;
+};
+struct MessageFault {
+  enum class Kind {
+    Syntax,   // not JSON, or not UTF-8
+    Content,  // JSON that is refused: duplicate keys, too deep, too large, integers past 64 bits
+  };
+  Kind kind;
+  std::string what;
+};
+// One JSON value from a peer instead of a file: read_json with other bounds.
+tl::expected<Node, MessageFault> read_json_message(std::string_view text, MessageBounds bounds);
+
 enum class JsonStyle { Compact, Pretty };
 // Strings that are not UTF-8 are written with U+FFFD; the output is always valid JSON.
 std::string write_json(const Node& node, JsonStyle style);

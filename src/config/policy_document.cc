@@ -8,8 +8,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 7> kPolicyKeys{"version", "extends", "fs",     "net",
-                                                      "env",     "limits",  "require"};
+constexpr std::array<std::string_view, 8> kPolicyKeys{"version", "extends", "fs",      "net",
+                                                      "env",     "limits",  "require", "audit"};
 
 Result<void> check_version(const Section& document) {
   const Node* version = document.find("version");
@@ -57,6 +57,7 @@ Result<Policy> decode_policy(const Node& document, const std::string& file, cons
                              const PresetHost& host) {
   CORDON_TRY(section, Section::open(document, file, "", kPolicyKeys));
   CORDON_CHECK(check_version(section));
+  CORDON_CHECK(refuse_audit(section));
   CORDON_TRY(policy, starting_point(section, host));
   policy.name = file;
   CORDON_CHECK(decode_sections(section, base, DocumentRole::Policy, policy));
@@ -79,6 +80,8 @@ Result<Ceiling> decode_ceiling(const Node& document, const std::string& file,
   if (fs != nullptr && fs->find("home") != nullptr) ceiling.home = ceiling.policy.fs.home;
   if (fs != nullptr && fs->find("caches") != nullptr) ceiling.caches = ceiling.policy.fs.caches;
   ceiling.bounds_env = section.find("env") != nullptr;
+  CORDON_TRY(choice, decode_audit(section));
+  ceiling.on_audit_failure = choice;
   return ceiling;
 }
 

@@ -33,5 +33,6 @@ Node encode_effective(const Effective& effective);
 // The JSON Schema texts shipped in schema/ and printed by `cordon policy schema`.
 std::string_view policy_schema();
 std::string_view report_schema();
+std::string_view audit_schema();
 
 }  // namespace cordon

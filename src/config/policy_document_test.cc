@@ -343,5 +343,35 @@ TEST(DecodeCeiling, AcceptsTheRootForReadingAndMissingLayers) {
   EXPECT_THAT(ceiling.policy.require.accept_missing, ElementsAre(Layer::Landlock));
 }
 
+TEST(DecodeCeiling, ReadsWhatBecomesOfARunWithoutItsRecord) {
+  EXPECT_EQ(ceiling_of("version = 1\n").on_audit_failure, AuditFailure::Deny);
+  EXPECT_EQ(ceiling_of("version = 1\n[audit]\n").on_audit_failure, AuditFailure::Deny);
+  for (const AuditFailure choice : {AuditFailure::Deny, AuditFailure::Buffer, AuditFailure::Warn}) {
+    const std::string text =
+        "version = 1\n[audit]\non_failure = \"" + std::string(name_of(choice)) + "\"\n";
+    EXPECT_EQ(ceiling_of(text).on_audit_failure, choice);
+  }
+}
+
+TEST(DecodeCeiling, RefusesAnUnknownChoiceForTheAuditLog) {
+  const auto document = read_toml("version = 1\n[audit]\non_failure = \"wran\"\n", "c.toml");
+  ASSERT_TRUE(document.has_value());
+  const auto ceiling = decode_ceiling(*document, "c.toml", "/");
+  ASSERT_FALSE(ceiling.has_value());
+  EXPECT_EQ(ceiling.error().hint, "did you mean \"warn\"?");
+  EXPECT_EQ(ceiling.error().place->line, 3U);
+}
+
+TEST(DecodePolicy, RefusesTheOperatorsChoiceForTheAuditLog) {
+  for (const char* text :
+       {"version = 1\n[audit]\non_failure = \"deny\"\n", "version = 1\n[audit]\n"}) {
+    const auto document = read_toml(text, "p.toml");
+    ASSERT_TRUE(document.has_value());
+    const auto policy = decode_policy(*document, "p.toml", "/", {});
+    ASSERT_FALSE(policy.has_value());
+    EXPECT_EQ(policy.error().what, "[audit] is for ceilings only");
+  }
+}
+
 }  // namespace
 }  // namespace cordon

@@ -11,9 +11,14 @@ constexpr std::string_view kReportSchema =
 #include "report_schema.inc"
     ;
 
+constexpr std::string_view kAuditSchema =
+#include "audit_schema.inc"
+    ;
+
 }  // namespace
 
 std::string_view policy_schema() { return kPolicySchema; }
 std::string_view report_schema() { return kReportSchema; }
+std::string_view audit_schema() { return kAuditSchema; }
 
 }  // namespace cordon

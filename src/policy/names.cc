@@ -42,4 +42,16 @@ std::string_view name_of(Layer layer) {
   return "namespaces";
 }
 
+std::string_view name_of(AuditFailure choice) {
+  switch (choice) {
+    case AuditFailure::Deny:
+      return "deny";
+    case AuditFailure::Buffer:
+      return "buffer";
+    case AuditFailure::Warn:
+      return "warn";
+  }
+  return "";
+}
+
 }  // namespace cordon

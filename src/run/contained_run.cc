@@ -20,6 +20,7 @@
 #include "run/backends.h"
 #include "run/git_watch.h"
 #include "run/run_note.h"
+#include "run/run_record.h"
 #include "run/supervisor.h"
 
 namespace cordon {
@@ -232,24 +233,43 @@ Report run_contained(const RunInput& input, const Caller& caller) {
     report.error = std::move(state).error();
     return report;
   }
+  auto record = RunRecord::open(input, caller);
+  if (!record) {
+    report.error = std::move(record).error();
+    return report;
+  }
   const std::vector<Handoff> recovered = recover_runs(caller);
   auto run = judge(input, caller);
   if (!run) {
+    report.audit = record->refuse(run.error());
     report.error = std::move(run).error();
     return report;
   }
   report.reductions = run->reductions;
-  if (input.describe_policy) {
-    report.policy_json = write_json(encode_effective(run->clamped.effective()), JsonStyle::Compact);
-    report.policy_hash = "sha256:" + sha256_hex(report.policy_json);
+  std::string policy = write_json(encode_effective(run->clamped.effective()), JsonStyle::Compact);
+  report.policy_hash = "sha256:" + sha256_hex(policy);
+  if (input.describe_policy) report.policy_json = std::move(policy);
+  // Nothing is started before this record is durable.
+  if (auto begun = record->begin(*run, report.policy_hash); !begun) {
+    report.error = std::move(begun).error();
+    return report;
   }
   if (auto done = carry_out(input, *run, report); !done) {
     report.error = with_outside_hint(std::move(done).error(), *run);
+    report.audit = record->close(*report.error);
   } else {
     report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
                                    recovered.end());
+    report.audit = record->close(*report.outcome);
   }
   return report;
+}
+
+std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
+                                        const Error& error) {
+  auto record = RunRecord::open(input, caller);
+  if (!record) return std::nullopt;
+  return record->refuse(error);
 }
 
 std::string make_run_id() {

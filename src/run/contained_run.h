@@ -1,5 +1,5 @@
-// The straight line: request -> resolve -> clamp -> survey -> plan -> note -> launch -> supervise
-// -> outcome. Every face goes through here; there is no second way to start a command.
+// The straight line: request -> resolve -> clamp -> survey -> plan -> record -> launch -> supervise
+// -> outcome -> record. Every face goes through here; there is no second way to start a command.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/recorder.h"
 #include "backend/backend.h"
 #include "cordon/runner.h"
 #include "host/survey.h"
@@ -16,6 +17,13 @@
 
 namespace cordon {
 
+// Who asked, as the audit log has it.
+struct Asker {
+  std::string tool;  // of the MCP server; empty: the command line or the library
+  std::string tool_call_id;
+  std::string path;  // what a file tool works on, canonical
+};
+
 struct RunInput {
   std::vector<std::string> argv;
   Policy policy;
@@ -24,7 +32,9 @@ struct RunInput {
   std::string cwd;                         // as written; empty: the caller's
   std::string backend;
   StreamRequest streams;
-  bool describe_policy = true;  // the report is to carry the effective policy and its hash
+  bool describe_policy = true;  // the report is to carry the effective policy
+  Asker asker;
+  audit::Recorder* recorder = nullptr;  // a long-lived caller's; absent: one for this run alone
   int signal_descriptor = -1;
   std::optional<Cancel> cancel;
 };
@@ -51,6 +61,11 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller);
 
 // Carries out the whole line. The report has an outcome or an error, never both.
 Report run_contained(const RunInput& input, const Caller& caller);
+
+// Records a request that was refused before it could be judged, because its policy or a ceiling
+// could not be read.
+std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
+                                        const Error& error);
 
 // Sixteen random hexadecimal digits.
 std::string make_run_id();

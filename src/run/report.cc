@@ -105,6 +105,14 @@ Node error_node(const std::optional<Error>& error) {
   return node;
 }
 
+Node audit_node(const std::optional<AuditMark>& audit) {
+  if (!audit || audit->event_id.empty()) return null();
+  Node node{NodeMap{}};
+  node.set("event_id", audit->event_id);
+  node.set("outcome", audit->outcome.empty() ? "unrecorded" : audit->outcome);
+  return node;
+}
+
 void add_streams(Node& node, const std::optional<Outcome>& outcome) {
   const auto add = [&](const char* name, const char* size, const std::optional<Stream>& stream) {
     node.set(name, stream ? Node(stream->text()) : null());
@@ -141,7 +149,7 @@ std::string Report::json() const {
   usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);
   usage.set("max_rss_bytes", outcome ? outcome->usage.max_rss_bytes : 0);
   node.set("usage", std::move(usage));
-  node.set("audit", null());
+  node.set("audit", audit_node(audit));
   node.set("error", error_node(error));
   return write_json(node, JsonStyle::Compact);
 }

@@ -56,10 +56,15 @@ Report Runner::run(const Request& request) const {
   };
   auto caller = identify_caller();
   if (!caller) return refused(std::move(caller).error());
-  auto ceilings = load_ceilings({}, *caller);
-  if (!ceilings) return refused(std::move(ceilings).error());
   RunInput input;
   input.argv = request.argv;
+  auto ceilings = load_ceilings({}, *caller);
+  if (!ceilings) {
+    auto mark = record_refusal(input, *caller, ceilings.error());
+    Report report = refused(std::move(ceilings).error());
+    report.audit = std::move(mark);
+    return report;
+  }
   if (request.policy) {
     input.policy = *request.policy;
   } else {

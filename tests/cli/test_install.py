@@ -39,9 +39,22 @@ def test_command_runs_from_where_it_was_put_under_any_name(prefix, tmp_path):
     assert call(copy, "run", "--", "echo", "hello", cwd=project).stdout == "hello\n"
 
 
+def test_the_part_for_the_audit_log_is_found_where_it_was_put(prefix, tmp_path):
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([prefix / "bin/cordon", "audit", "list", "--json"], env=environment,
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and json.loads(done.stdout) == {"events": []}, done.stderr
+    copy = tmp_path / "alone"
+    shutil.copy(prefix / "bin" / "cordon", copy)
+    done = subprocess.run([copy, "audit", "list"], env=environment, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 2 and "cordon-audit" in done.stderr
+
+
 @pytest.mark.parametrize("page,word", [("cordon", "doctor"), ("cordon-run", "--output-limit"),
                                        ("cordon-policy", "explain"),
-                                       ("cordon-doctor", "--fix-hints")])
+                                       ("cordon-doctor", "--fix-hints"),
+                                       ("cordon-audit", "--keep-days")])
 def test_manual_pages_have_the_options_of_the_table(prefix, page, word):
     text = (prefix / "share/man/man1" / f"{page}.1").read_text()
     assert text.startswith(".\\\" ") or ".TH" in text
@@ -65,7 +78,7 @@ def test_completions_presets_and_schemas(prefix):
     command = prefix / "bin/cordon"
     for preset in ("strict", "workspace", "readonly", "build", "agent"):
         call(command, "policy", "check", share / f"cordon/presets/{preset}.toml")
-    for schema in ("policy", "report"):
+    for schema in ("policy", "report", "audit"):
         shipped = json.loads((share / f"cordon/schema/{schema}.schema.json").read_text())
         assert shipped == json.loads(call(command, "policy", "schema", schema).stdout)
 

@@ -30,7 +30,7 @@ def test_show_as_json_fits_the_schema(world, preset):
 
 
 def test_shipped_schemas_are_the_compiled_ones(world):
-    for word in ("policy", "report"):
+    for word in ("policy", "report", "audit"):
         done = world.cordon_verb("policy", "schema", word)
         done.expect(0)
         assert done.json == json.loads((ROOT / f"schema/{word}.schema.json").read_text())

@@ -2,17 +2,13 @@
 // written down once more it is the same text.
 #pragma once
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "config/policy_document.h"
+#include "require_that.h"
 
 namespace cordon {
-
-inline void require_that(bool holds) {
-  if (!holds) std::abort();
-}
 
 inline void check_policy(const Node& document, const std::string& file) {
   const auto policy = decode_policy(document, file, "/base", PresetHost{8ULL << 30U});

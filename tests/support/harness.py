@@ -72,6 +72,9 @@ class Stage:
         binaries = self.path / "bin"
         binaries.mkdir(mode=0o755)
         self.cordon = self._copy(source_binary(), binaries / "cordon")
+        companion = source_binary().parent / "cordon-audit"
+        if companion.exists():
+            self._copy(companion, binaries / "cordon-audit")
         self.probe = self._copy(source_probe(), binaries / "probe")
         self.count = 0
 

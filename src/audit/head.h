@@ -1,0 +1,36 @@
+// The head: where the log ends, in a file beside the day files, authenticated by the key. It is
+// 512 bytes rewritten in place, one sector, so that a power cut leaves the old one or the new one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "audit/key.h"
+#include "audit/record_line.h"
+
+namespace cordon::audit {
+
+struct Head {
+  Link last;                 // the last record; its hash is that of the last line that is there
+  std::uint64_t synced = 0;  // records up to this one were on the disk when this was written
+  std::string day;           // whose file is the last; empty before the first record
+  std::uint64_t size = 0;    // bytes of that file
+  std::string boot_id;       // of the host's start in which this was written
+  // No pending record before this place is open: where a search after a power cut begins.
+  std::string open_day;
+  std::uint64_t open_offset = 0;
+  // What a recovery found and the next record tells: bytes of a torn line that were cut off, and
+  // records behind `synced` that a power cut took.
+  std::uint64_t cut_bytes = 0;
+  std::uint64_t lost = 0;
+  bool operator==(const Head&) const = default;
+};
+
+inline constexpr std::size_t kHeadSize = 512;
+
+std::string encode_head(const Head& head, const Key& key);
+// An error if the bytes are not a head that was made with this key.
+Result<Head> decode_head(std::string_view bytes, const Key& key);
+
+}  // namespace cordon::audit

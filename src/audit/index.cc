@@ -1,0 +1,164 @@
+#include "audit/index.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/day_files.h"
+#include "audit/index_update.h"
+#include "audit/line_reader.h"
+#include "audit/private_file.h"
+#include "base/path.h"
+
+namespace cordon::audit {
+namespace {
+
+constexpr const char* kIndexFile = "index.sqlite";
+
+Error unusable() { return audit_error("the index of the audit log cannot be used", 0); }
+
+std::optional<std::string> line_at(int directory, const std::string& day, std::uint64_t offset) {
+  const auto file = open_private_file(directory, file_of_day(day), O_RDONLY);
+  if (!file) return std::nullopt;
+  LineReader reader(file->get(), offset, offset + kLongestLine);
+  Line line;
+  const auto more = reader.next(line);
+  if (!more || !*more || !line.complete) return std::nullopt;
+  return std::string(line.text);
+}
+
+std::optional<Followed> followed_in(const Database& database) {
+  Statement statement = database.prepare("SELECT day, line_start, offset, hash FROM followed");
+  if (!statement.valid() || !statement.step()) return std::nullopt;
+  return Followed{statement.text(0), static_cast<std::uint64_t>(statement.number(1)),
+                  static_cast<std::uint64_t>(statement.number(2)), statement.text(3)};
+}
+
+}  // namespace
+
+bool Index::prepare_tables() {
+  Statement version = database_.prepare("PRAGMA user_version");
+  if (!version.valid() || !version.step()) return false;
+  if (version.number(0) == 0) {
+    version.reset();
+    // Another process may be making them at this moment.
+    if (!database_.run("BEGIN IMMEDIATE")) return false;
+    Statement again = database_.prepare("PRAGMA user_version");
+    const bool still_new = again.valid() && again.step() && again.number(0) == 0;
+    again.reset();
+    if (still_new && !database_.run(kIndexTables)) {
+      database_.run("ROLLBACK");
+      return false;
+    }
+    return database_.run("COMMIT");
+  }
+  return version.number(0) == kIndexVersion;
+}
+
+// The last line that was taken must still stand where it stood.
+bool Index::fits() const {
+  Statement probe = database_.prepare("SELECT count(*) FROM followed");
+  if (!probe.valid() || !probe.step()) return false;
+  const auto followed = followed_in(database_);
+  if (!followed) return probe.number(0) == 0;
+  const auto line = line_at(directory_.get(), followed->day, followed->line_start);
+  const auto record = line ? decode_line(*line) : fail(unusable());
+  return record && record->hash == followed->hash;
+}
+
+Result<void> Index::update(const Progress& progress) {
+  CORDON_TRY(days, list_days(directory_.get()));
+  if (!database_.run("BEGIN IMMEDIATE")) return fail(unusable());
+  const auto before = followed_in(database_);
+  Followed followed = before.value_or(Followed{});
+  IndexUpdate update(database_);
+  std::uint64_t total = 0;
+  std::uint64_t done = 0;
+  bool moved = false;
+  for (const std::string& day : days) {
+    struct stat status {};
+    if (day < followed.day ||
+        ::fstatat(directory_.get(), file_of_day(day).c_str(), &status, 0) != 0) {
+      continue;
+    }
+    total += static_cast<std::uint64_t>(status.st_size) -
+             (day == followed.day ? std::min<std::uint64_t>(
+                                        followed.offset, static_cast<std::uint64_t>(status.st_size))
+                                  : 0);
+  }
+  for (const std::string& day : days) {
+    if (day < followed.day) continue;
+    CORDON_TRY(file, open_private_file(directory_.get(), file_of_day(day), O_RDONLY));
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return fail(unusable());
+    LineReader reader(file.get(), day == followed.day ? followed.offset : 0,
+                      static_cast<std::uint64_t>(status.st_size));
+    Line line;
+    for (;;) {
+      CORDON_TRY(more, reader.next(line));
+      // A torn line is cut off or completed by a writer; it is looked at again.
+      if (!more || !line.complete) break;
+      done += line.length + 1;
+      if (progress && line.number % 4096 == 0) progress(done, total);
+      const auto record = decode_line(line.text);
+      if (!record || !record->intact) continue;  // verify tells
+      if (!update.take(*record, day, line.offset)) return fail(unusable());
+      followed = {day, line.offset, line.end(), record->hash};
+      moved = true;
+    }
+  }
+  if (moved && !(database_.run("DELETE FROM followed") && update.follow(followed))) {
+    return fail(unusable());
+  }
+  if (!database_.run("COMMIT")) return fail(unusable());
+  if (progress && total != 0) progress(total, total);
+  return {};
+}
+
+Result<Index> Index::open_as(const Place& place, const std::string& path,
+                             const Progress& progress) {
+  CORDON_TRY(directory, open_private_directory(place.directory, IfAbsent::Refuse));
+  if (!path.empty()) {
+    CORDON_CHECK(open_private_file(directory.get(), kIndexFile, O_RDWR | O_CREAT));
+  }
+  auto database = Database::open(path);
+  if (!database) return fail(unusable());
+  Index index(std::move(directory), std::move(*database));
+  index.database_.run(
+      "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
+      "PRAGMA temp_store = MEMORY");
+  if (!index.prepare_tables() || !index.fits()) return fail(unusable());
+  CORDON_CHECK(index.update(progress));
+  return index;
+}
+
+Result<Index> Index::open(const Place& place, const Progress& progress) {
+  // Without a directory there is no log, which is another answer than a bad index.
+  CORDON_TRY(directory, open_private_directory(place.directory, IfAbsent::Refuse));
+  const std::string path = join(place.directory, kIndexFile);
+  if (auto index = open_as(place, path, progress)) return index;
+  // Damaged, foreign, or of a log that was pruned or replaced: made anew.
+  for (const char* name :
+       {"index.sqlite", "index.sqlite-journal", "index.sqlite-wal", "index.sqlite-shm"}) {
+    ::unlinkat(directory.get(), name, 0);
+  }
+  if (auto index = open_as(place, path, progress)) return index;
+  return open_as(place, {}, progress);  // a directory that cannot be written
+}
+
+Result<Lines> Index::lines(const Event& event) const {
+  Statement statement = database_.prepare(
+      "SELECT pending_day, pending_offset, closing_day, closing_offset FROM event WHERE seq=?");
+  if (!statement.valid() || !statement.bind(1, static_cast<std::int64_t>(event.seq)).step()) {
+    return fail(unusable());
+  }
+  const auto at = [&](int day, int offset) -> std::string {
+    if (statement.text(day).empty()) return {};
+    return line_at(directory_.get(), statement.text(day),
+                   static_cast<std::uint64_t>(statement.number(offset)))
+        .value_or("");
+  };
+  return Lines{at(0, 1), at(2, 3)};
+}
+
+}  // namespace cordon::audit

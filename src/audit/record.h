@@ -1,0 +1,97 @@
+// What the audit log holds about one action: a Pending before anything happens, one Closing
+// afterwards. docs/audit-format.md is the published description.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "audit/label.h"
+#include "cordon/error.h"
+
+namespace cordon::audit {
+
+struct CeilingMark {
+  Label id;
+  Label hash;  // of its content: tells one version from the next
+};
+
+// What is about to be done.
+struct Pending {
+  Label action;    // "run"
+  Label resource;  // what it is done to
+  Label tool;      // the MCP tool, if one asked
+  Label tool_call_id;
+  Label backend;
+  std::vector<CeilingMark> ceilings;
+  Label policy;
+  Label policy_hash;
+  std::vector<Label> read;
+  std::vector<Label> write;
+  Label net;
+  Label cwd;
+  Label argv_hash;
+  std::uint64_t argc = 0;
+  std::optional<std::uint64_t> timeout_ms;
+};
+
+// How it ended. Success alone has the outcome `success`; every other one is a `failure`, and its
+// name is the reason.
+enum class Ending {
+  Success,
+  Exit,       // a status other than zero
+  Signal,     // a signal that Cordon did not send
+  Limit,      // killed at a bound other than the wall clock
+  Timeout,    // killed at the wall clock
+  Cancelled,  // ended by the caller
+  Denied,     // outside of what the operator permits
+  Refused,    // Cordon refused or failed before anything started
+  Crash,      // nobody lived to record the end; closed by recovery
+};
+
+struct DenialMark {
+  Label what;
+  Label layer;
+  Label detail_hash;
+  std::uint64_t count = 1;
+};
+
+struct Closing {
+  Ending ending = Ending::Crash;
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  std::optional<std::uint64_t> duration_ms;
+  std::optional<std::uint64_t> stdout_bytes;  // absent: not captured
+  std::optional<std::uint64_t> stderr_bytes;
+  bool truncated = false;
+  std::vector<DenialMark> denials;
+  std::uint64_t handoffs = 0;
+  std::optional<ErrorKind> error_kind;
+};
+
+// Proof that a pending record is durable; needed to close it.
+struct Receipt {
+  std::string event_id;
+  std::uint64_t seq = 0;
+  std::size_t slot = 0;  // where the table of open actions keeps it
+  std::string action;    // as the pending record has them
+  std::string resource;
+};
+
+enum class Phase { Pending, Closing, Note };  // Note: the log about itself
+
+std::string_view name_of(Phase phase);
+std::optional<Phase> phase_named(std::string_view name);
+std::string_view outcome_of(Ending ending);                // "success" or "failure"
+std::optional<std::string_view> reason_of(Ending ending);  // nothing for Success
+std::optional<Ending> ending_with_reason(std::string_view reason);
+
+// "audit: run @home/#0f3c... → failure (timeout)", for standard error.
+std::string line_for_people(const Pending& pending);
+std::string line_for_people(const Pending& pending, const Closing& closing);
+
+Error audit_error(std::string what, int error_number, std::string hint = {});
+
+}  // namespace cordon::audit

@@ -1,0 +1,85 @@
+// One line of the log: composed by the writer, decoded by every reader. The hash of a line is the
+// SHA-256 of its own bytes before `,"hash":"`, so the chain needs no canonical form of JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "audit/record.h"
+#include "base/sha256.h"
+#include "config/node.h"
+
+namespace cordon::audit {
+
+inline constexpr std::size_t kLongestLine = std::size_t{64} * 1024;  // with its newline
+
+// The part that does not depend on where in the chain the record lands: made outside of the lock.
+struct Body {
+  Phase phase = Phase::Note;
+  std::string event_id;
+  std::int64_t wall_us = 0;
+  std::uint64_t boot_ms = 0;
+  std::string members;  // the JSON members behind "prev", without braces
+};
+
+// Which process wrote a pending record: what recovery asks the kernel about. A process that started
+// after `boot_ms` of the record is another one under a reused number.
+struct Writer {
+  std::string boot_id;
+  std::uint64_t pid = 0;
+  std::uint64_t pid_namespace = 0;
+  bool operator==(const Writer&) const = default;
+};
+
+std::string pending_members(const Pending& pending, const Writer& writer);
+// `of` is the pending record that is closed; a refusal without one carries what was asked for.
+std::string closing_members(const Receipt& of, const Closing& closing);
+std::string refusal_members(const Pending& pending, const Closing& closing);
+std::string note_members(std::string_view action, Node metadata);
+
+struct Link {
+  std::uint64_t seq = 0;
+  Digest hash{};  // zeros before the first record
+  bool operator==(const Link&) const = default;
+};
+
+struct Composed {
+  std::string line;  // with its newline
+  Digest hash{};
+};
+Composed compose(const Body& body, const Link& previous, std::uint64_t seq,
+                 std::string_view boot_id);
+
+struct Record {
+  std::uint64_t seq = 0;
+  std::string event_id;
+  std::string timestamp;
+  std::int64_t wall_us = 0;
+  std::string boot_id;
+  std::uint64_t boot_ms = 0;
+  Phase phase = Phase::Note;
+  std::string prev;  // hexadecimal
+  std::string action;
+  std::string resource;  // empty: null
+  std::string outcome;   // "pending", "success", "failure"
+  std::string reason;    // empty: null
+  Node metadata;
+  std::string hash;     // as written
+  bool intact = false;  // the hash is that of the bytes
+  Digest digest{};      // of the bytes
+};
+
+// `line` without its newline. An error says what is not as published; a wrong hash is none.
+Result<Record> decode_line(std::string_view line);
+
+std::optional<Digest> digest_from_hex(std::string_view text);
+
+// A number or text of the metadata; nothing if it is absent or null.
+std::optional<std::int64_t> number_in(const Node& metadata, std::string_view key);
+std::optional<std::string> text_in(const Node& metadata, std::string_view key);
+
+// A random UUID of version 7: its order is that of time.
+Result<std::string> new_event_id(std::int64_t wall_us);
+
+}  // namespace cordon::audit

@@ -1,0 +1,68 @@
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/audit_common.h"
+#include "cli/audit_forms.h"
+#include "cli/talk.h"
+#include "cli/verbs.h"
+
+namespace cordon {
+namespace {
+
+enum class Form { Jsonl, Csv, Ocsf };
+
+Result<Form> form_of(const Arguments& arguments) {
+  const std::string_view word = arguments.value(FlagId::Format).value_or("jsonl");
+  if (word == "jsonl") return Form::Jsonl;
+  if (word == "csv") return Form::Csv;
+  if (word == "ocsf") return Form::Ocsf;
+  return fail(
+      usage_error("--format " + quote(word) + ": unknown form", "write jsonl, csv or ocsf"));
+}
+
+std::string exported(const audit::Index& index, const audit::Event& event, Form form) {
+  switch (form) {
+    case Form::Csv:
+      return csv_row(event);
+    case Form::Ocsf:
+      return write_json(ocsf_event(event), JsonStyle::Compact) + "\n";
+    case Form::Jsonl: {
+      const auto lines = index.lines(event);
+      std::string text;
+      for (const std::string& line : {lines ? lines->pending : "", lines ? lines->closing : ""}) {
+        // As they stand in the file; a terminal must not be moved by one that was tampered with.
+        if (!line.empty())
+          text.append(::isatty(STDOUT_FILENO) == 1 ? sanitize(line) : line) += '\n';
+      }
+      return text;
+    }
+  }
+  return {};
+}
+
+// How many actions were written.
+Result<std::uint64_t> export_all(const Arguments& arguments) {
+  CORDON_TRY(form, form_of(arguments));
+  CORDON_TRY(where, audit_place());
+  CORDON_TRY(filter, audit_filter(arguments, where));
+  CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
+  std::uint64_t count = 0;
+  bool written = form != Form::Csv || say_answer(csv_header());
+  CORDON_CHECK(index.each(filter, [&](const audit::Event& event) {
+    written = written && say_answer(exported(index, event, form));
+    ++count;
+    return written;
+  }));
+  if (!written) return fail(usage_error("standard output does not take the answer"));
+  return count;
+}
+
+}  // namespace
+
+int verb_audit_export(const Arguments& arguments) {
+  const auto count = export_all(arguments);
+  if (!count) return audit_failure_status(count.error());
+  return *count == 0 ? kAnswerNo : kAnswerYes;
+}
+
+}  // namespace cordon

@@ -1,0 +1,53 @@
+#include "cli/companion.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <string>
+#include <vector>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/talk.h"
+#include "cli/verbs.h"
+
+namespace cordon {
+namespace {
+
+std::string own_directory() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+  if (length <= 0 || static_cast<std::size_t>(length) == path.size()) return {};
+  return std::string(parent({path.data(), static_cast<std::size_t>(length)}));
+}
+
+}  // namespace
+
+int become_companion(const Verb& verb, std::span<const char* const> words) {
+  const std::size_t blank = verb.name.find(' ');
+  const std::string name = "cordon-" + std::string(verb.name.substr(0, blank));
+  const std::string sub_verb(verb.name.substr(blank + 1));
+  const std::string here = own_directory();
+  std::vector<char*> argv;
+  std::string first = name;
+  std::string second = sub_verb;
+  argv.push_back(first.data());
+  argv.push_back(second.data());
+  for (const char* word : words) argv.push_back(const_cast<char*>(word));
+  argv.push_back(nullptr);
+  const std::array places{join(here, name), here + "/../" CORDON_LIBEXEC "/cordon/" + name};
+  int why = ENOENT;
+  for (const std::string& place : places) {
+    if (here.empty()) break;
+    ::execv(place.c_str(), argv.data());
+    if (errno != ENOENT && errno != ENOTDIR) why = errno;
+  }
+  Error error = setup_error("cannot start " + name, why,
+                            "it belongs beside cordon: install it, or build it with ./cordon");
+  say_error(error);
+  return verb.usage_status;
+}
+
+}  // namespace cordon

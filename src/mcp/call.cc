@@ -1,0 +1,83 @@
+#include "mcp/call.h"
+
+#include <algorithm>
+
+namespace cordon::mcp {
+namespace {
+
+std::string_view capability_of(std::string_view method) {
+  if (method == "elicitation/create") return "elicitation";
+  if (method == "sampling/createMessage") return "sampling";
+  if (method == "roots/list") return "roots";
+  return {};
+}
+
+}  // namespace
+
+bool can_be_asked(const Node& client_capabilities, std::string_view method) {
+  const std::string_view name = capability_of(method);
+  const Node* declared = name.empty() ? nullptr : client_capabilities.find(name);
+  if (declared == nullptr || declared->map() == nullptr) return false;
+  // An empty elicitation capability means forms; one that names other modes alone does not.
+  return name != "elicitation" || declared->map()->empty() || declared->find("form") != nullptr;
+}
+
+Call::Call(Setup setup) : setup_(std::move(setup)) {}
+
+void Call::progress(double done, std::optional<double> total, std::string_view message) {
+  const Node* token = setup_.meta.find("progressToken");
+  const bool usable = token != nullptr && (token->text() != nullptr ||
+                                           std::holds_alternative<std::int64_t>(token->value));
+  if (!usable || cancelled() || (last_progress_ && done <= *last_progress_)) return;
+  last_progress_ = done;
+  Node params{NodeMap{}};
+  params.set("progressToken", *token).set("progress", done);
+  if (total) params.set("total", *total);
+  if (!message.empty()) params.set("message", message);
+  setup_.outlet->send(encode_notification("notifications/progress", std::move(params)),
+                      Weight::Droppable);
+}
+
+void Call::log(LogLevel level, std::string_view logger, Node data) {
+  if (!setup_.log_level || level < *setup_.log_level || cancelled()) return;
+  Node params{NodeMap{}};
+  params.set("level", name_of(level)).set("logger", logger).set("data", std::move(data));
+  setup_.outlet->send(encode_notification("notifications/message", std::move(params)),
+                      Weight::Droppable);
+}
+
+Answer Call::ask(const std::string& key, InputRequest request) {
+  if (!can_be_asked(setup_.client_capabilities, request.method)) return {};
+  const auto given =
+      std::ranges::find_if(setup_.answers, [&](const auto& answer) { return answer.first == key; });
+  if (given != setup_.answers.end()) {
+    if (given->second.map() == nullptr) return {};
+    return {Answer::State::Given, given->second};
+  }
+  if (std::ranges::find(settled_, key) != settled_.end()) return {};
+  const auto asked = [&](const auto& question) { return question.first == key; };
+  if (std::ranges::none_of(pending_, asked)) pending_.emplace_back(key, std::move(request));
+  return {Answer::State::Pending, {}};
+}
+
+Elicited Call::elicit(const std::string& key, std::string_view message, Node schema) {
+  Node params{NodeMap{}};
+  params.set("message", message).set("requestedSchema", std::move(schema));
+  const Answer answer = ask(key, {"elicitation/create", std::move(params)});
+  if (answer.state == Answer::State::Pending) return {Elicited::Decision::Pending, {}};
+  const Node* action = answer.value.find("action");
+  const Node* content = answer.value.find("content");
+  const bool accepted = answer.state == Answer::State::Given && action != nullptr &&
+                        action->text() != nullptr && *action->text() == "accept" &&
+                        content != nullptr && content->map() != nullptr;
+  if (!accepted) return {};
+  return {Elicited::Decision::Accepted, *content};
+}
+
+void Call::settle(NodeMap answers) {
+  for (const auto& [key, request] : pending_) settled_.push_back(key);
+  pending_.clear();
+  for (auto& answer : answers) setup_.answers.push_back(std::move(answer));
+}
+
+}  // namespace cordon::mcp
