@@ -44,9 +44,6 @@ Result<Fd> open_private_directory(const std::string& path) {
         setup_error("state directory " + quote(path) + " belongs to or can be written by others", 0,
                     "chmod 700 it, or set XDG_STATE_HOME"));
   }
-  if ((status.st_mode & 055) != 0 && ::fchmod(fd.get(), 0700) < 0) {
-    return fail(setup_error("cannot close " + quote(path) + " to others", errno));
-  }
   return fd;
 }
 

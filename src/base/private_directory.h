@@ -9,7 +9,7 @@
 namespace cordon {
 
 // Opens `path`, making it and its missing parents 0700. Refuses one that is a symlink, belongs to
-// another user, or that others may write; one that others may only read is closed to them.
+// another user, or that others may write. One that is there keeps its mode.
 Result<Fd> open_private_directory(const std::string& path);
 
 }  // namespace cordon
