@@ -200,6 +200,8 @@ void end_the_rest(Message& ended) {
   ::kill(-1, SIGKILL);
   while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
   }
+  // Anything else than "no child is left" means that one may live: the supervisor must not go on.
+  if (errno != ECHILD) end();
   rusage usage{};
   if (::getrusage(RUSAGE_CHILDREN, &usage) < 0) return;
   const auto micro = [](const timeval& t) {
