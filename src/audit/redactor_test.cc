@@ -50,8 +50,7 @@ TEST(Redactor, HidesEveryNameBelowThem) {
 TEST(Redactor, HashesOnePathAlikeFromEveryDirectory) {
   Caller elsewhere = somebody();
   elsewhere.cwd = "/tmp";
-  const std::string a =
-      Redactor(key_of(1), somebody()).path("/home/u/src/secret-project/x").text();
+  const std::string a = Redactor(key_of(1), somebody()).path("/home/u/src/secret-project/x").text();
   const std::string b = Redactor(key_of(1), elsewhere).path("/home/u/src/secret-project/x").text();
   EXPECT_NE(a, b);
   EXPECT_EQ(a.substr(a.find('#')), b.substr(b.find('#')));
