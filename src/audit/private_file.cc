@@ -7,22 +7,13 @@
 #include <cerrno>
 
 #include "audit/record.h"
-#include "base/path.h"
+#include "base/private_directory.h"
 #include "base/text.h"
 
 namespace cordon::audit {
 namespace {
 
 constexpr const char* kStateHint = "set XDG_STATE_HOME to a directory this user can write";
-
-Result<void> make_directories(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  if (errno == ENOENT && path.size() > 1) {
-    CORDON_CHECK(make_directories(std::string(parent(path))));
-    if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  }
-  return fail(audit_error("cannot make " + quote(path), errno, kStateHint));
-}
 
 bool of_this_user_alone(const struct stat& status) {
   return status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
@@ -38,7 +29,9 @@ Result<Fd> open_private_directory(const std::string& path, IfAbsent absent) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   Fd fd(::open(path.c_str(), kFlags));
   if (!fd.valid() && errno == ENOENT && absent == IfAbsent::Make) {
-    CORDON_CHECK(make_directories(path));
+    if (const auto made = make_private_directories(path); !made) {
+      return fail(audit_error("cannot make " + quote(path), made.error().error_number, kStateHint));
+    }
     fd = Fd(::open(path.c_str(), kFlags));
   }
   struct stat status {};

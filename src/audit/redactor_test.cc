@@ -9,7 +9,7 @@ Caller somebody() {
   Caller caller;
   caller.home = "/home/u";
   caller.homes = {"/home/u", "/var/home/u"};
-  caller.cwd = "/home/u/work/secret-project";
+  caller.cwd = "/home/u/src/secret-project";
   caller.config_directory = "/home/u/.config/cordon";
   caller.state_directory = "/home/u/.local/state/cordon";
   return caller;
@@ -24,7 +24,7 @@ Key key_of(std::uint8_t byte) {
 TEST(Redactor, ShowsOnlyDirectoriesThatTellNothing) {
   const Redactor redactor(key_of(1), somebody());
   EXPECT_EQ(redactor.path("/usr").text(), "/usr");
-  EXPECT_EQ(redactor.path("/home/u/work/secret-project").text(), "@cwd");
+  EXPECT_EQ(redactor.path("/home/u/src/secret-project").text(), "@cwd");
   EXPECT_EQ(redactor.path("/home/u").text(), "@home");
   EXPECT_EQ(redactor.path("/var/home/u").text(), "@home");
   EXPECT_EQ(redactor.path("/home/u/.config/cordon").text(), "@config");
@@ -35,13 +35,13 @@ TEST(Redactor, ShowsOnlyDirectoriesThatTellNothing) {
 TEST(Redactor, HidesEveryNameBelowThem) {
   const Redactor redactor(key_of(1), somebody());
   for (const char* path :
-       {"/home/u/work/secret-project/x", "/home/u/secret", "/opt/secret", "/secret",
+       {"/home/u/src/secret-project/x", "/home/u/secret", "/opt/secret", "/secret",
         "/usr/lib/secret/x", "/home/other-secret", "/homesecret", "/usr/../secret"}) {
     const std::string label = redactor.path(path).text();
     EXPECT_EQ(label.find("secret"), std::string::npos) << label;
     EXPECT_NE(label.find("/#"), std::string::npos) << label;
   }
-  EXPECT_TRUE(redactor.path("/home/u/work/secret-project/x").text().starts_with("@cwd/#"));
+  EXPECT_TRUE(redactor.path("/home/u/src/secret-project/x").text().starts_with("@cwd/#"));
   EXPECT_TRUE(redactor.path("/home/u/secret").text().starts_with("@home/#"));
   EXPECT_TRUE(redactor.path("/usr/lib/secret").text().starts_with("/usr/lib/#"));
   EXPECT_TRUE(redactor.path("/secret").text().starts_with("/#"));
@@ -50,12 +50,11 @@ TEST(Redactor, HidesEveryNameBelowThem) {
 TEST(Redactor, HashesOnePathAlikeFromEveryDirectory) {
   Caller elsewhere = somebody();
   elsewhere.cwd = "/tmp";
-  const std::string a =
-      Redactor(key_of(1), somebody()).path("/home/u/work/secret-project/x").text();
-  const std::string b = Redactor(key_of(1), elsewhere).path("/home/u/work/secret-project/x").text();
+  const std::string a = Redactor(key_of(1), somebody()).path("/home/u/src/secret-project/x").text();
+  const std::string b = Redactor(key_of(1), elsewhere).path("/home/u/src/secret-project/x").text();
   EXPECT_NE(a, b);
   EXPECT_EQ(a.substr(a.find('#')), b.substr(b.find('#')));
-  EXPECT_EQ(a.substr(a.find('#') + 1), path_hash(key_of(1), "/home/u/work/secret-project/x"));
+  EXPECT_EQ(a.substr(a.find('#') + 1), path_hash(key_of(1), "/home/u/src/secret-project/x"));
 }
 
 TEST(Redactor, HashesDependOnTheInstallation) {

@@ -10,19 +10,16 @@
 #include "base/text.h"
 
 namespace cordon {
-namespace {
 
-Result<void> make_directories(const std::string& path) {
+Result<void> make_private_directories(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
   if (errno == ENOENT && path.size() > 1) {
-    CORDON_CHECK(make_directories(std::string(parent(path))));
+    CORDON_CHECK(make_private_directories(std::string(parent(path))));
     if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
   }
   return fail(setup_error("cannot make " + quote(path), errno,
                           "set XDG_STATE_HOME to a directory this user can write"));
 }
-
-}  // namespace
 
 Result<Fd> open_private_directory(const std::string& path) {
   if (path.empty() || path.front() != '/') {
@@ -31,7 +28,7 @@ Result<Fd> open_private_directory(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   Fd fd(::open(path.c_str(), kFlags));
   if (!fd.valid() && errno == ENOENT) {
-    CORDON_CHECK(make_directories(path));
+    CORDON_CHECK(make_private_directories(path));
     fd = Fd(::open(path.c_str(), kFlags));
   }
   struct stat status {};
@@ -43,9 +40,6 @@ Result<Fd> open_private_directory(const std::string& path) {
     return fail(
         setup_error("state directory " + quote(path) + " belongs to or can be written by others", 0,
                     "chmod 700 it, or set XDG_STATE_HOME"));
-  }
-  if ((status.st_mode & 055) != 0 && ::fchmod(fd.get(), 0700) < 0) {
-    return fail(setup_error("cannot close " + quote(path) + " to others", errno));
   }
   return fd;
 }

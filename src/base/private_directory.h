@@ -9,7 +9,9 @@
 namespace cordon {
 
 // Opens `path`, making it and its missing parents 0700. Refuses one that is a symlink, belongs to
-// another user, or that others may write; one that others may only read is closed to them.
+// another user, or that others may write. One that is there keeps its mode.
 Result<Fd> open_private_directory(const std::string& path);
+// Makes `path` and its missing parents 0700; what is there is left as it is.
+Result<void> make_private_directories(const std::string& path);
 
 }  // namespace cordon

@@ -430,3 +430,12 @@ def test_report_comes_when_a_child_is_left_behind(world):
     done.expect(0)
     check_report(report)
     assert done.seconds < 5, done.account()
+
+
+def test_usage_counts_what_the_command_left_behind(world):
+    """Orphans are killed and reaped before the end is reported, so their time is in it."""
+    _, idle = world.report("sleep", "0.5")
+    assert idle["usage"]["cpu_ms"] < 150, idle["usage"]
+    _, busy = world.report("sh", "-c", "(setsid sh -c 'while :; do :; done' >/dev/null 2>&1 &); "
+                                       "sleep 0.5")
+    assert busy["exit_code"] == 0 and busy["usage"]["cpu_ms"] > 200, busy["usage"]

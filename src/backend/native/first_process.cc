@@ -11,14 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <cstring>
 
 #include "backend/native/build.h"
 #include "backend/native/check_mounts.h"
 #include "backend/native/confine.h"
+#include "backend/native/passing.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
 #include "sys/calls.h"
@@ -72,23 +73,13 @@ void receive_groups(const Prepared& prepared, CommandStart& start) {
   start.groups.fill(-1);
   if (prepared.groups == 0) return;
   Order order;
-  iovec data{&order, sizeof order};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof start.groups)] = {};
-  msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  ssize_t got = 0;
-  do {
-    got = ::recvmsg(kChannelFd, &header, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  const cmsghdr* rights = CMSG_FIRSTHDR(&header);
-  if (got != sizeof order || order.kind != Order::Kind::JoinGroups || rights == nullptr ||
-      rights->cmsg_len != CMSG_LEN(prepared.groups * sizeof(int))) {
+  Passed groups;
+  const ssize_t got = receive_passing(kChannelFd, &order, sizeof order, groups);
+  if (got != sizeof order || order.kind != Order::Kind::JoinGroups ||
+      groups.count != prepared.groups) {
     end();
   }
-  std::memcpy(start.groups.data(), CMSG_DATA(rights), prepared.groups * sizeof(int));
+  std::copy_n(groups.descriptors.begin(), groups.count, start.groups.begin());
 }
 
 // Opens a pty of the sandbox's own devpts, keeps its slave as the command's streams and hands the
@@ -109,19 +100,7 @@ int open_terminal(const Prepared& prepared) {
 
   Message message;
   message.kind = Message::Kind::Terminal;
-  iovec data{&message, sizeof message};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* rights = CMSG_FIRSTHDR(&header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(rights), &master, sizeof master);
-  const ssize_t sent = ::sendmsg(kChannelFd, &header, MSG_NOSIGNAL);
+  const ssize_t sent = send_passing(kChannelFd, &message, sizeof message, {&master, 1});
   ::close(master);
   return sent < 0 ? -errno : 0;
 }
@@ -200,6 +179,8 @@ void end_the_rest(Message& ended) {
   ::kill(-1, SIGKILL);
   while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
   }
+  // Anything else than "no child is left" means that one may live: the supervisor must not go on.
+  if (errno != ECHILD) end();
   rusage usage{};
   if (::getrusage(RUSAGE_CHILDREN, &usage) < 0) return;
   const auto micro = [](const timeval& t) {

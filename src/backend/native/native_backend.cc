@@ -10,12 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
 #include "backend/native/cgroup.h"
 #include "backend/native/first_process.h"
+#include "backend/native/passing.h"
 #include "backend/native/prepared.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
@@ -174,27 +176,13 @@ class NativeChild final : public Child {
   // Waits for the next message of the set-up; the descriptor of a terminal is kept.
   Result<Message> next_message() {
     Message message;
-    iovec data{&message, sizeof message};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr header{};
-    header.msg_iov = &data;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = sizeof control;
-    ssize_t got = 0;
-    do {
-      got = ::recvmsg(channel_.get(), &header, MSG_CMSG_CLOEXEC);
-    } while (got < 0 && errno == EINTR);
+    Passed passed;
+    const ssize_t got = receive_passing(channel_.get(), &message, sizeof message, passed);
     if (got != static_cast<ssize_t>(sizeof message)) {
       return fail(setup_error("the sandbox's first process ended while it was being built",
                               got < 0 ? errno : 0));
     }
-    const cmsghdr* rights = CMSG_FIRSTHDR(&header);
-    if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-      terminal_ = Fd(fd);
-    }
+    if (passed.count == 1) terminal_ = Fd(passed.descriptors[0]);
     return message;
   }
 
@@ -211,23 +199,10 @@ class NativeChild final : public Child {
     cgroup_ = std::move(made);
     const std::vector<Fd>& joins = cgroup_.join_descriptors();
     CORDON_ASSERT(joins.size() <= kMostGroups);
-    Order order{Order::Kind::JoinGroups, 0};
-    iovec data{&order, sizeof order};
-    alignas(cmsghdr) char control[CMSG_SPACE(kMostGroups * sizeof(int))] = {};
-    msghdr header{};
-    header.msg_iov = &data;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = CMSG_SPACE(joins.size() * sizeof(int));
-    cmsghdr* rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(joins.size() * sizeof(int));
-    for (std::size_t i = 0; i < joins.size(); ++i) {
-      const int fd = joins[i].get();
-      std::memcpy(CMSG_DATA(rights) + i * sizeof fd, &fd, sizeof fd);
-    }
-    if (::sendmsg(channel_.get(), &header, MSG_NOSIGNAL) < 0) {
+    std::array<int, kMostGroups> groups{};
+    std::ranges::transform(joins, groups.begin(), &Fd::get);
+    const Order order{Order::Kind::JoinGroups, 0};
+    if (send_passing(channel_.get(), &order, sizeof order, {groups.data(), joins.size()}) < 0) {
       return fail(setup_error("the sandbox's first process is gone", errno));
     }
     return {};
