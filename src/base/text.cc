@@ -186,6 +186,12 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return value;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = lower_case(c);
+  return result;
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   for (;;) {

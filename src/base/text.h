@@ -34,6 +34,12 @@ std::optional<std::uint64_t> parse_duration(std::string_view text);
 std::string format_size(std::uint64_t bytes);
 std::string format_duration(std::uint64_t milliseconds);
 
+// ASCII letters only: the spelling of host names, keys and protected names, whatever the locale.
+constexpr char lower_case(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+std::string lower_case(std::string_view text);
+
 // Decimal digits only, no sign, no blanks, no overflow.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 

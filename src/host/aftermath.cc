@@ -7,6 +7,8 @@
 #include "host/classify.h"
 #include "host/git_identity.h"
 #include "host/git_inspection.h"
+#include "host/look.h"
+#include "host/own_programs.h"
 #include "host/quarantine.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"
@@ -145,6 +147,26 @@ void take_own_configuration(const Caller& caller, const TreeSnapshot& before,
     quarantine.take(above.get(), std::string(basename(place->path)), place->path, HoldKind::Agent);
 }
 
+// A held file keeps its content, but a directory above it can be moved away and another put in its
+// place: then something else answers to the name of one of Cordon's programs.
+void take_false_program(const std::string& program, const TreeSnapshot& before,
+                        const GrantPaths& grants, Quarantine& quarantine) {
+  if (!grants.is_writable(program) || grants.covers_grant(program)) return;
+  std::string place;
+  for (const std::string_view part : components(program)) {
+    const std::string above = place.empty() ? "/" : place;
+    place = join(above, part);
+    const auto seen = look_path(place);
+    if (!seen) return;
+    const bool end = place == program;
+    if (!seen->symlink && (!end || before.protected_objects.contains(seen->id))) continue;
+    const Fd directory = open_canonical(above, O_PATH | O_DIRECTORY);
+    if (directory.valid())
+      quarantine.take(directory.get(), std::string(part), place, HoldKind::Path);
+    return;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
@@ -158,8 +180,8 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   effective.deny = deny;
   const GrantPaths grants(effective);
   Quarantine quarantine(handoff_directory, run_id, caller.cwd);
-  const std::vector<GitSetting> user = read_user_git_config(caller);
-  GitInspection git(before, grants, caller, user, quarantine);
+  const UserGit user = read_user_git_config(caller);
+  GitInspection git(before, grants, caller, user.settings, quarantine);
   AftermathWalk walk(effective, caller, before, grants, git, quarantine);
   Result<void> walked;
   for (const Grant* root : grants.writable_roots()) {
@@ -168,6 +190,8 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   }
   git.finish();
   take_own_configuration(caller, before, grants, quarantine);
+  for (const std::string& program : own_programs(caller))
+    take_false_program(program, before, grants, quarantine);
   CORDON_TRY(handoff, quarantine.finish());
   if (!walked) return fail(std::move(walked).error());
   if (const Result<void> seen = failures.check(); !seen)

@@ -17,13 +17,6 @@ std::string_view last_part(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
-
 bool is_distribution(std::string_view path) {
   return contains("/usr", path) || contains("/bin", path) || contains("/sbin", path);
 }
@@ -81,13 +74,6 @@ const ProtectedName* Classifier::find_name(const WalkedDirectory& directory,
   return here && there && here->id == there->id ? found : nullptr;
 }
 
-bool Classifier::counts_here(const ProtectedName& name, std::string_view directory) const {
-  if (!name.home_only) return true;
-  const bool nested = name.name.find('/') != std::string_view::npos;
-  const std::string_view base = nested ? parent(directory) : directory;
-  return std::find(caller_.homes.begin(), caller_.homes.end(), base) != caller_.homes.end();
-}
-
 bool Classifier::is_on_path(FileId id) const {
   return std::find(path_directories_.begin(), path_directories_.end(), id) !=
          path_directories_.end();
@@ -100,7 +86,7 @@ std::optional<Protection> Classifier::protection(const WalkedDirectory& director
   const bool in_git = (directory.state() & walk_state::kGit) != 0 || directory.name() == ".git";
   const bool in_package = (directory.state() & walk_state::kPackage) != 0;
   if (name != nullptr && !(in_git && name->kind == HoldKind::Git) &&
-      (!name->home_only || counts_here(*name, directory.path()))) {
+      counts_in(*name, directory.path(), caller_.homes)) {
     Protection result{name->kind, name->action};
     if (in_package && name->kind == HoldKind::Editor) result.action = HoldAction::Report;
     // A package is full of Makefiles and package.json files that nobody runs from there.
@@ -113,13 +99,6 @@ std::optional<Protection> Classifier::protection(const WalkedDirectory& director
     if (seen && seen->id == id) return Protection{HoldKind::Path, HoldAction::Hold};
   }
   return std::nullopt;
-}
-
-std::optional<Protection> Classifier::protection(const std::string& path) const {
-  const std::string_view directory = parent(path);
-  const ProtectedName* name = find_protected(basename(directory), basename(path));
-  if (name == nullptr || !counts_here(*name, directory)) return std::nullopt;
-  return Protection{name->kind, name->action};
 }
 
 const DenyGlob* Classifier::denied(const WalkedDirectory& directory,

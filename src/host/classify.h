@@ -33,8 +33,6 @@ class Classifier {
   // A name of the table, or a directory on the caller's PATH. The name ".git" is not asked here.
   [[nodiscard]] std::optional<Protection> protection(const WalkedDirectory& directory,
                                                      const DirectoryEntry& entry) const;
-  // The same for the root of a grant, which has no directory entry in the walk.
-  [[nodiscard]] std::optional<Protection> protection(const std::string& path) const;
   // The deny that names the entry; null if none does.
   [[nodiscard]] const DenyGlob* denied(const WalkedDirectory& directory,
                                        const DirectoryEntry& entry) const;
@@ -53,7 +51,6 @@ class Classifier {
   [[nodiscard]] const ProtectedName* find_name(const WalkedDirectory& directory,
                                                const DirectoryEntry& entry) const;
   [[nodiscard]] bool may_be_protected(std::string_view name) const;
-  [[nodiscard]] bool counts_here(const ProtectedName& name, std::string_view directory) const;
 
   const Effective& effective_;
   const Caller& caller_;

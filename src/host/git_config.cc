@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+
 namespace cordon {
 namespace {
 
 bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // One pass over the text; every function leaves `at_` behind what it took.
 class ConfigReader {
@@ -61,7 +62,7 @@ class ConfigReader {
       if (c == ']') break;
       if (c == ' ' || c == '\t') return !section_.empty() && read_subsection();
       if (!is_alpha(c) && !is_digit(c) && c != '.' && c != '-') return false;
-      section_ += lower(c);
+      section_ += lower_case(c);
     }
     // The old form [section.sub], in which everything is lower case.
     const std::size_t dot = section_.find('.');
@@ -89,7 +90,7 @@ class ConfigReader {
     std::string key;
     char c = next();
     while (is_alpha(c) || is_digit(c) || c == '-') {
-      key += lower(c);
+      key += lower_case(c);
       c = next();
     }
     while (c == ' ' || c == '\t') c = next();

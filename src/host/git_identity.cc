@@ -28,35 +28,39 @@ class UserConfig {
     auto parsed = parse_git_config(*text);
     if (!parsed) return;
     for (GitSetting& setting : *parsed) {
-      const bool include = setting.section == "include" && setting.subsection.empty() &&
-                           setting.key == "path" && setting.value && !setting.value->empty();
-      if (include && ++includes_ <= kMaxIncludes) {
-        const std::string target = *setting.value;
-        if (target.starts_with("~/"))
-          read(join(caller_.home, target.substr(2)));
-        else
-          read(target.front() == '/' ? target : join(parent(path), target));
+      const bool conditional = setting.section == "includeif";
+      const bool include = (conditional || setting.section == "include") && setting.key == "path" &&
+                           setting.value && !setting.value->empty();
+      if (include) {
+        const std::string target = absolute(*setting.value, path);
+        found.included.push_back(target);
+        if (!conditional && ++includes_ <= kMaxIncludes) read(target);
       }
-      settings.push_back(std::move(setting));
+      found.settings.push_back(std::move(setting));
     }
   }
 
-  std::vector<GitSetting> settings;
+  UserGit found;
 
  private:
+  [[nodiscard]] std::string absolute(const std::string& target, const std::string& file) const {
+    if (target.starts_with("~/")) return join(caller_.home, target.substr(2));
+    return target.front() == '/' ? target : join(parent(file), target);
+  }
+
   const Caller& caller_;
   int includes_ = 0;
 };
 
 }  // namespace
 
-std::vector<GitSetting> read_user_git_config(const Caller& caller) {
+UserGit read_user_git_config(const Caller& caller) {
   UserConfig config(caller);
   config.read("/etc/gitconfig");
   if (!caller.config_directory.empty())
     config.read(join(parent(caller.config_directory), "git/config"));
   if (!caller.home.empty()) config.read(join(caller.home, ".gitconfig"));
-  return std::move(config.settings);
+  return std::move(config.found);
 }
 
 std::string git_identity(std::span<const GitSetting> settings) {
@@ -74,7 +78,7 @@ std::string git_identity(std::span<const GitSetting> settings) {
 }
 
 std::string git_identity(const Caller& caller) {
-  return git_identity(std::span<const GitSetting>(read_user_git_config(caller)));
+  return git_identity(std::span<const GitSetting>(read_user_git_config(caller).settings));
 }
 
 }  // namespace cordon

@@ -1,6 +1,7 @@
 // The caller's own git configuration: who commits, and where hooks of every repository lie.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "host/git_config.h"
@@ -8,8 +9,13 @@
 
 namespace cordon {
 
+struct UserGit {
+  std::vector<GitSetting> settings;
+  std::vector<std::string> included;  // files that any of it includes, on a condition or not
+};
+
 // The system's, then the user's files, unconditional includes followed; later settings win.
-std::vector<GitSetting> read_user_git_config(const Caller& caller);
+UserGit read_user_git_config(const Caller& caller);
 std::string git_identity(std::span<const GitSetting> settings);
 
 }  // namespace cordon

@@ -137,6 +137,19 @@ std::vector<Grant> all_of(const std::vector<Grant>& read, const std::vector<Gran
   return result;
 }
 
+// An empty or relative entry of PATH means another directory wherever the caller stands.
+HeldPlaces held_places(const Caller& caller) {
+  HeldPlaces places{caller.homes, {}};
+  const auto path = caller.environment.find("PATH");
+  if (path == caller.environment.end()) return places;
+  for (const std::string_view entry : split(path->second, ':')) {
+    if (!entry.starts_with('/')) continue;
+    const Result<Canonical> place = canonicalize(entry, "/", caller);
+    if (place && place->kind == FileKind::Directory) places.on_path.push_back(place->path);
+  }
+  return places;
+}
+
 Error at_ceiling(Error error, const Ceiling& ceiling) {
   if (!error.place && !ceiling.id.empty()) error.place = Place{ceiling.id, 0, 0};
   return error;
@@ -153,6 +166,7 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   out.read = std::move(read);
   out.write = std::move(write);
   out.deny = std::move(deny);
+  out.held.homes = caller.homes;
   return out;
 }
 
@@ -168,6 +182,7 @@ Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   out.read = std::move(*read);
   out.write = std::move(*write);
   out.deny = std::move(*deny);
+  if (!out.write.empty()) out.held = held_places(caller);
   return out;
 }
 

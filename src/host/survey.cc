@@ -11,6 +11,7 @@
 #include "host/git_identity.h"
 #include "host/hard_links.h"
 #include "host/machine.h"
+#include "host/own_programs.h"
 #include "host/resolve.h"
 #include "host/tree_survey.h"
 #include "sys/landlock.h"
@@ -70,7 +71,8 @@ void mask_machine_secrets(const Effective& effective, TreeSurvey& trees) {
 }
 
 // Cordon's own files: what would widen the next run or forge the record of this one.
-void protect_own_files(const Effective& effective, const Caller& caller, TreeSurvey& trees) {
+void protect_own_files(const Effective& effective, const Caller& caller, TreeSurvey& trees,
+                       TreeSnapshot& snapshot) {
   for (const std::string* own :
        {&caller.config_directory, &caller.state_directory, &caller.runtime_directory}) {
     // A link on the way may lead into a grant that the name itself is not in.
@@ -82,15 +84,13 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
       trees.mask(place->path, *seen, "cordon's own files");
   }
   const GrantPaths grants(effective);
-  if (caller.executable.empty()) return;
-  // Whichever of Cordon's programs this is, the others beside it are started next.
-  const std::string directory(parent(caller.executable));
-  for (const std::string& program :
-       {caller.executable, join(directory, "cordon"), join(directory, "cordon-audit"),
-        join(directory, "cordon-mcp")}) {
-    if (!grants.is_writable(program) || grants.covers_grant(program)) continue;
+  for (const std::string& program : own_programs(caller)) {
     const auto seen = look_path(program);
-    if (seen && seen->kind == FileKind::Regular) trees.hold(program, *seen, HoldKind::Path);
+    if (!seen || seen->kind != FileKind::Regular) continue;
+    // Read-only by a grant of its own, it is still the one that belongs there.
+    snapshot.protected_objects.insert(seen->id);
+    if (grants.is_writable(program) && !grants.covers_grant(program))
+      trees.hold(program, *seen, HoldKind::Path);
   }
 }
 
@@ -145,8 +145,8 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
       system_entries(grants_nothing && !effective.scratch ? SystemEntry::Tier::Loader
                                                           : SystemEntry::Tier::Programs);
   if (grants_nothing && effective.home == HomeMode::None) return out;
-  const std::vector<GitSetting> user = read_user_git_config(caller);
-  out.facts.git_identity = git_identity(std::span<const GitSetting>(user));
+  const UserGit user = read_user_git_config(caller);
+  out.facts.git_identity = git_identity(std::span<const GitSetting>(user.settings));
 
   TreeSurvey trees(effective, caller, user, out);
   mask_credentials(effective, caller, trees);
@@ -154,7 +154,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
   const auto whole = [](const Grant& grant) { return grant.path == "/"; };
   if (std::any_of(effective.read.begin(), effective.read.end(), whole))
     out.facts.root_entries = root_entries();
-  protect_own_files(effective, caller, trees);
+  protect_own_files(effective, caller, trees, out.snapshot);
   CORDON_CHECK(trees.run());
   CORDON_CHECK(protect_other_names(effective, out));
   CORDON_CHECK(failures.check());

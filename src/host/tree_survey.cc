@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "host/git_above.h"
 #include "host/git_metadata.h"
 #include "host/resolve.h"
 
@@ -15,8 +16,8 @@ using walk_state::kDenyOnly;
 using walk_state::kGit;
 using walk_state::kReported;
 
-TreeSurvey::TreeSurvey(const Effective& effective, const Caller& caller,
-                       std::span<const GitSetting> user, Survey& out)
+TreeSurvey::TreeSurvey(const Effective& effective, const Caller& caller, const UserGit& user,
+                       Survey& out)
     : effective_(effective),
       caller_(caller),
       user_(user),
@@ -25,7 +26,15 @@ TreeSurvey::TreeSurvey(const Effective& effective, const Caller& caller,
       classifier_(effective, caller) {}
 
 Result<void> TreeSurvey::run() {
-  for (const Grant* grant : grants_.writable_roots()) CORDON_CHECK(walk_root(*grant));
+  const std::vector<const Grant*> roots = grants_.writable_roots();
+  if (!roots.empty())
+    for (const std::string& target : user_.included) hold_reference(target);
+  for (const Grant* grant : roots) {
+    for (const std::string& target : referenced_above(grant->path, caller_, user_))
+      hold_reference(target);
+    CORDON_CHECK(walk_root(*grant));
+  }
+  if (refusal_) return fail(*std::move(refusal_));
   return walk_denies();
 }
 
@@ -39,9 +48,6 @@ bool TreeSurvey::deny_root(const Grant& grant) {
 
 Result<void> TreeSurvey::walk_root(const Grant& grant) {
   if (deny_root(grant)) return {};
-  const auto protection = classifier_.protection(grant.path);
-  if (protection && protection->action == HoldAction::Hold)
-    if (const auto seen = look_path(grant.path)) hold(grant.path, *seen, protection->kind);
   if (grant.kind != FileKind::Directory) return {};
   return walk_tree(grant.path, 0, *this);
 }
@@ -77,9 +83,9 @@ void TreeSurvey::visit(WalkedDirectory& directory) {
 void TreeSurvey::visit_git(const WalkedDirectory& directory) {
   if (!git_seen_.insert(directory.id()).second) return;
   GitFindings found = describe_git_directory(directory.descriptor(), directory.path(), caller_,
-                                             user_, out_.snapshot);
+                                             user_.settings, out_.snapshot);
   for (const Held& pinned : found.directory.pinned) git_seen_.insert(pinned.id);
-  for (const std::string& target : found.referenced) hold_target(target, HoldKind::Git);
+  for (const std::string& target : found.referenced) hold_reference(target);
   for (const std::string& link : found.links) hold_target(link, HoldKind::Git);
   out_.facts.git.push_back(std::move(found.directory));
 }
@@ -137,6 +143,19 @@ void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry
   if (!seen->symlink) return hold(path, *seen, protection.kind);
   remember_loose(*seen);
   hold_target(path, protection.kind);
+}
+
+void TreeSurvey::hold_reference(const std::string& target) {
+  const Result<Canonical> place = canonicalize(target, "/", caller_);
+  if (!place || place->kind == FileKind::Absent) return;
+  // What a grant lies in cannot be held as a whole.
+  for (const Grant* grant : grants_.writable_roots()) {
+    if (!contains(place->path, grant->path) || refusal_) continue;
+    refusal_ = policy_error("write " + quote(grant->path) + " would open " + quote(place->path) +
+                                ", which git takes hooks or configuration from",
+                            "make the change outside the sandbox");
+  }
+  hold_target(target, HoldKind::Git);
 }
 
 void TreeSurvey::hold_target(const std::string& link, HoldKind kind) {

@@ -2,12 +2,13 @@
 // directories of HostFacts and the snapshot that the search after the run compares with.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "host/classify.h"
-#include "host/git_config.h"
+#include "host/git_identity.h"
 #include "host/grant_paths.h"
 #include "host/look.h"
 #include "host/survey.h"
@@ -17,8 +18,7 @@ namespace cordon {
 class TreeSurvey final : public TreeVisitor {
  public:
   // `user` is the caller's own git configuration.
-  TreeSurvey(const Effective& effective, const Caller& caller, std::span<const GitSetting> user,
-             Survey& out);
+  TreeSurvey(const Effective& effective, const Caller& caller, const UserGit& user, Survey& out);
 
   Result<void> run();
   // A path that must not be seen; also used for what is found without a walk.
@@ -38,16 +38,19 @@ class TreeSurvey final : public TreeVisitor {
   void deny(const WalkedDirectory& directory, const DirectoryEntry& entry, const DenyGlob& rule);
   void protect(WalkedDirectory& directory, const DirectoryEntry& entry,
                const Protection& protection);
+  // Where git outside takes hooks or configuration from.
+  void hold_reference(const std::string& target);
   void hold_target(const std::string& link, HoldKind kind);
   void remember_loose(const Looked& seen);
 
   const Effective& effective_;
   const Caller& caller_;
-  std::span<const GitSetting> user_;
+  const UserGit& user_;
   Survey& out_;
   GrantPaths grants_;
   Classifier classifier_;
   std::set<FileId> git_seen_;
+  std::optional<Error> refusal_;
 };
 
 // The last step: nothing twice, nothing inside what hides or holds it anyway.

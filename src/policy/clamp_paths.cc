@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "policy/clamp_parts.h"
 #include "policy/path_modes.h"
+#include "policy/shield.h"
 
 namespace cordon::detail {
 namespace {
@@ -14,8 +15,9 @@ using Because = Reduction::Because;
 // paths are all that has to be looked at.
 class PathMeet {
  public:
-  PathMeet(std::span<const Grant> read, std::span<const Grant> write, Ceilings ceilings)
-      : request_(read, write), originals_(ceilings) {
+  PathMeet(std::span<const Grant> read, std::span<const Grant> write, const HeldPlaces& held,
+           Ceilings ceilings)
+      : request_(read, write), held_(held), originals_(ceilings) {
     for (const ResolvedCeiling& ceiling : ceilings) {
       ceilings_.emplace_back(ceiling.read, ceiling.write);
     }
@@ -44,6 +46,7 @@ class PathMeet {
   [[nodiscard]] PathMode meet(std::string_view path) const {
     return std::min(request_.at(path), permitted(path));
   }
+  [[nodiscard]] PathMode shield(std::string_view path) const;
   [[nodiscard]] PathMode inherited(std::string_view path) const;
   [[nodiscard]] Grant piece(std::string_view path) const;
   [[nodiscard]] bool only_a_symlink_is_inside(const Grant& grant, PathMode mode) const;
@@ -56,6 +59,7 @@ class PathMeet {
                        Reductions& reductions) const;
 
   PathModes request_;
+  const HeldPlaces& held_;
   Ceilings originals_;
   std::vector<PathModes> ceilings_;
   std::set<std::string_view> places_;
@@ -87,8 +91,33 @@ Grant PathMeet::piece(std::string_view path) const {
   return *found;
 }
 
+// The most that a grant which begins at `path` may be. A protected name is never opened by a grant
+// of its own, and what a ceiling's grant holds is not reached by a request for what is below.
+PathMode PathMeet::shield(std::string_view path) const {
+  PathMode most = PathMode::Write;
+  const PathEntry* asked = request_.deepest(path);
+  const auto source = asked != nullptr ? asked->grant->source : Grant::Source::Policy;
+  if (const ProtectedName* name = held_name(path, held_);
+      name != nullptr && !(source == Grant::Source::GitDirectory && name->kind == HoldKind::Git)) {
+    most = PathMode::Read;
+  }
+  for (std::size_t i = 0; i < ceilings_.size(); ++i) {
+    const PathEntry* rule = ceilings_[i].deepest(path);
+    if (rule == nullptr) continue;
+    most = std::min(most, bound_of(shield_below(originals_[i], rule->grant->path, path, source)));
+  }
+  return most;
+}
+
 void PathMeet::emit(std::string_view place) {
-  const PathMode mode = meet(place);
+  PathMode mode = meet(place);
+  const PathMode most = shield(place);
+  if (most < mode) {
+    // Covered by a grant that begins above, it is held or masked there.
+    const bool covered = inherited(place) != PathMode::None;
+    if (covered && most == PathMode::Read) return;
+    if (!covered) mode = most;
+  }
   if (mode == PathMode::None) return;
   const auto asked = request_.entries().find(place);
   if (asked != request_.entries().end()) {
@@ -151,6 +180,13 @@ bool PathMeet::only_a_symlink_is_inside(const Grant& grant, PathMode mode) const
 void PathMeet::report_one(const Grant& grant, PathMode mode, Reductions& reductions) const {
   const std::string what = mode == PathMode::Write ? "write" : "read";
   const std::string& asked = grant.written.empty() ? grant.path : grant.written;
+  const PathMode most = shield(grant.path);
+  if (permitted(grant.path) >= mode && most < mode) {
+    std::optional<std::string> kept;
+    if (most == PathMode::Read) kept = "read-only";
+    reductions.push_back({what, asked, std::move(kept), Because::Forbidden});
+    return;
+  }
   if (permitted(grant.path) >= mode) {
     const auto holes =
         mode == PathMode::Write ? holes_below(grant.path) : std::vector<std::string_view>{};
@@ -228,7 +264,7 @@ void clamp_paths(const Resolved& request, Ceilings ceilings, Effective& result,
       write.push_back(grant);
     }
   }
-  const PathMeet meet(request.read, write, ceilings);
+  const PathMeet meet(request.read, write, request.held, ceilings);
   meet.write_to(result);
   meet.report(request.read, write, reductions);
 }

@@ -68,7 +68,6 @@ class Decision {
   [[nodiscard]] const SystemEntry* system_entry() const;
   [[nodiscard]] Maybe held_at(const Held& held) const;
   [[nodiscard]] Maybe private_place(std::string_view root, std::string rule) const;
-  [[nodiscard]] bool is_home(std::string_view directory) const;
 
   const Effective& effective_;
   const HostFacts& facts_;
@@ -133,10 +132,6 @@ Decision::Maybe Decision::by_hold() const {
   return std::nullopt;
 }
 
-bool Decision::is_home(std::string_view directory) const {
-  return std::find(caller_.homes.begin(), caller_.homes.end(), directory) != caller_.homes.end();
-}
-
 // Names that are not there yet: the kernel lets them be made, the aftermath moves them away.
 Decision::Maybe Decision::by_protected_name() const {
   if (!writes() || grant_ == nullptr || grant_->mode != PathMode::Write) return std::nullopt;
@@ -144,16 +139,9 @@ Decision::Maybe Decision::by_protected_name() const {
   for (std::string_view place = path_; place != root && place != "/"; place = parent(place)) {
     const std::string_view above = parent(place);
     const ProtectedName* name = find_protected(basename(above), basename(place));
-    if (name == nullptr || name->action == HoldAction::Report) continue;
-    const bool nested = name->name.find('/') != std::string_view::npos;
-    if (name->home_only && !is_home(nested ? parent(above) : above)) continue;
+    if (name == nullptr || !is_held_in(*name, above, caller_.homes)) continue;
     // A new repository needs its config; what matters there are single keys.
     if (name->name == ".git/config") continue;
-    const auto parts = components(above);
-    if (name->kind == HoldKind::Editor &&
-        std::any_of(parts.begin(), parts.end(), is_package_directory)) {
-      continue;
-    }
     return refuse(
         rule_text("protected", name->name),
         std::string(name->reason) + "; what appears is moved out of the tree after the run",

@@ -41,6 +41,12 @@ struct DenyGlob {
   auto operator<=>(const DenyGlob&) const = default;
 };
 
+// What the table of protected names depends on besides spelling; canonical.
+struct HeldPlaces {
+  std::vector<std::string> homes;
+  std::vector<std::string> on_path;  // directories of the caller's PATH
+};
+
 // A request or ceiling after the host has resolved its paths.
 struct Resolved {
   Policy policy;  // scalars, net, env, limits; its own path lists are superseded by the ones here
@@ -48,6 +54,7 @@ struct Resolved {
   std::vector<Grant> write;
   std::vector<DenyGlob> deny;
   std::vector<Reduction> reductions;  // entries dropped while resolving
+  HeldPlaces held;
 };
 
 struct ResolvedCeiling {
@@ -55,6 +62,7 @@ struct ResolvedCeiling {
   std::vector<Grant> read;
   std::vector<Grant> write;
   std::vector<DenyGlob> deny;
+  HeldPlaces held;
 };
 
 // What a run gets. Lists are sorted by path and hold no duplicates; a path is in `read` or in

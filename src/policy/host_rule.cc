@@ -23,14 +23,6 @@ tl::unexpected<Error> refuse(std::string_view text, std::string_view why, std::s
   return fail(policy_error(std::move(what), std::move(hint)));
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_label(std::string_view label) {
@@ -193,7 +185,7 @@ Result<HostRule> parse_named(std::string_view text, HostRule rule, const Pieces&
     return refuse(text, "is not an address range",
                   "write HOST or HOST:PORT, without scheme or path");
   }
-  std::string name = lower(pieces.host);
+  std::string name = lower_case(pieces.host);
   if (name.ends_with('.')) name.pop_back();
   if (name.starts_with("*.")) {
     rule.kind = Kind::Subdomains;
@@ -327,7 +319,7 @@ std::optional<HostRule> intersect(const HostRule& a, const HostRule& b) {
 }
 
 bool matches_name(const HostRule& rule, std::string_view name, std::uint16_t port) {
-  std::string asked = lower(name);
+  std::string asked = lower_case(name);
   if (asked.ends_with('.')) asked.pop_back();
   if (!is_name(asked) || resembles_ipv4(asked)) return false;
   HostRule query;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/path.h"
+
 namespace cordon {
 namespace {
 
@@ -175,6 +177,22 @@ const ProtectedName* find_protected(std::string_view parent_name, std::string_vi
     if (parent_fits(*entry, parent_name)) return entry;
   }
   return nullptr;
+}
+
+bool counts_in(const ProtectedName& name, std::string_view directory,
+               std::span<const std::string> homes) {
+  if (!name.home_only) return true;
+  const bool nested = name.name.find('/') != std::string_view::npos;
+  const std::string_view base = nested ? parent(directory) : directory;
+  return std::find(homes.begin(), homes.end(), base) != homes.end();
+}
+
+bool is_held_in(const ProtectedName& name, std::string_view directory,
+                std::span<const std::string> homes) {
+  if (name.action != HoldAction::Hold || !counts_in(name, directory, homes)) return false;
+  if (name.kind != HoldKind::Editor) return true;
+  const auto parts = components(directory);
+  return std::none_of(parts.begin(), parts.end(), is_package_directory);
 }
 
 std::string_view name_of(HoldKind kind) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace cordon {
@@ -24,6 +25,12 @@ struct ProtectedName {
 std::span<const ProtectedName> protected_names();
 // The entry for `name` (a single component) below a directory called `parent_name`; null if none.
 const ProtectedName* find_protected(std::string_view parent_name, std::string_view name);
+// Whether `name` means anything for an entry of `directory`: some count only in a home.
+bool counts_in(const ProtectedName& name, std::string_view directory,
+               std::span<const std::string> homes);
+// Whether an entry of `directory` by that name is held, and not merely reported.
+bool is_held_in(const ProtectedName& name, std::string_view directory,
+                std::span<const std::string> homes);
 std::string_view name_of(HoldKind kind);
 
 // Directories in which editor files are only reported: packages ship them and nobody opens them.

@@ -39,6 +39,29 @@ def test_PL01_every_ceiling_counts(world):
     world.run("touch", world.project / "sub/x", options=options).expect(0)
 
 
+def test_PL01_a_request_below_what_the_ceiling_holds(world):
+    for name in (".claude/commands", ".vscode", ".git/hooks", "private/sub", "plain/sub"):
+        world.make_directory(world.project / name)
+    path = ceiling(world, CEILING + 'deny = ["private"]\n')
+
+    def write(name):
+        return world.run(world.probe, "write", world.project / name / "x", options=[
+            "--policy", "strict", "--ceiling", path, "--read", world.probe,
+            "--write", world.project / name])
+
+    for name in (".claude/commands", ".vscode", ".git/hooks", "private/sub"):
+        done = write(name)
+        assert done.status != 0 and "forbidden" in done.err, done.account()
+        assert not (world.project / name / "x").exists(), name
+    write("plain/sub").expect(0)
+    hidden = world.write(world.project / "private/sub/secret", "secret", 0o644)
+    for place in (hidden, hidden.parent):
+        done = world.run("cat", hidden, options=["--policy", "strict", "--ceiling", path,
+                                                 "--read", place])
+        assert done.status != 0 and "secret" not in done.out, done.account()
+    world.run("cat", hidden, options=["--policy", "strict", "--read", hidden]).expect(0)
+
+
 def test_PL02_one_invalid_entry_refuses_the_whole_ceiling(world):
     for text, place in (('version = 1\n[fs]\nread = ["/usr"]\nwrite = [3]\n', "ceiling.toml:4"),
                         ('version = 1\n[fs]\nread = ["~other/x"]\n', "ceiling.toml:3"),

@@ -1,6 +1,7 @@
 """Trust hand-off: what the host would later run. Cases TH01 to TH24."""
 
 import os
+import shutil
 
 import pytest
 
@@ -66,6 +67,36 @@ def test_TH02_hooks_path_in_the_workspace(world):
     assert hook.read_bytes() == before
     git(world, "commit", "-q", "--allow-empty", "-m", "on the host")
     assert not marker.exists(), "the host ran a hook from the run"
+
+
+def test_TH02_hooks_path_seen_from_a_directory_below(world):
+    make_repository(world)
+    git(world, "config", "core.hooksPath", "sub/myhooks")
+    marker = world.outside / "host-ran-it"
+    hook = payload(world, world.project / "sub/myhooks/pre-commit", world.outside / "other")
+    before = hook.read_bytes()
+    script = f"touch plain; printf '#!/bin/sh\\ntouch {marker}\\n' > myhooks/pre-commit"
+    shell(world, script, cwd=world.project / "sub")
+    assert (world.project / "sub/plain").exists()
+    assert hook.read_bytes() == before
+    # A grant of the hooks themselves cannot be held, so there is no such run.
+    options = ["--policy", "strict", "--write", world.project / "sub/myhooks"]
+    refused = world.run("/bin/sh", "-c", "true", options=options)
+    assert refused.status == 125 and "hooks" in refused.err, refused.account()
+    world.bare("/bin/sh", "-c", script, cwd=world.project / "sub").expect(0)
+    assert hook.read_bytes() != before
+
+
+def test_TH02_configuration_that_the_user_includes(world):
+    make_repository(world)
+    included = world.write(world.project / "work.inc", "[user]\n\tname = w\n", 0o644)
+    world.write(world.home / ".gitconfig",
+                f'[includeIf "gitdir:{world.project}/"]\n\tpath = {included}\n', 0o644)
+    script = "echo '[core]\n\tpager = evil' > work.inc"
+    shell(world, script)
+    assert "evil" not in included.read_text()
+    world.bare("/bin/sh", "-c", script).expect(0)
+    assert "evil" in included.read_text()
 
 
 def config_is_untouched(world, script):
@@ -305,3 +336,27 @@ def test_no_stub_is_left_on_the_host(world):
     shell(world, "true")
     shell(world, "true", options=["--deny", "absent.key", "--deny", "**/*.pem"])
     assert set(tree_digest(world.project)) == before
+
+
+def test_TH24_nothing_takes_the_place_of_cordon_itself(world):
+    """The file is held; a directory above it is moved away and another one put there."""
+    mine = world.make_directory(world.project / "tools") / "cordon"
+    shutil.copy(world.cordon, mine)
+    world.own(mine)
+    before = mine.read_bytes()
+    attempts = ("echo evil > tools/cordon", "rm -f tools/cordon; echo evil > tools/cordon",
+                "mv tools was; mkdir tools; echo evil > tools/cordon",
+                "mv tools was; mkdir other; echo evil > other/cordon; ln -s other tools",
+                "echo evil > tools/cordon-mcp")
+    for attempt in attempts:
+        done = world.execute([mine, "run", "--", "/bin/sh", "-c", f"{attempt}; touch ran"])
+        assert (world.project / "ran").exists(), done.account()
+        for name in ("cordon", "cordon-mcp"):
+            program = world.project / "tools" / name
+            assert not program.exists() or program.read_bytes() == before, attempt
+        if (world.project / "was").exists():
+            shutil.rmtree(world.project / "tools", ignore_errors=True)
+            (world.project / "was").rename(world.project / "tools")
+        assert mine.read_bytes() == before, attempt
+    world.bare("/bin/sh", "-c", attempts[2]).expect(0)
+    assert mine.read_text() == "evil\n"

@@ -9,6 +9,7 @@
 
 #include "cordon/policy.h"
 #include "policy/host_facts.h"
+#include "policy/shield.h"
 
 namespace cordon::mcp {
 
@@ -37,14 +38,7 @@ enum class Wish { Read, Write };
 // that does, so that the answer tells nothing of what lies outside.
 bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish);
 
-// Why a path may not be named although it lies below a grant of a ceiling. What is protected or
-// denied inside a grant is held where that grant begins; a request for something below it would
-// begin further down and step round it, so such a request is dropped.
-enum class Shield {
-  None,
-  Protected,  // a file that the host's tools load, or below a directory of such files
-  Denied,     // by a deny of a ceiling
-};
+// The strictest of the ceilings; what is protected may be read.
 Shield shield_of(const Bounds& bounds, const std::string& canonical, Wish wish);
 
 }  // namespace cordon::mcp

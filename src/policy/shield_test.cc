@@ -1,0 +1,168 @@
+#include "policy/shield.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/path.h"
+#include "policy/clamp.h"
+#include "support/property.h"
+
+namespace cordon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Because = Reduction::Because;
+
+Grant grant(std::string path) {
+  Grant made;
+  made.written = path;
+  made.lexical = path;
+  made.path = std::move(path);
+  made.kind = FileKind::Directory;
+  return made;
+}
+
+std::vector<std::string> paths(const std::vector<Grant>& list) {
+  std::vector<std::string> out;
+  for (const Grant& entry : list) out.push_back(entry.path);
+  return out;
+}
+
+class ShieldTest : public ::testing::Test {
+ protected:
+  ShieldTest() {
+    ceiling.write = {grant("/w")};
+    ceiling.deny = {{"private", "", "private"}};
+    ceiling.held = {{"/w/home"}, {"/w/tools/bin"}};
+    request.held.homes = {"/w/home"};
+  }
+
+  Clamped clamp_write(const std::string& path) {
+    request.write = {grant(path)};
+    return clamp(request, std::span(&ceiling, 1));
+  }
+  Clamped clamp_read(const std::string& path) {
+    request.read = {grant(path)};
+    return clamp(request, std::span(&ceiling, 1));
+  }
+
+  ResolvedCeiling ceiling;
+  Resolved request;
+};
+
+TEST_F(ShieldTest, LeavesARequestBelowAProtectedNameReadOnly) {
+  for (const char* path :
+       {"/w/.claude/commands", "/w/a/.vscode", "/w/.git/hooks", "/w/.git", "/w/a/.git/modules/m",
+        "/w/home/.ssh/keys", "/w/home/bin", "/w/tools/bin", "/w/tools/bin/x", "/w/.CLAUDE/x"}) {
+    const Clamped clamped = clamp_write(path);
+    EXPECT_THAT(clamped.effective().write, IsEmpty()) << path;
+    EXPECT_THAT(paths(clamped.effective().read), ElementsAre(path));
+    EXPECT_THAT(clamped.reductions(),
+                ElementsAre(Reduction{"write", path, "read-only", Because::Forbidden}));
+  }
+}
+
+TEST_F(ShieldTest, LeavesOtherRequestsAlone) {
+  for (const char* path : {"/w", "/w/a", "/w/bin", "/w/a/.ssh", "/w/tools", "/w/.github/workflows",
+                           "/w/node_modules/p/.vscode", "/w/claude"}) {
+    const Clamped clamped = clamp_write(path);
+    EXPECT_THAT(paths(clamped.effective().write), ElementsAre(path));
+    EXPECT_THAT(clamped.reductions(), IsEmpty()) << path;
+  }
+}
+
+TEST_F(ShieldTest, TakesAwayWhatLiesBelowADeniedName) {
+  for (const char* path : {"/w/private", "/w/private/x", "/w/a/private/b/c"}) {
+    const Clamped clamped = clamp_read(path);
+    EXPECT_THAT(clamped.effective().read, IsEmpty()) << path;
+    EXPECT_THAT(clamped.reductions(),
+                ElementsAre(Reduction{"read", path, std::nullopt, Because::Forbidden}));
+  }
+  EXPECT_THAT(paths(clamp_read("/w/public/x").effective().read), ElementsAre("/w/public/x"));
+}
+
+TEST_F(ShieldTest, LetsTheOperatorNameWhatLiesBelow) {
+  ceiling.write.push_back(grant("/w/.claude/worktrees"));
+  EXPECT_THAT(paths(clamp_write("/w/.claude/worktrees/t").effective().write),
+              ElementsAre("/w/.claude/worktrees/t"));
+  EXPECT_THAT(clamp_write("/w/.claude/commands").effective().write, IsEmpty());
+}
+
+TEST_F(ShieldTest, NoGrantOpensAProtectedName) {
+  request.write = {grant("/w/.vscode")};
+  const Clamped clamped = clamp(request, {});
+  EXPECT_THAT(clamped.effective().write, IsEmpty());
+  EXPECT_THAT(paths(clamped.effective().read), ElementsAre("/w/.vscode"));
+  // A person without a ceiling may work in a tree that happens to lie in one.
+  request.write = {grant("/w/.claude/worktrees/t")};
+  EXPECT_THAT(paths(clamp(request, {}).effective().write), ElementsAre("/w/.claude/worktrees/t"));
+}
+
+TEST_F(ShieldTest, LetsTheGitDirectoryOfALinkedWorktreeBe) {
+  request.write = {grant("/w/repo/.git/worktrees/t")};
+  request.write.front().source = Grant::Source::GitDirectory;
+  EXPECT_THAT(clamp(request, std::span(&ceiling, 1)).effective().write, ::testing::SizeIs(1));
+  request.write = {grant("/w/.claude/repo/.git")};
+  request.write.front().source = Grant::Source::GitDirectory;
+  EXPECT_THAT(clamp(request, std::span(&ceiling, 1)).effective().write, IsEmpty());
+}
+
+// What is left of a path's mode after what is held and denied below `root`.
+PathMode left_below(const ResolvedCeiling& rules, std::string_view root, std::string_view path,
+                    PathMode mode) {
+  return std::min(mode, bound_of(shield_below(rules, root, path, Grant::Source::Policy)));
+}
+
+// A run holds and masks from the outermost grant that covers a path.
+PathMode left_in_run(const Effective& effective, const ResolvedCeiling& rules,
+                     std::string_view path) {
+  const PathModes modes(effective.read, effective.write);
+  const PathEntry* outermost = nullptr;
+  for (std::string_view place = path; place != "/"; place = parent(place)) {
+    const auto found = modes.entries().find(place);
+    if (found != modes.entries().end()) outermost = &found->second;
+  }
+  if (outermost == nullptr) return PathMode::None;
+  return left_below(rules, outermost->grant->path, path, modes.at(path));
+}
+
+std::string any_path() {
+  const auto parts = *rc::gen::container<std::vector<std::string>>(
+      *rc::gen::inRange<std::size_t>(1, 5),
+      rc::gen::elementOf(std::vector<std::string>{"a", ".claude", "x"}));
+  std::string path = "/w";
+  for (const std::string& part : parts) path.append("/").append(part);
+  return path;
+}
+
+std::vector<Grant> any_grants() {
+  std::vector<Grant> made;
+  for (int count = *rc::gen::inRange(0, 4); count > 0; --count) made.push_back(grant(any_path()));
+  return made;
+}
+
+TEST(ShieldProperty, NoRequestReachesWhatTheGrantOfItsCeilingHolds) {
+  testing::check_cases(20'000, [] {
+    ResolvedCeiling ceiling;
+    ceiling.read = any_grants();
+    ceiling.write = any_grants();
+    ceiling.deny = {{"x", "", "x"}};
+    Resolved request;
+    request.read = any_grants();
+    request.write = any_grants();
+    const Clamped clamped = clamp(request, std::span(&ceiling, 1));
+    const PathModes bound(ceiling.read, ceiling.write);
+    for (int probes = 0; probes < 8; ++probes) {
+      const std::string path = any_path();
+      const PathEntry* rule = bound.deepest(path);
+      const PathMode most = rule == nullptr
+                                ? PathMode::None
+                                : left_below(ceiling, rule->grant->path, path, rule->mode);
+      RC_ASSERT(left_in_run(clamped.effective(), ceiling, path) <= most);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace cordon
