@@ -433,6 +433,19 @@ def test_cordons_own_programs_inside_a_grant_cannot_be_changed(serve, world):
     server.good("write_local_file", {"path": str(world.project / "free"), "content": "x"})
 
 
+def test_R173_file_tools_never_have_a_network(serve, world):
+    server = serve(ceiling=ceiling_of(world, '[net]\nmode = "open"\n'))
+    for tool, arguments in (("write_local_file", {"path": str(world.project / "f"), "content": "x"}),
+                            ("read_local_file", {"path": str(world.project / "f")}),
+                            ("run_code", {"argv": ["true"]})):
+        result = server.good(tool, arguments)
+        network = "open" if tool == "run_code" else "none"
+        assert result["enforcement"]["network"] == network
+        pending = [line for line in audit_lines(world)
+                   if line["phase"] == "pending" and line["action"] == tool]
+        assert pending[-1]["metadata"]["net"] == network
+
+
 def test_one_file_can_be_all_that_is_permitted(serve, world):
     file = world.project / "file.txt"
     server = serve(ceiling=f'version = 1\n[fs]\nwrite = ["{file}"]\n')
