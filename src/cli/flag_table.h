@@ -49,6 +49,14 @@ enum class FlagId {
   Http,
   Socket,
   TokenFile,
+  // loop
+  Plan,
+  Attempts,
+  Commit,
+  Restart,
+  Total,
+  Tokens,
+  Cost,
   // several verbs
   Format,
   Verbose,

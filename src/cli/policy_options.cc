@@ -184,6 +184,13 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Http:
     case FlagId::Socket:
     case FlagId::TokenFile:
+    case FlagId::Plan:
+    case FlagId::Attempts:
+    case FlagId::Commit:
+    case FlagId::Restart:
+    case FlagId::Total:
+    case FlagId::Tokens:
+    case FlagId::Cost:
     case FlagId::FixHints:
     case FlagId::Format:
     case FlagId::Verbose:
@@ -203,9 +210,10 @@ Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Pol
   return {};
 }
 
-Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller) {
-  CORDON_TRY(source, load_policy(std::string(arguments.value(FlagId::Policy).value_or("workspace")),
-                                 caller));
+Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller,
+                                 std::string_view preset) {
+  CORDON_TRY(source,
+             load_policy(std::string(arguments.value(FlagId::Policy).value_or(preset)), caller));
   AskedPolicy asked;
   asked.policy = std::move(source.policy);
   if (!source.file.empty()) asked.trusted_files.push_back(source.file);

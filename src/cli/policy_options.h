@@ -17,8 +17,10 @@ struct AskedPolicy {
   std::vector<std::string> trusted_files;  // policy and ceiling files that took part
 };
 
-// Preset or file, then the flags: lists append, scalars replace, denies accumulate.
-Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller);
+// Preset or file, then the flags: lists append, scalars replace, denies accumulate. `preset` is
+// where a command line without --policy starts.
+Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller,
+                                 std::string_view preset = "workspace");
 
 // The flags alone, onto a policy. `cwd` is what relative paths are relative to.
 Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Policy& policy);

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "mcp/line_splitter.h"
+#include "base/line_splitter.h"
 #include "mcp/line_writer.h"
 #include "mcp/stop_signals.h"
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "policy/agents.h"
 
 namespace cordon {
 namespace {
@@ -53,12 +54,17 @@ Policy make_workspace(std::string_view name, const PresetHost& host) {
   return policy;
 }
 
+const AgentNeeds* agent_of(std::string_view preset) {
+  constexpr std::string_view kPrefix = "agent:";
+  return preset.starts_with(kPrefix) ? find_agent(preset.substr(kPrefix.size())) : nullptr;
+}
+
 }  // namespace
 
 std::span<const std::string_view> preset_names() { return kNames; }
 
 bool is_preset(std::string_view name) {
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() || agent_of(name) != nullptr;
 }
 
 Policy make_preset(std::string_view name, const PresetHost& host) {
@@ -70,9 +76,10 @@ Policy make_preset(std::string_view name, const PresetHost& host) {
     policy.fs.write.clear();
   } else if (name == "build") {
     policy.fs.caches = true;
-  } else if (name == "agent") {
+  } else if (const AgentNeeds* agent = agent_of(name); agent != nullptr || name == "agent") {
     policy.fs.home = HomeMode::Persistent;
     policy.net.mode = NetMode::Allow;
+    if (agent != nullptr) add_needs(*agent, policy);
   }
   return policy;
 }

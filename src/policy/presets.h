@@ -14,7 +14,7 @@ struct PresetHost {
 
 std::span<const std::string_view> preset_names();
 bool is_preset(std::string_view name);
-// `name` is one of preset_names().
+// `name` is one of preset_names(), or "agent:" and the name of a known agent.
 Policy make_preset(std::string_view name, const PresetHost& host);
 
 }  // namespace cordon

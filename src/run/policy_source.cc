@@ -68,7 +68,8 @@ Result<PolicySource> load_policy(const std::string& word, const Caller& caller) 
   if (!file_exists) {
     Error error = policy_error(
         "no preset and no policy file is called " + quote(word),
-        "presets: strict, workspace, readonly, build, agent; or write " + quote(named));
+        "presets: strict, workspace, readonly, build, agent, agent:claude and others; or write " +
+            quote(named));
     if (const auto near = nearest(word, preset_names())) {
       error.hint = "did you mean " + *near + "? Or write " + quote(named);
     }

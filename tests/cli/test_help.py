@@ -54,7 +54,7 @@ def test_version(world):
     assert told.startswith("cordon 0.1.0\n") and "architecture" in told and "unproven" in told
 
 
-@pytest.mark.parametrize("verb", ["loop", "demo", "setup", "hook", "apply"])
+@pytest.mark.parametrize("verb", ["demo", "setup", "hook", "apply"])
 def test_verbs_of_later_versions_are_unknown(world, verb):
     done = world.cordon_verb(verb)
     done.expect(2)

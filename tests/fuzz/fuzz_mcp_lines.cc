@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mcp/line_splitter.h"
+#include "base/line_splitter.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kLongest = 64;
 
 std::vector<std::string> split(std::string_view bytes, std::size_t step) {
-  cordon::mcp::LineSplitter splitter(kLongest);
+  cordon::LineSplitter splitter(kLongest);
   std::vector<std::string> lines;
   while (!bytes.empty()) {
-    splitter.add(bytes.substr(0, step), [&](const cordon::mcp::Line& line) {
+    splitter.add(bytes.substr(0, step), [&](const cordon::Line& line) {
       cordon::require_that(line.text.size() <= kLongest);
       cordon::require_that(line.text.find('\n') == std::string::npos);
       lines.push_back(line.kind == cordon::mcp::Line::Kind::Whole ? line.text : "\n");

@@ -1,10 +1,10 @@
-#include "mcp/line_splitter.h"
+#include "base/line_splitter.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace cordon::mcp {
+namespace cordon {
 namespace {
 
 std::vector<std::string> split_in(std::string_view bytes, std::size_t step, std::size_t longest) {
@@ -29,6 +29,16 @@ TEST(LineSplitter, GivesTheSameLinesHoweverTheBytesCome) {
   }
 }
 
+TEST(LineSplitter, GivesAnUnendedLineAtTheEnd) {
+  LineSplitter splitter(10);
+  Lines lines;
+  const auto keep = [&](const Line& line) { lines.push_back(line.text); };
+  splitter.add("one\ntw", keep);
+  splitter.finish(keep);
+  splitter.finish(keep);
+  EXPECT_EQ(lines, (Lines{"one", "tw"}));
+}
+
 TEST(LineSplitter, TakesLinesUpToTheBound) {
   EXPECT_EQ(split_in("1234567890\n12345678901\n", 4, 10), (Lines{"1234567890", "<too long>"}));
 }
@@ -48,4 +58,4 @@ TEST(LineSplitter, CountsWhatItThrowsAwayUntilTheLineEnds) {
 }
 
 }  // namespace
-}  // namespace cordon::mcp
+}  // namespace cordon

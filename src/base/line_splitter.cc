@@ -1,6 +1,6 @@
-#include "mcp/line_splitter.h"
+#include "base/line_splitter.h"
 
-namespace cordon::mcp {
+namespace cordon {
 
 void LineSplitter::add(std::string_view bytes, const std::function<void(const Line&)>& take) {
   while (!bytes.empty()) {
@@ -18,6 +18,10 @@ void LineSplitter::add(std::string_view bytes, const std::function<void(const Li
   }
 }
 
+void LineSplitter::finish(const std::function<void(const Line&)>& take) {
+  if (discarded_ != 0 || !partial_.empty()) end_line(take);
+}
+
 void LineSplitter::end_line(const std::function<void(const Line&)>& take) {
   Line line;
   if (discarded_ == 0) {
@@ -33,4 +37,4 @@ void LineSplitter::end_line(const std::function<void(const Line&)>& take) {
   if (!blank) take(line);
 }
 
-}  // namespace cordon::mcp
+}  // namespace cordon

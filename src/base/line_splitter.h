@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace cordon::mcp {
+namespace cordon {
 
 struct Line {
   enum class Kind {
@@ -24,6 +24,8 @@ class LineSplitter {
   // Hands every line that these bytes complete to `take`, in order. Blank lines are left out, and a
   // byte-order mark before the first line.
   void add(std::string_view bytes, const std::function<void(const Line&)>& take);
+  // The bytes have come to their end: what is left of a line that was not ended.
+  void finish(const std::function<void(const Line&)>& take);
   // How much of the line that has not ended yet was thrown away: a peer that never ends a line can
   // be told from one that sends a long one.
   [[nodiscard]] std::size_t discarded() const { return discarded_; }
@@ -37,4 +39,4 @@ class LineSplitter {
   bool first_ = true;
 };
 
-}  // namespace cordon::mcp
+}  // namespace cordon

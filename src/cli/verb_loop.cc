@@ -1,0 +1,193 @@
+// cordon loop: from a command line to an agent that works through a plan.
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+#include "audit/log.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "cli/policy_options.h"
+#include "cli/talk.h"
+#include "cli/verbs.h"
+#include "host/look.h"
+#include "host/resolve.h"
+#include "loop/displays.h"
+#include "loop/engine.h"
+#include "loop/plan_file.h"
+#include "policy/audit_failure.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kLargestText = std::size_t{1024} * 1024;
+
+// A file of the project, read before any agent may have changed it.
+Result<std::string> read_project_file(const std::string& written, const Caller& caller,
+                                      std::vector<std::string>& held) {
+  CORDON_TRY(place, canonicalize_existing(written, caller.cwd, caller));
+  if (place.kind != FileKind::Regular) {
+    return fail(usage_error(quote(written) + " is not a regular file"));
+  }
+  const Fd file = open_canonical(place.path, O_RDONLY | O_NONBLOCK);
+  const auto text = file.valid() ? read_all(file.get(), kLargestText) : std::nullopt;
+  if (!text) return fail(setup_error("cannot read " + quote(written), errno));
+  held.push_back(place.path);
+  return *text;
+}
+
+Result<void> read_prompts(loop::Features& features, const Caller& caller,
+                          std::vector<std::string>& held) {
+  for (loop::Feature& feature : features) {
+    if (feature.prompt_file.empty()) continue;
+    const std::string& written = feature.prompt_file;
+    if (written.starts_with('/') || written.starts_with('~') || has_dotdot(written)) {
+      return fail(policy_error("the prompt " + quote(written) + " of " + quote(feature.id) +
+                                   " does not lie in the project",
+                               "name a file below the project directory"));
+    }
+    CORDON_TRY(text, read_project_file("./" + written, caller, held));
+    if (!contains(caller.cwd, held.back())) {
+      return fail(policy_error("the prompt " + quote(written) + " leads out of the project"));
+    }
+    feature.prompt = std::move(text);
+  }
+  return {};
+}
+
+Result<std::optional<std::uint64_t>> number(const Arguments& arguments, FlagId id,
+                                            std::uint64_t unit = 1) {
+  const auto value = arguments.value(id);
+  if (!value) return std::nullopt;
+  constexpr std::uint64_t kMost = 1'000'000'000'000;
+  const auto parsed = parse_number(*value);
+  if (!parsed || *parsed == 0 || *parsed > kMost / unit) {
+    return fail(usage_error(quote(*value) + " is not a positive number in bounds"));
+  }
+  return *parsed * unit;
+}
+
+Result<loop::Budget> budget_of(const Arguments& arguments) {
+  constexpr std::uint64_t kMicro = 1'000'000;
+  loop::Budget budget;
+  CORDON_TRY(attempts, number(arguments, FlagId::Attempts));
+  CORDON_TRY(tokens, number(arguments, FlagId::Tokens));
+  CORDON_TRY(cost, number(arguments, FlagId::Cost, kMicro));
+  if (attempts) budget.attempts = *attempts;
+  budget.tokens = tokens;
+  budget.micro_dollars = cost;
+  if (const auto total = arguments.value(FlagId::Total)) {
+    budget.wall_ms = parse_duration(*total);
+    if (!budget.wall_ms) {
+      return fail(usage_error(quote(*total) + " is not a time", "--total 30m, --total 8h"));
+    }
+  }
+  return budget;
+}
+
+Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& caller) {
+  loop::LoopInput input;
+  input.caller = caller;
+  std::vector<std::string> words;
+  for (const std::string_view word : arguments.operands) words.emplace_back(word);
+  CORDON_TRY(agent, loop::contained_agent(words));
+  CORDON_TRY(budget, budget_of(arguments));
+  const std::string plan(arguments.value(FlagId::Plan).value_or("PLAN.md"));
+  CORDON_TRY(text, read_project_file(plan, caller, input.held_files));
+  CORDON_TRY(features, loop::read_plan(text, plan));
+  input.features = std::move(features);
+  CORDON_CHECK(read_prompts(input.features, caller, input.held_files));
+  CORDON_TRY(asked, asked_policy(arguments, caller, agent.preset));
+  input.policy = std::move(asked.policy);
+  input.ceilings = std::move(asked.ceilings);
+  input.trusted_files = std::move(asked.trusted_files);
+  input.agent = std::move(agent);
+  input.budget = budget;
+  input.commit = arguments.has(FlagId::Commit);
+  return input;
+}
+
+// Where this project's progress is kept.
+std::string state_of(const Caller& caller) {
+  constexpr std::size_t kDigits = 16;
+  return join(caller.state_directory, "loop/" + sha256_hex(caller.cwd).substr(0, kDigits));
+}
+
+Result<loop::Progress> progress_for(const loop::LoopInput& input, const loop::ProgressFile& file,
+                                    bool restart) {
+  const std::string hash = loop::hash_of(input.features);
+  const loop::Progress fresh = loop::fresh_progress(input.features, hash);
+  if (restart) return fresh;
+  CORDON_TRY(found, file.read());
+  if (!found) return fresh;
+  if (found->plan_hash != hash || found->features.size() != input.features.size()) {
+    return fail(usage_error("the plan is not the one that was begun in this project",
+                            "--restart begins anew; or put the old plan back"));
+  }
+  return *std::move(found);
+}
+
+// Turns INT, TERM, HUP and QUIT into the wish to end, on a thread of its own.
+class SignalWatch {
+ public:
+  explicit SignalWatch(loop::Control& control) : control_(control) {
+    sigset_t watched;
+    ::sigemptyset(&watched);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&watched, signal);
+    ::sigaddset(&watched, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
+    thread_ = std::thread([this, watched] {
+      int signal = 0;
+      while (::sigwait(&watched, &signal) == 0 && !done_) control_.quit();
+    });
+  }
+  ~SignalWatch() {
+    done_ = true;
+    ::pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
+  }
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+ private:
+  loop::Control& control_;
+  std::atomic<bool> done_ = false;
+  std::thread thread_;
+};
+
+Result<int> start(const Arguments& arguments) {
+  CORDON_TRY(caller, identify_caller());
+  CORDON_TRY(input, loop_input(arguments, caller));
+  CORDON_TRY(file, loop::ProgressFile::open(state_of(caller)));
+  CORDON_TRY(progress, progress_for(input, file, arguments.has(FlagId::Restart)));
+  audit::Recorder recorder(audit::place_of(caller), audit_failure(input.ceilings));
+  const auto write = [](std::string_view line) { say_answer(std::string(line) + "\n"); };
+  std::unique_ptr<loop::Display> display;
+  if (arguments.has(FlagId::Json)) {
+    display = std::make_unique<loop::JsonDisplay>(write);
+  } else {
+    display = std::make_unique<loop::PlainDisplay>(write);
+  }
+  loop::Control control;
+  const SignalWatch signals(control);
+  loop::Engine engine(std::move(input), file, recorder, *display, control);
+  const loop::LoopEnded end = engine.run(std::move(progress));
+  if (end.error && !end.error->hint.empty()) say("hint: " + sanitize(end.error->hint) + "\n");
+  return loop::exit_status(end);
+}
+
+}  // namespace
+
+int verb_loop(const Arguments& arguments) {
+  const auto status = start(arguments);
+  if (status) return *status;
+  say_error(status.error());
+  return status.error().exit_status;
+}
+
+}  // namespace cordon

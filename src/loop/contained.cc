@@ -1,0 +1,65 @@
+#include "loop/contained.h"
+
+#include "base/text.h"
+#include "policy/agents.h"
+
+namespace cordon::loop {
+namespace {
+
+constexpr std::uint64_t kProbeMs = 5'000;
+constexpr std::uint64_t kVerifyMs = 600'000;
+constexpr std::size_t kShownOutput = 4096;
+
+std::string tool_of(Role role) {
+  switch (role) {
+    case Role::Probe:
+      return "loop_probe";
+    case Role::Agent:
+      return "loop_agent";
+    case Role::Verify:
+      return "loop_verify";
+    case Role::Commit:
+      return "loop_commit";
+  }
+  return "loop";
+}
+
+// Only the agent speaks to its model, and only it holds the key for that.
+void without_agent_needs(const AgentCommand& agent, Policy& policy) {
+  policy.net = {};
+  const AgentNeeds* needs = find_agent(agent.name);
+  if (needs == nullptr) return;
+  for (const std::string_view name : needs->credentials) std::erase(policy.env.pass, name);
+  for (const std::string_view name : needs->settings) policy.env.set.erase(std::string(name));
+}
+
+}  // namespace
+
+RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> argv,
+                   std::string call_id) {
+  RunInput input;
+  input.argv = std::move(argv);
+  input.policy = loop.policy;
+  input.ceilings = std::vector<Ceiling>(loop.ceilings);
+  input.trusted_files = loop.trusted_files;
+  input.describe_policy = false;
+  input.asker = {tool_of(role), std::move(call_id), {}};
+  for (const std::string& file : loop.held_files) input.policy.fs.read.push_back({file, {}});
+  if (role == Role::Probe) input.policy.limits.wall_ms = kProbeMs;
+  if (role == Role::Verify || role == Role::Commit) {
+    without_agent_needs(loop.agent, input.policy);
+    input.policy.limits.wall_ms = kVerifyMs;
+  }
+  return input;
+}
+
+std::string last_output(const Outcome& outcome) {
+  std::string text;
+  for (const auto* stream : {&outcome.out, &outcome.err}) {
+    if (*stream) text.append((*stream)->text());
+  }
+  if (text.size() > kShownOutput) text.erase(0, text.size() - kShownOutput);
+  return to_utf8(text);
+}
+
+}  // namespace cordon::loop

@@ -1,0 +1,158 @@
+#include "base/text.h"
+#include "loop/displays.h"
+
+namespace cordon::loop {
+namespace {
+
+constexpr std::size_t kLongestShown = 500;
+
+std::string shown(std::string_view text) {
+  std::string safe = sanitize(text.substr(0, kLongestShown));
+  if (text.size() > kLongestShown) safe.append(" ...");
+  return safe;
+}
+
+// Every line of a text, indented under what it belongs to.
+std::vector<std::string> block(std::string_view first, std::string_view text) {
+  std::vector<std::string> lines{std::string(first)};
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.empty()) lines.push_back("    " + shown(line));
+  }
+  return lines;
+}
+
+std::string money(std::uint64_t micro_dollars) {
+  constexpr std::uint64_t kCent = 10'000;
+  const std::uint64_t cents = micro_dollars / kCent;
+  const std::string rest = std::to_string(cents % 100);
+  return "$" + std::to_string(cents / 100) + "." + (rest.size() < 2 ? "0" : "") + rest;
+}
+
+std::string end_of(const End& end) {
+  struct Words {
+    std::string operator()(const Exited& end) const {
+      return "ended with status " + std::to_string(end.code);
+    }
+    std::string operator()(const Signaled& end) const {
+      return "was ended by " + signal_name(end.signal);
+    }
+    std::string operator()(const TimedOut& end) const {
+      return "was ended after " + format_duration(end.limit_ms);
+    }
+    std::string operator()(const OverLimit& end) const { return "was ended: " + end.reason; }
+    std::string operator()(const Cancelled&) const { return "was ended on request"; }
+  };
+  return std::visit(Words{}, end);
+}
+
+struct Lines {
+  using List = std::vector<std::string>;
+
+  List operator()(const ProbeStarted&) const { return {"probing containment"}; }
+  List operator()(const LoopStarted& event) const {
+    List lines{"project " + shown(event.project) + ", agent " + shown(event.agent),
+               mechanism_line(event.enforcement)};
+    for (std::size_t i = 0; i < event.features.size(); ++i) {
+      const FeatureProgress& one = event.features[i];
+      lines.push_back("  " + std::string(name_of(one.state)) + "  " + one.id + ": " +
+                      shown(event.titles[i]));
+    }
+    return lines;
+  }
+  List operator()(const AttemptStarted& event) const {
+    return {"== " + event.id + ": " + shown(event.title) + " (attempt " +
+            std::to_string(event.attempt) + " of " + std::to_string(event.most) + ")"};
+  }
+  List operator()(const AgentTold& event) const { return std::visit(*this, event.event); }
+  List operator()(const Said& event) const { return block("agent:", event.text); }
+  List operator()(const UsedTool& event) const {
+    return {"agent uses " + shown(event.tool) + (event.detail.empty() ? "" : ": ") +
+            shown(event.detail)};
+  }
+  List operator()(const Spent& event) const {
+    return {"agent used " + std::to_string(event.tokens) + " tokens, " +
+            money(event.micro_dollars)};
+  }
+  List operator()(const Claimed& event) const {
+    return {event.success ? "agent says it is done" : "agent says it failed"};
+  }
+  List operator()(const Unreadable& event) const {
+    return {"agent wrote a line that is not of its stream: " + shown(event.excerpt)};
+  }
+  List operator()(const AgentNoted& event) const { return {"agent stderr: " + shown(event.line)}; }
+  List operator()(const AgentEnded& event) const {
+    List lines{"agent " + end_of(event.end) + " after " +
+               format_duration(std::max<std::uint64_t>(event.duration_ms, 1))};
+    for (const Denial& denial : event.denials) {
+      lines.push_back("denied: " + denial.what + " " + shown(denial.detail) + " (" + denial.layer +
+                      ", " + std::to_string(denial.count) + "x)");
+    }
+    for (const Handoff& one : event.handoff) {
+      lines.push_back((one.moved_to.empty() ? "changed: " : "moved away: ") + shown(one.path) +
+                      " (" + one.kind + ")");
+    }
+    return lines;
+  }
+  List operator()(const VerifyStarted& event) const { return {"verify: " + shown(event.command)}; }
+  List operator()(const VerifyEnded& event) const {
+    if (event.accepted) return {"verify: accepted"};
+    return block("verify: not accepted, status " + std::to_string(event.status), event.output);
+  }
+  List operator()(const Committed& event) const {
+    if (event.done) return {"committed"};
+    return block("not committed:", event.output);
+  }
+  List operator()(const FeatureEnded& event) const {
+    const FeatureProgress& one = event.progress;
+    return {"== " + one.id + ": " + std::string(name_of(one.state)) +
+            (one.reason.empty() ? "" : " (" + shown(one.reason) + ")")};
+  }
+  List operator()(const Paused&) const { return {"paused"}; }
+  List operator()(const Resumed&) const { return {"going on"}; }
+  List operator()(const LoopEnded& event) const { return {end_line(event)}; }
+};
+
+}  // namespace
+
+std::string mechanism_line(const Enforcement& enforcement) {
+  std::string layers;
+  const auto add = [&](bool there, const char* name) {
+    if (there) layers.append(layers.empty() ? "" : ", ").append(name);
+  };
+  add(enforcement.namespaces, "namespaces");
+  add(enforcement.landlock, "landlock");
+  add(enforcement.seccomp, "seccomp");
+  add(enforcement.cap_drop, "capabilities");
+  return "contained by " + enforcement.backend + ": " + layers + "; network " + enforcement.network;
+}
+
+std::string end_line(const LoopEnded& end) {
+  const std::string why(name_of(end.why));
+  if (!end.error) return "loop " + why + (end.reason.empty() ? "" : ": " + end.reason);
+  std::string text;
+  switch (end.error->kind) {
+    case ErrorKind::Setup:
+      text = "sandbox setup failed: ";
+      break;
+    case ErrorKind::Unavailable:
+    case ErrorKind::Untrusted:
+    case ErrorKind::Unsupported:
+      text = "sandbox compatibility check failed: ";
+      break;
+    case ErrorKind::Policy:
+    case ErrorKind::Command:
+    case ErrorKind::Audit:
+    case ErrorKind::Usage:
+      text = "sandbox error: ";
+      break;
+  }
+  return "loop " + why + ": " + text + message(*end.error);
+}
+
+std::vector<std::string> lines_of(const LoopEvent& event) { return std::visit(Lines{}, event); }
+
+void PlainDisplay::show(const LoopEvent& event) {
+  for (const std::string& line : lines_of(event)) write_(line);
+}
+
+}  // namespace cordon::loop

@@ -1,0 +1,73 @@
+// The loop: feature by feature, an agent works contained and a command decides whether it is done.
+// The agent's word and its exit status decide nothing. The first doubt about containment ends the
+// loop: nothing further is started, and there is no way to go on without.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "audit/recorder.h"
+#include "loop/agent.h"
+#include "loop/control.h"
+#include "loop/events.h"
+#include "loop/feature.h"
+#include "loop/progress.h"
+#include "policy/host_facts.h"
+
+namespace cordon::loop {
+
+struct Budget {
+  std::uint64_t attempts = 3;                 // of a feature that says nothing else
+  std::uint64_t attempt_wall_ms = 1'800'000;  // likewise
+  std::optional<std::uint64_t> wall_ms;       // of all agents together
+  std::optional<std::uint64_t> tokens;        // as the agents tell them
+  std::optional<std::uint64_t> micro_dollars;
+};
+
+struct LoopInput {
+  Caller caller;  // its directory is the project
+  Features features;
+  AgentCommand agent;
+  Policy policy;  // of the agent; the verify command gets it without network and credentials
+  std::vector<Ceiling> ceilings;
+  std::vector<std::string> trusted_files;
+  std::vector<std::string> held_files;  // the plan and its prompts: read-only inside
+  Budget budget;
+  bool commit = false;  // each accepted feature, inside the sandbox
+};
+
+class Engine {
+ public:
+  Engine(LoopInput input, const ProgressFile& file, audit::Recorder& recorder, Display& display,
+         Control& control);
+
+  // Works through what is pending in `progress`.
+  LoopEnded run(Progress progress);
+
+ private:
+  using Stop = std::optional<LoopEnded>;
+
+  Stop probe();
+  Stop work_on(std::size_t index);
+  Stop attempt(std::size_t index, std::optional<VerifyEnded>& last);
+  Stop run_agent(std::size_t index, const std::optional<VerifyEnded>& last);
+  Stop verify(const Feature& feature, VerifyEnded& result);
+  Stop commit(const Feature& feature);
+  Stop save();
+  [[nodiscard]] Stop over_budget() const;
+  [[nodiscard]] Stop stopped() const;
+  [[nodiscard]] LoopEnded end(LoopEnded::Why why, std::string reason,
+                              std::optional<Error> error = {}) const;
+  [[nodiscard]] LoopEnded uncontained(const Error& error) const;
+
+  const LoopInput input_;
+  const ProgressFile& file_;
+  audit::Recorder& recorder_;
+  Display& display_;
+  Control& control_;
+  Progress progress_;
+};
+
+}  // namespace cordon::loop

@@ -1,0 +1,309 @@
+"""`cordon loop` with scripted agents: who decides, what survives, and when it stops."""
+
+import json
+import os
+import signal
+import stat
+import time
+
+import pytest
+
+from support.harness import processes_with, wait_until
+
+PLAN = """# Plan
+
+- [ ] one: Make the first file
+  Write it.
+  verify: test -s one
+
+- [ ] two: Make the second file
+  verify: test -s two
+"""
+# Makes the file that its prompt's verify command wants.
+HONEST = r'''#!/bin/sh
+file=$(sed -n 's/^    test -s //p' | head -n 1)
+echo "working on $file"
+echo "$file" > "$file"
+'''
+
+
+class Loop:
+    def __init__(self, world):
+        self.world = world
+        self.plan = world.write(world.project / "PLAN.md", PLAN)
+
+    def agent(self, text, name="agent"):
+        return self.world.write(self.world.project / name, text, 0o755)
+
+    def run(self, agent, *options, **how):
+        done = self.world.execute([self.world.cordon, "loop", "--json", "--net", "none", *options,
+                                   "--", agent], **how)
+        return done, [json.loads(line) for line in done.out.splitlines()]
+
+
+@pytest.fixture
+def loop(world):
+    return Loop(world)
+
+
+def names(events):
+    return [event["event"] for event in events]
+
+
+def states(events):
+    return {one["id"]: one["state"] for one in events[-1]["features"]}
+
+
+def audit(world):
+    done = world.execute([world.cordon, "audit", "list", "--json"])
+    return done.expect(0).out
+
+
+def test_an_agent_works_through_the_plan(loop, world):
+    done, events = loop.run(loop.agent(HONEST))
+    done.expect(0)
+    assert states(events) == {"one": "done", "two": "done"}
+    assert events[-1]["why"] == "complete"
+    assert names(events)[:2] == ["probe_started", "loop_started"]
+    held = events[1]["enforcement"]
+    assert held["namespaces"] and held["landlock"] and held["seccomp"] and held["network"] == "none"
+    assert {"event": "agent_said", "text": "working on one"} in events
+    log = audit(world)
+    for action in ("loop_probe", "loop_agent", "loop_verify"):
+        assert action in log
+    assert "Write it." not in log
+
+
+def test_the_verify_command_decides_and_not_the_agent(loop, world):
+    liar = loop.agent("#!/bin/sh\ncat > /dev/null\necho 'all done'\nexit 0\n")
+    done, events = loop.run(liar, "--attempts", "2")
+    done.expect(1)
+    assert states(events) == {"one": "failed", "two": "failed"}
+    assert names(events).count("attempt_started") == 4
+    # And the other way round: an agent that fails after it did the work.
+    failing = loop.agent(HONEST + "exit 9\n")
+    done, events = loop.run(failing, "--restart")
+    done.expect(0)
+    assert states(events) == {"one": "done", "two": "done"}
+
+
+def test_the_next_attempt_is_told_why_the_last_was_not_accepted(loop, world):
+    loop.plan.write_text("- [ ] a: T\n  verify: echo the-reason; test -s second\n")
+    agent = loop.agent("#!/bin/sh\nif grep -q the-reason\\$; then echo x > second; else echo x > first; fi\n")
+    done, events = loop.run(agent)
+    done.expect(0)
+    verdicts = [event["accepted"] for event in events if event["event"] == "verify_ended"]
+    assert verdicts == [False, True]
+
+
+def test_attempts_that_change_nothing_end_a_feature(loop, world):
+    idle = loop.agent("#!/bin/sh\ncat > /dev/null\n")
+    done, events = loop.run(idle, "--attempts", "50")
+    done.expect(1)
+    assert names(events).count("attempt_started") == 4  # two of each feature
+    assert "no progress" in events[-1]["features"][0]["reason"]
+
+
+def test_an_agent_that_hangs_is_ended(loop, world):
+    loop.plan.write_text("- [ ] a: T\n  timeout: 300ms\n  attempts: 1\n  verify: false\n")
+    hanging = loop.agent("#!/bin/sh\nsetsid sleep 4242 & sleep 4242\n")
+    done, events = loop.run(hanging)
+    done.expect(1)
+    ended = next(event for event in events if event["event"] == "agent_ended")
+    assert ended["timed_out"]
+    assert not processes_with("4242")
+
+
+def test_nothing_goes_on_once_containment_is_in_doubt(loop, world):
+    """The first agent makes the next run impossible to contain as the policy asks."""
+    state = world.home / ".local/state/cordon"
+    agent = loop.agent(HONEST)
+    # The audit log cannot be written any more while the first agent works: the second run is refused.
+    loop.plan.write_text("- [ ] one: T\n  verify: test -s one\n- [ ] two: U\n  verify: test -s two\n")
+    process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", loop.agent(
+        "#!/bin/sh\necho ready; while [ ! -e go ]; do sleep 0.05; done\n" + HONEST.split("\n", 1)[1],
+        "slow")])
+    wait_until(lambda: state.joinpath("audit").exists() and any(state.joinpath("audit").glob("*.jsonl")), 10)
+    day = next(state.joinpath("audit").glob("*.jsonl"))
+    wait_until(lambda: day.read_text().count("loop_agent") >= 1, 10)
+    with open(day, "a") as log:
+        log.write("{}\n")
+    world.write(world.project / "go", "")
+    out, err = process.communicate(timeout=30)
+    events = [json.loads(line) for line in out.splitlines()]
+    assert process.returncode == 125, err
+    assert events[-1]["why"] == "uncontained" and events[-1]["error"]["kind"] == "audit"
+    assert names(events).count("attempt_started") == 1, "a second agent was started"
+    assert agent.exists() and not (world.project / "two").exists()
+
+
+def test_without_containment_no_agent_is_started(loop, world):
+    marker = world.project / "ran"
+    agent = loop.agent(f"#!/bin/sh\ntouch {marker}\n")
+    words = [world.cordon, "loop", "--json", "--net", "none", "--", agent]
+    # A host that lets nobody make a namespace.
+    closed = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
+    done = world.execute(["unshare", "-Ur", "/bin/sh", "-c", closed, "sh", *words])
+    events = [json.loads(line) for line in done.out.splitlines()]
+    done.expect(125)
+    assert names(events) == ["probe_started", "loop_ended"] and not marker.exists()
+    assert events[-1]["why"] == "uncontained" and events[-1]["error"]["hint"]
+    # A policy under which not even that can be started, and one that cannot be held.
+    for more in (["--memory", "64K"], ["--policy", "no-such-preset"]):
+        done = world.execute([*words[:3], *more, *words[3:]])
+        assert done.status in (125, 1) and not marker.exists(), done.account()
+        assert "attempt_started" not in done.out
+    world.execute(words)
+    assert marker.exists()
+
+
+def test_words_that_look_like_a_denial_change_nothing(loop, world):
+    spoof = loop.agent("#!/bin/sh\n" + "".join(
+        f"echo '{text}' >&2\n" for text in ("bwrap: setting up failed", "sandbox-exec: deny(1) x",
+                                            "cordon: containment failed", "[Sandbox] deny(1)")) +
+        HONEST.split("\n", 1)[1])
+    done, events = loop.run(spoof)
+    done.expect(0)
+    assert states(events) == {"one": "done", "two": "done"}
+
+
+def test_escape_sequences_of_an_agent_reach_no_terminal(loop, world):
+    nasty = loop.agent("#!/bin/sh\nprintf '\\033]0;owned\\007\\033[2J\\n'; printf '\\033[31m\\n' >&2\n" +
+                       HONEST.split("\n", 1)[1])
+    done = world.execute([world.cordon, "loop", "--net", "none", "--", nasty])
+    done.expect(0)
+    assert "\x1b" not in done.out and "\x07" not in done.out and "\x1b" not in done.err
+    assert "\\x1b" in done.out
+
+
+def test_a_loop_that_was_killed_goes_on_where_it_was(loop, world):
+    agent = loop.agent("#!/bin/sh\nfile=$(sed -n 's/^    test -s //p' | head -n 1)\n"
+                       "if [ $file = two ] && [ ! -e second-life ]; then echo x > second-life;"
+                       " sleep 4243; fi\necho x > $file\n")
+    process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", agent])
+    wait_until(lambda: (world.project / "second-life").exists(), 20)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=10)
+    wait_until(lambda: not processes_with("4243"), 5)
+    done, events = loop.run(agent)
+    done.expect(0)
+    started = [event["id"] for event in events if event["event"] == "attempt_started"]
+    assert started == ["two"], "what was done is not done again"
+    assert events[-1]["features"][1]["attempts"] == 2, "the killed attempt counts"
+
+
+def test_another_plan_is_not_taken_for_the_old_one(loop, world):
+    agent = loop.agent(HONEST)
+    loop.run(agent)[0].expect(0)
+    loop.plan.write_text(PLAN.replace("test -s two", "true"))
+    done, events = loop.run(agent)
+    done.expect(125)
+    assert not events and "--restart" in done.err
+    loop.run(agent, "--restart")[0].expect(0)
+
+
+def test_the_agent_changes_neither_plan_nor_prompt_nor_progress(loop, world):
+    world.write(world.project / "prompts/one.md", "the words\n")
+    loop.plan.write_text("- [ ] one: T\n  prompt: prompts/one.md\n  verify: test -s one\n")
+    before = loop.plan.read_bytes()
+    hostile = loop.agent("#!/bin/sh\ngrep -q 'the words' && echo x > one\n"
+                         "for f in PLAN.md prompts/one.md; do echo '- [x] one: T' > $f; rm -f $f;"
+                         " mv $f gone; done\nls -A ~/.local/state/cordon > seen 2>&1\n")
+    done, events = loop.run(hostile)
+    done.expect(0)
+    assert loop.plan.read_bytes() == before
+    assert (world.project / "prompts/one.md").read_text() == "the words\n"
+    assert "loop" not in (world.project / "seen").read_text().split()
+    # The control: the same agent without a sandbox.
+    world.bare("/bin/sh", "-c", "echo 'the words' | ./agent").expect(0)
+    assert loop.plan.exists() is False or loop.plan.read_bytes() != before
+
+
+@pytest.mark.parametrize("written", ["/etc/passwd", "../secret", "~/x", "link"])
+def test_a_prompt_outside_of_the_project_is_refused(loop, world, written):
+    world.write(world.project.parent / "secret", "x")
+    world.link(world.project / "link", "/etc/passwd")
+    loop.plan.write_text(f"- [ ] one: T\n  prompt: {written}\n  verify: true\n")
+    done, events = loop.run(loop.agent(HONEST))
+    done.expect(125)
+    assert not events
+
+
+def test_a_signal_ends_agent_and_loop(loop, world):
+    slow = loop.agent("#!/bin/sh\nsetsid sleep 4244 & sleep 4244\n")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", slow])
+        wait_until(lambda: processes_with("4244"), 20)
+        os.kill(process.pid, number)
+        out, err = process.communicate(timeout=10)
+        assert process.returncode == 130, err
+        assert json.loads(out.splitlines()[-1])["why"] == "stopped"
+        wait_until(lambda: not processes_with("4244"), 2)
+
+
+def test_two_loops_of_one_project(loop, world):
+    slow = loop.agent("#!/bin/sh\nsleep 4245\n")
+    process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", slow])
+    wait_until(lambda: processes_with("4245"), 20)
+    done, events = loop.run(slow)
+    done.expect(125)
+    assert "another loop" in done.err and not events
+    os.kill(process.pid, signal.SIGTERM)
+    process.communicate(timeout=10)
+
+
+def test_budgets(loop, world):
+    counting = loop.agent("#!/bin/sh\ncat > /dev/null; date +%N > tick\n")
+    done, events = loop.run(counting, "--total", "1ms", "--attempts", "100")
+    done.expect(1)
+    assert "time budget" in events[-1]["reason"]
+    # As a known agent tells them; the name is what counts.
+    claude = loop.agent("#!/bin/sh\ncat > /dev/null; date +%N > tick\n"
+                        "echo '{\"type\":\"result\",\"is_error\":false,\"total_cost_usd\":1.5,"
+                        "\"usage\":{\"input_tokens\":700,\"output_tokens\":1}}'\n", "claude")
+    for option, word in ((("--tokens", "1000"), "token"), (("--cost", "2"), "cost")):
+        done = world.execute([world.cordon, "loop", "--restart", "--json", "--net", "none",
+                              "--attempts", "100", *option, "--read", claude, "--", "claude"],
+                             env={"PATH": f"{world.project}:/usr/bin:/bin"})
+        events = [json.loads(line) for line in done.out.splitlines()]
+        done.expect(1)
+        assert f"{word} budget" in events[-1]["reason"]
+        assert names(events).count("attempt_started") == 2
+
+
+def test_a_missing_agent_is_told(loop, world):
+    done, events = loop.run("no-such-agent")
+    done.expect(127)
+    assert events[-1]["error"]["kind"] == "command"
+    assert names(events).count("attempt_started") == 1
+
+
+def test_commits_each_accepted_feature(loop, world):
+    git = lambda *words: world.bare("git", "-c", "user.name=t", "-c", "user.email=t@t", *words)
+    world.write(world.home / ".gitconfig", "[user]\n\tname = t\n\temail = t@example.com\n")
+    git("init", "-q").expect(0)
+    agent = loop.agent(HONEST)
+    git("add", "-A").expect(0)
+    git("commit", "-q", "-m", "start").expect(0)
+    done, events = loop.run(agent, "--commit")
+    done.expect(0)
+    assert [event["done"] for event in events if event["event"] == "committed"] == [True, True]
+    log = git("log", "--format=%s").expect(0).out
+    assert log.split("\n")[:2] == ["Make the second file", "Make the first file"]
+
+
+def test_progress_is_private(loop, world):
+    loop.run(loop.agent(HONEST))[0].expect(0)
+    files = list((world.home / ".local/state/cordon/loop").rglob("*"))
+    assert files
+    for path in files:
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+def test_skip_permission_flags_stand_in_one_place(world):
+    from support.harness import ROOT
+    for flag in ("--dangerously-skip-permissions", "--dangerously-bypass-approvals-and-sandbox",
+                 "--yolo", "--allow-all-tools"):
+        places = [path.name for path in (ROOT / "src").rglob("*.cc")
+                  if flag in path.read_text() and not path.name.endswith("_test.cc")]
+        assert places == ["agent.cc"], (flag, places)
