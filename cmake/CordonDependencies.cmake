@@ -17,3 +17,8 @@ find_library(CORDON_SQLITE_STATIC NAMES libsqlite3.a)
 # MCP over HTTP. The static archive names TLS functions that src/mcp/http/no_tls.cc answers.
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 find_library(CORDON_MICROHTTPD_STATIC NAMES libmicrohttpd.a)
+
+# The screen of `cordon loop`.
+pkg_check_modules(NCURSES REQUIRED IMPORTED_TARGET ncursesw)
+find_library(CORDON_NCURSES_STATIC NAMES libncursesw.a)
+find_library(CORDON_TINFO_STATIC NAMES libtinfo.a)

@@ -57,6 +57,7 @@ enum class FlagId {
   Total,
   Tokens,
   Cost,
+  Plain,
   // several verbs
   Format,
   Verbose,

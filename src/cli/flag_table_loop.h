@@ -77,6 +77,15 @@ inline constexpr std::array kLoopBudget{
 };
 
 inline constexpr std::array kLoopShow{
+    Flag{FlagId::Plain,
+         "--plain",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "lines instead of a screen",
+         "Write lines, as without a terminal, instead of painting a screen. Keys of the screen: p "
+         "pause and go on, s skip the feature, q quit, with one question while agents work.",
+         {}},
     Flag{FlagId::Json,
          "--json",
          "",

@@ -191,6 +191,7 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Total:
     case FlagId::Tokens:
     case FlagId::Cost:
+    case FlagId::Plain:
     case FlagId::FixHints:
     case FlagId::Format:
     case FlagId::Verbose:

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 #include "audit/log.h"
@@ -20,6 +21,7 @@
 #include "loop/displays.h"
 #include "loop/engine.h"
 #include "loop/plan_file.h"
+#include "loop/screen/screen.h"
 #include "policy/audit_failure.h"
 
 namespace cordon {
@@ -135,7 +137,7 @@ Result<loop::Progress> progress_for(const loop::LoopInput& input, const loop::Pr
 // Turns INT, TERM, HUP and QUIT into the wish to end, on a thread of its own.
 class SignalWatch {
  public:
-  explicit SignalWatch(loop::Control& control) : control_(control) {
+  explicit SignalWatch(std::function<void()> end) : end_(std::move(end)) {
     sigset_t watched;
     ::sigemptyset(&watched);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&watched, signal);
@@ -143,7 +145,7 @@ class SignalWatch {
     ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
     thread_ = std::thread([this, watched] {
       int signal = 0;
-      while (::sigwait(&watched, &signal) == 0 && !done_) control_.quit();
+      while (::sigwait(&watched, &signal) == 0 && !done_) end_();
     });
   }
   ~SignalWatch() {
@@ -155,10 +157,53 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
 
  private:
-  loop::Control& control_;
+  const std::function<void()> end_;
   std::atomic<bool> done_ = false;
   std::thread thread_;
 };
+
+void write_line(std::string_view line) { say_answer(std::string(line) + "\n"); }
+
+loop::LoopEnded run_with_lines(loop::LoopInput input, loop::Progress progress,
+                               const loop::ProgressFile& file, audit::Recorder& recorder,
+                               bool json) {
+  std::unique_ptr<loop::Display> display;
+  if (json) {
+    display = std::make_unique<loop::JsonDisplay>(write_line);
+  } else {
+    display = std::make_unique<loop::PlainDisplay>(write_line);
+  }
+  loop::Control control;
+  const SignalWatch signals([&] { control.quit(); });
+  return loop::Engine(std::move(input), file, recorder, *display, control).run(std::move(progress));
+}
+
+// The loop works on a thread of its own; this one paints.
+Result<loop::LoopEnded> run_with_screen(loop::LoopInput input, loop::Progress progress,
+                                        const loop::ProgressFile& file, audit::Recorder& recorder) {
+  loop::Control control;
+  CORDON_TRY(screen, loop::Screen::open(control));
+  loop::LoopEnded end;
+  {
+    const SignalWatch signals([&] {
+      control.quit();
+      screen->leave_at_end();
+    });
+    loop::Engine engine(std::move(input), file, recorder, *screen, control);
+    std::thread worker([&] {
+      // The painting thread hears of a window's new size; a run is not to be interrupted by it.
+      sigset_t resized;
+      ::sigemptyset(&resized);
+      ::sigaddset(&resized, SIGWINCH);
+      ::pthread_sigmask(SIG_BLOCK, &resized, nullptr);
+      end = engine.run(std::move(progress));
+    });
+    screen->run();
+    worker.join();
+  }
+  write_line(loop::end_line(end));
+  return end;
+}
 
 Result<int> start(const Arguments& arguments) {
   CORDON_TRY(caller, identify_caller());
@@ -166,17 +211,14 @@ Result<int> start(const Arguments& arguments) {
   CORDON_TRY(file, loop::ProgressFile::open(state_of(caller)));
   CORDON_TRY(progress, progress_for(input, file, arguments.has(FlagId::Restart)));
   audit::Recorder recorder(audit::place_of(caller), audit_failure(input.ceilings));
-  const auto write = [](std::string_view line) { say_answer(std::string(line) + "\n"); };
-  std::unique_ptr<loop::Display> display;
-  if (arguments.has(FlagId::Json)) {
-    display = std::make_unique<loop::JsonDisplay>(write);
+  const bool json = arguments.has(FlagId::Json);
+  loop::LoopEnded end;
+  if (json || arguments.has(FlagId::Plain) || !loop::can_paint()) {
+    end = run_with_lines(std::move(input), std::move(progress), file, recorder, json);
   } else {
-    display = std::make_unique<loop::PlainDisplay>(write);
+    CORDON_TRY(painted, run_with_screen(std::move(input), std::move(progress), file, recorder));
+    end = std::move(painted);
   }
-  loop::Control control;
-  const SignalWatch signals(control);
-  loop::Engine engine(std::move(input), file, recorder, *display, control);
-  const loop::LoopEnded end = engine.run(std::move(progress));
   if (end.error && !end.error->hint.empty()) say("hint: " + sanitize(end.error->hint) + "\n");
   return loop::exit_status(end);
 }

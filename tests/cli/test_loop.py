@@ -123,9 +123,9 @@ def test_nothing_goes_on_once_containment_is_in_doubt(loop, world):
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", loop.agent(
         "#!/bin/sh\necho ready; while [ ! -e go ]; do sleep 0.05; done\n" + HONEST.split("\n", 1)[1],
         "slow")])
-    wait_until(lambda: state.joinpath("audit").exists() and any(state.joinpath("audit").glob("*.jsonl")), 10)
+    assert wait_until(lambda: state.joinpath("audit").exists() and any(state.joinpath("audit").glob("*.jsonl")), 10)
     day = next(state.joinpath("audit").glob("*.jsonl"))
-    wait_until(lambda: day.read_text().count("loop_agent") >= 1, 10)
+    assert wait_until(lambda: day.read_text().count("loop_agent") >= 1, 10)
     with open(day, "a") as log:
         log.write("{}\n")
     world.write(world.project / "go", "")
@@ -181,10 +181,10 @@ def test_a_loop_that_was_killed_goes_on_where_it_was(loop, world):
                        "if [ $file = two ] && [ ! -e second-life ]; then echo x > second-life;"
                        " sleep 4243; fi\necho x > $file\n")
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", agent])
-    wait_until(lambda: (world.project / "second-life").exists(), 20)
+    assert wait_until(lambda: (world.project / "second-life").exists(), 20)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=10)
-    wait_until(lambda: not processes_with("4243"), 5)
+    assert wait_until(lambda: not processes_with("4243"), 5)
     done, events = loop.run(agent)
     done.expect(0)
     started = [event["id"] for event in events if event["event"] == "attempt_started"]
@@ -233,18 +233,18 @@ def test_a_signal_ends_agent_and_loop(loop, world):
     slow = loop.agent("#!/bin/sh\nsetsid sleep 4244 & sleep 4244\n")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", slow])
-        wait_until(lambda: processes_with("4244"), 20)
+        assert wait_until(lambda: processes_with("4244"), 20)
         os.kill(process.pid, number)
         out, err = process.communicate(timeout=10)
         assert process.returncode == 130, err
         assert json.loads(out.splitlines()[-1])["why"] == "stopped"
-        wait_until(lambda: not processes_with("4244"), 2)
+        assert wait_until(lambda: not processes_with("4244"), 2)
 
 
 def test_two_loops_of_one_project(loop, world):
     slow = loop.agent("#!/bin/sh\nsleep 4245\n")
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", slow])
-    wait_until(lambda: processes_with("4245"), 20)
+    assert wait_until(lambda: processes_with("4245"), 20)
     done, events = loop.run(slow)
     done.expect(125)
     assert "another loop" in done.err and not events
