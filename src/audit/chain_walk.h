@@ -18,7 +18,7 @@ class ChainWalk {
  public:
   // `start` is where a pruned log begins.
   ChainWalk(std::optional<Link> start, std::string current_boot)
-      : start_(std::move(start)), current_boot_(std::move(current_boot)) {}
+      : start_(start), current_boot_(std::move(current_boot)) {}
 
   void enter_day(const std::string& day);
   // A line that the file holds completely.
