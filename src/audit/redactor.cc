@@ -61,7 +61,7 @@ std::string path_hash(const Key& key, std::string_view canonical) {
 }
 
 Redactor::Redactor(const Key& key, const Caller& caller) : key_(key) {
-  const auto add = [this](const std::string& path, std::string name) {
+  const auto add = [this](const std::string& path, const char* name) {
     if (!path.empty() && path.front() == '/' && path != "/") roots_.push_back({path, name});
   };
   add(caller.config_directory, "@config");
