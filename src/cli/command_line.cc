@@ -21,6 +21,7 @@ constexpr Dispatch kEntries[] = {
     {"run", verb_run},
     {"doctor", verb_doctor},
     {"help", verb_help},
+    {"hook claude", verb_hook_claude},
     {"policy show", verb_policy_show},
     {"policy check", verb_policy_check},
     {"policy clamp", verb_policy_clamp},

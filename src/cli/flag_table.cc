@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/flag_table_audit.h"
+#include "cli/flag_table_hook.h"
 #include "cli/flag_table_mcp.h"
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
@@ -182,6 +183,8 @@ constexpr std::array kVerbs{
     flags::kAuditVerbs[6],
     flags::kAuditVerbs[7],
     flags::kMcpVerb,
+    flags::kHookVerbs[0],
+    flags::kHookVerbs[1],
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

@@ -25,6 +25,7 @@ int verb_audit_stats(const Arguments& arguments);
 int verb_audit_verify(const Arguments& arguments);
 int verb_audit_export(const Arguments& arguments);
 int verb_audit_prune(const Arguments& arguments);
+int verb_hook_claude(const Arguments& arguments);
 int verb_mcp(const Arguments& arguments);
 
 // What `--version`, and `--version --verbose`, print.
