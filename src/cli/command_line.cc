@@ -74,6 +74,9 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
                     "options stand before operands; " + command_name(verb) + " takes none"),
         verb.usage_status);
   }
+  if (verb.name == "mcp" && (arguments.has(FlagId::PrintConfig) || arguments.has(FlagId::Json))) {
+    return print_host_config(arguments);
+  }
   const Entry entry = entry_of(verb);
   return entry != nullptr ? entry(arguments) : become_companion(verb, words);
 }

@@ -184,6 +184,7 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Http:
     case FlagId::Socket:
     case FlagId::TokenFile:
+    case FlagId::PrintConfig:
     case FlagId::FixHints:
     case FlagId::Format:
     case FlagId::Verbose:
