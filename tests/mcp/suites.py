@@ -31,10 +31,10 @@ def run(arguments: list[str], **environment: str) -> subprocess.CompletedProcess
                                             "NO_COLOR": "1", **environment})
 
 
-def conformance(url: str, token: str, revision: str) -> subprocess.CompletedProcess:
+def conformance(url: str, token: str, revision: str, *options: str) -> subprocess.CompletedProcess:
     return run(["--import", str(SOURCE / "add_token.mjs"),
                 "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server", "--url",
-                url, "--requirements", revision], MCP_TOKEN=token)
+                url, "--requirements", revision, *options], MCP_TOKEN=token)
 
 
 def inspector(*arguments: str) -> subprocess.CompletedProcess:
