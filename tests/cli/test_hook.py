@@ -73,6 +73,10 @@ def test_a_command_that_seems_contained_is_wrapped_all_the_same(world, prefix):
     target = world.outside / "escaped"
     run(world, wrapped(world, prefix + f"echo x > {target}"))
     assert not target.exists()
+
+
+def test_cordon_inside_cordon_is_refused_by_the_inner_one(world):
+    target = world.project / "made"
     nested = wrapped(world, f"{world.cordon} run -- touch {target}", "--read", world.cordon)
     run(world, nested).expect(125)
     assert not target.exists()
