@@ -1,7 +1,6 @@
 #include "cli/host_setup.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
 #include "base/path.h"
@@ -11,8 +10,6 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 6> kHosts{"claude", "codex",  "copilot",
-                                                 "gemini", "vscode", "cursor"};
 constexpr std::int64_t kCallMilliseconds = 600'000;
 
 NodeList arguments(const ServerStart& start, std::string_view here) {
@@ -136,8 +133,6 @@ HostSetup cursor(const ServerStart& start) {
 }
 
 }  // namespace
-
-std::span<const std::string_view> known_hosts() { return kHosts; }
 
 HostSetup host_setup(std::string_view host, const ServerStart& start) {
   if (host == "claude") return claude(start);

@@ -2,7 +2,6 @@
 // Pure values; print_config.cc shows them.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +33,7 @@ struct HostSetup {
   std::vector<std::string> notes;   // what stays outside, a sentence each
 };
 
-// In the order in which help names them.
-std::span<const std::string_view> known_hosts();
-// `host` is a known one.
+// `host` is one of the choices of --print-config.
 HostSetup host_setup(std::string_view host, const ServerStart& start);
 
 // Refuses text that cannot be written into the configuration of this host so that it means itself:

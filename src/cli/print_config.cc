@@ -8,6 +8,7 @@
 
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "cli/flag_table_mcp.h"
 #include "cli/host_setup.h"
 #include "cli/own_executable.h"
 #include "cli/talk.h"
@@ -21,8 +22,7 @@ namespace {
 Result<std::string_view> wanted_host(const Arguments& arguments) {
   const auto host = arguments.value(FlagId::PrintConfig);
   if (!host) return fail(usage_error("--json stands beside --print-config"));
-  const auto known = known_hosts();
-  if (std::ranges::find(known, *host) == known.end()) {
+  if (std::ranges::find(flags::kHostChoices, *host) == flags::kHostChoices.end()) {
     return fail(usage_error("no host is called " + quote(*host),
                             "write claude, codex, copilot, gemini, vscode or cursor"));
   }
@@ -52,9 +52,11 @@ Result<ServerStart> server_start(const Arguments& arguments) {
     CORDON_TRY(found, canonicalize_existing(file, caller.cwd, caller));
     start.ceilings.push_back(found.lexical);  // a symlink is refused when it is read
   }
-  start.profile = arguments.value(FlagId::Profile).value_or("");
-  if (!start.profile.empty() && start.profile != "seed" && start.profile != "full") {
-    return fail(usage_error("no profile is called " + quote(start.profile), "write seed or full"));
+  if (const auto profile = arguments.value(FlagId::Profile)) {
+    if (std::ranges::find(flags::kProfileChoices, *profile) == flags::kProfileChoices.end()) {
+      return fail(usage_error("no profile is called " + quote(*profile), "write seed or full"));
+    }
+    start.profile = *profile;
   }
   return start;
 }
