@@ -16,21 +16,12 @@ inline constexpr std::array kHookClaudeGroups{FlagGroup{"What the command may do
                                               FlagGroup{"Help", kHelp}};
 
 inline constexpr std::array kHookExamples{
-    Example{"echo '{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\","
-            "\"tool_input\":{\"command\":\"ls\"}}' | cordon hook claude",
-            "The answer for a shell call: the same call through cordon run.", 0},
-    Example{"echo '{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Read\","
-            "\"tool_input\":{}}' | cordon hook claude",
-            "A tool that runs nothing: no answer.", 0},
+    Example{"cordon hook claude < call.json || exit 2",
+            "As it is installed. Here there is no message, and the answer is 2.", 2},
+    Example{"cordon hook claude --policy readonly < call.json || exit 2",
+            "Options of run are passed on. Here too the answer is 2.", 2},
     Example{"cordon hook claude < /dev/null",
-            "No message at all: the answer is 2, which blocks the call.", 2},
-};
-inline constexpr std::array kHookClaudeExamples{
-    Example{"echo '{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\","
-            "\"tool_input\":{\"command\":\"ls\"}}' | cordon hook claude --timeout 5m",
-            "Options are those of run and are passed on.", 0},
-    kHookExamples[1],
-    kHookExamples[2],
+            "An empty message: the answer is 2, which blocks the call.", 2},
 };
 
 inline constexpr std::string_view kHookClaudeText =
@@ -63,7 +54,7 @@ inline constexpr std::array kHookVerbs{
          kHookClaudeText,
          kHookClaudeGroups,
          {},
-         kHookClaudeExamples,
+         kHookExamples,
          2},
 };
 

@@ -16,13 +16,15 @@ NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon policy explain read ~/.ssh/id_ed25519": 1,
            "cordon policy explain connect example.com:443": 1,
            "cordon policy check missing.toml": 2, "cordon mcp --profile full": 2,
-           "cordon hook claude < /dev/null": 2}
+           "cordon hook claude < /dev/null": 2,
+           "cordon hook claude < call.json || exit 2": 2,
+           "cordon hook claude --policy readonly < call.json || exit 2": 2}
 
 
 def examples(text):
     assert "\nExamples:\n" in text
     tail = text.split("\nExamples:\n")[1]
-    return [line.strip() for line in tail.splitlines() if line.startswith(("  cordon ", "  CORDON_", "  echo "))]
+    return [line.strip() for line in tail.splitlines() if line.startswith(("  cordon ", "  CORDON_"))]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=NAMES)
