@@ -64,6 +64,8 @@ def drive(world: harness.World, argv: list, script: list[dict], environment: dic
     subprocess.run([*apart, sys.executable, HERE / "drive.py", spec, answer], check=True, timeout=60)
     session = Session(**json.loads(answer.read_text()))
     assert session.status == 0, session.account()
+    # Each host ends its server in its own way; none may leave one behind.
+    assert harness.wait_until(lambda: not harness.processes_with(str(world.project)), 2)
     return session
 
 
