@@ -9,7 +9,7 @@ set(made_files "")
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
   foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit
-                       cordon-mcp cordon-loop)
+                       cordon-mcp cordon-hook cordon-loop)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
       COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man

@@ -21,6 +21,7 @@ constexpr Dispatch kEntries[] = {
     {"run", verb_run},
     {"doctor", verb_doctor},
     {"help", verb_help},
+    {"hook claude", verb_hook_claude},
     {"policy show", verb_policy_show},
     {"policy check", verb_policy_check},
     {"policy clamp", verb_policy_clamp},
@@ -72,6 +73,9 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
         usage_error("unexpected operand " + quote(arguments.operands.front()),
                     "options stand before operands; " + command_name(verb) + " takes none"),
         verb.usage_status);
+  }
+  if (verb.name == "mcp" && (arguments.has(FlagId::PrintConfig) || arguments.has(FlagId::Json))) {
+    return print_host_config(arguments);
   }
   const Entry entry = entry_of(verb);
   return entry != nullptr ? entry(arguments) : become_companion(verb, words);

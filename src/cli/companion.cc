@@ -4,32 +4,22 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <string>
 #include <vector>
 
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/own_executable.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
 
 namespace cordon {
-namespace {
-
-std::string own_directory() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  if (length <= 0 || static_cast<std::size_t>(length) == path.size()) return {};
-  return std::string(parent({path.data(), static_cast<std::size_t>(length)}));
-}
-
-}  // namespace
-
 int become_companion(const Verb& verb, std::span<const char* const> words) {
   const std::size_t blank = verb.name.find(' ');
   const std::string name = "cordon-" + std::string(verb.name.substr(0, blank));
   const std::string sub_verb(verb.name.substr(blank + 1));
-  const std::string here = own_directory();
+  const auto self = own_executable();
+  const std::string here(self ? parent(*self) : std::string_view());
   std::vector<char*> argv;
   std::string first = name;
   std::string second = sub_verb;

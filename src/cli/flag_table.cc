@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/flag_table_audit.h"
+#include "cli/flag_table_hook.h"
 #include "cli/flag_table_loop.h"
 #include "cli/flag_table_mcp.h"
 #include "cli/flag_table_query.h"
@@ -184,6 +185,8 @@ constexpr std::array kVerbs{
     flags::kAuditVerbs[7],
     flags::kMcpVerb,
     flags::kLoopVerb,
+    flags::kHookVerbs[0],
+    flags::kHookVerbs[1],
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

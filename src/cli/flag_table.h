@@ -49,6 +49,7 @@ enum class FlagId {
   Http,
   Socket,
   TokenFile,
+  PrintConfig,
   // loop
   Plan,
   Attempts,

@@ -67,14 +67,37 @@ inline constexpr std::array kMcpTransport{
          {}},
 };
 
-inline constexpr std::array kMcpGroups{FlagGroup{"What is served", kMcpServe},
-                                       FlagGroup{"To whom", kMcpTransport},
-                                       FlagGroup{"Help", kHelp}};
+inline constexpr std::array<std::string_view, 6> kHostChoices{"claude", "codex",  "copilot",
+                                                              "gemini", "vscode", "cursor"};
+
+inline constexpr std::array kMcpConfigure{
+    Flag{FlagId::PrintConfig, "--print-config", "HOST", ValueKind::Choice, Times::Once,
+         "print what to tell an agent host",
+         "Serve nothing; print the configuration with which HOST starts this server, and on "
+         "standard "
+         "error where it belongs and the command line that leaves the host no other tools: claude "
+         "(Claude Code), codex (Codex CLI), copilot (GitHub Copilot CLI), gemini (Gemini CLI), "
+         "vscode, cursor. --workspace, --ceiling and --profile are written into it.",
+         kHostChoices},
+    Flag{FlagId::Json,
+         "--json",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "with --print-config: all of it as JSON",
+         "With --print-config: every file, the command line and notes as one JSON document.",
+         {}},
+};
+
+inline constexpr std::array kMcpGroups{
+    FlagGroup{"What is served", kMcpServe}, FlagGroup{"To whom", kMcpTransport},
+    FlagGroup{"Setting up a host", kMcpConfigure}, FlagGroup{"Help", kHelp}};
 
 inline constexpr std::array kMcpExamples{
     Example{"CORDON_ENABLE_RUN_CODE=1 cordon mcp < /dev/null",
             "Serve an agent host on standard input and output until it closes them.", 0},
-    Example{"cordon mcp --workspace . < /dev/null", "The same without any tool switched on.", 0},
+    Example{"cordon mcp --print-config claude --workspace .",
+            "The configuration for Claude Code, and the line to start it with.", 0},
     Example{"cordon mcp --profile full", "A profile that is not in this version: the answer is 2.",
             2},
 };

@@ -192,6 +192,7 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Tokens:
     case FlagId::Cost:
     case FlagId::Plain:
+    case FlagId::PrintConfig:
     case FlagId::FixHints:
     case FlagId::Format:
     case FlagId::Verbose:

@@ -6,6 +6,7 @@
 #include "audit/log.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/server_voice.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "host/resolve.h"
@@ -115,12 +116,14 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   // A ceiling that cannot be read is told at once; calls would be refused one by one.
   CORDON_TRY(bounds, mcp::read_bounds(caller, options.ceilings, options.hidden));
   audit::Recorder recorder(audit::place_of(caller), AuditFailure::Deny);
-  recorder.tell(say_line);
+  const auto voice = std::make_shared<ServerVoice>();
+  const auto tell = [voice](const std::string& line) { voice->say_line(line); };
+  recorder.tell(tell);
   mcp::SecretMask mask(caller.environment);
   if (options.http) mask.add(options.http->token);
   const auto toolbox = std::make_shared<mcp::Toolbox>(
-      mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), say_line},
-      recorder, std::move(mask));
+      mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), tell}, recorder,
+      std::move(mask));
   mcp::Registry registry;
   mcp::add_tools(registry, mcp::read_switches(caller.environment), toolbox);
   say_banner(registry, bounds);

@@ -25,8 +25,10 @@ int verb_audit_stats(const Arguments& arguments);
 int verb_audit_verify(const Arguments& arguments);
 int verb_audit_export(const Arguments& arguments);
 int verb_audit_prune(const Arguments& arguments);
+int verb_hook_claude(const Arguments& arguments);
 int verb_mcp(const Arguments& arguments);
 int verb_loop(const Arguments& arguments);
+int print_host_config(const Arguments& arguments);  // mcp --print-config
 
 // What `--version`, and `--version --verbose`, print.
 std::string version_line();

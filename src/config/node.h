@@ -65,5 +65,7 @@ tl::expected<Node, MessageFault> read_json_message(std::string_view text, Messag
 enum class JsonStyle { Compact, Pretty };
 // Strings that are not UTF-8 are written with U+FFFD; the output is always valid JSON.
 std::string write_json(const Node& node, JsonStyle style);
+// One TOML value on one line; the node holds no null.
+std::string write_toml_value(const Node& node);
 
 }  // namespace cordon

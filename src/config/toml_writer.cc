@@ -39,7 +39,7 @@ std::string key_text(const std::string& key) {
 }
 
 struct ValueWriter {
-  std::string operator()(std::nullptr_t) const { CORDON_BUG("a policy document holds no null"); }
+  std::string operator()(std::nullptr_t) const { CORDON_BUG("TOML has no null"); }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const {
@@ -70,11 +70,12 @@ struct ValueWriter {
 };
 
 void append_member(std::string& out, const std::string& key, const Node& value) {
-  out.append(key_text(key)).append(" = ").append(std::visit(ValueWriter{}, value.value));
-  out.push_back('\n');
+  out.append(key_text(key)).append(" = ").append(write_toml_value(value)).push_back('\n');
 }
 
 }  // namespace
+
+std::string write_toml_value(const Node& node) { return std::visit(ValueWriter{}, node.value); }
 
 std::string write_toml(const Policy& policy) {
   const Node document = encode_policy(policy);

@@ -108,6 +108,10 @@ constexpr std::array kTable{
                   "rules and tool servers of the agent outside"},
     ProtectedName{".gemini", HoldKind::Agent, kHold, kAnywhere,
                   "settings and tool servers of the agent outside"},
+    ProtectedName{".copilot", HoldKind::Agent, kHold, kAnywhere,
+                  "settings and tool servers of the agent outside"},
+    ProtectedName{".github/agents", HoldKind::Agent, kHold, kAnywhere,
+                  "says which tools the agent outside has"},
 
     // Keys, programs on PATH, sessions, schedules.
     ProtectedName{".ssh", HoldKind::Ssh, kHold, kHomeOnly,

@@ -33,12 +33,12 @@ TEST(ProtectedNames, AreAllFoundBelowTheirParent) {
 
 TEST(ProtectedNames, HoldWhatTheHostWouldRunUnasked) {
   for (const char* name :
-       {".vscode",          ".idea",      ".claude",   ".mcp.json",     ".codex",
-        ".cursor",          ".gemini",    ".bashrc",   ".bash_profile", ".bash_login",
-        ".bash_logout",     ".profile",   ".zshrc",    ".zshenv",       ".zprofile",
-        ".zlogin",          ".zlogout",   ".inputrc",  ".kshrc",        ".cshrc",
-        ".tcshrc",          ".login",     ".xprofile", ".xinitrc",      ".xsession",
-        ".pam_environment", ".gitconfig", ".ripgreprc"}) {
+       {".vscode",          ".idea",      ".claude",    ".mcp.json",     ".codex",
+        ".cursor",          ".gemini",    ".bashrc",    ".bash_profile", ".bash_login",
+        ".bash_logout",     ".profile",   ".zshrc",     ".zshenv",       ".zprofile",
+        ".zlogin",          ".zlogout",   ".inputrc",   ".kshrc",        ".cshrc",
+        ".tcshrc",          ".login",     ".xprofile",  ".xinitrc",      ".xsession",
+        ".pam_environment", ".gitconfig", ".ripgreprc", ".copilot"}) {
     const ProtectedName* found = find_protected("src", name);
     ASSERT_NE(found, nullptr) << name;
     EXPECT_EQ(found->action, HoldAction::Hold) << name;

@@ -15,7 +15,8 @@ EXEC_KEYS = ("diff.external", "core.pager", "core.sshCommand", "core.editor", "g
 EDITOR_FILES = (".vscode/settings.json", ".vscode/tasks.json", ".vscode/launch.json")
 MCP_FILES = (".cursor/mcp.json", ".mcp.json")
 AGENT_FILES = (".claude/settings.json", ".claude/hooks/pre.sh", ".cursor/rules",
-               ".codex/config.toml", ".gemini/settings.json")
+               ".codex/config.toml", ".gemini/settings.json", ".copilot/mcp-config.json",
+               ".github/agents/a.agent.md")
 
 
 def shell(world, script, **how):

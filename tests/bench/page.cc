@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
 namespace bench {
 namespace {
 
@@ -56,16 +60,8 @@ std::string as_text(const Page& page) {
   return text;
 }
 
-std::string as_markdown(const Page& page) {
-  std::string text =
-      "# Performance\n\n"
-      "Written by `tests/bench/launch --write docs/performance.md`; no figure here was typed.\n"
-      "Commands that are compared were run in turn in one process, in a new random order each\n"
-      "round, each sample only after the machine was quiet. Times are wall clock from spawn to\n"
-      "reap, in microseconds; ratios are of medians within one run. bwrap gets the same\n"
-      "namespaces and binds and has neither Landlock nor a seccomp filter; Cordon always has all\n"
-      "its layers.\n\n";
-  text += page.machine + "\n\n| quantity | measured | target | |\n|---|---|---|---|\n";
+std::string as_table(const Page& page) {
+  std::string text = page.machine + "\n\n| quantity | measured | target | |\n|---|---|---|---|\n";
   for (const Figure& figure : page.figures) {
     text += fmt::format("| {} | {} | {} | {} |\n", figure.quantity, figure.measured, figure.target,
                         word(figure.verdict));
@@ -73,6 +69,27 @@ std::string as_markdown(const Page& page) {
   text += "\n";
   for (const std::string& note : page.notes) text += "- " + note + "\n";
   return text;
+}
+
+bool write_section(const std::string& file, const std::string& name, const std::string& text) {
+  std::ostringstream old;
+  old << std::ifstream(file).rdbuf();
+  std::string page = old.str();
+  const std::string begin = "<!-- begin " + name + " -->\n";
+  const std::string end = "<!-- end " + name + " -->\n";
+  const std::string section = begin + text + end;
+  const std::size_t from = page.find(begin);
+  const std::size_t to = page.find(end);
+  if (from == std::string::npos || to == std::string::npos || to < from) {
+    page += (page.empty() ? "" : "\n") + section;
+  } else {
+    page.replace(from, to + end.size() - from, section);
+  }
+  std::ofstream out(file);
+  out << page;
+  if (out.flush()) return true;
+  std::fprintf(stderr, "cannot write %s\n", file.c_str());
+  return false;
 }
 
 }  // namespace bench

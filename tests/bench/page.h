@@ -31,6 +31,11 @@ Figure at_least(std::string quantity, double value, double gate, const std::stri
 Figure plain(std::string quantity, std::string measured);
 
 std::string as_text(const Page& page);
-std::string as_markdown(const Page& page);
+// The machine, a table and the notes.
+std::string as_table(const Page& page);
+
+// Puts the text into its section of a page, between two comments with its name, in place of what
+// was there; a page or a section that is missing is made. False if it cannot be written.
+bool write_section(const std::string& file, const std::string& name, const std::string& text);
 
 }  // namespace bench

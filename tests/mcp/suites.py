@@ -1,46 +1,15 @@
-"""The official test programs: installed once into build/, from a lock file with digests."""
+"""The official test programs of the protocol."""
 
-import hashlib
-import json
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
-from support import harness
+from packages import Packages
 
 SOURCE = Path(__file__).parent / "suite"
-PLACE = harness.ROOT / "build" / "mcp-suite"
-
-
-def install() -> Path:
-    """Where node_modules is. Only what the lock file names is installed, and no script of it run."""
-    wanted = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()
-    stamp = PLACE / "installed"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        shutil.rmtree(PLACE, ignore_errors=True)
-        PLACE.mkdir(parents=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(SOURCE / name, PLACE)
-        # Not "npm ci": it refuses a lock file without the optional packages of other systems.
-        done = subprocess.run(["npm", "install", "--ignore-scripts", "--no-save", "--no-audit",
-                               "--no-fund", "--loglevel=error"], cwd=PLACE, capture_output=True,
-                              text=True, timeout=300)
-        assert done.returncode == 0, done.stdout + done.stderr
-        check_installed()
-        stamp.write_text(wanted)
-    return PLACE
-
-
-def check_installed() -> None:
-    """Everything that was installed is in the lock file, with the same digest."""
-    locked = json.loads((SOURCE / "package-lock.json").read_text())["packages"]
-    found = json.loads((PLACE / "node_modules/.package-lock.json").read_text())["packages"]
-    assert len(found) > 100
-    for name, package in found.items():
-        wanted = locked.get(name)
-        assert wanted and wanted["integrity"] == package["integrity"], f"{name} is not the locked one"
+install = Packages(SOURCE, "mcp-suite", at_least=100).install
 
 
 def node() -> str:
@@ -62,10 +31,10 @@ def run(arguments: list[str], **environment: str) -> subprocess.CompletedProcess
                                             "NO_COLOR": "1", **environment})
 
 
-def conformance(url: str, token: str, revision: str) -> subprocess.CompletedProcess:
+def conformance(url: str, token: str, revision: str, *options: str) -> subprocess.CompletedProcess:
     return run(["--import", str(SOURCE / "add_token.mjs"),
                 "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server", "--url",
-                url, "--requirements", revision], MCP_TOKEN=token)
+                url, "--requirements", revision, *options], MCP_TOKEN=token)
 
 
 def inspector(*arguments: str) -> subprocess.CompletedProcess:

@@ -1,0 +1,43 @@
+// What each agent host must be told so that it starts `cordon mcp` and has no hands but its tools.
+// Pure values; print_config.cc shows them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cordon/result.h"
+
+namespace cordon {
+
+// How the server is to be started. Every text passed check_portable.
+struct ServerStart {
+  std::string executable;             // absolute
+  std::string workspace;              // absolute; empty: wherever the host starts it
+  std::vector<std::string> ceilings;  // absolute
+  std::string profile;                // empty: the default
+  // Where files lie that no sandbox may change. What names the program a host starts, or takes its
+  // tools away, must not lie in the workspace: a command could change it for the next start.
+  std::string safe_directory;
+};
+
+struct HostFile {
+  std::string path;  // where it belongs, as its documentation names it
+  std::string content;
+};
+
+struct HostSetup {
+  HostFile configuration;
+  std::vector<HostFile> further;    // what takes the host's own tools away, where that is a file
+  std::vector<std::string> launch;  // the command line, as words
+  std::vector<std::string> notes;   // what stays outside, a sentence each
+};
+
+// `host` is one of the choices of --print-config.
+HostSetup host_setup(std::string_view host, const ServerStart& start);
+
+// Refuses text that cannot be written into the configuration of this host so that it means itself:
+// control characters, bytes that are not UTF-8, and a '$' where the host replaces variables.
+Result<void> check_portable(std::string_view host, std::string_view text);
+
+}  // namespace cordon

@@ -1,0 +1,109 @@
+"""`cordon mcp --print-config`: documents that mean what was asked, and nothing of the environment."""
+
+import json
+import shlex
+import tomllib
+
+import pytest
+
+HOSTS = ["claude", "codex", "copilot", "gemini", "vscode", "cursor"]
+KEYS = {"codex": "mcp_servers", "vscode": "servers"}
+
+
+def read(host, text):
+    document = tomllib.loads(text) if host == "codex" else json.loads(text)
+    return document[KEYS.get(host, "mcpServers")]["cordon"]
+
+
+def whole(world, host, *options):
+    done = world.cordon_verb("mcp", "--print-config", host, "--json", *options).expect(0)
+    assert done.err == ""
+    return done.json
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_document_names_this_program_and_what_was_asked(world, host):
+    workspace = world.make_directory(world.home / """it's a "work" \\ space # ü""")
+    ceiling = world.document("version = 1\n", """the 'c' "x".toml""")
+    done = world.cordon_verb("mcp", "--print-config", host, "--workspace", workspace, "--ceiling",
+                             ceiling).expect(0)
+    entry = read(host, done.out)
+    assert entry["command"] == str(world.cordon)
+    assert entry["args"] == ["mcp", "--workspace", str(workspace), "--ceiling", str(ceiling)]
+    assert entry["env"] == {"CORDON_ENABLE_RUN_CODE": "1"}
+    assert "contained are these tools, not the host" in done.err
+    everything = whole(world, host, "--workspace", workspace, "--ceiling", ceiling)
+    assert everything["files"][0]["content"] == done.out
+    assert everything["files"][0]["path"] in done.err
+    for file in everything["files"][1:]:
+        assert file["path"] in done.err and file["content"] in done.err
+    line = done.err.split("start the host with\n")[1].splitlines()[0]
+    assert shlex.split(line) == everything["launch"]
+    # What is printed starts a server.
+    started = world.execute([entry["command"], *entry["args"]], env=entry["env"], cwd=world.outside)
+    assert started.status == 0 and "serving run_code" in started.err, started.account()
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_nothing_of_the_environment_is_printed(world, host):
+    secrets = {"ANTHROPIC_API_KEY": "sk-SECRET", "GITHUB_TOKEN": "ghp_SECRET",
+               "CORDON_ENV_FILE": str(world.write(world.trusted / "env", "A_TOKEN=SECRET\n", 0o600))}
+    done = world.cordon_verb("mcp", "--print-config", host, env=secrets).expect(0)
+    assert "SECRET" not in done.out + done.err
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_relative_workspace_is_made_absolute(world, host):
+    done = world.cordon_verb("mcp", "--print-config", host, "--workspace", ".").expect(0)
+    assert read(host, done.out)["args"] == ["mcp", "--workspace", str(world.project)]
+
+
+def test_the_hosts_own_tools_are_taken_away(world):
+    claude = whole(world, "claude")
+    assert claude["launch"][:3] == ["claude", "--tools", ""]
+    assert "--strict-mcp-config" in claude["launch"]
+    codex = tomllib.loads(whole(world, "codex")["files"][0]["content"])
+    assert codex["sandbox_mode"] == "read-only" and codex["approval_policy"] == "never"
+    assert codex["features"]["shell_tool"] is False and not any(codex["features"].values())
+    assert "--available-tools=cordon" in whole(world, "copilot")["launch"]
+    policy = whole(world, "gemini")["files"][1]
+    rules = tomllib.loads(policy["content"])["rule"]
+    assert [(rule["decision"], rule["priority"]) for rule in rules] == [("deny", 100), ("allow", 200)]
+    assert whole(world, "gemini")["launch"] == ["gemini", "--admin-policy", policy["path"]]
+    assert "tools: ['cordon/*']" in whole(world, "vscode")["files"][1]["content"]
+    denied = json.loads(whole(world, "cursor")["files"][1]["content"])["permissions"]["deny"]
+    assert denied == ["Shell(*)", "Read(**)", "Write(**)"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_is_started_next_time_cannot_be_changed_from_inside(world, host):
+    for file in whole(world, host)["files"]:
+        path = file["path"].replace("~", str(world.home))
+        target = world.write(world.project / path, "of the operator\n")
+        world.run("sh", "-c", 'echo changed > "$0"', target, options=["--write", target.parent])
+        assert target.read_text() == "of the operator\n", path
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_path_that_a_host_would_read_differently_is_refused(world, host):
+    workspace = world.make_directory(world.home / "a ${HOME} $USER")
+    done = world.cordon_verb("mcp", "--print-config", host, "--workspace", workspace)
+    if host == "codex":
+        assert read(host, done.expect(0).out)["args"][2] == str(workspace)
+    else:
+        assert done.expect(2).out == "" and "variable" in done.err
+    bad = world.make_directory(world.home / "a\nb")
+    assert world.cordon_verb("mcp", "--print-config", host, "--workspace", bad).expect(2).out == ""
+
+
+@pytest.mark.parametrize("options", [
+    ["nonsense"], ["claude", "--workspace", "/nowhere"], ["claude", "--workspace", "file.txt"],
+    ["claude", "--ceiling", "missing.toml"], ["claude", "--profile", "other"],
+    ["claude", "--http", "127.0.0.1:1"], ["claude", "operand"]])
+def test_what_cannot_be_is_refused(world, options):
+    done = world.cordon_verb("mcp", "--print-config", *options).expect(2)
+    assert done.out == "" and done.err.startswith("cordon: ")
+
+
+def test_json_without_a_host_is_refused(world):
+    world.cordon_verb("mcp", "--json").expect(2)

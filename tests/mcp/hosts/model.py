@@ -1,0 +1,138 @@
+"""A model that says what a test wrote down, behind the two interfaces agent hosts speak.
+
+POST /v1/messages answers in the dialect of Claude Code, POST /v1/responses in that of Codex, both
+streamed. Which line of the script is next is read from the conversation itself (as many calls as it
+holds), so a request that is sent twice gets the same answer. Every request is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Model:
+    """`script` is a list of calls, {"name": ..., "arguments": {...}}; after it the model says "done"."""
+
+    def __init__(self, script: list[dict]) -> None:
+        self.script = script
+        self.requests: list[dict] = []
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._answerer())
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def next_call(self, calls_so_far: int) -> dict | None:
+        return self.script[calls_so_far] if calls_so_far < len(self.script) else None
+
+    def _answerer(model):
+        class Answerer(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_HEAD(self):
+                self.send_response(200)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def do_GET(self):
+                self.reply(404, "application/json", b"{}")
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                path = self.path.partition("?")[0]
+                try:
+                    request = json.loads(body)
+                except ValueError:
+                    request = {}
+                model.requests.append({"path": path, "body": request})
+                if path.endswith("/count_tokens"):
+                    self.reply(200, "application/json", b'{"input_tokens":1}')
+                elif path.endswith("/messages"):
+                    self.events(messages(model, request), request.get("stream", False))
+                elif path.endswith("/responses"):
+                    self.events(responses(model, request), True)
+                else:
+                    self.reply(404, "application/json", b"{}")
+
+            def events(self, events, streamed):
+                if not streamed:
+                    message = dict(events[0][1]["message"])
+                    message["content"] = [{"type": "text", "text": "ok"}]
+                    message["stop_reason"] = "end_turn"
+                    self.reply(200, "application/json", json.dumps(message).encode())
+                    return
+                text = "".join(f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n"
+                               for name, data in events)
+                self.reply(200, "text/event-stream", text.encode())
+
+            def reply(self, status, kind, body):
+                self.send_response(status)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+        return Answerer
+
+
+def messages(model: Model, request: dict) -> list[tuple[str, dict]]:
+    """Anthropic's messages, as events."""
+    calls = sum(block.get("type") == "tool_use" for message in request.get("messages", [])
+                if isinstance(message.get("content"), list) for block in message["content"])
+    # Requests without tools are the host's own: a title for the session, a look at the quota.
+    call = model.next_call(calls) if request.get("tools") else None
+    if call:
+        block = {"type": "tool_use", "id": f"toolu_{calls:024}", "name": call["name"], "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(call["arguments"])}
+    else:
+        block = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": "done"}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    return [
+        ("message_start", {"message": {
+            "id": f"msg_{calls:024}", "type": "message", "role": "assistant", "content": [],
+            "model": request.get("model", "m"), "stop_reason": None, "stop_sequence": None,
+            "usage": usage}}),
+        ("content_block_start", {"index": 0, "content_block": block}),
+        ("content_block_delta", {"index": 0, "delta": delta}),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": {"stop_reason": "tool_use" if call else "end_turn",
+                                     "stop_sequence": None}, "usage": usage}),
+        ("message_stop", {}),
+    ]
+
+
+def responses(model: Model, request: dict) -> list[tuple[str, dict]]:
+    """OpenAI's responses, as events."""
+    given = request.get("input", [])
+    calls = sum(item.get("type") in ("function_call", "custom_tool_call") for item in given
+                if isinstance(item, dict))
+    call = model.next_call(calls)
+    if call:
+        item = {"id": f"fc_{calls}", "call_id": f"call_{calls}", "name": call["name"],
+                "status": "completed"}
+        if isinstance(call["arguments"], str):
+            item.update(type="custom_tool_call", input=call["arguments"])
+        else:
+            item.update(type="function_call", arguments=json.dumps(call["arguments"]))
+        if "namespace" in call:
+            item["namespace"] = call["namespace"]
+    else:
+        item = {"type": "message", "id": f"msg_{calls}", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": "done", "annotations": []}]}
+    answer = {"id": f"resp_{calls}", "object": "response", "status": "completed", "output": [item],
+              "usage": {"input_tokens": 1, "input_tokens_details": {"cached_tokens": 0},
+                        "output_tokens": 1, "output_tokens_details": {"reasoning_tokens": 0},
+                        "total_tokens": 2}}
+    return [
+        ("response.created", {"response": {**answer, "status": "in_progress", "output": []}}),
+        ("response.output_item.added", {"output_index": 0, "item": {**item, "status": "in_progress"}}),
+        ("response.output_item.done", {"output_index": 0, "item": item}),
+        ("response.completed", {"response": answer}),
+    ]

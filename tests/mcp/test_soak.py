@@ -1,0 +1,61 @@
+"""A server that lives long: its memory and its descriptors stay what they were."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from peer import Peer
+
+CALLS = int(os.environ.get("CORDON_MCP_CALLS", "5000"))
+IN_FLIGHT = 10
+# Until caches, buffers and the workers' arenas have their size.
+WARM = 500
+GROWTH_KIB = 1024
+
+
+def account(pid):
+    """What the server holds: memory of its own in KiB, descriptors, threads, children."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    children = sum(len(file.read_text().split())
+                   for file in Path(f"/proc/{pid}/task").glob("*/children"))
+    return {"memory": int(status["RssAnon"].split()[0]), "threads": int(status["Threads"]),
+            "descriptors": len(os.listdir(f"/proc/{pid}/fd")), "children": children}
+
+
+def make_calls(server, count):
+    """Keeps IN_FLIGHT calls going until `count` were answered, each as it must be. Nobody reads the
+    server's standard error meanwhile, on which each program that is not there is told."""
+    argv = [["true"], ["echo", "x" * 200], ["sh", "-c", "exit 3"], ["no-such-program"]]
+    wanted = {}
+    begun = 0
+    while begun < count or wanted:
+        while begun < count and len(wanted) < IN_FLIGHT:
+            which = begun % len(argv)
+            wanted[server.start_tool("run_code", {"argv": argv[which]})] = which
+            begun += 1
+        message = server.next(timeout=60)
+        assert message is not None, server.end()
+        which = wanted.pop(message["id"])
+        result = json.loads(message["result"]["content"][0]["text"])
+        assert result["exit_code"] == (0, 0, 3, 127)[which], result
+
+
+# One person and one era: what is looked at is the process, and it is the same.
+@pytest.mark.only("user")
+def test_a_long_life_leaves_nothing_behind(world):
+    ceiling = world.document(f'version = 1\n[fs]\nwrite = ["{world.project}"]\n', "ceiling.toml")
+    server = Peer(world.who, "modern", command=[world.cordon, "mcp", "--ceiling", ceiling],
+                  env=world.environment({"CORDON_ENABLE_RUN_CODE": "1"}), cwd=world.project)
+    try:
+        make_calls(server, WARM)
+        before = account(server.process.pid)
+        make_calls(server, CALLS - WARM)
+        after = account(server.process.pid)
+        assert after["descriptors"] == before["descriptors"], (before, after)
+        assert after["threads"] == before["threads"] and after["children"] == 0, (before, after)
+        assert after["memory"] - before["memory"] < GROWTH_KIB, (before, after)
+        print(f"{CALLS} calls: {before} -> {after}")
+    finally:
+        server.kill()
