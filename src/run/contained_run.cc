@@ -125,6 +125,7 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::RlimitAndWatch);
   request.signal_descriptor = input.signal_descriptor;
   request.cancel = input.cancel;
+  request.terminate = input.terminate;
   request.git_watch = &git_watch;
   return request;
 }

@@ -40,6 +40,7 @@ struct RunInput {
   audit::Recorder* recorder = nullptr;  // a long-lived caller's; absent: one for this run alone
   int signal_descriptor = -1;
   std::optional<Cancel> cancel;
+  std::optional<Cancel> terminate;  // asks the command to end, as a signal to Cordon would
 };
 
 // A request that was judged. Nothing has been started and nothing has been written.

@@ -51,6 +51,7 @@ bool Relay::read_some() {
   bytes_ += bytes.size();
   if (to_ < 0) {
     if (capture_ != nullptr) capture_->add(bytes);
+    if (listener_ != nullptr) listener_->output(listener_name_, bytes);
   } else {
     pending_.assign(bytes);
   }
@@ -84,6 +85,14 @@ Result<Streams> Streams::open(const StreamRequest& request) {
 }
 
 Result<void> Streams::open_input(const StreamRequest& request) {
+  if (request.input_pipe) {
+    if (!is_anonymous_pipe(request.input_pipe->get())) {
+      return fail(setup_error("the input is no pipe", 0));
+    }
+    command_fds_.push_back(std::move(*request.input_pipe));
+    command_.in = command_fds_.back().get();
+    return {};
+  }
   const bool from_memory = request.input.has_value();
   if (!from_memory) {
     if (request.in == Stdin::Null || is_null_device(STDIN_FILENO)) return {};
@@ -122,6 +131,10 @@ Result<void> Streams::open_output(const StreamRequest& request, int host_fd, int
   set_nonblocking(ends[0]);
   if (captured) capture = std::make_unique<Capture>(request.keep);
   relays_.emplace_back(ends[0], captured || is_null_device(host_fd) ? -1 : host_fd, capture.get());
+  using From = OutputListener::From;
+  if (captured) {
+    relays_.back().listen(request.listener, host_fd == STDOUT_FILENO ? From::Out : From::Err);
+  }
   return {};
 }
 

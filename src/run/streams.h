@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,11 +18,23 @@
 
 namespace cordon {
 
+// Sees what a command writes while it runs, on the thread that supervises it.
+class OutputListener {
+ public:
+  enum class From { Out, Err };
+  virtual ~OutputListener() = default;
+  virtual void output(From from, std::string_view bytes) = 0;
+};
+
 struct StreamRequest {
   Stdin in = Stdin::Null;
   Stdout out = Stdout::Capture;
   std::optional<std::string> input;
-  bool terminal = false;  // a pty between the caller's terminal and the command
+  // The reading end of an anonymous pipe, instead of `in` and `input`. The run takes it over: what
+  // is held here would keep the writer from seeing that nobody reads any more.
+  std::shared_ptr<Fd> input_pipe;
+  OutputListener* listener = nullptr;  // of captured streams
+  bool terminal = false;               // a pty between the caller's terminal and the command
   std::uint64_t keep = std::uint64_t{10} * 1024;  // bytes kept per captured stream
   std::optional<std::uint64_t> total;             // bytes after which the command is to be killed
 };
@@ -32,6 +45,10 @@ class Relay {
  public:
   // From a descriptor to a descriptor or, if `to` is negative, into `capture`.
   Relay(int from, int to, Capture* capture) : from_(from), to_(to), capture_(capture) {}
+  void listen(OutputListener* listener, OutputListener::From as) {
+    listener_ = listener;
+    listener_name_ = as;
+  }
 
   [[nodiscard]] bool done() const { return from_ < 0; }
   [[nodiscard]] bool wants_read() const { return from_ >= 0 && pending_.empty(); }
@@ -52,6 +69,8 @@ class Relay {
   int from_;
   int to_;
   Capture* capture_;
+  OutputListener* listener_ = nullptr;
+  OutputListener::From listener_name_ = OutputListener::From::Out;
   std::string pending_;
   std::uint64_t bytes_ = 0;
 };

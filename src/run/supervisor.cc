@@ -72,7 +72,7 @@ class Loop {
   }
 
  private:
-  enum class Source { Child, Oom, Signal, Cancel, RelayRead, RelayWrite };
+  enum class Source { Child, Oom, Signal, Cancel, Terminate, RelayRead, RelayWrite };
   struct Watched {
     Source source;
     std::size_t relay;
@@ -91,6 +91,9 @@ class Loop {
     add(child_.oom_descriptor(), POLLIN | POLLPRI, Source::Oom);
     add(request_.signal_descriptor, POLLIN, Source::Signal);
     if (request_.cancel) add(request_.cancel->descriptor(), POLLIN, Source::Cancel);
+    if (request_.terminate && cancelled_by_ == 0) {
+      add(request_.terminate->descriptor(), POLLIN, Source::Terminate);
+    }
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
       if (relays[i].wants_write()) {
@@ -129,6 +132,10 @@ class Loop {
         break;
       case Source::Cancel:
         finish(Cancelled{0});
+        break;
+      case Source::Terminate:
+        cancelled_by_ = SIGTERM;
+        child_.signal(SIGTERM);
         break;
       case Source::RelayRead:
         relay_read(streams_.relays()[watched.relay]);

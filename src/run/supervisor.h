@@ -21,6 +21,7 @@ struct SuperviseRequest {
   std::optional<std::uint64_t> watched_memory;  // only where no cgroup holds it
   int signal_descriptor = -1;                   // a signalfd of the signals to forward
   std::optional<Cancel> cancel;
+  std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time
   const GitWatch* git_watch = nullptr;
 };
 

@@ -1,0 +1,111 @@
+#include "run/contained_run.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+
+#include "host/resolve.h"
+
+namespace cordon {
+namespace {
+
+// Keeps what it hears, and calls back when it first heard something.
+class Ear : public OutputListener {
+ public:
+  void output(From from, std::string_view bytes) override {
+    (from == From::Out ? out : err).append(bytes);
+    if (on_output) on_output();
+  }
+  std::string out;
+  std::string err;
+  std::function<void()> on_output;
+};
+
+class ContainedRunTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    std::string place = (std::filesystem::temp_directory_path() / "cordon-run.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(place.data()), nullptr);
+    state_ = place;
+    ::setenv("XDG_STATE_HOME", place.c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("XDG_STATE_HOME");
+    std::filesystem::remove_all(state_);
+  }
+
+  RunInput input(std::vector<std::string> argv) {
+    RunInput input;
+    input.argv = std::move(argv);
+    input.policy = *Policy::preset("strict");
+    input.streams.listener = &ear_;
+    return input;
+  }
+  static Outcome run(const RunInput& input) {
+    const Report report = run_contained(input, *identify_caller());
+    EXPECT_TRUE(report.outcome) << (report.error ? message(*report.error) : "");
+    return report.outcome.value_or(Outcome{});
+  }
+
+  Ear ear_;
+
+ private:
+  std::filesystem::path state_;
+};
+
+TEST_F(ContainedRunTest, AListenerHearsBothStreamsPastWhatIsKept) {
+  RunInput loud = input({"sh", "-c", "head -c 50000 /dev/zero; echo err >&2"});
+  loud.policy.limits.output = 1024;
+  const Outcome outcome = run(loud);
+  EXPECT_EQ(ear_.out, std::string(50'000, '\0'));
+  EXPECT_EQ(ear_.err, "err\n");
+  EXPECT_TRUE(outcome.out->truncated());
+}
+
+TEST_F(ContainedRunTest, APipeBelongsToTheCommandAlone) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  Fd writer(ends[1]);
+  ::fcntl(ends[0], F_SETFL, 0);
+  RunInput reader = input({"sh", "-c", "read line; echo got $line"});
+  reader.streams.input_pipe = std::make_shared<Fd>(ends[0]);
+  ASSERT_EQ(::write(writer.get(), "word\n", 5), 5);
+  run(reader);
+  EXPECT_EQ(ear_.out, "got word\n");
+  // Although the request still lives, nobody holds the other end.
+  struct sigaction ignore {};
+  struct sigaction before {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignore, &before);
+  EXPECT_EQ(::write(writer.get(), "more\n", 5), -1);
+  EXPECT_EQ(errno, EPIPE);
+  ::sigaction(SIGPIPE, &before, nullptr);
+}
+
+TEST_F(ContainedRunTest, OnlyAPipeIsHandedOver) {
+  RunInput wrong = input({"cat"});
+  wrong.streams.input_pipe = std::make_shared<Fd>(::open("/etc/hostname", O_RDONLY | O_CLOEXEC));
+  const Report report = run_contained(wrong, *identify_caller());
+  EXPECT_FALSE(report.outcome);
+  EXPECT_EQ(ear_.out, "");
+}
+
+TEST_F(ContainedRunTest, ACommandThatIsAskedToEndMayTakeItsTime) {
+  RunInput polite =
+      input({"sh", "-c", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"});
+  polite.terminate = Cancel();
+  ear_.on_output = [cancel = *polite.terminate] { cancel.cancel(); };
+  const Outcome outcome = run(polite);
+  EXPECT_EQ(ear_.out, "up\nbye\n");
+  EXPECT_EQ(outcome.end, End(Cancelled{SIGTERM}));
+}
+
+}  // namespace
+}  // namespace cordon
