@@ -11,14 +11,14 @@
 namespace cordon::mcp {
 namespace {
 
-constexpr std::uint64_t kDefaultWallMs = 30'000;
+constexpr std::uint64_t kNothingWallMs = 30'000;
 constexpr std::uint64_t kOutputTotal = std::uint64_t{256} << 20U;
 
 Ceiling permits_nothing() {
   Ceiling ceiling;
   ceiling.id = "none";
   ceiling.policy.name = ceiling.id;
-  ceiling.policy.limits.wall_ms = kDefaultWallMs;
+  ceiling.policy.limits.wall_ms = kNothingWallMs;
   ceiling.home = HomeMode::None;
   ceiling.caches = false;
   return ceiling;
@@ -82,7 +82,7 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
     return ceiling.policy.limits.wall_ms.has_value();
   });
   policy.limits.wall_ms = wish.timeout_ms;
-  if (!wish.timeout_ms && !bounded) policy.limits.wall_ms = kDefaultWallMs;
+  if (!wish.timeout_ms && !bounded) policy.limits.wall_ms = wish.unattended_wall_ms;
   hide(policy, bounds);
   return policy;
 }

@@ -26,6 +26,7 @@ struct RunWish {
   std::optional<std::vector<std::string>> read;
   std::optional<std::vector<std::string>> write;
   std::optional<std::uint64_t> timeout_ms;
+  std::uint64_t unattended_wall_ms = 0;  // if neither the caller nor a ceiling bounds the time
 };
 Policy run_policy(const Bounds& bounds, const RunWish& wish);
 // For a file tool: nothing but one path, and never a network.

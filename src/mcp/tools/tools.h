@@ -27,6 +27,17 @@ ToolResult read_local_file(Toolbox& toolbox, const Call& call);
 ToolResult write_local_file(Toolbox& toolbox, const Call& call);
 ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call);
 
+// What the seed's tools say about themselves, for profiles that have more of them.
+std::string run_text();
+std::string read_text();
+std::string write_text();
+NodeMap run_properties();  // of run_code's arguments
+Tool unsafe_tool();        // without its handler
+Node always_loaded();      // for hosts that hide tools until they are searched for
+// Registers a tool whose bad arguments are answered and recorded.
+void add_tool(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool,
+              std::function<ToolResult(Call&)> handler);
+
 // What the server tells a client about itself.
 std::string_view instructions();
 

@@ -1,0 +1,26 @@
+// The tools of the profile `full`: those of `seed` with more parameters, and more of them.
+// docs/mcp.md describes their inputs and answers.
+#pragma once
+
+#include <memory>
+
+#include "mcp/full/workbench.h"
+#include "mcp/registry.h"
+#include "mcp/tools/tools.h"
+
+namespace cordon::mcp {
+
+void add_full_tools(Registry& registry, const Switches& switches,
+                    const std::shared_ptr<Workbench>& bench);
+
+// One for each; the arguments are those of the schema.
+ToolResult run_command(Workbench& bench, Call& call);  // run_code
+ToolResult start_process(Workbench& bench, Call& call);
+ToolResult read_output(Workbench& bench, Call& call);
+ToolResult write_stdin(Workbench& bench, Call& call);
+ToolResult stop_process(Workbench& bench, Call& call);
+ToolResult list_processes(Workbench& bench, Call& call);
+
+std::string_view full_instructions();
+
+}  // namespace cordon::mcp
