@@ -26,6 +26,17 @@ inline bool flag_member(const Node& node, std::string_view key) {
   return flag != nullptr && *flag;
 }
 
+// The other members of a map.
+inline Node without(const Node& node, std::string_view key) {
+  NodeMap members;
+  if (const NodeMap* all = node.map()) {
+    for (const auto& member : *all) {
+      if (member.first != key) members.push_back(member);
+    }
+  }
+  return members;
+}
+
 inline const NodeMap* map_member(const Node& node, std::string_view key) {
   const Node* member = node.find(key);
   return member != nullptr ? member->map() : nullptr;

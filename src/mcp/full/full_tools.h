@@ -20,6 +20,11 @@ ToolResult read_output(Workbench& bench, Call& call);
 ToolResult write_stdin(Workbench& bench, Call& call);
 ToolResult stop_process(Workbench& bench, Call& call);
 ToolResult list_processes(Workbench& bench, Call& call);
+ToolResult read_file_page(Workbench& bench, Call& call);    // read_local_file
+ToolResult write_file_whole(Workbench& bench, Call& call);  // write_local_file
+ToolResult edit_local_file(Workbench& bench, Call& call);
+ToolResult list_files(Workbench& bench, Call& call);
+ToolResult search_files(Workbench& bench, Call& call);
 
 std::string_view full_instructions();
 

@@ -103,6 +103,15 @@ Policy write_policy(const Bounds& bounds, const std::string& path) {
   return policy;
 }
 
+Policy write_below_policy(const Bounds& bounds, const std::string& path) {
+  std::string directory(parent(path));
+  if (look_path(directory)) return write_policy(bounds, path);
+  while (directory != "/" && !look_path(directory)) directory = parent(directory);
+  Policy policy = file_policy(bounds, "write_local_file");
+  policy.fs.write = {{directory, {}}};
+  return policy;
+}
+
 bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish) {
   std::string path = canonical;
   while (path != "/" && !look_path(path)) path = parent(path);

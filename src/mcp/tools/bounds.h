@@ -32,6 +32,8 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish);
 // For a file tool: nothing but one path, and never a network.
 Policy read_policy(const Bounds& bounds, const std::string& path);
 Policy write_policy(const Bounds& bounds, const std::string& path);
+// The same where directories may have to be made first: the nearest that is there.
+Policy write_below_policy(const Bounds& bounds, const std::string& path);
 
 enum class Wish { Read, Write };
 // Whether every ceiling permits that. A path that does not exist is judged by the nearest directory

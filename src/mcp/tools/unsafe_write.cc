@@ -56,7 +56,7 @@ ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call) {
   action.path = place->path;
   const auto ticket = toolbox.recorder().begin(redactor->pending(action));
   if (!ticket) return refused(ticket.error());
-  const int failed = put_file(place->path, content);
+  const int failed = put_file(place->path, content, std::nullopt);
   if (const auto closed = toolbox.recorder().close(*ticket, closing_of(failed)); !closed) {
     toolbox.tell_operator(kTool, closed.error());
   }
