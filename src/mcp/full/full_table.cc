@@ -170,8 +170,15 @@ class Table {
     add(std::move(tool), handler);
   }
   void add(Tool tool, Handler handler) {
-    add_tool(registry_, bench_->toolbox, std::move(tool),
-             [bench = bench_, handler](Call& call) { return handler(*bench, call); });
+    bench_->tool_names.push_back(tool.name);
+    const bool changes = !tool.annotations.read_only;
+    add_tool(registry_, bench_->toolbox, tool,
+             [bench = bench_, handler, changes, name = tool.name](Call& call) {
+               if (changes) look_before_changes(*bench, call);
+               ToolResult result = handler(*bench, call);
+               bench->verdicts.note(name, result);
+               return result;
+             });
   }
 
  private:
@@ -215,6 +222,23 @@ void add_files(Table& table) {
             search_files);
 }
 
+void add_teaching(Table& table) {
+  table.add(
+      "workspace_diff",
+      "Tell which files of the workspace were created, changed or deleted since this server's "
+      "first change, or since a snapshot.",
+      closed_object({{"since", text_schema("snapshot of an earlier answer", 1, kLongestId)},
+                     {"cursor", text_schema("", 1, kLongestCursor)}},
+                    {}),
+      kReads, workspace_diff);
+  table.add(
+      "explain_denial", "Explain why something was denied, refused or killed, and what can help.",
+      closed_object({{"id", text_schema("audit_id, run_id or process_id", 1, kLongestId)}}, {"id"}),
+      kReads, explain_denial);
+  table.add("get_limits", "Tell time, memory, network and workspace limits.", closed_object({}, {}),
+            kReads, get_limits);
+}
+
 }  // namespace
 
 void add_full_tools(Registry& registry, const Switches& switches,
@@ -223,6 +247,7 @@ void add_full_tools(Registry& registry, const Switches& switches,
   if (!switches.run_code) return;
   add_processes(table);
   add_files(table);
+  add_teaching(table);
 }
 
 std::string_view full_instructions() {

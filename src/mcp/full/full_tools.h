@@ -25,6 +25,12 @@ ToolResult write_file_whole(Workbench& bench, Call& call);  // write_local_file
 ToolResult edit_local_file(Workbench& bench, Call& call);
 ToolResult list_files(Workbench& bench, Call& call);
 ToolResult search_files(Workbench& bench, Call& call);
+ToolResult workspace_diff(Workbench& bench, Call& call);
+ToolResult explain_denial(Workbench& bench, Call& call);
+ToolResult get_limits(Workbench& bench, Call& call);
+
+// Before the first call that may change something: what workspace_diff compares with.
+void look_before_changes(Workbench& bench, Call& call);
 
 std::string_view full_instructions();
 

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "mcp/full/cursors.h"
 #include "mcp/full/process_table.h"
+#include "mcp/full/snapshots.h"
+#include "mcp/full/verdicts.h"
 #include "mcp/tools/toolbox.h"
 
 namespace cordon::mcp {
@@ -18,6 +22,11 @@ struct Workbench {
   const std::string state_directory;  // for files without names
   const Cursors cursors;
   ProcessTable processes{TableBounds{}};
+  Verdicts verdicts;
+  Snapshots snapshots;
+  std::mutex start_mutex;
+  bool start_was_looked_at = false;     // under the mutex
+  std::vector<std::string> tool_names;  // set before the first call
 };
 
 }  // namespace cordon::mcp

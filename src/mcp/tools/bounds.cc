@@ -87,6 +87,17 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
   return policy;
 }
 
+Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms) {
+  CORDON_TRY(resolved,
+             resolve(run_policy(bounds, {{}, {}, {}, unattended_wall_ms}), bounds.caller));
+  std::vector<ResolvedCeiling> ceilings;
+  for (const Ceiling& ceiling : bounds.ceilings) {
+    CORDON_TRY(bound, resolve(ceiling, bounds.caller));
+    ceilings.push_back(std::move(bound));
+  }
+  return clamp(resolved, ceilings).effective();
+}
+
 Policy read_policy(const Bounds& bounds, const std::string& path) {
   Policy policy = file_policy(bounds, "read_local_file");
   policy.fs.read = {{path, {}}};

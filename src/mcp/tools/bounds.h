@@ -29,6 +29,8 @@ struct RunWish {
   std::uint64_t unattended_wall_ms = 0;  // if neither the caller nor a ceiling bounds the time
 };
 Policy run_policy(const Bounds& bounds, const RunWish& wish);
+// What a run that names nothing would get; the trees themselves are not looked at.
+Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms);
 // For a file tool: nothing but one path, and never a network.
 Policy read_policy(const Bounds& bounds, const std::string& path);
 Policy write_policy(const Bounds& bounds, const std::string& path);
