@@ -1,6 +1,7 @@
 // The table of the profile `full`: names, words and schemas. A list of tools is read by a model in
 // every conversation, so a word that helps nobody is left out.
 #include "mcp/full/full_tools.h"
+#include "mcp/members.h"
 #include "mcp/tools/schema.h"
 
 namespace cordon::mcp {
@@ -153,6 +154,17 @@ Node search_schema() {
                        {"pattern"});
 }
 
+// What was answered may be asked about later.
+void remember(Workbench& bench, const std::string& tool, const ToolResult& result) {
+  const std::string* text =
+      result.content.empty() ? nullptr : text_member(result.content.front(), "text");
+  if (text == nullptr) return;
+  const auto told = read_json(*text, tool);
+  if (!told) return;
+  bench.verdicts.note(tool, *told);
+  if (const std::string* id = text_member(*told, "audit_id")) bench.records.note(*id);
+}
+
 class Table {
  public:
   Table(Registry& registry, std::shared_ptr<Workbench> bench)
@@ -176,7 +188,7 @@ class Table {
              [bench = bench_, handler, changes, name = tool.name](Call& call) {
                if (changes) look_before_changes(*bench, call);
                ToolResult result = handler(*bench, call);
-               bench->verdicts.note(name, result);
+               remember(*bench, name, result);
                return result;
              });
   }
@@ -244,10 +256,13 @@ void add_teaching(Table& table) {
 void add_full_tools(Registry& registry, const Switches& switches,
                     const std::shared_ptr<Workbench>& bench) {
   Table table(registry, bench);
-  if (!switches.run_code) return;
-  add_processes(table);
-  add_files(table);
-  add_teaching(table);
+  if (switches.run_code) {
+    add_processes(table);
+    add_files(table);
+    add_teaching(table);
+    add_full_resources(registry, bench);
+  }
+  if (switches.unsafe_write) table.add(unsafe_tool(), approved_unsafe_write);
 }
 
 std::string_view full_instructions() {

@@ -13,6 +13,9 @@ namespace cordon::mcp {
 void add_full_tools(Registry& registry, const Switches& switches,
                     const std::shared_ptr<Workbench>& bench);
 
+// cordon://policy, runs and audit; two prompts. They come with the tools.
+void add_full_resources(Registry& registry, const std::shared_ptr<Workbench>& bench);
+
 // One for each; the arguments are those of the schema.
 ToolResult run_command(Workbench& bench, Call& call);  // run_code
 ToolResult start_process(Workbench& bench, Call& call);
@@ -28,6 +31,7 @@ ToolResult search_files(Workbench& bench, Call& call);
 ToolResult workspace_diff(Workbench& bench, Call& call);
 ToolResult explain_denial(Workbench& bench, Call& call);
 ToolResult get_limits(Workbench& bench, Call& call);
+ToolResult approved_unsafe_write(Workbench& bench, Call& call);  // unsafe_write_local_file
 
 // Before the first call that may change something: what workspace_diff compares with.
 void look_before_changes(Workbench& bench, Call& call);

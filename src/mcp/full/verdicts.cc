@@ -78,21 +78,16 @@ Cause cause_of(const Node& told) {
 
 }  // namespace
 
-void Verdicts::note(const std::string& tool, const ToolResult& result) {
-  const std::string* text =
-      result.content.empty() ? nullptr : text_member(result.content.front(), "text");
-  if (text == nullptr) return;
-  const auto node = read_json(*text, tool);
-  if (!node) return;
-  const bool worth = result.is_error || has_entries(*node, "not_granted") ||
-                     has_entries(*node, "denials") || node->find("kill_reason") != nullptr;
+void Verdicts::note(const std::string& tool, const Node& answer) {
+  const bool worth = answer.find("error") != nullptr || has_entries(answer, "not_granted") ||
+                     has_entries(answer, "denials") || answer.find("kill_reason") != nullptr;
   if (!worth) return;
   Verdict verdict{tool, Node(NodeMap{})};
   for (const std::string_view name : kIds) {
-    if (const Node* member = node->find(name)) verdict.told.set(std::string(name), *member);
+    if (const Node* member = answer.find(name)) verdict.told.set(std::string(name), *member);
   }
   for (const std::string_view name : kOwnWords) {
-    if (const Node* member = node->find(name)) verdict.told.set(std::string(name), *member);
+    if (const Node* member = answer.find(name)) verdict.told.set(std::string(name), *member);
   }
   const std::lock_guard lock(mutex_);
   verdicts_.push_back(std::move(verdict));

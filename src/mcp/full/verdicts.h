@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "mcp/content.h"
+#include "config/node.h"
 
 namespace cordon::mcp {
 
@@ -18,8 +18,8 @@ struct Verdict {
 
 class Verdicts {
  public:
-  // Keeps the answer if something in it could be asked about.
-  void note(const std::string& tool, const ToolResult& result);
+  // Keeps the answer if it is a failure, or something in it could be asked about.
+  void note(const std::string& tool, const Node& answer);
   // By the audit_id, run_id or process_id of an answer; the latest.
   [[nodiscard]] std::optional<Verdict> find(const std::string& id) const;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mcp/full/cursors.h"
+#include "mcp/full/own_records.h"
 #include "mcp/full/process_table.h"
 #include "mcp/full/snapshots.h"
 #include "mcp/full/verdicts.h"
@@ -23,6 +24,7 @@ struct Workbench {
   const Cursors cursors;
   ProcessTable processes{TableBounds{}};
   Verdicts verdicts;
+  OwnRecords records;
   Snapshots snapshots;
   std::mutex start_mutex;
   bool start_was_looked_at = false;     // under the mutex

@@ -26,6 +26,8 @@ ToolResult run_code(Toolbox& toolbox, const Call& call);
 ToolResult read_local_file(Toolbox& toolbox, const Call& call);
 ToolResult write_local_file(Toolbox& toolbox, const Call& call);
 ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call);
+// The same if the path still leads to this place, the one that was approved.
+ToolResult unsafe_write_to(Toolbox& toolbox, const Call& call, const std::string& canonical);
 
 // What the seed's tools say about themselves, for profiles that have more of them.
 std::string run_text();
