@@ -127,6 +127,11 @@ def test_progress_tells_bytes_and_the_last_line(full):
     said = full.wait_for(lambda m: m.get("method") == "notifications/progress")["params"]
     assert said["progress"] > 0 and said["message"].startswith("line")
     assert "\x1b" not in said["message"]
+    to_err = {"argv": ["sh", "-c", "while :; do echo only errors >&2; sleep 0.1; done"],
+              "wait_ms": 1500}
+    full.start_tool("run_code", to_err, _meta={"progressToken": "e"})
+    said = full.wait_for(lambda m: m.get("params", {}).get("progressToken") == "e")["params"]
+    assert said["message"].startswith("only errors")
 
 
 # Processes.

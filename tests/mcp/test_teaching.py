@@ -68,7 +68,8 @@ def changes(page):
 
 def test_what_changed_since_the_start_and_since_a_snapshot(full):
     world = full.world
-    assert changes(full.good("workspace_diff", {})) == []
+    first = full.good("workspace_diff", {})
+    assert changes(first) == [] and "first look" in first["note"]
     world.write(world.project / "kept", "same")
     world.write(world.project / "gone", "x")
     full.good("write_local_file", {"path": "new", "content": "x"})

@@ -60,9 +60,10 @@ class Heartbeat {
     if (bytes == 0 || now - last_ < milliseconds(500)) return;
     last_ = now;
     constexpr std::size_t kLongest = 120;
-    const auto from = status.out_bytes > 0 ? OutputListener::From::Out : OutputListener::From::Err;
+    const bool out = status.out_bytes > 0;
+    const auto from = out ? OutputListener::From::Out : OutputListener::From::Err;
     const std::uint64_t begin =
-        last_lines(process_, from, std::max(status.out_bytes, std::uint64_t{1}), 1);
+        last_lines(process_, from, out ? status.out_bytes : status.err_bytes, 1);
     const auto page = output_page(process_, mask_, {from, begin, kLongest, {}, false});
     call_.progress(static_cast<double>(bytes), std::nullopt, sanitize(page.text));
   }

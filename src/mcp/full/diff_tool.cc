@@ -36,12 +36,13 @@ InsideAnswer survey(const FileCall& file) {
 void look_before_changes(Workbench& bench, Call& call) {
   const std::lock_guard lock(bench.start_mutex);
   if (bench.start_was_looked_at) return;
-  bench.start_was_looked_at = true;
   FileCall file(*bench.toolbox, call, kDiff, ".");
-  // What may not be seen has no beginning; workspace_diff will say so.
-  if (file.prepare() || !file.is_permitted()) return;
-  const InsideAnswer inside = survey(file);
-  if (inside.answer) bench.snapshots.keep(snapshot_from(*inside.answer));
+  // What may not be seen has no beginning.
+  const bool seen = !file.prepare() && file.is_permitted();
+  const auto answer = seen ? survey(file).answer : std::nullopt;
+  // A look that was cancelled with its call is left to the next one.
+  bench.start_was_looked_at = answer || !call.cancelled();
+  if (answer) bench.snapshots.keep(snapshot_from(*answer));
 }
 
 ToolResult workspace_diff(Workbench& bench, Call& call) {
@@ -64,13 +65,15 @@ ToolResult workspace_diff(Workbench& bench, Call& call) {
   if (before == nullptr && since != "start") {
     return file.failed(inside.report, bad_arguments("since names no snapshot of this server"));
   }
-  if (before == nullptr) before = now;  // nothing was changed through this server yet
+  const bool first_look = before == nullptr;
+  if (first_look) before = now;
   if (cursor == nullptr) bench.snapshots.keep(now);
   const std::vector<std::string> changes = changes_between(*before, *now);
   const std::size_t start = std::min<std::size_t>(place->first, changes.size());
   Node node{NodeMap{}};
   node.set("success", true).set("since", before->id).set("total", changes.size());
   if (cursor == nullptr) node.set("snapshot", now->id);
+  if (first_look) node.set("note", "this is the first look: later ones compare with it");
   if (before->incomplete || now->incomplete) {
     node.set("incomplete", "the workspace is too large: not every file was looked at");
   }

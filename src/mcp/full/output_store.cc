@@ -81,6 +81,8 @@ std::uint64_t OutputStore::tail_begin() const {
 }
 
 OutputStore::Piece OutputStore::read(std::uint64_t offset, std::uint64_t most) const {
+  // What the disk did not take is passed over, so that a reader comes to the end.
+  if (failed_ && offset >= kept_to_) return {{}, std::max(offset, bytes_)};
   const std::uint64_t head_end = std::min(bounds_.head, kept_to_);
   if (offset >= head_end) offset = std::max(offset, tail_begin());
   Piece piece{{}, offset};

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kInputPatience{2'000};
+constexpr milliseconds kInputPatience{500};
 constexpr milliseconds kKillPatience{10'000};
 constexpr std::int64_t kDefaultGraceMs = 1'000;
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kAll = 1 << 20;
 
 // What a reader gets who follows the difference: an independent reading of the unified form.
-std::string apply(const std::string& before, const std::string& diff) {
+std::string followed(const std::string& before, const std::string& diff) {
   std::vector<std::string> old_lines;
   for (std::size_t at = 0; at < before.size();) {
     const std::size_t end = before.find('\n', at);
@@ -67,7 +67,7 @@ TEST(LineDiff, CanBeFollowedWhateverTheTexts) {
         };
         const std::string before = text(a);
         const std::string after = text(b);
-        RC_ASSERT(apply(before, line_diff(before, after, kAll)) == after);
+        RC_ASSERT(followed(before, line_diff(before, after, kAll)) == after);
       }));
 }
 
@@ -78,7 +78,7 @@ TEST(LineDiff, IsBounded) {
     before += "old " + std::to_string(i) + "\n";
     after += "new " + std::to_string(i) + "\n";
   }
-  EXPECT_EQ(apply(before, line_diff(before, after, kAll)), after);
+  EXPECT_EQ(followed(before, line_diff(before, after, kAll)), after);
   const std::string cut = line_diff(before, after, 1000);
   EXPECT_LT(cut.size(), 1100U);
   EXPECT_TRUE(cut.ends_with("left out ...]\n"));
