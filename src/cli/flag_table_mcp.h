@@ -14,8 +14,8 @@ inline constexpr std::array<std::string_view, 2> kProfileChoices{"seed", "full"}
 inline constexpr std::array kMcpServe{
     Flag{FlagId::Profile, "--profile", "NAME", ValueKind::Choice, Times::Once,
          "seed (default) or full",
-         "Which tools there are. seed: run_code, read_local_file, write_local_file. full: not in "
-         "this version.",
+         "Which tools there are. seed: run_code, read_local_file, write_local_file. full: these "
+         "with more parameters, processes that go on, and more for files.",
          kProfileChoices},
     Flag{FlagId::Workspace,
          "--workspace",
@@ -98,8 +98,8 @@ inline constexpr std::array kMcpExamples{
             "Serve an agent host on standard input and output until it closes them.", 0},
     Example{"cordon mcp --print-config claude --workspace .",
             "The configuration for Claude Code, and the line to start it with.", 0},
-    Example{"cordon mcp --profile full", "A profile that is not in this version: the answer is 2.",
-            2},
+    Example{"CORDON_ENABLE_RUN_CODE=1 cordon mcp --profile full < /dev/null",
+            "The same with processes that go on and more tools for files.", 0},
 };
 
 inline constexpr std::string_view kMcpText =

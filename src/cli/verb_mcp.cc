@@ -10,6 +10,7 @@
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "host/resolve.h"
+#include "mcp/full/full_tools.h"
 #include "mcp/http/listener.h"
 #include "mcp/http/serve.h"
 #include "mcp/server.h"
@@ -26,6 +27,7 @@ struct HttpWish {
 };
 
 struct McpOptions {
+  bool full = false;  // the profile
   std::vector<std::string> ceilings;
   std::vector<std::string> hidden;
   std::optional<HttpWish> http;
@@ -67,11 +69,7 @@ Result<std::optional<HttpWish>> http_wish(const Arguments& arguments, McpOptions
 
 Result<McpOptions> mcp_options(const Arguments& arguments, const Caller& caller) {
   McpOptions options;
-  const std::string_view profile = arguments.value(FlagId::Profile).value_or("seed");
-  if (profile != "seed") {
-    return fail(usage_error("the profile " + quote(profile) + " is not in this version",
-                            "use --profile seed"));
-  }
+  options.full = arguments.value(FlagId::Profile).value_or("seed") == "full";
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) {
     CORDON_TRY(found, canonicalize(file, caller.cwd, caller));
     // The spelling is kept: reading it must still notice that it is a symlink.
@@ -125,9 +123,16 @@ Result<int> serve(McpOptions options, const Caller& caller) {
       mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), tell}, recorder,
       std::move(mask));
   mcp::Registry registry;
-  mcp::add_tools(registry, mcp::read_switches(caller.environment), toolbox);
+  const mcp::Switches switches = mcp::read_switches(caller.environment);
+  if (options.full) {
+    mcp::add_full_tools(registry, switches,
+                        std::make_shared<mcp::Workbench>(toolbox, caller.state_directory));
+  } else {
+    mcp::add_tools(registry, switches, toolbox);
+  }
   say_banner(registry, bounds);
-  mcp::Server server({"cordon", "Cordon", std::string(version()), std::string(mcp::instructions())},
+  const std::string_view about = options.full ? mcp::full_instructions() : mcp::instructions();
+  mcp::Server server({"cordon", "Cordon", std::string(version()), std::string(about)},
                      std::move(registry), {});
   if (options.http) return serve_over_http(server, std::move(*options.http));
   CORDON_TRY(pipes, mcp::take_standard_streams());

@@ -3,6 +3,7 @@
 import pytest
 
 from peer import Peer
+from served import Served, ceiling_of
 
 
 @pytest.fixture(params=["modern", "legacy"])
@@ -26,3 +27,40 @@ def start(who, era):
 @pytest.fixture
 def peer(start):
     return start()
+
+
+@pytest.fixture
+def serve(world, era):
+    made = []
+
+    def begin(*options, **how):
+        made.append(Served(world, how.pop("era", era), *options, **how))
+        return made[-1]
+    yield begin
+    for one in made:
+        one.kill()
+
+
+@pytest.fixture
+def served(serve, world):
+    return serve(ceiling=ceiling_of(world))
+
+
+@pytest.fixture
+def serve_full(world):
+    """Servers with every tool. Their eras differ by person: what depends on the era says so itself."""
+    made = []
+
+    def begin(*options, **how):
+        era = how.pop("era", "modern" if world.who.is_root else "legacy")
+        how.setdefault("ceiling", ceiling_of(world))
+        made.append(Served(world, era, "--profile", "full", *options, **how))
+        return made[-1]
+    yield begin
+    for one in made:
+        one.kill()
+
+
+@pytest.fixture
+def full(serve_full):
+    return serve_full()

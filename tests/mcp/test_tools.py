@@ -10,71 +10,11 @@ import time
 
 import pytest
 
-from peer import MODERN, Peer, meta
+from peer import MODERN, meta
+from served import ON, audit_bytes, audit_lines, ceiling_of
 from support.harness import ROOT, processes_with, stop, tree_digest, wait_until
 
 RUN_TOOLS = ["run_code", "read_local_file", "write_local_file"]
-ON = {"CORDON_ENABLE_RUN_CODE": "1"}
-
-
-class Served(Peer):
-    """A server in a world, with tools switched on."""
-
-    def __init__(self, world, era, *options, env=None, ceiling=None):
-        if ceiling is not None:
-            options = (*options, "--ceiling", str(world.document(ceiling, "ceiling.toml")))
-        super().__init__(world.who, era, *options, command=[world.cordon, "mcp"],
-                         env=world.environment(ON if env is None else env), cwd=world.project)
-        self.world = world
-
-    def result(self, name, arguments, **more):
-        answer = self.tool(name, arguments, **more)["result"]
-        text = answer["content"][0]["text"]
-        assert len(text) <= 10_000, len(text)
-        return json.loads(text), answer.get("isError", False)
-
-    def good(self, name, arguments, **more):
-        result, is_error = self.result(name, arguments, **more)
-        assert not is_error and result["success"] is True, result
-        return result
-
-    def bad(self, name, arguments, **more):
-        result, is_error = self.result(name, arguments, **more)
-        assert is_error and result["success"] is False, result
-        assert {"error", "message", "help", "type"} <= set(result), result
-        return result
-
-
-@pytest.fixture
-def serve(world, era):
-    made = []
-
-    def begin(*options, **how):
-        made.append(Served(world, how.pop("era", era), *options, **how))
-        return made[-1]
-    yield begin
-    for one in made:
-        one.kill()
-
-
-def ceiling_of(world, more=""):
-    return f'version = 1\n[fs]\nwrite = ["{world.project}"]\n{more}'
-
-
-@pytest.fixture
-def served(serve, world):
-    return serve(ceiling=ceiling_of(world))
-
-
-def audit_lines(world):
-    place = world.home / ".local/state/cordon/audit"
-    return [json.loads(line) for file in sorted(place.glob("*.jsonl"))
-            for line in file.read_text().splitlines()]
-
-
-def audit_bytes(world):
-    place = world.home / ".local/state/cordon/audit"
-    return b"".join(file.read_bytes() for file in place.rglob("*") if file.is_file())
 
 
 # Which tools there are.
@@ -531,8 +471,6 @@ def test_over_http(world):
         stop(server)
 
 
-def test_profile_full_is_not_there_yet(world):
-    done = world.cordon_verb("mcp", "--profile", "full")
-    assert done.status == 2 and "not in this version" in done.err
+def test_http_needs_a_token(world):
     done = world.cordon_verb("mcp", "--http", "127.0.0.1:0")
     assert done.status == 2 and "--token-file" in done.err

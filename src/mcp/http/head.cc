@@ -1,12 +1,12 @@
 #include "mcp/http/head.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "mcp/members.h"
 
@@ -75,16 +75,6 @@ std::optional<HttpRefusal> check_post(const HttpHead& head) {
     if (*length > kMaxMessageBytes) return HttpRefusal{413, "the message is too large"};
   }
   return std::nullopt;
-}
-
-std::string base64(std::string_view bytes) {
-  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const std::string copy(bytes);
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<const unsigned char*>(copy.data()),
-                                     static_cast<int>(copy.size()));
-  out.resize(static_cast<std::size_t>(length));
-  return out;
 }
 
 // Names that do not fit into a header are sent as =?base64?...?=.

@@ -126,6 +126,17 @@ ToolResult answer_fault(const ToolFault& fault, const std::optional<std::string>
   return answer_node(node, true);
 }
 
+EndWords words_for(const End& end) {
+  struct Words {
+    EndWords operator()(const Exited&) const { return {}; }
+    EndWords operator()(const Signaled& by) const { return {by.signal, "signal"}; }
+    EndWords operator()(const TimedOut&) const { return {{}, "timeout"}; }
+    EndWords operator()(const OverLimit& over) const { return {{}, over.reason}; }
+    EndWords operator()(const Cancelled&) const { return {{}, "cancelled"}; }
+  };
+  return std::visit(Words{}, end);
+}
+
 void add_account(Node& node, const Report& report) {
   const Enforcement& held = report.enforcement;
   Node enforcement{NodeMap{}};

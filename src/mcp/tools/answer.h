@@ -9,6 +9,7 @@
 #include "cordon/runner.h"
 #include "mcp/content.h"
 #include "mcp/tools/bounds.h"
+#include "mcp/tools/excerpt.h"
 #include "mcp/tools/secret_mask.h"
 
 namespace cordon::mcp {
@@ -35,6 +36,13 @@ ToolResult answer_fault(const ToolFault& fault, const std::optional<std::string>
                         std::optional<int> exit_code = std::nullopt);
 ToolResult answer_node(const Node& node, bool is_error);
 
+// How a command ended, where that was not by itself.
+struct EndWords {
+  std::optional<int> signal;
+  std::string kill_reason;  // empty: it exited
+};
+EndWords words_for(const End& end);
+
 // Members that tell how a run was held.
 void add_account(Node& node, const Report& report);
 
@@ -42,9 +50,14 @@ Node not_granted_entry(std::string_view access, std::string_view path, std::stri
 // Of the paths a caller named, those that were not granted in full.
 NodeList not_granted(const Report& report, const RunWish& wish, const Bounds& bounds);
 
+// What a server that keeps its runs adds to an answer.
+struct RunHandle {
+  std::string id;  // empty: it is not kept
+  std::size_t room = kResultBytes;
+};
 // run_code's result for a command that was started.
 // `refused` are the paths that were not even asked for.
 ToolResult answer_run(const Report& report, const RunWish& wish, NodeList refused,
-                      const Bounds& bounds, const SecretMask& mask);
+                      const Bounds& bounds, const SecretMask& mask, const RunHandle& handle = {});
 
 }  // namespace cordon::mcp

@@ -37,20 +37,6 @@ std::size_t cost_of(const Cleaned& text) {
   return json_cost(text.pieces.front) + json_cost(text.pieces.back);
 }
 
-struct EndWords {
-  std::optional<int> signal;
-  std::string_view kill_reason;
-
-  void operator()(const Exited&) {}
-  void operator()(const Signaled& end) {
-    signal = end.signal;
-    kill_reason = "signal";
-  }
-  void operator()(const TimedOut&) { kill_reason = "timeout"; }
-  void operator()(const OverLimit& end) { kill_reason = end.reason; }
-  void operator()(const Cancelled&) { kill_reason = "cancelled"; }
-};
-
 ToolFault timeout_fault(std::uint64_t limit_ms) {
   return {"Timeout", "the command was killed after " + format_duration(limit_ms),
           "Give it less to do, or split it. A longer timeout_ms helps only up to what the operator "
@@ -60,17 +46,19 @@ ToolFault timeout_fault(std::uint64_t limit_ms) {
 
 class RunAnswer {
  public:
-  RunAnswer(const Report& report, NodeList refused, const Bounds& bounds, const SecretMask& mask)
+  RunAnswer(const Report& report, NodeList refused, const Bounds& bounds, const SecretMask& mask,
+            const RunHandle& handle)
       : report_(report),
         refused_(std::move(refused)),
         bounds_(bounds),
+        handle_(handle),
         out_(cleaned(report.outcome->out, mask)),
         err_(cleaned(report.outcome->err, mask)) {}
 
   [[nodiscard]] Node make() const {
     // Measured with nothing in it but everything around it, then filled.
     const std::size_t frame = write_json(with({"", true}, {"", true}), JsonStyle::Compact).size();
-    const std::size_t room = kResultBytes > frame ? kResultBytes - frame : 0;
+    const std::size_t room = handle_.room > frame ? handle_.room - frame : 0;
     const std::size_t third = room / 3;
     const std::size_t out_cost = cost_of(out_);
     const std::size_t for_err = std::max(third, room > out_cost ? room - out_cost : std::size_t{0});
@@ -82,8 +70,7 @@ class RunAnswer {
  private:
   [[nodiscard]] Node with(const Excerpt& out, const Excerpt& err) const {
     const Outcome& outcome = *report_.outcome;
-    EndWords end;
-    std::visit(end, outcome.end);
+    const EndWords end = words_for(outcome.end);
     const auto* timed_out = std::get_if<TimedOut>(&outcome.end);
     Node node{NodeMap{}};
     node.set("success",
@@ -91,6 +78,7 @@ class RunAnswer {
     if (timed_out != nullptr) add_fault(node, timeout_fault(timed_out->limit_ms));
     if (timed_out == nullptr && !refused_.empty()) node.set("help", outside_help(bounds_));
     if (!refused_.empty()) node.set("not_granted", refused_);
+    if (!handle_.id.empty()) node.set("run_id", handle_.id);
     node.set("exit_code", exit_status(outcome.end));
     if (end.signal) node.set("signal", signal_name(*end.signal));
     if (!end.kill_reason.empty()) node.set("kill_reason", end.kill_reason);
@@ -101,6 +89,9 @@ class RunAnswer {
     node.set("truncated", std::move(truncated));
     if (out.cut) node.set("stdout_bytes", out_.bytes);
     if (err.cut) node.set("stderr_bytes", err_.bytes);
+    if (!handle_.id.empty() && (out.cut || err.cut)) {
+      node.set("more", "call read_output with this run_id for the rest");
+    }
     if (out_.masked + err_.masked > 0) node.set("masked_secrets", out_.masked + err_.masked);
     if (!outcome.handoff.empty()) node.set("protected_files_moved_away", outcome.handoff.size());
     node.set("untrusted",
@@ -112,6 +103,7 @@ class RunAnswer {
   const Report& report_;
   const NodeList refused_;
   const Bounds& bounds_;
+  const RunHandle& handle_;
   const Cleaned out_;
   const Cleaned err_;
 };
@@ -119,10 +111,10 @@ class RunAnswer {
 }  // namespace
 
 ToolResult answer_run(const Report& report, const RunWish& wish, NodeList refused,
-                      const Bounds& bounds, const SecretMask& mask) {
+                      const Bounds& bounds, const SecretMask& mask, const RunHandle& handle) {
   for (Node& entry : not_granted(report, wish, bounds)) refused.push_back(std::move(entry));
   if (refused.size() > kMostListed) refused.resize(kMostListed);
-  return answer_node(RunAnswer(report, std::move(refused), bounds, mask).make(), false);
+  return answer_node(RunAnswer(report, std::move(refused), bounds, mask, handle).make(), false);
 }
 
 }  // namespace cordon::mcp

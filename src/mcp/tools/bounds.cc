@@ -11,14 +11,14 @@
 namespace cordon::mcp {
 namespace {
 
-constexpr std::uint64_t kDefaultWallMs = 30'000;
+constexpr std::uint64_t kNothingWallMs = 30'000;
 constexpr std::uint64_t kOutputTotal = std::uint64_t{256} << 20U;
 
 Ceiling permits_nothing() {
   Ceiling ceiling;
   ceiling.id = "none";
   ceiling.policy.name = ceiling.id;
-  ceiling.policy.limits.wall_ms = kDefaultWallMs;
+  ceiling.policy.limits.wall_ms = kNothingWallMs;
   ceiling.home = HomeMode::None;
   ceiling.caches = false;
   return ceiling;
@@ -82,9 +82,20 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
     return ceiling.policy.limits.wall_ms.has_value();
   });
   policy.limits.wall_ms = wish.timeout_ms;
-  if (!wish.timeout_ms && !bounded) policy.limits.wall_ms = kDefaultWallMs;
+  if (!wish.timeout_ms && !bounded) policy.limits.wall_ms = wish.unattended_wall_ms;
   hide(policy, bounds);
   return policy;
+}
+
+Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms) {
+  CORDON_TRY(resolved,
+             resolve(run_policy(bounds, {{}, {}, {}, unattended_wall_ms}), bounds.caller));
+  std::vector<ResolvedCeiling> ceilings;
+  for (const Ceiling& ceiling : bounds.ceilings) {
+    CORDON_TRY(bound, resolve(ceiling, bounds.caller));
+    ceilings.push_back(std::move(bound));
+  }
+  return clamp(resolved, ceilings).effective();
 }
 
 Policy read_policy(const Bounds& bounds, const std::string& path) {
@@ -100,6 +111,15 @@ Policy write_policy(const Bounds& bounds, const std::string& path) {
   const std::string directory(parent(path));
   const bool file_alone = !permitted(bounds, directory, Wish::Write) && look_path(path);
   policy.fs.write = {{file_alone ? path : directory, {}}};
+  return policy;
+}
+
+Policy write_below_policy(const Bounds& bounds, const std::string& path) {
+  std::string directory(parent(path));
+  if (look_path(directory)) return write_policy(bounds, path);
+  while (directory != "/" && !look_path(directory)) directory = parent(directory);
+  Policy policy = file_policy(bounds, "write_local_file");
+  policy.fs.write = {{directory, {}}};
   return policy;
 }
 

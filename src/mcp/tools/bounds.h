@@ -27,11 +27,16 @@ struct RunWish {
   std::optional<std::vector<std::string>> read;
   std::optional<std::vector<std::string>> write;
   std::optional<std::uint64_t> timeout_ms;
+  std::uint64_t unattended_wall_ms = 0;  // if neither the caller nor a ceiling bounds the time
 };
 Policy run_policy(const Bounds& bounds, const RunWish& wish);
+// What a run that names nothing would get; the trees themselves are not looked at.
+Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms);
 // For a file tool: nothing but one path, and never a network.
 Policy read_policy(const Bounds& bounds, const std::string& path);
 Policy write_policy(const Bounds& bounds, const std::string& path);
+// The same where directories may have to be made first: the nearest that is there.
+Policy write_below_policy(const Bounds& bounds, const std::string& path);
 
 enum class Wish { Read, Write };
 // Whether every ceiling permits that. A path that does not exist is judged by the nearest directory

@@ -11,6 +11,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "mcp/inside/inside.h"
+#include "mcp/inside/whole_file.h"
 #include "run/contained_run.h"
 
 namespace cordon::mcp {
@@ -18,31 +20,6 @@ namespace {
 
 constexpr mode_t kNewFile = 0666;
 constexpr mode_t kPermissions = 0777;
-
-int write_bytes(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(descriptor, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(done));
-  }
-  return 0;
-}
-
-// Up to `limit` bytes; nothing on an error, with errno.
-std::optional<std::string> read_bytes(int descriptor, std::size_t limit) {
-  std::string bytes(limit, '\0');
-  std::size_t have = 0;
-  while (have < limit) {
-    const ssize_t got = ::read(descriptor, bytes.data() + have, limit - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  bytes.resize(have);
-  return bytes;
-}
 
 // Without waiting for a writer of a FIFO, and never through a link.
 int read_file(const std::string& path) {
@@ -52,16 +29,16 @@ int read_file(const std::string& path) {
   if (S_ISDIR(status.st_mode)) return EISDIR;
   if (!S_ISREG(status.st_mode)) return EINVAL;
   const auto bytes = read_bytes(file.get(), kMostRead);
-  if (!bytes) return errno;
+  if (!bytes) return bytes.error();
   if (const int failed = write_bytes(STDOUT_FILENO, *bytes)) return failed;
   return write_bytes(STDERR_FILENO, std::to_string(status.st_size));
 }
 
 int write_file(const std::string& path, std::uint64_t size) {
   const auto content = read_bytes(STDIN_FILENO, size);
-  if (!content) return errno;
+  if (!content) return content.error();
   if (content->size() != size) return EPIPE;
-  return put_file(path, *content);
+  return put_file(path, *content, std::nullopt);
 }
 
 // A file without a name, filled; or, where the file system has none of those, with a name of its
@@ -104,7 +81,8 @@ class NewFile {
   bool named_ = false;
 };
 
-int put_in_place(int directory, const std::string& name, std::string_view content) {
+int put_in_place(int directory, const std::string& name, std::string_view content,
+                 std::optional<unsigned> mode) {
   const Fd file(
       ::openat(directory, name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat status {};
@@ -112,12 +90,13 @@ int put_in_place(int directory, const std::string& name, std::string_view conten
   if (!S_ISREG(status.st_mode)) return EINVAL;
   if (const int failed = write_bytes(file.get(), content)) return failed;
   if (::ftruncate(file.get(), static_cast<off_t>(content.size())) < 0) return errno;
+  if (mode && ::fchmod(file.get(), *mode & kPermissions) < 0) return errno;
   return ::fsync(file.get()) < 0 ? errno : 0;
 }
 
 }  // namespace
 
-int put_file(const std::string& path, std::string_view content) {
+int put_file(const std::string& path, std::string_view content, std::optional<unsigned> mode) {
   const std::string normal = normalize(path);
   const std::string name(basename(normal));
   if (name.empty()) return EISDIR;
@@ -130,14 +109,16 @@ int put_file(const std::string& path, std::string_view content) {
   if (exists && !S_ISREG(old.st_mode)) return EINVAL;
   if (exists && ::faccessat(directory.get(), name.c_str(), W_OK, AT_EACCESS) < 0) return errno;
   // A rename would give somebody else's file to us.
-  if (exists && old.st_uid != ::geteuid()) return put_in_place(directory.get(), name, content);
+  if (exists && old.st_uid != ::geteuid())
+    return put_in_place(directory.get(), name, content, mode);
   NewFile made(directory.get(), exists ? old.st_mode & kPermissions : kNewFile);
   if (!made.file().valid()) {
     const int why = errno;
-    return exists ? put_in_place(directory.get(), name, content) : why;
+    return exists ? put_in_place(directory.get(), name, content, mode) : why;
   }
   if (const int failed = write_bytes(made.file().get(), content)) return failed;
-  if (exists && ::fchmod(made.file().get(), old.st_mode & kPermissions) < 0) return errno;
+  const mode_t wanted = mode ? *mode : old.st_mode;
+  if ((exists || mode) && ::fchmod(made.file().get(), wanted & kPermissions) < 0) return errno;
   if (::fsync(made.file().get()) < 0) return errno;
   return made.become(name);
 }
@@ -149,6 +130,7 @@ int file_inside(std::span<const char* const> words) {
   } else if (words.size() == 3 && std::string_view(words[0]) == "write") {
     if (const auto size = parse_number(words[2])) failed = write_file(words[1], *size);
   }
+  if (words.size() == 4 && words[0] == kAskInside) failed = ask_inside(words.subspan(1));
   if (failed != 0) write_bytes(STDERR_FILENO, std::strerror(failed));
   return failed;
 }

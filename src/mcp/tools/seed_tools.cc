@@ -2,6 +2,7 @@
 // so each clause is there for a mistake that models make; tests hold them one by one.
 #include "host/resolve.h"
 #include "mcp/tools/answer.h"
+#include "mcp/tools/schema.h"
 #include "mcp/tools/tools.h"
 
 namespace cordon::mcp {
@@ -17,6 +18,8 @@ constexpr std::string_view kCommon =
     "and do not say that you have no tool. Asking again does not help; only the operator can "
     "change "
     "it.";
+
+}  // namespace
 
 std::string run_text() {
   return std::string(
@@ -43,56 +46,29 @@ std::string write_text() {
       .append(kCommon);
 }
 
+namespace {
+
 constexpr std::string_view kUnsafeText =
     "DANGER: write a file anywhere with the full authority of the server, outside of every sandbox "
     "and ceiling. Use write_local_file instead, and run_code for commands; this one is for a "
     "person "
     "who was asked and said yes to this very write. It is recorded.";
 
-Node typed(std::string_view type, std::string_view description) {
-  Node node{NodeMap{}};
-  node.set("type", type);
-  if (!description.empty()) node.set("description", description);
-  return node;
+}  // namespace
+
+NodeMap run_properties() {
+  return {
+      {"argv", list_schema("The program and its arguments.", 1, kMostArguments, kLongestArgument)},
+      {"readonly_paths",
+       list_schema("Only these may be read. Narrows, never widens.", 0, kMostPaths, kLongestPath)},
+      {"readwrite_paths", list_schema("Only these may be written. Narrows, never widens.", 0,
+                                      kMostPaths, kLongestPath)},
+      {"timeout_ms", typed("integer", "Kill it after this time. Narrows, never widens.")
+                         .set("minimum", 1)
+                         .set("maximum", kLongestWallMs)}};
 }
 
-Node text_schema(std::string_view description, int least, int most) {
-  return typed("string", description).set("minLength", least).set("maxLength", most);
-}
-
-Node list_schema(std::string_view description, int least, int most, int longest) {
-  return typed("array", description)
-      .set("items", text_schema("", 0, longest))
-      .set("minItems", least)
-      .set("maxItems", most);
-}
-
-Node closed_object(NodeMap properties, NodeList required) {
-  return typed("object", "")
-      .set("properties", std::move(properties))
-      .set("required", std::move(required))
-      .set("additionalProperties", false);
-}
-
-constexpr int kMostArguments = 1024;
-constexpr int kLongestArgument = 131'071;  // the kernel's bound for one
-constexpr int kMostPaths = 64;
-constexpr int kLongestPath = 4095;
-constexpr int kLongestContent = 4 << 20;
-constexpr int kLongestWallMs = 3'600'000;
-
-Node run_schema() {
-  return closed_object(
-      {{"argv", list_schema("The program and its arguments.", 1, kMostArguments, kLongestArgument)},
-       {"readonly_paths",
-        list_schema("Only these may be read. Narrows, never widens.", 0, kMostPaths, kLongestPath)},
-       {"readwrite_paths", list_schema("Only these may be written. Narrows, never widens.", 0,
-                                       kMostPaths, kLongestPath)},
-       {"timeout_ms", typed("integer", "Kill it after this time. Narrows, never widens.")
-                          .set("minimum", 1)
-                          .set("maximum", kLongestWallMs)}},
-      {"argv"});
-}
+namespace {
 
 Node path_schema() { return text_schema("Absolute, or beginning with ~/.", 1, kLongestPath); }
 
@@ -105,17 +81,32 @@ Node write_schema() {
       {"path", "content"});
 }
 
-Node hints(bool for_a_person) {
-  Node node{NodeMap{}};
-  node.set("anthropic/alwaysLoad", true);
-  if (for_a_person) node.set("anthropic/requiresUserInteraction", true);
+enum class Asks { Nobody, APerson };
+
+Node hints(Asks asks) {
+  Node node = always_loaded();
+  if (asks == Asks::APerson) node.set("anthropic/requiresUserInteraction", true);
   return node;
 }
 
 using Handler = ToolResult (*)(Toolbox&, const Call&);
 
 void add(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool, Handler handler) {
-  tool.handler = [toolbox, handler](Call& call) { return handler(*toolbox, call); };
+  add_tool(registry, toolbox, std::move(tool),
+           [toolbox, handler](Call& call) { return handler(*toolbox, call); });
+}
+
+}  // namespace
+
+Node always_loaded() {
+  Node node{NodeMap{}};
+  node.set("anthropic/alwaysLoad", true);
+  return node;
+}
+
+void add_tool(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool,
+              std::function<ToolResult(Call&)> handler) {
+  tool.handler = std::move(handler);
   tool.refuse = [toolbox, name = tool.name](Call& call, const std::string& fault) {
     const auto caller = identify_caller();
     std::optional<std::string> audit_id;
@@ -125,8 +116,6 @@ void add(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool,
   registry.tools.push_back(std::move(tool));
 }
 
-}  // namespace
-
 void add_tools(Registry& registry, const Switches& switches,
                const std::shared_ptr<Toolbox>& toolbox) {
   if (switches.run_code) {
@@ -135,10 +124,10 @@ void add_tools(Registry& registry, const Switches& switches,
         {"run_code",
          "Run a command",
          run_text(),
-         run_schema(),
+         closed_object(run_properties(), {"argv"}),
          std::nullopt,
          {.read_only = false, .destructive = true, .idempotent = false, .open_world = true},
-         hints(false),
+         hints(Asks::Nobody),
          {},
          {},
          {}},
@@ -150,7 +139,7 @@ void add_tools(Registry& registry, const Switches& switches,
          read_schema(),
          std::nullopt,
          {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
-         hints(false),
+         hints(Asks::Nobody),
          {},
          {},
          {}},
@@ -162,26 +151,28 @@ void add_tools(Registry& registry, const Switches& switches,
          write_schema(),
          std::nullopt,
          {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
-         hints(false),
+         hints(Asks::Nobody),
          {},
          {},
          {}},
         write_local_file);
   }
   if (switches.unsafe_write) {
-    add(registry, toolbox,
-        {"unsafe_write_local_file",
-         "Write a file without a sandbox (dangerous)",
-         std::string(kUnsafeText),
-         write_schema(),
-         std::nullopt,
-         {.read_only = false, .destructive = true, .idempotent = true, .open_world = true},
-         hints(true),
-         {},
-         {},
-         {}},
-        unsafe_write_local_file);
+    add(registry, toolbox, unsafe_tool(), unsafe_write_local_file);
   }
+}
+
+Tool unsafe_tool() {
+  return {"unsafe_write_local_file",
+          "Write a file without a sandbox (dangerous)",
+          std::string(kUnsafeText),
+          write_schema(),
+          std::nullopt,
+          {.read_only = false, .destructive = true, .idempotent = true, .open_world = true},
+          hints(Asks::APerson),
+          {},
+          {},
+          {}};
 }
 
 std::string_view instructions() {

@@ -26,6 +26,19 @@ ToolResult run_code(Toolbox& toolbox, const Call& call);
 ToolResult read_local_file(Toolbox& toolbox, const Call& call);
 ToolResult write_local_file(Toolbox& toolbox, const Call& call);
 ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call);
+// The same if the path still leads to this place, the one that was approved.
+ToolResult unsafe_write_to(Toolbox& toolbox, const Call& call, const std::string& canonical);
+
+// What the seed's tools say about themselves, for profiles that have more of them.
+std::string run_text();
+std::string read_text();
+std::string write_text();
+NodeMap run_properties();  // of run_code's arguments
+Tool unsafe_tool();        // without its handler
+Node always_loaded();      // for hosts that hide tools until they are searched for
+// Registers a tool whose bad arguments are answered and recorded.
+void add_tool(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool,
+              std::function<ToolResult(Call&)> handler);
 
 // What the server tells a client about itself.
 std::string_view instructions();

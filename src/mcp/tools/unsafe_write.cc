@@ -27,9 +27,8 @@ ToolFault fault_of_errno(int failed) {
           "The system refused; nothing was changed.", "SandboxExecutionError"};
 }
 
-}  // namespace
-
-ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call) {
+ToolResult unsafe_write(Toolbox& toolbox, const Call& call,
+                        const std::optional<std::string>& approved) {
   const std::string path = text_argument(call, "path");
   const std::string content = text_argument(call, "content");
   const auto caller = identify_caller();
@@ -39,6 +38,11 @@ ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call) {
     const ToolFault fault{"Write failed", "the path cannot be resolved", "Name another path.",
                           "SandboxPolicyError"};
     return answer_fault(fault, toolbox.refuse(*caller, call, kTool, place.error()));
+  }
+  if (approved && *approved != place->path) {
+    const Error error = policy_error("the path leads elsewhere than what was approved");
+    const ToolFault fault{"Write failed", error.what, "Ask again.", "SandboxDeniedError"};
+    return answer_fault(fault, toolbox.refuse(*caller, call, kTool, error));
   }
   const auto refused = [&](const Error& error) {
     toolbox.tell_operator(kTool, error);
@@ -56,7 +60,7 @@ ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call) {
   action.path = place->path;
   const auto ticket = toolbox.recorder().begin(redactor->pending(action));
   if (!ticket) return refused(ticket.error());
-  const int failed = put_file(place->path, content);
+  const int failed = put_file(place->path, content, std::nullopt);
   if (const auto closed = toolbox.recorder().close(*ticket, closing_of(failed)); !closed) {
     toolbox.tell_operator(kTool, closed.error());
   }
@@ -69,6 +73,16 @@ ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call) {
   }
   node.set("warning", kWarning).set("audit_id", ticket->receipt.event_id);
   return answer_node(node, failed != 0);
+}
+
+}  // namespace
+
+ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call) {
+  return unsafe_write(toolbox, call, std::nullopt);
+}
+
+ToolResult unsafe_write_to(Toolbox& toolbox, const Call& call, const std::string& canonical) {
+  return unsafe_write(toolbox, call, canonical);
 }
 
 }  // namespace cordon::mcp

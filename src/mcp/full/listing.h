@@ -1,0 +1,21 @@
+// Listing: as many lines as an answer has room for beside what it holds already.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/node.h"
+#include "mcp/tools/secret_mask.h"
+
+namespace cordon::mcp {
+
+struct Listing {
+  std::string text;       // each line with its end
+  std::size_t lines = 0;  // of those given, which may span several
+  std::size_t masked = 0;
+};
+// At least one of the lines, cut if it has to be: a reader must come forward.
+Listing listing_of(const std::vector<std::string>& lines, const SecretMask& mask,
+                   const Node& beside);
+
+}  // namespace cordon::mcp

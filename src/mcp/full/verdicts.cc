@@ -1,0 +1,118 @@
+#include "mcp/full/verdicts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "mcp/members.h"
+
+namespace cordon::mcp {
+namespace {
+
+constexpr std::size_t kMostKept = 64;
+constexpr std::array<std::string_view, 3> kIds{"audit_id", "run_id", "process_id"};
+// Words of Cordon's own; everything else in an answer may have been written by somebody else.
+constexpr std::array<std::string_view, 13> kOwnWords{"error",
+                                                     "message",
+                                                     "help",
+                                                     "type",
+                                                     "not_granted",
+                                                     "denials",
+                                                     "kill_reason",
+                                                     "timed_out",
+                                                     "exit_code",
+                                                     "signal",
+                                                     "protected_files_moved_away",
+                                                     "state",
+                                                     "success"};
+
+bool has_entries(const Node& node, std::string_view name) {
+  const Node* member = node.find(name);
+  return member != nullptr && member->list() != nullptr && !member->list()->empty();
+}
+
+struct Cause {
+  std::string_view stopped_by;
+  std::string_view cure;
+};
+
+Cause cause_of(const Node& told) {
+  const std::string* type = text_member(told, "type");
+  const std::string_view name = type != nullptr ? std::string_view(*type) : std::string_view();
+  if (name == "SandboxDeniedError") {
+    return {
+        "the operator's ceiling, or a protected name inside it: the sandbox was built without "
+        "that access, and the kernel refused it (mount view and Landlock)",
+        "Neither narrowing nor asking again helps. Tell the user what you needed it for."};
+  }
+  if (name == "SandboxTimeoutError" || flag_member(told, "timed_out")) {
+    return {"the wall clock",
+            "Give it less to do, or start_process for what takes long. Past the operator's bound "
+            "nothing helps."};
+  }
+  if (name == "InvalidArguments" || name == "StaleFile") {
+    return {"nothing: the call itself could not be carried out as it was",
+            "Mend the call as the message says."};
+  }
+  if (!name.empty()) {
+    return {"Cordon, before anything was started",
+            "Tell the user; the operator has to look at it."};
+  }
+  if (has_entries(told, "not_granted")) {
+    return {
+        "the clamp, before the command began: what was named is not within the ceiling, and the "
+        "command ran without it",
+        "Leave out what was not granted. Only the operator can allow more."};
+  }
+  if (has_entries(told, "denials")) {
+    return {"a limit or a filter while it ran; each entry of denials names the layer",
+            "Stay below the limit: fewer processes, less memory, less output."};
+  }
+  if (text_member(told, "kill_reason") != nullptr) {
+    return {"a kill: see kill_reason", "stop_process, a cancelled call and a limit all kill."};
+  }
+  return {
+      "nothing that Cordon knows of",
+      "If the program failed, it did so by itself. What lies outside of the allowed paths looks "
+      "as if it were not there."};
+}
+
+}  // namespace
+
+void Verdicts::note(const std::string& tool, const Node& answer) {
+  const bool worth = answer.find("error") != nullptr || has_entries(answer, "not_granted") ||
+                     has_entries(answer, "denials") || answer.find("kill_reason") != nullptr;
+  if (!worth) return;
+  Verdict verdict{tool, Node(NodeMap{})};
+  for (const std::string_view name : kIds) {
+    if (const Node* member = answer.find(name)) verdict.told.set(std::string(name), *member);
+  }
+  for (const std::string_view name : kOwnWords) {
+    if (const Node* member = answer.find(name)) verdict.told.set(std::string(name), *member);
+  }
+  const std::lock_guard lock(mutex_);
+  verdicts_.push_back(std::move(verdict));
+  if (verdicts_.size() > kMostKept) verdicts_.pop_front();
+}
+
+std::optional<Verdict> Verdicts::find(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto is_it = [&](const Verdict& verdict) {
+    return std::ranges::any_of(kIds, [&](std::string_view name) {
+      const std::string* text = text_member(verdict.told, name);
+      return text != nullptr && *text == id;
+    });
+  };
+  const auto found = std::find_if(verdicts_.rbegin(), verdicts_.rend(), is_it);
+  return found != verdicts_.rend() ? std::optional(*found) : std::nullopt;
+}
+
+Node explained(const Verdict& verdict) {
+  const Cause cause = cause_of(verdict.told);
+  Node node{NodeMap{}};
+  node.set("tool", verdict.tool).set("stopped_by", cause.stopped_by).set("what_helps", cause.cure);
+  node.set("asking_again_helps", false);
+  node.set("told", verdict.told);
+  return node;
+}
+
+}  // namespace cordon::mcp

@@ -1,0 +1,170 @@
+"""Profile `full`: what changed, what stopped something, within which bounds there is to work."""
+
+import hashlib
+import json
+
+import pytest
+
+from served import ON, audit_lines, ceiling_of
+
+SEED_LIST = "3681e6f4913967b95e5d808bfd58e40dd5290f54e724b5802686d85c746eb144"
+FULL_TOOLS = ["run_code", "start_process", "read_output", "write_stdin", "stop_process",
+              "list_processes", "read_local_file", "write_local_file", "edit_local_file",
+              "list_files", "search_files", "workspace_diff", "explain_denial", "get_limits"]
+
+
+# The table.
+
+def test_the_tools_and_their_schemas(serve_full, era):
+    server = serve_full(era=era)
+    tools = server.call("tools/list")["result"]["tools"]
+    assert [tool["name"] for tool in tools] == FULL_TOOLS
+    assert len(json.dumps(tools, separators=(",", ":"))) < 14_000
+
+    def check(schema, place):
+        assert isinstance(schema["type"], str), place
+        assert not {"anyOf", "oneOf", "allOf", "$ref"} & set(schema), place
+        if schema["type"] == "object":
+            assert schema["additionalProperties"] is False, place
+            for name, inner in schema["properties"].items():
+                check(inner, f"{place}.{name}")
+        if schema["type"] == "array":
+            assert {"minItems", "maxItems"} <= set(schema), place
+            check(schema["items"], f"{place}[]")
+        if schema["type"] == "integer":
+            assert {"minimum", "maximum"} <= set(schema), place
+        if schema["type"] == "string":
+            assert {"maxLength"} <= set(schema) or "enum" in schema, place
+    for tool in tools:
+        check(tool["inputSchema"], tool["name"])
+        assert len(tool["description"]) < 1536
+        assert not {"network", "policy", "ceiling"} & set(tool["inputSchema"]["properties"])
+        assert set(tool["annotations"]) >= {"readOnlyHint", "destructiveHint", "idempotentHint",
+                                            "openWorldHint"}
+    for name in ("run_code", "read_local_file", "write_local_file"):
+        text = next(tool["description"] for tool in tools if tool["name"] == name)
+        assert "the way to the user's LOCAL disk" in text and "let the kernel decide" in text
+
+
+def test_the_profile_seed_is_what_it_was(serve):
+    server = serve(env={**ON, "CORDON_ENABLE_UNSAFE_WRITE": "1"}, era="legacy")
+    server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
+    line = server.lines.get(timeout=10)
+    assert hashlib.sha256(line).hexdigest() == SEED_LIST
+    assert server.tool("start_process", {"argv": ["true"]})["error"]["code"] == -32602
+
+
+def test_nothing_is_there_unless_it_is_switched_on(serve_full):
+    server = serve_full(env={"CORDON_ENABLE_RUN_CODE": "true"})
+    assert server.call("tools/list")["result"]["tools"] == []
+    assert server.tool("get_limits", {})["error"]["code"] == -32602
+
+
+# workspace_diff.
+
+def changes(page):
+    return page["changes"].splitlines()
+
+
+def test_what_changed_since_the_start_and_since_a_snapshot(full):
+    world = full.world
+    first = full.good("workspace_diff", {})
+    assert changes(first) == [] and "first look" in first["note"]
+    world.write(world.project / "kept", "same")
+    world.write(world.project / "gone", "x")
+    full.good("write_local_file", {"path": "new", "content": "x"})
+    first = full.good("workspace_diff", {})
+    # The first look was the first answer above: what came later counts, whoever did it.
+    assert set(changes(first)) == {"created gone", "created kept", "created new"}
+    full.good("run_code", {"argv": ["sh", "-c", "echo y >> file.txt; rm gone; mkdir d; echo > d/e"]})
+    page = full.good("workspace_diff", {"since": first["snapshot"]})
+    assert changes(page) == ["created d/e", "changed file.txt", "deleted gone"]
+    assert changes(full.good("workspace_diff", {"since": page["snapshot"]})) == []
+    assert "since" in full.bad("workspace_diff", {"since": "s-0000000000000000"})["message"]
+
+
+def test_the_start_is_before_the_first_change(full):
+    full.good("run_code", {"argv": ["sh", "-c", "echo y >> file.txt"]})
+    assert changes(full.good("workspace_diff", {})) == ["changed file.txt"]
+    # A change that keeps size and time is one.
+    full.good("run_code", {"argv": ["sh", "-c", "touch -r probe m; echo a > n; touch -r probe n"]})
+    snapshot = full.good("workspace_diff", {})["snapshot"]
+    full.good("run_code", {"argv": ["sh", "-c", "echo b > n; touch -r probe n"]})
+    assert changes(full.good("workspace_diff", {"since": snapshot})) == ["changed n"]
+
+
+def test_a_long_difference_is_paged(full):
+    full.good("run_code", {"argv": ["sh", "-c", "for i in $(seq 1000 1999); do : > a-name-$i; done"]})
+    seen, arguments = [], {}
+    while True:
+        page = full.good("workspace_diff", arguments)
+        seen += changes(page)
+        if not page["more"]:
+            break
+        arguments = {"cursor": page["next_cursor"]}
+    assert seen == [f"created a-name-{i}" for i in range(1000, 2000)]
+    assert "cursor" in full.bad("workspace_diff", {"cursor": "5-0-00"})["message"]
+
+
+def test_a_workspace_that_may_not_be_seen_has_no_difference(serve_full):
+    server = serve_full(ceiling="version = 1\n")
+    server.good("run_code", {"argv": ["true"]})
+    assert server.bad("workspace_diff", {})["type"] == "SandboxDeniedError"
+
+
+# explain_denial.
+
+def test_denials_are_explained_without_a_menu(full):
+    world = full.world
+    refused = full.bad("read_local_file", {"path": str(world.outside / "secret")})
+    told = full.good("explain_denial", {"id": refused["audit_id"]})
+    assert "ceiling" in told["stopped_by"] and told["tool"] == "read_local_file"
+    assert told["asking_again_helps"] is False
+    narrowed = full.good("run_code", {"argv": ["echo", "said by a program"],
+                                      "readonly_paths": [str(world.outside)]})
+    told = full.good("explain_denial", {"id": narrowed["run_id"]})
+    assert "clamp" in told["stopped_by"] and told["told"]["not_granted"]
+    assert "said by a program" not in json.dumps(told)
+    assert str(world.project) not in json.dumps(told)
+    timed, _ = full.result("run_code", {"argv": ["sleep", "60"], "wait_ms": 100})
+    assert "wall clock" in full.good("explain_denial", {"id": timed["run_id"]})["stopped_by"]
+    fine = full.good("run_code", {"argv": ["false"]} | {"argv": ["true"]})
+    assert "nothing" in full.good("explain_denial", {"id": fine["run_id"]})["stopped_by"]
+    unknown = full.bad("explain_denial", {"id": "p-0000000000000000"})
+    assert "audit_id" in unknown["help"]
+
+
+def test_a_limit_that_was_met_is_explained(serve_full, world):
+    server = serve_full(ceiling=ceiling_of(world, '[limits]\npids = 12\n'))
+    script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 1 & done; wait"
+    ran, _ = server.result("run_code", {"argv": ["sh", "-c", script]}, timeout=20)
+    told = server.good("explain_denial", {"id": ran["run_id"]})
+    assert "denials" in told["stopped_by"] and told["told"]["denials"][0]["what"] == "pids"
+
+
+# get_limits.
+
+def test_limits_are_told_and_paths_are_not(serve_full, world):
+    more = world.make_directory(world.home / "other")
+    server = serve_full(ceiling=f'version = 1\n[fs]\nwrite = ["{world.project}"]\n'
+                                f'read = ["{more}"]\n[limits]\nwall = "7s"\nmemory = "300M"\n'
+                                '[env]\npass = ["CI"]\n')
+    told = server.good("get_limits", {})
+    assert told["workspace"] == {"path": str(world.project), "readable": True, "writable": True}
+    assert told["network"] == "none" and told["limits"]["wall_ms"] == 7000
+    assert told["limits"]["memory_bytes"] == 300 << 20 and told["process_wall_ms"] == 7000
+    assert told["tools"] == FULL_TOOLS and told["may_set_some_variables"] is True
+    assert str(more) not in json.dumps(told) and '"CI"' not in json.dumps(told)
+    world.document('version = 1\n[net]\nmode = "open"\n', "ceiling.toml")
+    told = server.good("get_limits", {})
+    assert told["workspace"]["readable"] is False and told["network"] == "open"
+    world.document("nonsense", "ceiling.toml")
+    assert server.bad("get_limits", {})["error"] == "Policy error"
+
+
+def test_teaching_is_recorded(full):
+    full.good("get_limits", {})
+    full.bad("explain_denial", {"id": "x"})
+    lines = [line for line in audit_lines(full.world)
+             if line["action"] in ("get_limits", "explain_denial")]
+    assert [line["phase"] for line in lines] == ["pending", "closing"] * 2
