@@ -7,6 +7,7 @@
 #include "cli/flag_table_mcp.h"
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
+#include "cli/flag_table_setup.h"
 
 namespace cordon {
 namespace {
@@ -182,6 +183,7 @@ constexpr std::array kVerbs{
     flags::kAuditVerbs[6],
     flags::kAuditVerbs[7],
     flags::kMcpVerb,
+    flags::kSetupVerb,
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

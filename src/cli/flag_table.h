@@ -49,6 +49,10 @@ enum class FlagId {
   Http,
   Socket,
   TokenFile,
+  // setup
+  ProjectName,
+  EnvFile,
+  Yes,
   // several verbs
   Format,
   Verbose,

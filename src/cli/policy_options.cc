@@ -184,6 +184,9 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Http:
     case FlagId::Socket:
     case FlagId::TokenFile:
+    case FlagId::ProjectName:
+    case FlagId::EnvFile:
+    case FlagId::Yes:
     case FlagId::FixHints:
     case FlagId::Format:
     case FlagId::Verbose:
