@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/flag_table_audit.h"
+#include "cli/flag_table_demo.h"
 #include "cli/flag_table_mcp.h"
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
@@ -184,6 +185,7 @@ constexpr std::array kVerbs{
     flags::kAuditVerbs[7],
     flags::kMcpVerb,
     flags::kSetupVerb,
+    flags::kDemoVerb,
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

@@ -53,6 +53,10 @@ enum class FlagId {
   ProjectName,
   EnvFile,
   Yes,
+  // demo
+  NoPause,
+  ConfigOnly,
+  Act,
   // several verbs
   Format,
   Verbose,

@@ -82,7 +82,7 @@ TEST(FlagTable, HoldsTheFlagsOfTheContractOfRun) {
 
 TEST(FlagTable, HoldsNoVerbThatIsNotBuilt) {
   for (const char* name :
-       {"loop", "demo", "hook", "apply", "policy convert", "doctor-inside", "file-inside"}) {
+       {"loop", "hook", "apply", "policy convert", "doctor-inside", "file-inside"}) {
     EXPECT_EQ(find_verb(name), nullptr) << name;
   }
 }

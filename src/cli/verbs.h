@@ -27,6 +27,7 @@ int verb_audit_export(const Arguments& arguments);
 int verb_audit_prune(const Arguments& arguments);
 int verb_mcp(const Arguments& arguments);
 int verb_setup(const Arguments& arguments);
+int verb_demo(const Arguments& arguments);
 
 // What `--version`, and `--version --verbose`, print.
 std::string version_line();

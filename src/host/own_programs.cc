@@ -8,7 +8,7 @@ std::vector<std::string> own_programs(const Caller& caller) {
   if (caller.executable.empty()) return {};
   const std::string_view directory = parent(caller.executable);
   std::vector<std::string> programs{caller.executable};
-  for (const char* name : {"cordon", "cordon-audit", "cordon-mcp", "cordon-setup"}) {
+  for (const char* name : {"cordon", "cordon-audit", "cordon-mcp", "cordon-setup", "cordon-demo"}) {
     programs.push_back(join(directory, name));
   }
   return programs;
