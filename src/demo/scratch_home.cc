@@ -114,7 +114,17 @@ Result<ScratchHome> ScratchHome::make(const Caller& caller) {
   const bool usable = variable != caller.environment.end() && variable->second.starts_with('/');
   CORDON_TRY(place, canonicalize_existing(usable ? variable->second : "/tmp", "/", caller));
   Fd parent(::open(place.path.c_str(), kDirectory));
-  if (!parent.valid()) return fail(setup_error("cannot open " + quote(place.path), errno));
+  struct stat status {};
+  if (!parent.valid() || ::fstat(parent.get(), &status) < 0) {
+    return fail(setup_error("cannot open " + quote(place.path), errno));
+  }
+  // Whoever may rename in there could put another home in the place of this one.
+  const bool foreign = status.st_uid != caller.uid && status.st_uid != 0;
+  const bool open = (status.st_mode & 022) != 0 && (status.st_mode & S_ISVTX) == 0;
+  if (foreign || open) {
+    return fail(setup_error("others may rename what is in " + quote(place.path), 0,
+                            "set TMPDIR to a directory of yours"));
+  }
   remove_lost(parent, place.path, caller);
   Fd directory;
   CORDON_TRY(name, make_locked(parent, place.path, directory));

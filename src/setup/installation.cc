@@ -20,10 +20,21 @@ namespace {
 
 constexpr unsigned kOwnerOnly = 0600;
 
+// Under sudo the home may be another user's: what root made there that user could not read, and
+// none of their runs would start.
+Result<void> check_ground(const std::string& missing, const Caller& caller) {
+  std::string above(parent(missing));
+  while (above != "/" && !look_path(above)) above = parent(above);
+  const std::optional<Looked> seen = look_path(above);
+  if (seen && (seen->owner == caller.uid || seen->owner == 0)) return {};
+  return fail(setup_error(quote(above) + " belongs to another user", 0,
+                          "set up as that user, or set HOME to your own"));
+}
+
 // A directory that is there is trusted like the files in it; one that is not will be made.
-Result<void> check_directory(const std::string& path) {
+Result<void> check_directory(const std::string& path, const Caller& caller) {
   if (path.empty()) return fail(setup_error("there is no home directory", 0, "set HOME"));
-  if (!look_path(path)) return {};
+  if (!look_path(path)) return check_ground(path, caller);
   CORDON_CHECK(open_private_directory(path, DirectoryUse::Configuration));
   return {};
 }
@@ -107,10 +118,15 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
     separate = std::move(apart);
   }
   prospect.caller = separate ? within(*separate, caller) : caller;
-  CORDON_CHECK(check_directory(prospect.caller.config_directory));
+  CORDON_CHECK(check_directory(prospect.caller.config_directory, caller));
   prospect.documents = documents_of(prospect.caller, prospect.name, separate);
   for (Document& document : prospect.documents) {
-    CORDON_CHECK(check_directory(document.directory));
+    if (auto checked = check_directory(document.directory, caller); !checked) {
+      Error error = std::move(checked).error();
+      const bool named = document.role == Role::Variables;
+      if (named) error.hint = "name a file in a directory of yours alone";
+      return fail(std::move(error));
+    }
     CORDON_TRY(standing, standing_of(document, caller));
     document.standing = standing;
   }

@@ -222,6 +222,14 @@ def test_a_temporary_directory_that_cannot_be_used(world, temporary):
     demo(world, file, "--no-pause").expect(2)
 
 
+def test_a_temporary_directory_in_which_others_may_rename(world, temporary):
+    temporary.chmod(0o777)
+    done = demo(world, temporary, "--config-only").expect(2)
+    assert "TMPDIR" in done.err and list(temporary.iterdir()) == []
+    temporary.chmod(0o1777)
+    demo(world, temporary, "--config-only").expect(0)
+
+
 def test_an_answer_that_nobody_takes_is_an_error(world, temporary):
     with open("/dev/full", "wb") as full:
         process = world.start([world.cordon, "demo", "--no-pause", "--act", "2"], stdout=full,

@@ -191,6 +191,18 @@ def test_configuration_directory_of_somebody_else(world):
     assert list(config_of(world).iterdir()) == []
 
 
+def test_a_home_of_somebody_else(world):
+    """As with sudo: what is made there its owner could not read, and no run of theirs would start."""
+    if os.geteuid() != 0:
+        return  # only root can give a directory away
+    os.chown(world.home, 64999, 64999)
+    world.home.chmod(0o777)
+    expect_refusal(world, set_up(world, "--yes"), str(world.home), "another user")
+    assert not (world.home / ".config").exists()
+    os.chown(world.home, world.who.uid, world.who.uid)
+    set_up(world, "--yes").expect(0)
+
+
 @pytest.mark.parametrize("name", ["ceiling.toml", "policies/project.toml"])
 @pytest.mark.parametrize("kind", ["link", "dangling", "directory", "fifo", "writable"])
 def test_a_name_that_is_taken_by_something_else(world, name, kind):
