@@ -57,7 +57,8 @@ Caller living_in(const std::string& home, Caller caller) {
 bool is_locked(const Fd& directory) { return ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0; }
 
 // A demonstration that was killed could not remove its home. Its own state lies in there, so nobody
-// else knows of the cgroups that are noted in it.
+// else knows of the cgroups that are noted in it. The notes can be believed: no sandbox can write
+// where they lie.
 void remove_lost(const Fd& parent, const std::string& parent_path, const Caller& caller) {
   DirectoryNames names;
   if (!names.read(parent.get())) return;
@@ -69,7 +70,6 @@ void remove_lost(const Fd& parent, const std::string& parent_path, const Caller&
     const Fd directory(::openat(parent.get(), name.c_str(), kDirectory));
     struct stat status {};
     if (!directory.valid() || ::fstat(directory.get(), &status) < 0) continue;
-    // Anybody may make a directory of such a name in /tmp.
     if (status.st_uid != caller.uid || (status.st_mode & 077) != 0) continue;
     if (is_locked(directory)) continue;
     (void)recover_runs(living_in(join(join(parent_path, name), "home"), caller));
@@ -92,7 +92,7 @@ Result<std::string> make_locked(const Fd& parent, const std::string& parent_path
     }
   }
   return fail(setup_error("cannot make a directory in " + quote(parent_path), errno,
-                          "set TMPDIR to a directory this user can write"));
+                          "set XDG_STATE_HOME to a directory this user can write"));
 }
 
 }  // namespace
@@ -110,21 +110,9 @@ ScratchHome::~ScratchHome() {
 }
 
 Result<ScratchHome> ScratchHome::make(const Caller& caller) {
-  const auto variable = caller.environment.find("TMPDIR");
-  const bool usable = variable != caller.environment.end() && variable->second.starts_with('/');
-  CORDON_TRY(place, canonicalize_existing(usable ? variable->second : "/tmp", "/", caller));
-  Fd parent(::open(place.path.c_str(), kDirectory));
-  struct stat status {};
-  if (!parent.valid() || ::fstat(parent.get(), &status) < 0) {
-    return fail(setup_error("cannot open " + quote(place.path), errno));
-  }
-  // Whoever may rename in there could put another home in the place of this one.
-  const bool foreign = status.st_uid != caller.uid && status.st_uid != 0;
-  const bool open = (status.st_mode & 022) != 0 && (status.st_mode & S_ISVTX) == 0;
-  if (foreign || open) {
-    return fail(setup_error("others may rename what is in " + quote(place.path), 0,
-                            "set TMPDIR to a directory of yours"));
-  }
+  const std::string written = join(caller.state_directory, "demo");
+  CORDON_TRY(parent, open_private_directory(caller.state_directory.empty() ? "" : written));
+  CORDON_TRY(place, canonicalize_existing(written, "/", caller));
   remove_lost(parent, place.path, caller);
   Fd directory;
   CORDON_TRY(name, make_locked(parent, place.path, directory));

@@ -13,8 +13,9 @@ namespace cordon::demo {
 
 class ScratchHome {
  public:
-  // Below TMPDIR, or /tmp. Also removes what a demonstration of this user that was killed left
-  // there, its cgroups included.
+  // In Cordon's own state directory, which every sandbox hides: anywhere else a contained command
+  // could leave a home with forged notes for the next demonstration to act on. Also removes what
+  // one that was killed left there, its cgroups included.
   static Result<ScratchHome> make(const Caller& caller);
   ScratchHome(ScratchHome&& other) noexcept;
   ScratchHome& operator=(ScratchHome&&) = delete;

@@ -15,18 +15,22 @@ ACTS = {1: 0, 2: 4, 3: 3, 4: 2, 5: 3, 6: 2, 7: 3}
 SCENARIOS = sum(ACTS.values())
 
 
-@pytest.fixture
-def temporary(world):
-    """Where the demonstration makes its home, so that everything it leaves can be seen."""
-    place = world.make_directory(world.path / "temporary")
-    place.chmod(0o700)
-    return place
+def homes(world) -> Path:
+    """Where demonstrations make their homes."""
+    return world.home / ".local/state/cordon/demo"
 
 
-def demo(world, temporary, *options, program=None, **how):
+def left(world) -> list[Path]:
+    return sorted(homes(world).iterdir()) if homes(world).exists() else []
+
+
+def bombs(world) -> list[Path]:
+    return list(homes(world).glob("*/home/Downloads/bomb"))
+
+
+def demo(world, *options, program=None, **how):
     command = [program, "demo"] if program else [world.cordon, "demo"]
-    env = {"TMPDIR": str(temporary), **how.pop("env", {})}
-    return world.execute([*command, *options], env=env, **how)
+    return world.execute([*command, *options], **how)
 
 
 def disguised(name: str) -> Path:
@@ -43,10 +47,11 @@ def shared_leftovers() -> set[str]:
     return {str(p) for d in ("/tmp", "/var/tmp") for p in Path(d).glob("*-cordon-demo.*")}
 
 
-def test_every_scenario_behaves_and_nothing_is_left(world, temporary):
+def test_every_scenario_behaves_and_nothing_is_left(world):
     world.plant(harness.SECRET_FILES)
+    world.make_directory(homes(world)).chmod(0o700)
     before, shared = harness.tree_digest(world.home), shared_leftovers()
-    done = demo(world, temporary, "--no-pause", timeout=30).expect(0)
+    done = demo(world, "--no-pause", timeout=30).expect(0)
     assert done.seconds < 30
     assert f"{SCENARIOS}/{SCENARIOS} scenarios behaved exactly as designed" in done.out
     assert done.out.count("[OK]") == SCENARIOS and "NOT AS DESIGNED" not in done.out
@@ -54,30 +59,30 @@ def test_every_scenario_behaves_and_nothing_is_left(world, temporary):
         assert done.out.count(f"\n    {word} ") == SCENARIOS - ACTS[7], word
     assert done.out.count("\n    seen ") == SCENARIOS
     assert done.err == ""
-    assert list(temporary.iterdir()) == [] and shared_leftovers() <= shared
+    assert left(world) == [] and shared_leftovers() <= shared
     assert harness.tree_digest(world.home) == before, "the user's own home was touched"
     assert harness.processes_with("cordon-demo.") == []
 
 
-def test_output_is_plain_ascii_without_a_terminal(world, temporary):
-    out = demo(world, temporary, "--no-pause", "--act", "2").expect(0).out
+def test_output_is_plain_ascii_without_a_terminal(world):
+    out = demo(world, "--no-pause", "--act", "2").expect(0).out
     assert out.isascii() and "\x1b" not in out and "PLANTED" not in out
 
 
-def test_panel(world, temporary):
-    done = demo(world, temporary, "--config-only").expect(0)
+def test_panel(world):
+    done = demo(world, "--config-only").expect(0)
     for word in ("ceiling", "read ~/Documents", "write ~/Downloads", "native (verified", "Landlock",
                  "seccomp", "network     none", "identity    none", "run_code    off",
                  "keychain    hard-disabled"):
         assert word in done.out, f"{word}\n{done.account()}"
-    assert "Act" not in done.out and list(temporary.iterdir()) == []
-    done = demo(world, temporary, "--config-only", env={"CORDON_ENABLE_RUN_CODE": "1"}).expect(0)
+    assert "Act" not in done.out and left(world) == []
+    done = demo(world, "--config-only", env={"CORDON_ENABLE_RUN_CODE": "1"}).expect(0)
     assert "run_code    on" in done.out
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_one_act_alone(world, temporary, act):
-    done = demo(world, temporary, "--json", "--act", str(act)).expect(0)
+def test_one_act_alone(world, act):
+    done = demo(world, "--json", "--act", str(act)).expect(0)
     scenarios = done.json["scenarios"]
     assert [entry["act"] for entry in scenarios] == [act] * ACTS[act]
     assert done.json["behaved"] == done.json["total"] == ACTS[act]
@@ -88,16 +93,16 @@ def test_one_act_alone(world, temporary, act):
         if entry["expected"]:
             assert entry["tier"] == "native"
             assert entry["allowed"] == (entry["expected"] == "allowed"), entry
-    assert list(temporary.iterdir()) == []
+    assert left(world) == []
 
 
-def test_first_act_runs_nothing(world, temporary):
-    out = demo(world, temporary, "--no-pause", "--act", "1").expect(0).out
+def test_first_act_runs_nothing(world):
+    out = demo(world, "--no-pause", "--act", "1").expect(0).out
     assert "This act runs nothing." in out and "[OK]" not in out
 
 
-def test_what_the_scenarios_show(world, temporary):
-    done = demo(world, temporary, "--json", "--act", "2", "--act", "3", "--act", "5").expect(0)
+def test_what_the_scenarios_show(world):
+    done = demo(world, "--json", "--act", "2", "--act", "3", "--act", "5").expect(0)
     by_title = {entry["title"]: entry for entry in done.json["scenarios"]}
     change = by_title["change a document"]
     assert [d["because"] for d in change["dropped"]] == ["outside-ceiling"]
@@ -112,14 +117,13 @@ def test_what_the_scenarios_show(world, temporary):
 
 @pytest.mark.parametrize("options", [("--act", "0"), ("--act", "8"), ("--act", "x"), ("--act", ""),
                                      ("--config-only", "--act", "2"), ("2",)])
-def test_bad_command_lines(world, temporary, options):
-    done = demo(world, temporary, *options).expect(2)
-    assert done.out == "" and list(temporary.iterdir()) == []
+def test_bad_command_lines(world, options):
+    done = demo(world, *options).expect(2)
+    assert done.out == "" and left(world) == []
 
 
-def test_pauses_at_a_terminal(world, temporary):
-    terminal = Terminal(world, [world.cordon, "demo", "--act", "1", "--act", "2"],
-                        env={"TMPDIR": str(temporary)})
+def test_pauses_at_a_terminal(world):
+    terminal = Terminal(world, [world.cordon, "demo", "--act", "1", "--act", "2"])
     try:
         terminal.expect(b"Press Enter")
         assert b"Act 1" not in terminal.seen
@@ -134,109 +138,133 @@ def test_pauses_at_a_terminal(world, temporary):
         terminal.close()
 
 
-def test_no_colour_with_no_color(world, temporary):
+def test_no_colour_with_no_color(world):
     terminal = Terminal(world, [world.cordon, "demo", "--no-pause", "--act", "2"],
-                        env={"TMPDIR": str(temporary), "NO_COLOR": "1"})
+                        env={"NO_COLOR": "1"})
     try:
         assert terminal.wait(20) == 0 and b"\x1b" not in terminal.seen
     finally:
         terminal.close()
 
 
-def test_ctrl_c_at_a_pause_cleans_up(world, temporary):
-    terminal = Terminal(world, [world.cordon, "demo"], env={"TMPDIR": str(temporary)})
+def test_ctrl_c_at_a_pause_cleans_up(world):
+    terminal = Terminal(world, [world.cordon, "demo"])
     try:
         terminal.expect(b"Press Enter")
-        assert len(list(temporary.iterdir())) == 1
+        assert len(left(world)) == 1
         terminal.type(b"\x03")
         assert terminal.wait(10) == 128 + signal.SIGINT
     finally:
         terminal.close()
-    assert list(temporary.iterdir()) == []
+    assert left(world) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_in_the_middle_of_the_bomb_cleans_up(world, temporary, number):
-    process = world.start([world.cordon, "demo", "--no-pause", "--act", "4"],
-                          env={"TMPDIR": str(temporary)})
-    assert harness.wait_until(lambda: list(temporary.glob("*/home/Downloads/bomb")), 20)
+def test_a_signal_in_the_middle_of_the_bomb_cleans_up(world, number):
+    process = world.start([world.cordon, "demo", "--no-pause", "--act", "4"])
+    assert harness.wait_until(lambda: bombs(world), 20)
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 128 + number, (out, err)
-    assert list(temporary.iterdir()) == [] and harness.processes_with("cordon-demo.") == []
+    assert left(world) == [] and harness.processes_with("cordon-demo.") == []
     assert b"scenarios behaved" not in out
 
 
-def test_what_a_killed_one_left_is_removed_by_the_next(world, temporary):
-    process = world.start([world.cordon, "demo", "--no-pause", "--act", "4"],
-                          env={"TMPDIR": str(temporary)})
-    assert harness.wait_until(lambda: list(temporary.glob("*/home/Downloads/bomb")), 20)
+def test_what_a_killed_one_left_is_removed_by_the_next(world):
+    process = world.start([world.cordon, "demo", "--no-pause", "--act", "4"])
+    assert harness.wait_until(lambda: bombs(world), 20)
     process.kill()
     process.communicate(timeout=20)
     assert harness.wait_until(lambda: harness.processes_with("cordon-demo.") == [], 5)
-    [left] = temporary.iterdir()
+    [lost] = left(world)
     notes = [json.loads(note.read_text())
-             for note in (left / "home/.local/state/cordon/runs").iterdir()]
+             for note in (lost / "home/.local/state/cordon/runs").iterdir()]
     groups = [Path(group) for note in notes for group in note["cgroups"]]
     assert notes and (not world.who.is_root or all(group.exists() for group in groups))
-    demo(world, temporary, "--config-only").expect(0)
-    assert list(temporary.iterdir()) == [], f"{left} is still there"
+    demo(world, "--config-only").expect(0)
+    assert left(world) == [], f"{lost} is still there"
     assert not any(group.exists() for group in groups), groups
 
 
-def test_a_living_one_and_foreign_directories_are_left_alone(world, temporary):
-    foreign = world.make_directory(temporary / "cordon-demo.AAAAAA")
-    foreign.chmod(0o755)
-    world.link(temporary / "cordon-demo.BBBBBB", world.outside)
-    kept = world.write(world.outside / "kept", "kept\n")
-    terminal = Terminal(world, [world.cordon, "demo"], env={"TMPDIR": str(temporary)})
+def test_a_living_one_and_foreign_directories_are_left_alone(world):
+    world.make_directory(homes(world)).chmod(0o700)
+    foreign = world.make_directory(homes(world) / "cordon-demo.AAAAAA")
+    link = world.link(homes(world) / "cordon-demo.BBBBBB", world.outside)
+    lost = world.make_directory(homes(world) / "cordon-demo.CCCCCC")
+    lost.chmod(0o700)
+    terminal = Terminal(world, [world.cordon, "demo"])
     try:
         terminal.expect(b"Press Enter")
-        [living] = [p for p in temporary.iterdir() if p.name[-6:] not in ("AAAAAA", "BBBBBB")]
-        demo(world, temporary, "--no-pause", "--act", "2").expect(0)
-        assert living.exists() and foreign.exists() and kept.exists()
+        [living] = set(left(world)) - {foreign, link}
+        assert not lost.exists(), "the control: what nobody holds is removed"
+        demo(world, "--no-pause", "--act", "2").expect(0)
+        assert living.exists() and foreign.exists() and (world.outside / "secret").exists()
         terminal.type(b"\x03")
         terminal.wait(10)
     finally:
         terminal.close()
+    assert left(world) == [foreign, link]
 
 
-def test_two_at_once(world, temporary):
-    running = [world.start([world.cordon, "demo", "--no-pause", "--act", "2", "--act", "7"],
-                           env={"TMPDIR": str(temporary)}) for _ in range(3)]
+def test_no_sandbox_can_plant_a_home(world):
+    """A planted one would have notes in it, and notes are acted on."""
+    demo(world, "--config-only").expect(0)
+    planted = homes(world) / "cordon-demo.DDDDDD"
+    beside = world.home / ".local/beside"
+    world.run("/bin/sh", "-c", f"mkdir {beside}; mkdir -p {planted}",
+              options=["--write", world.home / ".local"])
+    assert beside.exists() and not planted.exists()
+
+
+def test_two_at_once(world):
+    running = [world.start([world.cordon, "demo", "--no-pause", "--act", "2", "--act", "7"]) for _ in range(3)]
     for process in running:
         out, err = process.communicate(timeout=40)
         assert process.returncode == 0, (out, err)
-    assert list(temporary.iterdir()) == []
+    assert left(world) == []
 
 
-def test_ceilings_of_the_host_do_not_hinder_it(world, temporary):
+def test_ceilings_of_the_host_do_not_hinder_it(world):
     """Nothing outside of its own home is granted, so there is nothing for them to bound."""
     world.write(world.home / ".config/cordon/ceiling.toml", "version = 1\n", 0o600)
-    demo(world, temporary, "--no-pause", "--act", "2").expect(0)
+    demo(world, "--no-pause", "--act", "2").expect(0)
 
 
-def test_a_temporary_directory_that_cannot_be_used(world, temporary):
-    demo(world, world.path / "absent", "--no-pause").expect(2)
-    file = world.write(world.path / "file", "")
-    demo(world, file, "--no-pause").expect(2)
+@pytest.mark.parametrize("trouble", ["link", "writable", "file"])
+def test_a_state_directory_that_cannot_be_trusted(world, trouble):
+    world.make_directory(homes(world).parent)
+    if trouble == "link":
+        world.link(homes(world), world.outside)
+    elif trouble == "file":
+        world.write(homes(world), "")
+    else:
+        world.make_directory(homes(world)).chmod(0o777)
+    before = harness.tree_digest(world.outside)
+    done = demo(world, "--no-pause").expect(2)
+    assert str(homes(world)) in done.err and "hint: " in done.err and done.out == ""
+    assert harness.tree_digest(world.outside) == before
 
 
-def test_a_temporary_directory_in_which_others_may_rename(world, temporary):
-    temporary.chmod(0o777)
-    done = demo(world, temporary, "--config-only").expect(2)
-    assert "TMPDIR" in done.err and list(temporary.iterdir()) == []
-    temporary.chmod(0o1777)
-    demo(world, temporary, "--config-only").expect(0)
+def test_without_a_home_there_is_no_place(world):
+    if world.who.is_root:
+        return  # root has an account, and so a home
+    done = world.execute(["/usr/bin/env", "-u", "HOME", world.cordon, "demo", "--no-pause"])
+    assert "set HOME" in done.expect(2).err
 
 
-def test_an_answer_that_nobody_takes_is_an_error(world, temporary):
+def test_a_home_behind_a_link_works(world):
+    real = world.make_directory(world.outside / "state")
+    world.make_directory(world.home / ".local")
+    world.link(world.home / ".local/state", real)
+    demo(world, "--no-pause", "--act", "2", "--act", "3").expect(0)
+
+
+def test_an_answer_that_nobody_takes_is_an_error(world):
     with open("/dev/full", "wb") as full:
-        process = world.start([world.cordon, "demo", "--no-pause", "--act", "2"], stdout=full,
-                              env={"TMPDIR": str(temporary)})
+        process = world.start([world.cordon, "demo", "--no-pause", "--act", "2"], stdout=full)
         process.wait(timeout=30)
         process.stderr.close()
-    assert process.returncode == 2 and list(temporary.iterdir()) == []
+    assert process.returncode == 2 and left(world) == []
 
 
 # Sabotage: the demonstration is worth as much as its ability to fail.
@@ -244,22 +272,22 @@ def test_an_answer_that_nobody_takes_is_an_error(world, temporary):
 
 @pytest.mark.parametrize("layer", ["landlock", "seccomp", "capabilities", "namespaces", "mounts",
                                    "read_only"])
-def test_a_build_without_a_layer_fails(world, temporary, layer):
+def test_a_build_without_a_layer_fails(world, layer):
     program = disguised("cordon-demo-sabotage")
-    done = demo(world, temporary, "--no-pause", program=program, env={"CORDON_SABOTAGE": layer})
+    done = demo(world, "--no-pause", program=program, env={"CORDON_SABOTAGE": layer})
     done.expect(1)
     assert "cannot contain" in done.err and "[OK]" not in done.out
-    assert list(temporary.iterdir()) == []
+    assert left(world) == []
 
 
-def test_that_build_passes_when_nothing_is_left_out(world, temporary):
+def test_that_build_passes_when_nothing_is_left_out(world):
     program = disguised("cordon-demo-sabotage")
-    demo(world, temporary, "--no-pause", program=program).expect(0)
+    demo(world, "--no-pause", program=program).expect(0)
 
 
-def test_a_backend_that_only_claims_is_found_out(world, temporary):
+def test_a_backend_that_only_claims_is_found_out(world):
     shared = shared_leftovers()
-    done = demo(world, temporary, "--json", program=disguised("cordon-demo-unconfined")).expect(1)
+    done = demo(world, "--json", program=disguised("cordon-demo-unconfined")).expect(1)
     behaved = {entry["title"]: entry["behaved"] for entry in done.json["scenarios"]}
     assert len(behaved) == SCENARIOS
     # What needs no boundary still works; everything that needs one is seen to be missing. (The link
@@ -269,16 +297,16 @@ def test_a_backend_that_only_claims_is_found_out(world, temporary):
     assert {title for title, good in behaved.items() if good} == harmless, behaved
     bomb = next(e for e in done.json["scenarios"] if e["title"] == "set off a fork bomb")
     assert bomb["seen"] == "not started: the limit was not proven" and bomb["exit"] is None
-    assert list(temporary.iterdir()) == [] and shared_leftovers() <= shared
+    assert left(world) == [] and shared_leftovers() <= shared
 
 
-def test_a_host_without_user_namespaces_is_told(world, temporary):
+def test_a_host_without_user_namespaces_is_told(world):
     script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\""
     done = world.execute(["unshare", "-Ur", "/bin/sh", "-c", script, "sh", world.cordon, "demo",
-                          "--no-pause"], env={"TMPDIR": str(temporary)})
+                          "--no-pause"])
     done.expect(1)
     assert "cordon doctor" in done.err and "hint: " in done.err
-    assert list(temporary.iterdir()) == []
+    assert left(world) == []
 
 
 def test_the_part_that_demonstrates_is_no_command_of_its_own(world):
