@@ -9,7 +9,7 @@ set(made_files "")
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
   foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit
-                       cordon-mcp cordon-hook cordon-loop)
+                       cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
       COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man
@@ -58,7 +58,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/schema/policy.schema.json
 add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
 
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS cordon-audit cordon-mcp cordon-loop RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
+install(TARGETS cordon-audit cordon-mcp cordon-loop cordon-setup cordon-demo
+        RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
 install(TARGETS cordon_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cordon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

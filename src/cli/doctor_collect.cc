@@ -9,6 +9,7 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "cli/doctor_check.h"
+#include "host/on_path.h"
 #include "host/survey.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
@@ -77,17 +78,6 @@ bool is_filtered() {
     if (line.starts_with("Seccomp:")) return !line.ends_with('0');
   }
   return false;
-}
-
-std::string on_path(const std::string& name, const Caller& caller) {
-  const auto path = caller.environment.find("PATH");
-  if (path == caller.environment.end()) return {};
-  for (const std::string_view directory : split(path->second, ':')) {
-    if (directory.empty() || directory.front() != '/') continue;
-    std::string candidate = join(directory, name);
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return {};
 }
 
 // A program found on PATH is a stranger: its version is asked for inside a sandbox.

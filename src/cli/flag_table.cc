@@ -4,11 +4,13 @@
 #include <array>
 
 #include "cli/flag_table_audit.h"
+#include "cli/flag_table_demo.h"
 #include "cli/flag_table_hook.h"
 #include "cli/flag_table_loop.h"
 #include "cli/flag_table_mcp.h"
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
+#include "cli/flag_table_setup.h"
 
 namespace cordon {
 namespace {
@@ -187,6 +189,8 @@ constexpr std::array kVerbs{
     flags::kLoopVerb,
     flags::kHookVerbs[0],
     flags::kHookVerbs[1],
+    flags::kSetupVerb,
+    flags::kDemoVerb,
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

@@ -59,6 +59,14 @@ enum class FlagId {
   Tokens,
   Cost,
   Plain,
+  // setup
+  ProjectName,
+  EnvFile,
+  Yes,
+  // demo
+  NoPause,
+  ConfigOnly,
+  Act,
   // several verbs
   Format,
   Verbose,

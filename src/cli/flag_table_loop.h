@@ -112,11 +112,12 @@ inline constexpr std::array kLoopOperands{
 };
 
 inline constexpr std::array kLoopExamples{
-    Example{"printf -- '- [ ] greet: Say hello\\n  verify: test -s hello\\n' > PLAN.md && "
-            "cordon loop --net none -- sh -c 'cat > hello'",
-            "A plan of one feature, and an agent that writes its prompt into a file.", 0},
-    Example{"cordon loop --plan missing.md claude", "No such plan: the answer is 125.", 125},
-    Example{"cordon loop", "No agent: the answer is 125.", 125},
+    Example{"cordon loop claude",
+            "Claude Code works through PLAN.md. Where there is none the answer is 125.", 125},
+    Example{"cordon loop --plan work.json --commit --total 8h codex",
+            "Codex CLI, with a bound on its time and a commit for each feature.", 125},
+    Example{"cordon loop --net none -- ./my-agent --fast",
+            "An agent of one's own that reads its prompt from standard input.", 125},
 };
 
 inline constexpr std::string_view kLoopText =

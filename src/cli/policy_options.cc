@@ -193,6 +193,12 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Cost:
     case FlagId::Plain:
     case FlagId::PrintConfig:
+    case FlagId::ProjectName:
+    case FlagId::EnvFile:
+    case FlagId::Yes:
+    case FlagId::NoPause:
+    case FlagId::ConfigOnly:
+    case FlagId::Act:
     case FlagId::FixHints:
     case FlagId::Format:
     case FlagId::Verbose:

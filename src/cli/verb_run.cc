@@ -1,11 +1,9 @@
 // cordon run: from a command line to a contained command, its report and its exit status.
 #include <fcntl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -13,9 +11,9 @@
 #include "cli/policy_options.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
+#include "cli/watch_signals.h"
 #include "host/resolve.h"
 #include "run/contained_run.h"
-#include "run/supervisor.h"
 
 namespace cordon {
 namespace {
@@ -56,27 +54,6 @@ Result<void> write_report(const Fd& file, const std::string& text) {
 bool at_a_terminal() {
   return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&
          ::isatty(STDERR_FILENO) == 1;
-}
-
-extern "C" void ignore_signal(int) {}
-
-// Blocks what the supervisor forwards and makes it readable. A hang-up that the caller ignores
-// (nohup) stays ignored.
-Fd watch_signals() {
-  sigset_t watched = supervised_signals();
-  struct sigaction before {};
-  if (::sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) {
-    ::sigdelset(&watched, SIGHUP);
-  }
-  ::sigprocmask(SIG_BLOCK, &watched, nullptr);
-  // A handler, unlike SIG_IGN, is not inherited by the command.
-  struct sigaction pipe {};
-  if (::sigaction(SIGPIPE, nullptr, &pipe) == 0 && pipe.sa_handler == SIG_DFL) {
-    pipe.sa_handler = ignore_signal;
-    pipe.sa_flags = SA_RESTART;
-    ::sigaction(SIGPIPE, &pipe, nullptr);
-  }
-  return Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {

@@ -29,6 +29,8 @@ int verb_hook_claude(const Arguments& arguments);
 int verb_mcp(const Arguments& arguments);
 int verb_loop(const Arguments& arguments);
 int print_host_config(const Arguments& arguments);  // mcp --print-config
+int verb_setup(const Arguments& arguments);
+int verb_demo(const Arguments& arguments);
 
 // What `--version`, and `--version --verbose`, print.
 std::string version_line();

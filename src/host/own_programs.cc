@@ -7,8 +7,12 @@ namespace cordon {
 std::vector<std::string> own_programs(const Caller& caller) {
   if (caller.executable.empty()) return {};
   const std::string_view directory = parent(caller.executable);
-  return {caller.executable, join(directory, "cordon"), join(directory, "cordon-audit"),
-          join(directory, "cordon-mcp"), join(directory, "cordon-loop")};
+  std::vector<std::string> programs{caller.executable};
+  for (const char* name :
+       {"cordon", "cordon-audit", "cordon-mcp", "cordon-loop", "cordon-setup", "cordon-demo"}) {
+    programs.push_back(join(directory, name));
+  }
+  return programs;
 }
 
 }  // namespace cordon

@@ -8,14 +8,16 @@ import pytest
 VERBS = [(), ("run",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
          ("policy", "explain"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
-         ("audit", "export"), ("audit", "prune"), ("mcp",), ("hook",),
-         ("hook", "claude"), ("doctor",), ("help",)]
+         ("audit", "export"), ("audit", "prune"), ("mcp",), ("loop",), ("hook",),
+         ("hook", "claude"), ("setup",), ("demo",), ("doctor",), ("help",)]
 NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
 # What an example answers when it is not 0: the help says so in words.
 NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon policy explain read ~/.ssh/id_ed25519": 1,
            "cordon policy explain connect example.com:443": 1,
-           "cordon policy check missing.toml": 2, "cordon mcp --profile full": 2,
+           "cordon policy check missing.toml": 2,
+           "cordon loop claude": 125, "cordon loop --plan work.json --commit --total 8h codex": 125,
+           "cordon loop --net none -- ./my-agent --fast": 125,
            "cordon hook claude < /dev/null": 2,
            "cordon hook claude < call.json || exit 2": 2,
            "cordon hook claude --policy readonly < call.json || exit 2": 2}
@@ -58,7 +60,7 @@ def test_version(world):
     assert told.startswith("cordon 0.1.0\n") and "architecture" in told and "unproven" in told
 
 
-@pytest.mark.parametrize("verb", ["demo", "setup", "apply"])
+@pytest.mark.parametrize("verb", ["apply"])
 def test_verbs_of_later_versions_are_unknown(world, verb):
     done = world.cordon_verb(verb)
     done.expect(2)

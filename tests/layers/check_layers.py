@@ -17,7 +17,7 @@ LEVELS = {
     "plan": 3, "host": 3, "audit": 3,
     "backend": 4, "egress": 4,
     "run": 5,
-    "mcp": 6, "loop": 6,
+    "mcp": 6, "loop": 6, "setup": 6, "demo": 6,
     "cli": 7,
 }
 # Beside the levels: these may be included across one level because the design says so.
