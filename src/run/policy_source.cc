@@ -1,5 +1,6 @@
 #include "run/policy_source.h"
 
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -89,8 +90,10 @@ Result<CeilingSource> load_ceilings(const std::vector<std::string>& files, const
   };
   for (const std::string& path :
        {std::string(kSystemCeiling), join(caller.config_directory, "ceiling.toml")}) {
-    // Only "there is none" means none: a ceiling that cannot be read must not be taken for absent.
-    if (::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)) {
+    // Only "there is none" means none: a ceiling that cannot be read must not be taken for absent,
+    // and neither must a symlink that leads nowhere, which access(2) would follow.
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR)) {
       CORDON_CHECK(add(path));
     }
   }

@@ -292,3 +292,13 @@ def test_R547_ceiling_policy_and_state_are_out_of_reach(world):
     refused(world, world.run("touch", "ran", options=["--policy", shared]), "shared.toml")
     linked = world.link(world.trusted / "link.toml", ceiling(world))
     refused(world, world.run("touch", "ran", options=["--ceiling", linked]), "link.toml")
+
+
+def test_a_ceiling_that_leads_nowhere_is_not_taken_for_absent(world):
+    """A link into a place that is not mounted, or that somebody removed, is still a ceiling."""
+    world.run("touch", "control").expect(0)
+    target = world.document('version = 1\n[fs]\nwrite = []\n', "elsewhere.toml")
+    world.link(world.home / ".config/cordon/ceiling.toml", target)
+    refused(world, world.run("touch", "ran"), "ceiling.toml")
+    target.unlink()
+    refused(world, world.run("touch", "ran"), "ceiling.toml")
