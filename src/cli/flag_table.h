@@ -50,6 +50,7 @@ enum class FlagId {
   Socket,
   TokenFile,
   PrintConfig,
+  HostName,
   // loop
   Plan,
   Attempts,

@@ -67,9 +67,6 @@ inline constexpr std::array kMcpTransport{
          {}},
 };
 
-inline constexpr std::array<std::string_view, 6> kHostChoices{"claude", "codex",  "copilot",
-                                                              "gemini", "vscode", "cursor"};
-
 inline constexpr std::array kMcpConfigure{
     Flag{FlagId::PrintConfig, "--print-config", "HOST", ValueKind::Choice, Times::Once,
          "print what to tell an agent host",

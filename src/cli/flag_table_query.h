@@ -43,7 +43,18 @@ inline constexpr std::array kAnswer{
          {}},
 };
 
+inline constexpr std::array<std::string_view, 6> kHostChoices{"claude", "codex",  "copilot",
+                                                              "gemini", "vscode", "cursor"};
+
 inline constexpr std::array kDoctor{
+    Flag{
+        FlagId::HostName, "--host", "HOST", ValueKind::Choice, Times::Once,
+        "whether an agent host may act outside",
+        "Instead of the checks, say whether this agent host may act outside of Cordon's tools, and "
+        "the "
+        "command line that leaves it nothing else: claude, codex, copilot, gemini, vscode, cursor. "
+        "The exit status is 1: a host cannot be looked into from outside.",
+        kHostChoices},
     Flag{FlagId::FixHints,
          "--fix-hints",
          "",

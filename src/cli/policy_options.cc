@@ -193,6 +193,7 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Cost:
     case FlagId::Plain:
     case FlagId::PrintConfig:
+    case FlagId::HostName:
     case FlagId::ProjectName:
     case FlagId::EnvFile:
     case FlagId::Yes:

@@ -9,8 +9,8 @@
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/flag_table_mcp.h"
-#include "cli/host_setup.h"
 #include "cli/own_executable.h"
+#include "cli/print_config.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "config/node.h"
@@ -22,10 +22,6 @@ namespace {
 Result<std::string_view> wanted_host(const Arguments& arguments) {
   const auto host = arguments.value(FlagId::PrintConfig);
   if (!host) return fail(usage_error("--json stands beside --print-config"));
-  if (std::ranges::find(flags::kHostChoices, *host) == flags::kHostChoices.end()) {
-    return fail(usage_error("no host is called " + quote(*host),
-                            "write claude, codex, copilot, gemini, vscode or cursor"));
-  }
   for (const FlagId id : {FlagId::Http, FlagId::Socket, FlagId::TokenFile}) {
     if (arguments.has(id)) {
       return fail(usage_error("--print-config is for a server on standard input and output",
@@ -61,15 +57,6 @@ Result<ServerStart> server_start(const Arguments& arguments) {
   return start;
 }
 
-Result<HostSetup> asked_setup(std::string_view host, const Arguments& arguments) {
-  CORDON_TRY(start, server_start(arguments));
-  CORDON_CHECK(check_portable(host, start.executable));
-  CORDON_CHECK(check_portable(host, start.workspace));
-  CORDON_CHECK(check_portable(host, start.safe_directory));
-  for (const std::string& ceiling : start.ceilings) CORDON_CHECK(check_portable(host, ceiling));
-  return host_setup(host, start);
-}
-
 Node file_node(const HostFile& file) {
   return Node(NodeMap{{"path", Node(file.path)}, {"content", Node(file.content)}});
 }
@@ -101,7 +88,7 @@ void say_the_rest(const HostSetup& setup) {
 
 Result<bool> print(const Arguments& arguments) {
   CORDON_TRY(host, wanted_host(arguments));
-  CORDON_TRY(setup, asked_setup(host, arguments));
+  CORDON_TRY(setup, host_setup_here(host, arguments));
   if (arguments.has(FlagId::Json)) return say_answer(as_json(host, setup));
   if (!say_answer(setup.configuration.content)) return false;
   say_the_rest(setup);
@@ -109,6 +96,19 @@ Result<bool> print(const Arguments& arguments) {
 }
 
 }  // namespace
+
+Result<HostSetup> host_setup_here(std::string_view host, const Arguments& arguments) {
+  if (std::ranges::find(flags::kHostChoices, host) == flags::kHostChoices.end()) {
+    return fail(usage_error("no host is called " + quote(host),
+                            "write claude, codex, copilot, gemini, vscode or cursor"));
+  }
+  CORDON_TRY(start, server_start(arguments));
+  CORDON_CHECK(check_portable(host, start.executable));
+  CORDON_CHECK(check_portable(host, start.workspace));
+  CORDON_CHECK(check_portable(host, start.safe_directory));
+  for (const std::string& ceiling : start.ceilings) CORDON_CHECK(check_portable(host, ceiling));
+  return host_setup(host, start);
+}
 
 int print_host_config(const Arguments& arguments) {
   const auto told = print(arguments);

@@ -24,6 +24,7 @@ std::vector<Check> in_order(std::vector<Check> checks, const std::vector<Check>&
 }  // namespace
 
 int verb_doctor(const Arguments& arguments) {
+  if (arguments.has(FlagId::HostName)) return doctor_host(arguments);
   const auto caller = identify_caller();
   if (!caller) {
     say_error(caller.error());

@@ -29,6 +29,7 @@ int verb_hook_claude(const Arguments& arguments);
 int verb_mcp(const Arguments& arguments);
 int verb_loop(const Arguments& arguments);
 int print_host_config(const Arguments& arguments);  // mcp --print-config
+int doctor_host(const Arguments& arguments);        // doctor --host
 int verb_setup(const Arguments& arguments);
 int verb_demo(const Arguments& arguments);
 
