@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from served import ON, audit_bytes, audit_lines, ceiling_of
-from support.harness import tree_digest, wait_until
+from served import audit_bytes, audit_lines, ceiling_of
+from support.harness import SECRET_FILES, tree_digest
 
 
 def digest(data):
@@ -356,3 +356,19 @@ def test_without_a_ceiling_nothing_is_shown(serve_full):
                             ("edit_local_file", {"path": "file.txt",
                                                  "edits": [{"old": "project", "new": "x"}]})):
         assert server.bad(tool, arguments)["type"] == "SandboxDeniedError"
+
+
+def test_credentials_below_a_grant_stay_hidden(serve_full, world):
+    """Also where a call names the store itself, or something in it."""
+    world.plant({**SECRET_FILES, "notes/plain": "SECRET-word in notes\n"})
+    server = serve_full(ceiling=f'version = 1\n[fs]\nread = ["{world.home}"]\n')
+    found = server.good("search_files", {"pattern": "SECRET-", "path": "~"})
+    assert found["matches"] == "notes/plain:1:SECRET-word in notes\n"
+    for name in (".ssh", ".aws", ".config/gh", ".netrc"):
+        for tool, more in (("list_files", {"depth": 5}), ("search_files", {"pattern": "SECRET"})):
+            result, _ = server.result(tool, {"path": f"~/{name}", **more})
+            assert "SECRET" not in json.dumps(result) and "id_ed25519" not in json.dumps(result)
+    for name in SECRET_FILES:
+        result, is_error = server.result("read_local_file", {"path": f"~/{name}"})
+        assert is_error and "SECRET" not in json.dumps(result), name
+    assert server.good("read_local_file", {"path": "~/notes/plain"})["total_lines"] == 1

@@ -441,6 +441,16 @@ def test_a_long_run_holds_up_nobody(served):
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.only("user")
+def test_a_host_that_does_not_read_errors_is_served(serve_full):
+    """More is said on standard error than a pipe holds."""
+    server = serve_full()
+    for _ in range(600):
+        server.bad("run_code", {"argv": []})
+    server.good("run_code", {"argv": ["true"]})
+    assert len(server.end()[1]) > 60_000
+
+
 def test_over_http(world):
     """The same tools for a client on loopback; no command can read the token."""
     token = "t" * 40
