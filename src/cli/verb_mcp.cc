@@ -1,5 +1,4 @@
 // cordon mcp: from a command line to a server, until its client goes away.
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,14 +33,7 @@ struct McpOptions {
   std::optional<HttpWish> http;
 };
 
-// A host that does not read standard error must not bring its calls to a stop: what finds no room
-// in the pipe is not said. The audit log has it all the same.
-void say_line(const std::string& line) {
-  constexpr std::size_t kLongest = 1000;  // four times as long it still fits at once
-  pollfd room{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&room, 1, 0) <= 0) return;
-  say("cordon: " + sanitize(line.substr(0, kLongest)) + "\n");
-}
+void say_line(const std::string& line) { say("cordon: " + sanitize(line) + "\n"); }
 
 Result<std::string> absolute(std::string_view path, const Caller& caller) {
   CORDON_TRY(found, canonicalize_existing(path, caller.cwd, caller));

@@ -26,6 +26,7 @@ Ceiling permits_nothing() {
 
 std::vector<PathRule> rules_of(const std::vector<std::string>& paths, const Caller& caller) {
   std::vector<PathRule> rules;
+  rules.reserve(paths.size());
   for (const std::string& path : paths) rules.push_back({path, caller.cwd});
   return rules;
 }
