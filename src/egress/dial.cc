@@ -1,0 +1,67 @@
+#include "egress/dial.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "egress/socket_options.h"
+
+namespace cordon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Long enough for a far host, short enough that the next address still gets its chance.
+constexpr milliseconds kOneOfSeveral{3000};
+
+int try_target(const SocketAddress& address, milliseconds time, int stop, const Fd& socket) {
+  if (::connect(socket.get(), address.get(), address.size) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  return finish_connecting(socket.get(), time, stop);
+}
+
+}  // namespace
+
+int finish_connecting(int socket, milliseconds time, int stop) {
+  const auto deadline = Clock::now() + time;
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    pollfd polled[] = {{socket, POLLOUT, 0}, {stop, POLLIN, 0}};
+    const int ready = ::poll(polled, 2, std::max(0, static_cast<int>(left.count())));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) return errno;
+    if (polled[1].revents != 0) return ECONNABORTED;
+    if (ready == 0) return ETIMEDOUT;
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return errno;
+    return error;
+  }
+}
+
+Dialled dial(std::span<const Endpoint> targets, int domain, int like, milliseconds time, int stop) {
+  const auto deadline = Clock::now() + time;
+  Dialled result;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
+    if (i + 1 < targets.size()) left = std::min(left, kOneOfSeveral);
+    result.target = targets[i];
+    Fd socket(::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.valid()) {
+      result.error = errno;
+      return result;
+    }
+    copy_options(like, socket.get());
+    result.error = try_target(write_endpoint(targets[i], domain), left, stop, socket);
+    if (result.error == 0) {
+      result.socket = std::move(socket);
+      return result;
+    }
+    if (result.error == ECONNABORTED || Clock::now() >= deadline) return result;
+  }
+  return result;
+}
+
+}  // namespace cordon
