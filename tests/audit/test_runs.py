@@ -65,7 +65,7 @@ def test_output_limit_and_cancelled_runs(trail):
 
 @pytest.mark.parametrize("options, kind", [
     (["--policy", "no-such-policy"], "policy"),
-    (["--allow", "example.com"], "unsupported"),
+    (["--allow", "198.18.1.1"], "unsupported"),
     (["--ceiling", "/nonexistent/ceiling.toml"], "policy"),
 ], ids=["policy", "unsupported", "ceiling"])
 def test_a_refusal_is_recorded_alone(trail, options, kind):
