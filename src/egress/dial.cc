@@ -19,12 +19,15 @@ constexpr milliseconds kOneOfSeveral{3000};
 int try_target(const SocketAddress& address, milliseconds time, int stop, const Fd& socket) {
   if (::connect(socket.get(), address.get(), address.size) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
-  return finish_connecting(socket.get(), time, stop);
+  if (const int error = wait_until_decided(socket.get(), time, stop); error != 0) return error;
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
 }
 
 }  // namespace
 
-int finish_connecting(int socket, milliseconds time, int stop) {
+int wait_until_decided(int socket, milliseconds time, int stop) {
   const auto deadline = Clock::now() + time;
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
@@ -33,11 +36,7 @@ int finish_connecting(int socket, milliseconds time, int stop) {
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) return errno;
     if (polled[1].revents != 0) return ECONNABORTED;
-    if (ready == 0) return ETIMEDOUT;
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return errno;
-    return error;
+    return ready == 0 ? ETIMEDOUT : 0;
   }
 }
 

@@ -20,7 +20,7 @@ struct Dialled {
 Dialled dial(std::span<const Endpoint> targets, int domain, int like,
              std::chrono::milliseconds time, int stop);
 
-// Waits until a connection that was begun is made or refused, and answers its errno.
-int finish_connecting(int socket, std::chrono::milliseconds time, int stop);
+// Waits until a connection that was begun is made or has failed: 0, or the errno of the waiting.
+int wait_until_decided(int socket, std::chrono::milliseconds time, int stop);
 
 }  // namespace cordon

@@ -48,8 +48,9 @@ std::vector<Address> ask(const std::string& name) {
 }  // namespace
 
 Lookup::Lookup() {
-  // Other sources are modules that a static program cannot load safely.
-  ::__nss_configure_lookup("hosts", "files dns");
+  // Other sources are modules that a static program cannot load safely. Once: it holds for the
+  // whole process.
+  [[maybe_unused]] static const int configured = ::__nss_configure_lookup("hosts", "files dns");
 }
 
 std::vector<Address> Lookup::addresses_of(const std::string& name) {

@@ -27,7 +27,7 @@ DnsBytes query(std::string_view name, std::uint16_t type, std::uint16_t flags = 
     out.insert(out.end(), label.begin(), label.end());
     name.remove_prefix(std::min(label.size() + 1, name.size()));
   }
-  for (const unsigned byte : {0U, type >> 8U, type & 0xffU, 0U, 1U}) {
+  for (const unsigned byte : {0U, unsigned{type} >> 8U, unsigned{type} & 0xffU, 0U, 1U}) {
     out.push_back(static_cast<std::uint8_t>(byte));
   }
   return out;

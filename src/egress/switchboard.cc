@@ -56,12 +56,12 @@ int connect_inside(const GivenSocket& socket, const GivenAddress& address, int s
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return EPERM;
   int error = call_connect(fd, address);
   if (error == EINPROGRESS) {
-    error = finish_connecting(fd, kConnectInside, stop);
-    // The kernel tells a socket that it is connected when it is asked once more.
+    error = wait_until_decided(fd, kConnectInside, stop);
+    // Asked once more, the kernel says what became of it and settles the socket's state.
     if (error == 0) error = call_connect(fd, address);
   }
   (void)::fcntl(fd, F_SETFL, flags);
-  return error == EISCONN ? 0 : error;
+  return error;
 }
 
 // What libraries bind a route socket to before they ask for interfaces: a number, and no group,
@@ -79,6 +79,15 @@ bool is_plain_route_address(const GivenSocket& socket, const GivenAddress& addre
 std::string error_name(int error) {
   const char* name = ::strerrorname_np(error);
   return name == nullptr ? std::to_string(error) : name;
+}
+
+Connection not_tcp(const Endpoint& target) {
+  Connection attempt;
+  attempt.address = to_string(target.address);
+  attempt.port = target.port;
+  attempt.rule = "net.mode = \"allow\"";
+  attempt.reason = "only TCP leads outside";
+  return attempt;
 }
 
 void note(const Verdict& verdict, Connection& attempt) {
@@ -122,8 +131,11 @@ int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
   const bool loopback = kind == AddressKind::Loopback || kind == AddressKind::Unspecified;
   const bool hosts = loopback && is_tcp(socket) &&
                      reaches_host_loopback(net_, target->address, target->port) != nullptr;
-  // What is not TCP finds nothing but loopback in the sandbox's network.
-  if ((loopback && !hosts) || !is_tcp(socket)) {
+  if (loopback && !hosts) return connect_inside(socket, address, stop_);
+  if (!is_tcp(socket)) {
+    // It finds nothing in the sandbox's network. Libraries ask this way which of a name's addresses
+    // they would use.
+    if (!SyntheticNames::holds(target->address)) attempts_.add(not_tcp(*target));
     return connect_inside(socket, address, stop_);
   }
   return connect_outside(call, socket, *target);
@@ -138,7 +150,7 @@ int Switchboard::connect_again(const GivenSocket& socket, const GivenAddress& ad
 
 int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket,
                                  const Endpoint& target) {
-  // One that is connected or listens inside already is not replaced.
+  // One that is connected inside already is not replaced.
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
   if (::getpeername(socket.fd.get(), reinterpret_cast<sockaddr*>(&peer), &size) == 0) {

@@ -19,8 +19,6 @@ def preset_options(preset, world):
     options = ["--policy", preset]
     if preset == "strict":
         options += ["--read", world.probe]
-    if preset == "agent":
-        options += ["--net", "none"]
     return options
 
 

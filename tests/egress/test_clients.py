@@ -2,13 +2,11 @@
 
 import hashlib
 import os
-import shutil
 import signal
-import time
 
 import pytest
 
-from support.internet import allow
+from support.internet import allow, running
 from support import harness
 
 RULES = allow("good.example", "both.example", "203.0.113.12:80")
@@ -164,12 +162,8 @@ s.recv(1)
 print("connected", flush=True)
 s.recv(1)
 """
-    process = net.start([net.cordon, "run", *allow("good.example:7"), "--", "/usr/bin/python3",
-                         "-c", script, marker])
-    assert process.stdout.readline() == b"connected\n"
-    cordon = [pid for pid in harness.processes_with(marker)
-              if b"cordon\0run" in open(f"/proc/{pid}/cmdline", "rb").read()]
-    for pid in cordon:
-        os.kill(pid, signal.SIGKILL)
-    assert harness.wait_until(lambda: not harness.processes_with(marker), 1.0)
-    harness.stop(process)
+    with running(net.start([net.cordon, "run", *allow("good.example:7"), "--", "/usr/bin/python3",
+                            "-c", script, marker])) as process:
+        assert process.stdout.readline() == b"connected\n"
+        os.kill(process.pid, signal.SIGKILL)
+        assert harness.wait_until(lambda: not harness.processes_with(marker), 1.0)

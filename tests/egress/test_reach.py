@@ -198,11 +198,45 @@ def test_a_redirect_is_judged_anew(net):
     assert entries(report, address="203.0.113.11", allowed=False)
 
 
+def test_host_ports_of_a_policy(net):
+    policy = net.document('version = 1\nextends = "workspace"\n[net]\nhost_ports = [8081]\n')
+    done, report = net.python(FETCH, "http://127.0.0.1:8081/", "http://localhost:8081/",
+                              "http://127.0.0.1:8082/", options=["--policy", policy])
+    lines = done.expect(0).out.splitlines()
+    assert [line.startswith("host loopback") for line in lines] == [True, True, False], lines
+    assert report["policy"]["net"]["allow"] == ["localhost:8081"]
+    ceiling = net.document('version = 1\n[fs]\nread = ["/"]\nwrite = ["@cwd"]\n[net]\n'
+                           'host_ports = [8082]\n', "ceiling.toml")
+    done, report = net.python(FETCH, "http://127.0.0.1:8081/",
+                              options=["--policy", policy, "--ceiling", ceiling])
+    assert done.out.startswith("failed") and report["policy"]["net"]["allow"] == []
+
+
+@pytest.mark.parametrize("value", ["[0]", "[65536]", '["8080"]', "8080", "[1.5]"])
+def test_host_ports_that_are_none_are_refused(world, value):
+    policy = world.document(f'version = 1\n[net]\nhost_ports = {value}\n')
+    done = world.run("true", options=["--policy", policy]).expect(125)
+    assert "host_ports" in done.err, done.account()
+
+
 def test_an_empty_list_allows_nothing(net):
     done, report = net.python(FETCH, "http://good.example/", "http://203.0.113.10/",
                               options=["--policy", "agent"])
     assert done.expect(0).out.count("failed") == 2, done.account()
     assert entries(report, allowed=True) == []
+
+
+@pytest.mark.only("user")
+def test_many_refusals_do_not_flood_the_terminal(net):
+    done, report = net.python("""
+import socket
+for i in range(1200):
+    socket.socket().connect_ex((f"203.0.{i // 250}.{i % 250}", 80))
+""", options=allow("good.example"))
+    assert done.expect(0).err.count("denied: connect") == 20 and "more denials" in done.err
+    assert len(report["connections"]) == 1000, "the list is bounded"
+    assert report["denials"][-1] == {"what": "connect", "detail": "attempts not listed",
+                                     "layer": "broker", "count": 200}
 
 
 @pytest.mark.only("user")

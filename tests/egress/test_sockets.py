@@ -44,6 +44,23 @@ print(code(socket.socket().connect, ("203.0.113.10", 9999)))
 """)[1:] == ["EISCONN", "ECONNREFUSED"]
 
 
+def test_own_loopback_as_the_kernel_does(net):
+    assert same_inside_and_bare(net, """
+server = socket.create_server(("127.0.0.1", 0))
+address = server.getsockname()
+s = socket.socket()
+print(code(s.connect, address), code(s.connect, address), s.getblocking())
+dead = socket.create_server(("127.0.0.1", 0))
+nobody = dead.getsockname()
+dead.close()
+r = socket.socket()
+print(code(r.connect, nobody), code(r.connect, nobody), code(r.connect, address))
+n = socket.socket()
+n.setblocking(False)
+print(n.connect_ex(address) in (0, errno.EINPROGRESS), len(select.select([], [n], [], 10)[1]))
+""")[0] == "ok EISCONN True"
+
+
 def test_a_non_blocking_socket(net):
     lines = same_inside_and_bare(net, """
 s = socket.socket()

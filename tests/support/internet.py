@@ -7,6 +7,7 @@ all of them. Nothing outside can be reached from either, and nothing outside see
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -100,6 +101,15 @@ class NetWorld(harness.World):
         """A Python program inside; answers its output and the report."""
         done, report = self.report("/usr/bin/python3", "-c", script, *args, options=options, **how)
         return done, report
+
+
+@contextlib.contextmanager
+def running(process):
+    """A started command that does not outlive a failing test."""
+    try:
+        yield process
+    finally:
+        harness.stop(process)
 
 
 def allow(*rules) -> list[str]:

@@ -80,6 +80,10 @@ Error operation_error(const Plan& plan, const Message& message) {
   if (message.index < operations->size()) {
     error.operation = describe((*operations)[message.index]);
   }
+  if (message.error == EINVAL && error.operation.ends_with("network allow")) {
+    error.kind = ErrorKind::Unavailable;
+    error.hint = "network mode allow needs Linux 5.19; --net none and --net open do not";
+  }
   if (message.error == ESTALE)
     error.hint = "the path changed while the sandbox was built; run again";
   return error;

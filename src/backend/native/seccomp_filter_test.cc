@@ -261,7 +261,8 @@ TEST_P(Matrix, KillsCallsOfEveryOtherArchitecture) {
 
 TEST_P(Matrix, IsShortEnoughForEveryLaunch) {
   const auto [arch, net] = GetParam();
-  EXPECT_LE(compile_filter(arch, {net}).size(), 170u);
+  // Network mode allow judges more, and starts threads anyway.
+  EXPECT_LE(compile_filter(arch, {net}).size(), net == NetMode::Allow ? 190u : 170u);
 }
 
 INSTANTIATE_TEST_SUITE_P(SeccompFilter, Matrix,
