@@ -19,7 +19,7 @@
 namespace cordon {
 namespace {
 
-constexpr int kMostThreads = 64;
+constexpr int kMostThreads = 32;
 constexpr int kFirstThreads = 2;
 constexpr auto kPatience = std::chrono::seconds(1);
 

@@ -16,6 +16,8 @@
 namespace cordon {
 namespace {
 
+constexpr std::size_t kMostWatches = 4;
+
 int read_option(int socket, int name, int& value) {
   socklen_t size = sizeof value;
   return ::getsockopt(socket, SOL_SOCKET, name, &value, &size) < 0 ? errno : 0;
@@ -135,6 +137,8 @@ int WaitingCall::find_uses(int socket, SocketUses& uses) {
       auto watch =
           read_watch(std::string_view(info).substr(at, info.find('\n', at) - at), status.st_ino);
       if (!watch) continue;
+      // Each takes a descriptor of the supervisor, which serves other sandboxes too.
+      if (uses.watches.size() == kMostWatches) return EMFILE;
       if (const int error = copy(number, watch->epoll); error != 0) return error;
       uses.watches.push_back(std::move(*watch));
     }

@@ -132,6 +132,20 @@ print(s.recv(100), quiet.poll(0))
 """)
 
 
+def test_more_epolls_than_anybody_has_are_refused(net):
+    lines, report = inside(net, """
+s = socket.socket()
+watches = [select.epoll() for _ in range(5)]
+for watch in watches:
+    watch.register(s, select.EPOLLIN)
+print(code(s.connect, ECHO))
+watches.pop().close()
+print(code(s.connect, ECHO))
+""")
+    assert lines == ["EMFILE", "ok"]
+    assert report["connections"][0]["reason"] == "the connected socket could not be handed over"
+
+
 def test_threads(net):
     lines, report = inside(net, """
 results = []
