@@ -50,7 +50,7 @@ ROLES = ("supervisor", "first process", "command before exec")
 # address or an identity, or they err only over a bad argument. Killing is tried at them too.
 NEVER_FAIL = {"exit", "exit_group", "rt_sigreturn", "brk", "getpid", "getppid", "gettid", "getuid",
               "geteuid", "getgid", "getegid", "umask", "rt_sigprocmask", "rt_sigaction",
-              "set_tid_address", "sched_yield"}
+              "set_tid_address", "sched_yield", "futex"}
 # The first call of main().
 FIRST_OF_MAIN = "fcntl"
 CRASHES = {4, 5, 6, 7, 8, 11, 31}
