@@ -109,6 +109,7 @@ print(reach("203.0.113.11"))
     assert tried["error"], tried
 
 
+@pytest.mark.only("user")
 def test_FS22_a_peer_that_never_answers(net):
     script = """
 s = socket.socket()

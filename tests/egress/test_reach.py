@@ -172,6 +172,7 @@ def test_a_mixed_answer_is_reached_where_it_may_be(net):
     assert lines[0].startswith("far 203.0.113.10")
 
 
+@pytest.mark.only("user")
 def test_the_next_address_is_tried(net):
     lines, _ = fetch(net, "http://first-is-dead.example/", rules=["first-is-dead.example"])
     assert lines[0].startswith("far 203.0.113.10")
