@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <iterator>
 #include <string_view>
 
@@ -30,10 +29,9 @@ int answer(long result) { return result < 0 ? -errno : static_cast<int>(result);
 
 // The process that a thread belongs to, or -errno.
 pid_t group_of(pid_t thread) {
-  char path[32];
-  const auto end = std::to_chars(path + 6, path + sizeof path - 8, thread).ptr;
-  std::memcpy(path, "/proc/", 6);
-  std::memcpy(end, "/status", 8);
+  char path[32] = "/proc/";
+  char* end = std::to_chars(path + 6, path + 24, thread).ptr;
+  for (const char letter : std::string_view("/status")) *end++ = letter;
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -errno;
   char text[4096];
@@ -119,7 +117,8 @@ int copy_descriptor(int pidfd, int fd) { return answer(::syscall(SYS_pidfd_getfd
 
 ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t size) {
   const iovec local{into, size};
-  const iovec remote{reinterpret_cast<void*>(address), size};
+  // An address of another process is a number here.
+  const iovec remote{reinterpret_cast<void*>(address), size};  // NOLINT(performance-no-int-to-ptr)
   const ssize_t got = ::process_vm_readv(thread, &local, 1, &remote, 1, 0);
   return got < 0 ? -errno : got;
 }
