@@ -5,6 +5,7 @@ import os
 import pytest
 
 from support import harness
+from support.internet import Internet, NetWorld
 
 SEED_GROUPS = ("symlink", "traversal", "secrets", "network", "timeout", "binary tampering",
                "fork bomb", "cleanup")
@@ -35,6 +36,23 @@ def who(request):
 @pytest.fixture
 def world(who):
     made = harness.World(who, harness.stage().new_directory())
+    yield made
+    made.tidy()
+    harness.remove_tree(made.path)
+
+
+@pytest.fixture(scope="session")
+def internet():
+    """One small internet for all tests that want one."""
+    made = Internet()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def net(who, internet):
+    """A world on that internet's host."""
+    made = NetWorld(who, harness.stage().new_directory(), internet)
     yield made
     made.tidy()
     harness.remove_tree(made.path)

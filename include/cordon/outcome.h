@@ -31,11 +31,24 @@ struct Reduction {
 
 // One thing the kernel, a limit or the broker refused while the command ran. Only with evidence.
 struct Denial {
-  std::string what;    // "pids", "memory", "scratch", "output", "syscall", "connect"
+  std::string what;    // "pids", "memory", "scratch", "output", "syscall", "connect", "resolve"
   std::string detail;  // the bound or the argument
   std::string layer;   // "cgroup", "rlimit", "tmpfs", "seccomp", "broker", "watch"
   std::uint64_t count = 1;
   bool operator==(const Denial&) const = default;
+};
+
+// One destination that the command tried to reach in network mode allow.
+struct Connection {
+  std::string host;     // the name it was reached by; empty: by its address
+  std::string address;  // the real one; empty if it was refused before one was known
+  std::uint16_t port = 0;
+  bool allowed = false;
+  std::string rule;    // that decided
+  std::string reason;  // why it was refused; empty if it was not
+  std::string error;   // the errno of a connection that was allowed and failed: "ECONNREFUSED"
+  std::uint64_t count = 1;
+  bool operator==(const Connection&) const = default;
 };
 
 // A protected file that the run made appear. `moved_to` is empty for what is only reported.
@@ -110,6 +123,7 @@ struct Outcome {
   std::optional<Stream> err;
   Usage usage;
   std::vector<Denial> denials;
+  std::vector<Connection> connections;  // in network mode allow, every attempt
   std::vector<Handoff> handoff;
 };
 

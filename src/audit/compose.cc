@@ -74,6 +74,19 @@ Node denials_node(const std::vector<DenialMark>& denials) {
   return {std::move(list)};
 }
 
+Node connections_node(const std::vector<ConnectionMark>& connections) {
+  NodeList list;
+  for (const ConnectionMark& connection : connections) {
+    if (list.size() == kMostListed) break;
+    Node node;
+    node.set("destination_hash", text(connection.destination_hash))
+        .set("allowed", Node(connection.allowed))
+        .set("count", Node(connection.count));
+    list.push_back(std::move(node));
+  }
+  return {std::move(list)};
+}
+
 // What every record says, in the published order.
 std::string members(Node action, Node resource, Node outcome, Node reason, Node metadata) {
   Node node;
@@ -105,6 +118,10 @@ std::string ending_members(Node action, Node resource, Node pending_seq, const C
       .set("handoffs", Node(closing.handoffs))
       .set("error_kind", closing.error_kind ? Node(cordon::name_of(*closing.error_kind)) : Node())
       .set("request", std::move(request));
+  if (!closing.connections.empty()) {
+    metadata.set("connections", connections_node(closing.connections))
+        .set("connection_count", Node(std::uint64_t{closing.connections.size()}));
+  }
   return members(std::move(action), std::move(resource), Node(outcome_of(closing.ending)),
                  reason ? Node(*reason) : Node(), std::move(metadata));
 }

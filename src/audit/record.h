@@ -58,6 +58,13 @@ struct DenialMark {
   std::uint64_t count = 1;
 };
 
+// A destination that was tried in network mode allow.
+struct ConnectionMark {
+  Label destination_hash;  // of "HOST:PORT" as the report names it, by name where it has one
+  bool allowed = false;
+  std::uint64_t count = 1;
+};
+
 struct Closing {
   Ending ending = Ending::Crash;
   std::optional<int> exit_code;
@@ -67,6 +74,7 @@ struct Closing {
   std::optional<std::uint64_t> stderr_bytes;
   bool truncated = false;
   std::vector<DenialMark> denials;
+  std::vector<ConnectionMark> connections;
   std::uint64_t handoffs = 0;
   std::optional<ErrorKind> error_kind;
 };

@@ -191,6 +191,12 @@ Closing Redactor::closing(const Outcome& outcome) const {
     closing.denials.push_back(
         {word(denial.what), word(denial.layer), hashed("denial", denial.detail), denial.count});
   }
+  for (const Connection& connection : outcome.connections) {
+    const std::string& host = connection.host.empty() ? connection.address : connection.host;
+    closing.connections.push_back(
+        {hashed("connection", host + ":" + std::to_string(connection.port)), connection.allowed,
+         connection.count});
+  }
   closing.handoffs = outcome.handoff.size();
   return closing;
 }

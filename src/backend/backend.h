@@ -1,6 +1,7 @@
 // Backend: a mechanism that can carry out a plan. Child: a sandbox that was started.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,15 @@ struct CommandStreams {
   unsigned short columns = 0;
 };
 
+// What answers for a sandbox in network mode allow: the listener of its filter, and two sockets of
+// its own network namespace to answer names on. All invalid in the other modes.
+struct EgressDescriptors {
+  Fd listener;
+  Fd resolver_datagrams;
+  Fd resolver_streams;
+  std::uint64_t network = 0;  // the namespace those two live in
+};
+
 struct ChildEnd {
   int wait_status = 0;
   Usage usage;
@@ -79,6 +89,8 @@ class Child {
   [[nodiscard]] virtual pid_t first_process() const = 0;
   // The master of the sandbox's own pty, once; -1 without a terminal.
   virtual Fd take_terminal() = 0;
+  // Once. While nobody answers, calls wait; when the listener is closed, they fail with ENOSYS.
+  virtual EgressDescriptors take_egress() = 0;
   [[nodiscard]] virtual const Enforcement& enforcement() const = 0;
   // Limits reached, as far as the kernel counted them. Call after the tree is gone.
   virtual std::vector<Denial> denials() = 0;

@@ -80,6 +80,11 @@ std::string cure_for(const native::Probe& probe, const HostAccount& account) {
   if (probe.name == "seccomp" || probe.name == "no-new-privileges") {
     return "use a kernel with CONFIG_SECCOMP_FILTER=y";
   }
+  if (probe.name == "seccomp-listener") {
+    return "network mode allow needs Linux 5.19 or newer, and in a container a seccomp profile "
+           "that "
+           "permits listeners; the other modes do not";
+  }
   // With mounts refused as such, the namespace is to be cured first.
   if (probe.name == "symlink-mount" && passed(account, "mount-namespace")) {
     return "git's config files are read-only inside on this kernel; a newer one can mount symlinks";

@@ -5,6 +5,7 @@
 #include "cli/policy_options.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
+#include "egress/own_addresses.h"
 #include "host/resolve.h"
 #include "policy/decide.h"
 #include "run/contained_run.h"
@@ -66,8 +67,10 @@ Result<Explained> explain(const Arguments& arguments) {
     CORDON_TRY(endpoint, parse_endpoint(target));
     CORDON_TRY(asked, asked_policy(arguments, caller));
     CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
-    return Explained{"connect", std::string(target),
-                     decide_connect(judged.clamped.effective().net, endpoint.host, endpoint.port)};
+    CORDON_TRY(own, own_addresses());
+    return Explained{
+        "connect", std::string(target),
+        decide_connect(judged.clamped.effective().net, endpoint.host, endpoint.port, own)};
   }
   CORDON_TRY(access, parse_access(word));
   CORDON_TRY(path, canonicalize(target, caller.cwd, caller));

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
@@ -57,7 +58,7 @@ struct KillText {
 };
 
 std::string denial_text(const Denial& denial) {
-  const bool limit = denial.what != "git" && denial.what != "syscall" && denial.what != "connect";
+  const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
   text.append(denial.what).append(": ").append(denial.detail);
   text.append(" (").append(denial.layer);
@@ -126,7 +127,16 @@ void say_handoffs(const std::vector<Handoff>& handoffs) {
 
 void say_outcome(const Outcome& outcome) {
   if (const auto killed = std::visit(KillText{}, outcome.end)) say_line(Tint::Bad, *killed);
-  for (const Denial& denial : outcome.denials) say_line(Tint::Warning, denial_text(denial));
+  // A program can try a thousand hosts; the report has them all.
+  constexpr std::size_t kMostLines = 20;
+  const std::size_t told = std::min(outcome.denials.size(), kMostLines);
+  for (std::size_t i = 0; i < told; ++i) {
+    say_line(Tint::Warning, denial_text(outcome.denials[i]));
+  }
+  if (told < outcome.denials.size()) {
+    say_line(Tint::Warning, "and " + std::to_string(outcome.denials.size() - told) +
+                                " more denials; --report FILE has them all");
+  }
   say_handoffs(outcome.handoff);
 }
 

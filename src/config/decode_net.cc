@@ -7,7 +7,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKeys{"mode", "allow", "deny"};
+constexpr std::array<std::string_view, 4> kKeys{"mode", "allow", "deny", "host_ports"};
 constexpr std::array<std::string_view, 3> kModeNames{"none", "allow", "open"};
 
 Result<std::optional<NetMode>> decode_mode(const Section& net) {
@@ -33,12 +33,35 @@ Result<std::vector<HostRule>> decode_rules(const Section& net, std::string_view 
   return rules;
 }
 
+// Ports of the host's loopback: short for rules with the name "localhost".
+Result<std::vector<HostRule>> decode_host_ports(const Section& net) {
+  std::vector<HostRule> rules;
+  const Node* ports = net.find("host_ports");
+  if (ports == nullptr) return rules;
+  const auto wrong = [&](const Node& node) {
+    return fail(net.error_at(node, net.title("host_ports") + " is a list of ports, 1 to 65535",
+                             "write host_ports = [5432]"));
+  };
+  if (ports->list() == nullptr) return wrong(*ports);
+  for (const Node& node : *ports->list()) {
+    const auto* port = std::get_if<std::int64_t>(&node.value);
+    if (port == nullptr || *port < 1 || *port > 65535) return wrong(node);
+    HostRule rule;
+    rule.name = "localhost";
+    rule.first_port = static_cast<std::uint16_t>(*port);
+    rule.last_port = rule.first_port;
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
 Error contradiction(const Section& net, NetMode mode) {
   const std::string word(name_of(mode));
-  return net.error_at_key(
-      *net.find("allow"), "\"allow\" in [net] contradicts mode \"" + word + "\"",
-      mode == NetMode::None ? "write mode = \"allow\", or remove the list"
-                            : "write mode = \"allow\": open permits every host");
+  const std::string_view key = net.find("host_ports") != nullptr ? "host_ports" : "allow";
+  return net.error_at_key(*net.find(key), net.title(key) + " contradicts mode \"" + word + "\"",
+                          mode == NetMode::None
+                              ? "write mode = \"allow\", or remove the list"
+                              : "write mode = \"allow\": open permits every host");
 }
 
 }  // namespace
@@ -48,6 +71,8 @@ Result<void> decode_net(const Section& document, NetRules& net) {
   CORDON_TRY(mode, decode_mode(section));
   CORDON_TRY(allow, decode_rules(section, "allow"));
   CORDON_TRY(deny, decode_rules(section, "deny"));
+  CORDON_TRY(host_ports, decode_host_ports(section));
+  allow.insert(allow.end(), host_ports.begin(), host_ports.end());
   if (!allow.empty() && mode && *mode != NetMode::Allow) {
     return fail(contradiction(section, *mode));
   }

@@ -96,6 +96,9 @@ struct Describe {
   }
   std::string operator()(const op::MountDevpts&) const { return "mount own /dev/pts"; }
   std::string operator()(const op::LoopbackUp&) const { return "bring up loopback"; }
+  std::string operator()(const op::OpenResolver&) const {
+    return "open a resolver at 127.0.0.1:53";
+  }
   std::string operator()(const op::HostName& o) const {
     return fmt::format("host name {}", quote(o.name));
   }

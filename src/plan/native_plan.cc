@@ -10,6 +10,7 @@
 #include "plan/system_files.h"
 #include "plan/tree.h"
 #include "policy/environment.h"
+#include "policy/host_rule.h"
 
 namespace cordon {
 namespace {
@@ -120,10 +121,14 @@ class NativePlanner {
 };
 
 Result<void> NativePlanner::refuse_unenforceable() const {
-  if (effective_.net.mode == NetMode::Allow) {
+  // There an address stands for a name, and could not be told from the one that a rule means.
+  const HostRule synthetic = {
+      .kind = HostRule::Kind::Address4, .name = {}, .address = {198, 18}, .prefix = 15};
+  const auto clashes = [&](const HostRule& rule) { return intersect(rule, synthetic) == rule; };
+  if (std::ranges::any_of(effective_.net.allow, clashes)) {
     return fail({.kind = ErrorKind::Unsupported,
-                 .what = "network mode allow: allowedHosts are not yet supported by native",
-                 .hint = "use --net none, or --net open if this command may reach every host"});
+                 .what = "a rule for addresses of 198.18.0.0/15 cannot be held by native",
+                 .hint = "inside, these addresses stand for the names that are allowed"});
   }
   if (effective_.net.mode == NetMode::Open && !effective_.net.deny.empty()) {
     return fail({.kind = ErrorKind::Unsupported,
@@ -178,7 +183,7 @@ void NativePlanner::system() {
       tree_.bind_system(path, FileKind::Regular);
     }
   } else {
-    for (SystemFile& file : isolated_network_files()) {
+    for (SystemFile& file : isolated_network_files(effective_.net.mode)) {
       tree_.file(file.path, std::move(file.content));
     }
   }
@@ -337,6 +342,7 @@ void NativePlanner::finish_build() {
   tree_.directory("/run");
   plan_.build.emplace_back(op::HostName{"cordon"});
   if (effective_.net.mode != NetMode::Open) plan_.build.emplace_back(op::LoopbackUp{});
+  if (effective_.net.mode == NetMode::Allow) plan_.build.emplace_back(op::OpenResolver{});
   plan_.build.emplace_back(op::PivotRoot{});
   plan_.seal.emplace_back(op::ReadOnlyRoot{});
 }

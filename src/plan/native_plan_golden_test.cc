@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "plan/made_up_host.h"
+#include "policy/host_rule.h"
 
 namespace cordon {
 namespace {
@@ -38,6 +39,10 @@ constexpr Golden kGoldens[] = {
     {
         "plan_agent",
 #include "golden/plan_agent.inc"
+    },
+    {
+        "plan_agent_named_hosts",
+#include "golden/plan_agent_named_hosts.inc"
     },
     {
         "plan_workspace_root",
@@ -89,6 +94,23 @@ TEST_P(PresetPlan, IsAsWrittenDown) {
 INSTANTIATE_TEST_SUITE_P(Every, PresetPlan, ::testing::ValuesIn(preset_names()),
                          [](const auto& preset) { return std::string(preset.param); });
 
+TEST(Plan, OfNamedHostsHasAResolverAndAFilterThatAsksAsWrittenDown) {
+  Resolved request = resolved_preset("agent");
+  request.policy.net.allow = {parse_host_rule("example.com:443").value()};
+  expect_golden("plan_agent_named_hosts", planned(request, made_up_facts(), made_up_user()));
+}
+
+TEST(Plan, OfHostsInTheRangeThatStandsForNamesIsRefused) {
+  for (const char* rule : {"198.18.0.1", "198.19.255.0/24:443", "198.18.0.0/15"}) {
+    Resolved request = resolved_preset("agent");
+    request.policy.net.allow = {parse_host_rule(rule).value()};
+    const auto plan =
+        make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+    ASSERT_FALSE(plan) << rule;
+    EXPECT_EQ(plan.error().kind, ErrorKind::Unsupported);
+  }
+}
+
 TEST(Plan, OfRootMapsToAnOrdinaryIdAndUsesCgroupsAsWrittenDown) {
   HostFacts facts = made_up_facts();
   facts.cgroup = made_up_cgroup_v1();
@@ -136,18 +158,6 @@ TEST(Plan, IsRefusedWithoutLandlockUnlessACeilingAcceptsThat) {
                                          made_up_user(), made_up_request());
   ASSERT_TRUE(accepted) << message(accepted.error());
   EXPECT_EQ(accepted->missing, std::vector{Layer::Landlock});
-}
-
-TEST(Plan, IsRefusedWhereItsHostsCannotBeHeld) {
-  Resolved request = resolved_preset("workspace");
-  const auto plan = [&] {
-    return make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
-  };
-  EXPECT_TRUE(plan());
-  request.policy.net = {.mode = NetMode::Allow, .allow = {{.name = "example.com"}}};
-  const auto refused = plan();
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
 }
 
 TEST(Plan, IsRefusedForAGrantOfDevicesOrProcesses) {

@@ -120,6 +120,8 @@ struct DeviceNode {
 };
 struct MountDevpts {};
 struct LoopbackUp {};
+// Two sockets at 127.0.0.1:53 of the new network, for the supervisor to answer names on.
+struct OpenResolver {};
 struct HostName {
   std::string name;
 };
@@ -161,10 +163,10 @@ using Op =
                  op::MakeDirectory, op::MountPoint, op::MakeFile, op::MakeSymlink, op::BindSystem,
                  op::ReadOnlySoFar, op::Bind, op::Hold, op::Mask, op::Scratch, op::ScratchDirectory,
                  op::ScratchFile, op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
-                 op::MountDevpts, op::LoopbackUp, op::HostName, op::PivotRoot, op::LandlockAllow,
-                 op::ReadOnlyRoot, op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock,
-                 op::CloseDescriptors, op::NewSession, op::NewKeyring, op::DropCapabilities,
-                 op::InstallSeccomp, op::ChangeDirectory, op::Execute>;
+                 op::MountDevpts, op::LoopbackUp, op::OpenResolver, op::HostName, op::PivotRoot,
+                 op::LandlockAllow, op::ReadOnlyRoot, op::ResourceLimit, op::NoNewPrivileges,
+                 op::RestrictLandlock, op::CloseDescriptors, op::NewSession, op::NewKeyring,
+                 op::DropCapabilities, op::InstallSeccomp, op::ChangeDirectory, op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {

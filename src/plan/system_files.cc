@@ -25,9 +25,12 @@ std::vector<SystemFile> system_files(std::uint32_t uid, std::uint32_t gid, const
           {"/etc/hostname", "cordon\n"}};
 }
 
-std::vector<SystemFile> isolated_network_files() {
+std::vector<SystemFile> isolated_network_files(NetMode mode) {
+  const char* resolver = mode == NetMode::Allow
+                             ? "nameserver 127.0.0.1\n"
+                             : "# no resolver: this sandbox has only its own loopback\n";
   return {{"/etc/hosts", "127.0.0.1 localhost cordon\n::1 localhost ip6-localhost\n"},
-          {"/etc/resolv.conf", "# no resolver: this sandbox has only its own loopback\n"}};
+          {"/etc/resolv.conf", resolver}};
 }
 
 }  // namespace cordon

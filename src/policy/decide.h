@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "policy/address.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
 
@@ -23,7 +24,8 @@ struct Verdict {
 // `path` is canonical; one that does not exist yet is judged by its nearest parent.
 Verdict decide(const Clamped& clamped, const HostFacts& facts, const Caller& caller, Access access,
                std::string_view path);
-// `host` is a name or an address literal.
-Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t port);
+// `host` is a name or an address literal; `own` are the addresses of this host.
+Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t port,
+                       std::span<const Address> own);
 
 }  // namespace cordon

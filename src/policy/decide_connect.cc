@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "policy/decide.h"
+#include "policy/decide_address.h"
 #include "policy/host_rule.h"
 
 namespace cordon {
@@ -9,19 +9,6 @@ namespace {
 
 bool is_address(const HostRule& rule) {
   return rule.kind == HostRule::Kind::Address4 || rule.kind == HostRule::Kind::Address6;
-}
-
-bool is_loopback(const HostRule& host) {
-  HostRule loopback4;
-  loopback4.kind = HostRule::Kind::Address4;
-  loopback4.address = {127};
-  loopback4.prefix = 8;
-  HostRule loopback6;
-  loopback6.kind = HostRule::Kind::Address6;
-  loopback6.address[15] = 1;
-  loopback6.prefix = 128;
-  return covers(loopback4, host) || covers(loopback6, host) || host.name == "localhost" ||
-         host.name.ends_with(".localhost");
 }
 
 Result<HostRule> parse_target(std::string_view host, std::uint16_t port) {
@@ -48,7 +35,7 @@ const HostRule* covering(const std::vector<HostRule>& rules, const HostRule& tar
 }
 
 std::string why_nothing_allows(const NetRules& net, const HostRule& target) {
-  if (is_loopback(target)) {
+  if (is_loopback_name(target.name)) {
     return "loopback inside is the sandbox's own; the host's needs a rule with exactly this port";
   }
   HostRule any_port = target;
@@ -57,33 +44,39 @@ std::string why_nothing_allows(const NetRules& net, const HostRule& target) {
     any_port.last_port = rule.last_port;
     if (covers(rule, any_port)) return "the host is allowed, but not this port";
   }
-  const auto is_name = [](const HostRule& rule) { return !is_address(rule); };
-  if (is_address(target) && std::any_of(net.allow.begin(), net.allow.end(), is_name)) {
-    return "no rule allows this address; a rule for a name admits the name, not its addresses";
-  }
   return "no rule allows it";
 }
 
 }  // namespace
 
-Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t port) {
+Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t port,
+                       std::span<const Address> own) {
   const auto target = parse_target(host, port);
   if (!target) return {false, "malformed host", target.error().what, target.error().hint};
   const std::string mode = "net.mode = \"" + std::string(name_of(net.mode)) + "\"";
-  const std::string text = to_string(*target);
+  const std::string change = "--allow " + to_string(*target);
   if (net.mode == NetMode::None) {
-    return {false, mode, "there is no network inside but loopback",
-            "--net open, which admits every host"};
+    return {false, mode, "there is no network inside but loopback", change};
   }
   if (const HostRule* rule = covering(net.deny, *target)) {
     return {false, "net.deny \"" + to_string(*rule) + "\"", "a deny wins over every allow",
             "remove the deny where it was written"};
   }
   if (net.mode == NetMode::Open) return {true, mode, "everything that is not denied", {}};
-  if (const HostRule* rule = covering(net.allow, *target)) {
+  if (is_address(*target)) {
+    const bool four = target->kind == HostRule::Kind::Address4;
+    return decide_literal(net, {four ? Address::Family::V4 : Address::Family::V6, target->address},
+                          port, own);
+  }
+  const HostRule* rule = covering(net.allow, *target);
+  // A rule without a port would take all of the sandbox's own loopback away.
+  if (rule != nullptr && is_loopback_name(target->name) && rule->first_port != rule->last_port) {
+    rule = nullptr;
+  }
+  if (rule != nullptr) {
     return {true, "net.allow \"" + to_string(*rule) + "\"", "the rule covers host and port", {}};
   }
-  return {false, mode, why_nothing_allows(net, *target), "--net open, which admits every host"};
+  return {false, mode, why_nothing_allows(net, *target), change};
 }
 
 }  // namespace cordon

@@ -161,52 +161,55 @@ NetRules allowing(std::initializer_list<const char*> allow,
   return net;
 }
 
+Verdict judge(const NetRules& net, std::string_view host, std::uint16_t port) {
+  return decide_connect(net, host, port, {});
+}
+
 TEST(DecideConnect, WithoutNetworkNothingIsReached) {
-  const Verdict verdict = decide_connect(NetRules{}, "example.com", 443);
+  const Verdict verdict = judge(NetRules{}, "example.com", 443);
   EXPECT_FALSE(verdict.allowed);
   EXPECT_EQ(verdict.rule, "net.mode = \"none\"");
-  EXPECT_EQ(verdict.change, "--net open, which admits every host");
+  EXPECT_EQ(verdict.change, "--allow example.com:443");
 }
 
 TEST(DecideConnect, TheRuleThatCoversHostAndPortDecides) {
   const NetRules net = allowing({"*.github.com:443", "10.1.0.0/16:5432"});
-  const Verdict verdict = decide_connect(net, "API.github.com", 443);
+  const Verdict verdict = judge(net, "API.github.com", 443);
   EXPECT_TRUE(verdict.allowed);
   EXPECT_EQ(verdict.rule, "net.allow \"*.github.com:443\"");
-  EXPECT_TRUE(decide_connect(net, "10.1.2.3", 5432).allowed);
-  EXPECT_FALSE(decide_connect(net, "10.2.2.3", 5432).allowed);
-  EXPECT_EQ(decide_connect(net, "api.github.com", 80).reason,
-            "the host is allowed, but not this port");
+  EXPECT_TRUE(judge(net, "10.1.2.3", 5432).allowed);
+  EXPECT_FALSE(judge(net, "10.2.2.3", 5432).allowed);
+  EXPECT_EQ(judge(net, "api.github.com", 80).reason, "the host is allowed, but not this port");
 }
 
 TEST(DecideConnect, ADenyWinsOverAnAllow) {
   const NetRules net = allowing({"*.github.com"}, {"gist.github.com:443"});
-  const Verdict verdict = decide_connect(net, "gist.github.com", 443);
+  const Verdict verdict = judge(net, "gist.github.com", 443);
   EXPECT_FALSE(verdict.allowed);
   EXPECT_EQ(verdict.rule, "net.deny \"gist.github.com:443\"");
-  EXPECT_TRUE(decide_connect(net, "gist.github.com", 80).allowed);
+  EXPECT_TRUE(judge(net, "gist.github.com", 80).allowed);
 }
 
 TEST(DecideConnect, OpenModeStillDenies) {
   NetRules net = allowing({}, {"10.0.0.0/8"});
   net.mode = NetMode::Open;
-  EXPECT_TRUE(decide_connect(net, "example.com", 443).allowed);
-  EXPECT_FALSE(decide_connect(net, "10.9.9.9", 443).allowed);
-  EXPECT_FALSE(decide_connect(net, "::ffff:10.9.9.9", 443).allowed);
+  EXPECT_TRUE(judge(net, "example.com", 443).allowed);
+  EXPECT_FALSE(judge(net, "10.9.9.9", 443).allowed);
+  EXPECT_FALSE(judge(net, "::ffff:10.9.9.9", 443).allowed);
 }
 
 TEST(DecideConnect, ExplainsWhyANameRuleDoesNotAdmitAnAddress) {
-  const Verdict verdict = decide_connect(allowing({"example.com"}), "93.184.216.34", 443);
+  const Verdict verdict = judge(allowing({"example.com"}), "93.184.216.34", 443);
   EXPECT_FALSE(verdict.allowed);
   EXPECT_NE(verdict.reason.find("admits the name, not its addresses"), std::string::npos);
 }
 
 TEST(DecideConnect, LoopbackIsTheSandboxsOwnUnlessThePortIsNamed) {
   const NetRules net = allowing({"127.0.0.1:8080", "[::1]:8080"});
-  EXPECT_TRUE(decide_connect(net, "127.0.0.1", 8080).allowed);
-  EXPECT_TRUE(decide_connect(net, "::1", 8080).allowed);
+  EXPECT_TRUE(judge(net, "127.0.0.1", 8080).allowed);
+  EXPECT_TRUE(judge(net, "::1", 8080).allowed);
   for (const char* host : {"127.0.0.1", "::1", "localhost", "127.0.0.53"}) {
-    const Verdict verdict = decide_connect(net, host, 22);
+    const Verdict verdict = judge(net, host, 22);
     EXPECT_FALSE(verdict.allowed);
     EXPECT_NE(verdict.reason.find("sandbox's own"), std::string::npos) << host;
   }
@@ -216,9 +219,9 @@ TEST(DecideConnect, RefusesWhatIsNotOneHost) {
   const NetRules net = allowing({"*.github.com", "0.0.0.0/0"});
   for (const char* host :
        {"", "*.github.com", "0x7f.1", "10.0.0.0/8", "a.github.com:443", "fe80::1%lo", "a b"}) {
-    EXPECT_EQ(decide_connect(net, host, 443).rule, "malformed host") << host;
+    EXPECT_EQ(judge(net, host, 443).rule, "malformed host") << host;
   }
-  EXPECT_FALSE(decide_connect(net, "a.github.com", 0).allowed);
+  EXPECT_FALSE(judge(net, "a.github.com", 0).allowed);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "config/policy_document.h"
+#include "egress/broker.h"
 #include "host/aftermath.h"
 #include "host/resolve.h"
 #include "run/backends.h"
@@ -137,6 +138,24 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
   return request;
 }
 
+// Only network mode allow has one.
+Result<std::optional<Broker>> make_broker(const NetRules& net) {
+  if (net.mode != NetMode::Allow) return std::nullopt;
+  CORDON_TRY(broker, Broker::make(net));
+  return std::optional<Broker>(std::move(broker));
+}
+
+BrokerSockets sockets_of(EgressDescriptors egress) {
+  return {std::move(egress.listener), std::move(egress.resolver_datagrams),
+          std::move(egress.resolver_streams), egress.network};
+}
+
+void add_attempts(const Broker& broker, Outcome& outcome) {
+  outcome.connections = broker.connections();
+  const std::vector<Denial> denials = broker.denials();
+  outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
+}
+
 Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   CORDON_CHECK(make_persistent(run.request, run.survey.facts));
   RunNote note;
@@ -147,17 +166,20 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
     note = std::move(written);
   }
+  CORDON_TRY(broker, make_broker(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
   // Watching begins before the command can make anything appear.
   const GitWatch git_watch(watched_directories(run));
   CORDON_TRY(child, run.backend->launch(run.plan, run.survey.facts, report.run_id,
                                         streams.command_ends()));
+  if (broker) broker->serve(sockets_of(child->take_egress()));
   streams.command_started();
   if (Fd terminal = child->take_terminal(); terminal.valid()) {
     streams.attach_terminal(std::move(terminal));
   }
   CORDON_TRY(outcome, supervise(*child, streams, supervise_request(input, run, git_watch)));
   report.enforcement = child->enforcement();
+  if (broker) add_attempts(*broker, outcome);
   if (!run.clamped.effective().write.empty()) {
     auto handoff = collect_handoff(run.clamped.effective().write, run.clamped.effective().deny,
                                    run.caller, run.survey.snapshot,

@@ -83,6 +83,23 @@ Node denials_node(const std::vector<Denial>& denials) {
   return Node(std::move(list));
 }
 
+Node connections_node(const std::vector<Connection>& connections) {
+  NodeList list;
+  for (const Connection& connection : connections) {
+    Node node{NodeMap{}};
+    node.set("host", connection.host.empty() ? null() : Node(connection.host));
+    node.set("address", connection.address.empty() ? null() : Node(connection.address));
+    node.set("port", connection.port);
+    node.set("allowed", connection.allowed);
+    node.set("rule", connection.rule);
+    node.set("reason", connection.reason.empty() ? null() : Node(connection.reason));
+    node.set("error", connection.error.empty() ? null() : Node(connection.error));
+    node.set("count", connection.count);
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
 Node handoff_node(const std::vector<Handoff>& handoff) {
   NodeList list;
   for (const Handoff& entry : handoff) {
@@ -144,6 +161,8 @@ std::string Report::json() const {
   node.set("policy", policy ? *policy : null());
   node.set("reductions", reductions_node(reductions));
   node.set("denials", denials_node(outcome ? outcome->denials : std::vector<Denial>{}));
+  node.set("connections",
+           connections_node(outcome ? outcome->connections : std::vector<Connection>{}));
   node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Handoff>{}));
   Node usage{NodeMap{}};
   usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);

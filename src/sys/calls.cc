@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -233,6 +234,20 @@ int bring_up_loopback() {
   std::memcpy(request.ifr_name, "lo", 3);
   request.ifr_flags = IFF_UP | IFF_RUNNING;
   const int result = answer(::ioctl(fd, SIOCSIFFLAGS, &request));
+  ::close(fd);
+  return result;
+}
+
+int open_loopback_socket(int type, std::uint16_t port) {
+  const int fd = ::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -errno;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int result = answer(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  if (result >= 0 && type == SOCK_STREAM) result = answer(::listen(fd, SOMAXCONN));
+  if (result >= 0) return fd;
   ::close(fd);
   return result;
 }

@@ -54,6 +54,8 @@ int pivot_here();  // the working directory becomes the root
 int join_new_session_keyring();
 int set_hostname(const char* name, std::size_t length);
 int bring_up_loopback();
+// A non-blocking socket bound to 127.0.0.1 at `port`; one for streams listens.
+int open_loopback_socket(int type, std::uint16_t port);
 int drop_own_capabilities();   // effective, permitted, inheritable, ambient
 int set_capabilities_empty();  // these and the bounding set, for what is executed next
 int install_filter(const void* program, unsigned short length);

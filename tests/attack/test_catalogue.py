@@ -1,4 +1,4 @@
-"""Every case of the nine families is tested, or stands in one list with its reason."""
+"""Every case of the ten families is tested, or stands in one list with its reason."""
 
 import ast
 import re
@@ -23,6 +23,8 @@ CASES = (
     | numbers("PR", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 19 20 21 22 24 25 26 27 29 30")
     | numbers("SY", "01 02 04 05 06 08 10 11 12 13 15 16 17 18 20 21 23 24")
     | numbers("IP", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 19 20")
+    | numbers("NT", "01 02 04 05 06 07 09 11 12 13 15 16 17 18 20 21 22 23 25 26 27 28 30 31 32 33 "
+              "35 36 37 38 40 41 42 43 45 46 47 49")
     | numbers("CR", "01 02 04 05 06 07 10 11")
     | numbers("TT", "01 02 04 05 06 07 09")
     | numbers("RS", "01 02 04 05 06 07 09 10 11 12 14 15 16 17 20")

@@ -63,9 +63,21 @@ def test_output_limit_and_cancelled_runs(trail):
     assert last(trail)[1]["reason"] == "cancelled"
 
 
+def test_connections_are_recorded_without_words(trail):
+    script = ("import socket\nfor a in [('127.0.0.1', 9), ('127.0.0.1', 9), ('203.0.113.7', 99)]:\n"
+              "    socket.socket().connect_ex(a)")
+    trail.world.run("/usr/bin/python3", "-c", script, options=["--allow", "127.0.0.1:9"]).expect(0)
+    metadata = last(trail)[1]["metadata"]
+    assert [(c["allowed"], c["count"]) for c in metadata["connections"]] == [(True, 2), (False, 1)]
+    assert metadata["connection_count"] == 2
+    assert "203.0.113" not in json.dumps(trail.records())
+    trail.world.run("true", options=["--allow", "127.0.0.1:9"]).expect(0)
+    assert "connections" not in last(trail)[1]["metadata"]
+
+
 @pytest.mark.parametrize("options, kind", [
     (["--policy", "no-such-policy"], "policy"),
-    (["--allow", "example.com"], "unsupported"),
+    (["--allow", "198.18.1.1"], "unsupported"),
     (["--ceiling", "/nonexistent/ceiling.toml"], "policy"),
 ], ids=["policy", "unsupported", "ceiling"])
 def test_a_refusal_is_recorded_alone(trail, options, kind):

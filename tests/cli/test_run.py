@@ -239,10 +239,12 @@ def test_contradictory_options_are_refused(world, options):
     assert not (world.project / "ran").exists() and done.err.startswith("cordon: "), done.account()
 
 
-def test_allow_is_unsupported_until_there_is_a_broker(world):
-    done = world.run("touch", "ran", options=["--allow", "example.org:443", "--json"])
+def test_a_rule_in_the_range_that_stands_for_names_is_refused(world):
+    done = world.run("touch", "ran", options=["--allow", "198.18.3.0/24:443", "--json"])
     done.expect(125)
     assert done.json["error"]["kind"] == "unsupported", done.account()
+    assert not (world.project / "ran").exists()
+    world.run("touch", "ran", options=["--allow", "198.17.3.0/24:443"]).expect(0)
 
 
 # Where and with what it runs.

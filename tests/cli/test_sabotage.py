@@ -40,6 +40,19 @@ def run(world, binary, layer=None, options=()):
                          env=env)
 
 
+@pytest.mark.parametrize("layer", [*LAYERS, "broker"])
+def test_absent_layer_is_refused_in_network_mode_allow(world, sabotaged, layer):
+    done = run(world, sabotaged, layer, ("--allow", "example.com:443")).expect(125)
+    assert "ran" not in done.out and not (world.project / "ran").exists(), done.account()
+    error = done.err.splitlines()[0]
+    names = LAYERS.get(layer, ("layer broker",))
+    assert any(name in error for name in (*names, "open a resolver")), f"{error!r}: {layer}"
+
+
+def test_sabotage_build_brokers_when_nothing_is_left_out(world, sabotaged):
+    assert run(world, sabotaged, options=("--allow", "example.com:443")).expect(0).out == "ran\n"
+
+
 @pytest.mark.parametrize("options", [(), ("--policy", "readonly")], ids=["workspace", "readonly"])
 @pytest.mark.parametrize("layer", LAYERS)
 def test_absent_layer_is_refused_before_the_command_runs(world, sabotaged, layer, options):

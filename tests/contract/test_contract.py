@@ -19,8 +19,6 @@ def preset_options(preset, world):
     options = ["--policy", preset]
     if preset == "strict":
         options += ["--read", world.probe]
-    if preset == "agent":
-        options += ["--net", "none"]
     return options
 
 
@@ -211,10 +209,9 @@ def test_process_state(verdicts, who, preset):
     assert len(groups.detail.split()) <= 3, f"supplementary groups survive: {groups.detail}"
 
 
-def test_agent_needs_a_broker_for_its_allow_list(world):
+def test_agent_has_a_network_of_named_hosts(world):
     done = world.run("true", options=["--policy", "agent", "--json"])
-    done.expect(125)
-    assert done.json["error"]["kind"] == "unsupported", done.account()
+    assert done.expect(0).json["enforcement"]["network"] == "allow", done.account()
 
 
 def test_whole_matrix_is_quick(verdicts, who):

@@ -171,9 +171,9 @@ def test_timeout(served):
 
 
 def test_a_policy_that_cannot_be_held_is_refused(serve, world):
-    server = serve(ceiling=ceiling_of(world, '[net]\nmode = "allow"\nallow = ["a.example:443"]\n'))
+    server = serve(ceiling=ceiling_of(world, '[net]\nallow = ["198.18.1.1:443"]\n'))
     result = server.bad("run_code", {"argv": ["true"]})
-    assert result["error"] == "Policy not enforceable" and "a.example" not in json.dumps(result)
+    assert result["error"] == "Policy not enforceable" and "198.18" not in json.dumps(result)
     assert server.good("read_local_file",
                        {"path": str(world.project / "file.txt")})["enforcement"]["network"] == "none"
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cerrno>
 
 namespace cordon {
@@ -33,8 +34,23 @@ BpfLabel write_clone(BpfAssembler& a, const Verdicts& v) {
   return a.load_argument(0, a.if_any_bit(kNamespaceFlags, v.refuse, v.allow));
 }
 
-BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v) {
-  return a.load_argument(1, a.if_one_of(kRefusedTerminalRequests, v.refuse, v.allow));
+// In network mode allow a socket may be one of the host's namespace, and these requests would read
+// the host's interfaces through it.
+constexpr std::uint32_t kFirstInterfaceRequest = 0x8910;
+constexpr std::uint32_t kLastInterfaceRequest = 0x89ff;
+
+BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v, NetMode net) {
+  const BpfLabel terminal = a.if_one_of(kRefusedTerminalRequests, v.refuse, v.allow);
+  switch (net) {
+    case NetMode::None:
+    case NetMode::Open:
+      return a.load_argument(1, terminal);
+    case NetMode::Allow: {
+      const BpfLabel below = a.if_at_least(kLastInterfaceRequest + 1, terminal, v.refuse);
+      return a.load_argument(1, a.if_at_least(kFirstInterfaceRequest, below, terminal));
+    }
+  }
+  return v.refuse;
 }
 
 // Devices are refused: a node made in a writable grant would outlive the run on the host.
@@ -78,12 +94,62 @@ BpfLabel write_send(BpfAssembler& a, const Verdicts& v, unsigned flags_index) {
   return a.load_argument(flags_index, a.if_any_bit(kFastOpenFlag, v.refuse, v.allow));
 }
 
+// In network mode allow a socket may be one of the host's network. A source route (IP_OPTIONS, 4;
+// IPV6_RTHDR, 57) would send the packets of a connection that was judged to any other address, and
+// joining a group would speak on the host's network, so of the options of IP only these are left:
+// type of service and time to live, what is received, path MTU, free binding, multicast without
+// joining, the range of local ports.
+std::array<BpfSegment, 15> ipv4_options(const Verdicts& v) {
+  return {{{0, v.refuse},
+           {1, v.allow},
+           {3, v.refuse},
+           {8, v.allow},
+           {9, v.refuse},
+           {10, v.allow},
+           {16, v.refuse},
+           {24, v.allow},
+           {25, v.refuse},
+           {32, v.allow},
+           {35, v.refuse},
+           {49, v.allow},
+           {50, v.refuse},
+           {51, v.allow},
+           {52, v.refuse}}};
+}
+
+// The same of IPv6, and IPV6_V6ONLY.
+std::array<BpfSegment, 17> ipv6_options(const Verdicts& v) {
+  return {{{0, v.refuse},
+           {16, v.allow},
+           {20, v.refuse},
+           {23, v.allow},
+           {27, v.refuse},
+           {49, v.allow},
+           {50, v.refuse},
+           {51, v.allow},
+           {52, v.refuse},
+           {62, v.allow},
+           {63, v.refuse},
+           {66, v.allow},
+           {68, v.refuse},
+           {72, v.allow},
+           {74, v.refuse},
+           {78, v.allow},
+           {79, v.refuse}}};
+}
+
 // Refused: Fast Open in its three spellings (23, 30, 33), and binding to an interface by name (25)
 // or index (62).
-BpfLabel write_set_socket_option(BpfAssembler& a, const Verdicts& v) {
+BpfLabel write_set_socket_option(BpfAssembler& a, const Verdicts& v, NetMode net) {
   const BpfLabel tcp = a.load_argument(2, a.if_one_of({23, 30, 33}, v.refuse, v.allow));
   const BpfLabel socket = a.load_argument(2, a.if_one_of({25, 62}, v.refuse, v.allow));
-  const BpfLabel level = a.if_equal(SOL_SOCKET, socket, v.allow);
+  BpfLabel other = v.allow;
+  if (net == NetMode::Allow) {
+    const BpfLabel six = a.load_argument(2, a.search(ipv6_options(v)));
+    const BpfLabel four = a.load_argument(2, a.search(ipv4_options(v)));
+    other = a.if_equal(IPPROTO_IPV6, six, a.if_equal(IPPROTO_IP, four, v.allow));
+  }
+  const BpfLabel level = a.if_equal(SOL_SOCKET, socket, other);
   return a.load_argument(1, a.if_equal(IPPROTO_TCP, tcp, level));
 }
 
@@ -127,12 +193,13 @@ std::uint32_t with_errno(int error) {
 
 }  // namespace
 
-Verdicts write_verdicts(BpfAssembler& assembler) {
+Verdicts write_verdicts(BpfAssembler& assembler, NetMode net) {
   Verdicts verdicts;
   verdicts.allow = assembler.give(SECCOMP_RET_ALLOW);
   verdicts.refuse = assembler.give(with_errno(EPERM));
   verdicts.absent = assembler.give(with_errno(ENOSYS));
   verdicts.no_such_family = assembler.give(with_errno(EAFNOSUPPORT));
+  verdicts.broker = net == NetMode::Allow ? assembler.give(SECCOMP_RET_USER_NOTIF) : verdicts.allow;
   return verdicts;
 }
 
@@ -145,10 +212,12 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
       return verdicts.absent;
     case Decision::Allow:
       return verdicts.allow;
+    case Decision::Broker:
+      return verdicts.broker;
     case Decision::Clone:
       return write_clone(assembler, verdicts);
     case Decision::Ioctl:
-      return write_ioctl(assembler, verdicts);
+      return write_ioctl(assembler, verdicts, net);
     case Decision::MakeNode:
       return write_make_node(assembler, verdicts, 1);
     case Decision::MakeNodeAt:
@@ -164,7 +233,7 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
     case Decision::SendMessage:
       return write_send(assembler, verdicts, 2);
     case Decision::SetSocketOption:
-      return write_set_socket_option(assembler, verdicts);
+      return write_set_socket_option(assembler, verdicts, net);
     case Decision::Socket:
       return write_socket(assembler, verdicts, net);
     case Decision::SocketPair:

@@ -15,9 +15,10 @@ struct Verdicts {
   BpfLabel refuse;
   BpfLabel absent;
   BpfLabel no_such_family;
+  BpfLabel broker;  // the supervisor's answer in network mode allow, else allow
 };
 
-Verdicts write_verdicts(BpfAssembler& assembler);
+Verdicts write_verdicts(BpfAssembler& assembler, NetMode net);
 
 // Writes the block of one decision; the plain decisions are verdicts already and write nothing.
 BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& verdicts,

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@ namespace {
 constexpr const char* kScratch = ".scratch";
 constexpr const char* kMaskFile = ".mask-file";
 constexpr const char* kMaskDirectory = ".mask-directory";
+
+constexpr std::uint16_t kResolverPort = 53;
 
 // Before the pivot the working directory is the new root, so an inside path is relative to it.
 const char* relative(const std::string& path) { return path.size() > 1 ? path.c_str() + 1 : "."; }
@@ -351,6 +354,13 @@ class CarryOut {
   }
 
   int operator()(const op::LoopbackUp&) const { return sys::bring_up_loopback(); }
+
+  int operator()(const op::OpenResolver&) const {
+    state_.resolver_datagrams = sys::open_loopback_socket(SOCK_DGRAM, kResolverPort);
+    if (state_.resolver_datagrams < 0) return state_.resolver_datagrams;
+    state_.resolver_streams = sys::open_loopback_socket(SOCK_STREAM, kResolverPort);
+    return state_.resolver_streams < 0 ? state_.resolver_streams : 0;
+  }
 
   int operator()(const op::HostName& o) const {
     return sys::set_hostname(o.name.c_str(), o.name.size());

@@ -11,6 +11,8 @@ struct BuildState {
   int ruleset = -1;  // Landlock rules collected so far
   int abi = 0;
   bool masks_ready = false;
+  int resolver_datagrams = -1;  // sockets at 127.0.0.1:53, in network mode allow
+  int resolver_streams = -1;
 };
 
 // 0, or -errno of the failing call.

@@ -15,6 +15,7 @@
 
 #include "sys/calls.h"
 #include "sys/landlock.h"
+#include "sys/notify.h"
 
 namespace cordon::native {
 namespace {
@@ -87,10 +88,14 @@ class Confine {
     return sys::set_capabilities_empty();
   }
 
-  int operator()(const op::InstallSeccomp&) const {
+  int operator()(const op::InstallSeccomp& o) const {
     if (prepared_.sabotage == Sabotage::Seccomp) return 0;
-    return sys::install_filter(prepared_.filter.data(),
-                               static_cast<unsigned short>(prepared_.filter.size()));
+    const auto length = static_cast<unsigned short>(prepared_.filter.size());
+    if (o.net != NetMode::Allow || prepared_.sabotage == Sabotage::Broker) {
+      return sys::install_filter(prepared_.filter.data(), length);
+    }
+    report_.listener = sys::install_filter_with_listener(prepared_.filter.data(), length);
+    return report_.listener;
   }
 
   // Done last, by the caller.

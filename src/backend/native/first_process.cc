@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <iterator>
 
 #include "backend/native/build.h"
 #include "backend/native/check_mounts.h"
@@ -23,6 +24,7 @@
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
 #include "sys/calls.h"
+#include "sys/notify.h"
 
 namespace cordon::native {
 namespace {
@@ -124,6 +126,32 @@ void build(const Prepared& prepared, BuildState& state) {
   }
 }
 
+// Says that the command waits. In network mode allow the descriptors of the supervisor's broker go
+// with it: the listener is taken from the command, whose own copy closes when it executes.
+void say_confined(const Message& message, int listener, BuildState& state) {
+  if (listener < 0) {
+    send(message);
+    return;
+  }
+  const int passed[] = {listener, state.resolver_datagrams, state.resolver_streams};
+  static_assert(std::size(passed) == kEgressDescriptors);
+  if (send_passing(kChannelFd, &message, sizeof message, passed) !=
+      static_cast<ssize_t>(sizeof message)) {
+    end();
+  }
+  for (const int fd : passed) ::close(fd);
+}
+
+// The listener of the command's filter; negative if it has none.
+int take_listener(pid_t command, const CommandReport& report) {
+  if (report.listener < 0) return -1;
+  const int pidfd = sys::open_thread(command);
+  const int listener = pidfd < 0 ? pidfd : sys::copy_descriptor(pidfd, report.listener);
+  if (listener < 0) give_up(Stage::Seal, 0, -listener);
+  ::close(pidfd);
+  return listener;
+}
+
 void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command,
                       const CommandReport& report) {
   std::uint32_t index = 0;
@@ -136,6 +164,7 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   Message message;
   // With capabilities still: a command that kept some could not be looked at without.
   measure_process(command, message.measured);
+  const int listener = take_listener(command, report);
   // What is set up needs no capability any more, neither here.
   if (const int error = sys::drop_own_capabilities(); error < 0) {
     give_up(Stage::Seal, index, -error);
@@ -155,7 +184,7 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   // Not earlier: before the id maps are written it would make them unwritable, and the command,
   // which shares this memory until it executes, could not be looked at.
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) give_up(Stage::Seal, index, errno);
-  send(message);
+  say_confined(message, listener, state);
 }
 
 // The command's status, once it has ended; others are reaped on the way.

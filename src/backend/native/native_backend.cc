@@ -25,6 +25,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "sys/calls.h"
+#include "sys/notify.h"
 
 namespace cordon {
 namespace native {
@@ -79,9 +80,22 @@ Error operation_error(const Plan& plan, const Message& message) {
   if (message.index < operations->size()) {
     error.operation = describe((*operations)[message.index]);
   }
+  if (message.error == EINVAL && error.operation.ends_with("network allow")) {
+    error.kind = ErrorKind::Unavailable;
+    error.hint = "network mode allow needs Linux 5.19; --net none and --net open do not";
+  }
   if (message.error == ESTALE)
     error.hint = "the path changed while the sandbox was built; run again";
   return error;
+}
+
+// Every plan ends with a filter.
+const Op* find_seccomp(const Plan& plan) {
+  const auto found = std::ranges::find_if(plan.confine, [](const Op& operation) {
+    return std::holds_alternative<op::InstallSeccomp>(operation);
+  });
+  CORDON_ASSERT(found != plan.confine.end());
+  return &*found;
 }
 
 class NativeChild final : public Child {
@@ -147,6 +161,7 @@ class NativeChild final : public Child {
 
   [[nodiscard]] pid_t first_process() const override { return pid_; }
   Fd take_terminal() override { return std::move(terminal_); }
+  EgressDescriptors take_egress() override { return std::move(egress_); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
 
   std::vector<Denial> denials() override {
@@ -183,7 +198,29 @@ class NativeChild final : public Child {
                               got < 0 ? errno : 0));
     }
     if (passed.count == 1) terminal_ = Fd(passed.descriptors[0]);
+    if (passed.count == kEgressDescriptors) {
+      egress_ = {Fd(passed.descriptors[0]), Fd(passed.descriptors[1]), Fd(passed.descriptors[2]),
+                 0};
+    }
     return message;
+  }
+
+  // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
+  // layer that is not in force.
+  Result<void> verify_egress() {
+    if (std::get<op::InstallSeccomp>(*find_seccomp(plan_)).net != NetMode::Allow) return {};
+    const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const auto outside = sys::network_of(own.get());
+    const auto datagrams = sys::network_of(egress_.resolver_datagrams.get());
+    const auto streams = sys::network_of(egress_.resolver_streams.get());
+    const bool separate = outside && datagrams && datagrams == streams && datagrams != outside;
+    if (!separate || !sys::is_listener(egress_.listener.get())) {
+      return fail(setup_error("layer broker is not in force inside the sandbox", 0,
+                              "the command was not started; network mode allow needs Linux 5.19"));
+    }
+    egress_.network = *datagrams;
+    sys::wake_synchronously(egress_.listener.get());
+    return {};
   }
 
   void set_enforcement(Enforcement enforcement) { enforcement_ = std::move(enforcement); }
@@ -222,6 +259,7 @@ class NativeChild final : public Child {
   Fd channel_;
   Cgroup cgroup_;
   Fd terminal_;
+  EgressDescriptors egress_;
   Enforcement enforcement_;
   std::optional<ChildEnd> ended_;
   std::optional<std::uint64_t> peak_memory_;
@@ -352,6 +390,7 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
         break;
       case Message::Kind::Confined: {
         CORDON_TRY(enforcement, verify(plan, message.measured, outside));
+        CORDON_CHECK(child->verify_egress());
         child->set_enforcement(std::move(enforcement));
         const char go = 1;
         if (::write(release_write.get(), &go, 1) != 1) {

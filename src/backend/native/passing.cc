@@ -8,12 +8,12 @@
 namespace cordon::native {
 namespace {
 
-constexpr std::size_t kSpace = CMSG_SPACE(kMostGroups * sizeof(int));
+constexpr std::size_t kSpace = CMSG_SPACE(kMostPassed * sizeof(int));
 
 }  // namespace
 
 ssize_t send_passing(int socket, const void* data, std::size_t size, std::span<const int> passed) {
-  if (passed.size() > kMostGroups) {
+  if (passed.size() > kMostPassed) {
     errno = EINVAL;
     return -1;
   }

@@ -12,7 +12,7 @@
 namespace cordon::native {
 
 struct Passed {
-  std::array<int, kMostGroups> descriptors{};  // close on exec
+  std::array<int, kMostPassed> descriptors{};  // close on exec
   std::size_t count = 0;
 };
 

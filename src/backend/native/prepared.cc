@@ -39,6 +39,7 @@ Sabotage sabotage_of_this_build() {
   if (layer == "namespaces") return Sabotage::Namespaces;
   if (layer == "mounts") return Sabotage::Mounts;
   if (layer == "read_only") return Sabotage::ReadOnly;
+  if (layer == "broker") return Sabotage::Broker;
 #endif
   return Sabotage::None;
 }

@@ -26,6 +26,7 @@ enum class Sabotage {
   Namespaces,
   Mounts,
   ReadOnly,
+  Broker,
 };
 
 struct Prepared {

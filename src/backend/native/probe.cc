@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "sys/calls.h"
 #include "sys/landlock.h"
+#include "sys/notify.h"
 
 namespace cordon::native {
 namespace {
@@ -179,6 +180,15 @@ int seccomp(const IdentityMap& identity) {
   return ::syscall(SYS_getppid) < 0 && errno == EXDEV ? 0 : EINVAL;
 }
 
+// A filter that asks another process; what is asked there is never more than this one's own calls.
+int seccomp_listener(const IdentityMap& identity) {
+  if (const int error = no_new_privileges(identity); error != 0) return error;
+  std::array<sock_filter, 1> program{{{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}}};
+  const Fd listener(sys::install_filter_with_listener(program.data(), program.size()));
+  if (listener.get() < 0) return -listener.get();
+  return sys::is_listener(listener.get()) ? 0 : EINVAL;
+}
+
 struct Tried {
   const char* name;
   std::uint64_t namespaces;
@@ -204,6 +214,7 @@ constexpr std::array kTried{
     Tried{"no-new-privileges", 0, no_new_privileges, "set", true},
     Tried{"landlock", 0, landlock, "an empty ruleset refused a file", true},
     Tried{"seccomp", 0, seccomp, "a filter refused a call", true},
+    Tried{"seccomp-listener", 0, seccomp_listener, "a filter could ask the supervisor", false},
 };
 
 Probe make_probe(const char* name, const char* done, int error) {
@@ -261,7 +272,9 @@ std::vector<SeccompAction> seccomp_actions() {
 }
 
 Result<Capabilities> probe_native() {
+  bool listens = false;
   for (const Probe& probe : probe_kernel()) {
+    if (probe.name == "seccomp-listener") listens = probe.ok;
     if (probe.ok || !is_required(probe)) continue;
     return fail({.kind = ErrorKind::Unavailable,
                  .what = "this host refuses " + probe.name,
@@ -274,6 +287,8 @@ Result<Capabilities> probe_native() {
   capabilities.fs_write = true;
   capabilities.execute = true;
   capabilities.net_block = true;
+  capabilities.net_allow = listens;
+  capabilities.network_host_filtering = listens;
   capabilities.deny_paths_supported = true;
   capabilities.environment_scrub = true;
   capabilities.tree_kill = true;

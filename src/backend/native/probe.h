@@ -18,7 +18,7 @@ struct Probe {
 
 // Every probe, in the order in which a launch meets them: user-namespace, identity-map,
 // mount-namespace, pid-namespace, net-namespace, all-namespaces, fresh-proc, pivot-root,
-// symlink-mount, landlock, seccomp, no-new-privileges.
+// symlink-mount, no-new-privileges, landlock, seccomp, seccomp-listener.
 std::vector<Probe> probe_kernel();
 
 // True for what every native run needs; without the rest a run is merely less comfortable.

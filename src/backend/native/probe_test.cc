@@ -38,18 +38,22 @@ TEST(Probe, KnowsTheActionsOfSeccomp) {
   }));
 }
 
-TEST(Probe, NativeCapabilitiesClaimNoNetworkFilter) {
+TEST(Probe, NativeFiltersHostsWhereAFilterCanAsk) {
   const auto capabilities = probe_native();
   ASSERT_TRUE(capabilities);
   EXPECT_EQ(capabilities->backend, "native");
   EXPECT_TRUE(capabilities->fs_write);
-  EXPECT_FALSE(capabilities->network_host_filtering);
-  EXPECT_FALSE(capabilities->net_allow);
+  const auto probes = probe_kernel();
+  const bool asks = std::ranges::any_of(
+      probes, [](const Probe& probe) { return probe.name == "seccomp-listener" && probe.ok; });
+  EXPECT_EQ(capabilities->network_host_filtering, asks);
+  EXPECT_EQ(capabilities->net_allow, asks);
 }
 
-TEST(Probe, OnlyTheSymlinkMountIsOptional) {
+TEST(Probe, OnlyTheSymlinkMountAndTheListenerAreOptional) {
   for (const Probe& probe : probe_kernel()) {
-    EXPECT_EQ(is_required(probe), probe.name != "symlink-mount") << probe.name;
+    EXPECT_EQ(is_required(probe), probe.name != "symlink-mount" && probe.name != "seccomp-listener")
+        << probe.name;
   }
 }
 

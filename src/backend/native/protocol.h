@@ -20,6 +20,10 @@ inline constexpr int kCommandReleaseFd = 4;
 
 // One group each for pids, memory and cpu under cgroup v1.
 inline constexpr std::size_t kMostGroups = 3;
+// A filter's listener, the resolver's datagram socket and its listening one.
+inline constexpr std::size_t kEgressDescriptors = 3;
+inline constexpr std::size_t kMostPassed = 3;
+static_assert(kMostGroups <= kMostPassed && kEgressDescriptors <= kMostPassed);
 
 enum class Stage : std::uint32_t { Build, Confine, Seal, Execute };
 
@@ -46,7 +50,8 @@ struct Message {
   enum class Kind : std::uint32_t {
     Failed,    // stage, index and error say which operation failed
     Terminal,  // carries the master of the sandbox's own pty
-    Confined,  // everything is in force; the command waits to be released
+    Confined,  // everything is in force; the command waits to be released. In network mode allow it
+               // carries the filter's listener and the two sockets of the resolver
     Reached,   // a bound that the kernel does not report was seen reached
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };
@@ -81,6 +86,7 @@ struct CommandReport {
   std::int32_t landlock_read_before = 0;
   std::int32_t landlock_read = 0;
   std::int32_t landlock_signal = 0;
+  std::int32_t listener = -1;  // of its filter, a descriptor of its own, in network mode allow
 };
 
 }  // namespace cordon::native

@@ -28,7 +28,7 @@ std::uint32_t audit_token(Arch arch) {
 
 // Blocks are written once and only for the decisions that the architecture uses.
 std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch, NetMode net) {
-  const Verdicts verdicts = write_verdicts(assembler);
+  const Verdicts verdicts = write_verdicts(assembler, net);
   std::array<std::optional<BpfLabel>, kDecisionCount> blocks;
   std::vector<BpfSegment> segments;
   const auto ranges = decision_ranges(arch);
@@ -36,6 +36,7 @@ std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch, NetM
   for (const DecisionRange& range : ranges) {
     auto& block = blocks[static_cast<std::size_t>(range.decision)];
     if (!block) block = write_rule(assembler, range.decision, verdicts, net);
+    if (!segments.empty() && segments.back().target == *block) continue;
     segments.push_back({range.first, *block});
   }
   return segments;
@@ -72,7 +73,8 @@ std::string describe_filter(Arch arch, const FilterProfile& profile) {
   std::size_t judged = 0;
   for (const KnownSyscall& call : known_syscalls()) {
     if (!call.number(arch)) continue;
-    if (call.decision == Decision::Allow) {
+    if (call.decision == Decision::Allow ||
+        (call.decision == Decision::Broker && profile.net != NetMode::Allow)) {
       ++allowed;
     } else if (call.decision == Decision::Refuse) {
       ++refused;

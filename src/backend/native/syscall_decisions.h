@@ -108,19 +108,14 @@ struct ArgumentDecision {
   Decision decision;
 };
 inline constexpr ArgumentDecision kByArgument[] = {
-    {"clone", Decision::Clone},
-    {"ioctl", Decision::Ioctl},
-    {"mknod", Decision::MakeNode},
-    {"mknodat", Decision::MakeNodeAt},
-    {"personality", Decision::Personality},
-    {"prctl", Decision::Prctl},
-    {"seccomp", Decision::Seccomp},
-    {"sendmmsg", Decision::SendTo},
-    {"sendmsg", Decision::SendMessage},
-    {"sendto", Decision::SendTo},
-    {"setsockopt", Decision::SetSocketOption},
-    {"socket", Decision::Socket},
-    {"socketpair", Decision::SocketPair},
+    {"bind", Decision::Broker},        {"clone", Decision::Clone},
+    {"connect", Decision::Broker},     {"ioctl", Decision::Ioctl},
+    {"listen", Decision::Broker},      {"mknod", Decision::MakeNode},
+    {"mknodat", Decision::MakeNodeAt}, {"personality", Decision::Personality},
+    {"prctl", Decision::Prctl},        {"seccomp", Decision::Seccomp},
+    {"sendmmsg", Decision::SendTo},    {"sendmsg", Decision::SendMessage},
+    {"sendto", Decision::SendTo},      {"setsockopt", Decision::SetSocketOption},
+    {"socket", Decision::Socket},      {"socketpair", Decision::SocketPair},
 };
 
 // Not here on purpose, and so refused: cachestat (shows which shared pages the host has in memory),
@@ -354,12 +349,9 @@ inline constexpr std::string_view kAllowed[] = {
     // Sockets, once socket or socketpair has let one be made.
     "accept",
     "accept4",
-    "bind",
-    "connect",
     "getpeername",
     "getsockname",
     "getsockopt",
-    "listen",
     "recvfrom",
     "recvmmsg",
     "recvmsg",

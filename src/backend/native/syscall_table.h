@@ -23,6 +23,7 @@ enum class Decision : std::uint8_t {
   Refuse,  // EPERM
   Absent,  // ENOSYS, so that libraries fall back to an older call
   Allow,
+  Broker,  // allowed, but in network mode allow the supervisor makes the call
   Clone,
   Ioctl,
   MakeNode,
@@ -36,7 +37,7 @@ enum class Decision : std::uint8_t {
   Socket,
   SocketPair,
 };
-inline constexpr std::size_t kDecisionCount = 15;
+inline constexpr std::size_t kDecisionCount = 16;
 
 // Numbers from `first` up to the next range's `first` share one decision; the first range begins
 // at 0 and the last has no end.

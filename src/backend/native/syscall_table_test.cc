@@ -218,7 +218,6 @@ TEST(SyscallTable, AllowsWhatOrdinaryProgramsCall) {
                                 "mseal",
                                 "futex_wait",
                                 "sched_setscheduler",
-                                "connect",
                                 "fsync",
                                 "linkat",
                                 "vfork",

@@ -1,0 +1,71 @@
+#include "egress/attempts.h"
+
+#include <algorithm>
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kMostListed = 1000;
+
+bool same(const Connection& a, const Connection& b) {
+  return a.host == b.host && a.address == b.address && a.port == b.port && a.allowed == b.allowed &&
+         a.rule == b.rule && a.reason == b.reason;
+}
+
+std::string describe(const Connection& attempt) {
+  std::string text = attempt.host.empty() ? attempt.address : attempt.host;
+  if (text.find(':') != std::string::npos) text = "[" + text + "]";
+  text.append(":").append(std::to_string(attempt.port));
+  if (!attempt.host.empty() && !attempt.address.empty()) {
+    text.append(" at ").append(attempt.address);
+  }
+  return text.append(": ").append(attempt.reason);
+}
+
+}  // namespace
+
+void Attempts::add(Connection attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find_if(
+      connections_, [&](const Connection& other) { return same(other, attempt); });
+  if (known != connections_.end()) {
+    ++known->count;
+  } else if (connections_.size() < kMostListed) {
+    connections_.push_back(std::move(attempt));
+  } else {
+    ++unlisted_;
+  }
+}
+
+void Attempts::add_unknown_name(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = unknown_.find(name); known != unknown_.end()) {
+    ++known->second;
+  } else if (unknown_.size() < kMostListed) {
+    unknown_.emplace(name, 1);
+  } else {
+    ++unlisted_;
+  }
+}
+
+std::vector<Connection> Attempts::connections() const {
+  const std::lock_guard lock(mutex_);
+  return connections_;
+}
+
+std::vector<Denial> Attempts::denials() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Denial> denials;
+  for (const Connection& attempt : connections_) {
+    if (!attempt.allowed) {
+      denials.push_back({"connect", describe(attempt), "broker", attempt.count});
+    }
+  }
+  for (const auto& [name, count] : unknown_) {
+    denials.push_back({"resolve", name + ": no rule allows this name", "broker", count});
+  }
+  if (unlisted_ > 0) denials.push_back({"connect", "attempts not listed", "broker", unlisted_});
+  return denials;
+}
+
+}  // namespace cordon

@@ -1,0 +1,10 @@
+// The options that a program set on its socket before it was replaced by a connected one.
+#pragma once
+
+namespace cordon {
+
+// Copies what shapes a TCP connection and its waiting. Not what ties a socket to an address, an
+// interface or a mark: those mean something else in the other network.
+void copy_options(int from, int to);
+
+}  // namespace cordon

@@ -1,0 +1,154 @@
+#include "egress/waiting_call.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kMostWatches = 4;
+
+int read_option(int socket, int name, int& value) {
+  socklen_t size = sizeof value;
+  return ::getsockopt(socket, SOL_SOCKET, name, &value, &size) < 0 ? errno : 0;
+}
+
+std::string read_file(const std::string& path) {
+  std::string text;
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+    if (got <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+// The number behind `key` and its blanks in a line of fdinfo.
+template <typename T>
+std::optional<T> value_of(std::string_view line, std::string_view key, int base) {
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(at + key.size());
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  T value{};
+  const auto read = std::from_chars(line.data(), line.data() + line.size(), value, base);
+  if (read.ec != std::errc{}) return std::nullopt;
+  return value;
+}
+
+// One line of an epoll's fdinfo: "tfd: 5 events: 2019 data: 5 pos:0 ino:a3f sdev:9".
+std::optional<SocketUses::Watch> read_watch(std::string_view line, std::uint64_t inode) {
+  if (value_of<std::uint64_t>(line, "ino:", 16) != inode) return std::nullopt;
+  const auto fd = value_of<int>(line, "tfd:", 10);
+  const auto events = value_of<std::uint32_t>(line, "events:", 16);
+  const auto data = value_of<std::uint64_t>(line, "data:", 16);
+  if (!fd || !events || !data) return std::nullopt;
+  return SocketUses::Watch{Fd(), *fd, *events, *data};
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+}  // namespace
+
+int WaitingCall::open() {
+  if (pidfd_.valid()) return 0;
+  const int pidfd = sys::open_thread(call_.thread);
+  if (pidfd < 0) return -pidfd;
+  pidfd_ = Fd(pidfd);
+  return waiting() ? 0 : ESRCH;
+}
+
+int WaitingCall::copy(int fd, Fd& into) {
+  if (const int error = open(); error != 0) return error;
+  const int copied = sys::copy_descriptor(pidfd_.get(), fd);
+  if (copied < 0) return -copied;
+  into = Fd(copied);
+  return waiting() ? 0 : ESRCH;
+}
+
+int WaitingCall::read_address(GivenAddress& address) const {
+  const int size = argument_as_int(2);
+  if (size < 0 || static_cast<std::size_t>(size) > sizeof address.bytes) return EINVAL;
+  address.size = static_cast<std::size_t>(size);
+  const ssize_t got =
+      sys::read_memory(call_.thread, call_.arguments[1], &address.bytes, address.size);
+  if (!waiting()) return ESRCH;
+  if (address.size > 0 && got < 0) return static_cast<int>(got == -ESRCH ? EPERM : -got);
+  return static_cast<std::size_t>(got) == address.size ? 0 : EFAULT;
+}
+
+int WaitingCall::read_socket(GivenSocket& socket) {
+  if (const int error = copy(argument_as_int(0), socket.fd); error != 0) return error;
+  const int fd = socket.fd.get();
+  for (const auto& [name, value] :
+       {std::pair(SO_DOMAIN, &socket.domain), std::pair(SO_TYPE, &socket.type),
+        std::pair(SO_PROTOCOL, &socket.protocol)}) {
+    if (const int error = read_option(fd, name, *value); error != 0) return error;
+  }
+  const auto network = sys::network_of(fd);
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (!network || flags < 0) return EPERM;
+  socket.network = *network;
+  socket.blocking = (flags & O_NONBLOCK) == 0;
+  return 0;
+}
+
+int WaitingCall::find_uses(int socket, SocketUses& uses) {
+  struct stat status {};
+  if (::fstat(socket, &status) < 0) return errno;
+  const std::string own_link = "socket:[" + std::to_string(status.st_ino) + "]";
+  const std::string process = "/proc/" + std::to_string(call_.thread);
+  const std::unique_ptr<DIR, CloseDirectory> list(::opendir((process + "/fd").c_str()));
+  if (!list) return errno;
+  std::array<char, 64> link;
+  while (const dirent* entry = ::readdir(list.get())) {
+    const ssize_t length =
+        ::readlinkat(::dirfd(list.get()), entry->d_name, link.data(), link.size());
+    if (length <= 0) continue;
+    const std::string_view target(link.data(), static_cast<std::size_t>(length));
+    const bool holder = target == own_link;
+    if (!holder && target != "anon_inode:[eventpoll]") continue;
+    int number = -1;
+    std::from_chars(entry->d_name, entry->d_name + std::strlen(entry->d_name), number);
+    const std::string info = read_file(process + "/fdinfo/" + entry->d_name);
+    if (holder) {
+      const auto flags = value_of<unsigned>(info, "flags:", 8);
+      if (!flags) return EIO;
+      uses.holders.push_back({number, (*flags & static_cast<unsigned>(O_CLOEXEC)) != 0
+                                          ? sys::CloseOnExec::Yes
+                                          : sys::CloseOnExec::No});
+      continue;
+    }
+    for (std::size_t at = info.find("tfd:"); at != std::string::npos;
+         at = info.find("tfd:", at + 1)) {
+      auto watch =
+          read_watch(std::string_view(info).substr(at, info.find('\n', at) - at), status.st_ino);
+      if (!watch) continue;
+      // Each takes a descriptor of the supervisor, which serves other sandboxes too.
+      if (uses.watches.size() == kMostWatches) return EMFILE;
+      if (const int error = copy(number, watch->epoll); error != 0) return error;
+      uses.watches.push_back(std::move(*watch));
+    }
+  }
+  return waiting() ? 0 : ESRCH;
+}
+
+int WaitingCall::put(int source, const SocketUses::Holder& holder) const {
+  const int result = sys::put_descriptor(listener_, call_.id, source, holder.fd, holder.close);
+  return result < 0 ? -result : 0;
+}
+
+}  // namespace cordon

@@ -1,0 +1,75 @@
+// WaitingCall: a system call inside a sandbox that waits for an answer. Whatever is read of it
+// is checked to be its own: the call is seen still waiting after every look, so that its number
+// cannot have passed to another process in between. Its memory is read once: what was judged is
+// what is acted on.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/fd.h"
+#include "sys/notify.h"
+
+namespace cordon {
+
+// The address argument of a call, copied.
+struct GivenAddress {
+  sockaddr_storage bytes{};
+  std::size_t size = 0;
+};
+
+// A copy of one of its sockets, with what the kernel says of it.
+struct GivenSocket {
+  Fd fd;
+  int domain = 0;
+  int type = 0;
+  int protocol = 0;
+  std::uint64_t network = 0;
+  bool blocking = true;
+};
+
+// Where else in the process a socket is in use.
+struct SocketUses {
+  struct Holder {
+    int fd = -1;
+    sys::CloseOnExec close = sys::CloseOnExec::No;
+  };
+  // An epoll that watches it; `epoll` is a copy.
+  struct Watch {
+    Fd epoll;
+    int fd = -1;
+    std::uint32_t events = 0;
+    std::uint64_t data = 0;
+  };
+  std::vector<Holder> holders;
+  std::vector<Watch> watches;
+};
+
+// Functions answer 0 or an errno.
+class WaitingCall {
+ public:
+  WaitingCall(int listener, const sys::Notification& call) : listener_(listener), call_(call) {}
+
+  [[nodiscard]] int number() const { return call_.call; }
+  [[nodiscard]] int argument_as_int(std::size_t index) const {
+    return static_cast<int>(call_.arguments[index]);
+  }
+  int read_address(GivenAddress& address) const;  // of arguments 1 and 2
+  int read_socket(GivenSocket& socket);           // of argument 0
+  // Every descriptor of the process that leads to the socket, and every epoll that watches it.
+  int find_uses(int socket, SocketUses& uses);
+  int put(int source, const SocketUses::Holder& holder) const;
+
+ private:
+  int open();
+  int copy(int fd, Fd& into);
+  [[nodiscard]] bool waiting() const { return sys::is_waiting(listener_, call_.id); }
+
+  int listener_;
+  const sys::Notification& call_;
+  Fd pidfd_;
+};
+
+}  // namespace cordon

@@ -1,0 +1,50 @@
+// Answering system calls of other processes: the kernel's seccomp notifications, and reading the
+// process that waits for an answer. All answer -errno on failure and allocate nothing.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace cordon::sys {
+
+struct Notification {
+  std::uint64_t id = 0;
+  pid_t thread = 0;  // as this process's pid namespace numbers it
+  int call = 0;
+  std::uint64_t arguments[6] = {};
+};
+
+// A filter whose notifications come out of the descriptor that is returned. Only a fatal signal
+// ends the wait of a call that was received: a timer signal would otherwise restart it for ever.
+int install_filter_with_listener(const void* program, unsigned short length);
+// True if the descriptor is the listener of a filter: nothing else knows the request.
+bool is_listener(int fd);
+// Lets the answering thread and the waiting one change places on one processor. Only faster.
+void wake_synchronously(int listener);
+
+// Blocks until there is one. -ENOENT if its process died meanwhile.
+int receive_notification(int listener, Notification& notification);
+// True while the call still waits: what was read of the process before is then really its own.
+bool is_waiting(int listener, std::uint64_t id);
+// The call answers 0, or fails with `error`.
+int answer_notification(int listener, std::uint64_t id, int error);
+
+enum class CloseOnExec { No, Yes };
+// Puts a copy of `source` at `target` of the waiting process, closing what was there.
+int put_descriptor(int listener, std::uint64_t id, int source, int target, CloseOnExec close);
+
+// A pidfd that leads to the descriptor table of this very thread.
+int open_thread(pid_t thread);
+// The same before Linux 6.9: through the thread's group, if the two share one table; else -EPERM.
+int open_thread_by_group(pid_t thread);
+int copy_descriptor(int pidfd, int fd);
+// Bytes copied; fewer than asked if the rest cannot be read.
+ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t size);
+
+// The network namespace a socket lives in, whatever process holds it.
+std::optional<std::uint64_t> network_of(int socket);
+
+}  // namespace cordon::sys

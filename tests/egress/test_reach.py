@@ -1,0 +1,257 @@
+"""Network mode allow: what is named is reached, by any program, and nothing else is."""
+
+import pytest
+
+from support.internet import allow
+
+FETCH = """
+import sys, urllib.request
+for url in sys.argv[1:]:
+    try:
+        print(urllib.request.urlopen(url, timeout=20).read().decode().strip())
+    except Exception as error:
+        print("failed", getattr(error, "reason", error))
+"""
+
+
+def fetch(net, *urls, rules, **how):
+    done, report = net.python(FETCH, *urls, options=allow(*rules), **how)
+    lines = done.expect(0).out.splitlines()
+    assert len(lines) == len(urls), done.account()
+    return lines, report
+
+
+def entries(report, **wanted):
+    return [c for c in report["connections"]
+            if all(c[key] == value for key, value in wanted.items())]
+
+
+def test_the_control_reaches_everything(net):
+    done = net.bare("/usr/bin/python3", "-c", FETCH, "http://good.example/",
+                    "http://10.1.2.3/", "http://169.254.169.254/", "http://[2001:db8::20]/",
+                    "http://127.0.0.1:8081/")
+    assert "failed" not in done.expect(0).out, done.account()
+
+
+def test_an_allowed_address_is_reached_and_another_is_not(net):
+    lines, report = fetch(net, "http://203.0.113.10/", "http://203.0.113.11/",
+                          rules=["203.0.113.10:80"])
+    assert lines[0] == "far 203.0.113.10 203.0.113.10"
+    assert lines[1].startswith("failed") and "denied" in lines[1]
+    [reached] = entries(report, allowed=True)
+    assert (reached["address"], reached["port"], reached["rule"], reached["error"]) == (
+        "203.0.113.10", 80, 'net.allow "203.0.113.10:80"', None)
+    [refused] = entries(report, allowed=False)
+    assert (refused["address"], refused["host"]) == ("203.0.113.11", None)
+    [denial] = [d for d in report["denials"] if d["what"] == "connect"]
+    assert denial["layer"] == "broker" and denial["detail"].startswith("203.0.113.11:80: ")
+    assert report["enforcement"]["network"] == "allow"
+
+
+def test_a_port_that_is_not_named_is_refused(net):
+    lines, _ = fetch(net, "http://203.0.113.10:8080/", "http://203.0.113.10:80/",
+                     rules=["203.0.113.10:8000-8100"])
+    assert lines[0].startswith("far 203.0.113.10") and lines[1].startswith("failed")
+
+
+def test_ipv6_by_address(net):
+    lines, report = fetch(net, "http://[2001:db8::20]/", "http://[2001:db8::21]/",
+                          rules=["[2001:db8::20]:80"])
+    assert lines[0].startswith("far 2001:db8::20") and lines[1].startswith("failed")
+    assert entries(report, address="2001:db8::20", allowed=True)
+
+
+def test_loopback_is_the_sandboxs_own(net):
+    lines, report = fetch(net, "http://127.0.0.1:8081/", "http://[::1]:8081/",
+                          "http://localhost:8081/", "http://0.0.0.0:8081/",
+                          rules=["203.0.113.10"])
+    assert all("refused" in line for line in lines), lines
+    assert report["connections"] == []
+
+
+@pytest.mark.parametrize("rule", ["127.0.0.1:8081", "localhost:8081"])
+def test_a_rule_for_loopback_means_the_hosts(net, rule):
+    lines, report = fetch(net, "http://127.0.0.1:8081/", "http://127.0.0.1:8082/", rules=[rule])
+    assert lines[0].startswith("host loopback 127.0.0.1"), lines
+    assert lines[1].startswith("failed"), lines
+    assert entries(report, address="127.0.0.1", port=8081, allowed=True)
+
+
+def test_loopback_without_a_port_stays_inside(net):
+    lines, _ = fetch(net, "http://127.0.0.1:8081/", rules=["127.0.0.1", "localhost", "0.0.0.0/0"])
+    assert lines[0].startswith("failed"), lines
+
+
+def test_a_server_inside_is_reached_from_inside(net):
+    script = """
+import socket, threading
+server = socket.create_server(("127.0.0.1", 8081))
+threading.Thread(target=lambda: server.accept()[0].sendall(b"own"), daemon=True).start()
+client = socket.create_connection(("127.0.0.1", 8081), 10)
+print(client.recv(3).decode(), client.getpeername()[0])
+"""
+    done, report = net.python(script, options=allow("203.0.113.10"))
+    assert done.expect(0).out == "own 127.0.0.1\n"
+    assert report["connections"] == []
+
+
+def test_names(net, internet):
+    urls = ["http://good.example/", "http://GOOD.Example./", "http://other.example/",
+            "http://api.good.example/", "http://evilgood.example/", "http://203.0.113.10/"]
+    before = len(internet.queries())
+    lines, report = fetch(net, *urls, rules=["good.example:80", "*.good.example"])
+    assert lines[0] == "far 203.0.113.10 good.example"
+    assert lines[1].startswith("far 203.0.113.10")
+    assert lines[3] == "far 203.0.113.12 api.good.example"
+    for index in (2, 4):
+        assert "failed" in lines[index] and ("resol" in lines[index] or "known" in lines[index])
+    assert "failed" in lines[5], "a rule for a name admitted its address"
+    asked = set(internet.queries()[before:])
+    assert asked == {"good.example", "api.good.example"}, asked
+    assert {d["detail"].split(":")[0] for d in report["denials"] if d["what"] == "resolve"} == {
+        "other.example", "evilgood.example"}
+    [good] = entries(report, host="good.example")
+    assert (good["address"], good["count"]) == ("203.0.113.10", 2)
+
+
+def test_a_denied_name_or_port_of_a_wildcard(net):
+    policy = net.document("""version = 1
+extends = "workspace"
+[net]
+allow = ["*.good.example", "other.example"]
+deny = ["api.good.example:80", "203.0.113.11"]
+""")
+    done, report = net.python(FETCH, "http://api.good.example/", "http://api.good.example:8080/",
+                              "http://other.example/", options=["--policy", policy])
+    lines = done.expect(0).out.splitlines()
+    assert lines[0].startswith("failed") and lines[1].startswith("far 203.0.113.12")
+    assert lines[2].startswith("failed"), "a name led to a denied address"
+    assert entries(report, host="api.good.example", port=80)[0]["rule"] == (
+        'net.deny "api.good.example:80"')
+
+
+LEADS = {"private.example": "private", "metadata.example": "cloud metadata",
+         "loop.example": "this host", "zero.example": "unspecified", "host.example": "this host",
+         "multicast.example": "multicast", "mapped.example": "private",
+         "nat64.example": "private", "sixtofour.example": "private"}
+
+
+def test_names_that_lead_astray(net):
+    """Whoever answers DNS does not decide what is reached."""
+    urls = [f"http://{name}/" for name in LEADS] + ["http://good.example/"]
+    lines, report = fetch(net, *urls, rules=[*LEADS, "good.example"])
+    assert all(line.startswith("failed") for line in lines[:-1]), lines
+    assert lines[-1].startswith("far 203.0.113.10"), "the control is broken"
+    for name, reason in LEADS.items():
+        found = [c for c in report["connections"] if c["host"] == name and not c["allowed"]]
+        assert found and reason in found[0]["reason"], (name, report["connections"])
+
+
+def test_a_private_address_may_be_named_beside_the_name(net):
+    lines, _ = fetch(net, "http://private.example/", "http://metadata.example/",
+                     rules=["private.example", "10.0.0.0/8", "metadata.example",
+                            "169.254.0.0/16"])
+    assert lines[0].startswith("far 10.1.2.3"), lines
+    assert lines[1].startswith("failed"), "a range admitted the metadata address"
+
+
+@pytest.mark.only("user")
+def test_rebinding_is_judged_each_time(net):
+    script = FETCH.replace("for url in sys.argv[1:]:", "import time\nfor url in sys.argv[1:]:") \
+                  .replace("    try:", "    time.sleep(float(url.split('#')[1]))\n    try:", 1)
+    done, report = net.python(script, "http://rebinding.example/#0", "http://rebinding.example/#11",
+                              options=allow("rebinding.example"))
+    lines = done.expect(0).out.splitlines()
+    assert "10.1.2.3" not in done.out, done.account()
+    found = [c["address"] for c in report["connections"] if not c["allowed"]]
+    assert lines[1].startswith("failed") and found == ["10.1.2.3"], report["connections"]
+
+
+def test_a_mixed_answer_is_reached_where_it_may_be(net):
+    lines, _ = fetch(net, "http://mixed.example/", rules=["mixed.example"])
+    assert lines[0].startswith("far 203.0.113.10")
+
+
+@pytest.mark.only("user")
+def test_the_next_address_is_tried(net):
+    lines, _ = fetch(net, "http://first-is-dead.example/", rules=["first-is-dead.example"])
+    assert lines[0].startswith("far 203.0.113.10")
+
+
+def test_both_families(net):
+    lines, report = fetch(net, "http://both.example/", "http://six.example/",
+                          rules=["both.example", "six.example"])
+    assert lines[0].startswith("far ") and lines[1].startswith("far 2001:db8::21")
+    assert entries(report, host="six.example", address="2001:db8::21", allowed=True)
+
+
+def test_the_hosts_file_of_the_host_counts(net):
+    lines, _ = fetch(net, "http://hosts.example/", rules=["hosts.example"])
+    assert lines[0].startswith("far 203.0.113.10")
+
+
+def test_a_redirect_is_judged_anew(net):
+    lines, report = fetch(net, "http://good.example/redirect/other.example",
+                          "http://good.example/redirect/203.0.113.11",
+                          "http://good.example/redirect/good.example", rules=["good.example"])
+    assert lines[0].startswith("failed") and lines[1].startswith("failed")
+    assert lines[2].startswith("far 203.0.113.10")
+    assert entries(report, address="203.0.113.11", allowed=False)
+
+
+def test_host_ports_of_a_policy(net):
+    policy = net.document('version = 1\nextends = "workspace"\n[net]\nhost_ports = [8081]\n')
+    done, report = net.python(FETCH, "http://127.0.0.1:8081/", "http://localhost:8081/",
+                              "http://127.0.0.1:8082/", options=["--policy", policy])
+    lines = done.expect(0).out.splitlines()
+    assert [line.startswith("host loopback") for line in lines] == [True, True, False], lines
+    assert report["policy"]["net"]["allow"] == ["localhost:8081"]
+    ceiling = net.document('version = 1\n[fs]\nread = ["/"]\nwrite = ["@cwd"]\n[net]\n'
+                           'host_ports = [8082]\n', "ceiling.toml")
+    done, report = net.python(FETCH, "http://127.0.0.1:8081/",
+                              options=["--policy", policy, "--ceiling", ceiling])
+    assert done.out.startswith("failed") and report["policy"]["net"]["allow"] == []
+
+
+@pytest.mark.parametrize("value", ["[0]", "[65536]", '["8080"]', "8080", "[1.5]"])
+def test_host_ports_that_are_none_are_refused(world, value):
+    policy = world.document(f'version = 1\n[net]\nhost_ports = {value}\n')
+    done = world.run("true", options=["--policy", policy]).expect(125)
+    assert "host_ports" in done.err, done.account()
+
+
+def test_an_empty_list_allows_nothing(net):
+    done, report = net.python(FETCH, "http://good.example/", "http://203.0.113.10/",
+                              options=["--policy", "agent"])
+    assert done.expect(0).out.count("failed") == 2, done.account()
+    assert entries(report, allowed=True) == []
+
+
+@pytest.mark.only("user")
+def test_many_refusals_do_not_flood_the_terminal(net):
+    done, report = net.python("""
+import socket
+for i in range(1200):
+    socket.socket().connect_ex((f"203.0.{i // 250}.{i % 250}", 80))
+""", options=allow("good.example"))
+    assert done.expect(0).err.count("denied: connect") == 20 and "more denials" in done.err
+    assert len(report["connections"]) == 1000, "the list is bounded"
+    assert report["denials"][-1] == {"what": "connect", "detail": "attempts not listed",
+                                     "layer": "broker", "count": 200}
+
+
+@pytest.mark.only("user")
+def test_explain_agrees(net):
+    for target, rules, expected in (
+            ("203.0.113.10:80", ["203.0.113.10:80"], 0), ("203.0.113.11:80", ["203.0.113.10"], 1),
+            ("good.example:80", ["good.example:80"], 0), ("good.example:81", ["good.example:80"], 1),
+            ("203.0.113.10:80", ["good.example"], 1), ("169.254.169.254:80", ["0.0.0.0/0"], 1),
+            ("169.254.169.254:80", ["169.254.169.254"], 0), ("10.1.2.3:80", ["0.0.0.0/0"], 0),
+            ("127.0.0.1:8081", ["127.0.0.1"], 1), ("127.0.0.1:8081", ["localhost:8081"], 0),
+            ("198.51.100.2:8082", ["198.51.100.0/24"], 1),
+            ("198.51.100.2:8082", ["198.51.100.2"], 0)):
+        done = net.cordon_verb("policy", "explain", *allow(*rules), "connect", target)
+        assert done.status == expected, done.account()
+        host, port = target.rsplit(":", 1)
+        lines, _ = fetch(net, f"http://{host}:{port}/", rules=rules)
+        assert lines[0].startswith(("far", "host")) == (expected == 0), (target, rules, lines)
