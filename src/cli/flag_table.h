@@ -33,6 +33,10 @@ enum class FlagId {
   Report,
   Json,
   FixHints,
+  // policy convert
+  From,
+  To,
+  Drop,
   // audit
   Since,
   Until,

@@ -81,8 +81,8 @@ TEST(FlagTable, HoldsTheFlagsOfTheContractOfRun) {
 }
 
 TEST(FlagTable, HoldsNoVerbThatIsNotBuilt) {
-  for (const char* name : {"loop", "demo", "setup", "hook", "apply", "policy convert",
-                           "doctor-inside", "file-inside"}) {
+  for (const char* name :
+       {"loop", "demo", "setup", "hook", "apply", "doctor-inside", "file-inside"}) {
     EXPECT_EQ(find_verb(name), nullptr) << name;
   }
 }

@@ -185,6 +185,9 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Socket:
     case FlagId::TokenFile:
     case FlagId::FixHints:
+    case FlagId::From:
+    case FlagId::To:
+    case FlagId::Drop:
     case FlagId::Format:
     case FlagId::Verbose:
     case FlagId::Version:

@@ -17,6 +17,7 @@ int verb_policy_show(const Arguments& arguments);
 int verb_policy_check(const Arguments& arguments);
 int verb_policy_clamp(const Arguments& arguments);
 int verb_policy_explain(const Arguments& arguments);
+int verb_policy_convert(const Arguments& arguments);
 int verb_policy_schema(const Arguments& arguments);
 int verb_audit_list(const Arguments& arguments);
 int verb_audit_show(const Arguments& arguments);
