@@ -5,6 +5,7 @@
 
 #include "cli/flag_table_audit.h"
 #include "cli/flag_table_mcp.h"
+#include "cli/flag_table_mxc.h"
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
 
@@ -204,6 +205,7 @@ constexpr std::array kVerbs{
     flags::kAuditVerbs[6],
     flags::kAuditVerbs[7],
     flags::kMcpVerb,
+    flags::kMxcVerb,
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

@@ -53,6 +53,14 @@ enum class FlagId {
   Http,
   Socket,
   TokenFile,
+  // mxc
+  Config,
+  ConfigBase64,
+  Debug,
+  Experimental,
+  TestingFeatures,
+  LogFile,
+  AvailableBackends,
   // several verbs
   Format,
   Verbose,

@@ -188,6 +188,13 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::From:
     case FlagId::To:
     case FlagId::Drop:
+    case FlagId::Config:
+    case FlagId::ConfigBase64:
+    case FlagId::Debug:
+    case FlagId::Experimental:
+    case FlagId::TestingFeatures:
+    case FlagId::LogFile:
+    case FlagId::AvailableBackends:
     case FlagId::Format:
     case FlagId::Verbose:
     case FlagId::Version:

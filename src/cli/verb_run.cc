@@ -1,21 +1,19 @@
 // cordon run: from a command line to a contained command, its report and its exit status.
 #include <fcntl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/plan_view.h"
 #include "cli/policy_options.h"
+#include "cli/session.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "host/resolve.h"
 #include "run/contained_run.h"
-#include "run/supervisor.h"
 
 namespace cordon {
 namespace {
@@ -51,32 +49,6 @@ Result<void> write_report(const Fd& file, const std::string& text) {
   }
   if (!write_all(file.get(), text)) return fail(setup_error("cannot write the report file", errno));
   return {};
-}
-
-bool at_a_terminal() {
-  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&
-         ::isatty(STDERR_FILENO) == 1;
-}
-
-extern "C" void ignore_signal(int) {}
-
-// Blocks what the supervisor forwards and makes it readable. A hang-up that the caller ignores
-// (nohup) stays ignored.
-Fd watch_signals() {
-  sigset_t watched = supervised_signals();
-  struct sigaction before {};
-  if (::sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) {
-    ::sigdelset(&watched, SIGHUP);
-  }
-  ::sigprocmask(SIG_BLOCK, &watched, nullptr);
-  // A handler, unlike SIG_IGN, is not inherited by the command.
-  struct sigaction pipe {};
-  if (::sigaction(SIGPIPE, nullptr, &pipe) == 0 && pipe.sa_handler == SIG_DFL) {
-    pipe.sa_handler = ignore_signal;
-    pipe.sa_flags = SA_RESTART;
-    ::sigaction(SIGPIPE, &pipe, nullptr);
-  }
-  return Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {

@@ -27,6 +27,7 @@ int verb_audit_verify(const Arguments& arguments);
 int verb_audit_export(const Arguments& arguments);
 int verb_audit_prune(const Arguments& arguments);
 int verb_mcp(const Arguments& arguments);
+int verb_mxc(std::span<const char* const> words);  // its options may stand behind the operand
 
 // What `--version`, and `--version --verbose`, print.
 std::string version_line();

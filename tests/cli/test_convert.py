@@ -24,11 +24,13 @@ def test_a_converted_request_holds(world):
     assert "lost process.commandLine" in done.err
     policy = world.document(done.out, "converted.toml")
     world.cordon_verb("policy", "check", policy).expect(0)
-    options = ("--policy", policy)
+    options = ("--policy", policy, "--read", world.project / "probe")
     world.allowed("write", inside / "new", options=options)
     world.denied("read", secret, options=options)
-    world.denied("write", world.project / "new", options=options)
-    world.denied("read", world.home / ".bashrc", options=options)
+    # Beside the grant there is at most the private space of the sandbox.
+    world.inside([("write", world.project / "new")], options=options)
+    assert not (world.project / "new").exists()
+    world.denied("read", world.write(world.home / "notes", "mine"), options=options)
 
 
 @pytest.mark.parametrize("text, place, complaint", [
@@ -47,7 +49,7 @@ def test_refusals_name_the_place(world, text, place, complaint):
 def test_what_would_widen_is_named_and_given_up_by_name(world):
     refused = convert(world, "cordon", "srt", "workspace", "--json")
     refused.expect(2)
-    assert refused.json["document"] is None and refused.json["error"]["code"] == "E_UNSUPPORTED"
+    assert refused.json["document"] is None and refused.json["error"]["kind"] == "unsupported"
     hint = refused.err.split("--drop ")[1].strip()
     done = convert(world, "cordon", "srt", "workspace", "--json", "--drop", hint)
     done.expect(0)

@@ -8,14 +8,14 @@ import pytest
 VERBS = [(), ("run",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
-         ("audit", "export"), ("audit", "prune"), ("mcp",), ("doctor",), ("help",)]
+         ("audit", "export"), ("audit", "prune"), ("mcp",), ("mxc",), ("doctor",), ("help",)]
 NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
 # What an example answers when it is not 0: the help says so in words.
 NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon policy explain read ~/.ssh/id_ed25519": 1,
            "cordon policy explain connect example.com:443": 1,
            "cordon policy convert --from cordon --to srt strict": 2,
-           "cordon policy check missing.toml": 2, "cordon mcp --profile full": 2}
+           "cordon mxc missing.json": 1, "cordon policy check missing.toml": 2, "cordon mcp --profile full": 2}
 
 
 def examples(text):

@@ -72,7 +72,7 @@ class Stage:
         binaries = self.path / "bin"
         binaries.mkdir(mode=0o755)
         self.cordon = self._copy(source_binary(), binaries / "cordon")
-        for name in ("cordon-audit", "cordon-mcp"):
+        for name in ("cordon-audit", "cordon-mcp", "cordon-mxc"):
             companion = source_binary().parent / name
             if companion.exists():
                 self._copy(companion, binaries / name)

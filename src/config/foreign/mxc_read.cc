@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 3> kFilesystemKeys{"readwritePaths", "rea
 constexpr std::array<std::string_view, 3> kUiKeys{"disable", "clipboard", "injection"};
 constexpr std::array<std::string_view, 2> kLifecycleKeys{"destroyOnExit", "preservePolicy"};
 constexpr std::array<std::string_view, 1> kFallbackKeys{"allowDaclMutation"};
-constexpr std::array<std::string_view, 5> kClipboard{"none", "read", "write", "all", "readwrite"};
+constexpr std::array<std::string_view, 4> kClipboard{"none", "read", "write", "all"};
 
 constexpr std::uint64_t kMostTimeout = 0xFFFFFFFF;
 constexpr std::uint64_t kLeastOldTimeout = 500;
@@ -149,13 +149,13 @@ Result<void> read_timeout(const MxcDocument& document, const Section& process, P
 Result<void> read_ui(MxcDocument& document) {
   CORDON_TRY(ui, document.tables.member(document.top, "", "ui", kUiKeys, document.nested()));
   CORDON_TRY(disable, ui.flag("disable"));
-  const auto clipboards =
-      std::span(kClipboard).first(document.version.at_least(0, 8) ? 4 : kClipboard.size());
-  CORDON_TRY(clipboard, one_of(ui, "clipboard", clipboards));
+  CORDON_TRY(clipboard, ui.text("clipboard"));
+  // Before 0.8 any word was taken.
+  if (document.version.at_least(0, 8)) CORDON_CHECK(one_of(ui, "clipboard", kClipboard));
   CORDON_TRY(injection, ui.flag("injection"));
   const std::string reason = "no display, clipboard or input device is inside a sandbox";
   if (disable && !*disable) document.tables.lose("ui.disable", reason);
-  if (clipboard && *clipboard != "none") document.tables.lose("ui.clipboard", reason);
+  if (clipboard && *clipboard->text != "none") document.tables.lose("ui.clipboard", reason);
   if (injection && *injection) document.tables.lose("ui.injection", reason);
   return {};
 }
