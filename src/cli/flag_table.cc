@@ -166,7 +166,7 @@ constexpr std::array kVerbs{
     Verb{"run", "[--] CMD [ARG]...", "run one command under a policy", kRunText, kRunGroups,
          kRunOperands, kRunExamples, kRunUsage},
     Verb{"policy",
-         "show|check|clamp|explain|convert|schema [OPTION]... [ARG]...",
+         "show|check|clamp|explain|convert|schema [ARG]...",
          "show, check, explain and convert policies",
          "show prints a policy, check reads one, clamp applies the ceilings, explain answers what "
          "a run could do, convert speaks other tools' languages, schema prints the JSON Schemas.",
