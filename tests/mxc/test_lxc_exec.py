@@ -186,6 +186,30 @@ def test_bad_phases(world, document, code):
     assert done.err == "" and error_of(done.out)["code"] == code, done.account()
 
 
+def test_a_dry_run_of_a_phase_changes_nothing(world):
+    store = world.home / ".local/state/cordon/mxc"
+    provision = {"version": "0.8.0-alpha", "phase": "provision", "containment": "wslc"}
+    done = execute(world, provision, "--dry-run").expect(1)
+    assert error_of(done.out)["code"] == "unsupported_phase" and not store.exists()
+    name = execute(world, provision).expect(0).json["result"]["sandboxId"]
+    phase = lambda word, **more: {"version": "0.8.0-alpha", "phase": word, "sandboxId": name, **more}
+    execute(world, phase("start")).expect(0)
+    wish = phase("exec", process={"commandLine": "echo ran"})
+    assert "ran" not in execute(world, wish, "--dry-run").expect(0).out
+    assert execute(world, wish).expect(0).out == "ran\n"
+    execute(world, phase("deprovision")).expect(0)
+    assert list(store.iterdir()) == []
+
+
+def test_refusals_are_recorded(world):
+    execute(world, request(containment="lxc")).expect(1)
+    execute(world, request(process={"cwd": "/no/such/place"})).expect(255)
+    execute(world, request("true")).expect(0)
+    records = [json.loads(line) for file in (world.home / ".local/state/cordon/audit").glob("*.jsonl")
+               for line in file.read_text().splitlines()]
+    assert [r["outcome"] for r in records] == ["failure", "failure", "pending", "success"], records
+
+
 # Documents with one thing out of the ordinary each, for each version to judge.
 CORPUS = [
     {}, {"bogus": 1}, {"ui": {"bogus": 1}}, {"filesystem": {"clearPolicyOnExit": True}},

@@ -146,7 +146,14 @@ int execute(const Execution& execution, const Caller& caller, const Diagnostics&
     diagnostics.say("no effect: " + loss.key + ": " + loss.reason);
   }
   auto input = run_input(request, caller);
-  if (!input) return refuse(input.error(), code_of(input.error()), execution.errors);
+  if (!input) {
+    if (!execution.dry_run) {
+      RunInput asked;
+      asked.argv = {"/bin/sh", "-c", request.command_line};
+      record_refusal(asked, caller, input.error());
+    }
+    return refuse(input.error(), code_of(input.error()), execution.errors);
+  }
   if (execution.dry_run) return dry_run(*input, request, caller);
   const Fd signals = watch_signals();
   if (!signals.valid()) {

@@ -11,9 +11,9 @@
 
 namespace cordon::mxc {
 
-// Answers with one JSON document on standard output, but for an exec that was started. The exit
-// status.
+// Answers with one JSON document on standard output, but for an exec that was started. A dry run
+// judges an exec; of other phases there is none. The exit status.
 int carry_out_phase(const Node& document, const std::string& name, const Caller& caller,
-                    const Diagnostics& diagnostics);
+                    const Diagnostics& diagnostics, bool dry_run);
 
 }  // namespace cordon::mxc

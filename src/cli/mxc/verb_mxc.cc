@@ -9,6 +9,7 @@
 #include "cli/verbs.h"
 #include "host/resolve.h"
 #include "run/backends.h"
+#include "run/contained_run.h"
 
 namespace cordon {
 namespace {
@@ -61,10 +62,13 @@ int answer(const Arguments& arguments) {
   const mxc::Diagnostics diagnostics(arguments.has(FlagId::Debug),
                                      std::string(arguments.value(FlagId::LogFile).value_or("")));
   if (document->find("phase") != nullptr) {
-    return mxc::carry_out_phase(*document, text->name, *caller, diagnostics);
+    return mxc::carry_out_phase(*document, text->name, *caller, diagnostics,
+                                arguments.has(FlagId::DryRun));
   }
   auto request = read_mxc_request(*document, text->name, mxc::places_of(*caller));
   if (!request) {
+    // A request that was refused is an action; a document that is none is not.
+    if (!arguments.has(FlagId::DryRun)) record_refusal({}, *caller, request.error());
     const bool foreign = request.error().kind == ErrorKind::Unsupported;
     return refuse_request(request.error(),
                           foreign ? "unsupported_containment" : "policy_validation");

@@ -1,11 +1,13 @@
 // The readers and writers behind import_policy and export_policy.
 #pragma once
 
+#include "config/foreign/foreign_table.h"
 #include "config/foreign/restrictions.h"
 
 namespace cordon {
 
 Result<Imported> import_srt(const Node& document, const std::string& file, const Places& places);
+Result<void> read_srt_network(const Section& top, ForeignTables& tables, NetRules& net_rules);
 Result<Imported> import_safeclaw(const Node& document, const std::string& file,
                                  const Places& places, Restrictions& restrictions);
 

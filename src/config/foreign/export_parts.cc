@@ -80,11 +80,9 @@ Result<PlainPaths> plain_paths(Exporter& out) {
     }
   }
   CORDON_CHECK(plain_list(out, literal, "fs.deny", paths.deny));
-  // Without a word for the home a deny may be a pattern after all.
-  for (const std::vector<std::string>* list : {&paths.deny}) {
-    for (const std::string& path : *list) {
-      if (is_glob(path)) return fail(policy_error("path " + shown(path) + " holds a wildcard"));
-    }
+  // What was written out may hold the wildcards of the directory it was written out below.
+  for (const std::string& path : paths.deny) {
+    if (is_glob(path)) return fail(policy_error("path " + shown(path) + " holds a wildcard"));
   }
   return paths;
 }

@@ -60,6 +60,11 @@ Result<void> refuse_keychain(const Node& node, const std::string& file) {
   return {};
 }
 
+Result<void> require_key(const Section& section, std::string_view key) {
+  if (section.find(key) != nullptr) return {};
+  return fail(section.error_at(section.node(), "missing key \"" + std::string(key) + "\""));
+}
+
 Result<std::optional<std::string>> one_of(const Section& section, std::string_view key,
                                           std::span<const std::string_view> choices) {
   CORDON_TRY(word, section.text(key));

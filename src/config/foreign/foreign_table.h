@@ -43,6 +43,7 @@ class ForeignTables {
 // keychain.
 Result<void> refuse_keychain(const Node& node, const std::string& file);
 
+Result<void> require_key(const Section& section, std::string_view key);
 // The value of `key` if it is one of `choices`; an error that lists them otherwise.
 Result<std::optional<std::string>> one_of(const Section& section, std::string_view key,
                                           std::span<const std::string_view> choices);

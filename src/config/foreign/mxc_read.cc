@@ -37,8 +37,6 @@ constexpr std::array<std::string_view, 5> kSections{"lxc", "processContainer", "
                                                     "seatbelt", "macos_sandbox"};
 constexpr std::array<std::string_view, 5> kProcessKeys{"commandLine", "cwd", "env", "timeout",
                                                        "inheritDefaultEnv"};
-constexpr std::array<std::string_view, 3> kFilesystemKeys{"readwritePaths", "readonlyPaths",
-                                                          "deniedPaths"};
 constexpr std::array<std::string_view, 3> kUiKeys{"disable", "clipboard", "injection"};
 constexpr std::array<std::string_view, 2> kLifecycleKeys{"destroyOnExit", "preservePolicy"};
 constexpr std::array<std::string_view, 1> kFallbackKeys{"allowDaclMutation"};
@@ -49,7 +47,6 @@ constexpr std::uint64_t kLeastOldTimeout = 500;
 // What a process sandbox of MXC sets where a document says nothing.
 constexpr std::string_view kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 constexpr std::string_view kTerm = "xterm-256color";
-constexpr std::uint64_t kScratch = 1ULL << 30U;
 
 Result<MxcVersion> read_version(const Node& document, const std::string& file) {
   const Node* node = document.find("version");
@@ -199,31 +196,10 @@ Result<void> refuse_phases(const Section& top) {
   return {};
 }
 
-Result<void> withhold_read_only(MxcDocument& document, const Places& places, FsRules& fs) {
-  std::vector<PathRule> writable;
-  for (const PathRule& rule : fs.write) {
-    bool covered = false;
-    for (const PathRule& read : fs.read) {
-      CORDON_TRY(inside, lies_in(read.text, rule.text, places));
-      covered = covered || inside;
-    }
-    if (!covered) {
-      writable.push_back(rule);
-      continue;
-    }
-    document.tables.lose("filesystem.readwritePaths",
-                         shown(rule.text) + " lies in a read-only path, which wins before 0.8");
-  }
-  fs.write = std::move(writable);
-  return {};
-}
-
 }  // namespace
 
 Result<void> read_mxc_process(MxcDocument& document, MxcRequest& request) {
-  if (document.top.find("process") == nullptr) {
-    return fail(document.top.error_at(document.top.node(), "missing key \"process\""));
-  }
+  CORDON_CHECK(require_key(document.top, "process"));
   CORDON_TRY(process,
              document.tables.member(document.top, "", "process", kProcessKeys, document.nested()));
   CORDON_TRY(command, process.text("commandLine"));
@@ -242,39 +218,6 @@ Result<void> read_mxc_process(MxcDocument& document, MxcRequest& request) {
   }
   CORDON_CHECK(read_environment(document, process, request.policy));
   return read_timeout(document, process, request.policy);
-}
-
-Result<void> read_mxc_filesystem(MxcDocument& document, const Places& places, Policy& policy) {
-  CORDON_TRY(fs, document.tables.member(document.top, "", "filesystem", kFilesystemKeys,
-                                        document.nested()));
-  struct List {
-    std::string_view key;
-    std::string_view wish;
-    std::vector<PathRule>& rules;
-  };
-  for (const List& list : {List{"readonlyPaths", "read", policy.fs.read},
-                           List{"readwritePaths", "write", policy.fs.write},
-                           List{"deniedPaths", "deny", policy.fs.deny}}) {
-    CORDON_TRY(entries, fs.texts(list.key));
-    for (const PlacedText& entry : entries) {
-      if (entry.text->find('"') != std::string::npos) {
-        return fail(fs.error_at(*entry.node, "path " + shown(*entry.text) + " holds a quote"));
-      }
-      CORDON_TRY(rule, literal_path(fs, entry, list.wish));
-      list.rules.push_back(std::move(rule));
-    }
-  }
-  // Before 0.8 the lists were applied one after another, so a denied or read-only parent covered a
-  // writable child; since then the longer path decides, as it does in a policy.
-  if (!document.version.at_least(0, 8)) {
-    const std::string_view lists = "filesystem.readwritePaths";
-    CORDON_CHECK(withhold_denied(policy.fs.deny, places, "filesystem.readonlyPaths", policy.fs.read,
-                                 document.tables));
-    CORDON_CHECK(withhold_denied(policy.fs.deny, places, lists, policy.fs.write, document.tables));
-    CORDON_CHECK(withhold_read_only(document, places, policy.fs));
-  }
-  policy.fs.scratch = kScratch;
-  return {};
 }
 
 Result<MxcRequest> read_mxc_request(const Node& node, const std::string& file,

@@ -83,9 +83,7 @@ Result<void> SafeClawReader::read_allowed(const Section& rule) {
 }
 
 Result<void> SafeClawReader::read_filesystem(const Section& top) {
-  if (top.find("filesystem") == nullptr) {
-    return fail(top.error_at(top.node(), "missing key \"filesystem\""));
-  }
+  CORDON_CHECK(require_key(top, "filesystem"));
   CORDON_TRY(fs, tables_.member(top, "", "filesystem", kFilesystemKeys, UnknownKeys::Refused));
   CORDON_TRY(allow, list(fs, "allow", kMostAllow));
   CORDON_TRY(deny, list(fs, "deny", kMostDeny));
@@ -120,8 +118,7 @@ Result<void> SafeClawReader::read_filesystem(const Section& top) {
 
 // Which calls a sandbox permits is not for a policy to say: Cordon's own filter holds instead.
 Result<void> SafeClawReader::read_syscalls(const Section& top) {
-  const Node* node = top.find("syscalls");
-  if (node == nullptr) return fail(top.error_at(top.node(), "missing key \"syscalls\""));
+  CORDON_CHECK(require_key(top, "syscalls"));
   CORDON_TRY(table, tables_.member(top, "", "syscalls", kSyscallKeys, UnknownKeys::Refused));
   CORDON_TRY(deny, table.flag("defaultDeny"));
   if (deny && !*deny) {

@@ -9,7 +9,6 @@
 #include "config/foreign/dialects.h"
 #include "config/foreign/foreign_table.h"
 #include "config/path_entry.h"
-#include "policy/host_rule.h"
 
 namespace cordon {
 namespace {
@@ -48,34 +47,6 @@ constexpr std::array<std::string_view, 14> kIdleTopKeys{"ignoreViolations",
                                                         "seccomp",
                                                         "git",
                                                         "windows"};
-constexpr std::array<std::string_view, 19> kNetworkKeys{"allowedDomains",
-                                                        "deniedDomains",
-                                                        "deniedDomainReasons",
-                                                        "strictAllowlist",
-                                                        "deniedResolvedAddresses",
-                                                        "allowUnixSockets",
-                                                        "allowAllUnixSockets",
-                                                        "allowLocalBinding",
-                                                        "allowMachLookup",
-                                                        "httpProxyPort",
-                                                        "socksProxyPort",
-                                                        "mitmProxy",
-                                                        "tlsTerminate",
-                                                        "parentProxy",
-                                                        "allowPlaintextHeaderSet",
-                                                        "stripResponseHeaders",
-                                                        "refuseOpaqueTunnels",
-                                                        "requireHostMatch",
-                                                        "ambiguousRequestTarget"};
-constexpr std::array<std::string_view, 5> kIdleNetworkKeys{
-    "deniedDomainReasons", "allowUnixSockets", "allowAllUnixSockets", "allowLocalBinding",
-    "allowMachLookup"};
-// Each puts something between the command and the network that Cordon does not have.
-constexpr std::array<std::string_view, 10> kBetween{
-    "httpProxyPort",         "socksProxyPort",      "mitmProxy",
-    "tlsTerminate",          "parentProxy",         "allowPlaintextHeaderSet",
-    "stripResponseHeaders",  "refuseOpaqueTunnels", "requireHostMatch",
-    "ambiguousRequestTarget"};
 constexpr std::array<std::string_view, 6> kFilesystemKeys{
     "denyRead", "allowRead", "allowWrite", "denyWrite", "allowGitConfig", "disabled"};
 constexpr std::array<std::string_view, 2> kEntryKeys{"path", "literal"};
@@ -97,7 +68,6 @@ class SrtReader {
   Result<Imported> read();
 
  private:
-  Result<void> read_network(const Section& top);
   Result<void> read_filesystem(const Section& top);
   Result<void> read_credentials(const Section& top);
   Result<std::vector<Entry>> entries(const Section& table, std::string_view key, bool required);
@@ -107,10 +77,6 @@ class SrtReader {
   Result<void> hold_unwritable(const Section& fs, const std::vector<Entry>& denied,
                                std::vector<Entry>& allowed);
   Result<void> deny(const Section& table, const Entry& entry);
-  [[nodiscard]] Result<void> refuse_missing(const Section& table, std::string_view key) const {
-    if (table.find(key) != nullptr) return {};
-    return fail(table.error_at(table.node(), "missing key \"" + std::string(key) + "\""));
-  }
 
   const Node& document_;
   const std::string& file_;
@@ -159,7 +125,7 @@ Result<Entry> SrtReader::entry(const Section& table, const Node& node) {
 
 Result<std::vector<Entry>> SrtReader::entries(const Section& table, std::string_view key,
                                               bool required) {
-  if (required) CORDON_CHECK(refuse_missing(table, key));
+  if (required) CORDON_CHECK(require_key(table, key));
   std::vector<Entry> found;
   const Node* list = table.find(key);
   if (list == nullptr) return found;
@@ -230,7 +196,7 @@ Result<void> SrtReader::hold_unwritable(const Section& fs, const std::vector<Ent
 }
 
 Result<void> SrtReader::read_filesystem(const Section& top) {
-  CORDON_CHECK(refuse_missing(top, "filesystem"));
+  CORDON_CHECK(require_key(top, "filesystem"));
   CORDON_TRY(fs, tables_.member(top, "", "filesystem", kFilesystemKeys, UnknownKeys::Refused));
   CORDON_TRY(disabled, fs.flag("disabled"));
   if (disabled && *disabled) {
@@ -257,54 +223,6 @@ Result<void> SrtReader::read_filesystem(const Section& top) {
   for (const Entry& entry : writable) policy_.fs.write.push_back({entry.path, {}});
   constexpr std::uint64_t kScratch = 1ULL << 30U;
   policy_.fs.scratch = kScratch;
-  return {};
-}
-
-Result<void> SrtReader::read_network(const Section& top) {
-  CORDON_CHECK(refuse_missing(top, "network"));
-  CORDON_TRY(net, tables_.member(top, "", "network", kNetworkKeys, UnknownKeys::Refused));
-  CORDON_CHECK(refuse_missing(net, "allowedDomains"));
-  CORDON_CHECK(refuse_missing(net, "deniedDomains"));
-  for (const std::string_view key : kBetween) {
-    if (const Node* node = net.find(key)) {
-      return fail(net.error_at_key(*node, shown(key) + " cannot be held: connections are direct",
-                                   "remove it"));
-    }
-  }
-  for (const std::string_view key : kIdleNetworkKeys) {
-    if (net.find(key) != nullptr) {
-      tables_.lose("network." + std::string(key), "it has no meaning for this sandbox");
-    }
-  }
-  CORDON_TRY(strict, net.flag("strictAllowlist"));
-  if (strict && !*strict) tables_.lose("network.strictAllowlist", "nobody is asked during a run");
-  bool nothing = false;
-  for (const auto& [key, rules] :
-       {std::pair{"allowedDomains", &policy_.net.allow}, {"deniedDomains", &policy_.net.deny}}) {
-    CORDON_TRY(domains, net.texts(key));
-    for (const PlacedText& domain : domains) {
-      if (*domain.text == "*" && rules == &policy_.net.deny) {
-        nothing = true;
-        continue;
-      }
-      auto rule = parse_domain(*domain.text);
-      if (!rule) return fail(placed(net, *domain.node, std::move(rule).error()));
-      rules->push_back(std::move(*rule));
-    }
-  }
-  CORDON_TRY(addresses, net.texts("deniedResolvedAddresses"));
-  for (const PlacedText& address : addresses) {
-    const bool six = address.text->find(':') != std::string::npos;
-    const std::size_t slash = std::min(address.text->find('/'), address.text->size());
-    auto rule = parse_host_rule(six ? "[" + address.text->substr(0, slash) + "]" +
-                                          address.text->substr(slash)
-                                    : *address.text);
-    if (!rule) return fail(placed(net, *address.node, std::move(rule).error()));
-    policy_.net.deny.push_back(std::move(*rule));
-  }
-  if (nothing) policy_.net.allow.clear();
-  policy_.net.mode = policy_.net.allow.empty() ? NetMode::None : NetMode::Allow;
-  if (policy_.net.mode == NetMode::None) policy_.net.deny.clear();
   return {};
 }
 
@@ -340,7 +258,7 @@ Result<Imported> SrtReader::read() {
                             Layer::Capabilities};
   policy_.env.pass = {"LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM", "NO_COLOR", "TZ"};
   CORDON_TRY(top, tables_.open(document_, "", kTopKeys, UnknownKeys::Refused));
-  CORDON_CHECK(read_network(top));
+  CORDON_CHECK(read_srt_network(top, tables_, policy_.net));
   CORDON_CHECK(read_filesystem(top));
   CORDON_CHECK(read_credentials(top));
   for (const std::string_view key : kIdleTopKeys) {
