@@ -16,13 +16,24 @@ bool has_control_byte(std::string_view text) {
   });
 }
 
-// Letters, digits and a few others stand for themselves; anything else is any character, so that no
-// byte of a name can end the literal or mean something in the expression.
+// Digits and a few others stand for themselves, a letter for both of its cases, because the usual
+// volume does not tell them apart. Anything else is any character, so that no byte of a name can
+// end the literal or mean something in the expression; whether a character of several bytes counts
+// as one or as many is not known, so it is any number of them.
 void append_literal(std::string& out, char c) {
   constexpr std::string_view kPlain = "/_-~,:@=";
-  const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     kPlain.find(c) != std::string_view::npos;
-  out.push_back(plain ? c : '.');
+  const bool lower = c >= 'a' && c <= 'z';
+  const bool upper = c >= 'A' && c <= 'Z';
+  if (lower || upper) {
+    const char other = static_cast<char>(c ^ 0x20);
+    out.append({'[', c, other, ']'});
+  } else if ((c >= '0' && c <= '9') || kPlain.find(c) != std::string_view::npos) {
+    out.push_back(c);
+  } else if ((static_cast<unsigned char>(c) & 0x80U) == 0) {
+    out.push_back('.');
+  } else if (!out.ends_with(".*")) {
+    out.append(".*");
+  }
 }
 
 }  // namespace
