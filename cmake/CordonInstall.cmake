@@ -9,7 +9,7 @@ set(made_files "")
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
   foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit
-                       cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo)
+                       cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo cordon-mxc)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
       COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man
@@ -58,8 +58,18 @@ install(FILES ${PROJECT_SOURCE_DIR}/schema/policy.schema.json
 add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
 
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS cordon-audit cordon-mcp cordon-loop cordon-setup cordon-demo
+install(TARGETS cordon-audit cordon-mcp cordon-loop cordon-setup cordon-demo cordon-mxc
         RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
+# Where the SDK of MXC looks for its executor when MXC_BIN_DIR is .../libexec/cordon/mxc.
+set(mxc_directory ${CMAKE_INSTALL_LIBEXECDIR}/cordon/mxc)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(mxc_directory ${mxc_directory}/arm64)
+else()
+  set(mxc_directory ${mxc_directory}/x64)
+endif()
+file(MAKE_DIRECTORY ${made}/mxc)
+file(CREATE_LINK ../../cordon-mxc ${made}/mxc/lxc-exec SYMBOLIC)
+install(FILES ${made}/mxc/lxc-exec DESTINATION ${mxc_directory})
 install(TARGETS cordon_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cordon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

@@ -18,7 +18,8 @@ constexpr std::size_t kHashLength = 64;
 constexpr std::size_t kTailLength = kBeforeHash.size() + kHashLength + 2;
 
 bool is_hex(std::string_view text, std::size_t length) {
-  return text.size() == length && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return text.size() == length &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool is_uuid(std::string_view text) {

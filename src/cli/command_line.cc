@@ -26,6 +26,7 @@ constexpr Dispatch kEntries[] = {
     {"policy check", verb_policy_check},
     {"policy clamp", verb_policy_clamp},
     {"policy explain", verb_policy_explain},
+    {"policy convert", verb_policy_convert},
     {"policy schema", verb_policy_schema},
 };
 

@@ -8,6 +8,7 @@
 #include "cli/flag_table_hook.h"
 #include "cli/flag_table_loop.h"
 #include "cli/flag_table_mcp.h"
+#include "cli/flag_table_mxc.h"
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
 #include "cli/flag_table_setup.h"
@@ -27,6 +28,8 @@ constexpr std::array kRunGroups{kPolicyGroup, kLimitGroup, FlagGroup{"The run", 
                                 kHelpGroup};
 constexpr std::array kJudgeGroups{kPolicyGroup, kLimitGroup, kAnswerGroup, kHelpGroup};
 constexpr std::array kAnswerGroups{kAnswerGroup, kHelpGroup};
+constexpr std::array kConvertGroups{FlagGroup{"The conversion", flags::kConvert}, kAnswerGroup,
+                                    kHelpGroup};
 constexpr std::array kBareGroups{kHelpGroup};
 constexpr std::array kDoctorGroups{FlagGroup{"Answer", flags::kDoctor}, kHelpGroup};
 constexpr std::array kFormatGroups{FlagGroup{"Answer", flags::kFormat}, kHelpGroup};
@@ -38,6 +41,8 @@ constexpr std::array kShowOperands{
     Operand{"PRESET|FILE", "the policy to print (default: workspace)", ValueKind::Policy, {}}};
 constexpr std::array kCheckOperands{
     Operand{"FILE", "a policy or ceiling file, TOML or JSON", ValueKind::File, {}}};
+constexpr std::array kConvertOperands{Operand{
+    "FILE|PRESET", "the document; a policy of Cordon may be a preset", ValueKind::File, {}}};
 constexpr std::array kExplainOperands{
     Operand{"ACCESS", "read, write, exec or connect", ValueKind::Choice, flags::kAccessChoices},
     Operand{
@@ -90,6 +95,15 @@ constexpr std::array kExplainExamples{
     Example{"cordon policy explain read ~/.ssh/id_ed25519", "Credentials are never seen.", 1},
     Example{"cordon policy explain connect example.com:443", "There is no network by default.", 1},
 };
+constexpr std::array kConvertExamples{
+    Example{"cordon policy convert --from cordon --to mxc --drop fs.scratch,limits strict",
+            "A preset as a request of MXC, without the limits it does not know.", 0},
+    Example{"cordon policy convert --from cordon --to srt strict",
+            "What settings of sandbox-runtime cannot say is named, and the answer is 2.", 2},
+    Example{"cordon policy convert --from cordon --to safeclaw --drop fs.scratch,env,limits strict "
+            "> helper.json && cordon policy convert --from safeclaw --to cordon helper.json",
+            "There and back again.", 0},
+};
 constexpr std::array kSchemaExamples{
     Example{"cordon policy schema", "The JSON Schema of policy and ceiling files.", 0},
     Example{"cordon policy schema policy", "The same.", 0},
@@ -140,6 +154,13 @@ constexpr std::string_view kExplainText =
     "change the answer. The exit status is 0 for yes, 1 for no, 2 for an error. The kernel decides "
     "for real; permissions of the file itself still count.";
 
+constexpr std::string_view kConvertText =
+    "Prints the document in the other language: TOML for a policy of Cordon, else JSON. The result "
+    "never permits more. What the target cannot say is left out and listed on standard error, with "
+    "the reason; a restriction that it cannot say stops the conversion unless --drop names it. "
+    "Unknown or unenforceable content is refused, with the place.\n\n"
+    "Relative paths, \"~\" and \"@cwd\" are written out for this directory and this user.";
+
 constexpr std::string_view kDoctorText =
     "Tries what a run needs by doing it: namespaces, mounts, Landlock, seccomp, cgroups; then runs "
     "a set of probes inside a real sandbox. A check that does not pass says what to change on this "
@@ -149,10 +170,10 @@ constexpr std::array kVerbs{
     Verb{"run", "[--] CMD [ARG]...", "run one command under a policy", kRunText, kRunGroups,
          kRunOperands, kRunExamples, kRunUsage},
     Verb{"policy",
-         "show|check|clamp|explain|schema [OPTION]... [ARG]...",
-         "show, check and explain policies",
+         "show|check|clamp|explain|convert|schema [ARG]...",
+         "show, check, explain and convert policies",
          "show prints a policy, check reads one, clamp applies the ceilings, explain answers what "
-         "a run could do, schema prints the JSON Schemas.",
+         "a run could do, convert speaks other tools' languages, schema prints the JSON Schemas.",
          kBareGroups,
          {},
          kPolicyExamples,
@@ -174,6 +195,8 @@ constexpr std::array kVerbs{
          kQueryUsage},
     Verb{"policy explain", "ACCESS PATH|HOST:PORT", "say whether a run could do that, and why",
          kExplainText, kJudgeGroups, kExplainOperands, kExplainExamples, kQueryUsage},
+    Verb{"policy convert", "FILE|PRESET", "turn a policy into another tool's document, or back",
+         kConvertText, kConvertGroups, kConvertOperands, kConvertExamples, kQueryUsage},
     Verb{"policy schema", "[policy|report|audit]", "print a JSON Schema",
          "Prints the JSON Schema of policy files, of the report or of a record of the audit log.",
          kBareGroups, kSchemaOperands, kSchemaExamples, kQueryUsage},
@@ -191,6 +214,7 @@ constexpr std::array kVerbs{
     flags::kHookVerbs[1],
     flags::kSetupVerb,
     flags::kDemoVerb,
+    flags::kMxcVerb,
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

@@ -33,6 +33,10 @@ enum class FlagId {
   Report,
   Json,
   FixHints,
+  // policy convert
+  From,
+  To,
+  Drop,
   // audit
   Since,
   Until,
@@ -68,6 +72,14 @@ enum class FlagId {
   NoPause,
   ConfigOnly,
   Act,
+  // mxc
+  Config,
+  ConfigBase64,
+  Debug,
+  Experimental,
+  TestingFeatures,
+  LogFile,
+  AvailableBackends,
   // several verbs
   Format,
   Verbose,

@@ -46,6 +46,28 @@ inline constexpr std::array kAnswer{
 inline constexpr std::array<std::string_view, 6> kHostChoices{"claude", "codex",  "copilot",
                                                               "gemini", "vscode", "cursor"};
 
+inline constexpr std::array<std::string_view, 4> kDialectChoices{"cordon", "mxc", "srt",
+                                                                 "safeclaw"};
+
+inline constexpr std::array kConvert{
+    Flag{FlagId::From, "--from", "KIND", ValueKind::Choice, Times::Once,
+         "cordon, mxc, srt or safeclaw",
+         "What the document is: a policy of Cordon, a request of MXC (versions 0.4 to 1.1), "
+         "settings of sandbox-runtime, a policy of SafeClaw's helper.",
+         kDialectChoices},
+    Flag{FlagId::To, "--to", "KIND", ValueKind::Choice, Times::Once, "cordon, mxc, srt or safeclaw",
+         "What it is to become. One of the two is cordon.", kDialectChoices},
+    Flag{FlagId::Drop,
+         "--drop",
+         "KEY,...",
+         ValueKind::Free,
+         Times::Many,
+         "restrictions to give up, by name",
+         "Restrictions that the target cannot say and that are to be given up. Without it they "
+         "stop the conversion, and the error names them.",
+         {}},
+};
+
 inline constexpr std::array kDoctor{
     Flag{
         FlagId::HostName, "--host", "HOST", ValueKind::Choice, Times::Once,

@@ -201,6 +201,16 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::ConfigOnly:
     case FlagId::Act:
     case FlagId::FixHints:
+    case FlagId::From:
+    case FlagId::To:
+    case FlagId::Drop:
+    case FlagId::Config:
+    case FlagId::ConfigBase64:
+    case FlagId::Debug:
+    case FlagId::Experimental:
+    case FlagId::TestingFeatures:
+    case FlagId::LogFile:
+    case FlagId::AvailableBackends:
     case FlagId::Format:
     case FlagId::Verbose:
     case FlagId::Version:

@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "cli/demo_view.h"
 #include "cli/doctor_check.h"
+#include "cli/session.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
-#include "cli/watch_signals.h"
 #include "host/resolve.h"
 #include "mcp/tools/tools.h"
 

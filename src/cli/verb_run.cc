@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "cli/plan_view.h"
 #include "cli/policy_options.h"
+#include "cli/session.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
-#include "cli/watch_signals.h"
 #include "host/resolve.h"
 #include "run/contained_run.h"
 
@@ -49,11 +49,6 @@ Result<void> write_report(const Fd& file, const std::string& text) {
   }
   if (!write_all(file.get(), text)) return fail(setup_error("cannot write the report file", errno));
   return {};
-}
-
-bool at_a_terminal() {
-  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&
-         ::isatty(STDERR_FILENO) == 1;
 }
 
 Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {

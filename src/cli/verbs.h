@@ -17,6 +17,7 @@ int verb_policy_show(const Arguments& arguments);
 int verb_policy_check(const Arguments& arguments);
 int verb_policy_clamp(const Arguments& arguments);
 int verb_policy_explain(const Arguments& arguments);
+int verb_policy_convert(const Arguments& arguments);
 int verb_policy_schema(const Arguments& arguments);
 int verb_audit_list(const Arguments& arguments);
 int verb_audit_show(const Arguments& arguments);
@@ -32,6 +33,7 @@ int print_host_config(const Arguments& arguments);  // mcp --print-config
 int doctor_host(const Arguments& arguments);        // doctor --host
 int verb_setup(const Arguments& arguments);
 int verb_demo(const Arguments& arguments);
+int verb_mxc(std::span<const char* const> words);  // its options may stand behind the operand
 
 // What `--version`, and `--version --verbose`, print.
 std::string version_line();

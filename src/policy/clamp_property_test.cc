@@ -10,6 +10,7 @@
 #include "policy/environment.h"
 #include "policy/host_rule.h"
 #include "policy/limit_fields.h"
+#include "support/choices.h"
 #include "support/property.h"
 
 namespace cordon {
@@ -47,39 +48,8 @@ namespace {
 
 using testing::check_cases;
 
-// Random words read as a sequence of small choices; shrinking the words shrinks the documents.
-class Choices {
- public:
-  explicit Choices(std::vector<std::uint64_t> words) : words_(std::move(words)) {}
-
-  std::size_t below(std::size_t count) {
-    if (range_ < count) refill();
-    const std::size_t choice = left_ % count;
-    left_ /= count;
-    range_ /= count;
-    return choice;
-  }
-  bool one_in(std::size_t count) { return below(count) == count - 1; }
-  template <typename T>
-  const T& of(const std::vector<T>& values) {
-    return values[below(values.size())];
-  }
-
- private:
-  void refill() {
-    left_ = next_ < words_.size() ? words_[next_++] : 0;
-    range_ = ~std::uint64_t{0};
-  }
-  std::vector<std::uint64_t> words_;
-  std::size_t next_ = 0;
-  std::uint64_t left_ = 0;
-  std::uint64_t range_ = 0;
-};
-
-Choices any_choices() {
-  return Choices(*rc::gen::container<std::vector<std::uint64_t>>(
-      48, rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>())));
-}
+using testing::any_choices;
+using testing::Choices;
 
 const std::vector<std::string> kVariables{"A", "B", "C", "LD_PRELOAD"};
 const std::vector<Layer> kLayers{Layer::Namespaces, Layer::Landlock, Layer::Seccomp,

@@ -64,7 +64,7 @@ def test_the_server_for_agent_hosts_is_found_where_it_was_put(prefix, tmp_path):
                                        ("cordon-audit", "--keep-days"),
                                        ("cordon-mcp", "--token-file"), ("cordon-hook", "--timeout"),
                                        ("cordon-loop", "--restart"), ("cordon-setup", "--env-file"),
-                                       ("cordon-demo", "--config-only")])
+                                       ("cordon-demo", "--config-only"), ("cordon-mxc", "--config-base64")])
 def test_manual_pages_have_the_options_of_the_table(prefix, page, word):
     text = (prefix / "share/man/man1" / f"{page}.1").read_text()
     assert text.startswith(".\\\" ") or ".TH" in text

@@ -26,7 +26,7 @@ PARSERS = re.compile(r"nlohmann/|toml\+\+/")
 KERNEL = re.compile(r"^linux/|^asm/")
 IOSTREAM = {"iostream", "fstream", "sstream", "iomanip", "regex"}
 # Headers that only unit tests include.
-TEST_HEADERS = {"test_tree.h", "made_up_host.h", "test_log.h"}
+TEST_HEADERS = {"test_access.h", "test_tree.h", "made_up_host.h", "test_log.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 
 

@@ -72,7 +72,8 @@ class Stage:
         binaries = self.path / "bin"
         binaries.mkdir(mode=0o755)
         self.cordon = self._copy(source_binary(), binaries / "cordon")
-        for name in ("cordon-audit", "cordon-mcp", "cordon-loop", "cordon-setup", "cordon-demo"):
+        for name in ("cordon-audit", "cordon-mcp", "cordon-loop", "cordon-setup", "cordon-demo",
+                     "cordon-mxc"):
             companion = source_binary().parent / name
             if companion.exists():
                 self._copy(companion, binaries / name)

@@ -1,12 +1,14 @@
-// Signals as something to read, for verbs that supervise runs.
+// The terminal and the signals of the process that runs a command for somebody.
 #pragma once
 
 #include "base/fd.h"
 
 namespace cordon {
 
+// True if all three standard streams are terminals.
+bool at_a_terminal();
 // Blocks what the supervisor forwards and makes it readable. A hang-up that the caller ignores
-// (nohup) stays ignored. A reader that goes away is told by the failing write, not by SIGPIPE.
+// (nohup) stays ignored.
 Fd watch_signals();
 
 }  // namespace cordon

@@ -1,6 +1,7 @@
-#include "cli/watch_signals.h"
+#include "cli/session.h"
 
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -12,6 +13,11 @@ namespace {
 extern "C" void ignore_signal(int) {}
 
 }  // namespace
+
+bool at_a_terminal() {
+  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&
+         ::isatty(STDERR_FILENO) == 1;
+}
 
 Fd watch_signals() {
   sigset_t watched = supervised_signals();

@@ -1,0 +1,234 @@
+#include "backend/seatbelt/profile.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backend/seatbelt/sbpl.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/path_modes.h"
+#include "policy/protected_names.h"
+
+namespace cordon::seatbelt {
+namespace {
+
+constexpr std::string_view kWritablePaths = "%%WRITABLE_PATHS%%";
+
+// What starting a program needs. No keychain lies below any of them.
+constexpr auto kSystem = std::to_array<std::string_view>(
+    {"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec", "/usr/share", "/bin", "/sbin",
+     "/System/Library", "/System/Volumes/Preboot/Cryptexes", "/Library/Apple",
+     "/Library/Frameworks", "/private/etc/ssl", "/private/var/db/dyld", "/private/var/db/timezone",
+     "/private/var/select"});
+constexpr auto kSystemFiles = std::to_array<std::string_view>(
+    {"/", "/private/etc/localtime", "/private/etc/hosts", "/private/etc/resolv.conf"});
+// Single devices: below /dev lie disks, and the terminals of others.
+constexpr auto kDevices = std::to_array<std::string_view>(
+    {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/dtracehelper"});
+// Where System Integrity Protection refuses writing whatever a profile says.
+constexpr auto kProtected =
+    std::to_array<std::string_view>({"/System", "/usr", "/bin", "/sbin", "/private/var/db"});
+
+class Writer {
+ public:
+  Writer(const Clamped& clamped, const HostFacts& facts, const Caller& caller)
+      : effective_(clamped.effective()),
+        facts_(facts),
+        caller_(caller),
+        modes_(effective_.read, effective_.write) {}
+
+  Result<Profile> deny_default();
+  Result<Profile> allow_default();
+
+ private:
+  Result<void> rule(std::string_view verdict, std::string_view operations, std::string_view filter,
+                    const std::string& path);
+  Result<void> devices();
+  Result<void> grants();
+  Result<void> denies();
+  Result<void> protected_inside(const std::string& root);
+  Result<void> network();
+  void warn(const std::string& path);
+
+  const Effective& effective_;
+  const HostFacts& facts_;
+  const Caller& caller_;
+  PathModes modes_;
+  Profile profile_;
+};
+
+Result<void> Writer::rule(std::string_view verdict, std::string_view operations,
+                          std::string_view filter, const std::string& path) {
+  CORDON_TRY(text, quoted(path));
+  profile_.text.append("(").append(verdict).append(" ").append(operations).append(" (");
+  profile_.text.append(filter).append(" ").append(text).append("))\n");
+  return {};
+}
+
+Result<void> Writer::devices() {
+  for (const std::string_view device : kDevices) {
+    CORDON_CHECK(
+        rule("allow", "file-read* file-write* file-ioctl", "literal", std::string(device)));
+  }
+  return {};
+}
+
+void Writer::warn(const std::string& path) {
+  const bool held = std::any_of(kProtected.begin(), kProtected.end(), [&](std::string_view root) {
+    return contains(root, path) && !contains("/usr/local", path);
+  });
+  if (held) {
+    profile_.warnings.push_back("write " + quote(path) +
+                                ": the system refuses it, whatever a profile says");
+  }
+}
+
+// Parents sort before their children, and the last rule that matches decides.
+Result<void> Writer::grants() {
+  for (const auto& [place, entry] : modes_.entries()) {
+    const std::string path = real_path(place);
+    if (entry.mode == PathMode::Write) {
+      CORDON_CHECK(rule("allow", "file-read* file-write*", "subpath", path));
+      warn(path);
+    } else {
+      CORDON_CHECK(rule("allow", "file-read*", "subpath", path));
+      CORDON_CHECK(rule("deny", "file-write*", "subpath", path));
+    }
+  }
+  return {};
+}
+
+// Names that a host runs by itself: by pattern, so that they cannot appear either.
+Result<void> Writer::protected_inside(const std::string& root) {
+  for (const ProtectedName& name : protected_names()) {
+    if (name.action != HoldAction::Hold) continue;
+    const auto deny = [&](const std::string& anchor, std::string_view glob) -> Result<void> {
+      CORDON_TRY(pattern, deny_regex(real_path(anchor), glob));
+      profile_.text.append("(deny file-write* (regex ").append(pattern).append("))\n");
+      return {};
+    };
+    if (!name.home_only) {
+      CORDON_CHECK(deny(root, "**/" + std::string(name.name)));
+      continue;
+    }
+    for (const std::string& home : caller_.homes) CORDON_CHECK(deny(home, name.name));
+  }
+  return {};
+}
+
+Result<void> Writer::denies() {
+  for (const Grant& grant : effective_.write) CORDON_CHECK(protected_inside(grant.path));
+  for (const Held& held : facts_.held) {
+    CORDON_CHECK(rule("deny", "file-write*", "subpath", real_path(held.path)));
+  }
+  for (const GitDirectory& git : facts_.git) {
+    for (const Held& held : git.held) {
+      CORDON_CHECK(rule("deny", "file-write*", "subpath", real_path(held.path)));
+    }
+    // There is no private copy of a configuration here, so it is read-only.
+    for (const GitDirectory::Config& config : git.configs) {
+      CORDON_CHECK(rule("deny", "file-write*", "subpath", real_path(config.path)));
+    }
+  }
+  constexpr std::string_view kBoth = "file-read* file-write*";
+  for (const std::string& home : caller_.homes) {
+    CORDON_CHECK(rule("deny", kBoth, "subpath", join(real_path(home), "Library/Keychains")));
+  }
+  CORDON_CHECK(rule("deny", kBoth, "subpath", "/Library/Keychains"));
+  for (const Masked& masked : facts_.masked) {
+    CORDON_CHECK(rule("deny", kBoth, "subpath", real_path(masked.path)));
+  }
+  for (const DenyGlob& deny : effective_.deny) {
+    if (!deny.anchor.empty() && deny.pattern.empty()) {
+      CORDON_CHECK(rule("deny", kBoth, "subpath", real_path(deny.anchor)));
+      continue;
+    }
+    std::vector<std::string> anchors{deny.anchor};
+    std::string glob = deny.pattern;
+    if (deny.anchor.empty()) {
+      anchors.clear();
+      for (const auto& [place, entry] : modes_.entries()) anchors.emplace_back(place);
+      glob = "**/" + glob;
+    }
+    for (const std::string& anchor : anchors) {
+      CORDON_TRY(pattern, deny_regex(real_path(anchor), glob));
+      profile_.text.append("(deny ")
+          .append(kBoth)
+          .append(" (regex ")
+          .append(pattern)
+          .append("))\n");
+    }
+  }
+  return {};
+}
+
+Result<void> Writer::network() {
+  if (effective_.net.mode == NetMode::Allow || !effective_.net.deny.empty()) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "a Seatbelt profile cannot hold lists of hosts",
+                 .hint = "use net.mode none or open"});
+  }
+  if (effective_.net.mode == NetMode::None) return {};
+  profile_.text.append(
+      "(allow network-outbound)\n(allow network-bind (local ip))\n(allow system-socket)\n");
+  return {};
+}
+
+Result<Profile> Writer::deny_default() {
+  profile_.text =
+      "(version 1)\n(deny default)\n(allow process-fork)\n(allow process-exec)\n"
+      "(allow signal (target same-sandbox))\n(allow sysctl-read)\n";
+  for (const std::string_view file : kSystemFiles) {
+    CORDON_CHECK(rule("allow", "file-read*", "literal", std::string(file)));
+  }
+  for (const std::string_view tree : kSystem) {
+    CORDON_CHECK(rule("allow", "file-read*", "subpath", std::string(tree)));
+  }
+  CORDON_CHECK(devices());
+  CORDON_CHECK(grants());
+  CORDON_CHECK(network());
+  CORDON_CHECK(denies());
+  return profile_;
+}
+
+Result<Profile> Writer::allow_default() {
+  if (modes_.at("/") == PathMode::None || effective_.net.mode != NetMode::Open ||
+      !effective_.net.deny.empty()) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "this style holds writing alone",
+                 .hint = "grant \"/\" for reading and net.mode open, or use the other style"});
+  }
+  CORDON_CHECK(grants());
+  const std::string writable = std::move(profile_.text);
+  profile_.text = "(version 1)\n(allow default)\n(deny file-write* (subpath \"/\"))\n";
+  CORDON_CHECK(devices());
+  profile_.text.append(kWritablePaths);
+  CORDON_CHECK(denies());
+  CORDON_TRY(text, fill_token(std::move(profile_.text), kWritablePaths, writable));
+  profile_.text = std::move(text);
+  return profile_;
+}
+
+}  // namespace
+
+Result<std::string> fill_token(std::string text, std::string_view token, std::string_view value) {
+  const std::size_t at = text.find(token);
+  if (at == std::string::npos || text.find(token, at + 1) != std::string::npos) {
+    return fail(setup_error("the profile holds its token not exactly once", 0));
+  }
+  return text.replace(at, token.size(), value);
+}
+
+Result<Profile> make_profile(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
+                             Style style) {
+  Writer writer(clamped, facts, caller);
+  switch (style) {
+    case Style::DenyDefault:
+      return writer.deny_default();
+    case Style::AllowDefault:
+      return writer.allow_default();
+  }
+  return fail(usage_error("unknown style"));
+}
+
+}  // namespace cordon::seatbelt

@@ -1,0 +1,35 @@
+// A Seatbelt profile from an effective policy. Unproven: no profile made here was ever loaded by
+// macOS; tests ask an evaluator of the generated subset and compare it with `decide`.
+//
+// A profile holds files and the network. Limits, the environment, private space and the end of the
+// process tree are not its matter.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policy/clamp.h"
+#include "policy/host_facts.h"
+
+namespace cordon::seatbelt {
+
+enum class Style {
+  DenyDefault,   // nothing but what is granted
+  AllowDefault,  // everything but writing outside the grants: for whole agents
+};
+
+struct Profile {
+  std::string text;
+  std::vector<std::string> warnings;  // grants that the system itself makes ineffective
+};
+
+// Refuses what a profile cannot hold: lists of hosts in either style; in AllowDefault any policy
+// that does not grant the whole disk for reading and the whole network.
+Result<Profile> make_profile(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
+                             Style style);
+
+// `text` with its one `token` replaced. None, or more than one, is an error: a profile with a grant
+// in the wrong place is worse than none.
+Result<std::string> fill_token(std::string text, std::string_view token, std::string_view value);
+
+}  // namespace cordon::seatbelt

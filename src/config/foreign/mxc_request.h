@@ -1,0 +1,40 @@
+// An MXC request, read with the strictness its declared version's own binaries show. Only what a
+// process sandbox on Linux can hold is accepted; the rest is refused by name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/foreign/foreign.h"
+
+namespace cordon {
+
+// Compared by major and minor; from 0.9 on a version is one exact text.
+struct MxcVersion {
+  unsigned major = 0;
+  unsigned minor = 8;
+  auto operator<=>(const MxcVersion&) const = default;
+
+  [[nodiscard]] bool at_least(unsigned wanted_major, unsigned wanted_minor) const {
+    return *this >= MxcVersion{wanted_major, wanted_minor};
+  }
+};
+// 0.4 to 1.1. A document without a version is read as 0.8, the last that could leave it out.
+Result<MxcVersion> parse_mxc_version(std::string_view text);
+
+struct MxcRequest {
+  MxcVersion version;
+  std::string container_id;
+  std::string containment;  // as written; "process" if it was left out
+  std::string command_line;
+  std::string cwd;  // empty: not given
+  Policy policy;    // everything the document grants
+  std::vector<Loss> losses;
+};
+Result<MxcRequest> read_mxc_request(const Node& document, const std::string& file,
+                                    const Places& places);
+
+}  // namespace cordon

@@ -1,0 +1,128 @@
+// A policy as an MXC document. The version is 0.8: with it the executors show no more of the disk
+// than they are told to, and rules for addresses hold. Before, neither was so.
+#include <algorithm>
+
+#include "config/document_text.h"
+#include "config/foreign/dialects.h"
+#include "policy/host_rule.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::uint64_t kMostTimeout = 0xFFFFFFFF;
+constexpr std::uint16_t kLastPort = 65535;
+
+bool is_name(const HostRule& rule) {
+  return rule.kind == HostRule::Kind::Name || rule.kind == HostRule::Kind::Subdomains;
+}
+
+bool is_loopback(const HostRule& rule) {
+  return (rule.kind == HostRule::Kind::Address4 && rule.prefix >= 8 && rule.address[0] == 127) ||
+         (rule.kind == HostRule::Kind::Address6 && rule.prefix == 128 &&
+          to_string(rule).starts_with("[::1]"));
+}
+
+std::string cidr_of(HostRule rule) {
+  rule.first_port = 1;
+  rule.last_port = kLastPort;
+  std::string text = to_string(rule);
+  std::erase_if(text, [](char c) { return c == '[' || c == ']'; });
+  if (text.find('/') == std::string::npos) text += "/" + std::to_string(rule.prefix);
+  return text;
+}
+
+Node egress_rule(const HostRule& rule) {
+  Node target;
+  target.set("cidr", Node(cidr_of(rule)));
+  Node ports;
+  ports.set("protocol", Node("tcp"));
+  if (rule.first_port != 1 || rule.last_port != kLastPort) {
+    ports.set("port", Node(std::uint64_t{rule.first_port}));
+    if (rule.last_port != rule.first_port) {
+      ports.set("endPort", Node(std::uint64_t{rule.last_port}));
+    }
+  }
+  Node node;
+  node.set("to", NodeList{std::move(target)}).set("ports", NodeList{std::move(ports)});
+  return node;
+}
+
+Node encode_network(Exporter& out) {
+  const NetRules& net = out.policy.net;
+  NodeList allow;
+  NodeList deny;
+  if (net.mode == NetMode::Allow) {
+    for (const HostRule& rule : net.allow) {
+      if (is_name(rule)) {
+        out.lose("net.allow", shown(to_string(rule)) + " is a name; only addresses can be said");
+      } else if (is_loopback(rule)) {
+        out.lose("net.allow", shown(to_string(rule)) + " is the host's loopback");
+      } else {
+        allow.push_back(egress_rule(rule));
+      }
+    }
+  }
+  if (net.mode == NetMode::Open) out.lose("net.mode", "the host's own loopback is not reached");
+  for (const HostRule& rule : net.deny) {
+    if (net.mode == NetMode::None) break;
+    if (!is_name(rule)) {
+      deny.push_back(egress_rule(rule));
+    } else if (net.mode == NetMode::Open) {
+      out.restrictions.give_up("net.deny", shown(to_string(rule)) + " is a name");
+    }
+  }
+  Node egress;
+  egress.set("default", Node(net.mode == NetMode::Open ? "allow" : "deny"));
+  if (!allow.empty()) egress.set("allow", std::move(allow));
+  if (!deny.empty()) egress.set("deny", std::move(deny));
+  Node ingress;
+  ingress.set("default", Node("deny")).set("hostLoopback", Node("deny"));
+  Node network;
+  network.set("egress", std::move(egress)).set("ingress", std::move(ingress));
+  return network;
+}
+
+Node encode_process(Exporter& out) {
+  const Policy& policy = out.policy;
+  Node process;
+  process.set("commandLine", Node("true"));
+  out.lose("command", "a policy names none: \"true\" stands in its place");
+  if (!policy.env.pass.empty()) {
+    out.lose("env.pass", "values would be copied into the document");
+  }
+  NodeList env;
+  for (const auto& [name, value] : policy.env.set) env.emplace_back(name + "=" + value);
+  process.set("env", std::move(env));
+  if (policy.limits.wall_ms) {
+    process.set("timeout", Node(std::min(*policy.limits.wall_ms, kMostTimeout)));
+  }
+  return process;
+}
+
+}  // namespace
+
+Result<Node> export_mxc(Exporter& out) {
+  CORDON_TRY(paths, plain_paths(out));
+  for (const auto* list : {&paths.read, &paths.write, &paths.deny}) {
+    for (const std::string& path : *list) {
+      if (path.find('"') == std::string::npos) continue;
+      return fail(policy_error("path " + shown(path) + " holds a quote, which MXC refuses"));
+    }
+  }
+  out.restrictions.give_up("fs.scratch", "a private /tmp without a bound is always there");
+  give_up_limits(out, true);
+  lose_private_places(out);
+  Node filesystem;
+  filesystem.set("readwritePaths", text_nodes(paths.write))
+      .set("readonlyPaths", text_nodes(paths.read))
+      .set("deniedPaths", text_nodes(paths.deny));
+  Node document;
+  document.set("version", Node("0.8.0-alpha"))
+      .set("containment", Node("process"))
+      .set("process", encode_process(out))
+      .set("filesystem", std::move(filesystem))
+      .set("network", encode_network(out));
+  return document;
+}
+
+}  // namespace cordon
