@@ -1,4 +1,4 @@
-"""Every case of the ten families is tested, or stands in one list with its reason."""
+"""Every case of the eleven families is tested, or stands in one list with its reason."""
 
 import ast
 import re
