@@ -192,7 +192,11 @@ class NativeChild final : public Child {
   Result<Message> next_message() {
     Message message;
     Passed passed;
-    const ssize_t got = receive_passing(channel_.get(), &message, sizeof message, passed);
+    ssize_t got = receive_passing(channel_.get(), &message, sizeof message, passed);
+    // It ended with an order unread: the kernel tells that before its last message.
+    if (got < 0 && errno == ECONNRESET) {
+      got = receive_passing(channel_.get(), &message, sizeof message, passed);
+    }
     if (got != static_cast<ssize_t>(sizeof message)) {
       return fail(setup_error("the sandbox's first process ended while it was being built",
                               got < 0 ? errno : 0));
@@ -221,6 +225,14 @@ class NativeChild final : public Child {
     egress_.network = *datagrams;
     sys::wake_synchronously(egress_.listener.get());
     return {};
+  }
+
+  // Of an order that did not get through: what the first process said before it ended, if anything.
+  Error why_gone(Error error) {
+    if (error.error_number != EPIPE && error.error_number != ECONNRESET) return error;
+    const auto message = next_message();
+    const bool told = message && message->kind == Message::Kind::Failed;
+    return told ? operation_error(plan_, *message) : error;
   }
 
   void set_enforcement(Enforcement enforcement) { enforcement_ = std::move(enforcement); }
@@ -378,7 +390,11 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
     CORDON_CHECK(write_map(cloned.pid, "gid_map", prepared.gid_map));
     CORDON_CHECK(child->order({Order::Kind::IdentityMapped, 0}));
   }
-  if (prepared.groups > 0) CORDON_CHECK(child->make_groups(facts.cgroup, run_id));
+  if (prepared.groups > 0) {
+    if (auto made = child->make_groups(facts.cgroup, run_id); !made) {
+      return fail(child->why_gone(std::move(made).error()));
+    }
+  }
   const Namespaces outside = own_namespaces();
   for (;;) {
     CORDON_TRY(message, child->next_message());
