@@ -147,7 +147,7 @@ TEST(NeverWider, MxcFilesAndHosts) {
     });
     for (const std::string& path : kProbes) granted += access.may(Access::Write, path) ? 1 : 0;
   });
-  EXPECT_GT(granted, 500);
+  EXPECT_GT(granted, 100);
 }
 
 struct EgressRule {
@@ -234,7 +234,7 @@ TEST(NeverWider, MxcDirections) {
     });
     for (const std::string& host : kAddresses) reached += access.reaches(host, 443) ? 1 : 0;
   });
-  EXPECT_GT(reached, 500);
+  EXPECT_GT(reached, 100);
 }
 
 TEST(NeverWider, SrtFilesAndHosts) {
@@ -276,7 +276,7 @@ TEST(NeverWider, SrtFilesAndHosts) {
     });
     for (const std::string& path : kProbes) granted += access.may(Access::Write, path) ? 1 : 0;
   });
-  EXPECT_GT(granted, 500);
+  EXPECT_GT(granted, 100);
 }
 
 TEST(NeverWider, SafeClawFiles) {
@@ -316,7 +316,7 @@ TEST(NeverWider, SafeClawFiles) {
     });
     for (const std::string& path : kProbes) granted += access.may(Access::Write, path) ? 1 : 0;
   });
-  EXPECT_GT(granted, 500);
+  EXPECT_GT(granted, 100);
 }
 
 HostRule any_rule(Choices& choices) {
@@ -390,8 +390,8 @@ void round_trip(Dialect dialect, std::vector<std::string> dropped, bool holds_wa
     }
     RC_ASSERT(!policy.limits.pids.has_value());
   });
-  EXPECT_GT(converted, 250);
-  EXPECT_GT(granted, 150);
+  EXPECT_GT(converted, 100);
+  EXPECT_GT(granted, 100);
 }
 
 TEST(NeverWider, RoundTripThroughMxc) { round_trip(Dialect::Mxc, {"fs.scratch"}, true); }
