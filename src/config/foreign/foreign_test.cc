@@ -174,9 +174,9 @@ TEST(MxcRead, NetworkFormsOfEachEra) {
       imported(Dialect::Mxc,
                mxc("1.0.0", R"(, "runtimeConfig": {"networkProxy": "http://127.0.0.1:3128"})"));
   ASSERT_TRUE(proxied);
-  EXPECT_TRUE(decide_connect(proxied->policy.net, "127.0.0.1", 3128).allowed);
-  EXPECT_FALSE(decide_connect(proxied->policy.net, "127.0.0.1", 3129).allowed);
-  EXPECT_FALSE(decide_connect(proxied->policy.net, "192.0.2.1", 80).allowed);
+  EXPECT_TRUE(decide_connect(proxied->policy.net, "127.0.0.1", 3128, {}).allowed);
+  EXPECT_FALSE(decide_connect(proxied->policy.net, "127.0.0.1", 3129, {}).allowed);
+  EXPECT_FALSE(decide_connect(proxied->policy.net, "192.0.2.1", 80, {}).allowed);
   EXPECT_EQ(proxied->policy.env.set.at("HTTPS_PROXY"), "http://127.0.0.1:3128");
 }
 
@@ -211,8 +211,8 @@ TEST(SrtRead, RefusesWhatItCannotHold) {
   EXPECT_EQ(good->policy.fs.write, (std::vector<PathRule>{{"/a/b", {}}, {"/w", {}}}));
   EXPECT_EQ(good->policy.fs.deny,
             (std::vector<PathRule>{{"/home/alex/.ssh", {}}, {"/k/**/*.pem", {}}}));
-  EXPECT_TRUE(decide_connect(good->policy.net, "x.a.example", 443).allowed);
-  EXPECT_FALSE(decide_connect(good->policy.net, "a.example", 443).allowed);
+  EXPECT_TRUE(decide_connect(good->policy.net, "x.a.example", 443, {}).allowed);
+  EXPECT_FALSE(decide_connect(good->policy.net, "a.example", 443, {}).allowed);
 }
 
 TEST(SafeClawRead, LimitsAndRestrictions) {

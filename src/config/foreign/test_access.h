@@ -24,7 +24,7 @@ class PolicyAccess {
     return decide(clamped_, facts_, caller_, access, path).allowed;
   }
   [[nodiscard]] bool reaches(std::string_view host, std::uint16_t port) const {
-    return decide_connect(clamped_.effective().net, host, port).allowed;
+    return decide_connect(clamped_.effective().net, host, port, {}).allowed;
   }
   [[nodiscard]] const Effective& effective() const { return clamped_.effective(); }
   [[nodiscard]] const Clamped& clamped() const { return clamped_; }
