@@ -104,11 +104,7 @@ inline constexpr std::array kLoopGroups{FlagGroup{"The work", kLoopWork},
                                         FlagGroup{"Help", kHelp}};
 
 inline constexpr std::array kLoopOperands{
-    Operand{"AGENT",
-            "claude, codex, gemini or copilot with further words for it, or any command that reads "
-            "its prompt from standard input.",
-            ValueKind::Free,
-            {}},
+    Operand{"AGENT", "a known agent, or a command of your own", ValueKind::Free, {}},
 };
 
 inline constexpr std::array kLoopExamples{
@@ -121,7 +117,10 @@ inline constexpr std::array kLoopExamples{
 };
 
 inline constexpr std::string_view kLoopText =
-    "Works through a plan unattended. For each feature that is not done, the agent is started "
+    "Works through a plan unattended. AGENT is claude, codex, gemini or copilot with further words "
+    "for "
+    "it, or any command that reads its prompt from standard input. For each feature that is not "
+    "done, the agent is started "
     "contained, with its own questions switched off, and reads what to do; then the verify command "
     "of the feature, run contained and without network, decides whether it is done. The agent's "
     "word and exit status decide nothing.\n\n"
