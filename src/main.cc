@@ -20,12 +20,6 @@ bool standard_streams_are_open() {
 
 }  // namespace
 
-#ifdef __SANITIZE_ADDRESS__
-// The leak check at exit traces the process, which costs seconds and is refused inside a sandbox.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-#endif
-
 int main(int argc, char** argv) {
   constexpr int kRefused = 125;
   if (!standard_streams_are_open()) return kRefused;

@@ -29,12 +29,6 @@ int usage(const cordon::Error& error) {
 
 }  // namespace
 
-#ifdef __SANITIZE_ADDRESS__
-// The leak check at exit traces the process, which costs seconds.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-#endif
-
 int main(int argc, char** argv) {
   const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
   const std::string name = "audit " + std::string(argc > 1 ? argv[1] : "");

@@ -2,34 +2,12 @@
 // that need a program of our own.
 #include <string_view>
 
+#include "cli/companion_main.h"
 #include "cli/doctor_check.h"
-#include "cli/talk.h"
 #include "cli/verbs.h"
 
-namespace {
-
-int usage(const cordon::Error& error) {
-  cordon::say_error(error);
-  return cordon::kAnswerError;
-}
-
-}  // namespace
-
-#ifdef __SANITIZE_ADDRESS__
-// The leak check at exit traces the process, which costs seconds.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-#endif
-
 int main(int argc, char** argv) {
-  const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb == cordon::kInsideVerb) return cordon::doctor_inside({argv + 2, argv + argc});
-  if (verb != "demo") {
-    return usage(cordon::usage_error("this program is a part of cordon", "cordon demo -h"));
-  }
-  cordon::Arguments arguments;
-  const auto parsed =
-      cordon::parse_arguments(*cordon::find_verb("demo"), words.subspan(2), arguments);
-  return parsed ? cordon::verb_demo(arguments) : usage(parsed.error());
+  return cordon::companion_main("demo", cordon::verb_demo, {argv, static_cast<std::size_t>(argc)});
 }

@@ -2,34 +2,13 @@
 // tools, the program that reads or writes their one file.
 #include <string_view>
 
-#include "cli/talk.h"
+#include "cli/companion_main.h"
 #include "cli/verbs.h"
 #include "mcp/tools/file_inside.h"
-
-namespace {
-
-int usage(const cordon::Error& error) {
-  cordon::say_error(error);
-  return cordon::kAnswerError;
-}
-
-}  // namespace
-
-#ifdef __SANITIZE_ADDRESS__
-// The leak check at exit traces the process, which costs seconds.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-#endif
 
 int main(int argc, char** argv) {
   const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb == cordon::mcp::kFileInside) return cordon::mcp::file_inside(words.subspan(2));
-  if (verb != "mcp") {
-    return usage(cordon::usage_error("this program is a part of cordon", "cordon mcp -h"));
-  }
-  cordon::Arguments arguments;
-  const auto parsed =
-      cordon::parse_arguments(*cordon::find_verb("mcp"), words.subspan(2), arguments);
-  return parsed ? cordon::verb_mcp(arguments) : usage(parsed.error());
+  return cordon::companion_main("mcp", cordon::verb_mcp, words);
 }

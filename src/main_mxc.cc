@@ -6,12 +6,6 @@
 #include "cli/talk.h"
 #include "cli/verbs.h"
 
-#ifdef __SANITIZE_ADDRESS__
-// The leak check at exit traces the process, which costs seconds.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-#endif
-
 int main(int argc, char** argv) {
   const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
   if (argc > 0 && cordon::basename(argv[0]) == "lxc-exec")
