@@ -6,6 +6,7 @@
 //
 // Answers go to descriptor FD. ROLE counts processes in the order of their making: 0 the command
 // itself, 1 its first child, ... A process below role 0 is let go once it executes a program.
+// Threads have no role: in which order they are made and what they do differs from run to run.
 // strace counts occurrences in every process at once and so cannot fail the third write of the
 // first child alone, which is why this is here; for role 0 the occurrences are those of strace.
 #include <elf.h>
@@ -168,12 +169,26 @@ class Tracer {
     }
   }
 
+  static bool is_thread(pid_t pid) {
+    const std::string id = std::to_string(pid);
+    std::FILE* status = std::fopen(("/proc/" + id + "/status").c_str(), "r");
+    if (status == nullptr) return false;
+    int group = pid;
+    char line[256];
+    while (std::fgets(line, sizeof line, status) != nullptr) {
+      if (std::sscanf(line, "Tgid: %d", &group) == 1) break;
+    }
+    std::fclose(status);
+    return group != pid;
+  }
+
   void stopped(pid_t pid, int status) {
     const auto [place, is_new] = tracees_.try_emplace(pid);
     Tracee& tracee = place->second;
     if (is_new) {
-      tracee.role = next_role_++;
-      tracee.counting = true;
+      const bool thread = is_thread(pid);
+      tracee.role = thread ? kThread : next_role_++;
+      tracee.counting = !thread;
     }
     const int signal = WSTOPSIG(status);
     const int event = status >> 16;
@@ -183,7 +198,7 @@ class Tracer {
       at_call(pid, tracee);
       let_go = done_ && !tracee.failing;
     } else if (event == PTRACE_EVENT_EXEC) {
-      let_go = tracee.role > 0;
+      let_go = tracee.role != 0;
       tracee.counting = true;
     } else if (event == 0) {
       deliver = signal == SIGSTOP && !tracee.started ? 0 : signal;
@@ -231,6 +246,7 @@ class Tracer {
   Wanted wanted_;
   pid_t command_;
   std::map<pid_t, Tracee> tracees_;
+  static constexpr int kThread = -1;
   int next_role_ = 1;
   bool ended_ = false;
   bool done_ = false;

@@ -41,9 +41,6 @@ FAULTS = ("ENOSPC", "EMFILE", "ENOMEM", "EINTR", "EIO", "EPERM", "SIGKILL")
 POLICIES = {"strict": ["--policy", "strict", "--write", ".", "--deny", "denied.txt"],
             "workspace": ["--deny", "denied.txt"],
             "allow": ["--deny", "denied.txt", "--allow", "203.0.113.7:99"]}
-# Threads that the supervisor makes before the sandbox. What they do comes in no fixed order, so
-# nothing is put there; the processes after them keep the roles they have without.
-THREADS = {"allow": 3}
 HELD = (".git/hooks/pre-commit", ".vscode/settings.json", ".mcp.json")
 ROLES = ("supervisor", "first process", "command before exec")
 # Calls that no kernel lets fail as they are used here: they do not come back, they answer with an
@@ -165,9 +162,6 @@ class Scene:
         if ended.status != 0 or not (ended.verdict or "").startswith("confined"):
             raise SystemExit(f"a run of {self.policy} without a fault failed as "
                              f"{self.person.name}: {ended}")
-        threads = THREADS.get(self.policy, 0)
-        ended.calls = [(max(0, role - threads), name, occurrence)
-                       for role, name, occurrence in ended.calls if not 1 <= role <= threads]
         supervisor = [call for call in ended.calls if call[0] == 0]
         first = next(i for i, call in enumerate(supervisor) if call[1] == FIRST_OF_MAIN)
         before_main = set(supervisor[:first])
@@ -328,8 +322,7 @@ class Sweep:
         key = (point.person, point.policy)
         scene = self.scenes[key].get()
         try:
-            role = point.role + (THREADS.get(point.policy, 0) if point.role > 0 else 0)
-            ended = scene.start([str(role), point.call, str(point.occurrence), point.fault])
+            ended = scene.start([str(point.role), point.call, str(point.occurrence), point.fault])
             problems = problems_of(scene, point, self.baselines[key], ended)
             problems += self.group_problems() if scene.person.is_root else []
         finally:
