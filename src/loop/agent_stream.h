@@ -58,7 +58,7 @@ class AgentStream {
   void finish();
 
  private:
-  void line(const Line& line);
+  void line(const Line& complete);
   void claude(const Node& message);
   void codex(const Node& message);
   void gemini(const Node& message);

@@ -122,7 +122,7 @@ std::string hash_of(const Features& features) {
   return sha256_hex(write_json(Node(std::move(list)), JsonStyle::Compact));
 }
 
-ProgressFile::ProgressFile(std::string directory, Fd place, Fd lock)
+ProgressFile::ProgressFile(const std::string& directory, Fd place, Fd lock)
     : path_(join(directory, kName)), place_(std::move(place)), lock_(std::move(lock)) {}
 
 Result<ProgressFile> ProgressFile::open(const std::string& directory) {

@@ -54,7 +54,7 @@ class ProgressFile {
   [[nodiscard]] Result<void> write(const Progress& progress) const;
 
  private:
-  ProgressFile(std::string directory, Fd place, Fd lock);
+  ProgressFile(const std::string& directory, Fd place, Fd lock);
   std::string path_;
   Fd place_;
   Fd lock_;
