@@ -27,6 +27,10 @@ echo "$file" > "$file"
 '''
 
 
+# A time to sleep that nothing else on this machine has in its command line.
+LONG = f"86400.{os.getpid()}"
+
+
 class Loop:
     def __init__(self, world):
         self.world = world
@@ -106,12 +110,12 @@ def test_attempts_that_change_nothing_end_a_feature(loop, world):
 
 def test_an_agent_that_hangs_is_ended(loop, world):
     loop.plan.write_text("- [ ] a: T\n  timeout: 300ms\n  attempts: 1\n  verify: false\n")
-    hanging = loop.agent("#!/bin/sh\nsetsid sleep 4242 & sleep 4242\n")
+    hanging = loop.agent(f"#!/bin/sh\nsetsid sleep {LONG} & sleep {LONG}\n")
     done, events = loop.run(hanging)
     done.expect(1)
     ended = next(event for event in events if event["event"] == "agent_ended")
     assert ended["timed_out"]
-    assert not processes_with("4242")
+    assert not processes_with(LONG)
 
 
 def test_nothing_goes_on_once_containment_is_in_doubt(loop, world):
@@ -179,12 +183,12 @@ def test_escape_sequences_of_an_agent_reach_no_terminal(loop, world):
 def test_a_loop_that_was_killed_goes_on_where_it_was(loop, world):
     agent = loop.agent("#!/bin/sh\nfile=$(sed -n 's/^    test -s //p' | head -n 1)\n"
                        "if [ $file = two ] && [ ! -e second-life ]; then echo x > second-life;"
-                       " sleep 4243; fi\necho x > $file\n")
+                       f" sleep {LONG}; fi\necho x > $file\n")
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", agent])
     assert wait_until(lambda: (world.project / "second-life").exists(), 20)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=10)
-    assert wait_until(lambda: not processes_with("4243"), 5)
+    assert wait_until(lambda: not processes_with(LONG), 5)
     done, events = loop.run(agent)
     done.expect(0)
     started = [event["id"] for event in events if event["event"] == "attempt_started"]
@@ -230,21 +234,21 @@ def test_a_prompt_outside_of_the_project_is_refused(loop, world, written):
 
 
 def test_a_signal_ends_agent_and_loop(loop, world):
-    slow = loop.agent("#!/bin/sh\nsetsid sleep 4244 & sleep 4244\n")
+    slow = loop.agent(f"#!/bin/sh\nsetsid sleep {LONG} & sleep {LONG}\n")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", slow])
-        assert wait_until(lambda: processes_with("4244"), 20)
+        assert wait_until(lambda: processes_with(LONG), 20)
         os.kill(process.pid, number)
         out, err = process.communicate(timeout=10)
         assert process.returncode == 130, err
         assert json.loads(out.splitlines()[-1])["why"] == "stopped"
-        assert wait_until(lambda: not processes_with("4244"), 2)
+        assert wait_until(lambda: not processes_with(LONG), 2)
 
 
 def test_two_loops_of_one_project(loop, world):
-    slow = loop.agent("#!/bin/sh\nsleep 4245\n")
+    slow = loop.agent(f"#!/bin/sh\nsleep {LONG}\n")
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", slow])
-    assert wait_until(lambda: processes_with("4245"), 20)
+    assert wait_until(lambda: processes_with(LONG), 20)
     done, events = loop.run(slow)
     done.expect(125)
     assert "another loop" in done.err and not events
