@@ -22,7 +22,6 @@
 #include "loop/engine.h"
 #include "loop/plan_file.h"
 #include "loop/screen/screen.h"
-#include "policy/audit_failure.h"
 
 namespace cordon {
 namespace {
@@ -106,7 +105,9 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   CORDON_CHECK(read_prompts(input.features, caller, input.held_files));
   CORDON_TRY(asked, asked_policy(arguments, caller, agent.preset));
   input.policy = std::move(asked.policy);
-  input.ceilings = std::move(asked.ceilings);
+  for (const std::string_view file : arguments.values(FlagId::Ceiling)) {
+    input.ceiling_files.emplace_back(file);
+  }
   input.trusted_files = std::move(asked.trusted_files);
   input.agent = std::move(agent);
   input.budget = budget;
@@ -210,7 +211,7 @@ Result<int> start(const Arguments& arguments) {
   CORDON_TRY(input, loop_input(arguments, caller));
   CORDON_TRY(file, loop::ProgressFile::open(state_of(caller)));
   CORDON_TRY(progress, progress_for(input, file, arguments.has(FlagId::Restart)));
-  audit::Recorder recorder(audit::place_of(caller), audit_failure(input.ceilings));
+  audit::Recorder recorder(audit::place_of(caller), AuditFailure::Deny);
   const bool json = arguments.has(FlagId::Json);
   loop::LoopEnded end;
   if (json || arguments.has(FlagId::Plain) || !loop::can_paint()) {

@@ -1,5 +1,7 @@
 #include "loop/contained.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "policy/agents.h"
 
@@ -7,7 +9,6 @@ namespace cordon::loop {
 namespace {
 
 constexpr std::uint64_t kProbeMs = 5'000;
-constexpr std::uint64_t kVerifyMs = 600'000;
 constexpr std::size_t kShownOutput = 4096;
 
 std::string tool_of(Role role) {
@@ -40,15 +41,15 @@ RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> ar
   RunInput input;
   input.argv = std::move(argv);
   input.policy = loop.policy;
-  input.ceilings = std::vector<Ceiling>(loop.ceilings);
   input.trusted_files = loop.trusted_files;
   input.describe_policy = false;
   input.asker = {tool_of(role), std::move(call_id), {}};
   for (const std::string& file : loop.held_files) input.policy.fs.read.push_back({file, {}});
-  if (role == Role::Probe) input.policy.limits.wall_ms = kProbeMs;
+  std::optional<std::uint64_t>& wall = input.policy.limits.wall_ms;
+  if (role == Role::Probe) wall = std::min(kProbeMs, wall.value_or(kProbeMs));
   if (role == Role::Verify || role == Role::Commit) {
     without_agent_needs(loop.agent, input.policy);
-    input.policy.limits.wall_ms = kVerifyMs;
+    wall = std::min(loop.budget.attempt_wall_ms, wall.value_or(loop.budget.attempt_wall_ms));
   }
   return input;
 }

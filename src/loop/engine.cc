@@ -5,6 +5,8 @@
 #include "loop/contained.h"
 #include "loop/prompt.h"
 #include "loop/tree_mark.h"
+#include "policy/audit_failure.h"
+#include "run/policy_source.h"
 
 namespace cordon::loop {
 namespace {
@@ -88,14 +90,28 @@ LoopEnded Engine::run(Progress progress) {
   return *std::move(stop);
 }
 
-Engine::Stop Engine::probe() {
-  display_.show(ProbeStarted{});
-  RunInput input = run_input(input_, Role::Probe, {"/bin/true"}, {});
+Report Engine::contained(RunInput input) {
+  // An operator who narrows a ceiling while a loop works for hours means the next run.
+  auto bounds = load_ceilings(input_.ceiling_files, input_.caller);
+  if (!bounds) {
+    Report refused;
+    refused.error = bounds.error();
+    return refused;
+  }
+  recorder_.choose(audit_failure(bounds->ceilings));
+  input.ceilings = std::move(bounds->ceilings);
+  input.trusted_files.insert(input.trusted_files.end(), bounds->files.begin(), bounds->files.end());
   input.recorder = &recorder_;
   input.terminate = Cancel();
   control_.running(input.terminate);
-  const Report report = run_contained(input, input_.caller);
+  Report report = run_contained(input, input_.caller);
   control_.running(std::nullopt);
+  return report;
+}
+
+Engine::Stop Engine::probe() {
+  display_.show(ProbeStarted{});
+  const Report report = contained(run_input(input_, Role::Probe, {"/bin/true"}, {}));
   if (auto stop = stopped()) return stop;
   if (report.error) return uncontained(*report.error);
   if (exit_status(report.outcome->end) != 0) {
@@ -208,14 +224,10 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   std::uint64_t wall = feature.wall_ms.value_or(input_.budget.attempt_wall_ms);
   if (input_.budget.wall_ms) wall = std::min(wall, *input_.budget.wall_ms - progress_.wall_ms());
   input.policy.limits.wall_ms = std::min(wall, input.policy.limits.wall_ms.value_or(wall));
-  input.recorder = &recorder_;
   input.streams.input = build_prompt(feature, last);
   Ear ear(input_.agent.form, display_);
   input.streams.listener = &ear;
-  input.terminate = Cancel();
-  control_.running(input.terminate);
-  const Report report = run_contained(input, input_.caller);
-  control_.running(std::nullopt);
+  const Report report = contained(std::move(input));
   ear.finish();
   if (report.error) return uncontained(*report.error);
   progress.wall_ms += report.outcome->duration_ms;
@@ -228,12 +240,8 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
 
 Engine::Stop Engine::verify(const Feature& feature, VerifyEnded& result) {
   display_.show(VerifyStarted{feature.verify});
-  RunInput input = run_input(input_, Role::Verify, {"/bin/sh", "-c", feature.verify}, feature.id);
-  input.recorder = &recorder_;
-  input.terminate = Cancel();
-  control_.running(input.terminate);
-  const Report report = run_contained(input, input_.caller);
-  control_.running(std::nullopt);
+  const Report report =
+      contained(run_input(input_, Role::Verify, {"/bin/sh", "-c", feature.verify}, feature.id));
   if (report.error) return uncontained(*report.error);
   result.status = exit_status(report.outcome->end);
   result.accepted = std::holds_alternative<Exited>(report.outcome->end) && result.status == 0;
@@ -246,9 +254,8 @@ Engine::Stop Engine::verify(const Feature& feature, VerifyEnded& result) {
 Engine::Stop Engine::commit(const Feature& feature) {
   const std::string script = "git add -A && git commit -q -F -";
   RunInput input = run_input(input_, Role::Commit, {"/bin/sh", "-c", script}, feature.id);
-  input.recorder = &recorder_;
   input.streams.input = feature.title + "\n";
-  const Report report = run_contained(input, input_.caller);
+  const Report report = contained(std::move(input));
   if (report.error) return uncontained(*report.error);
   const bool done = exit_status(report.outcome->end) == 0;
   display_.show(Committed{done, last_output(*report.outcome)});

@@ -15,6 +15,7 @@
 #include "loop/feature.h"
 #include "loop/progress.h"
 #include "policy/host_facts.h"
+#include "run/contained_run.h"
 
 namespace cordon::loop {
 
@@ -31,9 +32,9 @@ struct LoopInput {
   Features features;
   AgentCommand agent;
   Policy policy;  // of the agent; the verify command gets it without network and credentials
-  std::vector<Ceiling> ceilings;
-  std::vector<std::string> trusted_files;
-  std::vector<std::string> held_files;  // the plan and its prompts: read-only inside
+  std::vector<std::string> ceiling_files;  // beside the standard ones; all read anew for every run
+  std::vector<std::string> trusted_files;  // of the policy
+  std::vector<std::string> held_files;     // the plan and its prompts: read-only inside
   Budget budget;
   bool commit = false;  // each accepted feature, inside the sandbox
 };
@@ -49,6 +50,8 @@ class Engine {
  private:
   using Stop = std::optional<LoopEnded>;
 
+  // One run, which a skip or a quit ends.
+  Report contained(RunInput input);
   Stop probe();
   Stop work_on(std::size_t index);
   Stop attempt(std::size_t index, std::optional<VerifyEnded>& last);

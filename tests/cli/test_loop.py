@@ -161,6 +161,23 @@ def test_without_containment_no_agent_is_started(loop, world):
     assert marker.exists()
 
 
+def test_a_ceiling_that_is_narrowed_holds_for_the_next_run(loop, world):
+    wide = f'version = 1\n[fs]\nread = ["/usr"]\nwrite = ["{world.project}"]\n'
+    ceiling = world.document(wide, "ceiling.toml")
+    slow = loop.agent("#!/bin/sh\nfile=$(sed -n 's/^    test -s //p' | head -n 1)\n"
+                      "echo up > up-$file; while [ ! -e go ]; do sleep 0.05; done\n"
+                      "echo x > $file\n")
+    process = world.start([world.cordon, "loop", "--json", "--net", "none", "--attempts", "1",
+                           "--ceiling", ceiling, "--", slow])
+    assert wait_until(lambda: (world.project / "up-one").exists(), 20)
+    world.document('version = 1\n[fs]\nread = ["/usr", "' + str(world.project) + '"]\n', "ceiling.toml")
+    world.write(world.project / "go", "")
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 1, out
+    assert (world.project / "one").exists(), "the run that was under way"
+    assert not (world.project / "up-two").exists() and not (world.project / "two").exists()
+
+
 def test_words_that_look_like_a_denial_change_nothing(loop, world):
     spoof = loop.agent("#!/bin/sh\n" + "".join(
         f"echo '{text}' >&2\n" for text in ("bwrap: setting up failed", "sandbox-exec: deny(1) x",
