@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import subprocess
 from pathlib import Path
 
@@ -253,7 +254,8 @@ def test_without_a_home_the_account_counts(world):
     options = ["/usr/bin/env", "-u", "HOME", world.cordon, "setup", "--dry-run", "--json"]
     done = world.execute(options)
     if world.who.is_root:
-        assert done.expect(0).json["config_directory"] == "/root/.config/cordon"
+        assert done.expect(0).json["config_directory"] == os.path.join(
+            pwd.getpwuid(0).pw_dir, ".config/cordon")
         return
     expect_refusal(world, done, "home", "HOME")
     place = world.make_directory(world.outside / "config")
