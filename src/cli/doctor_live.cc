@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/doctor_check.h"
 #include "run/contained_run.h"
+#include "sys/loopback_listener.h"
 
 namespace cordon {
 namespace {
@@ -53,27 +54,6 @@ class Stage {
 
   std::string path_;
   bool made_ = false;
-};
-
-// A port on the host's loopback that accepts.
-class Listener {
- public:
-  Listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (socket_.valid() && ::bind(socket_.get(), generic, size) == 0 &&
-        ::listen(socket_.get(), 8) == 0 && ::getsockname(socket_.get(), generic, &size) == 0) {
-      port_ = ntohs(address.sin_port);
-    }
-  }
-  [[nodiscard]] std::string port() const { return std::to_string(port_); }
-
- private:
-  Fd socket_;
-  unsigned port_ = 0;
 };
 
 struct Attempt {
@@ -203,10 +183,10 @@ Check write_check(const Theatre& theatre, const Stage& stage) {
 }
 
 Check connect_check(const Theatre& theatre) {
-  const Listener listener;
-  Attempt open{{"connect", listener.port()}};
+  const sys::LoopbackListener listener;
+  Attempt open{{"connect", std::to_string(listener.port())}};
   open.net = NetMode::Open;
-  return refusal_check("live-connect", theatre.run({{"connect", listener.port()}}),
+  return refusal_check("live-connect", theatre.run({{"connect", std::to_string(listener.port())}}),
                        theatre.run(open), "connecting to the host's loopback");
 }
 

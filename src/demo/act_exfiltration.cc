@@ -5,51 +5,29 @@
 
 #include "base/fd.h"
 #include "demo/acts.h"
+#include "sys/loopback_listener.h"
 
 namespace cordon::demo {
 namespace {
 
-// Listens on the host's loopback and knows who came.
-class Collector {
- public:
-  Collector() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (socket_.valid() && ::bind(socket_.get(), generic, size) == 0 &&
-        ::listen(socket_.get(), 8) == 0 && ::getsockname(socket_.get(), generic, &size) == 0) {
-      port_ = ntohs(address.sin_port);
-    }
-  }
-  [[nodiscard]] std::string port() const { return std::to_string(port_); }
-  // A connection that was made is in the queue already: connect(2) returns after that.
-  [[nodiscard]] bool was_reached() const {
-    return Fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)).valid();
-  }
-  [[nodiscard]] bool can_be_reached() const {
-    const Fd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port_);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-    return caller.valid() && ::connect(caller.get(), generic, sizeof address) == 0 && was_reached();
-  }
-
- private:
-  Fd socket_;
-  std::uint16_t port_ = 0;
-};
+bool can_be_reached(const sys::LoopbackListener& collector) {
+  const Fd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(collector.port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  return caller.valid() && ::connect(caller.get(), generic, sizeof address) == 0 &&
+         collector.was_reached();
+}
 
 Scenario call_home(Stage& stage) {
-  const Collector collector;
+  const sys::LoopbackListener collector;
   return stage.play("connect to the collector",
-                    {stage.own_attempt("connect", collector.port()), {}, {}, {}}, Expected::Blocked,
-                    [&](const Report&) {
+                    {stage.own_attempt("connect", std::to_string(collector.port())), {}, {}, {}},
+                    Expected::Blocked, [&](const Report&) {
                       if (collector.was_reached()) return Sight{false, "the collector was reached"};
-                      return collector.can_be_reached()
+                      return can_be_reached(collector)
                                  ? Sight{true, "nobody came, though a call from outside arrives"}
                                  : Sight{false, "nobody can reach it: nothing was shown"};
                     });
