@@ -61,6 +61,13 @@ void LookFailures::note(int error_number, std::string_view what) {
 
 Result<void> LookFailures::check() const {
   if (error_number_ == 0) return {};
+  // Cordon's own filter answers so inside, where no run can be started anyway.
+  if (error_number_ == ENOSYS) {
+    return fail(
+        {.kind = ErrorKind::Unavailable,
+         .what = "openat2 is missing, and paths cannot be judged without it",
+         .hint = "this is already inside a sandbox that forbids it; runs cannot be nested"});
+  }
   return fail(
       setup_error("the granted trees cannot be searched: " + quote(what_), error_number_,
                   "nothing may stay unseen there; free what is short, or look at the disk"));

@@ -163,7 +163,8 @@ def test_FS17_all_open_calls_agree(world):
     found = world.inside([("read", secret), ("openat2-read", secret), ("open-path-reopen", secret),
                           ("write", new), ("creat", new), ("openat2-write", new)])
     assert {a.ok for a in found} == {False}, found
-    assert {a.errno for a in found} <= FILE_ERRORS, found
+    # openat2 is answered as by an older kernel: its mode cannot be judged.
+    assert {a.errno for a in found} <= FILE_ERRORS | {"ENOSYS"}, found
     assert all(a.ok for a in world.outside_of([
         ("read", secret), ("openat2-read", secret), ("open-path-reopen", secret), ("write", new),
         ("creat", new), ("openat2-write", new)]))
@@ -375,9 +376,37 @@ def test_FS41_setuid_and_file_capabilities(world):
         done = world.run(setuid, "groups", options=["--read", world.outside])
         assert "uid=0 " not in done.out or "uid=0 " in groups, done.account()
         assert "uid=0 " in world.bare(setuid, "groups").out, "the control gained nothing"
-    done = world.run("/bin/sh", "-c", "cp probe mine && chmod 6755 mine && ./mine caps;"
-                     "./mine status")
+    done = world.run("/bin/sh", "-c", "cp probe mine && ./mine caps; ./mine status")
     assert "NoNewPrivs=1" in done.out, done.account()
+
+
+@pytest.mark.parametrize("bits", [0o4755, 0o2755, 0o6755])
+def test_FS41_nothing_that_runs_as_its_owner_is_left_on_the_host(world, bits):
+    """Inside it gains nothing; on the host anybody who may execute it becomes the caller."""
+    script = ("import ctypes, os\n"
+              f"bits, libc = {bits:#o}, ctypes.CDLL(None, use_errno=True)\n"
+              "open('plain', 'w').close()\n"
+              "os.chmod('plain', 0o755)\n"
+              "def tried(call, *arguments, **how):\n"
+              "    try: call(*arguments, **how); return 'done'\n"
+              "    except OSError as error: return error.errno\n"
+              "flags = os.O_CREAT | os.O_WRONLY\n"
+              "print(tried(os.chmod, 'plain', bits),\n"
+              "      tried(os.fchmod, os.open('plain', os.O_RDONLY), bits),\n"
+              "      tried(os.chmod, 'plain', bits, dir_fd=os.open('.', os.O_RDONLY)),\n"
+              "      tried(os.open, 'made', flags, bits),\n"
+              "      tried(os.open, '.', os.O_TMPFILE | os.O_WRONLY, bits),\n"
+              "      tried(os.mknod, 'node', 0o100000 | bits))\n"
+              "how = (ctypes.c_uint64 * 3)(flags, bits, 0)\n"
+              "print(libc.syscall(437, -100, b'made2', how, 24), ctypes.get_errno())\n")
+    program = world.write(world.project / "attempt.py", script)
+    done = world.run("/usr/bin/python3", program).expect(0)
+    assert done.out.split() == ["1"] * 6 + ["-1", "38"], done.account()
+    left = [path for path in world.project.iterdir() if path.stat().st_mode & 0o6000]
+    assert left == []
+    assert (world.project / "plain").stat().st_mode & 0o7777 == 0o755, "an ordinary mode is set"
+    control = world.bare("/usr/bin/python3", str(program)).expect(0)
+    assert control.out.split()[:6] == ["done"] * 6, control.account()
 
 
 @pytest.mark.parametrize("name", [".mcp.json", ".git", ".vscode", "package.json", "Makefile"])

@@ -1,5 +1,6 @@
 #include "backend/native/argument_rules.h"
 
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -53,9 +54,26 @@ BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v, NetMode net) {
   return v.refuse;
 }
 
+// A file that runs as its owner is harmless inside, where no_new_privs holds, and outlives the run
+// on the host, where anybody may execute it as the caller, or as root.
+constexpr std::uint32_t kOwnersRights = S_ISUID | S_ISGID;
+
+BpfLabel write_mode(BpfAssembler& a, const Verdicts& v, unsigned mode_index) {
+  return a.load_argument(mode_index, a.if_any_bit(kOwnersRights, v.refuse, v.allow));
+}
+
+// Without one of these the mode is not looked at and may be anything.
+constexpr std::uint32_t kCreates = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+
+BpfLabel write_open(BpfAssembler& a, const Verdicts& v, unsigned flags_index) {
+  const BpfLabel mode = write_mode(a, v, flags_index + 1);
+  return a.load_argument(flags_index, a.if_any_bit(kCreates, mode, v.allow));
+}
+
 // Devices are refused: a node made in a writable grant would outlive the run on the host.
 BpfLabel write_make_node(BpfAssembler& a, const Verdicts& v, unsigned mode_index) {
-  const BpfLabel judged = a.if_one_of({S_IFSOCK, S_IFIFO, S_IFREG, 0}, v.allow, v.refuse);
+  const BpfLabel mode = write_mode(a, v, mode_index);
+  const BpfLabel judged = a.if_one_of({S_IFSOCK, S_IFIFO, S_IFREG, 0}, mode, v.refuse);
   return a.load_argument(mode_index, a.keep_bits(S_IFMT, judged));
 }
 
@@ -218,6 +236,14 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
       return write_clone(assembler, verdicts);
     case Decision::Ioctl:
       return write_ioctl(assembler, verdicts, net);
+    case Decision::Mode:
+      return write_mode(assembler, verdicts, 1);
+    case Decision::ModeAt:
+      return write_mode(assembler, verdicts, 2);
+    case Decision::Open:
+      return write_open(assembler, verdicts, 1);
+    case Decision::OpenAt:
+      return write_open(assembler, verdicts, 2);
     case Decision::MakeNode:
       return write_make_node(assembler, verdicts, 1);
     case Decision::MakeNodeAt:

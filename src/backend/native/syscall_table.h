@@ -28,6 +28,10 @@ enum class Decision : std::uint8_t {
   Ioctl,
   MakeNode,
   MakeNodeAt,
+  Mode,
+  ModeAt,
+  Open,
+  OpenAt,
   Personality,
   Prctl,
   Seccomp,
@@ -37,7 +41,7 @@ enum class Decision : std::uint8_t {
   Socket,
   SocketPair,
 };
-inline constexpr std::size_t kDecisionCount = 16;
+inline constexpr std::size_t kDecisionCount = 20;
 
 // Numbers from `first` up to the next range's `first` share one decision; the first range begins
 // at 0 and the last has no end.
