@@ -17,7 +17,9 @@
 #include "config/policy_document.h"
 #include "egress/broker.h"
 #include "host/aftermath.h"
+#include "host/look.h"
 #include "host/resolve.h"
+#include "host/ways.h"
 #include "run/backends.h"
 #include "run/git_watch.h"
 #include "run/run_note.h"
@@ -28,19 +30,34 @@ namespace cordon {
 namespace {
 
 // A policy the contained code could rewrite would hold for this run only.
-Result<void> refuse_writable_sources(const Clamped& clamped, const std::vector<std::string>& files,
-                                     const Caller& caller) {
-  for (const std::string& file : files) {
+Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::string& file,
+                                    const std::string& own_directory) {
+  const std::vector<std::string> way = way_to(file);
+  if (way.empty()) return {};
+  for (const std::string& place : way) {
     // Cordon's own directory is masked inside, whatever grant covers it.
-    if (contains(caller.config_directory, file)) continue;
-    for (const Grant& grant : clamped.effective().write) {
-      if (!contains(grant.path, file)) continue;
+    if (contains(own_directory, place)) continue;
+    for (const Grant& grant : write) {
+      if (!contains(grant.path, place) || (place == grant.path && place != way.back())) continue;
       return fail(policy_error(
           "policy file " + quote(file) + " lies in the writable grant " + quote(grant.path),
           "the command could rewrite it: keep project policies as policies/NAME.toml in the "
           "configuration directory and use \"@cwd\" in them"));
     }
   }
+  const auto seen = look_path(way.back());
+  const auto beside = [&](const Grant& grant) { return grant.id.device == seen->id.device; };
+  if (!seen || seen->links < 2 || std::ranges::none_of(write, beside)) return {};
+  return fail(policy_error("policy file " + quote(file) + " has another name",
+                           "that one may lie in a writable grant: make a copy of the file"));
+}
+
+Result<void> refuse_writable_sources(const Clamped& clamped, const std::vector<std::string>& files,
+                                     const Caller& caller) {
+  const Result<Canonical> found = canonicalize(caller.config_directory, "/", caller);
+  const std::string own = found ? found->path : caller.config_directory;
+  for (const std::string& file : files)
+    CORDON_CHECK(refuse_writable_source(clamped.effective().write, file, own));
   return {};
 }
 
@@ -65,9 +82,9 @@ Result<PlanRequest> plan_request(const RunInput& input, const Effective& effecti
   CORDON_TRY(cwd, start_directory(input, caller));
   request.cwd = std::move(cwd);
   if (effective.home == HomeMode::Persistent) {
-    // One per project: the place the run belongs to, not its name.
+    // One per project: the place it was called from. Where the command starts grants nothing.
     request.persistent_home =
-        join(caller.state_directory, "homes/" + sha256_hex(request.cwd).substr(0, 16));
+        join(caller.state_directory, "homes/" + sha256_hex(caller.cwd).substr(0, 16));
   }
   if (effective.caches) {
     request.cache_directory = join(caller.state_directory, "caches");

@@ -302,3 +302,34 @@ def test_a_ceiling_that_leads_nowhere_is_not_taken_for_absent(world):
     refused(world, world.run("touch", "ran"), "ceiling.toml")
     target.unlink()
     refused(world, world.run("touch", "ran"), "ceiling.toml")
+
+
+@pytest.mark.group("binary tampering")
+def test_R547_a_policy_in_a_grant_is_seen_by_whatever_name(world):
+    text = 'version = 1\nextends = "workspace"\n'
+    outside = world.document(text)
+    world.run("true", options=["--policy", outside]).expect(0)
+    inside = world.write(world.project / "own.toml", text, 0o600)
+    through = world.link(world.trusted / "way", world.project) / "own.toml"
+    around = world.trusted / "sub" / ".." / "way" / "own.toml"
+    world.make_directory(world.trusted / "sub")
+    into = world.link(world.project / "lead", outside.parent) / outside.name
+    for policy in (inside, through, around, into):
+        refused(world, world.run("touch", "ran", options=["--policy", policy]), "writable grant")
+    twin = world.trusted / "twin.toml"
+    twin.hardlink_to(inside)
+    refused(world, world.run("touch", "ran", options=["--policy", twin]), "another name")
+    inside.unlink()
+    world.run("true", options=["--policy", twin]).expect(0)
+
+
+def test_where_a_command_starts_opens_no_other_projects_home(world):
+    policy = world.document('version = 1\nextends = "workspace"\n[fs]\nhome = "persistent"\n')
+    keep = ["--policy", policy]
+    world.run("sh", "-c", "echo SECRET > ~/s", options=keep).expect(0)
+    assert world.run("cat", world.home / "s", options=keep).expect(0).out == "SECRET\n"
+    other = world.make_directory(world.path / "other")
+    done = world.run("sh", "-c", "pwd; cat ~/s", cwd=other,
+                     options=[*keep, "--read", world.project, "--cwd", world.project])
+    assert done.status != 0 and "SECRET" not in done.out, done.account()
+    assert str(world.project) in done.out

@@ -1,0 +1,52 @@
+#include "host/ways.h"
+
+#include <fcntl.h>
+
+#include <deque>
+#include <string_view>
+
+#include "base/path.h"
+#include "host/look.h"
+
+namespace cordon {
+namespace {
+
+constexpr int kMostLinks = 40;  // the kernel's own bound
+
+void push_front(std::deque<std::string>& parts, const std::string& path) {
+  const std::vector<std::string_view> added = components(path);
+  parts.insert(parts.begin(), added.begin(), added.end());
+}
+
+}  // namespace
+
+std::vector<std::string> way_to(const std::string& path) {
+  std::vector<std::string> passed;
+  std::deque<std::string> parts;
+  push_front(parts, normalize(path));
+  std::string at = "/";
+  int links = 0;
+  while (!parts.empty()) {
+    const std::string part = std::move(parts.front());
+    parts.pop_front();
+    if (part == "..") {
+      at = std::string(parent(at));
+      continue;
+    }
+    const std::string place = join(at, part);
+    const auto seen = look_path(place);
+    if (!seen) break;
+    passed.push_back(place);
+    if (!seen->symlink) {
+      at = place;
+      continue;
+    }
+    const auto target = read_link(AT_FDCWD, place);
+    if (!target || target->empty() || ++links > kMostLinks) break;
+    if (target->front() == '/') at = "/";
+    push_front(parts, normalize("/" + *target));
+  }
+  return passed;
+}
+
+}  // namespace cordon
