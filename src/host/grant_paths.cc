@@ -35,6 +35,12 @@ bool GrantPaths::is_writable(std::string_view path) const {
   return longest(effective_.write, path) > longest(effective_.read, path);
 }
 
+bool GrantPaths::is_grant(std::string_view path) const {
+  const auto same = [&](const Grant& grant) { return grant.path == path; };
+  return std::any_of(effective_.read.begin(), effective_.read.end(), same) ||
+         std::any_of(effective_.write.begin(), effective_.write.end(), same);
+}
+
 bool GrantPaths::covers_grant(std::string_view path) const {
   return any_inside(effective_.read, path) || any_inside(effective_.write, path);
 }

@@ -46,7 +46,9 @@ void mask_credentials(const Effective& effective, const Caller& caller, TreeSurv
     // A link cannot be mounted over; what it leads to can.
     const bool link = store.target.has_value() || store.name.file == FileKind::Other;
     const Masked* object = store.target ? &*store.target : (link ? nullptr : &store.name);
+    if (covered(effective, store.name.path)) trees.name(store.name.path);
     if (object == nullptr || !covered(effective, object->path)) continue;
+    trees.name(object->path);
     if (const auto seen = look_path(object->path)) trees.mask(object->path, *seen, object->reason);
   }
 }
@@ -65,6 +67,7 @@ void mask_machine_secrets(const Effective& effective, TreeSurvey& trees) {
   for (const std::string_view path : machine_secrets()) {
     if (!covered(effective, path)) continue;
     const std::string place(path);
+    trees.name(place);
     if (const auto seen = look_path(place); seen && !seen->symlink)
       trees.mask(place, *seen, "machine secret");
   }
@@ -77,6 +80,7 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
        {&caller.config_directory, &caller.state_directory, &caller.runtime_directory}) {
     // A link on the way may lead into a grant that the name itself is not in.
     struct stat status {};
+    if (!own->empty()) trees.name(*own);
     if (own->empty() || ::stat(own->c_str(), &status) != 0) continue;
     const Result<Canonical> place = canonicalize(*own, "/", caller);
     if (!place || place->kind == FileKind::Absent || !covered(effective, place->path)) continue;
@@ -85,6 +89,7 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
   }
   const GrantPaths grants(effective);
   for (const std::string& program : own_programs(caller)) {
+    trees.name(program);
     const auto seen = look_path(program);
     if (!seen || seen->kind != FileKind::Regular) continue;
     // Read-only by a grant of its own, it is still the one that belongs there.
@@ -125,7 +130,7 @@ Result<void> protect_other_names(const Effective& effective, Survey& out) {
 }
 
 std::size_t mounts_for(const HostFacts& facts) {
-  std::size_t count = facts.masked.size() + facts.held.size();
+  std::size_t count = facts.masked.size() + facts.held.size() + facts.pinned.size();
   for (const GitDirectory& git : facts.git)
     count += git.pinned.size() + git.held.size() + git.configs.size();
   return count;
@@ -156,6 +161,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
     out.facts.root_entries = root_entries();
   protect_own_files(effective, caller, trees, out.snapshot);
   CORDON_CHECK(trees.run());
+  trees.pin_ways();
   CORDON_CHECK(protect_other_names(effective, out));
   CORDON_CHECK(failures.check());
   drop_covered(out.facts);

@@ -9,6 +9,7 @@
 #include "host/git_above.h"
 #include "host/git_metadata.h"
 #include "host/resolve.h"
+#include "host/ways.h"
 
 namespace cordon {
 
@@ -62,6 +63,7 @@ Result<void> TreeSurvey::walk_denies() {
       if (rule.anchor.empty() || (!rule.pattern.empty() && contains(rule.anchor, grant->path))) {
         whole = true;
       } else if (rule.pattern.empty() && contains(grant->path, rule.anchor)) {
+        name(rule.anchor);
         if (const auto seen = look_path(rule.anchor))
           mask(rule.anchor, *seen, "deny " + quote(rule.written));
       } else if (!rule.pattern.empty() && contains(grant->path, rule.anchor)) {
@@ -124,12 +126,16 @@ void TreeSurvey::deny(const WalkedDirectory& directory, const DirectoryEntry& en
   if (!seen) return;
   const std::string path = join(directory.path(), entry.name);
   const std::string reason = "deny " + quote(rule.written);
+  // What "**" matches may have any name; what stands before it may not.
+  const bool anywhere = rule.pattern.find("**") != std::string::npos;
+  if (!rule.anchor.empty()) name(anywhere ? rule.anchor : path);
   if (!seen->symlink) return mask(path, *seen, reason);
   // The name is denied, so the object behind it is, under every name it has inside a grant.
   remember_loose(*seen);
   const Result<Canonical> target = canonicalize(path, "/", caller_);
   if (!target || target->kind == FileKind::Absent) return;
   if (!grants_.is_granted(target->path) || grants_.covers_grant(target->path)) return;
+  name(target->path);
   if (const auto object = look_path(target->path)) mask(target->path, *object, reason);
 }
 
@@ -155,6 +161,7 @@ void TreeSurvey::hold_reference(const std::string& target) {
                                 ", which git takes hooks or configuration from",
                             "make the change outside the sandbox");
   }
+  name(target);
   hold_target(target, HoldKind::Git);
 }
 
@@ -175,6 +182,24 @@ void TreeSurvey::mask(const std::string& path, const Looked& seen, const std::st
 void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind) {
   out_.facts.held.push_back({path, kind, seen.kind, seen.id});
   out_.snapshot.protected_objects.insert(seen.id);
+}
+
+void TreeSurvey::pin_ways() {
+  for (const Grant& grant : effective_.read) {
+    name(grant.path);
+    name(grant.lexical);
+  }
+  for (const Held& held : out_.facts.held)
+    if (held.kind == HoldKind::Path) name(held.path);
+  std::set<std::string> done;
+  for (const std::string& named : named_) {
+    for (const std::string& place : way_to(named)) {
+      // A grant is a mount already.
+      if (grants_.is_grant(place) || !grants_.is_writable(place)) continue;
+      if (!done.insert(place).second) continue;
+      if (const auto seen = look_path(place)) out_.facts.pinned.push_back({place, seen->id});
+    }
+  }
 }
 
 void TreeSurvey::remember_loose(const Looked& seen) {
@@ -221,6 +246,8 @@ void drop_covered(HostFacts& facts) {
                        [&](const Held& hold) { return contains(hold.path, path); });
   };
   std::erase_if(facts.held, [&](const Held& entry) { return masked(entry.path); });
+  std::erase_if(facts.pinned,
+                [&](const Pinned& entry) { return masked(entry.path) || held(entry.path); });
   for (GitDirectory& git : facts.git) {
     std::erase_if(git.pinned, [&](const Held& entry) { return masked(entry.path); });
     std::erase_if(git.held,

@@ -24,6 +24,11 @@ class TreeSurvey final : public TreeVisitor {
   // A path that must not be seen; also used for what is found without a walk.
   void mask(const std::string& path, const Looked& seen, const std::string& reason);
   void hold(const std::string& path, const Looked& seen, HoldKind kind);
+  // Something that is found again by this path and no other way: nothing a lookup passes on the way
+  // to it may be renamed or replaced.
+  void name(const std::string& path) { named_.push_back(path); }
+  // After run().
+  void pin_ways();
 
   void visit(WalkedDirectory& directory) override;
   Fd open_unreadable(int parent, const std::string& name) override;
@@ -50,6 +55,7 @@ class TreeSurvey final : public TreeVisitor {
   GrantPaths grants_;
   Classifier classifier_;
   std::set<FileId> git_seen_;
+  std::vector<std::string> named_;
   std::optional<Error> refusal_;
 };
 

@@ -242,15 +242,27 @@ void NativePlanner::scratch() {
 
 Result<void> NativePlanner::grants() {
   struct Entry {
-    const Grant* grant;
+    std::string_view path;
+    const Grant* grant;  // null: pinned
     MountAccess access;
+    FileId id;
   };
   std::vector<Entry> entries;
-  for (const Grant& grant : read_) entries.push_back({&grant, MountAccess::ReadOnly});
-  for (const Grant& grant : write_) entries.push_back({&grant, MountAccess::ReadWrite});
+  for (const Grant& grant : read_)
+    entries.push_back({grant.path, &grant, MountAccess::ReadOnly, grant.id});
+  for (const Grant& grant : write_)
+    entries.push_back({grant.path, &grant, MountAccess::ReadWrite, grant.id});
+  for (const Pinned& pinned : facts_.pinned)
+    entries.push_back({pinned.path, nullptr, MountAccess::ReadWrite, pinned.id});
   // Parents first: a nested grant is mounted over the tree it narrows or widens.
-  std::ranges::sort(entries, {}, [](const Entry& entry) { return entry.grant->path; });
-  for (const auto& [grant, access] : entries) {
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return entry.path; });
+  for (const auto& [path, grant, access, id] : entries) {
+    if (grant == nullptr) {
+      if (tree_.from_host(path))
+        plan_.build.emplace_back(
+            op::Hold{std::string(path), id, access, "leads to what is protected"});
+      continue;
+    }
     for (const std::string_view reserved : {"/proc", "/dev"}) {
       if (contains(reserved, grant->path)) {
         return fail(policy_error(

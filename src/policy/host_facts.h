@@ -57,6 +57,15 @@ struct Masked {
   auto operator<=>(const Masked&) const = default;
 };
 
+// A directory or symlink inside a writable grant, on the way to something that is masked, held or
+// narrowed by its path. It is bound over itself: renamed or replaced, it would leave the next run
+// looking in a place where there is nothing to protect.
+struct Pinned {
+  std::string path;
+  FileId id;
+  auto operator<=>(const Pinned&) const = default;
+};
+
 // A git directory inside a writable grant. Every `pinned` directory is bound over itself so that it
 // cannot be renamed away, `held` is read-only, and each config is seen through a private copy.
 struct GitDirectory {
@@ -91,6 +100,7 @@ struct HostFacts {
   std::vector<SystemEntry> root_entries;  // the top of the file system, if a grant is "/" itself
   std::vector<Masked> masked;
   std::vector<Held> held;
+  std::vector<Pinned> pinned;
   std::vector<GitDirectory> git;
   std::string git_identity;  // content of the generated .gitconfig
 };

@@ -297,6 +297,13 @@ bool is_full(const char* path) {
   return ::statfs(path, &data) == 0 && (data.f_bfree == 0 || data.f_ffree == 0);
 }
 
+bool is_mount_root(const char* path) {
+  struct statx data {};
+  if (::statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &data) < 0) return false;
+  constexpr std::uint64_t kMountRoot = 0x2000;  // STATX_ATTR_MOUNT_ROOT
+  return (data.stx_attributes & kMountRoot) != 0;
+}
+
 int mount_status(const char* path, MountStatus& status) {
   struct statfs data {};
   if (::statfs(path, &data) < 0) return -errno;

@@ -73,6 +73,8 @@ struct MountStatus {
   std::uint64_t system;  // which file system it is
   bool read_only;
 };
+// Whether something is mounted at exactly this name, which may be a symlink's.
+bool is_mount_root(const char* path);
 int mount_status(const char* path, MountStatus& status);
 bool is_full(const char* path);  // no block or no inode is left
 

@@ -33,6 +33,8 @@ class CheckMount {
     return state(o.path, MountAccess::ReadOnly, mount) && mount.system != root_system_;
   }
   bool operator()(const op::Hold& o) const {
+    // Bound only so that it stays where it is; a symlink may be.
+    if (o.access == MountAccess::ReadWrite) return sys::is_mount_root(o.path.c_str());
     sys::MountStatus mount{};
     return state(o.path, o.access, mount);
   }
