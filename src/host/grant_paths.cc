@@ -35,6 +35,10 @@ bool GrantPaths::is_writable(std::string_view path) const {
   return longest(effective_.write, path) > longest(effective_.read, path);
 }
 
+bool GrantPaths::in_writable_root(std::string_view path) const {
+  return longest(effective_.write, path) > 0;
+}
+
 bool GrantPaths::is_grant(std::string_view path) const {
   const auto same = [&](const Grant& grant) { return grant.path == path; };
   return std::any_of(effective_.read.begin(), effective_.read.end(), same) ||

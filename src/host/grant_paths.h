@@ -18,6 +18,8 @@ class GrantPaths {
   [[nodiscard]] bool is_granted(std::string_view path) const;
   // The longest grant decides, as in the clamp.
   [[nodiscard]] bool is_writable(std::string_view path) const;
+  // Also where a read grant makes a hole.
+  [[nodiscard]] bool in_writable_root(std::string_view path) const;
   [[nodiscard]] bool is_grant(std::string_view path) const;
   // True if `path` is a grant or lies above one: it can be neither held nor masked as a whole.
   [[nodiscard]] bool covers_grant(std::string_view path) const;

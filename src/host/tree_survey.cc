@@ -185,19 +185,21 @@ void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind
 }
 
 void TreeSurvey::pin_ways() {
+  if (effective_.write.empty()) return;
   for (const Grant& grant : effective_.read) {
-    name(grant.path);
-    name(grant.lexical);
+    if (grants_.in_writable_root(grant.path)) name(grant.path);
+    if (grant.lexical != grant.path) name(grant.lexical);
   }
   for (const Held& held : out_.facts.held)
     if (held.kind == HoldKind::Path) name(held.path);
+  Ways ways;
   std::set<std::string> done;
   for (const std::string& named : named_) {
-    for (const std::string& place : way_to(named)) {
+    for (const std::string& place : ways.to(named)) {
       // A grant is a mount already.
       if (grants_.is_grant(place) || !grants_.is_writable(place)) continue;
       if (!done.insert(place).second) continue;
-      if (const auto seen = look_path(place)) out_.facts.pinned.push_back({place, seen->id});
+      out_.facts.pinned.push_back({place, ways.seen(place)->id});
     }
   }
 }

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/path.h"
-#include "host/look.h"
 
 namespace cordon {
 namespace {
@@ -20,7 +19,13 @@ void push_front(std::deque<std::string>& parts, const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> way_to(const std::string& path) {
+const std::optional<Looked>& Ways::seen(const std::string& place) {
+  const auto known = seen_.find(place);
+  return known != seen_.end() ? known->second
+                              : seen_.emplace(place, look_path(place)).first->second;
+}
+
+std::vector<std::string> Ways::to(const std::string& path) {
   std::vector<std::string> passed;
   std::deque<std::string> parts;
   push_front(parts, normalize(path));
@@ -34,10 +39,10 @@ std::vector<std::string> way_to(const std::string& path) {
       continue;
     }
     const std::string place = join(at, part);
-    const auto seen = look_path(place);
-    if (!seen) break;
+    const std::optional<Looked>& here = seen(place);
+    if (!here) break;
     passed.push_back(place);
-    if (!seen->symlink) {
+    if (!here->symlink) {
       at = place;
       continue;
     }

@@ -1,13 +1,25 @@
-// way_to: what a lookup passes on its way to a path.
+// Ways: what lookups pass on their way to a path.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "host/look.h"
+
 namespace cordon {
 
-// Every directory and symlink that is passed, by the name it has without symlinks, the end
-// included; as far as it exists. Ends where a loop of links would.
-std::vector<std::string> way_to(const std::string& path);
+// Looks at each place once, however many ways lead through it.
+class Ways {
+ public:
+  // Every directory and symlink that is passed, by the name it has without symlinks, the end
+  // included; as far as it exists. Ends where a loop of links would.
+  std::vector<std::string> to(const std::string& path);
+  const std::optional<Looked>& seen(const std::string& place);
+
+ private:
+  std::map<std::string, std::optional<Looked>> seen_;
+};
 
 }  // namespace cordon

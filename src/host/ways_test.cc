@@ -18,19 +18,19 @@ using testing::TestTree;
 std::vector<std::string> passed(const TestTree& tree, const std::string& path) {
   const std::string top(parent(tree.at("x")));
   std::vector<std::string> below;
-  for (const std::string& place : way_to(tree.at(path)))
+  for (const std::string& place : Ways().to(tree.at(path)))
     if (place != top && contains(top, place)) below.push_back(place.substr(top.size() + 1));
   return below;
 }
 
-TEST(WayTo, NamesEveryDirectoryAndTheEnd) {
+TEST(Ways, NamesEveryDirectoryAndTheEnd) {
   const TestTree tree;
   tree.directory("a/b/c");
   EXPECT_THAT(passed(tree, "a/b/c"), ElementsAre("a", "a/b", "a/b/c"));
   EXPECT_THAT(passed(tree, "a//b/./"), ElementsAre("a", "a/b"));
 }
 
-TEST(WayTo, NamesALinkAndWhatItLeadsThrough) {
+TEST(Ways, NamesALinkAndWhatItLeadsThrough) {
   const TestTree tree;
   tree.directory("real/deep/end");
   tree.directory("a");
@@ -41,7 +41,7 @@ TEST(WayTo, NamesALinkAndWhatItLeadsThrough) {
   EXPECT_THAT(passed(tree, "outer/../x"), ElementsAre("outer", "a", "a/link", "real", "real/deep"));
 }
 
-TEST(WayTo, StopsWhereNothingIsAndInALoop) {
+TEST(Ways, StopsWhereNothingIsAndInALoop) {
   const TestTree tree;
   tree.directory("a");
   EXPECT_THAT(passed(tree, "a/absent/b"), ElementsAre("a"));
