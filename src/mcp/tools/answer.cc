@@ -137,6 +137,11 @@ EndWords words_for(const End& end) {
   return std::visit(Words{}, end);
 }
 
+std::size_t moved_away(const Outcome& outcome) {
+  const auto moved = [](const Handoff& handoff) { return !handoff.moved_to.empty(); };
+  return static_cast<std::size_t>(std::ranges::count_if(outcome.handoff, moved));
+}
+
 void add_account(Node& node, const Report& report) {
   const Enforcement& held = report.enforcement;
   Node enforcement{NodeMap{}};
