@@ -251,6 +251,23 @@ void add_teaching(Table& table) {
             kReads, get_limits);
 }
 
+void add_asking(Table& table) {
+  Tool tool;
+  tool.name = "request_access";
+  tool.description =
+      "Ask the user to approve something beyond the operator's ceiling for a while. Only some "
+      "things can be asked for, a no is final, and it ends by itself. Ask for the least that you "
+      "need, and only after a denial.";
+  tool.input_schema = closed_object(
+      {{"kind", choice("", {"read", "write", "network"})},
+       {"target", text_schema("A file or directory that exists, or HOST:PORT", 1, kLongestPath)},
+       {"reason", text_schema("Shown to the user", 1, kLongestText)}},
+      {"kind", "target", "reason"});
+  tool.annotations = kRuns;
+  tool.meta = needs_a_person();
+  table.add(std::move(tool), request_access);
+}
+
 }  // namespace
 
 void add_full_tools(Registry& registry, const Switches& switches,
@@ -260,6 +277,7 @@ void add_full_tools(Registry& registry, const Switches& switches,
     add_processes(table);
     add_files(table);
     add_teaching(table);
+    if (bench->toolbox->can_ask()) add_asking(table);
     add_full_resources(registry, bench);
   }
   if (switches.unsafe_write) table.add(unsafe_tool(), approved_unsafe_write);
