@@ -238,10 +238,13 @@ void add_teaching(Table& table) {
   table.add(
       "workspace_diff",
       "Tell which files of the workspace were created, changed or deleted since this server's "
-      "first change, or since a snapshot.",
-      closed_object({{"since", text_schema("snapshot of an earlier answer", 1, kLongestId)},
-                     {"cursor", text_schema("", 1, kLongestCursor)}},
-                    {}),
+      "first change, a snapshot, or the last look before a run; format patch shows the lines.",
+      closed_object(
+          {{"since", text_schema("snapshot of an earlier answer, or a run_id", 1, kLongestId)},
+           {"path", path("A part of the workspace")},
+           {"format", choice("", {"stat", "patch"})},
+           {"cursor", text_schema("", 1, kLongestCursor)}},
+          {}),
       kReads, workspace_diff);
   table.add(
       "explain_denial", "Explain why something was denied, refused or killed, and what can help.",
