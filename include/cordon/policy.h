@@ -104,6 +104,33 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
+// Which object a path named when it was looked at. A pin on it prevents inode reuse.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  auto operator<=>(const FileId&) const = default;
+};
+
+// What a person may approve beyond a ceiling while a server runs. By itself it permits nothing.
+struct AskRules {
+  std::vector<PathRule> read;
+  std::vector<PathRule> write;
+  std::vector<HostRule> net;
+  std::optional<std::uint64_t> expires_ms;  // the longest that an approval holds
+  bool operator==(const AskRules&) const = default;
+};
+
+// One thing that a person approved.
+struct Approval {
+  enum class Kind { Read, Write, Net };
+  std::string id;
+  Kind kind = Kind::Read;
+  std::string path;  // canonical
+  FileId object;     // what was there when it was approved; another one is not meant
+  HostRule host;     // of Kind::Net
+  bool operator==(const Approval&) const = default;
+};
+
 // The most the operator permits. Absent fs.read, fs.write or net permit none of that kind; absent
 // limits, env, scratch, home, caches or require set no bound.
 struct Ceiling {
@@ -114,6 +141,8 @@ struct Ceiling {
   std::optional<bool> caches;    // absent: no bound
   bool bounds_env = false;       // [env] was present
   AuditFailure on_audit_failure = AuditFailure::Deny;
+  AskRules ask;
+  std::vector<Approval> approved;  // of these counts what `ask` covers; no document holds any
 
   static Result<Ceiling> from_file(const std::string& path);
   bool operator==(const Ceiling&) const = default;

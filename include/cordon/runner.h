@@ -63,8 +63,9 @@ struct Report {
   Enforcement enforcement;
   std::vector<Reduction> reductions;
   std::string policy_hash;
-  std::string policy_json;         // the effective policy, canonical
-  std::optional<AuditMark> audit;  // absent if the run was refused for want of a log
+  std::string policy_json;             // the effective policy, canonical
+  std::vector<std::string> approvals;  // ids of what a person approved and the run makes use of
+  std::optional<AuditMark> audit;      // absent if the run was refused for want of a log
   // The published JSON document, cordon.report/1.
   [[nodiscard]] std::string json() const;
 };

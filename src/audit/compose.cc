@@ -57,6 +57,7 @@ Node request_node(const Pending& pending) {
       .set("argc", Node(pending.argc))
       .set("timeout_ms", number(pending.timeout_ms))
       .set("version", CORDON_VERSION);
+  if (!pending.approvals.empty()) node.set("approvals", texts(pending.approvals));
   return node;
 }
 

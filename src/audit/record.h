@@ -35,6 +35,7 @@ struct Pending {
   Label argv_hash;
   std::uint64_t argc = 0;
   std::optional<std::uint64_t> timeout_ms;
+  std::vector<Label> approvals;  // of a person, that it makes use of
 };
 
 // How it ended. Success alone has the outcome `success`; every other one is a `failure`, and its

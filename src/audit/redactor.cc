@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "config/policy_document.h"
+#include "policy/approval.h"
 #include "policy/presets.h"
 
 namespace cordon::audit {
@@ -114,8 +115,11 @@ Label Redactor::argv(std::span<const std::string> argv) const {
 
 CeilingMark Redactor::ceiling(const Ceiling& ceiling) const {
   CeilingMark mark;
-  const std::string content = write_json(encode_policy(ceiling.policy), JsonStyle::Compact)
-                                  .append(cordon::name_of(ceiling.on_audit_failure));
+  std::string content = write_json(encode_policy(ceiling.policy), JsonStyle::Compact)
+                            .append(cordon::name_of(ceiling.on_audit_failure));
+  if (const Node ask = encode_ask(ceiling.ask); ask.map() != nullptr) {
+    content += write_json(ask, JsonStyle::Compact);
+  }
   mark.hash = Label(to_hex(keyed(key_, "ceiling", content)));
   mark.id = ceiling.id.starts_with('/') ? place(ceiling.id) : word(ceiling.id);
   return mark;
@@ -151,6 +155,7 @@ Pending Redactor::pending(const Action& action) const {
   pending.action = word(action.name);
   pending.cwd = place(action.cwd);
   pending.resource = action.path.empty() ? pending.cwd : path(action.path);
+  if (!action.host.empty()) pending.resource = hashed("connection", action.host);
   pending.tool = word(action.tool);
   pending.tool_call_id = word(action.tool_call_id);
   pending.backend = word(action.backend);
@@ -175,6 +180,9 @@ Pending Redactor::pending(const Action& action) const {
     pending.write = grants(action.effective->write);
     pending.net = Label(std::string(cordon::name_of(action.effective->net.mode)));
     pending.timeout_ms = action.effective->limits.wall_ms;
+    for (const std::string& id : approvals_used(action.ceilings, *action.effective)) {
+      pending.approvals.push_back(word(id));
+    }
   }
   return pending;
 }

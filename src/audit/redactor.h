@@ -25,6 +25,7 @@ struct Action {
   std::string backend;
   std::string cwd;                       // canonical
   std::string path;                      // what a file tool works on, canonical; empty: the cwd
+  std::string host;                      // "HOST:PORT" that access is asked for; empty: none
   std::span<const std::string> argv;     // the caller's
   std::string policy_hash;               // as in the report, or empty
   const Policy* policy = nullptr;        // what was asked for

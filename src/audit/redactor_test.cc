@@ -127,8 +127,30 @@ TEST(Redactor, MarksACeilingByItsContent) {
   ceiling.on_audit_failure = AuditFailure::Warn;
   EXPECT_NE(redactor.ceiling(ceiling).hash, before.hash);
   EXPECT_EQ(redactor.ceiling(ceiling).id, before.id);
+  const CeilingMark warns = redactor.ceiling(ceiling);
+  ceiling.ask.net = {HostRule{}};
+  EXPECT_NE(redactor.ceiling(ceiling).hash, warns.hash);
   ceiling.id = "environment";
   EXPECT_EQ(redactor.ceiling(ceiling).id.text(), "environment");
+}
+
+TEST(Redactor, LabelsWhatAPersonApproved) {
+  const Redactor redactor(key_of(1), somebody());
+  Ceiling ceiling;
+  ceiling.approved.resize(1);
+  ceiling.approved.front().id = "g-0123456789abcdef";
+  ceiling.approved.front().path = "/srv";
+  Effective effective;
+  Action action;
+  action.host = "secret.example.com:443";
+  action.ceilings = std::span(&ceiling, 1);
+  action.effective = &effective;
+  EXPECT_TRUE(redactor.pending(action).resource.text().starts_with('#'));
+  EXPECT_TRUE(redactor.pending(action).approvals.empty());
+  effective.read.resize(1);
+  effective.read.front().path = "/srv/part";
+  ASSERT_EQ(redactor.pending(action).approvals.size(), 1U);
+  EXPECT_EQ(redactor.pending(action).approvals.front().text(), "g-0123456789abcdef");
 }
 
 }  // namespace

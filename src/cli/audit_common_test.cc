@@ -76,13 +76,14 @@ TEST(AuditCsv, HasAColumnForEachKeyAndQuotesWhatNeedsIt) {
 
 TEST(AuditOcsf, LeavesOutWhatIsNotKnown) {
   Event event = an_event();
-  const Node node = ocsf_event(event);
+  const Node node = ocsf_event(event, "a-host");
   EXPECT_EQ(audit::number_in(node, "class_uid"), 1007);
   EXPECT_EQ(audit::number_in(node, "status_id"), 2);
   EXPECT_EQ(audit::number_in(node, "exit_code"), 3);
   EXPECT_EQ(audit::text_in(*node.find("metadata"), "uid"), event.event_id);
   EXPECT_EQ(audit::text_in(*node.find("metadata")->find("product"), "name"), "Cordon");
   EXPECT_EQ(audit::text_in(*node.find("actor"), "app_name"), "cordon");
+  EXPECT_EQ(audit::text_in(*node.find("device"), "name"), "a-host");
   EXPECT_EQ(node.find("unmapped")->find("signal"), nullptr);
 }
 

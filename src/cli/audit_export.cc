@@ -1,3 +1,5 @@
+#include <sys/utsname.h>
+
 #include <unistd.h>
 
 #include "base/text.h"
@@ -20,12 +22,18 @@ Result<Form> form_of(const Arguments& arguments) {
       usage_error("--format " + quote(word) + ": unknown form", "write jsonl, csv or ocsf"));
 }
 
+// Which host it was is not in the log: it is told by the one that exports it.
+std::string host_name() {
+  struct utsname names {};
+  return ::uname(&names) == 0 && names.nodename[0] != '\0' ? names.nodename : "unknown";
+}
+
 std::string exported(const audit::Index& index, const audit::Event& event, Form form) {
   switch (form) {
     case Form::Csv:
       return csv_row(event);
     case Form::Ocsf:
-      return write_json(ocsf_event(event), JsonStyle::Compact) + "\n";
+      return write_json(ocsf_event(event, host_name()), JsonStyle::Compact) + "\n";
     case Form::Jsonl: {
       const auto lines = index.lines(event);
       std::string text;

@@ -33,7 +33,7 @@ constexpr Field kOcsf[] = {
      }},
     {"status_detail", [](const Event& e) { return text(e.reason); }},
     {"exit_code", [](const Event& e) { return number(e.exit_code); }},
-    {"metadata.version", [](const Event&) { return Node("1.1.0"); }},
+    {"metadata.version", [](const Event&) { return Node("1.4.0"); }},
     {"metadata.product.name", [](const Event&) { return Node("Cordon"); }},
     {"metadata.product.vendor_name", [](const Event&) { return Node("Cordon"); }},
     {"metadata.uid", [](const Event& e) { return Node(e.event_id); }},
@@ -77,7 +77,7 @@ std::string quoted(const std::string& cell) {
 
 }  // namespace
 
-Node ocsf_event(const Event& event) {
+Node ocsf_event(const Event& event, const std::string& host) {
   Node node{NodeMap{}};
   for (const Field& field : kOcsf) {
     Node value = field.value(event);
@@ -85,6 +85,7 @@ Node ocsf_event(const Event& event) {
     if (!std::holds_alternative<std::nullptr_t>(value.value))
       put(node, field.name, std::move(value));
   }
+  put(node, "device.name", Node(host));
   return node;
 }
 

@@ -9,7 +9,7 @@ namespace cordon {
 
 std::string csv_header();
 std::string csv_row(const audit::Event& event);  // RFC 4180, with its line end
-// OCSF 1.1, class Process Activity (1007), activity Launch.
-Node ocsf_event(const audit::Event& event);
+// OCSF 1.4, class Process Activity (1007), activity Launch. `host` names the device.
+Node ocsf_event(const audit::Event& event, const std::string& host);
 
 }  // namespace cordon

@@ -1,6 +1,7 @@
 // cordon mcp: from a command line to a server, until its client goes away.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "audit/log.h"
@@ -119,9 +120,10 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   recorder.tell(tell);
   mcp::SecretMask mask(caller.environment);
   if (options.http) mask.add(options.http->token);
+  const bool can_ask = options.full && std::ranges::any_of(bounds.ceilings, mcp::has_askable);
   const auto toolbox = std::make_shared<mcp::Toolbox>(
-      mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), tell}, recorder,
-      std::move(mask));
+      mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), tell, can_ask},
+      recorder, std::move(mask));
   mcp::Registry registry;
   const mcp::Switches switches = mcp::read_switches(caller.environment);
   if (options.full) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "config/path_entry.h"
 #include "config/policy_document.h"
 #include "config/section.h"
 
@@ -16,6 +17,13 @@ Result<void> decode_limits(const Section& document, Limits& limits);
 Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require);
 Result<void> refuse_audit(const Section& document);  // in a policy
 Result<AuditFailure> decode_audit(const Section& document);
+Result<void> refuse_ask(const Section& document);  // in a policy
+Result<AskRules> decode_ask(const Section& document, const std::string& base);
+
+// Lists that more than one table has.
+Result<void> append_paths(const Section& section, std::string_view key, PathUse use,
+                          const std::string& base, std::vector<PathRule>& rules);
+Result<std::vector<HostRule>> decode_rules(const Section& section, std::string_view key);
 
 // Puts an error that knows no place at the value that caused it.
 Error placed(const Section& section, const Node& value, Error error);

@@ -22,17 +22,6 @@ Result<std::optional<NetMode>> decode_mode(const Section& net) {
       net.error_at(*word->node, shown(*word->text) + " is not a network mode", std::move(hint)));
 }
 
-Result<std::vector<HostRule>> decode_rules(const Section& net, std::string_view key) {
-  std::vector<HostRule> rules;
-  CORDON_TRY(entries, net.texts(key));
-  for (const PlacedText& entry : entries) {
-    auto rule = parse_host_rule(*entry.text);
-    if (!rule) return fail(placed(net, *entry.node, std::move(rule).error()));
-    rules.push_back(std::move(*rule));
-  }
-  return rules;
-}
-
 // Ports of the host's loopback: short for rules with the name "localhost".
 Result<std::vector<HostRule>> decode_host_ports(const Section& net) {
   std::vector<HostRule> rules;
@@ -65,6 +54,17 @@ Error contradiction(const Section& net, NetMode mode) {
 }
 
 }  // namespace
+
+Result<std::vector<HostRule>> decode_rules(const Section& section, std::string_view key) {
+  std::vector<HostRule> rules;
+  CORDON_TRY(entries, section.texts(key));
+  for (const PlacedText& entry : entries) {
+    auto rule = parse_host_rule(*entry.text);
+    if (!rule) return fail(placed(section, *entry.node, std::move(rule).error()));
+    rules.push_back(std::move(*rule));
+  }
+  return rules;
+}
 
 Result<void> decode_net(const Section& document, NetRules& net) {
   CORDON_TRY(section, document.member("net", kKeys));

@@ -95,6 +95,15 @@ Node encode_require(const RequireRules& require) {
 
 }  // namespace
 
+Node encode_ask(const AskRules& ask) {
+  Node table;
+  set_list(table, "read", ask.read, path_text);
+  set_list(table, "write", ask.write, path_text);
+  set_list(table, "net", ask.net, [](const HostRule& rule) { return to_string(rule); });
+  set_duration(table, "expires", ask.expires_ms);
+  return table;
+}
+
 Node encode_policy(const Policy& policy) {
   Node document;
   document.set("version", 1);

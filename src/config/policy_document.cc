@@ -8,8 +8,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 8> kPolicyKeys{"version", "extends", "fs",      "net",
-                                                      "env",     "limits",  "require", "audit"};
+constexpr std::array<std::string_view, 9> kPolicyKeys{"version", "extends", "fs",    "net", "env",
+                                                      "limits",  "require", "audit", "ask"};
 
 Result<void> check_version(const Section& document) {
   const Node* version = document.find("version");
@@ -58,6 +58,7 @@ Result<Policy> decode_policy(const Node& document, const std::string& file, cons
   CORDON_TRY(section, Section::open(document, file, "", kPolicyKeys));
   CORDON_CHECK(check_version(section));
   CORDON_CHECK(refuse_audit(section));
+  CORDON_CHECK(refuse_ask(section));
   CORDON_TRY(policy, starting_point(section, host));
   policy.name = file;
   CORDON_CHECK(decode_sections(section, base, DocumentRole::Policy, policy));
@@ -82,6 +83,8 @@ Result<Ceiling> decode_ceiling(const Node& document, const std::string& file,
   ceiling.bounds_env = section.find("env") != nullptr;
   CORDON_TRY(choice, decode_audit(section));
   ceiling.on_audit_failure = choice;
+  CORDON_TRY(ask, decode_ask(section, base));
+  ceiling.ask = std::move(ask);
   return ceiling;
 }
 

@@ -27,6 +27,8 @@ Result<Node> read_document(std::string_view text, const std::string& file);
 // The document a policy would be written as.
 Node encode_policy(const Policy& policy);
 std::string write_toml(const Policy& policy);
+// The table [ask] of a ceiling; null if there is none.
+Node encode_ask(const AskRules& ask);
 // The effective policy of a report: canonical paths, sorted lists, every key present.
 Node encode_effective(const Effective& effective);
 

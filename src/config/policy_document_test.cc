@@ -362,6 +362,50 @@ TEST(DecodeCeiling, RefusesAnUnknownChoiceForTheAuditLog) {
   EXPECT_EQ(ceiling.error().place->line, 3U);
 }
 
+TEST(DecodeCeiling, ReadsWhatAPersonMayApprove) {
+  EXPECT_EQ(ceiling_of("version = 1\n").ask, AskRules{});
+  EXPECT_EQ(ceiling_of("version = 1\n[ask]\n").ask, AskRules{});
+  const Ceiling ceiling = ceiling_of(
+      "version = 1\n[ask]\nread = [\"/srv\", \"notes\"]\nwrite = [\"~/out\"]\n"
+      "net = [\"*.example.com:443\"]\nexpires = \"90m\"\n");
+  EXPECT_THAT(ceiling.ask.read,
+              ElementsAre(PathRule{"/srv", "/etc/cordon"}, PathRule{"notes", "/etc/cordon"}));
+  EXPECT_THAT(ceiling.ask.write, ElementsAre(PathRule{"~/out", "/etc/cordon"}));
+  EXPECT_THAT(ceiling.ask.net, ElementsAre(host("*.example.com:443")));
+  EXPECT_EQ(ceiling.ask.expires_ms, 90U * 60 * 1000);
+  // Nothing of it is permitted.
+  EXPECT_EQ(ceiling.policy.fs, FsRules{});
+  EXPECT_EQ(ceiling.policy.net, NetRules{});
+  EXPECT_THAT(ceiling.approved, IsEmpty());
+  Node document(NodeMap{});
+  document.set("version", 1).set("ask", encode_ask(ceiling.ask));
+  EXPECT_EQ(decode_ceiling(document, "c.toml", "/etc/cordon")->ask, ceiling.ask);
+}
+
+TEST(DecodeCeiling, RefusesAnAskTableThatIsWrong) {
+  const auto refused = [](const std::string& table) {
+    const auto document = read_toml("version = 1\n[ask]\n" + table, "c.toml");
+    EXPECT_TRUE(document.has_value());
+    const auto ceiling = decode_ceiling(*document, "c.toml", "/");
+    EXPECT_FALSE(ceiling.has_value()) << table;
+    return ceiling ? Error{} : ceiling.error();
+  };
+  EXPECT_EQ(refused("reed = []\n").hint, "did you mean \"read\"?");
+  EXPECT_EQ(refused("expires = \"25h\"\n").place->line, 3U);
+  for (const char* table :
+       {"read = \"/srv\"\n", "read = [\"~user\"]\n", "write = [\"/\"]\n", "write = [\"@system\"]\n",
+        "net = [\"*\"]\n", "net = [\"*.com\"]\n", "net = \"open\"\n", "expires = 90\n",
+        "expires = \"0s\"\n", "deny = []\n", "approved = []\n"}) {
+    refused(table);
+  }
+}
+
+TEST(DecodePolicy, RefusesAnAskTable) {
+  for (const char* text : {"version = 1\n[ask]\nread = [\"/srv\"]\n", "version = 1\n[ask]\n"}) {
+    EXPECT_EQ(refusal(text).what, "[ask] is for ceilings only");
+  }
+}
+
 TEST(DecodePolicy, RefusesTheOperatorsChoiceForTheAuditLog) {
   for (const char* text :
        {"version = 1\n[audit]\non_failure = \"deny\"\n", "version = 1\n[audit]\n"}) {

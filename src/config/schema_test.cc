@@ -66,7 +66,7 @@ bool decoder_knows(const std::string& table, const std::string& key) {
 
 TEST(PolicySchema, HasExactlyTheKeysOfTheDecoder) {
   const Node schema = parsed(policy_schema());
-  const std::vector<std::string> tables{"fs", "net", "env", "limits", "require", "audit"};
+  const std::vector<std::string> tables{"fs", "net", "env", "limits", "require", "audit", "ask"};
   std::set<std::string> every;
   for (const std::string& key : keys_of(at(schema, {"properties"}))) {
     EXPECT_TRUE(decoder_knows("", key)) << key;
@@ -91,7 +91,7 @@ TEST(PolicySchema, HasExactlyTheKeysOfTheDecoder) {
 TEST(PolicySchema, IsClosedAtEveryTable) {
   const Node schema = parsed(policy_schema());
   EXPECT_EQ(std::get<bool>(at(schema, {"additionalProperties"}).value), false);
-  for (const char* table : {"fs", "net", "env", "limits", "require", "audit"}) {
+  for (const char* table : {"fs", "net", "env", "limits", "require", "audit", "ask"}) {
     const Node& closed = at(schema, {"properties", table, "additionalProperties"});
     EXPECT_EQ(std::get<bool>(closed.value), false) << table;
   }
@@ -114,7 +114,7 @@ TEST(PolicySchema, NamesEveryPresetModeAndLayer) {
 TEST(ReportSchema, RequiresEveryKeyItDescribes) {
   const Node schema = parsed(report_schema());
   EXPECT_EQ(keys_of(at(schema, {"properties"})), texts_of(at(schema, {"required"})));
-  EXPECT_EQ(texts_of(at(schema, {"required"})).size(), 22U);
+  EXPECT_EQ(texts_of(at(schema, {"required"})).size(), 23U);
 }
 
 TEST(ReportSchema, NamesEveryReasonOfAReduction) {

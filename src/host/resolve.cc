@@ -10,6 +10,7 @@
 #include "host/survey.h"
 #include "host/worktree.h"
 #include "host/writable_bounds.h"
+#include "policy/approval.h"
 
 namespace cordon {
 namespace {
@@ -150,6 +151,31 @@ HeldPlaces held_places(const Caller& caller) {
   return places;
 }
 
+// A path that leads elsewhere by now, or to another object, is not what was approved.
+std::optional<Grant> approved_place(const Approval& approval, const Caller& caller) {
+  const Result<Canonical> place = canonicalize_existing(approval.path, "/", caller);
+  if (!place || place->path != approval.path || place->id != approval.object) return std::nullopt;
+  return make_grant({approval.path, {}}, *place, Grant::Source::Policy);
+}
+
+Result<ResolvedAsk> resolve_ask(const AskRules& rules, const Caller& caller) {
+  CORDON_TRY(read, resolve_ceiling_list(rules.read, Wish::Read, caller));
+  CORDON_TRY(write, resolve_ceiling_list(rules.write, Wish::Write, caller));
+  return ResolvedAsk{std::move(read), std::move(write)};
+}
+
+void admit_approved(ResolvedCeiling& out, const ResolvedAsk& ask, const Caller& caller) {
+  const std::vector<Approval> approved = out.ceiling.approved;
+  for (const Approval& approval : approved) {
+    if (approval.kind == Approval::Kind::Net) {
+      admit_host(out.ceiling, approval.host);
+    } else if (const auto place = approved_place(approval, caller)) {
+      const bool writes = approval.kind == Approval::Kind::Write;
+      admit_path(out, ask, writes ? PathMode::Write : PathMode::Read, *place);
+    }
+  }
+}
+
 Error at_ceiling(Error error, const Ceiling& ceiling) {
   if (!error.place && !ceiling.id.empty()) error.place = Place{ceiling.id, 0, 0};
   return error;
@@ -182,7 +208,18 @@ Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   out.read = std::move(*read);
   out.write = std::move(*write);
   out.deny = std::move(*deny);
-  if (!out.write.empty()) out.held = held_places(caller);
+  if (!out.write.empty() || !ceiling.approved.empty()) out.held = held_places(caller);
+  if (ceiling.approved.empty()) return out;
+  const auto ask = resolve_ask(ceiling.ask, caller);
+  if (!ask) return fail(at_ceiling(ask.error(), ceiling));
+  admit_approved(out, *ask, caller);
+  // A deny that names every depth of every grant holds from the entry of [ask] on: what is approved
+  // may begin below it.
+  std::vector<Grant> roots = all_of(out.read, out.write);
+  for (const Grant& grant : all_of(ask->read, ask->write)) roots.push_back(grant);
+  auto all = resolve_denies(ceiling.policy.fs.deny, roots, caller);
+  if (!all) return fail(at_ceiling(std::move(all).error(), ceiling));
+  out.deny = std::move(*all);
   return out;
 }
 

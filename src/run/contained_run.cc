@@ -20,6 +20,7 @@
 #include "host/look.h"
 #include "host/resolve.h"
 #include "host/ways.h"
+#include "policy/approval.h"
 #include "run/backends.h"
 #include "run/git_watch.h"
 #include "run/run_note.h"
@@ -300,6 +301,7 @@ Report run_contained(const RunInput& input, const Caller& caller) {
   std::string policy = write_json(encode_effective(run->clamped.effective()), JsonStyle::Compact);
   report.policy_hash = "sha256:" + sha256_hex(policy);
   if (input.describe_policy) report.policy_json = std::move(policy);
+  report.approvals = approvals_used(input.ceilings, run->clamped.effective());
   // Nothing is started before this record is durable.
   if (auto begun = record->begin(*run, report.policy_hash); !begun) {
     report.error = std::move(begun).error();

@@ -160,6 +160,9 @@ std::string Report::json() const {
   const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
   node.set("policy", policy ? *policy : null());
   node.set("reductions", reductions_node(reductions));
+  NodeList used;
+  for (const std::string& id : approvals) used.emplace_back(id);
+  node.set("approvals", std::move(used));
   node.set("denials", denials_node(outcome ? outcome->denials : std::vector<Denial>{}));
   node.set("connections",
            connections_node(outcome ? outcome->connections : std::vector<Connection>{}));

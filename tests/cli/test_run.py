@@ -13,7 +13,7 @@ from support.harness import ROOT
 
 REPORT_KEYS = {"schema", "run_id", "exit_code", "signal", "timed_out", "kill_reason", "duration_ms",
                "stdout", "stderr", "stdout_bytes", "stderr_bytes", "truncated", "enforcement",
-               "policy_hash", "policy", "reductions", "denials", "handoff", "usage", "audit",
+               "policy_hash", "policy", "reductions", "approvals", "denials", "handoff", "usage", "audit",
                "error"}
 ENFORCEMENT_KEYS = {"backend", "namespaces", "pivot_root", "bind_mounts", "landlock",
                     "landlock_abi", "seccomp", "cap_drop", "no_new_privs", "network", "limits"}

@@ -21,8 +21,10 @@ const mcp::Registry& full_registry() {
   static audit::Recorder recorder({"/nonexistent"}, AuditFailure::Deny);
   static const mcp::Registry registry = [] {
     mcp::Registry made;
+    mcp::ToolboxOptions options;
+    options.can_ask = true;
     const auto toolbox =
-        std::make_shared<mcp::Toolbox>(mcp::ToolboxOptions{}, recorder, mcp::SecretMask({}));
+        std::make_shared<mcp::Toolbox>(std::move(options), recorder, mcp::SecretMask({}));
     mcp::add_full_tools(made, {true, true}, std::make_shared<mcp::Workbench>(toolbox, "/"));
     return made;
   }();

@@ -38,9 +38,12 @@ inline void check_ceiling(const Node& document, const std::string& file) {
     require_that(ceiling.error().kind == ErrorKind::Policy);
     return;
   }
-  const auto again = decode_ceiling(encode_policy(ceiling->policy), file, "/base");
+  Node written = encode_policy(ceiling->policy);
+  if (Node ask = encode_ask(ceiling->ask); ask.map() != nullptr) written.set("ask", std::move(ask));
+  const auto again = decode_ceiling(written, file, "/base");
   require_that(again.has_value());
   require_that(again->policy == ceiling->policy);
+  require_that(again->ask == ceiling->ask);
 }
 
 }  // namespace cordon

@@ -22,16 +22,25 @@ def place():
     """A world for all of the tests: the inspector takes most of a second to start."""
     made = harness.World(harness.PEOPLE[-1], harness.stage().new_directory())
     made.document(f'version = 1\n[fs]\nwrite = ["{made.project}"]\n', "ceiling.toml")
+    made.document(f'version = 1\n[fs]\nwrite = ["{made.project}"]\n[ask]\nread = ["{made.outside}"]\n',
+                  "asking.toml")
     yield made
     made.tidy()
     harness.remove_tree(made.path)
 
 
+# What the profile `full` adds: resources, prompts and tools that ask.
+MORE = {"2025-11-25": {"prompts-list", "resources-list"},
+        "2026-07-28": {"prompts-list", "resources-list", "caching", "sep-2164-resource-not-found"}}
+
+
+@pytest.mark.parametrize("profile", ["seed", "full"])
 @pytest.mark.parametrize("revision", WHOLE)
-def test_conformance_fails_nothing_but_what_is_listed(place, revision):
+def test_conformance_fails_nothing_but_what_is_listed(place, revision, profile):
     token = place.write(place.trusted / "token", TOKEN + "\n", 0o600)
-    server = place.start([place.cordon, "mcp", "--http", "127.0.0.1:0", "--token-file", token,
-                          "--ceiling", place.trusted / "ceiling.toml"], env=ON)
+    server = place.start([place.cordon, "mcp", "--profile", profile, "--http", "127.0.0.1:0",
+                          "--token-file", token, "--ceiling", place.trusted / "asking.toml"],
+                         env=ON)
     try:
         port = None
         while port is None:
@@ -40,11 +49,12 @@ def test_conformance_fails_nothing_but_what_is_listed(place, revision):
             port = line.split()[-1] if "listening" in line else None
         done = suites.conformance(f"http://127.0.0.1:{port}/mcp", TOKEN, revision,
                                   "--expected-failures",
-                                  str(suites.SOURCE / f"expected-{revision}.yml"))
+                                  str(suites.SOURCE / f"expected-{profile}-{revision}.yml"))
     finally:
         harness.stop(server)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert WHOLE[revision] <= set(re.findall(r"^✓ (\S+):", done.stdout, re.M)), done.stdout[-4000:]
+    whole = WHOLE[revision] | (MORE[revision] if profile == "full" else set())
+    assert whole <= set(re.findall(r"^✓ (\S+):", done.stdout, re.M)), done.stdout[-4000:]
 
 
 def inspect(place, era, *arguments, form=("--format", "json")):

@@ -16,7 +16,7 @@ def inspect(request, era, tmp_path):
     project.mkdir()
     (project / "file.txt").write_text("project file\n")
     ceiling = tmp_path / "ceiling.toml"
-    ceiling.write_text(f'version = 1\n[fs]\nwrite = ["{project}"]\n')
+    ceiling.write_text(f'version = 1\n[fs]\nwrite = ["{project}"]\n[ask]\nread = ["{tmp_path}"]\n')
     ceiling.chmod(0o600)
     wish = ["--profile", request.param, "--workspace", str(project), "--ceiling", str(ceiling)]
     config = tmp_path / "servers.json"

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import shutil
+import subprocess
 
 import pytest
 
@@ -104,6 +106,74 @@ def test_a_long_difference_is_paged(full):
         arguments = {"cursor": page["next_cursor"]}
     assert seen == [f"created a-name-{i}" for i in range(1000, 2000)]
     assert "cursor" in full.bad("workspace_diff", {"cursor": "5-0-00"})["message"]
+
+
+def test_a_part_of_the_workspace(full):
+    world = full.world
+    full.good("run_code", {"argv": ["sh", "-c", "mkdir a ab; echo > a/x; echo > ab/x; rm file.txt"]})
+    assert changes(full.good("workspace_diff", {"path": "a"})) == ["created a/x"]
+    assert changes(full.good("workspace_diff", {"path": f"{world.project}/ab/"})) == ["created ab/x"]
+    assert changes(full.good("workspace_diff", {"path": "file.txt"})) == ["deleted file.txt"]
+    assert len(changes(full.good("workspace_diff", {"path": "."}))) == 3
+    for outside in ("..", "a/../../x", str(world.outside), f"{world.project}x"):
+        assert "workspace" in full.bad("workspace_diff", {"path": outside})["message"]
+
+
+def test_a_patch_can_be_applied(full, tmp_path):
+    world = full.world
+    world.write(world.project / "code", "".join(f"line {i}\n" for i in range(100)))
+    world.write(world.project / "gone", "one\ntwo\n")
+    world.write(world.project / "no-end", "a\nb")
+    world.write(world.project / "binary", b"\0\1\2")
+    before = tmp_path / "before"
+    shutil.copytree(world.project, before)
+    full.good("run_code", {"argv": [
+        "sh", "-c", "sed -i 's/^line 5$/LINE/; s/^line 50$/&\\nmore/' code; rm gone; mkdir d; "
+        "echo new > d/new; printf c >> no-end; echo >> binary"]})
+    page = full.good("workspace_diff", {"format": "patch"})
+    assert "changed binary (no patch" in page["patch"] and not page["more"]
+    assert "-line 5\n+LINE\n" in page["patch"]
+    subprocess.run(["patch", "-p1", "-s", "-f"], input=page["patch"], text=True, cwd=before,
+                   check=True)
+    for name in ("code", "d/new", "no-end"):
+        assert (before / name).read_text() == (world.project / name).read_text()
+    assert not (before / "gone").exists()
+    alone = full.good("workspace_diff", {"format": "patch", "path": "no-end"})["patch"]
+    assert alone.startswith("--- a/no-end\n+++ b/no-end\n") and alone.count("---") == 1
+
+
+def test_a_long_patch_is_paged(full):
+    full.good("run_code", {"argv": ["sh", "-c", "seq 1 9000 > many; seq 1 100 > few"]})
+    seen, arguments = "", {"format": "patch"}
+    while True:
+        page = full.good("workspace_diff", arguments)
+        seen += page["patch"]
+        if not page["more"]:
+            break
+        arguments = {"format": "patch", "cursor": page["next_cursor"]}
+    added = [line[1:] for line in seen.splitlines() if line.startswith("+") and line[1:].isdigit()]
+    assert added == [str(i) for i in range(1, 101)] + [str(i) for i in range(1, 9001)]
+    assert "cursor" in full.bad("workspace_diff", {"cursor": arguments["cursor"]})["message"]
+
+
+def test_a_patch_shows_neither_secrets_nor_escapes(serve_full, world):
+    server = serve_full(env={**ON, "API_TOKEN": "hunter2-hunter2-hunter2"})
+    server.good("write_local_file", {"path": "s", "content": "x=hunter2-hunter2-hunter2\n\x1b[2J\n"})
+    page = server.good("workspace_diff", {"format": "patch"})
+    assert "hunter2" not in page["patch"] and "\x1b" not in page["patch"]
+    assert "[secret]" in page["patch"]
+
+
+def test_since_a_run_is_since_the_last_look_before_it(full):
+    full.good("run_code", {"argv": ["touch", "early"]})
+    full.good("workspace_diff", {})
+    ran = full.good("run_code", {"argv": ["touch", "late"]})
+    page = full.good("workspace_diff", {"since": ran["run_id"]})
+    assert changes(page) == ["created late"] and "before that run" in page["note"]
+    later = full.good("run_code", {"argv": ["touch", "latest"]})
+    assert changes(full.good("workspace_diff", {"since": later["run_id"]})) == ["created latest"]
+    assert "created early" in changes(full.good("workspace_diff", {}))
+    assert "since" in full.bad("workspace_diff", {"since": "p-0000000000000000"})["message"]
 
 
 def test_a_workspace_that_may_not_be_seen_has_no_difference(serve_full):

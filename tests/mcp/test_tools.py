@@ -304,6 +304,18 @@ def test_a_file_that_may_not_be_written_is_left_alone(served):
     assert path.read_text() == "old" and result["type"] == "SandboxExecutionError"
 
 
+@pytest.mark.parametrize("name", ["Makefile", "package.json", "conftest.py", ".envrc"])
+def test_what_is_only_reported_stays_where_it_was_written(served, name):
+    """Honest work writes these every day: a report names them, and nothing is moved or refused."""
+    path = served.world.project / name
+    served.good("write_local_file", {"path": str(path), "content": "x"})
+    assert path.read_text() == "x"
+    ran = served.good("run_code", {"argv": ["sh", "-c", f"mkdir d && echo > d/{name}"]})
+    assert "protected_files_moved_away" not in ran and (path.parent / "d" / name).exists()
+    moved = served.good("run_code", {"argv": ["sh", "-c", "mkdir -p e/.vscode; echo > e/.vscode/x"]})
+    assert moved["protected_files_moved_away"] == 1
+
+
 @pytest.mark.parametrize("path", [".vscode/tasks.json", ".vscode/deep/er", ".claude/commands/x.md",
                                   ".git/hooks/post-checkout", ".git/config", ".mcp.json"])
 def test_files_that_tools_load_cannot_be_planted(served, path):

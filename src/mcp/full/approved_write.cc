@@ -4,40 +4,17 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "host/resolve.h"
+#include "mcp/full/decision.h"
 #include "mcp/full/full_tools.h"
-#include "mcp/members.h"
 #include "mcp/tools/answer.h"
 
 namespace cordon::mcp {
 namespace {
 
-constexpr std::size_t kLongestQuestion = 300;
-
 // A fixed form around the quoted target, so that what a program printed cannot draw another dialog.
 std::string question_about(const std::string& canonical, std::size_t bytes) {
   return "Allow one write of " + std::to_string(bytes) + " bytes, outside of every sandbox, to " +
          quote(canonical) + "?";
-}
-
-Node decision_schema() {
-  Node decision{NodeMap{}};
-  decision.set("type", "string")
-      .set("title", "Decision")
-      .set("enum", NodeList{"deny", "allow"})
-      .set("default", "deny");
-  Node properties{NodeMap{}};
-  properties.set("decision", std::move(decision));
-  Node schema{NodeMap{}};
-  schema.set("type", "object")
-      .set("properties", std::move(properties))
-      .set("required", NodeList{"decision"});
-  return schema;
-}
-
-bool says_yes(const Elicited& answer) {
-  const std::string* decision = text_member(answer.content, "decision");
-  return answer.decision == Elicited::Decision::Accepted && decision != nullptr &&
-         *decision == "allow";
 }
 
 }  // namespace

@@ -238,10 +238,13 @@ void add_teaching(Table& table) {
   table.add(
       "workspace_diff",
       "Tell which files of the workspace were created, changed or deleted since this server's "
-      "first change, or since a snapshot.",
-      closed_object({{"since", text_schema("snapshot of an earlier answer", 1, kLongestId)},
-                     {"cursor", text_schema("", 1, kLongestCursor)}},
-                    {}),
+      "first change, a snapshot, or the last look before a run; format patch shows the lines.",
+      closed_object(
+          {{"since", text_schema("snapshot of an earlier answer, or a run_id", 1, kLongestId)},
+           {"path", path("A part of the workspace")},
+           {"format", choice("", {"stat", "patch"})},
+           {"cursor", text_schema("", 1, kLongestCursor)}},
+          {}),
       kReads, workspace_diff);
   table.add(
       "explain_denial", "Explain why something was denied, refused or killed, and what can help.",
@@ -249,6 +252,23 @@ void add_teaching(Table& table) {
       kReads, explain_denial);
   table.add("get_limits", "Tell time, memory, network and workspace limits.", closed_object({}, {}),
             kReads, get_limits);
+}
+
+void add_asking(Table& table) {
+  Tool tool;
+  tool.name = "request_access";
+  tool.description =
+      "Ask the user to approve something beyond the operator's ceiling for a while. Only some "
+      "things can be asked for, a no is final, and it ends by itself. Ask for the least that you "
+      "need, and only after a denial.";
+  tool.input_schema = closed_object(
+      {{"kind", choice("", {"read", "write", "network"})},
+       {"target", text_schema("A file or directory that exists, or HOST:PORT", 1, kLongestPath)},
+       {"reason", text_schema("Shown to the user", 1, kLongestText)}},
+      {"kind", "target", "reason"});
+  tool.annotations = kRuns;
+  tool.meta = needs_a_person();
+  table.add(std::move(tool), request_access);
 }
 
 }  // namespace
@@ -260,6 +280,7 @@ void add_full_tools(Registry& registry, const Switches& switches,
     add_processes(table);
     add_files(table);
     add_teaching(table);
+    if (bench->toolbox->can_ask()) add_asking(table);
     add_full_resources(registry, bench);
   }
   if (switches.unsafe_write) table.add(unsafe_tool(), approved_unsafe_write);

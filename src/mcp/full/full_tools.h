@@ -31,6 +31,7 @@ ToolResult search_files(Workbench& bench, Call& call);
 ToolResult workspace_diff(Workbench& bench, Call& call);
 ToolResult explain_denial(Workbench& bench, Call& call);
 ToolResult get_limits(Workbench& bench, Call& call);
+ToolResult request_access(Workbench& bench, Call& call);
 ToolResult approved_unsafe_write(Workbench& bench, Call& call);  // unsafe_write_local_file
 
 // Before the first call that may change something: what workspace_diff compares with.

@@ -23,6 +23,31 @@ Node limits_node(const Effective& effective) {
   return node;
 }
 
+NodeList askable_kinds(const Bounds& bounds) {
+  NodeList kinds;
+  const auto add = [&](const char* kind, const auto& list) {
+    const auto has = [&](const Ceiling& ceiling) { return !(ceiling.ask.*list).empty(); };
+    if (bounds.can_ask && std::ranges::any_of(bounds.ceilings, has)) kinds.emplace_back(kind);
+  };
+  add("read", &AskRules::read);
+  add("write", &AskRules::write);
+  add("network", &AskRules::net);
+  return kinds;
+}
+
+NodeList approvals_node(const Bounds& bounds) {
+  NodeList list;
+  for (const LiveApproval& live : bounds.approved) {
+    Node node{NodeMap{}};
+    node.set("approval", live.approval.id)
+        .set("kind", kind_word(live.approval.kind))
+        .set("target", sanitize(target_of(live.approval)))
+        .set("expires_in_ms", live.left_ms);
+    list.push_back(std::move(node));
+  }
+  return list;
+}
+
 }  // namespace
 
 Result<Node> limits_view(const Bounds& bounds, const std::vector<std::string>& tools) {
@@ -44,7 +69,8 @@ Result<Node> limits_view(const Bounds& bounds, const std::vector<std::string>& t
       .set("process_wall_ms", number(longest.limits.wall_ms))
       .set("may_set_some_variables", variables)
       .set("a_ceiling_is_set", bounds.set_by_operator)
-      .set("can_be_asked_for", NodeList{})
+      .set("can_be_asked_for", askable_kinds(bounds))
+      .set("approvals", approvals_node(bounds))
       .set("tools", std::move(names))
       .set(
           "help",

@@ -52,6 +52,7 @@ class Process final : private OutputListener {
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] const RunRequest& request() const { return request_; }
+  [[nodiscard]] std::chrono::steady_clock::time_point started() const { return started_; }
   [[nodiscard]] ProcessStatus status() const;
   [[nodiscard]] OutputStore::Piece read(OutputListener::From from, std::uint64_t offset,
                                         std::uint64_t most) const;

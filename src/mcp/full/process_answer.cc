@@ -31,8 +31,8 @@ void add_status(Node& node, const ProcessStatus& status) {
     node.set("exit_code", exit_status(status.report->outcome->end));
     if (end.signal) node.set("signal", signal_name(*end.signal));
     if (!end.kill_reason.empty()) node.set("kill_reason", end.kill_reason);
-    if (!status.report->outcome->handoff.empty()) {
-      node.set("protected_files_moved_away", status.report->outcome->handoff.size());
+    if (const std::size_t moved = moved_away(*status.report->outcome); moved > 0) {
+      node.set("protected_files_moved_away", moved);
     }
   }
   node.set("age_ms", status.age_ms)

@@ -20,21 +20,26 @@ std::variant<RecordedCall, ToolResult> RecordedCall::begin(Toolbox& toolbox, con
     return answer_fault(fault_of(bounds.error()),
                         toolbox.refuse(*caller, call, tool, bounds.error()));
   }
-  const auto unrecorded = [&](const Error& error) {
-    toolbox.tell_operator(tool, error);
-    return answer_fault(fault_of(error), std::nullopt);
-  };
-  const auto redactor = toolbox.recorder().redactor(*caller);
-  if (!redactor) return unrecorded(redactor.error());
   audit::Action action;
   action.name = tool;
-  action.tool = tool;
+  return begin(toolbox, call, std::move(*bounds), action);
+}
+
+std::variant<RecordedCall, ToolResult> RecordedCall::begin(Toolbox& toolbox, const Call& call,
+                                                           Bounds bounds, audit::Action action) {
+  const auto unrecorded = [&](const Error& error) {
+    toolbox.tell_operator(action.name, error);
+    return answer_fault(fault_of(error), std::nullopt);
+  };
+  const auto redactor = toolbox.recorder().redactor(bounds.caller);
+  if (!redactor) return unrecorded(redactor.error());
+  action.tool = action.name;
   action.tool_call_id = call_id(call);
-  action.cwd = caller->cwd;
-  action.ceilings = bounds->ceilings;
+  action.cwd = bounds.caller.cwd;
+  action.ceilings = bounds.ceilings;
   auto ticket = toolbox.recorder().begin(redactor->pending(action));
   if (!ticket) return unrecorded(ticket.error());
-  return RecordedCall(toolbox, tool, std::move(*bounds), std::move(*ticket));
+  return RecordedCall(toolbox, action.name, std::move(bounds), std::move(*ticket));
 }
 
 void RecordedCall::close(audit::Ending ending) {

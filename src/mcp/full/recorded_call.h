@@ -16,6 +16,10 @@ class RecordedCall {
   static std::variant<RecordedCall, ToolResult> begin(Toolbox& toolbox, const Call& call,
                                                       const std::string& tool);
 
+  // The same for a call that knows more about itself: what stands in `action` is recorded.
+  static std::variant<RecordedCall, ToolResult> begin(Toolbox& toolbox, const Call& call,
+                                                      Bounds bounds, audit::Action action);
+
   [[nodiscard]] const Bounds& bounds() const { return bounds_; }
   // Exactly one of them.
   ToolResult done(Node node);

@@ -44,6 +44,10 @@ Cause cause_of(const Node& told) {
         "that access, and the kernel refused it (mount view and Landlock)",
         "Neither narrowing nor asking again helps. Tell the user what you needed it for."};
   }
+  if (name == "NotApproved") {
+    return {"a person, or that there was none to be asked: the operator lets it be asked for",
+            "Do not ask again. Go on without it, or tell the user what you needed it for."};
+  }
   if (name == "SandboxTimeoutError" || flag_member(told, "timed_out")) {
     return {"the wall clock",
             "Give it less to do, or start_process for what takes long. Past the operator's bound "

@@ -1,9 +1,13 @@
 // What lies in a tree, and in which version.
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "mcp/inside/inside.h"
 #include "mcp/inside/tree_walk.h"
+#include "mcp/inside/whole_file.h"
 #include "mcp/members.h"
 
 namespace cordon::mcp {
@@ -11,6 +15,8 @@ namespace {
 
 constexpr std::size_t kMostListed = 1'000;
 constexpr std::size_t kMostSurveyed = 50'000;
+constexpr std::size_t kLongestText = std::size_t{64} << 10U;
+constexpr std::size_t kMostText = std::size_t{4} << 20U;
 
 std::string_view kind_of(const struct stat& status) {
   if (S_ISDIR(status.st_mode)) return "dir";
@@ -53,13 +59,36 @@ InsideReply list_inside(const std::string& path, const Node& request) {
   return answer;
 }
 
+namespace {
+
+// The text of a file, for as many files as there is room for.
+std::optional<std::string> text_of(const WalkedEntry& entry, std::size_t& room) {
+  const struct stat& status = entry.status;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (!S_ISREG(status.st_mode) || entry.directory < 0) return std::nullopt;
+  if (size > kLongestText || size > room) return std::nullopt;
+  const Fd file(
+      ::openat(entry.directory, entry.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return std::nullopt;
+  auto content = read_bytes(file.get(), kLongestText);
+  if (!content || content->size() != size || content->find('\0') != std::string::npos ||
+      !is_valid_utf8(*content)) {
+    return std::nullopt;
+  }
+  room -= size;
+  return std::move(*content);
+}
+
+}  // namespace
+
 // Every file with what tells one version of it from the next: inode, size, mode and ctime, which no
-// program can set back.
+// program can set back; and its text.
 InsideReply survey_inside(const std::string& path, const Node&) {
   WalkBounds bounds;
   bounds.entries = kMostSurveyed;
   NodeList entries;
   int failed = 0;
+  std::size_t room = kMostText;
   const WalkEnd end = walk_tree(
       path, bounds,
       [&](const WalkedEntry& entry) {
@@ -70,7 +99,9 @@ InsideReply survey_inside(const std::string& path, const Node&) {
             std::to_string(status.st_ino) + " " + std::to_string(status.st_size) + " " +
             std::to_string(status.st_mode) + " " +
             std::to_string(status.st_ctim.tv_sec * kBillion + status.st_ctim.tv_nsec);
-        entries.push_back(NodeList{entry.path, version});
+        NodeList one{entry.path, version};
+        if (auto text = text_of(entry, room)) one.emplace_back(std::move(*text));
+        entries.push_back(std::move(one));
         return true;
       },
       failed);

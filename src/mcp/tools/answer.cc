@@ -100,6 +100,9 @@ std::string outside_help(const Bounds& bounds) {
       "way, will not help: only the operator can change it, ";
   help += bounds.set_by_operator ? "by adding the path to [fs] read or write of the ceiling."
                                  : "by writing a ceiling; there is none, so nothing is permitted.";
+  if (bounds.can_ask) {
+    help += " Some of it the user can approve for a while: request_access asks them.";
+  }
   return help;
 }
 
@@ -137,6 +140,11 @@ EndWords words_for(const End& end) {
   return std::visit(Words{}, end);
 }
 
+std::size_t moved_away(const Outcome& outcome) {
+  const auto moved = [](const Handoff& handoff) { return !handoff.moved_to.empty(); };
+  return static_cast<std::size_t>(std::ranges::count_if(outcome.handoff, moved));
+}
+
 void add_account(Node& node, const Report& report) {
   const Enforcement& held = report.enforcement;
   Node enforcement{NodeMap{}};
@@ -155,6 +163,10 @@ void add_account(Node& node, const Report& report) {
       .set("denials", std::move(denials))
       .set("policy_hash", report.policy_hash)
       .set("audit_id", report.audit ? Node(report.audit->event_id) : Node());
+  if (report.approvals.empty()) return;
+  NodeList approvals;
+  for (const std::string& id : report.approvals) approvals.emplace_back(id);
+  node.set("approvals", std::move(approvals));
 }
 
 Node not_granted_entry(std::string_view access, std::string_view path, std::string_view reason) {

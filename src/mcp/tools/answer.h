@@ -43,6 +43,10 @@ struct EndWords {
 };
 EndWords words_for(const End& end);
 
+// How many protected files a run made appear that were moved out of the tree; what is only reported
+// stays where it is.
+std::size_t moved_away(const Outcome& outcome);
+
 // Members that tell how a run was held.
 void add_account(Node& node, const Report& report);
 

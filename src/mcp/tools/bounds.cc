@@ -5,7 +5,9 @@
 #include "base/path.h"
 #include "host/look.h"
 #include "host/resolve.h"
+#include "policy/approval.h"
 #include "policy/clamp.h"
+#include "policy/host_rule.h"
 #include "run/policy_source.h"
 
 namespace cordon::mcp {
@@ -43,8 +45,50 @@ std::vector<PathRule> askable(const std::vector<PathRule>& rules, const Caller& 
   return kept;
 }
 
+bool is_at(const PathRule& rule, const std::string& canonical, const Caller& caller) {
+  const auto place = canonicalize(rule.text, rule.base, caller);
+  return place && place->path == canonical;
+}
+
+// What was approved, where the caller names nothing narrower.
+void ask_for_approved(Policy& policy, const Bounds& bounds, const RunWish& wish) {
+  for (const LiveApproval& live : bounds.approved) {
+    const Approval& approval = live.approval;
+    switch (approval.kind) {
+      case Approval::Kind::Read:
+        if (!wish.read) policy.fs.read.push_back({approval.path, {}});
+        break;
+      case Approval::Kind::Write:
+        if (wish.write) break;
+        // Of two rules for one path the narrower would win.
+        if (!wish.read) {
+          std::erase_if(policy.fs.read, [&](const PathRule& rule) {
+            return is_at(rule, approval.path, bounds.caller);
+          });
+        }
+        policy.fs.write.push_back({approval.path, {}});
+        break;
+      case Approval::Kind::Net:
+        if (policy.net.mode == NetMode::Open) break;
+        policy.net.mode = NetMode::Allow;
+        policy.net.allow.push_back(approval.host);
+        break;
+    }
+  }
+}
+
 void hide(Policy& policy, const Bounds& bounds) {
   for (const std::string& file : bounds.hidden) policy.fs.deny.push_back({file, {}});
+}
+
+Result<Effective> clamp_under(const Bounds& bounds, const Policy& policy) {
+  CORDON_TRY(resolved, resolve(policy, bounds.caller));
+  std::vector<ResolvedCeiling> ceilings;
+  for (const Ceiling& ceiling : bounds.ceilings) {
+    CORDON_TRY(bound, resolve(ceiling, bounds.caller));
+    ceilings.push_back(std::move(bound));
+  }
+  return clamp(resolved, ceilings).effective();
 }
 
 Policy file_policy(const Bounds& bounds, std::string_view name) {
@@ -79,6 +123,7 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
   policy.fs.write =
       wish.write ? rules_of(*wish.write, bounds.caller) : askable(most.fs.write, bounds.caller);
   policy.net = most.net;
+  ask_for_approved(policy, bounds, wish);
   const bool bounded = std::ranges::any_of(bounds.ceilings, [](const Ceiling& ceiling) {
     return ceiling.policy.limits.wall_ms.has_value();
   });
@@ -89,14 +134,64 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
 }
 
 Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms) {
-  CORDON_TRY(resolved,
-             resolve(run_policy(bounds, {{}, {}, {}, unattended_wall_ms}), bounds.caller));
-  std::vector<ResolvedCeiling> ceilings;
-  for (const Ceiling& ceiling : bounds.ceilings) {
-    CORDON_TRY(bound, resolve(ceiling, bounds.caller));
-    ceilings.push_back(std::move(bound));
+  return clamp_under(bounds, run_policy(bounds, {{}, {}, {}, unattended_wall_ms}));
+}
+
+Policy policy_for(const Bounds& bounds, const Approval& approval) {
+  Policy policy;
+  policy.name = "request_access";
+  hide(policy, bounds);
+  switch (approval.kind) {
+    case Approval::Kind::Read:
+      policy.fs.read = {{approval.path, {}}};
+      break;
+    case Approval::Kind::Write:
+      policy.fs.write = {{approval.path, {}}};
+      break;
+    case Approval::Kind::Net:
+      policy.net.mode = NetMode::Allow;
+      policy.net.allow = {approval.host};
+      break;
   }
-  return clamp(resolved, ceilings).effective();
+  return policy;
+}
+
+bool permits_whole(const Bounds& bounds, const Policy& policy) {
+  const auto resolved = resolve(policy, bounds.caller);
+  const auto effective = clamp_under(bounds, policy);
+  if (!resolved || !effective) return false;
+  const auto has = [](const std::vector<Grant>& grants, const std::string& path) {
+    return std::ranges::any_of(grants, [&](const Grant& grant) { return grant.path == path; });
+  };
+  const bool paths = resolved->reductions.empty() &&
+                     std::ranges::all_of(resolved->read,
+                                         [&](const Grant& grant) {
+                                           return has(effective->read, grant.path) ||
+                                                  has(effective->write, grant.path);
+                                         }) &&
+                     std::ranges::all_of(resolved->write, [&](const Grant& grant) {
+                       return has(effective->write, grant.path);
+                     });
+  const NetRules& net = effective->net;
+  const bool hosts = std::ranges::all_of(policy.net.allow, [&](const HostRule& wanted) {
+    const auto covering = [&](const HostRule& rule) { return covers(rule, wanted); };
+    return net.mode == NetMode::Allow && std::ranges::any_of(net.allow, covering) &&
+           std::ranges::none_of(net.deny, covering);
+  });
+  return paths && hosts;
+}
+
+std::optional<std::uint64_t> approved_time(const Bounds& bounds, const Policy& policy) {
+  if (bounds.approved.empty()) return std::nullopt;
+  const auto effective = clamp_under(bounds, policy);
+  std::optional<std::uint64_t> shortest;
+  if (!effective) return shortest;  // such a run is refused
+  const auto used = approvals_used(bounds.ceilings, *effective);
+  for (const LiveApproval& live : bounds.approved) {
+    if (std::ranges::find(used, live.approval.id) == used.end()) continue;
+    shortest = std::min(shortest.value_or(live.left_ms), live.left_ms);
+  }
+  return shortest;
 }
 
 Policy read_policy(const Bounds& bounds, const std::string& path) {
@@ -129,19 +224,11 @@ bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish) {
   while (path != "/" && !look_path(path)) path = parent(path);
   Policy policy;
   (wish == Wish::Read ? policy.fs.read : policy.fs.write) = {{path, {}}};
-  const auto resolved = resolve(policy, bounds.caller);
-  if (!resolved) return false;
-  std::vector<ResolvedCeiling> ceilings;
-  for (const Ceiling& ceiling : bounds.ceilings) {
-    auto bound = resolve(ceiling, bounds.caller);
-    if (!bound) return false;
-    ceilings.push_back(std::move(*bound));
-  }
-  const Clamped clamped = clamp(*resolved, ceilings);
-  const Effective& effective = clamped.effective();
+  const auto effective = clamp_under(bounds, policy);
+  if (!effective) return false;
   const auto covers = [&](const Grant& grant) { return contains(grant.path, path); };
-  return std::ranges::any_of(effective.write, covers) ||
-         (wish == Wish::Read && std::ranges::any_of(effective.read, covers));
+  return std::ranges::any_of(effective->write, covers) ||
+         (wish == Wish::Read && std::ranges::any_of(effective->read, covers));
 }
 
 }  // namespace cordon::mcp

@@ -13,12 +13,20 @@
 
 namespace cordon::mcp {
 
+// Something that a person approved and that still holds.
+struct LiveApproval {
+  Approval approval;
+  std::uint64_t left_ms = 0;
+};
+
 struct Bounds {
   Caller caller;
   std::vector<Ceiling> ceilings;    // never empty: without any there is one that permits nothing
   std::vector<std::string> files;   // the ceiling files among them
   std::vector<std::string> hidden;  // files of the server that no sandbox may see
   bool set_by_operator = false;
+  bool can_ask = false;                // this server has request_access, and a ceiling an [ask]
+  std::vector<LiveApproval> approved;  // every ceiling holds them; its [ask] decides
 };
 Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>& ceiling_files,
                            std::vector<std::string> hidden);
@@ -37,6 +45,21 @@ Policy read_policy(const Bounds& bounds, const std::string& path);
 Policy write_policy(const Bounds& bounds, const std::string& path);
 // The same where directories may have to be made first: the nearest that is there.
 Policy write_below_policy(const Bounds& bounds, const std::string& path);
+
+// In the words of request_access.
+std::string_view kind_word(Approval::Kind kind);
+std::string target_of(const Approval& approval);
+
+// Whether an operator lets anything be asked for beyond this ceiling.
+bool has_askable(const Ceiling& ceiling);
+// Puts an approval into every ceiling.
+void add_approval(Bounds& bounds, LiveApproval live);
+// A policy that asks for nothing but what was approved.
+Policy policy_for(const Bounds& bounds, const Approval& approval);
+// Whether every ceiling permits all of that policy's paths and hosts, in full.
+bool permits_whole(const Bounds& bounds, const Policy& policy);
+// The approvals that a policy makes use of: the shortest time that is left of one.
+std::optional<std::uint64_t> approved_time(const Bounds& bounds, const Policy& policy);
 
 enum class Wish { Read, Write };
 // Whether every ceiling permits that. A path that does not exist is judged by the nearest directory

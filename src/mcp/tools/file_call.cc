@@ -82,6 +82,7 @@ Report FileCall::run(Policy policy, const std::vector<std::string>& words,
   input.asker.path = place_.path;
   input.policy = std::move(policy);
   input.policy.limits.output = std::uint64_t{4} * kMostRead;
+  end_with_approvals(input.policy, *bounds_);
   input.helper = caller_->executable;
   input.argv = {caller_->executable, std::string(kFileInside)};
   input.argv.insert(input.argv.end(), words.begin(), words.end());

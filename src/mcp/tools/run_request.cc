@@ -136,6 +136,7 @@ std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& c
     request.input = toolbox.input(request.bounds, call, tool);
     request.input.argv = argv;
     request.input.policy = run_policy(request.bounds, request.wish);
+    end_with_approvals(request.input.policy, request.bounds);
     bad = set_variables(arguments, request);
   }
   if (bad) return refuse(usage_error(*bad), bad_arguments(*bad));

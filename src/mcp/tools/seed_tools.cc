@@ -81,14 +81,6 @@ Node write_schema() {
       {"path", "content"});
 }
 
-enum class Asks { Nobody, APerson };
-
-Node hints(Asks asks) {
-  Node node = always_loaded();
-  if (asks == Asks::APerson) node.set("anthropic/requiresUserInteraction", true);
-  return node;
-}
-
 using Handler = ToolResult (*)(Toolbox&, const Call&);
 
 void add(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool, Handler handler) {
@@ -101,6 +93,12 @@ void add(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool,
 Node always_loaded() {
   Node node{NodeMap{}};
   node.set("anthropic/alwaysLoad", true);
+  return node;
+}
+
+Node needs_a_person() {
+  Node node = always_loaded();
+  node.set("anthropic/requiresUserInteraction", true);
   return node;
 }
 
@@ -127,7 +125,7 @@ void add_tools(Registry& registry, const Switches& switches,
          closed_object(run_properties(), {"argv"}),
          std::nullopt,
          {.read_only = false, .destructive = true, .idempotent = false, .open_world = true},
-         hints(Asks::Nobody),
+         always_loaded(),
          {},
          {},
          {}},
@@ -139,7 +137,7 @@ void add_tools(Registry& registry, const Switches& switches,
          read_schema(),
          std::nullopt,
          {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
-         hints(Asks::Nobody),
+         always_loaded(),
          {},
          {},
          {}},
@@ -151,7 +149,7 @@ void add_tools(Registry& registry, const Switches& switches,
          write_schema(),
          std::nullopt,
          {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
-         hints(Asks::Nobody),
+         always_loaded(),
          {},
          {},
          {}},
@@ -169,7 +167,7 @@ Tool unsafe_tool() {
           write_schema(),
           std::nullopt,
           {.read_only = false, .destructive = true, .idempotent = true, .open_world = true},
-          hints(Asks::APerson),
+          needs_a_person(),
           {},
           {},
           {}};

@@ -1,9 +1,18 @@
 #include "mcp/tools/toolbox.h"
 
+#include <algorithm>
+
 #include "mcp/members.h"
 #include "policy/audit_failure.h"
 
 namespace cordon::mcp {
+namespace {
+
+bool may_ask(const std::vector<Ceiling>& ceilings) {
+  return std::ranges::any_of(ceilings, has_askable);
+}
+
+}  // namespace
 
 Toolbox::Toolbox(ToolboxOptions options, audit::Recorder& recorder, SecretMask mask)
     : options_(std::move(options)), recorder_(recorder), mask_(std::move(mask)) {}
@@ -12,7 +21,34 @@ Result<Bounds> Toolbox::bounds(const Caller& caller) {
   auto found = read_bounds(caller, options_.ceiling_files, options_.hidden);
   // A ceiling that cannot be read may have said anything: the strictest holds.
   recorder_.choose(found ? audit_failure(found->ceilings) : AuditFailure::Deny);
+  if (found) {
+    found->can_ask = options_.can_ask && may_ask(found->ceilings);
+    add_approved(*found);
+  }
   return found;
+}
+
+void Toolbox::add_approved(Bounds& bounds) {
+  for (LiveApproval& live : approvals_.live()) {
+    Bounds alone = bounds;
+    add_approval(alone, live);
+    if (permits_whole(alone, policy_for(bounds, live.approval))) {
+      add_approval(bounds, std::move(live));
+      continue;
+    }
+    approvals_.end(live.approval.id);
+    if (options_.tell) {
+      options_.tell(
+          "request_access: " + live.approval.id +
+          " has ended: the ceilings no longer let it be asked for, or its object is gone");
+    }
+  }
+}
+
+void end_with_approvals(Policy& policy, const Bounds& bounds) {
+  if (const auto left = approved_time(bounds, policy)) {
+    policy.limits.wall_ms = std::min(policy.limits.wall_ms.value_or(*left), *left);
+  }
 }
 
 RunInput Toolbox::input(const Bounds& bounds, const Call& call, std::string tool) const {

@@ -9,6 +9,7 @@
 #include "audit/recorder.h"
 #include "mcp/call.h"
 #include "mcp/content.h"
+#include "mcp/tools/approvals.h"
 #include "mcp/tools/bounds.h"
 #include "mcp/tools/secret_mask.h"
 #include "run/contained_run.h"
@@ -20,13 +21,15 @@ struct ToolboxOptions {
   std::vector<std::string> hidden;         // files no sandbox may see, absolute
   // A line for the operator: what went wrong in full, which a model is not told.
   std::function<void(const std::string& line)> tell;
+  bool can_ask = false;  // request_access is among the tools
 };
 
 class Toolbox {
  public:
   Toolbox(ToolboxOptions options, audit::Recorder& recorder, SecretMask mask);
 
-  // Ceilings as they are now, and what the operator wants when the log cannot be written.
+  // Ceilings as they are now with what was approved beyond them, and what the operator wants when
+  // the log cannot be written. An approval that the ceilings no longer let be asked for ends here.
   Result<Bounds> bounds(const Caller& caller);
   // A run under these bounds that ends with the call.
   [[nodiscard]] RunInput input(const Bounds& bounds, const Call& call, std::string tool) const;
@@ -34,16 +37,24 @@ class Toolbox {
   std::optional<std::string> refuse(const Caller& caller, const Call& call, const std::string& tool,
                                     const Error& error);
 
+  [[nodiscard]] bool can_ask() const { return options_.can_ask; }
   void tell_operator(const std::string& tool, const Error& error) const;
 
   [[nodiscard]] const SecretMask& mask() const { return mask_; }
   [[nodiscard]] audit::Recorder& recorder() const { return recorder_; }
+  [[nodiscard]] Approvals& approvals() { return approvals_; }
 
  private:
+  void add_approved(Bounds& bounds);
+
   const ToolboxOptions options_;
   audit::Recorder& recorder_;
   const SecretMask mask_;
+  Approvals approvals_;
 };
+
+// A run that makes use of an approval ends with it: its wall clock stops no later.
+void end_with_approvals(Policy& policy, const Bounds& bounds);
 
 // The request's id as the audit log has it.
 std::string call_id(const Call& call);

@@ -36,6 +36,7 @@ std::string write_text();
 NodeMap run_properties();  // of run_code's arguments
 Tool unsafe_tool();        // without its handler
 Node always_loaded();      // for hosts that hide tools until they are searched for
+Node needs_a_person();     // the same, for hosts that can insist on one
 // Registers a tool whose bad arguments are answered and recorded.
 void add_tool(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool,
               std::function<ToolResult(Call&)> handler);

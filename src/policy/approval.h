@@ -1,0 +1,31 @@
+// What a person approved while a server runs, put into a ceiling: never past the ceiling's own
+// [ask], and never round what is protected or denied. Nothing that the ceiling permits gets lost.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policy/effective.h"
+#include "policy/path_modes.h"
+
+namespace cordon {
+
+// The path lists of [ask] after the host has resolved them.
+struct ResolvedAsk {
+  std::vector<Grant> read;
+  std::vector<Grant> write;
+};
+
+// `place` is an object that was looked at just now. An approval that [ask] covers only in part is
+// not taken at all; a closer rule of the ceiling below the place keeps deciding there.
+void admit_path(ResolvedCeiling& ceiling, const ResolvedAsk& ask, PathMode wish,
+                const Grant& place);
+void admit_host(Ceiling& ceiling, const HostRule& host);
+
+// The approvals of these ceilings that a clamped policy makes use of, each once; one that might be
+// used counts.
+std::vector<std::string> approvals_used(std::span<const Ceiling> ceilings,
+                                        const Effective& effective);
+
+}  // namespace cordon
