@@ -105,15 +105,15 @@ class DiffCall {
       return file_.failed(inside.report,
                           bad_arguments("since names no snapshot or run of this server"));
     }
-    Node node{NodeMap{}};
+    std::string note;
     if (before == nullptr) {
       before = now;
-      node.set("note", "this is the first look: later ones compare with it");
+      note = "this is the first look: later ones compare with it";
     } else if (bench_.processes.find(since()) != nullptr) {
-      node.set("note", "compared with the last look before that run");
+      note = "compared with the last look before that run";
     }
     if (cursor == nullptr) bench_.snapshots.keep(now);
-    return show(std::move(node), inside.report, *before, *now, *part, *place);
+    return show(note, inside.report, *before, *now, *part, *place);
   }
 
  private:
@@ -133,13 +133,13 @@ class DiffCall {
     return bench_.snapshots.find(since());
   }
 
-  ToolResult show(Node about, const Report& report, const Snapshot& before, const Snapshot& now,
-                  const std::string& part, Cursors::Place from) {
+  ToolResult show(const std::string& note, const Report& report, const Snapshot& before,
+                  const Snapshot& now, const std::string& part, Cursors::Place from) {
     const std::vector<FileChange> changes = changes_between(before, now, part);
     Node node{NodeMap{}};
     node.set("success", true).set("since", before.id).set("total", changes.size());
     if (call_.arguments().find("cursor") == nullptr) node.set("snapshot", now.id);
-    if (const Node* note = about.find("note")) node.set("note", *note);
+    if (!note.empty()) node.set("note", note);
     if (before.incomplete || now.incomplete) {
       node.set("incomplete", "the workspace is too large: not every file was looked at");
     }
