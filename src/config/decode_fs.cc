@@ -2,7 +2,6 @@
 
 #include "config/decode.h"
 #include "config/document_text.h"
-#include "config/path_entry.h"
 
 namespace cordon {
 namespace {
@@ -10,18 +9,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kKeys{"read",    "write", "deny",
                                                 "scratch", "home",  "caches"};
 constexpr std::array<std::string_view, 3> kHomeNames{"none", "private", "persistent"};
-
-Result<void> append_paths(const Section& fs, std::string_view key, PathUse use,
-                          const std::string& base, std::vector<PathRule>& rules) {
-  CORDON_TRY(entries, fs.texts(key));
-  for (const PlacedText& entry : entries) {
-    if (auto legal = check_path_entry(*entry.text, use); !legal) {
-      return fail(placed(fs, *entry.node, std::move(legal).error()));
-    }
-    rules.push_back(PathRule{*entry.text, base});
-  }
-  return {};
-}
 
 Result<void> decode_home(const Section& fs, HomeMode& home) {
   CORDON_TRY(word, fs.text("home"));

@@ -110,7 +110,7 @@ struct ArgumentDecision {
 inline constexpr ArgumentDecision kByArgument[] = {
     {"bind", Decision::Broker},        {"clone", Decision::Clone},
     {"connect", Decision::Broker},     {"ioctl", Decision::Ioctl},
-    {"listen", Decision::Broker},      {"mknod", Decision::MakeNode},
+    {"listen", Decision::Listen},      {"mknod", Decision::MakeNode},
     {"mknodat", Decision::MakeNodeAt}, {"personality", Decision::Personality},
     {"prctl", Decision::Prctl},        {"seccomp", Decision::Seccomp},
     {"sendmmsg", Decision::SendTo},    {"sendmsg", Decision::SendMessage},
