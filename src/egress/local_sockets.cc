@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "egress/caller_view.h"
 #include "egress/local_address.h"
+#include "egress/socket_options.h"
 #include "sys/calls.h"
 
 namespace cordon {
@@ -29,15 +29,6 @@ constexpr int kRetryMilliseconds = 5;
 int call_connect(int socket, const void* address, std::size_t size) {
   const auto* bytes = static_cast<const sockaddr*>(address);
   return ::connect(socket, bytes, static_cast<socklen_t>(size)) < 0 ? errno : 0;
-}
-
-// How long the caller itself would wait; nothing: for ever.
-std::optional<Clock::time_point> deadline_of(int socket) {
-  timeval time{};
-  socklen_t size = sizeof time;
-  if (::getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, &size) < 0) return Clock::now();
-  if (time.tv_sec == 0 && time.tv_usec == 0) return std::nullopt;
-  return Clock::now() + std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
 // The opened file that a name leads to for the caller. Its root is the root, links in /proc that
@@ -189,9 +180,10 @@ int LocalSockets::connect_now(const WaitingCall& call, const GivenSocket& socket
   if (!socket.blocking) return call_connect(fd, address, size);
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return EPERM;
-  const auto deadline = deadline_of(fd);
+  const auto time = connect_timeout(fd);
+  const auto begun = Clock::now();
   int error = call_connect(fd, address, size);
-  while (error == EAGAIN && (!deadline || Clock::now() < *deadline)) {
+  while (error == EAGAIN && (!time || Clock::now() < begun + *time)) {
     pollfd stop{stop_, POLLIN, 0};
     if (::poll(&stop, 1, kRetryMilliseconds) != 0 || !call.waiting()) break;
     error = call_connect(fd, address, size);

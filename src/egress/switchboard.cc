@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "egress/dial.h"
+#include "egress/socket_options.h"
 #include "egress/transplant.h"
 
 namespace cordon {
@@ -56,7 +57,10 @@ int connect_inside(const GivenSocket& socket, const GivenAddress& address, int s
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return EPERM;
   int error = call_connect(fd, address);
   if (error == EINPROGRESS) {
-    error = wait_until_decided(fd, kConnectInside, stop);
+    const auto own_time = connect_timeout(fd);
+    error = wait_until_decided(fd, own_time.value_or(kConnectInside), stop);
+    // It goes on in the kernel, as after a wait of the program's own.
+    if (error == ETIMEDOUT && own_time) error = EINPROGRESS;
     // Asked once more, the kernel says what became of it and settles the socket's state.
     if (error == 0) error = call_connect(fd, address);
   }
