@@ -221,9 +221,8 @@ class NativeChild final : public Child {
   Result<void> verify_egress() {
     const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
     if (!seccomp.brokered) return {};
-    const Error absent =
-        setup_error("layer broker is not in force inside the sandbox", 0,
-                    "the command was not started; network mode allow needs Linux 5.19");
+    const Error absent = setup_error("layer broker is not in force inside the sandbox", 0,
+                                     "the command was not started; the broker needs Linux 5.19");
     if (!sys::is_listener(egress_.listener.get())) return fail(absent);
     if (seccomp.net == NetMode::Allow) {
       const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
