@@ -16,8 +16,8 @@ namespace cordon {
 // Not thread-safe.
 class MadeInside {
  public:
-  // Each takes a descriptor of the supervisor.
-  static constexpr std::size_t kMost = 256;
+  // Each takes a descriptor of the supervisor, which may serve other sandboxes too.
+  static constexpr std::size_t kMost = 64;
 
   // False if there are too many: this one will be a stranger.
   bool add(Fd file);
