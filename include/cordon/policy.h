@@ -42,6 +42,7 @@ struct NetRules {
   NetMode mode = NetMode::None;
   std::vector<HostRule> allow;
   std::vector<HostRule> deny;
+  std::vector<PathRule> sockets;  // local sockets of the host that may be connected to, in any mode
   bool operator==(const NetRules&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/inside_bind.h"
 #include "cordon/outcome.h"
 #include "cordon/result.h"
 #include "plan/plan.h"
@@ -44,13 +45,16 @@ struct CommandStreams {
   unsigned short columns = 0;
 };
 
-// What answers for a sandbox in network mode allow: the listener of its filter, and two sockets of
-// its own network namespace to answer names on. All invalid in the other modes.
+// What a broker answers for a sandbox with: the listener of its filter, and in network mode allow
+// two sockets of its own network namespace to answer names on. All invalid where there is no
+// broker.
 struct EgressDescriptors {
   Fd listener;
   Fd resolver_datagrams;
   Fd resolver_streams;
-  std::uint64_t network = 0;  // the namespace those two live in
+  std::uint64_t network = 0;         // the namespace those two live in
+  std::uint64_t private_device = 0;  // of the private space, which only the sandbox has; or zero
+  BindInside bind_inside;
 };
 
 struct ChildEnd {

@@ -150,8 +150,10 @@ constexpr std::string_view kClampText =
 
 constexpr std::string_view kExplainText =
     "Takes the policy options of run and answers whether a run from this directory could read, "
-    "write or execute PATH, or connect to HOST:PORT, with the rule that decides and what would "
-    "change the answer. The exit status is 0 for yes, 1 for no, 2 for an error. The kernel decides "
+    "write or execute PATH, or connect to HOST:PORT or to the host's local socket at PATH, with "
+    "the "
+    "rule that decides and what would change the answer. The exit status is 0 for yes, 1 for no, 2 "
+    "for an error. The kernel decides "
     "for real; permissions of the file itself still count.";
 
 constexpr std::string_view kConvertText =

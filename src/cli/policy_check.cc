@@ -15,10 +15,12 @@ Result<std::string> checked_file(const Arguments& arguments) {
   const std::string file(arguments.operands.front());
   const std::string_view name = basename(file);
   if (name == "ceiling.toml" || name == "ceiling.json") {
-    CORDON_CHECK(Ceiling::from_file(file));
+    CORDON_TRY(ceiling, Ceiling::from_file(file));
+    say_dangers(ceiling.policy.net.sockets);
     return std::string("ceiling");
   }
-  CORDON_CHECK(Policy::from_file(file));
+  CORDON_TRY(policy, Policy::from_file(file));
+  say_dangers(policy.net.sockets);
   return std::string("policy");
 }
 

@@ -37,6 +37,7 @@ Policy written_out(const Effective& effective) {
   policy.fs.home = effective.home;
   policy.fs.caches = effective.caches;
   policy.net = effective.net;
+  policy.net.sockets = rules_of(effective.sockets);
   policy.env = effective.env;
   policy.limits = effective.limits;
   policy.require.layers = effective.require;

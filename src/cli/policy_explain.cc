@@ -8,6 +8,7 @@
 #include "egress/own_addresses.h"
 #include "host/resolve.h"
 #include "policy/decide.h"
+#include "policy/known_sockets.h"
 #include "run/contained_run.h"
 #include "run/run_note.h"
 
@@ -57,12 +58,19 @@ Result<Explained> explain(const Arguments& arguments) {
   if (arguments.operands.size() != 2) {
     return fail(usage_error("an access and what it is for are to be named",
                             "options stand before operands: cordon policy explain [OPTION]... "
-                            "read|write|exec PATH, or connect HOST:PORT"));
+                            "read|write|exec PATH, or connect HOST:PORT|SOCKET"));
   }
   const std::string_view word = arguments.operands[0];
   const std::string_view target = arguments.operands[1];
   CORDON_TRY(caller, identify_caller());
   say_handoffs(recover_runs(caller));
+  if (word == "connect" && target.find('/') != std::string_view::npos) {
+    CORDON_TRY(socket, canonicalize(target, caller.cwd, caller));
+    CORDON_TRY(asked, asked_policy(arguments, caller));
+    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+    return Explained{"connect", socket.path,
+                     decide_socket(judged.clamped.effective(), socket.lexical, socket.path)};
+  }
   if (word == "connect") {
     CORDON_TRY(endpoint, parse_endpoint(target));
     CORDON_TRY(asked, asked_policy(arguments, caller));

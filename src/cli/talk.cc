@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "policy/known_sockets.h"
 
 namespace cordon {
 namespace {
@@ -118,6 +119,15 @@ std::string reduction_line(const Reduction& reduction) {
 void say_reductions(const std::vector<Reduction>& reductions) {
   for (const Reduction& reduction : reductions) {
     say_line(Tint::Warning, reduction_line(reduction));
+  }
+}
+
+void say_dangers(const std::vector<PathRule>& sockets) {
+  for (const PathRule& socket : sockets) {
+    const std::string_view danger = danger_of_socket(socket.text);
+    if (danger.empty()) continue;
+    say_line(Tint::Warning,
+             "beware of net.sockets " + quote(socket.text) + ": " + std::string(danger));
   }
 }
 

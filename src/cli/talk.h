@@ -7,6 +7,7 @@
 
 #include "cordon/error.h"
 #include "cordon/outcome.h"
+#include "cordon/policy.h"
 
 namespace cordon {
 
@@ -25,6 +26,8 @@ void say_error(const Error& error);
 // One line each: `cordon: reduced write /x: outside-ceiling`.
 std::string reduction_line(const Reduction& reduction);
 void say_reductions(const std::vector<Reduction>& reductions);
+// What each listed socket of the host gives away, where that is known.
+void say_dangers(const std::vector<PathRule>& sockets);
 void say_handoffs(const std::vector<Handoff>& handoffs);
 // Kills, limits reached and protected files that were moved away.
 void say_outcome(const Outcome& outcome);

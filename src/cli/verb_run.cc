@@ -122,6 +122,7 @@ int dry_run(const RunInput& input, const Caller& caller, const Answer& answer) {
 }
 
 int run(const RunInput& input, const Caller& caller, const Answer& answer) {
+  say_dangers(input.policy.net.sockets);
   const Report report = run_contained(input, caller);
   if (!answer.json) say_reductions(report.reductions);
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);

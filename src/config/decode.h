@@ -11,7 +11,7 @@
 namespace cordon {
 
 Result<void> decode_fs(const Section& document, const std::string& base, FsRules& fs);
-Result<void> decode_net(const Section& document, NetRules& net);
+Result<void> decode_net(const Section& document, const std::string& base, NetRules& net);
 Result<void> decode_env(const Section& document, EnvRules& env);
 Result<void> decode_limits(const Section& document, Limits& limits);
 Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require);
@@ -25,6 +25,9 @@ Result<void> append_paths(const Section& section, std::string_view key, PathUse 
                           const std::string& base, std::vector<PathRule>& rules);
 Result<std::vector<HostRule>> decode_rules(const Section& section, std::string_view key);
 
+// A list of paths, each judged by its spelling.
+Result<void> append_paths(const Section& section, std::string_view key, PathUse use,
+                          const std::string& base, std::vector<PathRule>& rules);
 // Puts an error that knows no place at the value that caused it.
 Error placed(const Section& section, const Node& value, Error error);
 

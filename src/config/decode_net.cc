@@ -7,7 +7,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKeys{"mode", "allow", "deny", "host_ports"};
+constexpr std::array<std::string_view, 5> kKeys{"mode", "allow", "deny", "host_ports", "sockets"};
 constexpr std::array<std::string_view, 3> kModeNames{"none", "allow", "open"};
 
 Result<std::optional<NetMode>> decode_mode(const Section& net) {
@@ -66,7 +66,7 @@ Result<std::vector<HostRule>> decode_rules(const Section& section, std::string_v
   return rules;
 }
 
-Result<void> decode_net(const Section& document, NetRules& net) {
+Result<void> decode_net(const Section& document, const std::string& base, NetRules& net) {
   CORDON_TRY(section, document.member("net", kKeys));
   CORDON_TRY(mode, decode_mode(section));
   CORDON_TRY(allow, decode_rules(section, "allow"));
@@ -82,7 +82,7 @@ Result<void> decode_net(const Section& document, NetRules& net) {
   if (net.mode != NetMode::Allow) net.allow.clear();
   net.allow.insert(net.allow.end(), allow.begin(), allow.end());
   net.deny.insert(net.deny.end(), deny.begin(), deny.end());
-  return {};
+  return append_paths(section, "sockets", PathUse::Socket, base, net.sockets);
 }
 
 }  // namespace cordon

@@ -56,6 +56,7 @@ Node encode_net(const NetRules& net) {
   if (net.mode != NetMode::None) table.set("mode", Node(name_of(net.mode)));
   set_list(table, "allow", net.allow, spell);
   set_list(table, "deny", net.deny, spell);
+  set_list(table, "sockets", net.sockets, path_text);
   return table;
 }
 

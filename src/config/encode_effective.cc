@@ -52,12 +52,14 @@ Node encode_fs(const Effective& effective) {
   return table;
 }
 
-Node encode_net(const NetRules& net) {
+Node encode_net(const Effective& effective) {
+  const NetRules& net = effective.net;
   const auto spell = [](const HostRule& rule) { return to_string(rule); };
   Node table;
   table.set("mode", Node(name_of(net.mode)))
       .set("allow", sorted(net.allow, spell))
-      .set("deny", sorted(net.deny, spell));
+      .set("deny", sorted(net.deny, spell))
+      .set("sockets", sorted(effective.sockets, [](const Grant& grant) { return grant.path; }));
   return table;
 }
 
@@ -94,7 +96,7 @@ Node encode_effective(const Effective& effective) {
   Node document;
   document.set("version", 1)
       .set("fs", encode_fs(effective))
-      .set("net", encode_net(effective.net))
+      .set("net", encode_net(effective))
       .set("env", encode_env(effective.env))
       .set("limits", encode_limits(effective.limits))
       .set("require", std::move(require));

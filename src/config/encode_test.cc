@@ -170,6 +170,7 @@ Effective sample() {
   effective.net.mode = NetMode::Allow;
   effective.net.allow = {parse_host_rule("b.example.com:443").value(),
                          parse_host_rule("a.example.com:443").value()};
+  effective.sockets = {grant("/run/b.sock"), grant("/run/a.sock")};
   effective.env.pass = {"TERM", "LANG"};
   effective.env.set = {{"CI", "1"}};
   effective.limits.wall_ms = 30'000;
@@ -186,7 +187,8 @@ TEST(EncodeEffective, HoldsEveryKeyInOneOrder) {
             R"({"version":1,"fs":{"read":["/opt","/usr"],"write":["/home/u/p"],)"
             R"("deny":[{"anchor":null,"pattern":".env"},{"anchor":"/x","pattern":"*.pem"},)"
             R"({"anchor":"/y","pattern":null}],"scratch_bytes":1024,"home":"none","caches":false},)"
-            R"("net":{"mode":"allow","allow":["a.example.com:443","b.example.com:443"],"deny":[]},)"
+            R"("net":{"mode":"allow","allow":["a.example.com:443","b.example.com:443"],"deny":[],)"
+            R"("sockets":["/run/a.sock","/run/b.sock"]},)"
             R"("env":{"pass":["LANG","TERM"],"set":{"CI":"1"}},)"
             R"("limits":{"wall_ms":30000,"cpu_ms":null,"memory_bytes":null,"pids":null,)"
             R"("cpus_milli":null,"files":null,"file_size_bytes":null,"output_bytes":null,)"
@@ -199,6 +201,7 @@ TEST(EncodeEffective, DoesNotDependOnTheOrderOfLists) {
   std::reverse(turned.read.begin(), turned.read.end());
   std::reverse(turned.deny.begin(), turned.deny.end());
   std::reverse(turned.net.allow.begin(), turned.net.allow.end());
+  std::reverse(turned.sockets.begin(), turned.sockets.end());
   std::reverse(turned.env.pass.begin(), turned.env.pass.end());
   std::reverse(turned.require.begin(), turned.require.end());
   turned.name = "another name";
@@ -224,6 +227,8 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.net.allow.push_back(parse_host_rule("c.example.com").value()); },
       [](Effective& e) { e.net.allow[0] = parse_host_rule("b.example.com").value(); },
       [](Effective& e) { e.net.deny.push_back(parse_host_rule("c.example.com").value()); },
+      [](Effective& e) { e.sockets.push_back(grant("/run/c.sock")); },
+      [](Effective& e) { e.sockets.clear(); },
       [](Effective& e) { e.env.pass.push_back("X"); },
       [](Effective& e) { e.env.set["CI"] = "2"; },
       [](Effective& e) { e.limits.wall_ms.reset(); },

@@ -43,6 +43,9 @@ Result<void> check_home_path(std::string_view text) {
 }
 
 Result<void> check_word(std::string_view text, PathUse use) {
+  if (use == PathUse::Socket) {
+    return fail(policy_error(shown(text) + " is not the path of a socket", "name each socket"));
+  }
   if (std::find(kWords.begin(), kWords.end(), text) == kWords.end()) {
     std::string hint = suggestion(text, kWords);
     if (hint.empty())

@@ -8,7 +8,7 @@
 
 namespace cordon {
 
-enum class PathUse { Read, Write, Deny };
+enum class PathUse { Read, Write, Deny, Socket };
 
 // Refuses what no list may hold: an empty path, control bytes, over-long paths, "~user", ".."
 // behind "~", unknown "@" words, and a writable root or system. The error has no place yet.

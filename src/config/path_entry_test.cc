@@ -37,6 +37,14 @@ TEST(PathEntry, RefusesWritableSystemWords) {
   EXPECT_FALSE(check_path_entry("@toolchains", PathUse::Write));
 }
 
+TEST(PathEntry, TakesNoGroupForASocket) {
+  for (const char* text : {"@cwd", "@system", "@toolchains"}) {
+    EXPECT_FALSE(check_path_entry(text, PathUse::Socket)) << text;
+  }
+  EXPECT_TRUE(check_path_entry("~/x.sock", PathUse::Socket));
+  EXPECT_TRUE(check_path_entry("./@cwd", PathUse::Socket));
+}
+
 TEST(RootSpelling, TellsRootFromWhatLiesBelow) {
   EXPECT_TRUE(is_root_spelling("/"));
   EXPECT_TRUE(is_root_spelling("/.././/"));

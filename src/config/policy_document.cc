@@ -45,7 +45,7 @@ Result<Policy> starting_point(const Section& document, const PresetHost& host) {
 Result<void> decode_sections(const Section& document, const std::string& base, DocumentRole role,
                              Policy& policy) {
   CORDON_CHECK(decode_fs(document, base, policy.fs));
-  CORDON_CHECK(decode_net(document, policy.net));
+  CORDON_CHECK(decode_net(document, base, policy.net));
   CORDON_CHECK(decode_env(document, policy.env));
   CORDON_CHECK(decode_limits(document, policy.limits));
   return decode_require(document, role, policy.require);

@@ -28,6 +28,7 @@ caches = true
 mode  = "allow"
 allow = ["packages.example.com:443", "*.github.com", "10.1.0.0/16:5432"]
 deny  = ["gist.github.com"]
+sockets = ["/run/db.sock", "~/x.sock"]
 
 [env]
 pass = ["LANG", "TERM"]
@@ -54,7 +55,7 @@ constexpr std::string_view kEveryKeyAsJson = R"({
           "deny": [".env", "**/*.pem"], "scratch": "512M", "home": "persistent", "caches": true },
   "net": { "mode": "allow",
            "allow": ["packages.example.com:443", "*.github.com", "10.1.0.0/16:5432"],
-           "deny": ["gist.github.com"] },
+           "deny": ["gist.github.com"], "sockets": ["/run/db.sock", "~/x.sock"] },
   "env": { "pass": ["LANG", "TERM"], "set": { "CI": "1" } },
   "limits": { "wall": "30s", "cpu": "90s", "memory": "1G", "pids": 2048, "cpus": 2.5,
               "files": 256, "file_size": "2G", "output": "10K", "output_total": "256M" },
@@ -76,6 +77,7 @@ Policy every_key(const std::string& file) {
   policy.net.allow = {host("packages.example.com:443"), host("*.github.com"),
                       host("10.1.0.0/16:5432")};
   policy.net.deny = {host("gist.github.com")};
+  policy.net.sockets = {{"/run/db.sock", "/p"}, {"~/x.sock", "/p"}};
   policy.env.pass = {"LANG", "TERM"};
   policy.env.set = {{"CI", "1"}};
   policy.limits = Limits{.wall_ms = 30'000,

@@ -48,6 +48,18 @@ void Attempts::add_unknown_name(const std::string& name) {
   }
 }
 
+void Attempts::add_refusal(const std::string& what, const std::string& detail) {
+  const std::lock_guard lock(mutex_);
+  const auto key = std::pair(what, detail);
+  if (const auto known = refused_.find(key); known != refused_.end()) {
+    ++known->second;
+  } else if (refused_.size() < kMostListed) {
+    refused_.emplace(key, 1);
+  } else {
+    ++unlisted_;
+  }
+}
+
 std::vector<Connection> Attempts::connections() const {
   const std::lock_guard lock(mutex_);
   return connections_;
@@ -63,6 +75,9 @@ std::vector<Denial> Attempts::denials() const {
   }
   for (const auto& [name, count] : unknown_) {
     denials.push_back({"resolve", name + ": no rule allows this name", "broker", count});
+  }
+  for (const auto& [refusal, count] : refused_) {
+    denials.push_back({refusal.first, refusal.second, "broker", count});
   }
   if (unlisted_ > 0) denials.push_back({"connect", "attempts not listed", "broker", unlisted_});
   return denials;

@@ -43,17 +43,20 @@ class WithoutSignals {
 
 // Shared by all threads: one that is held up by the C library or the kernel outlives the broker.
 struct Broker::State : std::enable_shared_from_this<Broker::State> {
-  State(NetRules rules, std::vector<Address> own, Resolver::Ipv6 ipv6, Fd stop_event)
+  State(NetRules rules, std::vector<ListedSocket> listed, std::vector<Address> own,
+        std::uint64_t host_network, Resolver::Ipv6 ipv6, Fd stop_event)
       : net(std::move(rules)),
         stop(std::move(stop_event)),
         resolver(net, names, attempts, ipv6),
-        switchboard(net, names, attempts, std::move(own), stop.get()) {}
+        local(attempts, std::move(listed), host_network, stop.get()),
+        switchboard(net, names, attempts, local, std::move(own), host_network, stop.get()) {}
 
   const NetRules net;
   const Fd stop;  // readable once it is over
   SyntheticNames names;
   Attempts attempts;
   Resolver resolver;
+  LocalSockets local;
   Switchboard switchboard;
 
   std::mutex mutex;  // of all below
@@ -97,12 +100,22 @@ Result<void> Broker::start(const std::shared_ptr<State>& state, void (*body)(Sta
   return {};
 }
 
-Result<Broker> Broker::make(const NetRules& net) {
-  CORDON_TRY(own, own_addresses());
+Result<Broker> Broker::make(const NetRules& net, std::span<const Grant> sockets) {
+  std::vector<Address> own;
+  if (net.mode == NetMode::Allow) {
+    CORDON_TRY(found, own_addresses());
+    own = std::move(found);
+  }
+  CORDON_TRY(listed, open_listed(sockets));
+  const Fd local(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto host_network = sys::network_of(local.get());
+  if (!host_network) return fail(setup_error("cannot tell the host's network namespace", errno));
   Fd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return fail(setup_error("cannot make an event descriptor", errno));
   const auto ipv6 = has_public_ipv6(own) ? Resolver::Ipv6::Yes : Resolver::Ipv6::No;
-  Broker broker(std::make_shared<State>(net, std::move(own), ipv6, std::move(stop)));
+  Broker broker(std::make_shared<State>(net, std::move(listed), std::move(own), *host_network, ipv6,
+                                        std::move(stop)));
+  if (net.mode != NetMode::Allow) return broker;
   CORDON_CHECK(start(broker.state_, answer_names));
   for (int i = 0; i < kFirstThreads; ++i) CORDON_CHECK(start(broker.state_, answer_calls));
   return broker;
@@ -121,10 +134,17 @@ Broker::~Broker() {
 }
 
 void Broker::serve(BrokerSockets sockets) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->local.serve(sockets.private_device, sockets.bind_inside);
+    state_->switchboard.serve(std::move(sockets.bind_inside));
+    state_->sockets = std::move(sockets);
+    state_->serving = true;
+    state_->changed.notify_all();
+  }
+  if (state_->net.mode == NetMode::Allow || start(state_, answer_calls)) return;
   const std::lock_guard lock(state_->mutex);
-  state_->sockets = std::move(sockets);
-  state_->serving = true;
-  state_->changed.notify_all();
+  state_->sockets.listener.reset();
 }
 
 void Broker::answer_names(State& state) {

@@ -27,6 +27,9 @@ void set_up_this_thread() {
 }
 
 std::vector<Address> ask(const std::string& name) {
+  // Other sources are modules that a static program cannot load safely. Once: it holds for the
+  // whole process.
+  [[maybe_unused]] static const int configured = ::__nss_configure_lookup("hosts", "files dns");
   set_up_this_thread();
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -46,12 +49,6 @@ std::vector<Address> ask(const std::string& name) {
 }
 
 }  // namespace
-
-Lookup::Lookup() {
-  // Other sources are modules that a static program cannot load safely. Once: it holds for the
-  // whole process.
-  [[maybe_unused]] static const int configured = ::__nss_configure_lookup("hosts", "files dns");
-}
 
 std::vector<Address> Lookup::addresses_of(const std::string& name) {
   const auto now = std::chrono::steady_clock::now();

@@ -16,7 +16,6 @@ namespace cordon {
 // Thread-safe. A lookup may take as long as the host's name servers let it, a few seconds each.
 class Lookup {
  public:
-  Lookup();
   // In the host's order of preference; empty if the name leads nowhere or nobody could tell.
   std::vector<Address> addresses_of(const std::string& name);
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "egress/dial.h"
+#include "egress/socket_options.h"
 #include "egress/transplant.h"
 
 namespace cordon {
@@ -56,7 +57,10 @@ int connect_inside(const GivenSocket& socket, const GivenAddress& address, int s
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return EPERM;
   int error = call_connect(fd, address);
   if (error == EINPROGRESS) {
-    error = wait_until_decided(fd, kConnectInside, stop);
+    const auto own_time = connect_timeout(fd);
+    error = wait_until_decided(fd, own_time.value_or(kConnectInside), stop);
+    // It goes on in the kernel, as after a wait of the program's own.
+    if (error == ETIMEDOUT && own_time) error = EINPROGRESS;
     // Asked once more, the kernel says what became of it and settles the socket's state.
     if (error == 0) error = call_connect(fd, address);
   }
@@ -111,15 +115,30 @@ int Switchboard::answer(WaitingCall& call, std::uint64_t network) {
   }
 }
 
+bool Switchboard::is_own(const GivenSocket& socket, std::uint64_t network) const {
+  switch (net_.mode) {
+    case NetMode::None:
+      return socket.network != host_network_;
+    case NetMode::Allow:
+      return socket.network == network;
+    case NetMode::Open:
+      return socket.network == host_network_;
+  }
+  return false;
+}
+
 int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
   GivenAddress address;
   GivenSocket socket;
   if (const int error = call.read_socket(socket); error != 0) return error;
   if (const int error = call.read_address(address); error != 0) return error;
   if (address.size < sizeof(sa_family_t)) return EINVAL;
-  // Local sockets would be looked up by name in the supervisor's own view of files, and a netlink
-  // socket gets rights from who connects it.
+  if (socket.domain == AF_UNIX) return local_.connect(call, socket, address);
+  // A netlink socket gets rights from who connects it.
   if (!is_inet(socket)) return EPERM;
+  if (net_.mode != NetMode::Allow) {
+    return is_own(socket, network) ? connect_inside(socket, address, stop_) : EPERM;
+  }
   if (socket.network != network) return connect_again(socket, address);
   // Disconnecting inside stays inside.
   if (address.bytes.ss_family == AF_UNSPEC) return connect_inside(socket, address, stop_);
@@ -223,14 +242,21 @@ Switchboard::Judged Switchboard::judge_name(const std::string& name, const Endpo
   return judged;
 }
 
-int Switchboard::bind(WaitingCall& call, std::uint64_t network) const {
+int Switchboard::bind(WaitingCall& call, std::uint64_t network) {
   GivenAddress address;
   GivenSocket socket;
   if (const int error = call.read_socket(socket); error != 0) return error;
   if (const int error = call.read_address(address); error != 0) return error;
+  if (socket.domain == AF_UNIX) return local_.bind(call, socket, address);
   // A socket of the host's network would take a port of the host.
-  if (socket.network != network) return EPERM;
-  if (!is_inet(socket) && !is_plain_route_address(socket, address)) return EPERM;
+  if (!is_own(socket, network)) return EPERM;
+  const bool plain_route = is_plain_route_address(socket, address);
+  if (net_.mode != NetMode::Allow && !plain_route) {
+    // Low ports and netlink groups go by the rights of who binds.
+    const auto given = std::as_bytes(std::span(&address.bytes, 1)).first(address.size);
+    return bind_inside_({socket.fd.get(), -1, 0, given});
+  }
+  if (!is_inet(socket) && !plain_route) return EPERM;
   const auto* bytes = reinterpret_cast<const sockaddr*>(&address.bytes);
   const auto size = static_cast<socklen_t>(address.size);
   return ::bind(socket.fd.get(), bytes, size) < 0 ? errno : 0;
@@ -239,7 +265,8 @@ int Switchboard::bind(WaitingCall& call, std::uint64_t network) const {
 int Switchboard::listen(WaitingCall& call, std::uint64_t network) const {
   GivenSocket socket;
   if (const int error = call.read_socket(socket); error != 0) return error;
-  if (socket.network != network || !is_inet(socket)) return EPERM;
+  if (socket.network != network) return EPERM;
+  if (!is_inet(socket) && socket.domain != AF_UNIX) return EPERM;
   return ::listen(socket.fd.get(), call.argument_as_int(1)) < 0 ? errno : 0;
 }
 

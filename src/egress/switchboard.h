@@ -10,6 +10,7 @@
 
 #include "egress/attempts.h"
 #include "egress/endpoint.h"
+#include "egress/local_sockets.h"
 #include "egress/lookup.h"
 #include "egress/synthetic_names.h"
 #include "egress/waiting_call.h"
@@ -21,16 +22,27 @@ namespace cordon {
 class Switchboard {
  public:
   Switchboard(const NetRules& net, const SyntheticNames& names, Attempts& attempts,
-              std::vector<Address> own, int stop)
-      : net_(net), names_(names), attempts_(attempts), own_(std::move(own)), stop_(stop) {}
+              LocalSockets& local, std::vector<Address> own, std::uint64_t host_network, int stop)
+      : net_(net),
+        names_(names),
+        attempts_(attempts),
+        local_(local),
+        own_(std::move(own)),
+        host_network_(host_network),
+        stop_(stop) {}
 
-  // `network` is the sandbox's network namespace.
+  // Before the first call.
+  void serve(BindInside bind_inside) { bind_inside_ = std::move(bind_inside); }
+
+  // `network` is the sandbox's network namespace in mode allow, where it is known.
   int answer(WaitingCall& call, std::uint64_t network);
 
  private:
   int connect(WaitingCall& call, std::uint64_t network);
-  int bind(WaitingCall& call, std::uint64_t network) const;
+  int bind(WaitingCall& call, std::uint64_t network);
   int listen(WaitingCall& call, std::uint64_t network) const;
+  // True if the socket belongs to the network that the mode gives.
+  [[nodiscard]] bool is_own(const GivenSocket& socket, std::uint64_t network) const;
   int connect_outside(WaitingCall& call, const GivenSocket& socket, const Endpoint& target);
   int connect_again(const GivenSocket& socket, const GivenAddress& address);
   // The real addresses that may be dialled, and the errno for the caller if there are none.
@@ -44,8 +56,11 @@ class Switchboard {
   const NetRules& net_;
   const SyntheticNames& names_;
   Attempts& attempts_;
+  LocalSockets& local_;
   const std::vector<Address> own_;
+  const std::uint64_t host_network_;
   const int stop_;
+  BindInside bind_inside_;
   Lookup lookup_;
   std::mutex mutex_;
   std::set<std::uint64_t> unreported_;  // sockets that were connected while "in progress" was said

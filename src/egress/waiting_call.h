@@ -53,6 +53,8 @@ class WaitingCall {
   WaitingCall(int listener, const sys::Notification& call) : listener_(listener), call_(call) {}
 
   [[nodiscard]] int number() const { return call_.call; }
+  [[nodiscard]] pid_t thread() const { return call_.thread; }
+  [[nodiscard]] bool waiting() const { return sys::is_waiting(listener_, call_.id); }
   [[nodiscard]] int argument_as_int(std::size_t index) const {
     return static_cast<int>(call_.arguments[index]);
   }
@@ -65,7 +67,6 @@ class WaitingCall {
  private:
   int open();
   int copy(int fd, Fd& into);
-  [[nodiscard]] bool waiting() const { return sys::is_waiting(listener_, call_.id); }
 
   int listener_;
   const sys::Notification& call_;

@@ -70,6 +70,12 @@ std::vector<SystemEntry> root_entries() {
   return entries;
 }
 
+bool attaching_is_forbidden() {
+  const Fd file(::open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC));
+  char scope = '0';
+  return file.valid() && ::read(file.get(), &scope, 1) == 1 && scope == '3';
+}
+
 std::vector<std::string_view> machine_secrets() {
   std::vector<std::string_view> found;
   for (const std::string_view path : kSecrets)

@@ -14,4 +14,7 @@ std::vector<SystemEntry> root_entries();
 // Password hashes, host keys and the like that exist; they are masked wherever a grant covers them.
 std::vector<std::string_view> machine_secrets();
 
+// True if Yama lets nobody look into another process, not even into its children.
+bool attaching_is_forbidden();
+
 }  // namespace cordon

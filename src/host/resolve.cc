@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "host/credentials.h"
 #include "host/deny_rules.h"
+#include "host/listed_sockets.h"
 #include "host/look.h"
 #include "host/survey.h"
 #include "host/worktree.h"
@@ -189,9 +190,11 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   CORDON_TRY(read, resolve_list(policy.fs.read, Wish::Read, caller, out.reductions));
   CORDON_TRY(write, resolve_list(policy.fs.write, Wish::Write, caller, out.reductions));
   CORDON_TRY(deny, resolve_denies(policy.fs.deny, all_of(read, write), caller));
+  CORDON_TRY(sockets, resolve_sockets(policy.net.sockets, caller, out.reductions));
   out.read = std::move(read);
   out.write = std::move(write);
   out.deny = std::move(deny);
+  out.sockets = std::move(sockets);
   out.held.homes = caller.homes;
   return out;
 }
@@ -205,6 +208,9 @@ Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   if (!write) return fail(at_ceiling(std::move(write).error(), ceiling));
   auto deny = resolve_denies(ceiling.policy.fs.deny, all_of(*read, *write), caller);
   if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
+  auto sockets = resolve_ceiling_sockets(ceiling.policy.net.sockets, caller);
+  if (!sockets) return fail(at_ceiling(std::move(sockets).error(), ceiling));
+  out.sockets = std::move(*sockets);
   out.read = std::move(*read);
   out.write = std::move(*write);
   out.deny = std::move(*deny);

@@ -15,6 +15,7 @@
 #include "host/resolve.h"
 #include "host/tree_survey.h"
 #include "sys/landlock.h"
+#include "sys/notify.h"
 
 namespace cordon {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::size_t kMaxMounts = 4096;
 
 void add_machine(HostFacts& facts) {
   facts.landlock_abi = sys::landlock_abi();
+  facts.answers_calls = sys::can_answer_calls() && !attaching_is_forbidden();
   struct sysinfo info {};
   if (::sysinfo(&info) == 0)
     facts.memory_bytes = std::uint64_t{info.totalram} * std::uint64_t{info.mem_unit};

@@ -125,7 +125,8 @@ struct Describe {
     return "drop every capability: bounding, ambient, inheritable, permitted, effective";
   }
   std::string operator()(const op::InstallSeccomp& o) const {
-    return fmt::format("install seccomp filter, network {}", name_of(o.net));
+    return fmt::format("install seccomp filter, network {}, {}", name_of(o.net),
+                       o.brokered ? "local sockets by broker" : "no local sockets");
   }
   std::string operator()(const op::ChangeDirectory& o) const {
     return fmt::format("start in {}", quote(o.path));

@@ -44,6 +44,7 @@ inline HostFacts made_up_facts() {
   using Kind = SystemEntry::Kind;
   HostFacts facts;
   facts.landlock_abi = 7;
+  facts.answers_calls = true;
   facts.memory_bytes = kMadeUpMemory;
   facts.processors = 4;
   facts.system = {{"/bin", Kind::Symlink, "usr/bin"},

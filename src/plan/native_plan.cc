@@ -130,6 +130,11 @@ Result<void> NativePlanner::refuse_unenforceable() const {
                  .what = "a rule for addresses of 198.18.0.0/15 cannot be held by native",
                  .hint = "inside, these addresses stand for the names that are allowed"});
   }
+  if (!effective_.sockets.empty() && !facts_.answers_calls) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "net.sockets cannot be held by native on this kernel",
+                 .hint = "local sockets need Linux 5.19"});
+  }
   if (effective_.net.mode == NetMode::Open && !effective_.net.deny.empty()) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "net.deny cannot be held with network mode open by native",
@@ -451,7 +456,8 @@ Result<void> NativePlanner::confine() {
   plan_.confine.emplace_back(op::NewKeyring{});
   plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
   plan_.confine.emplace_back(op::DropCapabilities{});
-  plan_.confine.emplace_back(op::InstallSeccomp{effective_.net.mode});
+  plan_.confine.emplace_back(op::InstallSeccomp{
+      effective_.net.mode, facts_.answers_calls || effective_.net.mode == NetMode::Allow});
   plan_.confine.emplace_back(op::Execute{plan_.argv});
   return {};
 }

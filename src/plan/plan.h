@@ -148,6 +148,7 @@ struct NewKeyring {};
 struct DropCapabilities {};
 struct InstallSeccomp {
   NetMode net = NetMode::None;
+  bool brokered = false;  // the supervisor answers connect and bind; without it no local sockets
 };
 struct ChangeDirectory {
   std::string path;

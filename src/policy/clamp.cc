@@ -13,6 +13,7 @@ Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings
   detail::clamp_paths(request, ceilings, result, reductions);
   detail::clamp_view(request, ceilings, result, reductions);
   detail::clamp_net(request, ceilings, result, reductions);
+  detail::clamp_sockets(request, ceilings, result, reductions);
   detail::clamp_env(request, ceilings, result, reductions);
   detail::clamp_limits(request, ceilings, result, reductions);
   detail::clamp_layers(request, ceilings, result);

@@ -20,6 +20,8 @@ void clamp_view(const Resolved& request, Ceilings ceilings, Effective& result,
                 Reductions& reductions);
 void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
                Reductions& reductions);
+void clamp_sockets(const Resolved& request, Ceilings ceilings, Effective& result,
+                   Reductions& reductions);
 void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,
                Reductions& reductions);
 void clamp_limits(const Resolved& request, Ceilings ceilings, Effective& result,

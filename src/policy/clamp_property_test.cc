@@ -153,9 +153,20 @@ Policy any_policy(Choices& choices) {
   return policy;
 }
 
+std::vector<Grant> any_sockets(Choices& choices) {
+  std::vector<Grant> sockets;
+  for (const char* path : {"/run/a", "/run/b", "/run/c"}) {
+    if (choices.one_in(2)) continue;
+    const std::uint64_t inode = 1 + choices.below(2);
+    sockets.push_back({path, path, path, Grant::Source::Policy, FileKind::Other, {1, inode}});
+  }
+  return sockets;
+}
+
 Resolved any_request(Choices& choices) {
   Resolved request;
   request.policy = any_policy(choices);
+  request.sockets = any_sockets(choices);
   request.read = any_grants(choices, 4);
   request.write = any_grants(choices, 3);
   add_baseline(choices, request.read);
@@ -168,6 +179,7 @@ ResolvedCeiling any_ceiling(Choices& choices) {
   ceiling.ceiling.policy = any_policy(choices);
   ceiling.ceiling.policy.require.accept_missing = any_layers(choices);
   ceiling.ceiling.bounds_net = !choices.one_in(4);
+  ceiling.sockets = any_sockets(choices);
   ceiling.ceiling.bounds_env = choices.one_in(2);
   if (choices.one_in(2)) ceiling.ceiling.home = static_cast<HomeMode>(choices.below(3));
   if (choices.one_in(2)) ceiling.ceiling.caches = choices.one_in(2);
@@ -306,6 +318,7 @@ void assert_within_request(const Effective& result, const Resolved& request) {
   for (const HostRule& target : all_targets()) {
     RC_ASSERT((!admits(result.net, target) || admits(request.policy.net, target)));
   }
+  RC_ASSERT(is_subset(result.sockets, request.sockets));
   RC_ASSERT(is_subset(result.env.pass, request.policy.env.pass));
   for (const auto& [name, value] : result.env.set) {
     RC_ASSERT(request.policy.env.set.at(name) == value);
@@ -326,6 +339,7 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
   for (const HostRule& target : all_targets()) {
     RC_ASSERT((!admits(result.net, target) || admits(net_of(bound), target)));
   }
+  if (ceiling.bounds_net) RC_ASSERT(is_subset(result.sockets, bound.sockets));
   if (ceiling.bounds_env) {
     RC_ASSERT(is_subset(names_in(result.env), names_in(ceiling.policy.env)));
   }
@@ -353,6 +367,7 @@ Resolved as_request(const Effective& effective) {
   request.read = effective.read;
   request.write = effective.write;
   request.deny = effective.deny;
+  request.sockets = effective.sockets;
   return request;
 }
 
@@ -367,6 +382,7 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   all_of_it.read = wide.read;
   all_of_it.write = wide.write;
   all_of_it.deny = wide.deny;
+  all_of_it.sockets = wide.ceiling.bounds_net ? wide.sockets : other.sockets;
   const std::vector<ResolvedCeiling> both{wide, other};
   const Clamped clamped = clamp(all_of_it, both);
   const Effective& met = clamped.effective();
@@ -379,6 +395,7 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   narrow.read = met.read;
   narrow.write = met.write;
   narrow.deny = met.deny;
+  narrow.sockets = met.sockets;
   return narrow;
 }
 

@@ -46,6 +46,7 @@ struct Resolved {
   std::vector<Grant> read;
   std::vector<Grant> write;
   std::vector<DenyGlob> deny;
+  std::vector<Grant> sockets;
   std::vector<Reduction> reductions;  // entries dropped while resolving
   HeldPlaces held;
 };
@@ -55,6 +56,7 @@ struct ResolvedCeiling {
   std::vector<Grant> read;
   std::vector<Grant> write;
   std::vector<DenyGlob> deny;
+  std::vector<Grant> sockets;
   HeldPlaces held;
 };
 
@@ -69,6 +71,7 @@ struct Effective {
   HomeMode home = HomeMode::None;
   bool caches = false;
   NetRules net;
+  std::vector<Grant> sockets;  // of the host, that may be connected to
   EnvRules env;
   Limits limits;
   std::vector<Layer> require;

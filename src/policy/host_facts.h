@@ -93,6 +93,7 @@ struct CgroupFacts {
 
 struct HostFacts {
   int landlock_abi = 0;
+  bool answers_calls = false;  // the kernel lets a supervisor answer for others (5.19)
   std::uint64_t memory_bytes = 0;
   unsigned processors = 1;
   CgroupFacts cgroup;

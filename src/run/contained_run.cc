@@ -156,16 +156,33 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
   return request;
 }
 
-// Only network mode allow has one.
-Result<std::optional<Broker>> make_broker(const NetRules& net) {
-  if (net.mode != NetMode::Allow) return std::nullopt;
-  CORDON_TRY(broker, Broker::make(net));
+// Network mode allow needs its threads, and a list of sockets its looks, before the start.
+// Otherwise there is nothing to be prepared for a call that may never come.
+Result<std::optional<Broker>> make_broker(const Effective& effective) {
+  if (effective.net.mode != NetMode::Allow && effective.sockets.empty()) return std::nullopt;
+  CORDON_TRY(broker, Broker::make(effective.net, effective.sockets));
   return std::optional<Broker>(std::move(broker));
 }
 
 BrokerSockets sockets_of(EgressDescriptors egress) {
-  return {std::move(egress.listener), std::move(egress.resolver_datagrams),
-          std::move(egress.resolver_streams), egress.network};
+  return {std::move(egress.listener),
+          std::move(egress.resolver_datagrams),
+          std::move(egress.resolver_streams),
+          egress.network,
+          egress.private_device,
+          std::move(egress.bind_inside)};
+}
+
+// Where no broker can be made, the listener is closed and every call fails.
+void serve_calls(const Effective& effective, EgressDescriptors& egress,
+                 std::optional<Broker>& broker) {
+  EgressDescriptors taken = std::move(egress);
+  if (!broker) {
+    auto made = Broker::make(effective.net, effective.sockets);
+    if (!made) return;
+    broker.emplace(std::move(*made));
+  }
+  broker->serve(sockets_of(std::move(taken)));
 }
 
 void add_attempts(const Broker& broker, Outcome& outcome) {
@@ -184,18 +201,23 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
     note = std::move(written);
   }
-  CORDON_TRY(broker, make_broker(run.clamped.effective().net));
+  CORDON_TRY(broker, make_broker(run.clamped.effective()));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
   // Watching begins before the command can make anything appear.
   const GitWatch git_watch(watched_directories(run));
   CORDON_TRY(child, run.backend->launch(run.plan, run.survey.facts, report.run_id,
                                         streams.command_ends()));
-  if (broker) broker->serve(sockets_of(child->take_egress()));
+  EgressDescriptors egress = child->take_egress();
+  const auto serve = [&] { serve_calls(run.clamped.effective(), egress, broker); };
+  if (run.clamped.effective().net.mode == NetMode::Allow) serve();
   streams.command_started();
   if (Fd terminal = child->take_terminal(); terminal.valid()) {
     streams.attach_terminal(std::move(terminal));
   }
-  CORDON_TRY(outcome, supervise(*child, streams, supervise_request(input, run, git_watch)));
+  SuperviseRequest watching = supervise_request(input, run, git_watch);
+  watching.first_call = egress.listener.get();
+  watching.on_first_call = serve;
+  CORDON_TRY(outcome, supervise(*child, streams, watching));
   report.enforcement = child->enforcement();
   if (broker) add_attempts(*broker, outcome);
   if (!run.clamped.effective().write.empty()) {

@@ -26,7 +26,11 @@ constexpr std::uint64_t kMemoryWatchMilliseconds = 20;
 class Loop {
  public:
   Loop(Child& child, Streams& streams, const SuperviseRequest& request)
-      : child_(child), streams_(streams), request_(request), started_(monotonic_ms()) {
+      : child_(child),
+        streams_(streams),
+        request_(request),
+        started_(monotonic_ms()),
+        first_call_(request.first_call) {
     if (request.wall_ms) wall_deadline_ = started_ + *request.wall_ms;
     if (request.git_watch != nullptr && request.git_watch->watches()) {
       next_git_look_ = started_ + kGitLookMilliseconds;
@@ -72,7 +76,7 @@ class Loop {
   }
 
  private:
-  enum class Source { Child, Oom, Signal, Cancel, Terminate, RelayRead, RelayWrite };
+  enum class Source { Child, Oom, Signal, Cancel, Terminate, FirstCall, RelayRead, RelayWrite };
   struct Watched {
     Source source;
     std::size_t relay;
@@ -94,6 +98,7 @@ class Loop {
     if (request_.terminate && cancelled_by_ == 0) {
       add(request_.terminate->descriptor(), POLLIN, Source::Terminate);
     }
+    add(first_call_, POLLIN, Source::FirstCall);
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
       if (relays[i].wants_write()) {
@@ -104,7 +109,7 @@ class Loop {
     }
     if (::poll(polled_.data(), polled_.size(), timeout()) < 0) return;
     for (std::size_t i = 0; i < polled_.size(); ++i) {
-      if (polled_[i].revents != 0) handle(watched_[i]);
+      if (polled_[i].revents != 0) handle(watched_[i], polled_[i].revents);
     }
   }
 
@@ -119,7 +124,7 @@ class Loop {
     return *next <= now ? 0 : static_cast<int>(std::min<std::uint64_t>(*next - now, INT_MAX));
   }
 
-  void handle(const Watched& watched) {
+  void handle(const Watched& watched, short events) {
     switch (watched.source) {
       case Source::Child:
         child_event();
@@ -136,6 +141,11 @@ class Loop {
       case Source::Terminate:
         cancelled_by_ = SIGTERM;
         child_.signal(SIGTERM);
+        break;
+      case Source::FirstCall:
+        // Anything else than a call: the last process that could make one is gone.
+        if ((events & POLLIN) != 0) request_.on_first_call();
+        first_call_ = -1;
         break;
       case Source::RelayRead:
         relay_read(streams_.relays()[watched.relay]);
@@ -269,6 +279,7 @@ class Loop {
   std::optional<std::uint64_t> next_watch_;
   std::optional<std::uint64_t> next_git_look_;
   std::optional<std::uint64_t> next_memory_watch_;
+  int first_call_;
   int cancelled_by_ = 0;
   std::optional<End> end_;
   std::optional<Error> not_started_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct SuperviseRequest {
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time
   const GitWatch* git_watch = nullptr;
+  int first_call = -1;  // readable when the first call waits for the broker
+  std::function<void()> on_first_call;
 };
 
 // Returns after every process of the sandbox is dead and reaped.

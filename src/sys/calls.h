@@ -12,6 +12,7 @@ namespace cordon::sys {
 inline constexpr std::uint64_t kResolveNoMagicLinks = 0x02;
 inline constexpr std::uint64_t kResolveNoSymlinks = 0x04;
 inline constexpr std::uint64_t kResolveBeneath = 0x08;
+inline constexpr std::uint64_t kResolveInRoot = 0x10;
 int openat2(int directory, const char* path, std::uint64_t flags, std::uint64_t mode,
             std::uint64_t resolve);
 

@@ -22,8 +22,9 @@ namespace {
 // Newer than the headers of the distributions that build this.
 constexpr unsigned long kSetFlags = SECCOMP_IOW(4, std::uint64_t);
 constexpr std::uint64_t kSynchronousWakeUp = 1;
-constexpr unsigned kThread = O_EXCL;  // PIDFD_THREAD
-constexpr int kNetworkCookie = 71;    // SO_NETNS_COOKIE
+constexpr unsigned kThread = O_EXCL;          // PIDFD_THREAD
+constexpr int kNetworkCookie = 71;            // SO_NETNS_COOKIE
+constexpr unsigned long kBoundFile = 0x89e0;  // SIOCUNIXFILE
 
 int answer(long result) { return result < 0 ? -errno : static_cast<int>(result); }
 
@@ -58,6 +59,13 @@ int install_filter_with_listener(const void* program, unsigned short length) {
   constexpr unsigned long kFlags =
       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
   return answer(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &filter));
+}
+
+bool can_answer_calls() {
+  constexpr unsigned long kFlags =
+      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+  // The flags are judged before the program is read.
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, nullptr) < 0 && errno == EFAULT;
 }
 
 bool is_listener(int fd) {
@@ -122,6 +130,8 @@ ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t
   const ssize_t got = ::process_vm_readv(thread, &local, 1, &remote, 1, 0);
   return got < 0 ? -errno : got;
 }
+
+int open_bound_file(int socket) { return answer(::ioctl(socket, kBoundFile)); }
 
 std::optional<std::uint64_t> network_of(int socket) {
   std::uint64_t cookie = 0;

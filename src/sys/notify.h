@@ -20,6 +20,8 @@ struct Notification {
 // A filter whose notifications come out of the descriptor that is returned. Only a fatal signal
 // ends the wait of a call that was received: a timer signal would otherwise restart it for ever.
 int install_filter_with_listener(const void* program, unsigned short length);
+// True if this kernel can do that (5.19). Nothing is installed.
+bool can_answer_calls();
 // True if the descriptor is the listener of a filter: nothing else knows the request.
 bool is_listener(int fd);
 // Lets the answering thread and the waiting one change places on one processor. Only faster.
@@ -43,6 +45,10 @@ int open_thread_by_group(pid_t thread);
 int copy_descriptor(int pidfd, int fd);
 // Bytes copied; fewer than asked if the rest cannot be read.
 ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t size);
+
+// The file that a local socket was bound to, whatever its name leads to by now. Needs the rights of
+// the socket's network namespace.
+int open_bound_file(int socket);
 
 // The network namespace a socket lives in, whatever process holds it.
 std::optional<std::uint64_t> network_of(int socket);

@@ -184,25 +184,29 @@ BpfLabel write_inet_protocol(BpfAssembler& a, const Verdicts& v, NetMode net) {
   return v.refuse;
 }
 
-// Unix sockets reach the host's services through any directory that is shown, so they are refused
-// altogether; raw sockets, MPTCP and other protocols pass by the rules made for TCP and UDP;
-// netlink is for interfaces and routes only.
-BpfLabel write_socket(BpfAssembler& a, const Verdicts& v, NetMode net) {
+// A local socket reaches the host's services through any directory that is shown, so without a
+// broker to judge each connection there is none; one for datagrams needs no connection, a pair of
+// them can be connected anew, and SOCK_RAW is one by another name.
+BpfLabel write_local_type(BpfAssembler& a, const Verdicts& v) {
+  const BpfLabel type = a.if_one_of({SOCK_SEQPACKET, SOCK_STREAM}, v.allow, v.refuse);
+  return a.load_argument(1, a.keep_bits(kSocketTypeMask, type));
+}
+
+// Raw sockets, MPTCP and other protocols pass by the rules made for TCP and UDP; netlink is for
+// interfaces and routes only.
+BpfLabel write_socket(BpfAssembler& a, const Verdicts& v, const FilterProfile& profile) {
   const BpfLabel netlink = a.load_argument(2, a.if_equal(NETLINK_ROUTE, v.allow, v.refuse));
-  const BpfLabel protocol = write_inet_protocol(a, v, net);
+  const BpfLabel protocol = write_inet_protocol(a, v, profile.net);
   const BpfLabel type = a.if_one_of({SOCK_DGRAM, SOCK_STREAM}, protocol, v.refuse);
   const BpfLabel inet = a.load_argument(1, a.keep_bits(kSocketTypeMask, type));
-  const BpfLabel local = a.if_equal(AF_UNIX, v.refuse, v.no_such_family);
+  const BpfLabel local_type = profile.has_broker() ? write_local_type(a, v) : v.refuse;
+  const BpfLabel local = a.if_equal(AF_UNIX, local_type, v.no_such_family);
   const BpfLabel routed = a.if_equal(AF_NETLINK, netlink, local);
   return a.load_argument(0, a.if_one_of({AF_INET6, AF_INET}, inet, routed));
 }
 
-// One end of a datagram pair can be connected again, to a path of the host; SOCK_RAW is a datagram
-// pair by another name.
 BpfLabel write_socket_pair(BpfAssembler& a, const Verdicts& v) {
-  const BpfLabel type = a.if_one_of({SOCK_SEQPACKET, SOCK_STREAM}, v.allow, v.refuse);
-  const BpfLabel local = a.load_argument(1, a.keep_bits(kSocketTypeMask, type));
-  return a.load_argument(0, a.if_equal(AF_UNIX, local, v.no_such_family));
+  return a.load_argument(0, a.if_equal(AF_UNIX, write_local_type(a, v), v.no_such_family));
 }
 
 std::uint32_t with_errno(int error) {
@@ -211,18 +215,18 @@ std::uint32_t with_errno(int error) {
 
 }  // namespace
 
-Verdicts write_verdicts(BpfAssembler& assembler, NetMode net) {
+Verdicts write_verdicts(BpfAssembler& assembler, const FilterProfile& profile) {
   Verdicts verdicts;
   verdicts.allow = assembler.give(SECCOMP_RET_ALLOW);
   verdicts.refuse = assembler.give(with_errno(EPERM));
   verdicts.absent = assembler.give(with_errno(ENOSYS));
   verdicts.no_such_family = assembler.give(with_errno(EAFNOSUPPORT));
-  verdicts.broker = net == NetMode::Allow ? assembler.give(SECCOMP_RET_USER_NOTIF) : verdicts.allow;
+  verdicts.broker = profile.has_broker() ? assembler.give(SECCOMP_RET_USER_NOTIF) : verdicts.allow;
   return verdicts;
 }
 
 BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& verdicts,
-                    NetMode net) {
+                    const FilterProfile& profile) {
   switch (decision) {
     case Decision::Refuse:
       return verdicts.refuse;
@@ -232,10 +236,12 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
       return verdicts.allow;
     case Decision::Broker:
       return verdicts.broker;
+    case Decision::Listen:
+      return profile.net == NetMode::Allow ? verdicts.broker : verdicts.allow;
     case Decision::Clone:
       return write_clone(assembler, verdicts);
     case Decision::Ioctl:
-      return write_ioctl(assembler, verdicts, net);
+      return write_ioctl(assembler, verdicts, profile.net);
     case Decision::Mode:
       return write_mode(assembler, verdicts, 1);
     case Decision::ModeAt:
@@ -259,9 +265,9 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
     case Decision::SendMessage:
       return write_send(assembler, verdicts, 2);
     case Decision::SetSocketOption:
-      return write_set_socket_option(assembler, verdicts, net);
+      return write_set_socket_option(assembler, verdicts, profile.net);
     case Decision::Socket:
-      return write_socket(assembler, verdicts, net);
+      return write_socket(assembler, verdicts, profile);
     case Decision::SocketPair:
       return write_socket_pair(assembler, verdicts);
   }

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "backend/native/bpf_assembler.h"
+#include "backend/native/filter_profile.h"
 #include "backend/native/syscall_table.h"
-#include "cordon/policy.h"
 
 namespace cordon {
 
@@ -15,13 +15,13 @@ struct Verdicts {
   BpfLabel refuse;
   BpfLabel absent;
   BpfLabel no_such_family;
-  BpfLabel broker;  // the supervisor's answer in network mode allow, else allow
+  BpfLabel broker;  // the supervisor's answer if there is a broker, else allow
 };
 
-Verdicts write_verdicts(BpfAssembler& assembler, NetMode net);
+Verdicts write_verdicts(BpfAssembler& assembler, const FilterProfile& profile);
 
 // Writes the block of one decision; the plain decisions are verdicts already and write nothing.
 BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& verdicts,
-                    NetMode net);
+                    const FilterProfile& profile);
 
 }  // namespace cordon

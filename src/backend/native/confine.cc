@@ -58,7 +58,7 @@ class Confine {
 
   int operator()(const op::NoNewPrivileges&) const {
     if (prepared_.sabotage == Sabotage::NoNewPrivileges) return 0;
-    return answer(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    return answer(::prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL));
   }
 
   int operator()(const op::RestrictLandlock&) const {
@@ -91,7 +91,7 @@ class Confine {
   int operator()(const op::InstallSeccomp& o) const {
     if (prepared_.sabotage == Sabotage::Seccomp) return 0;
     const auto length = static_cast<unsigned short>(prepared_.filter.size());
-    if (o.net != NetMode::Allow || prepared_.sabotage == Sabotage::Broker) {
+    if (!o.brokered || prepared_.sabotage == Sabotage::Broker) {
       return sys::install_filter(prepared_.filter.data(), length);
     }
     report_.listener = sys::install_filter_with_listener(prepared_.filter.data(), length);

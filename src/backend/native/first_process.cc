@@ -20,6 +20,7 @@
 #include "backend/native/build.h"
 #include "backend/native/check_mounts.h"
 #include "backend/native/confine.h"
+#include "backend/native/errand.h"
 #include "backend/native/passing.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
@@ -126,8 +127,8 @@ void build(const Prepared& prepared, BuildState& state) {
   }
 }
 
-// Says that the command waits. In network mode allow the descriptors of the supervisor's broker go
-// with it: the listener is taken from the command, whose own copy closes when it executes.
+// Says that the command waits. The descriptors of the supervisor's broker go with it: the listener
+// is taken from the command, whose own copy closes when it executes.
 void say_confined(const Message& message, int listener, BuildState& state) {
   if (listener < 0) {
     send(message);
@@ -135,11 +136,12 @@ void say_confined(const Message& message, int listener, BuildState& state) {
   }
   const int passed[] = {listener, state.resolver_datagrams, state.resolver_streams};
   static_assert(std::size(passed) == kEgressDescriptors);
-  if (send_passing(kChannelFd, &message, sizeof message, passed) !=
+  const std::size_t count = state.resolver_datagrams < 0 ? 1 : kEgressDescriptors;
+  if (send_passing(kChannelFd, &message, sizeof message, {passed, count}) !=
       static_cast<ssize_t>(sizeof message)) {
     end();
   }
-  for (const int fd : passed) ::close(fd);
+  for (std::size_t i = 0; i < count; ++i) ::close(passed[i]);
 }
 
 // The listener of the command's filter; negative if it has none.
@@ -180,6 +182,10 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
     message.measured.root_read_only = root.read_only ? 1 : 0;
   }
   measure_mounts(*prepared.plan, message.measured);
+  sys::FileStatus scratch{};
+  if (prepared.scratch != nullptr && sys::status_at(prepared.scratch, scratch) == 0) {
+    message.measured.scratch_device = scratch.device;
+  }
   // Before the command is released: else it could read and write this process through /proc/1/mem.
   // Not earlier: before the id maps are written it would make them unwritable, and the command,
   // which shares this memory until it executes, could not be looked at.
@@ -220,13 +226,13 @@ void end_the_rest(Message& ended) {
 }
 
 // An order from the supervisor, or its end: then everything ends with this process.
-void obey() {
+void obey(int ruleset) {
   Order order;
-  const ssize_t got = ::recv(kChannelFd, &order, sizeof order, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got != sizeof order) end();
+  Passed passed;
+  if (receive_passing(kChannelFd, &order, sizeof order, passed) != sizeof order) end();
   // Minus one: every process of the sandbox but this one.
   if (order.kind == Order::Kind::Signal) ::kill(-1, order.signal);
+  if (order.kind == Order::Kind::Bind) run_errand(order, passed, ruleset);
 }
 
 // Bounds whose errno only the program sees: told once, when they are seen reached.
@@ -260,7 +266,8 @@ class ReachedBounds {
   bool pids_told_ = false;
 };
 
-[[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals) {
+[[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals,
+                            int ruleset) {
   constexpr int kLookMilliseconds = 250;
   ReachedBounds bounds(prepared);
   for (;;) {
@@ -285,7 +292,7 @@ class ReachedBounds {
         ::_exit(0);
       }
     }
-    if (polled[0].revents != 0) obey();
+    if (polled[0].revents != 0) obey(ruleset);
   }
 }
 
@@ -341,12 +348,11 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
   if (report.error != 0) give_up(report.stage, report.index, report.error);
   ::close(kReleaseFd);
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) ::close(fd);  // else their readers wait for us too
-  if (state.ruleset >= 0) ::close(state.ruleset);
   for (const int group : command.start.groups) {
     if (group >= 0) ::close(group);
   }
   seal_and_measure(prepared, state, pid, report);
-  supervise(prepared, pid, report_pipe[0], signals);
+  supervise(prepared, pid, report_pipe[0], signals, state.ruleset);
 }
 
 }  // namespace cordon::native

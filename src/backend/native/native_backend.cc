@@ -14,8 +14,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <memory>
 
 #include "backend/native/cgroup.h"
+#include "backend/native/errand.h"
 #include "backend/native/first_process.h"
 #include "backend/native/passing.h"
 #include "backend/native/prepared.h"
@@ -80,7 +83,7 @@ Error operation_error(const Plan& plan, const Message& message) {
   if (message.index < operations->size()) {
     error.operation = describe((*operations)[message.index]);
   }
-  if (message.error == EINVAL && error.operation.ends_with("network allow")) {
+  if (message.error == EINVAL && error.operation.find("network allow") != std::string::npos) {
     error.kind = ErrorKind::Unavailable;
     error.hint = "network mode allow needs Linux 5.19; --net none and --net open do not";
   }
@@ -201,10 +204,14 @@ class NativeChild final : public Child {
       return fail(setup_error("the sandbox's first process ended while it was being built",
                               got < 0 ? errno : 0));
     }
-    if (passed.count == 1) terminal_ = Fd(passed.descriptors[0]);
-    if (passed.count == kEgressDescriptors) {
-      egress_ = {Fd(passed.descriptors[0]), Fd(passed.descriptors[1]), Fd(passed.descriptors[2]),
-                 0};
+    std::array<Fd, kMostPassed> kept;
+    for (std::size_t i = 0; i < passed.count; ++i) kept[i] = Fd(passed.descriptors[i]);
+    if (message.kind == Message::Kind::Terminal) terminal_ = std::move(kept[0]);
+    if (message.kind == Message::Kind::Confined) {
+      egress_.listener = std::move(kept[0]);
+      egress_.resolver_datagrams = std::move(kept[1]);
+      egress_.resolver_streams = std::move(kept[2]);
+      egress_.private_device = message.measured.scratch_device;
     }
     return message;
   }
@@ -212,18 +219,31 @@ class NativeChild final : public Child {
   // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
   // layer that is not in force.
   Result<void> verify_egress() {
-    if (std::get<op::InstallSeccomp>(*find_seccomp(plan_)).net != NetMode::Allow) return {};
-    const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    const auto outside = sys::network_of(own.get());
-    const auto datagrams = sys::network_of(egress_.resolver_datagrams.get());
-    const auto streams = sys::network_of(egress_.resolver_streams.get());
-    const bool separate = outside && datagrams && datagrams == streams && datagrams != outside;
-    if (!separate || !sys::is_listener(egress_.listener.get())) {
-      return fail(setup_error("layer broker is not in force inside the sandbox", 0,
-                              "the command was not started; network mode allow needs Linux 5.19"));
+    const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
+    if (!seccomp.brokered) return {};
+    const Error absent = setup_error("layer broker is not in force inside the sandbox", 0,
+                                     "the command was not started; the broker needs Linux 5.19");
+    if (!sys::is_listener(egress_.listener.get())) return fail(absent);
+    if (seccomp.net == NetMode::Allow) {
+      const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+      const auto outside = sys::network_of(own.get());
+      const auto datagrams = sys::network_of(egress_.resolver_datagrams.get());
+      const auto streams = sys::network_of(egress_.resolver_streams.get());
+      const bool separate = outside && datagrams && datagrams == streams && datagrams != outside;
+      if (!separate) return fail(absent);
+      egress_.network = *datagrams;
     }
-    egress_.network = *datagrams;
     sys::wake_synchronously(egress_.listener.get());
+    auto channel = std::make_shared<Fd>(::fcntl(channel_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!channel->valid()) return fail(setup_error("cannot copy a descriptor", errno));
+    egress_.bind_inside = [channel](const InsideBind& asked) {
+      Order order{Order::Kind::Bind, 0};
+      if (asked.address.size() > order.address.size()) return EINVAL;
+      order.mask = asked.mask;
+      order.address_size = static_cast<std::uint32_t>(asked.address.size());
+      std::memcpy(order.address.data(), asked.address.data(), asked.address.size());
+      return send_errand(channel->get(), asked.socket, asked.directory, order);
+    };
     return {};
   }
 

@@ -50,7 +50,7 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   prepared.sabotage = sabotage_of_this_build();
   for (const Op& operation : plan.confine) {
     if (const auto* seccomp = std::get_if<op::InstallSeccomp>(&operation)) {
-      prepared.filter = compile_filter(native_arch(), {seccomp->net});
+      prepared.filter = compile_filter(native_arch(), {seccomp->net, seccomp->brokered});
     }
   }
   for (const std::string& text : plan.argv) prepared.argv.push_back(argument(text));

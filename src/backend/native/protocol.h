@@ -20,10 +20,14 @@ inline constexpr int kCommandReleaseFd = 4;
 
 // One group each for pids, memory and cpu under cgroup v1.
 inline constexpr std::size_t kMostGroups = 3;
-// A filter's listener, the resolver's datagram socket and its listening one.
+// A filter's listener, and in network mode allow the resolver's datagram socket and its listening
+// one.
 inline constexpr std::size_t kEgressDescriptors = 3;
+// A socket, the pipe for the answer, a directory.
+inline constexpr std::size_t kErrandDescriptors = 3;
 inline constexpr std::size_t kMostPassed = 3;
-static_assert(kMostGroups <= kMostPassed && kEgressDescriptors <= kMostPassed);
+static_assert(kMostGroups <= kMostPassed && kEgressDescriptors <= kMostPassed &&
+              kErrandDescriptors <= kMostPassed);
 
 enum class Stage : std::uint32_t { Build, Confine, Seal, Execute };
 
@@ -43,15 +47,16 @@ struct Measured {
   std::uint64_t root_type = 0;
   std::int32_t root_read_only = 0;
   std::int32_t mounts_checked = 0;
-  std::int32_t wrong_mount = -1;  // index in Plan::build, negative if every mount is as planned
+  std::int32_t wrong_mount = -1;     // index in Plan::build, negative if every mount is as planned
+  std::uint64_t scratch_device = 0;  // of the private space, zero if there is none
 };
 
 struct Message {
   enum class Kind : std::uint32_t {
     Failed,    // stage, index and error say which operation failed
     Terminal,  // carries the master of the sandbox's own pty
-    Confined,  // everything is in force; the command waits to be released. In network mode allow it
-               // carries the filter's listener and the two sockets of the resolver
+    Confined,  // everything is in force; the command waits to be released. It carries the filter's
+               // listener, if there is one, and in network mode allow the resolver's two sockets
     Reached,   // a bound that the kernel does not report was seen reached
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };
@@ -73,9 +78,13 @@ struct Order {
     IdentityMapped,
     JoinGroups,  // carries the v1 groups of this run, for the command to join
     Signal,
+    Bind,  // carries what errand.h says; the rest of the order is its own
   };
   Kind kind = Kind::Signal;
   std::int32_t signal = 0;
+  std::uint32_t mask = 0;  // the caller's, for the modes of files it makes
+  std::uint32_t address_size = 0;
+  alignas(8) std::array<unsigned char, 128> address{};  // as large as any address is
 };
 
 // From the command's process to the first process.
@@ -86,7 +95,7 @@ struct CommandReport {
   std::int32_t landlock_read_before = 0;
   std::int32_t landlock_read = 0;
   std::int32_t landlock_signal = 0;
-  std::int32_t listener = -1;  // of its filter, a descriptor of its own, in network mode allow
+  std::int32_t listener = -1;  // of its filter, a descriptor of its own, if there is a broker
 };
 
 }  // namespace cordon::native

@@ -27,15 +27,16 @@ std::uint32_t audit_token(Arch arch) {
 }
 
 // Blocks are written once and only for the decisions that the architecture uses.
-std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch, NetMode net) {
-  const Verdicts verdicts = write_verdicts(assembler, net);
+std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch,
+                                        const FilterProfile& profile) {
+  const Verdicts verdicts = write_verdicts(assembler, profile);
   std::array<std::optional<BpfLabel>, kDecisionCount> blocks;
   std::vector<BpfSegment> segments;
   const auto ranges = decision_ranges(arch);
   segments.reserve(ranges.size());
   for (const DecisionRange& range : ranges) {
     auto& block = blocks[static_cast<std::size_t>(range.decision)];
-    if (!block) block = write_rule(assembler, range.decision, verdicts, net);
+    if (!block) block = write_rule(assembler, range.decision, verdicts, profile);
     if (!segments.empty() && segments.back().target == *block) continue;
     segments.push_back({range.first, *block});
   }
@@ -57,7 +58,7 @@ BpfLabel write_number_check(BpfAssembler& assembler, Arch arch, BpfLabel search,
 
 std::vector<sock_filter> compile_filter(Arch arch, const FilterProfile& profile) {
   BpfAssembler assembler;
-  const std::vector<BpfSegment> segments = write_decisions(assembler, arch, profile.net);
+  const std::vector<BpfSegment> segments = write_decisions(assembler, arch, profile);
   const BpfLabel search = assembler.search(segments);
   const BpfLabel kill = assembler.give(SECCOMP_RET_KILL_PROCESS);
   const BpfLabel number =
@@ -74,7 +75,8 @@ std::string describe_filter(Arch arch, const FilterProfile& profile) {
   for (const KnownSyscall& call : known_syscalls()) {
     if (!call.number(arch)) continue;
     if (call.decision == Decision::Allow ||
-        (call.decision == Decision::Broker && profile.net != NetMode::Allow)) {
+        (call.decision == Decision::Broker && !profile.has_broker()) ||
+        (call.decision == Decision::Listen && profile.net != NetMode::Allow)) {
       ++allowed;
     } else if (call.decision == Decision::Refuse) {
       ++refused;

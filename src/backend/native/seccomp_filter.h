@@ -9,15 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "backend/native/filter_profile.h"
 #include "backend/native/syscall_table.h"
-#include "cordon/policy.h"
 
 namespace cordon {
-
-// What may differ from run to run. There is no profile without the filter.
-struct FilterProfile {
-  NetMode net = NetMode::None;
-};
 
 std::vector<sock_filter> compile_filter(Arch arch, const FilterProfile& profile);
 

@@ -33,7 +33,11 @@ constexpr std::uint32_t kBroker = SECCOMP_RET_USER_NOTIF;
 constexpr std::uint32_t kFamily = SECCOMP_RET_ERRNO | EAFNOSUPPORT;
 
 constexpr Arch kArches[] = {Arch::Aarch64, Arch::X86_64};
-constexpr NetMode kModes[] = {NetMode::None, NetMode::Allow, NetMode::Open};
+constexpr FilterProfile kProfiles[] = {{NetMode::None, false},
+                                       {NetMode::None, true},
+                                       {NetMode::Allow, false},
+                                       {NetMode::Open, false},
+                                       {NetMode::Open, true}};
 
 std::uint32_t token(Arch arch) {
   return arch == Arch::Aarch64 ? AUDIT_ARCH_AARCH64 : AUDIT_ARCH_X86_64;
@@ -52,14 +56,16 @@ seccomp_data call(std::uint32_t audit_arch, std::uint32_t number, const Argument
 std::uint32_t permit(bool allowed) { return allowed ? kAllow : kPermission; }
 
 std::uint32_t expected_socket(std::uint32_t family, std::uint32_t type, std::uint32_t protocol,
-                              NetMode net) {
-  if (family == AF_UNIX) return kPermission;
+                              const FilterProfile& profile) {
+  const std::uint32_t base = type % 16;
+  if (family == AF_UNIX) {
+    return permit(profile.has_broker() && (base == SOCK_STREAM || base == SOCK_SEQPACKET));
+  }
   if (family == AF_NETLINK) return permit(protocol == 0);
   if (family != AF_INET && family != AF_INET6) return kFamily;
-  const std::uint32_t base = type % 16;
   if (base != SOCK_STREAM && base != SOCK_DGRAM) return kPermission;
   if (protocol == 0 || protocol == 6 || protocol == 17) return kAllow;
-  return permit(net == NetMode::Open && (protocol == 1 || protocol == 58));
+  return permit(profile.net == NetMode::Open && (protocol == 1 || protocol == 58));
 }
 
 std::uint32_t expected_prctl(std::uint32_t option, std::uint32_t second) {
@@ -72,7 +78,8 @@ std::uint32_t expected_prctl(std::uint32_t option, std::uint32_t second) {
 
 // The answer to the calls that are judged by argument; none for the others.
 std::optional<std::uint32_t> expected_by_argument(std::string_view name, const Arguments& given,
-                                                  NetMode net) {
+                                                  const FilterProfile& profile) {
+  const NetMode net = profile.net;
   std::array<std::uint32_t, 4> low{};
   for (std::size_t i = 0; i < low.size(); ++i) low[i] = static_cast<std::uint32_t>(given[i]);
   const auto node = [](std::uint32_t mode) {
@@ -85,9 +92,8 @@ std::optional<std::uint32_t> expected_by_argument(std::string_view name, const A
                                      CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
     return permit((low[0] & namespaces) == 0);
   }
-  if (name == "connect" || name == "bind" || name == "listen") {
-    return net == NetMode::Allow ? kBroker : kAllow;
-  }
+  if (name == "connect" || name == "bind") return profile.has_broker() ? kBroker : kAllow;
+  if (name == "listen") return net == NetMode::Allow ? kBroker : kAllow;
   if (name == "ioctl") {
     if (net == NetMode::Allow && low[1] >= 0x8910 && low[1] <= 0x89ff) return kPermission;
     return permit(low[1] != TIOCSTI && low[1] != TIOCLINUX && low[1] != TIOCCONS &&
@@ -119,7 +125,7 @@ std::optional<std::uint32_t> expected_by_argument(std::string_view name, const A
     if (low[1] == 6) return permit(low[2] != 23 && low[2] != 30 && low[2] != 33);
     return permit(!(low[1] == 1 && (low[2] == 25 || low[2] == 62)));
   }
-  if (name == "socket") return expected_socket(low[0], low[1], low[2], net);
+  if (name == "socket") return expected_socket(low[0], low[1], low[2], profile);
   if (name == "socketpair") {
     if (low[0] != AF_UNIX) return kFamily;
     return permit(low[1] % 16 == SOCK_STREAM || low[1] % 16 == SOCK_SEQPACKET);
@@ -127,11 +133,12 @@ std::optional<std::uint32_t> expected_by_argument(std::string_view name, const A
   return std::nullopt;
 }
 
-std::uint32_t expected(Arch arch, std::uint32_t number, const Arguments& arguments, NetMode net) {
+std::uint32_t expected(Arch arch, std::uint32_t number, const Arguments& arguments,
+                       const FilterProfile& profile) {
   if (arch == Arch::X86_64 && (number & 0x40000000) != 0) return kKill;
   const auto name = syscall_name(arch, static_cast<int>(number));
   if (!name) return kNotThere;
-  if (const auto judged = expected_by_argument(*name, arguments, net)) return *judged;
+  if (const auto judged = expected_by_argument(*name, arguments, profile)) return *judged;
   const Decision decision = find_syscall(*name)->decision;
   if (decision == Decision::Allow) return kAllow;
   if (decision == Decision::Absent) return kNotThere;
@@ -203,12 +210,12 @@ std::map<std::string_view, std::array<Values, 4>> interesting() {
   };
 }
 
-class Matrix : public ::testing::TestWithParam<std::tuple<Arch, NetMode>> {};
+class Matrix : public ::testing::TestWithParam<std::tuple<Arch, FilterProfile>> {};
 
 // Runs one call and once more with noise in the high halves, which the kernel ignores.
-::testing::AssertionResult agrees(BpfInterpreter& filter, Arch arch, NetMode net,
+::testing::AssertionResult agrees(BpfInterpreter& filter, Arch arch, const FilterProfile& profile,
                                   std::uint32_t number, const Arguments& arguments) {
-  const std::uint32_t wanted = expected(arch, number, arguments, net);
+  const std::uint32_t wanted = expected(arch, number, arguments, profile);
   for (std::uint64_t noise : {std::uint64_t{0}, std::uint64_t{0xdeadbeef} << 32}) {
     Arguments noisy = arguments;
     for (std::uint64_t& argument : noisy) argument |= noise;
@@ -222,7 +229,7 @@ class Matrix : public ::testing::TestWithParam<std::tuple<Arch, NetMode>> {};
   return ::testing::AssertionSuccess();
 }
 
-void try_every_argument(BpfInterpreter& filter, Arch arch, NetMode net) {
+void try_every_argument(BpfInterpreter& filter, Arch arch, const FilterProfile& profile) {
   for (const auto& [name, values] : interesting()) {
     const auto number = find_syscall(name)->number(arch);
     if (!number) continue;
@@ -230,7 +237,7 @@ void try_every_argument(BpfInterpreter& filter, Arch arch, NetMode net) {
       for (auto second : values[1]) {
         for (auto third : values[2]) {
           for (auto fourth : values[3]) {
-            ASSERT_TRUE(agrees(filter, arch, net, static_cast<std::uint32_t>(*number),
+            ASSERT_TRUE(agrees(filter, arch, profile, static_cast<std::uint32_t>(*number),
                                {first, second, third, fourth}))
                 << name;
           }
@@ -241,29 +248,29 @@ void try_every_argument(BpfInterpreter& filter, Arch arch, NetMode net) {
 }
 
 TEST_P(Matrix, AnswersEveryNumberAndArgumentAsTheRulesSayAndHasNoDeadStep) {
-  const auto [arch, net] = GetParam();
-  BpfInterpreter filter(compile_filter(arch, {net}));
+  const auto [arch, profile] = GetParam();
+  BpfInterpreter filter(compile_filter(arch, profile));
   constexpr std::uint64_t kAll = 0xffffffff;
   for (std::uint32_t number = 0; number < 1024; ++number) {
     for (const Arguments& arguments :
          {Arguments{}, Arguments{kAll, kAll, kAll, kAll}, Arguments{1, 1, 1, 1},
           Arguments{2, 2, 6, 2}, Arguments{10, 0x5412, 0x20000000, 0x20000000}}) {
       for (std::uint32_t high : {0u, 0x40000000u, 0x80000000u, 0xc0000000u}) {
-        ASSERT_TRUE(agrees(filter, arch, net, number | high, arguments));
+        ASSERT_TRUE(agrees(filter, arch, profile, number | high, arguments));
       }
     }
   }
   for (std::uint32_t number : {0x3fffffffu, 0x7fffffffu, 0xffffffffu, 0xfffffc00u, 65536u}) {
-    ASSERT_TRUE(agrees(filter, arch, net, number, {}));
+    ASSERT_TRUE(agrees(filter, arch, profile, number, {}));
   }
-  try_every_argument(filter, arch, net);
+  try_every_argument(filter, arch, profile);
   EXPECT_EQ(filter.run(call(0, 0)), kKill);
   EXPECT_EQ(filter.unreached(), std::vector<std::string>{});
 }
 
 TEST_P(Matrix, KillsCallsOfEveryOtherArchitecture) {
-  const auto [arch, net] = GetParam();
-  BpfInterpreter filter(compile_filter(arch, {net}));
+  const auto [arch, profile] = GetParam();
+  BpfInterpreter filter(compile_filter(arch, profile));
   const auto getpid = static_cast<std::uint32_t>(*find_syscall("getpid")->number(arch));
   const std::uint32_t others[] = {
       AUDIT_ARCH_ARM,     AUDIT_ARCH_I386,          AUDIT_ARCH_AARCH64,       AUDIT_ARCH_X86_64,
@@ -279,17 +286,18 @@ TEST_P(Matrix, KillsCallsOfEveryOtherArchitecture) {
 }
 
 TEST_P(Matrix, IsShortEnoughForEveryLaunch) {
-  const auto [arch, net] = GetParam();
+  const auto [arch, profile] = GetParam();
   // Network mode allow judges more, and starts threads anyway.
-  EXPECT_LE(compile_filter(arch, {net}).size(), net == NetMode::Allow ? 220u : 190u);
+  EXPECT_LE(compile_filter(arch, profile).size(), profile.net == NetMode::Allow ? 225u : 195u);
 }
 
 INSTANTIATE_TEST_SUITE_P(SeccompFilter, Matrix,
                          ::testing::Combine(::testing::ValuesIn(kArches),
-                                            ::testing::ValuesIn(kModes)),
+                                            ::testing::ValuesIn(kProfiles)),
                          [](const auto& tested) {
                            return std::string(name_of(std::get<0>(tested.param))) + "Net" +
-                                  std::to_string(static_cast<int>(std::get<1>(tested.param)));
+                                  std::to_string(static_cast<int>(std::get<1>(tested.param).net)) +
+                                  (std::get<1>(tested.param).brokered ? "Brokered" : "");
                          });
 
 // Numbers and answers written out by hand, so that the tables above are not their own witness.
@@ -345,7 +353,8 @@ TEST(SeccompFilter, GivesTheAnswersWrittenHereByHand) {
       {198, 41, {10, 0x80802, 17}, kAllow},            // UDP over IPv6, flags set
       {198, 41, {2, 3, 0}, kPermission},               // raw
       {198, 41, {2, 1, 262}, kPermission},             // MPTCP
-      {198, 41, {1, 1, 0}, kPermission},               // AF_UNIX
+      {198, 41, {1, 2, 0}, kPermission},               // AF_UNIX, datagram
+      {198, 41, {1, 3, 0}, kPermission},               // raw, which becomes datagram
       {198, 41, {16, 3, 0}, kAllow},                   // NETLINK_ROUTE
       {198, 41, {16, 3, 4}, kPermission},              // NETLINK_SOCK_DIAG
       {198, 41, {17, 3, 0}, kFamily},                  // AF_PACKET
@@ -370,8 +379,8 @@ TEST(SeccompFilter, GivesTheAnswersWrittenHereByHand) {
       {33, 259, {0, 0, S_IFIFO | 0600}, kAllow},       // mknodat, fifo
   };
   for (Arch arch : kArches) {
-    for (NetMode net : kModes) {
-      BpfInterpreter filter(compile_filter(arch, {net}));
+    for (const FilterProfile& profile : kProfiles) {
+      BpfInterpreter filter(compile_filter(arch, profile));
       for (const Spot& spot : spots) {
         const int number = arch == Arch::Aarch64 ? spot.aarch64 : spot.x86_64;
         EXPECT_EQ(filter.run(call(token(arch), static_cast<std::uint32_t>(number), spot.arguments)),
@@ -382,15 +391,23 @@ TEST(SeccompFilter, GivesTheAnswersWrittenHereByHand) {
   }
 }
 
-// Numbers by hand again: connect, bind and listen of both architectures.
-TEST(SeccompFilter, AsksTheSupervisorInModeAllowAlone) {
+// Numbers by hand again: connect, bind and listen of both architectures; a local stream socket.
+TEST(SeccompFilter, AsksTheSupervisorWhereThereIsABroker) {
   for (const Arch arch : kArches) {
-    for (const NetMode net : kModes) {
-      BpfInterpreter filter(compile_filter(arch, {net}));
-      for (const auto& [aarch64, x86_64] :
-           {std::pair(203U, 42U), std::pair(200U, 49U), std::pair(201U, 50U)}) {
+    for (const FilterProfile& profile : kProfiles) {
+      BpfInterpreter filter(compile_filter(arch, profile));
+      const NetMode net = profile.net;
+      const bool brokered = profile.brokered || net == NetMode::Allow;
+      for (const auto& [aarch64, x86_64] : {std::pair(203U, 42U), std::pair(200U, 49U)}) {
         EXPECT_EQ(filter.run(call(token(arch), arch == Arch::Aarch64 ? aarch64 : x86_64)),
-                  net == NetMode::Allow ? kBroker : kAllow);
+                  brokered ? kBroker : kAllow);
+      }
+      EXPECT_EQ(filter.run(call(token(arch), arch == Arch::Aarch64 ? 201 : 50)),
+                net == NetMode::Allow ? kBroker : kAllow);
+      for (const std::uint64_t type : {1UL, 5UL, 0x80801UL}) {
+        const std::uint32_t socket = arch == Arch::Aarch64 ? 198 : 41;
+        EXPECT_EQ(filter.run(call(token(arch), socket, {1, type, 0})),
+                  brokered ? kAllow : kPermission);
       }
       for (const auto& [level, option] :
            {std::pair(0U, 4U), std::pair(41U, 57U), std::pair(0U, 35U)}) {

@@ -119,7 +119,7 @@ inline constexpr ArgumentDecision kByArgument[] = {
     {"fchmodat", Decision::ModeAt},
     {"fchmodat2", Decision::ModeAt},
     {"ioctl", Decision::Ioctl},
-    {"listen", Decision::Broker},
+    {"listen", Decision::Listen},
     {"mknod", Decision::MakeNode},
     {"mknodat", Decision::MakeNodeAt},
     {"open", Decision::Open},

@@ -23,7 +23,8 @@ enum class Decision : std::uint8_t {
   Refuse,  // EPERM
   Absent,  // ENOSYS, so that libraries fall back to an older call
   Allow,
-  Broker,  // allowed, but in network mode allow the supervisor makes the call
+  Broker,  // allowed, but where there is a broker the supervisor makes the call
+  Listen,  // the same in network mode allow, where a socket may be one of the host's network
   Clone,
   Ioctl,
   MakeNode,
@@ -41,7 +42,7 @@ enum class Decision : std::uint8_t {
   Socket,
   SocketPair,
 };
-inline constexpr std::size_t kDecisionCount = 20;
+inline constexpr std::size_t kDecisionCount = 21;
 
 // Numbers from `first` up to the next range's `first` share one decision; the first range begins
 // at 0 and the last has no end.

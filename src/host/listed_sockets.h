@@ -1,0 +1,21 @@
+// The local sockets of the host that a policy or a ceiling lists, as grants: what is granted is the
+// object that was there when it was looked at, not its name.
+#pragma once
+
+#include <vector>
+
+#include "cordon/policy.h"
+#include "cordon/result.h"
+#include "policy/effective.h"
+#include "policy/host_facts.h"
+
+namespace cordon {
+
+// One that does not exist is dropped with a reduction; something else than a socket is an error.
+Result<std::vector<Grant>> resolve_sockets(const std::vector<PathRule>& rules, const Caller& caller,
+                                           std::vector<Reduction>& reductions);
+// One that does not exist bounds nothing.
+Result<std::vector<Grant>> resolve_ceiling_sockets(const std::vector<PathRule>& rules,
+                                                   const Caller& caller);
+
+}  // namespace cordon
