@@ -47,6 +47,10 @@ output_total = "256M"
 
 [require]
 layers = ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"]
+
+[agent]
+name = "claude"
+share_login = true
 )";
 
 constexpr std::string_view kEveryKeyAsJson = R"({
@@ -59,7 +63,8 @@ constexpr std::string_view kEveryKeyAsJson = R"({
   "env": { "pass": ["LANG", "TERM"], "set": { "CI": "1" } },
   "limits": { "wall": "30s", "cpu": "90s", "memory": "1G", "pids": 2048, "cpus": 2.5,
               "files": 256, "file_size": "2G", "output": "10K", "output_total": "256M" },
-  "require": { "layers": ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"] }
+  "require": { "layers": ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"] },
+  "agent": { "name": "claude", "share_login": true }
 })";
 
 HostRule host(std::string_view text) { return parse_host_rule(text).value(); }
@@ -80,6 +85,7 @@ Policy every_key(const std::string& file) {
   policy.net.sockets = {{"/run/db.sock", "/p"}, {"~/x.sock", "/p"}};
   policy.env.pass = {"LANG", "TERM"};
   policy.env.set = {{"CI", "1"}};
+  policy.agent = {"claude", true};
   policy.limits = Limits{.wall_ms = 30'000,
                          .cpu_ms = 90'000,
                          .memory = 1ULL << 30U,
