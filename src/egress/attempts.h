@@ -4,6 +4,8 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,11 @@ namespace cordon {
 // Thread-safe.
 class Attempts {
  public:
-  void add(Connection attempt);
+  // Where it is listed, if it is.
+  std::optional<std::size_t> add(Connection attempt);
+  // What a connection of that entry carried; one that is lost makes the whole sum unknown.
+  void add_bytes(std::size_t entry, std::uint64_t sent, std::uint64_t received);
+  void lose_bytes(std::size_t entry);
   // A name that does not exist inside was asked for.
   void add_unknown_name(const std::string& name);
 
@@ -25,6 +31,7 @@ class Attempts {
  private:
   mutable std::mutex mutex_;
   std::vector<Connection> connections_;
+  std::set<std::size_t> bytes_lost_;
   std::map<std::string, std::uint64_t> unknown_;
   std::uint64_t unlisted_ = 0;
 };

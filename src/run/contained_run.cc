@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "config/policy_document.h"
 #include "egress/broker.h"
+#include "egress/publisher.h"
 #include "host/aftermath.h"
 #include "host/resolve.h"
 #include "run/backends.h"
@@ -123,6 +124,7 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   const Limits& limits = run.clamped.effective().limits;
   request.wall_ms = limits.wall_ms;
   request.output_total = limits.output_total;
+  request.sent = limits.sent;
   request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::RlimitAndWatch);
   request.signal_descriptor = input.signal_descriptor;
   request.cancel = input.cancel;
@@ -139,10 +141,18 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
 }
 
 // Only network mode allow has one.
-Result<std::optional<Broker>> make_broker(const NetRules& net) {
-  if (net.mode != NetMode::Allow) return std::nullopt;
-  CORDON_TRY(broker, Broker::make(net));
+Result<std::optional<Broker>> make_broker(const RunInput& input, const Effective& effective) {
+  if (effective.net.mode != NetMode::Allow) return std::nullopt;
+  CORDON_TRY(broker, Broker::make({effective.net, input.ceilings_now, effective.limits.connections,
+                                   effective.limits.sent}));
   return std::optional<Broker>(std::move(broker));
+}
+
+// Only a run that publishes ports has one.
+Result<std::optional<Publisher>> make_publisher(const NetRules& net) {
+  if (net.publish.empty()) return std::nullopt;
+  CORDON_TRY(publisher, Publisher::make(net.publish));
+  return std::optional<Publisher>(std::move(publisher));
 }
 
 BrokerSockets sockets_of(EgressDescriptors egress) {
@@ -150,7 +160,8 @@ BrokerSockets sockets_of(EgressDescriptors egress) {
           std::move(egress.resolver_streams), egress.network};
 }
 
-void add_attempts(const Broker& broker, Outcome& outcome) {
+void add_attempts(Broker& broker, Outcome& outcome) {
+  broker.settle();
   outcome.connections = broker.connections();
   const std::vector<Denial> denials = broker.denials();
   outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
@@ -166,20 +177,25 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
     note = std::move(written);
   }
-  CORDON_TRY(broker, make_broker(run.clamped.effective().net));
+  CORDON_TRY(broker, make_broker(input, run.clamped.effective()));
+  CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
   // Watching begins before the command can make anything appear.
   const GitWatch git_watch(watched_directories(run));
   CORDON_TRY(child, run.backend->launch(run.plan, run.survey.facts, report.run_id,
                                         streams.command_ends()));
   if (broker) broker->serve(sockets_of(child->take_egress()));
+  if (publisher) publisher->serve(child->take_socket_source());
   streams.command_started();
   if (Fd terminal = child->take_terminal(); terminal.valid()) {
     streams.attach_terminal(std::move(terminal));
   }
-  CORDON_TRY(outcome, supervise(*child, streams, supervise_request(input, run, git_watch)));
+  SuperviseRequest supervision = supervise_request(input, run, git_watch);
+  if (broker) supervision.over_sent = broker->over_descriptor();
+  CORDON_TRY(outcome, supervise(*child, streams, supervision));
   report.enforcement = child->enforcement();
   if (broker) add_attempts(*broker, outcome);
+  if (publisher) outcome.published = publisher->end();
   if (!run.clamped.effective().write.empty()) {
     auto handoff = collect_handoff(run.clamped.effective().write, run.clamped.effective().deny,
                                    run.caller, run.survey.snapshot,

@@ -72,7 +72,7 @@ class Loop {
   }
 
  private:
-  enum class Source { Child, Oom, Signal, Cancel, Terminate, RelayRead, RelayWrite };
+  enum class Source { Child, Oom, Signal, Cancel, Terminate, Sent, RelayRead, RelayWrite };
   struct Watched {
     Source source;
     std::size_t relay;
@@ -94,6 +94,7 @@ class Loop {
     if (request_.terminate && cancelled_by_ == 0) {
       add(request_.terminate->descriptor(), POLLIN, Source::Terminate);
     }
+    if (request_.sent) add(request_.over_sent, POLLIN, Source::Sent);
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
       if (relays[i].wants_write()) {
@@ -136,6 +137,10 @@ class Loop {
       case Source::Terminate:
         cancelled_by_ = SIGTERM;
         child_.signal(SIGTERM);
+        break;
+      case Source::Sent:
+        denials_.push_back({"sent", "killed at the sent limit", "watch", 1});
+        finish(OverLimit{"sent"});
         break;
       case Source::RelayRead:
         relay_read(streams_.relays()[watched.relay]);

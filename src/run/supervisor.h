@@ -23,6 +23,8 @@ struct SuperviseRequest {
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time
   const GitWatch* git_watch = nullptr;
+  std::optional<std::uint64_t> sent;  // the most bytes over connections, for the account
+  int over_sent = -1;                 // readable once there were more
 };
 
 // Returns after every process of the sandbox is dead and reaped.

@@ -70,6 +70,14 @@ class Echo(socketserver.BaseRequestHandler):
             self.request.sendall(data)
 
 
+class Sink(socketserver.BaseRequestHandler):
+    """Takes everything, and says nothing but that it has come to an end."""
+
+    def handle(self):
+        while self.request.recv(1 << 20):
+            pass
+
+
 class EchoServer(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
@@ -138,6 +146,7 @@ def far(directory):
         serve(WebServer(socket.AF_INET, ("0.0.0.0", port), "far"))
         serve(WebServer(socket.AF_INET6, ("::", port), "far"))
     serve(EchoServer(("0.0.0.0", 7), Echo))
+    serve(EchoServer(("0.0.0.0", 9), Sink))
     repository = directory / "git/repo"
     repository.mkdir(parents=True)
     (repository / "file").write_text("content\n")

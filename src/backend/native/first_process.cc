@@ -20,11 +20,12 @@
 #include "backend/native/build.h"
 #include "backend/native/check_mounts.h"
 #include "backend/native/confine.h"
-#include "backend/native/passing.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
 #include "sys/calls.h"
 #include "sys/notify.h"
+#include "sys/passing.h"
+#include "sys/socket_source.h"
 
 namespace cordon::native {
 namespace {
@@ -75,8 +76,8 @@ void receive_groups(const Prepared& prepared, CommandStart& start) {
   start.groups.fill(-1);
   if (prepared.groups == 0) return;
   Order order;
-  Passed groups;
-  const ssize_t got = receive_passing(kChannelFd, &order, sizeof order, groups);
+  sys::Passed groups;
+  const ssize_t got = sys::receive_passing(kChannelFd, &order, sizeof order, groups);
   if (got != sizeof order || order.kind != Order::Kind::JoinGroups ||
       groups.count != prepared.groups) {
     end();
@@ -102,7 +103,7 @@ int open_terminal(const Prepared& prepared) {
 
   Message message;
   message.kind = Message::Kind::Terminal;
-  const ssize_t sent = send_passing(kChannelFd, &message, sizeof message, {&master, 1});
+  const ssize_t sent = sys::send_passing(kChannelFd, &message, sizeof message, {&master, 1});
   ::close(master);
   return sent < 0 ? -errno : 0;
 }
@@ -127,19 +128,26 @@ void build(const Prepared& prepared, BuildState& state) {
 }
 
 // Says that the command waits. In network mode allow the descriptors of the supervisor's broker go
-// with it: the listener is taken from the command, whose own copy closes when it executes.
+// with it: the listener is taken from the command, whose own copy closes when it executes. So does
+// its end of the source of sockets, where ports are published.
 void say_confined(const Message& message, int listener, BuildState& state) {
-  if (listener < 0) {
+  int passed[sys::kMostPassed];
+  std::size_t count = 0;
+  if (listener >= 0) {
+    for (const int fd : {listener, state.resolver_datagrams, state.resolver_streams}) {
+      passed[count++] = fd;
+    }
+  }
+  if (state.socket_taker >= 0) passed[count++] = state.socket_taker;
+  if (count == 0) {
     send(message);
     return;
   }
-  const int passed[] = {listener, state.resolver_datagrams, state.resolver_streams};
-  static_assert(std::size(passed) == kEgressDescriptors);
-  if (send_passing(kChannelFd, &message, sizeof message, passed) !=
+  if (sys::send_passing(kChannelFd, &message, sizeof message, {passed, count}) !=
       static_cast<ssize_t>(sizeof message)) {
     end();
   }
-  for (const int fd : passed) ::close(fd);
+  for (std::size_t i = 0; i < count; ++i) ::close(passed[i]);
 }
 
 // The listener of the command's filter; negative if it has none.
@@ -260,12 +268,13 @@ class ReachedBounds {
   bool pids_told_ = false;
 };
 
-[[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals) {
+[[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals,
+                            int socket_source) {
   constexpr int kLookMilliseconds = 250;
   ReachedBounds bounds(prepared);
   for (;;) {
-    pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}};
-    const int ready = ::poll(polled, 2, bounds.any() ? kLookMilliseconds : -1);
+    pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}, {socket_source, POLLIN, 0}};
+    const int ready = ::poll(polled, std::size(polled), bounds.any() ? kLookMilliseconds : -1);
     if (ready == 0) bounds.look();
     if (ready < 0) {
       if (errno == EINTR) continue;
@@ -286,6 +295,7 @@ class ReachedBounds {
       }
     }
     if (polled[0].revents != 0) obey();
+    if (polled[2].revents != 0 && sys::give_socket(socket_source) < 0) socket_source = -1;
   }
 }
 
@@ -346,7 +356,7 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
     if (group >= 0) ::close(group);
   }
   seal_and_measure(prepared, state, pid, report);
-  supervise(prepared, pid, report_pipe[0], signals);
+  supervise(prepared, pid, report_pipe[0], signals, state.socket_source);
 }
 
 }  // namespace cordon::native

@@ -17,7 +17,6 @@
 
 #include "backend/native/cgroup.h"
 #include "backend/native/first_process.h"
-#include "backend/native/passing.h"
 #include "backend/native/prepared.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
@@ -26,6 +25,7 @@
 #include "base/text.h"
 #include "sys/calls.h"
 #include "sys/notify.h"
+#include "sys/passing.h"
 
 namespace cordon {
 namespace native {
@@ -162,6 +162,7 @@ class NativeChild final : public Child {
   [[nodiscard]] pid_t first_process() const override { return pid_; }
   Fd take_terminal() override { return std::move(terminal_); }
   EgressDescriptors take_egress() override { return std::move(egress_); }
+  Fd take_socket_source() override { return std::move(socket_source_); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
 
   std::vector<Denial> denials() override {
@@ -191,22 +192,32 @@ class NativeChild final : public Child {
   // Waits for the next message of the set-up; the descriptor of a terminal is kept.
   Result<Message> next_message() {
     Message message;
-    Passed passed;
-    ssize_t got = receive_passing(channel_.get(), &message, sizeof message, passed);
+    sys::Passed passed;
+    ssize_t got = sys::receive_passing(channel_.get(), &message, sizeof message, passed);
     // It ended with an order unread: the kernel tells that before its last message.
     if (got < 0 && errno == ECONNRESET) {
-      got = receive_passing(channel_.get(), &message, sizeof message, passed);
+      got = sys::receive_passing(channel_.get(), &message, sizeof message, passed);
     }
     if (got != static_cast<ssize_t>(sizeof message)) {
       return fail(setup_error("the sandbox's first process ended while it was being built",
                               got < 0 ? errno : 0));
     }
-    if (passed.count == 1) terminal_ = Fd(passed.descriptors[0]);
-    if (passed.count == kEgressDescriptors) {
-      egress_ = {Fd(passed.descriptors[0]), Fd(passed.descriptors[1]), Fd(passed.descriptors[2]),
-                 0};
-    }
+    keep(message.kind, passed);
     return message;
+  }
+
+  // Everything that came is owned at once, wanted or not.
+  void keep(Message::Kind kind, const sys::Passed& passed) {
+    std::array<Fd, sys::kMostPassed> came;
+    for (std::size_t i = 0; i < passed.count; ++i) came[i] = Fd(passed.descriptors[i]);
+    if (kind == Message::Kind::Terminal) terminal_ = std::move(came[0]);
+    if (kind != Message::Kind::Confined) return;
+    std::size_t next = 0;
+    if (passed.count >= kEgressDescriptors) {
+      egress_ = {std::move(came[0]), std::move(came[1]), std::move(came[2]), 0};
+      next = kEgressDescriptors;
+    }
+    if (next < passed.count) socket_source_ = std::move(came[next]);
   }
 
   // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
@@ -251,7 +262,8 @@ class NativeChild final : public Child {
     std::array<int, kMostGroups> groups{};
     std::ranges::transform(joins, groups.begin(), &Fd::get);
     const Order order{Order::Kind::JoinGroups, 0};
-    if (send_passing(channel_.get(), &order, sizeof order, {groups.data(), joins.size()}) < 0) {
+    if (sys::send_passing(channel_.get(), &order, sizeof order, {groups.data(), joins.size()}) <
+        0) {
       return fail(setup_error("the sandbox's first process is gone", errno));
     }
     return {};
@@ -272,6 +284,7 @@ class NativeChild final : public Child {
   Cgroup cgroup_;
   Fd terminal_;
   EgressDescriptors egress_;
+  Fd socket_source_;
   Enforcement enforcement_;
   std::optional<ChildEnd> ended_;
   std::optional<std::uint64_t> peak_memory_;

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sys/passing.h"
+
 namespace cordon::native {
 
 // Descriptors of the first process, the same in every run.
@@ -22,8 +24,8 @@ inline constexpr int kCommandReleaseFd = 4;
 inline constexpr std::size_t kMostGroups = 3;
 // A filter's listener, the resolver's datagram socket and its listening one.
 inline constexpr std::size_t kEgressDescriptors = 3;
-inline constexpr std::size_t kMostPassed = 3;
-static_assert(kMostGroups <= kMostPassed && kEgressDescriptors <= kMostPassed);
+// With them, or alone, one end of a socket pair over which sockets of this network are asked for.
+static_assert(kMostGroups <= sys::kMostPassed && kEgressDescriptors + 1 <= sys::kMostPassed);
 
 enum class Stage : std::uint32_t { Build, Confine, Seal, Execute };
 
@@ -51,7 +53,8 @@ struct Message {
     Failed,    // stage, index and error say which operation failed
     Terminal,  // carries the master of the sandbox's own pty
     Confined,  // everything is in force; the command waits to be released. In network mode allow it
-               // carries the filter's listener and the two sockets of the resolver
+               // carries the filter's listener and the two sockets of the resolver; where ports
+               // are published, the source of sockets after them
     Reached,   // a bound that the kernel does not report was seen reached
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };

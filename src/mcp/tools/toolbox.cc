@@ -15,6 +15,13 @@ Result<Bounds> Toolbox::bounds(const Caller& caller) {
   return found;
 }
 
+std::function<Result<std::vector<Ceiling>>()> Toolbox::ceilings_now(const Caller& caller) const {
+  return [caller, files = options_.ceiling_files]() -> Result<std::vector<Ceiling>> {
+    CORDON_TRY(bounds, read_bounds(caller, files, {}));
+    return std::move(bounds.ceilings);
+  };
+}
+
 RunInput Toolbox::input(const Bounds& bounds, const Call& call, std::string tool) const {
   RunInput input;
   input.ceilings = std::vector<Ceiling>(bounds.ceilings);
