@@ -82,7 +82,7 @@ TEST(Tunnel, ASlowReaderStopsTheWriter) {
   }
   const auto [outside, inside] = t.tunnel.wanted();
   EXPECT_EQ(outside.fd, -1) << "it reads on although nobody takes";
-  EXPECT_EQ(inside.events, POLLOUT);
+  EXPECT_NE(inside.events & POLLOUT, 0);
   EXPECT_LT(written, std::size_t{4} << 20U);
   std::size_t arrived = 0;
   for (int i = 0; i < 1000 && arrived < written; ++i) {

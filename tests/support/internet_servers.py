@@ -130,7 +130,7 @@ def name_server(address, directory):
 
 
 def far(directory):
-    from support import internet
+    from support import internet, stand_ins
     while not Path("/sys/class/net/far").exists() and subprocess.run(
             ["ip", "link", "show", "far"], capture_output=True).returncode:
         time.sleep(0.005)
@@ -157,6 +157,7 @@ def far(directory):
     subprocess.Popen(["git", "daemon", "--export-all", "--reuseaddr",
                       f"--base-path={directory / 'git'}", "--listen=203.0.113.10",
                       "--listen=203.0.113.11"], env={**os.environ, "HOME": str(directory)})
+    stand_ins.start(directory, repository)
     # A host that never answers: nothing has its address, and nobody says so.
     run("ip", "route", "add", "blackhole", "203.0.113.200/32")
     threading.Thread(target=name_server, args=(internet.NAME_SERVER, directory),
