@@ -48,7 +48,21 @@ struct Connection {
   std::string reason;  // why it was refused; empty if it was not
   std::string error;   // the errno of a connection that was allowed and failed: "ECONNREFUSED"
   std::uint64_t count = 1;
+  // Bytes of all of them together, as the kernel counted them; absent where it could not be asked.
+  std::optional<std::uint64_t> sent;
+  std::optional<std::uint64_t> received;
   bool operator==(const Connection&) const = default;
+};
+
+// What came of a port of the host's loopback that led to a server inside.
+struct Published {
+  std::uint16_t host_port = 0;
+  std::uint16_t port = 0;         // inside
+  std::uint64_t connections = 0;  // that reached a server
+  std::uint64_t refused = 0;      // that found none
+  std::uint64_t received = 0;     // bytes that went in
+  std::uint64_t sent = 0;         // bytes that came out
+  bool operator==(const Published&) const = default;
 };
 
 // A protected file that the run made appear. `moved_to` is empty for what is only reported.
@@ -104,7 +118,7 @@ struct TimedOut {
   std::uint64_t limit_ms = 0;
   bool operator==(const TimedOut&) const = default;
 };
-// Killed by Cordon or the kernel at a bound other than the wall clock: "oom" or "output".
+// Killed by Cordon or the kernel at a bound other than the wall clock: "oom", "output" or "sent".
 struct OverLimit {
   std::string reason;
   bool operator==(const OverLimit&) const = default;
@@ -134,6 +148,7 @@ struct Outcome {
   Usage usage;
   std::vector<Denial> denials;
   std::vector<Connection> connections;  // in network mode allow, every attempt
+  std::vector<Published> published;
   std::vector<Handoff> handoff;
 };
 

@@ -33,15 +33,24 @@ struct HostRule {
   std::string name;                        // Name, and Subdomains without its "*."
   std::array<std::uint8_t, 16> address{};  // Address4 uses the first four bytes
   unsigned prefix = 0;                     // bits of an address rule
+  bool ranged = false;  // one address that only a range admits ("10.1.2.3/32"): it is not named
   std::uint16_t first_port = 1;
   std::uint16_t last_port = 65535;
   auto operator<=>(const HostRule&) const = default;
+};
+
+// A port of the host's loopback that leads to a server inside.
+struct PublishRule {
+  std::uint16_t host_port = 0;
+  std::uint16_t port = 0;  // inside
+  auto operator<=>(const PublishRule&) const = default;
 };
 
 struct NetRules {
   NetMode mode = NetMode::None;
   std::vector<HostRule> allow;
   std::vector<HostRule> deny;
+  std::vector<PublishRule> publish;
   std::vector<PathRule> sockets;  // local sockets of the host that may be connected to, in any mode
   bool operator==(const NetRules&) const = default;
 };
@@ -75,6 +84,8 @@ struct Limits {
   std::optional<std::uint64_t> file_size;     // bytes of one file
   std::optional<std::uint64_t> output;        // bytes kept per captured stream
   std::optional<std::uint64_t> output_total;  // bytes after which the command is killed
+  std::optional<std::uint64_t> connections;   // made to the outside in network mode allow
+  std::optional<std::uint64_t> sent;  // bytes sent over them after which the command is killed
   bool operator==(const Limits&) const = default;
 };
 

@@ -82,7 +82,23 @@ Node connections_node(const std::vector<ConnectionMark>& connections) {
     Node node;
     node.set("destination_hash", text(connection.destination_hash))
         .set("allowed", Node(connection.allowed))
-        .set("count", Node(connection.count));
+        .set("count", Node(connection.count))
+        .set("sent", number(connection.sent))
+        .set("received", number(connection.received));
+    list.push_back(std::move(node));
+  }
+  return {std::move(list)};
+}
+
+Node published_node(const std::vector<PublishedMark>& published) {
+  NodeList list;
+  for (const PublishedMark& port : published) {
+    if (list.size() == kMostListed) break;
+    Node node;
+    node.set("host_port", Node(port.host_port))
+        .set("connections", Node(port.connections))
+        .set("sent", Node(port.sent))
+        .set("received", Node(port.received));
     list.push_back(std::move(node));
   }
   return {std::move(list)};
@@ -122,6 +138,10 @@ std::string ending_members(Node action, Node resource, Node pending_seq, const C
   if (!closing.connections.empty()) {
     metadata.set("connections", connections_node(closing.connections))
         .set("connection_count", Node(std::uint64_t{closing.connections.size()}));
+  }
+  if (!closing.published.empty()) {
+    metadata.set("published", published_node(closing.published))
+        .set("published_count", Node(std::uint64_t{closing.published.size()}));
   }
   return members(std::move(action), std::move(resource), Node(outcome_of(closing.ending)),
                  reason ? Node(*reason) : Node(), std::move(metadata));

@@ -64,6 +64,16 @@ struct ConnectionMark {
   Label destination_hash;  // of "HOST:PORT" as the report names it, by name where it has one
   bool allowed = false;
   std::uint64_t count = 1;
+  std::optional<std::uint64_t> sent;  // bytes; absent: nobody could tell
+  std::optional<std::uint64_t> received;
+};
+
+// A port of the host's loopback that led to a server inside.
+struct PublishedMark {
+  std::uint64_t host_port = 0;
+  std::uint64_t connections = 0;
+  std::uint64_t sent = 0;  // bytes that came out
+  std::uint64_t received = 0;
 };
 
 struct Closing {
@@ -76,6 +86,7 @@ struct Closing {
   bool truncated = false;
   std::vector<DenialMark> denials;
   std::vector<ConnectionMark> connections;
+  std::vector<PublishedMark> published;
   std::uint64_t handoffs = 0;
   std::optional<ErrorKind> error_kind;
 };

@@ -203,7 +203,10 @@ Closing Redactor::closing(const Outcome& outcome) const {
     const std::string& host = connection.host.empty() ? connection.address : connection.host;
     closing.connections.push_back(
         {hashed("connection", host + ":" + std::to_string(connection.port)), connection.allowed,
-         connection.count});
+         connection.count, connection.sent, connection.received});
+  }
+  for (const Published& port : outcome.published) {
+    closing.published.push_back({port.host_port, port.connections, port.sent, port.received});
   }
   closing.handoffs = outcome.handoff.size();
   return closing;

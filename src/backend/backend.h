@@ -95,6 +95,9 @@ class Child {
   virtual Fd take_terminal() = 0;
   // Once. While nobody answers, calls wait; when the listener is closed, they fail with ENOSYS.
   virtual EgressDescriptors take_egress() = 0;
+  // Once. Where the plan publishes ports: answers with sockets of the sandbox's network
+  // (sys/socket_source.h). Else invalid.
+  virtual Fd take_socket_source() = 0;
   [[nodiscard]] virtual const Enforcement& enforcement() const = 0;
   // Limits reached, as far as the kernel counted them. Call after the tree is gone.
   virtual std::vector<Denial> denials() = 0;

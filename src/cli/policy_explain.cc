@@ -9,6 +9,7 @@
 #include "host/resolve.h"
 #include "policy/decide.h"
 #include "policy/known_sockets.h"
+#include "policy/publish_rule.h"
 #include "run/contained_run.h"
 #include "run/run_note.h"
 
@@ -45,11 +46,12 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
 }
 
 Result<Access> parse_access(std::string_view word) {
-  constexpr std::array<std::string_view, 4> kWords{"read", "write", "exec", "connect"};
+  constexpr std::array<std::string_view, 5> kWords{"read", "write", "exec", "connect", "publish"};
   if (word == "read") return Access::Read;
   if (word == "write") return Access::Write;
   if (word == "exec") return Access::Execute;
-  Error error = usage_error("unknown access " + quote(word), "write read, write, exec or connect");
+  Error error =
+      usage_error("unknown access " + quote(word), "write read, write, exec, connect or publish");
   if (const auto near = nearest(word, kWords)) error.hint = "did you mean " + *near + "?";
   return fail(std::move(error));
 }
@@ -58,7 +60,7 @@ Result<Explained> explain(const Arguments& arguments) {
   if (arguments.operands.size() != 2) {
     return fail(usage_error("an access and what it is for are to be named",
                             "options stand before operands: cordon policy explain [OPTION]... "
-                            "read|write|exec PATH, or connect HOST:PORT|SOCKET"));
+                            "read|write|exec PATH, connect HOST:PORT|SOCKET or publish PORT"));
   }
   const std::string_view word = arguments.operands[0];
   const std::string_view target = arguments.operands[1];
@@ -79,6 +81,13 @@ Result<Explained> explain(const Arguments& arguments) {
     return Explained{
         "connect", std::string(target),
         decide_connect(judged.clamped.effective().net, endpoint.host, endpoint.port, own)};
+  }
+  if (word == "publish") {
+    CORDON_TRY(rule, parse_publish_rule(target));
+    CORDON_TRY(asked, asked_policy(arguments, caller));
+    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+    return Explained{"publish", std::string(target),
+                     decide_publish(judged.clamped.effective().net, rule)};
   }
   CORDON_TRY(access, parse_access(word));
   CORDON_TRY(path, canonicalize(target, caller.cwd, caller));

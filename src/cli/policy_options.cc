@@ -74,6 +74,7 @@ Result<void> set_net(const GivenFlag& flag, NetRules& net) {
     net.mode = NetMode::None;
   } else if (flag.value == "open") {
     net.mode = NetMode::Open;
+    net.publish.clear();  // the command listens on the host's network itself
   } else if (flag.value == "allow") {
     return fail(bad_value(flag, "not a network mode", "name the hosts: --allow HOST[:PORT]"));
   } else {

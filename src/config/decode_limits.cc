@@ -13,7 +13,7 @@ struct LimitKey {
   Result<Number> (Section::*read)(std::string_view) const;
 };
 
-constexpr std::array<LimitKey, 9> kLimits{{
+constexpr std::array<LimitKey, 11> kLimits{{
     {"wall", &Limits::wall_ms, &Section::duration},
     {"cpu", &Limits::cpu_ms, &Section::duration},
     {"memory", &Limits::memory, &Section::size},
@@ -23,6 +23,8 @@ constexpr std::array<LimitKey, 9> kLimits{{
     {"file_size", &Limits::file_size, &Section::size},
     {"output", &Limits::output, &Section::size},
     {"output_total", &Limits::output_total, &Section::size},
+    {"connections", &Limits::connections, &Section::count},
+    {"sent", &Limits::sent, &Section::size},
 }};
 
 constexpr auto kKeys = [] {

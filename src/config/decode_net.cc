@@ -3,11 +3,13 @@
 #include "config/decode.h"
 #include "config/document_text.h"
 #include "policy/host_rule.h"
+#include "policy/publish_rule.h"
 
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKeys{"mode", "allow", "deny", "host_ports", "sockets"};
+constexpr std::array<std::string_view, 6> kKeys{"mode",       "allow",   "deny",
+                                                "host_ports", "publish", "sockets"};
 constexpr std::array<std::string_view, 3> kModeNames{"none", "allow", "open"};
 
 Result<std::optional<NetMode>> decode_mode(const Section& net) {
@@ -40,6 +42,22 @@ Result<std::vector<HostRule>> decode_host_ports(const Section& net) {
     rule.first_port = static_cast<std::uint16_t>(*port);
     rule.last_port = rule.first_port;
     rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+Result<std::vector<PublishRule>> decode_publish(const Section& net, std::optional<NetMode> mode) {
+  std::vector<PublishRule> rules;
+  CORDON_TRY(entries, net.texts("publish"));
+  if (!entries.empty() && mode == NetMode::Open) {
+    return fail(net.error_at_key(*net.find("publish"),
+                                 net.title("publish") + " contradicts mode \"open\"",
+                                 "remove the list: the command listens on the host's network"));
+  }
+  for (const PlacedText& entry : entries) {
+    auto rule = parse_publish_rule(*entry.text);
+    if (!rule) return fail(placed(net, *entry.node, std::move(rule).error()));
+    rules.push_back(*rule);
   }
   return rules;
 }
@@ -77,11 +95,13 @@ Result<void> decode_net(const Section& document, const std::string& base, NetRul
     return fail(contradiction(section, *mode));
   }
   if (!allow.empty()) mode = NetMode::Allow;
+  CORDON_TRY(publish, decode_publish(section, mode));
   if (mode) net.mode = *mode;
   // The list of a preset has no meaning under another mode; kept, it would come back to life.
   if (net.mode != NetMode::Allow) net.allow.clear();
   net.allow.insert(net.allow.end(), allow.begin(), allow.end());
   net.deny.insert(net.deny.end(), deny.begin(), deny.end());
+  net.publish.insert(net.publish.end(), publish.begin(), publish.end());
   return append_paths(section, "sockets", PathUse::Socket, base, net.sockets);
 }
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "config/policy_document.h"
 #include "policy/host_rule.h"
+#include "policy/publish_rule.h"
 
 namespace cordon {
 namespace {
@@ -56,6 +57,7 @@ Node encode_net(const NetRules& net) {
   if (net.mode != NetMode::None) table.set("mode", Node(name_of(net.mode)));
   set_list(table, "allow", net.allow, spell);
   set_list(table, "deny", net.deny, spell);
+  set_list(table, "publish", net.publish, [](const PublishRule& rule) { return to_string(rule); });
   set_list(table, "sockets", net.sockets, path_text);
   return table;
 }
@@ -83,6 +85,8 @@ Node encode_limits(const Limits& limits) {
   set_size(table, "file_size", limits.file_size);
   set_size(table, "output", limits.output);
   set_size(table, "output_total", limits.output_total);
+  set_count(table, "connections", limits.connections);
+  set_size(table, "sent", limits.sent);
   return table;
 }
 

@@ -5,6 +5,7 @@
 
 #include "config/policy_document.h"
 #include "policy/host_rule.h"
+#include "policy/publish_rule.h"
 
 namespace cordon {
 namespace {
@@ -59,6 +60,7 @@ Node encode_net(const Effective& effective) {
   table.set("mode", Node(name_of(net.mode)))
       .set("allow", sorted(net.allow, spell))
       .set("deny", sorted(net.deny, spell))
+      .set("publish", sorted(net.publish, [](const PublishRule& rule) { return to_string(rule); }))
       .set("sockets", sorted(effective.sockets, [](const Grant& grant) { return grant.path; }));
   return table;
 }
@@ -82,7 +84,9 @@ Node encode_limits(const Limits& limits) {
       .set("files", number(limits.files))
       .set("file_size_bytes", number(limits.file_size))
       .set("output_bytes", number(limits.output))
-      .set("output_total_bytes", number(limits.output_total));
+      .set("output_total_bytes", number(limits.output_total))
+      .set("connections", number(limits.connections))
+      .set("sent_bytes", number(limits.sent));
   return table;
 }
 

@@ -64,6 +64,8 @@ Limits generate_limits() {
   limits.file_size = *size();
   limits.output = *size();
   limits.output_total = *size();
+  limits.connections = *count(INT64_MAX);
+  limits.sent = *size();
   return limits;
 }
 
@@ -191,17 +193,18 @@ std::string canonical(const Effective& effective) {
 }
 
 TEST(EncodeEffective, HoldsEveryKeyInOneOrder) {
-  EXPECT_EQ(canonical(sample()),
-            R"({"version":1,"fs":{"read":["/opt","/usr"],"write":["/home/u/p"],)"
-            R"("deny":[{"anchor":null,"pattern":".env"},{"anchor":"/x","pattern":"*.pem"},)"
-            R"({"anchor":"/y","pattern":null}],"scratch_bytes":1024,"home":"none","caches":false},)"
-            R"("net":{"mode":"allow","allow":["a.example.com:443","b.example.com:443"],"deny":[],)"
-            R"("sockets":["/run/a.sock","/run/b.sock"]},)"
-            R"("env":{"pass":["LANG","TERM"],"set":{"CI":"1"}},)"
-            R"("limits":{"wall_ms":30000,"cpu_ms":null,"memory_bytes":null,"pids":null,)"
-            R"("cpus_milli":null,"files":null,"file_size_bytes":null,"output_bytes":null,)"
-            R"("output_total_bytes":null},"require":{"layers":["landlock","seccomp"],)"
-            R"("accept_missing":[]},"agent":{"name":"claude","share_login":false}})");
+  EXPECT_EQ(
+      canonical(sample()),
+      R"({"version":1,"fs":{"read":["/opt","/usr"],"write":["/home/u/p"],)"
+      R"("deny":[{"anchor":null,"pattern":".env"},{"anchor":"/x","pattern":"*.pem"},)"
+      R"({"anchor":"/y","pattern":null}],"scratch_bytes":1024,"home":"none","caches":false},)"
+      R"("net":{"mode":"allow","allow":["a.example.com:443","b.example.com:443"],"deny":[],"publish":[],)"
+      R"("sockets":["/run/a.sock","/run/b.sock"]},)"
+      R"("env":{"pass":["LANG","TERM"],"set":{"CI":"1"}},)"
+      R"("limits":{"wall_ms":30000,"cpu_ms":null,"memory_bytes":null,"pids":null,)"
+      R"("cpus_milli":null,"files":null,"file_size_bytes":null,"output_bytes":null,)"
+      R"("output_total_bytes":null,"connections":null,"sent_bytes":null},"require":{"layers":["landlock","seccomp"],)"
+      R"("accept_missing":[]},"agent":{"name":"claude","share_login":false}})");
 }
 
 TEST(EncodeEffective, DoesNotDependOnTheOrderOfLists) {
@@ -248,6 +251,16 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.limits.file_size = 1; },
       [](Effective& e) { e.limits.output = 1; },
       [](Effective& e) { e.limits.output_total = 1; },
+      [](Effective& e) { e.limits.connections = 1; },
+      [](Effective& e) { e.limits.sent = 1; },
+      [](Effective& e) {
+        e.net.publish = {{8080, 8080}};
+      },
+      [](Effective& e) {
+        e.net.publish = {{8080, 80}};
+      },
+      [](Effective& e) { e.net.allow.push_back(parse_host_rule("10.1.2.3").value()); },
+      [](Effective& e) { e.net.allow.push_back(parse_host_rule("10.1.2.3/32").value()); },
       [](Effective& e) { e.require.pop_back(); },
       [](Effective& e) { e.accept_missing.push_back(Layer::Landlock); },
       [](Effective& e) { e.agent.name = "codex"; },

@@ -28,6 +28,7 @@ caches = true
 mode  = "allow"
 allow = ["packages.example.com:443", "*.github.com", "10.1.0.0/16:5432"]
 deny  = ["gist.github.com"]
+publish = ["8080", "9000:90"]
 sockets = ["/run/db.sock", "~/x.sock"]
 
 [env]
@@ -44,6 +45,8 @@ files = 256
 file_size = "2G"
 output = "10K"
 output_total = "256M"
+connections = 100
+sent = "1M"
 
 [require]
 layers = ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"]
@@ -59,10 +62,12 @@ constexpr std::string_view kEveryKeyAsJson = R"({
           "deny": [".env", "**/*.pem"], "scratch": "512M", "home": "persistent", "caches": true },
   "net": { "mode": "allow",
            "allow": ["packages.example.com:443", "*.github.com", "10.1.0.0/16:5432"],
-           "deny": ["gist.github.com"], "sockets": ["/run/db.sock", "~/x.sock"] },
+           "deny": ["gist.github.com"], "publish": ["8080", "9000:90"],
+           "sockets": ["/run/db.sock", "~/x.sock"] },
   "env": { "pass": ["LANG", "TERM"], "set": { "CI": "1" } },
   "limits": { "wall": "30s", "cpu": "90s", "memory": "1G", "pids": 2048, "cpus": 2.5,
-              "files": 256, "file_size": "2G", "output": "10K", "output_total": "256M" },
+              "files": 256, "file_size": "2G", "output": "10K", "output_total": "256M",
+              "connections": 100, "sent": "1M" },
   "require": { "layers": ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"] },
   "agent": { "name": "claude", "share_login": true }
 })";
@@ -82,6 +87,7 @@ Policy every_key(const std::string& file) {
   policy.net.allow = {host("packages.example.com:443"), host("*.github.com"),
                       host("10.1.0.0/16:5432")};
   policy.net.deny = {host("gist.github.com")};
+  policy.net.publish = {{8080, 8080}, {9000, 90}};
   policy.net.sockets = {{"/run/db.sock", "/p"}, {"~/x.sock", "/p"}};
   policy.env.pass = {"LANG", "TERM"};
   policy.env.set = {{"CI", "1"}};
@@ -94,7 +100,9 @@ Policy every_key(const std::string& file) {
                          .files = 256,
                          .file_size = 2ULL << 30U,
                          .output = 10 * 1024,
-                         .output_total = 256ULL << 20U};
+                         .output_total = 256ULL << 20U,
+                         .connections = 100,
+                         .sent = 1ULL << 20U};
   policy.require.layers = {Layer::Namespaces, Layer::Landlock, Layer::Seccomp, Layer::Capabilities,
                            Layer::Cgroup};
   return policy;
@@ -255,8 +263,8 @@ TEST(DecodePolicy, RefusesAnUnknownFieldInEveryTableAndNamesTheNearest) {
 
 // PL16: no spelling of a limit may come to mean "no limit".
 TEST(DecodePolicy, RefusesEveryLimitThatIsNotAPositiveQuantity) {
-  for (const char* key :
-       {"wall", "cpu", "memory", "pids", "cpus", "files", "file_size", "output", "output_total"}) {
+  for (const char* key : {"wall", "cpu", "memory", "pids", "cpus", "files", "file_size", "output",
+                          "output_total", "connections", "sent"}) {
     for (const char* value : {"0",
                               "-1",
                               "nan",

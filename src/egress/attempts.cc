@@ -24,17 +24,35 @@ std::string describe(const Connection& attempt) {
 
 }  // namespace
 
-void Attempts::add(Connection attempt) {
+std::optional<std::size_t> Attempts::add(Connection attempt) {
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find_if(
       connections_, [&](const Connection& other) { return same(other, attempt); });
   if (known != connections_.end()) {
     ++known->count;
-  } else if (connections_.size() < kMostListed) {
-    connections_.push_back(std::move(attempt));
-  } else {
-    ++unlisted_;
+    return static_cast<std::size_t>(known - connections_.begin());
   }
+  if (connections_.size() == kMostListed) {
+    ++unlisted_;
+    return std::nullopt;
+  }
+  connections_.push_back(std::move(attempt));
+  return connections_.size() - 1;
+}
+
+void Attempts::add_bytes(std::size_t entry, std::uint64_t sent, std::uint64_t received) {
+  const std::lock_guard lock(mutex_);
+  if (bytes_lost_.contains(entry)) return;
+  Connection& connection = connections_[entry];
+  connection.sent = connection.sent.value_or(0) + sent;
+  connection.received = connection.received.value_or(0) + received;
+}
+
+void Attempts::lose_bytes(std::size_t entry) {
+  const std::lock_guard lock(mutex_);
+  bytes_lost_.insert(entry);
+  connections_[entry].sent.reset();
+  connections_[entry].received.reset();
 }
 
 void Attempts::add_unknown_name(const std::string& name) {

@@ -4,6 +4,8 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +17,11 @@ namespace cordon {
 // Thread-safe.
 class Attempts {
  public:
-  void add(Connection attempt);
+  // Where it is listed, if it is.
+  std::optional<std::size_t> add(Connection attempt);
+  // What a connection of that entry carried; one that is lost makes the whole sum unknown.
+  void add_bytes(std::size_t entry, std::uint64_t sent, std::uint64_t received);
+  void lose_bytes(std::size_t entry);
   // A name that does not exist inside was asked for.
   void add_unknown_name(const std::string& name);
   // Something else that was refused: "connect" or "bind", and of what and why.
@@ -28,6 +34,7 @@ class Attempts {
  private:
   mutable std::mutex mutex_;
   std::vector<Connection> connections_;
+  std::set<std::size_t> bytes_lost_;
   std::map<std::string, std::uint64_t> unknown_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> refused_;
   std::uint64_t unlisted_ = 0;

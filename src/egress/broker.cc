@@ -1,13 +1,11 @@
 #include "egress/broker.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -15,6 +13,7 @@
 #include "egress/own_addresses.h"
 #include "egress/resolver.h"
 #include "egress/switchboard.h"
+#include "egress/without_signals.h"
 
 namespace cordon {
 namespace {
@@ -23,38 +22,27 @@ constexpr int kMostThreads = 32;
 constexpr int kFirstThreads = 2;
 constexpr auto kPatience = std::chrono::seconds(1);
 
-// Signals are the supervisor's: a thread made meanwhile takes none of them.
-class WithoutSignals {
- public:
-  WithoutSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 }  // namespace
 
 // Shared by all threads: one that is held up by the C library or the kernel outlives the broker.
 struct Broker::State : std::enable_shared_from_this<Broker::State> {
-  State(NetRules rules, std::vector<ListedSocket> listed, std::vector<Address> own,
-        std::uint64_t host_network, Resolver::Ipv6 ipv6, Fd stop_event)
-      : net(std::move(rules)),
+  State(BrokerRequest request, std::vector<ListedSocket> listed, std::unique_ptr<Meter> counts,
+        std::vector<Address> own, std::uint64_t host_network, Resolver::Ipv6 ipv6, Fd stop_event)
+      : rules(request.net, std::move(request.ceilings_now)),
         stop(std::move(stop_event)),
-        resolver(net, names, attempts, ipv6),
+        budget(request.connections),
+        meter(std::move(counts)),
+        resolver(rules, names, attempts, ipv6),
         local(attempts, std::move(listed), host_network, stop.get()),
-        switchboard(net, names, attempts, local, std::move(own), host_network, stop.get()) {}
+        switchboard({request.net.mode, host_network, std::move(own)}, rules, names, attempts, local,
+                    budget, *meter, stop.get()) {}
 
-  const NetRules net;
+  const RulesSource rules;
   const Fd stop;  // readable once it is over
   SyntheticNames names;
   Attempts attempts;
+  ConnectionBudget budget;
+  const std::unique_ptr<Meter> meter;
   Resolver resolver;
   LocalSockets local;
   Switchboard switchboard;
@@ -100,23 +88,26 @@ Result<void> Broker::start(const std::shared_ptr<State>& state, void (*body)(Sta
   return {};
 }
 
-Result<Broker> Broker::make(const NetRules& net, std::span<const Grant> sockets) {
+Result<Broker> Broker::make(BrokerRequest request) {
+  const NetMode mode = request.net.mode;
   std::vector<Address> own;
-  if (net.mode == NetMode::Allow) {
+  if (mode == NetMode::Allow) {
     CORDON_TRY(found, own_addresses());
     own = std::move(found);
   }
-  CORDON_TRY(listed, open_listed(sockets));
+  CORDON_TRY(listed, open_listed(request.sockets));
   const Fd local(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const auto host_network = sys::network_of(local.get());
   if (!host_network) return fail(setup_error("cannot tell the host's network namespace", errno));
   Fd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return fail(setup_error("cannot make an event descriptor", errno));
   const auto ipv6 = has_public_ipv6(own) ? Resolver::Ipv6::Yes : Resolver::Ipv6::No;
-  Broker broker(std::make_shared<State>(net, std::move(listed), std::move(own), *host_network, ipv6,
-                                        std::move(stop)));
-  if (net.mode != NetMode::Allow) return broker;
+  CORDON_TRY(meter, Meter::make(request.sent));
+  Broker broker(std::make_shared<State>(std::move(request), std::move(listed), std::move(meter),
+                                        std::move(own), *host_network, ipv6, std::move(stop)));
+  if (mode != NetMode::Allow) return broker;
   CORDON_CHECK(start(broker.state_, answer_names));
+  CORDON_CHECK(start(broker.state_, count_bytes));
   for (int i = 0; i < kFirstThreads; ++i) CORDON_CHECK(start(broker.state_, answer_calls));
   return broker;
 }
@@ -151,6 +142,12 @@ void Broker::answer_names(State& state) {
   state.resolver.serve(state.sockets.datagrams.get(), state.sockets.streams.get(),
                        state.stop.get());
 }
+
+void Broker::count_bytes(State& state) { state.meter->serve(state.stop.get()); }
+
+int Broker::over_descriptor() const { return state_->meter->over_descriptor(); }
+
+void Broker::settle() { state_->meter->settle(state_->attempts); }
 
 namespace {
 

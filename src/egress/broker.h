@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "base/fd.h"
@@ -14,6 +14,7 @@
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
 #include "cordon/result.h"
+#include "egress/rules_source.h"
 #include "policy/effective.h"
 
 namespace cordon {
@@ -28,10 +29,17 @@ struct BrokerSockets {
   BindInside bind_inside;
 };
 
+struct BrokerRequest {
+  NetRules net;
+  std::vector<Grant> sockets;                // the host's local sockets that may be reached
+  RulesSource::CeilingsNow ceilings_now;     // of a run during which ceilings may change
+  std::optional<std::uint64_t> connections;  // the most that may be made
+  std::optional<std::uint64_t> sent;         // the most bytes that may be sent over them
+};
+
 class Broker {
  public:
-  // `sockets` are the host's local sockets that may be reached.
-  static Result<Broker> make(const NetRules& net, std::span<const Grant> sockets);
+  static Result<Broker> make(BrokerRequest request);
   Broker(Broker&&) noexcept = default;
   Broker& operator=(Broker&&) = delete;
   Broker(const Broker&) = delete;
@@ -42,6 +50,11 @@ class Broker {
   // Once. Without a thread to answer, all calls fail with ENOSYS.
   void serve(BrokerSockets sockets);
 
+  // Readable once more bytes were sent than may be.
+  [[nodiscard]] int over_descriptor() const;
+  // After the last process has ended, once: counts what its connections carried.
+  void settle();
+
   [[nodiscard]] std::vector<Connection> connections() const;
   [[nodiscard]] std::vector<Denial> denials() const;
 
@@ -51,6 +64,7 @@ class Broker {
   static Result<void> start(const std::shared_ptr<State>& state, void (*body)(State&));
   static void answer_calls(State& state);
   static void answer_names(State& state);
+  static void count_bytes(State& state);
 
   std::shared_ptr<State> state_;
 };

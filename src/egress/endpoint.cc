@@ -65,6 +65,19 @@ SocketAddress write_endpoint(const Endpoint& endpoint, int domain) {
   return stored(address);
 }
 
+Endpoint loopback_at(int domain, std::uint16_t port) {
+  Endpoint endpoint;
+  endpoint.port = port;
+  if (domain == AF_INET) {
+    endpoint.address.bytes[0] = 127;
+    endpoint.address.bytes[3] = 1;
+  } else {
+    endpoint.address.family = Address::Family::V6;
+    endpoint.address.bytes[15] = 1;
+  }
+  return endpoint;
+}
+
 std::string to_string(const Endpoint& endpoint) {
   std::string text = to_string(endpoint.address);
   if (endpoint.address.family == Address::Family::V6) text = "[" + text + "]";

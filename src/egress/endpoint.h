@@ -33,6 +33,9 @@ std::size_t smallest_address(int domain);
 // For a socket of `domain`: IPv4 on an IPv6 socket becomes a mapped address.
 SocketAddress write_endpoint(const Endpoint& endpoint, int domain);
 
+// 127.0.0.1 or ::1.
+Endpoint loopback_at(int domain, std::uint16_t port);
+
 // "[2001:db8::1]:443".
 std::string to_string(const Endpoint& endpoint);
 

@@ -35,12 +35,13 @@ DnsBytes query(std::string_view name, std::uint16_t type, std::uint16_t flags = 
 
 struct Inside {
   explicit Inside(Resolver::Ipv6 ipv6 = Resolver::Ipv6::Yes)
-      : resolver(net, names, attempts, ipv6) {
-    net.mode = NetMode::Allow;
-    net.allow = {parse_host_rule("good.example:443").value(),
-                 parse_host_rule("*.wide.example").value()};
-  }
-  NetRules net;
+      : rules({NetMode::Allow,
+               {parse_host_rule("good.example:443").value(),
+                parse_host_rule("*.wide.example").value()},
+               {},
+               {}}),
+        resolver(rules, names, attempts, ipv6) {}
+  RulesSource rules;
   SyntheticNames names;
   Attempts attempts;
   Resolver resolver;

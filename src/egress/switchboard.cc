@@ -47,6 +47,19 @@ int call_connect(int fd, const GivenAddress& address) {
   return ::connect(fd, bytes, static_cast<socklen_t>(address.size)) < 0 ? errno : 0;
 }
 
+// How long a program waits for its socket, and what it is told when that is over. A send timeout
+// bounds the connect of a blocking socket too, and the kernel then says that it goes on.
+struct Patience {
+  milliseconds time;
+  int over = ETIMEDOUT;
+};
+
+Patience patience_for(const GivenSocket& socket, milliseconds most) {
+  const auto wanted = socket.blocking ? connect_timeout(socket.fd.get()) : std::nullopt;
+  if (!wanted || *wanted >= most) return {most, ETIMEDOUT};
+  return {*wanted, EINPROGRESS};
+}
+
 // The call itself, on the caller's own socket, which acts in the sandbox's network. This thread
 // does not wait in the kernel: a full queue inside would hold it for minutes. The flag is the
 // socket's, not the descriptor's, so for a moment the caller's other threads see it too.
@@ -57,10 +70,9 @@ int connect_inside(const GivenSocket& socket, const GivenAddress& address, int s
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return EPERM;
   int error = call_connect(fd, address);
   if (error == EINPROGRESS) {
-    const auto own_time = connect_timeout(fd);
-    error = wait_until_decided(fd, own_time.value_or(kConnectInside), stop);
-    // It goes on in the kernel, as after a wait of the program's own.
-    if (error == ETIMEDOUT && own_time) error = EINPROGRESS;
+    const Patience patience = patience_for(socket, kConnectInside);
+    error = wait_until_decided(fd, patience.time, stop);
+    if (error == ETIMEDOUT) error = patience.over;
     // Asked once more, the kernel says what became of it and settles the socket's state.
     if (error == 0) error = call_connect(fd, address);
   }
@@ -116,13 +128,13 @@ int Switchboard::answer(WaitingCall& call, std::uint64_t network) {
 }
 
 bool Switchboard::is_own(const GivenSocket& socket, std::uint64_t network) const {
-  switch (net_.mode) {
+  switch (place_.mode) {
     case NetMode::None:
-      return socket.network != host_network_;
+      return socket.network != place_.host_network;
     case NetMode::Allow:
       return socket.network == network;
     case NetMode::Open:
-      return socket.network == host_network_;
+      return socket.network == place_.host_network;
   }
   return false;
 }
@@ -136,7 +148,7 @@ int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
   if (socket.domain == AF_UNIX) return local_.connect(call, socket, address);
   // A netlink socket gets rights from who connects it.
   if (!is_inet(socket)) return EPERM;
-  if (net_.mode != NetMode::Allow) {
+  if (place_.mode != NetMode::Allow) {
     return is_own(socket, network) ? connect_inside(socket, address, stop_) : EPERM;
   }
   if (socket.network != network) return connect_again(socket, address);
@@ -148,8 +160,9 @@ int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
   if (!target) return EINVAL;
   const AddressKind kind = kind_of(target->address);
   const bool loopback = kind == AddressKind::Loopback || kind == AddressKind::Unspecified;
+  const auto net = rules_.now();
   const bool hosts = loopback && is_tcp(socket) &&
-                     reaches_host_loopback(net_, target->address, target->port) != nullptr;
+                     reaches_host_loopback(*net, target->address, target->port) != nullptr;
   if (loopback && !hosts) return connect_inside(socket, address, stop_);
   if (!is_tcp(socket)) {
     // It finds nothing in the sandbox's network. Libraries ask this way which of a name's addresses
@@ -157,7 +170,7 @@ int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
     if (!SyntheticNames::holds(target->address)) attempts_.add(not_tcp(*target));
     return connect_inside(socket, address, stop_);
   }
-  return connect_outside(call, socket, *target);
+  return connect_outside(call, socket, *net, *target);
 }
 
 int Switchboard::connect_again(const GivenSocket& socket, const GivenAddress& address) {
@@ -167,7 +180,7 @@ int Switchboard::connect_again(const GivenSocket& socket, const GivenAddress& ad
   return unreported_.erase(identity_of(socket.fd.get())) == 1 ? 0 : EISCONN;
 }
 
-int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket,
+int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,
                                  const Endpoint& target) {
   // One that is connected inside already is not replaced.
   sockaddr_storage peer{};
@@ -177,48 +190,67 @@ int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket,
   }
   Connection attempt;
   attempt.port = target.port;
-  const auto [targets, refusal] = judge(target, attempt);
+  const auto [targets, refusal] = judge(net, target, attempt);
   if (targets.empty()) {
     if (refusal != kOtherFamily) attempts_.add(std::move(attempt));
     return refusal;
   }
-  Dialled dialled = dial(targets, socket.domain, socket.fd.get(),
-                         socket.blocking ? kDialBlocking : kDialNonBlocking, stop_);
+  if (!budget_.take()) {
+    note({false,
+          "limits.connections = " + std::to_string(budget_.most().value_or(0)),
+          "the connections of this run are used up",
+          {}},
+         attempt);
+    attempts_.add(std::move(attempt));
+    return kRefused;
+  }
+  return dial_and_hand_over(call, socket, targets, std::move(attempt));
+}
+
+int Switchboard::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
+                                    std::span<const Endpoint> targets, Connection attempt) {
+  const Patience patience =
+      patience_for(socket, socket.blocking ? kDialBlocking : kDialNonBlocking);
+  Dialled dialled = dial(targets, socket.domain, socket.fd.get(), patience.time, stop_);
   attempt.address = to_string(dialled.target.address);
   int error = dialled.error;
+  if (error == ETIMEDOUT) error = patience.over;
   if (error == 0) {
-    error = transplant(call, socket, dialled.socket);
-    if (error != 0) attempt.reason = "the connected socket could not be handed over";
+    error = transplant(call, socket, dialled.socket, attempt.reason);
+    attempt.allowed = error == 0;
   }
   if (error != 0) attempt.error = error_name(error);
-  attempts_.add(std::move(attempt));
-  if (error != 0 || socket.blocking) return error;
+  const auto entry = attempts_.add(std::move(attempt));
+  if (error != 0) return error;
+  meter_.add(dialled.socket.get(), entry);
+  if (socket.blocking) return 0;
   const std::lock_guard lock(mutex_);
   if (unreported_.size() >= kMostUnreported) unreported_.clear();
   unreported_.insert(identity_of(dialled.socket.get()));
   return EINPROGRESS;
 }
 
-Switchboard::Judged Switchboard::judge(const Endpoint& target, Connection& attempt) {
+Switchboard::Judged Switchboard::judge(const NetRules& net, const Endpoint& target,
+                                       Connection& attempt) {
   // A mapped address is an IPv4 one on an IPv6 socket.
   const Address plain = is_mapped(target.address) ? innermost(target.address) : target.address;
   const bool synthetic = SyntheticNames::holds(plain);
   if (const auto name = names_.name_of(plain); synthetic && name) {
     attempt.host = *name;
-    return judge_name(*name, {plain, target.port}, attempt);
+    return judge_name(net, *name, {plain, target.port}, attempt);
   }
   attempt.address = to_string(plain);
   const Verdict verdict = synthetic
                               ? Verdict{false, "net.mode = \"allow\"", "it stands for no name", {}}
-                              : decide_literal(net_, plain, target.port, own_);
+                              : decide_literal(net, plain, target.port, place_.own);
   note(verdict, attempt);
   if (!verdict.allowed) return {{}, kRefused};
   return {{{plain, target.port}}, 0};
 }
 
-Switchboard::Judged Switchboard::judge_name(const std::string& name, const Endpoint& target,
-                                            Connection& attempt) {
-  const Verdict by_name = decide_connect(net_, name, target.port, own_);
+Switchboard::Judged Switchboard::judge_name(const NetRules& net, const std::string& name,
+                                            const Endpoint& target, Connection& attempt) {
+  const Verdict by_name = decide_connect(net, name, target.port, place_.own);
   note(by_name, attempt);
   if (!by_name.allowed) return {{}, kRefused};
   const std::vector<Address> addresses = lookup_.addresses_of(name);
@@ -229,7 +261,7 @@ Switchboard::Judged Switchboard::judge_name(const std::string& name, const Endpo
   Judged judged{{}, kOtherFamily};
   for (const Address& address : addresses) {
     if (address.family != target.address.family) continue;
-    const Verdict verdict = decide_resolved(net_, by_name, address, target.port, own_);
+    const Verdict verdict = decide_resolved(net, by_name, address, target.port, place_.own);
     if (verdict.allowed) {
       judged.targets.push_back({address, target.port});
     } else if (judged.error != kRefused) {
@@ -251,7 +283,7 @@ int Switchboard::bind(WaitingCall& call, std::uint64_t network) {
   // A socket of the host's network would take a port of the host.
   if (!is_own(socket, network)) return EPERM;
   const bool plain_route = is_plain_route_address(socket, address);
-  if (net_.mode != NetMode::Allow && !plain_route) {
+  if (place_.mode != NetMode::Allow && !plain_route) {
     // Low ports and netlink groups go by the rights of who binds.
     const auto given = std::as_bytes(std::span(&address.bytes, 1)).first(address.size);
     return bind_inside_({socket.fd.get(), -1, 0, given});

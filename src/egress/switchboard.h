@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "egress/attempts.h"
+#include "egress/connection_budget.h"
 #include "egress/endpoint.h"
 #include "egress/local_sockets.h"
 #include "egress/lookup.h"
+#include "egress/meter.h"
+#include "egress/rules_source.h"
 #include "egress/synthetic_names.h"
 #include "egress/waiting_call.h"
 #include "policy/decide_address.h"
@@ -21,14 +24,22 @@ namespace cordon {
 // Thread-safe. The references must outlive it.
 class Switchboard {
  public:
-  Switchboard(const NetRules& net, const SyntheticNames& names, Attempts& attempts,
-              LocalSockets& local, std::vector<Address> own, std::uint64_t host_network, int stop)
-      : net_(net),
+  // What stays as it was at the start, whatever a ceiling says later.
+  struct Place {
+    NetMode mode = NetMode::None;
+    std::uint64_t host_network = 0;
+    std::vector<Address> own;  // addresses of this host
+  };
+  Switchboard(Place place, const RulesSource& rules, const SyntheticNames& names,
+              Attempts& attempts, LocalSockets& local, ConnectionBudget& budget, Meter& meter,
+              int stop)
+      : place_(std::move(place)),
+        rules_(rules),
         names_(names),
         attempts_(attempts),
         local_(local),
-        own_(std::move(own)),
-        host_network_(host_network),
+        budget_(budget),
+        meter_(meter),
         stop_(stop) {}
 
   // Before the first call.
@@ -43,22 +54,27 @@ class Switchboard {
   int listen(WaitingCall& call, std::uint64_t network) const;
   // True if the socket belongs to the network that the mode gives.
   [[nodiscard]] bool is_own(const GivenSocket& socket, std::uint64_t network) const;
-  int connect_outside(WaitingCall& call, const GivenSocket& socket, const Endpoint& target);
+  int connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,
+                      const Endpoint& target);
+  int dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
+                         std::span<const Endpoint> targets, Connection attempt);
   int connect_again(const GivenSocket& socket, const GivenAddress& address);
   // The real addresses that may be dialled, and the errno for the caller if there are none.
   struct Judged {
     std::vector<Endpoint> targets;
     int error = 0;
   };
-  Judged judge(const Endpoint& target, Connection& attempt);
-  Judged judge_name(const std::string& name, const Endpoint& target, Connection& attempt);
+  Judged judge(const NetRules& net, const Endpoint& target, Connection& attempt);
+  Judged judge_name(const NetRules& net, const std::string& name, const Endpoint& target,
+                    Connection& attempt);
 
-  const NetRules& net_;
+  const Place place_;
+  const RulesSource& rules_;
   const SyntheticNames& names_;
   Attempts& attempts_;
   LocalSockets& local_;
-  const std::vector<Address> own_;
-  const std::uint64_t host_network_;
+  ConnectionBudget& budget_;
+  Meter& meter_;
   const int stop_;
   BindInside bind_inside_;
   Lookup lookup_;

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
+#include "policy/publish_rule.h"
 
 namespace cordon {
 namespace {
@@ -96,6 +97,11 @@ struct Describe {
   }
   std::string operator()(const op::MountDevpts&) const { return "mount own /dev/pts"; }
   std::string operator()(const op::LoopbackUp&) const { return "bring up loopback"; }
+  std::string operator()(const op::OfferSockets& operation) const {
+    std::string text = "offer sockets to publish";
+    for (const PublishRule& rule : operation.publish) text.append(" ").append(to_string(rule));
+    return text;
+  }
   std::string operator()(const op::OpenResolver&) const {
     return "open a resolver at 127.0.0.1:53";
   }
@@ -163,6 +169,10 @@ std::string_view name_of(LimitBy by) {
       return "clock";
     case LimitBy::Relay:
       return "relay";
+    case LimitBy::Broker:
+      return "broker";
+    case LimitBy::Watch:
+      return "watch";
   }
   return "";
 }
@@ -171,7 +181,8 @@ std::string describe(const Op& operation) { return std::visit(Describe{}, operat
 
 std::string describe(const PlannedLimit& limit) {
   const bool size = limit.name == "memory" || limit.name == "scratch" || limit.name == "output" ||
-                    limit.name == "output_total" || limit.name == "file_size";
+                    limit.name == "output_total" || limit.name == "file_size" ||
+                    limit.name == "sent";
   const bool time = limit.name == "wall" || limit.name == "cpu";
   std::string value = fmt::format("{}", limit.value);
   if (size) value = format_size(limit.value);

@@ -26,7 +26,8 @@ Error needs_cgroup(const std::string& limit, const std::string& why) {
 
 }  // namespace
 
-Result<LimitPlan> plan_limits(const Limits& limits, const HostFacts& facts, std::uint32_t uid) {
+Result<LimitPlan> plan_limits(const Limits& limits, NetMode net, const HostFacts& facts,
+                              std::uint32_t uid) {
   LimitPlan plan;
   // A core dump would carry the command's memory out through the host's core pattern.
   plan.resource_limits.push_back({"core", 0});
@@ -70,6 +71,20 @@ Result<LimitPlan> plan_limits(const Limits& limits, const HostFacts& facts, std:
   if (limits.output) plan.planned.push_back({"output", *limits.output, LimitBy::Relay});
   if (limits.output_total) {
     plan.planned.push_back({"output_total", *limits.output_total, LimitBy::Relay});
+  }
+  const bool counts_connections = limits.connections || limits.sent;
+  if (counts_connections && net == NetMode::Open) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "connections cannot be counted with network mode open by native",
+                 .hint = "name the hosts with --allow, or remove limits.connections and "
+                         "limits.sent"});
+  }
+  // Without a way out they hold by themselves.
+  if (limits.connections && net == NetMode::Allow) {
+    plan.planned.push_back({"connections", *limits.connections, LimitBy::Broker});
+  }
+  if (limits.sent && net == NetMode::Allow) {
+    plan.planned.push_back({"sent", *limits.sent, LimitBy::Watch});
   }
   return plan;
 }

@@ -13,7 +13,8 @@ struct LimitPlan {
 };
 
 // Refuses a limit that nothing here can hold: a process limit for uid 0 without a cgroup
-// (RLIMIT_NPROC never binds it), a processor share without one.
-Result<LimitPlan> plan_limits(const Limits& limits, const HostFacts& facts, std::uint32_t uid);
+// (RLIMIT_NPROC never binds it), a processor share without one, connections that no broker makes.
+Result<LimitPlan> plan_limits(const Limits& limits, NetMode net, const HostFacts& facts,
+                              std::uint32_t uid);
 
 }  // namespace cordon

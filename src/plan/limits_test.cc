@@ -37,7 +37,7 @@ std::optional<std::uint64_t> rlimit(const LimitPlan& plan, const std::string& na
 }
 
 TEST(PlanLimits, ForbidCoreDumpsWithoutBeingAsked) {
-  const auto plan = plan_limits({}, made_up_facts(), kUser);
+  const auto plan = plan_limits({}, NetMode::Allow, made_up_facts(), kUser);
   ASSERT_TRUE(plan);
   EXPECT_THAT(plan->planned, IsEmpty());
   EXPECT_EQ(rlimit(*plan, "core"), 0);
@@ -45,11 +45,11 @@ TEST(PlanLimits, ForbidCoreDumpsWithoutBeingAsked) {
 
 TEST(PlanLimits, UseTheCgroupForMemoryAndProcessesWhereThereIsOne) {
   const Limits limits{.memory = 1 << 20, .pids = 64};
-  const auto v1 = plan_limits(limits, facts_with(made_up_cgroup_v1()), kRoot);
+  const auto v1 = plan_limits(limits, NetMode::Allow, facts_with(made_up_cgroup_v1()), kRoot);
   ASSERT_TRUE(v1);
   EXPECT_EQ(holder(*v1, "memory"), LimitBy::CgroupV1);
   EXPECT_EQ(holder(*v1, "pids"), LimitBy::CgroupV1);
-  const auto v2 = plan_limits(limits, facts_with(made_up_cgroup_v2()), kRoot);
+  const auto v2 = plan_limits(limits, NetMode::Allow, facts_with(made_up_cgroup_v2()), kRoot);
   ASSERT_TRUE(v2);
   EXPECT_EQ(holder(*v2, "memory"), LimitBy::CgroupV2);
   EXPECT_EQ(holder(*v2, "pids"), LimitBy::CgroupV2);
@@ -58,7 +58,8 @@ TEST(PlanLimits, UseTheCgroupForMemoryAndProcessesWhereThereIsOne) {
 }
 
 TEST(PlanLimits, FallBackToRlimitsForAnOrdinaryUserWithoutACgroup) {
-  const auto plan = plan_limits({.memory = 1 << 20, .pids = 64}, made_up_facts(), kUser);
+  const auto plan =
+      plan_limits({.memory = 1 << 20, .pids = 64}, NetMode::Allow, made_up_facts(), kUser);
   ASSERT_TRUE(plan);
   EXPECT_EQ(holder(*plan, "memory"), LimitBy::RlimitAndWatch);
   EXPECT_EQ(rlimit(*plan, "data"), 1 << 20);
@@ -67,26 +68,27 @@ TEST(PlanLimits, FallBackToRlimitsForAnOrdinaryUserWithoutACgroup) {
 }
 
 TEST(PlanLimits, RefuseAProcessLimitForRootThatNothingHolds) {
-  const auto refused = plan_limits({.pids = 64}, made_up_facts(), kRoot);
+  const auto refused = plan_limits({.pids = 64}, NetMode::Allow, made_up_facts(), kRoot);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
   EXPECT_THAT(refused.error().what, ::testing::HasSubstr("limit pids"));
   EXPECT_FALSE(refused.error().hint.empty());
-  EXPECT_TRUE(plan_limits({.pids = 64}, made_up_facts(), kUser));
+  EXPECT_TRUE(plan_limits({.pids = 64}, NetMode::Allow, made_up_facts(), kUser));
 }
 
 TEST(PlanLimits, RefuseAV1LimitWhoseControllerIsNotThere) {
   CgroupFacts cgroup = made_up_cgroup_v1();
   cgroup.parents.erase("pids");
-  EXPECT_FALSE(plan_limits({.pids = 64}, facts_with(cgroup), kRoot));
-  EXPECT_TRUE(plan_limits({.memory = 1 << 20}, facts_with(cgroup), kRoot));
+  EXPECT_FALSE(plan_limits({.pids = 64}, NetMode::Allow, facts_with(cgroup), kRoot));
+  EXPECT_TRUE(plan_limits({.memory = 1 << 20}, NetMode::Allow, facts_with(cgroup), kRoot));
 }
 
 TEST(PlanLimits, RefuseAProcessorShareWithoutACgroup) {
-  const auto refused = plan_limits({.cpus_milli = 500}, made_up_facts(), kUser);
+  const auto refused = plan_limits({.cpus_milli = 500}, NetMode::Allow, made_up_facts(), kUser);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().what, ::testing::HasSubstr("limit cpus"));
-  const auto held = plan_limits({.cpus_milli = 500}, facts_with(made_up_cgroup_v2()), kUser);
+  const auto held =
+      plan_limits({.cpus_milli = 500}, NetMode::Allow, facts_with(made_up_cgroup_v2()), kUser);
   ASSERT_TRUE(held);
   EXPECT_EQ(holder(*held, "cpus"), LimitBy::CgroupV2);
 }
@@ -94,7 +96,7 @@ TEST(PlanLimits, RefuseAProcessorShareWithoutACgroup) {
 TEST(PlanLimits, RoundProcessorTimeUpToTheSecondsOfAnRlimit) {
   for (const auto& [milliseconds, seconds] :
        std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 1}, {1000, 1}, {1001, 2}}) {
-    const auto plan = plan_limits({.cpu_ms = milliseconds}, made_up_facts(), kUser);
+    const auto plan = plan_limits({.cpu_ms = milliseconds}, NetMode::Allow, made_up_facts(), kUser);
     ASSERT_TRUE(plan);
     EXPECT_EQ(rlimit(*plan, "cpu"), seconds) << milliseconds;
   }
@@ -110,7 +112,7 @@ TEST(PlanLimits, NameEveryLimitThatWasAskedFor) {
                    .file_size = 1,
                    .output = 1,
                    .output_total = 1};
-  const auto plan = plan_limits(all, facts_with(made_up_cgroup_v2()), kUser);
+  const auto plan = plan_limits(all, NetMode::Allow, facts_with(made_up_cgroup_v2()), kUser);
   ASSERT_TRUE(plan);
   std::vector<std::string> names;
   for (const PlannedLimit& limit : plan->planned) {

@@ -125,7 +125,7 @@ Result<void> NativePlanner::refuse_unenforceable() const {
   // There an address stands for a name, and could not be told from the one that a rule means.
   const HostRule synthetic = {
       .kind = HostRule::Kind::Address4, .name = {}, .address = {198, 18}, .prefix = 15};
-  const auto clashes = [&](const HostRule& rule) { return intersect(rule, synthetic) == rule; };
+  const auto clashes = [&](const HostRule& rule) { return covers(synthetic, rule); };
   if (std::ranges::any_of(effective_.net.allow, clashes)) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "a rule for addresses of 198.18.0.0/15 cannot be held by native",
@@ -140,6 +140,10 @@ Result<void> NativePlanner::refuse_unenforceable() const {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "net.deny cannot be held with network mode open by native",
                  .hint = "use --net none, or remove the deny"});
+  }
+  if (effective_.net.mode == NetMode::Open && !effective_.net.publish.empty()) {
+    return fail(policy_error("net.publish contradicts network mode open",
+                             "remove the list: the command listens on the host's network"));
   }
   const auto accepted = [&](Layer layer) {
     return std::ranges::find(effective_.accept_missing, layer) != effective_.accept_missing.end();
@@ -361,6 +365,9 @@ void NativePlanner::finish_build() {
   plan_.build.emplace_back(op::HostName{"cordon"});
   if (effective_.net.mode != NetMode::Open) plan_.build.emplace_back(op::LoopbackUp{});
   if (effective_.net.mode == NetMode::Allow) plan_.build.emplace_back(op::OpenResolver{});
+  if (!effective_.net.publish.empty()) {
+    plan_.build.emplace_back(op::OfferSockets{effective_.net.publish});
+  }
   plan_.build.emplace_back(op::PivotRoot{});
   plan_.seal.emplace_back(op::ReadOnlyRoot{});
 }
@@ -452,7 +459,7 @@ void NativePlanner::command() {
 }
 
 Result<void> NativePlanner::confine() {
-  CORDON_TRY(limits, plan_limits(effective_.limits, facts_, caller_.uid));
+  CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
   for (op::ResourceLimit& limit : limits.resource_limits) {
     plan_.confine.emplace_back(std::move(limit));

@@ -25,7 +25,18 @@ enum class LandlockUse {
   Device,       // read, write and ioctl of device nodes
 };
 
-enum class LimitBy { None, CgroupV2, CgroupV1, Rlimit, RlimitAndWatch, Tmpfs, Clock, Relay };
+enum class LimitBy {
+  None,
+  CgroupV2,
+  CgroupV1,
+  Rlimit,
+  RlimitAndWatch,
+  Tmpfs,
+  Clock,
+  Relay,
+  Broker,
+  Watch
+};
 
 namespace op {
 
@@ -122,6 +133,10 @@ struct MountDevpts {};
 struct LoopbackUp {};
 // Two sockets at 127.0.0.1:53 of the new network, for the supervisor to answer names on.
 struct OpenResolver {};
+// Sockets of the new network for the supervisor, which connects them to what is published.
+struct OfferSockets {
+  std::vector<PublishRule> publish;
+};
 struct HostName {
   std::string name;
 };
@@ -164,10 +179,11 @@ using Op =
                  op::MakeDirectory, op::MountPoint, op::MakeFile, op::MakeSymlink, op::BindSystem,
                  op::ReadOnlySoFar, op::Bind, op::Hold, op::Mask, op::Scratch, op::ScratchDirectory,
                  op::ScratchFile, op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
-                 op::MountDevpts, op::LoopbackUp, op::OpenResolver, op::HostName, op::PivotRoot,
-                 op::LandlockAllow, op::ReadOnlyRoot, op::ResourceLimit, op::NoNewPrivileges,
-                 op::RestrictLandlock, op::CloseDescriptors, op::NewSession, op::NewKeyring,
-                 op::DropCapabilities, op::InstallSeccomp, op::ChangeDirectory, op::Execute>;
+                 op::MountDevpts, op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName,
+                 op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::ResourceLimit,
+                 op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors, op::NewSession,
+                 op::NewKeyring, op::DropCapabilities, op::InstallSeccomp, op::ChangeDirectory,
+                 op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {

@@ -1,5 +1,9 @@
+#include "policy/clamp_net.h"
+
+#include "policy/address.h"
 #include "policy/clamp_parts.h"
 #include "policy/host_rule.h"
+#include "policy/publish_rule.h"
 
 namespace cordon::detail {
 namespace {
@@ -13,7 +17,7 @@ void reduce(std::vector<HostRule>& rules) {
   std::vector<HostRule> kept;
   for (const HostRule& rule : rules) {
     const bool covered = std::any_of(rules.begin(), rules.end(), [&](const HostRule& other) {
-      return other != rule && covers(other, rule);
+      return other != rule && makes_needless(other, rule);
     });
     if (!covered) kept.push_back(rule);
   }
@@ -50,9 +54,20 @@ NetRules meet(const NetRules& a, const NetRules& b) {
   return result;
 }
 
+// True for an address that no range admits. This host's own are not known here.
+bool has_to_be_named(const HostRule& rule) {
+  if (!names_one_address(rule)) return false;
+  const bool four = rule.kind == HostRule::Kind::Address4;
+  const AddressKind kind =
+      kind_of({four ? Address::Family::V4 : Address::Family::V6, rule.address});
+  return kind != AddressKind::Public && kind != AddressKind::Private;
+}
+
 void report_hosts(const NetRules& asked, const NetRules& got, Reductions& reductions) {
   for (const HostRule& rule : asked.allow) {
-    const auto kept = [&](const HostRule& other) { return covers(other, rule); };
+    const auto kept = [&](const HostRule& other) {
+      return has_to_be_named(rule) ? makes_needless(other, rule) : covers(other, rule);
+    };
     if (std::any_of(got.allow.begin(), got.allow.end(), kept)) continue;
     std::string rest;
     for (const HostRule& other : got.allow) {
@@ -66,19 +81,48 @@ void report_hosts(const NetRules& asked, const NetRules& got, Reductions& reduct
   }
 }
 
+// A ceiling that is open permits every port: the command could take it on the host itself. What is
+// published is only what was asked for, even by a request for an open network that was narrowed.
+bool permits(const NetRules& bound, const PublishRule& rule) {
+  return bound.mode == NetMode::Open ||
+         std::ranges::find(bound.publish, rule) != bound.publish.end();
+}
+
+NetRules narrow(const NetRules& rules, const Ceiling& ceiling) {
+  NetRules bound = ceiling.policy.net;
+  if (!ceiling.bounds_net) bound.mode = NetMode::Open;
+  NetRules result = meet(rules, bound);
+  for (const PublishRule& rule : rules.publish) {
+    if (permits(bound, rule)) result.publish.push_back(rule);
+  }
+  return result;
+}
+
+void report_ports(const NetRules& asked, const NetRules& got, Reductions& reductions) {
+  for (const PublishRule& rule : asked.publish) {
+    if (std::ranges::find(got.publish, rule) != got.publish.end()) continue;
+    reductions.push_back({"publish", to_string(rule), std::nullopt, Because::OutsideCeiling});
+  }
+}
+
+// In its one form even without a ceiling.
+NetRules in_one_form(const NetRules& rules) {
+  NetRules any;
+  any.mode = NetMode::Open;
+  NetRules result = meet(rules, any);
+  result.publish = rules.publish;
+  sort_unique(result.publish);
+  return result;
+}
+
 }  // namespace
 
 void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
                Reductions& reductions) {
   const NetRules& asked = request.policy.net;
-  NetRules bound;
-  bound.mode = NetMode::Open;
-  for (const ResolvedCeiling& ceiling : ceilings) {
-    NetRules rules = ceiling.ceiling.policy.net;
-    if (!ceiling.ceiling.bounds_net) rules.mode = NetMode::Open;
-    bound = meet(bound, rules);
-  }
-  result.net = meet(asked, bound);
+  result.net = in_one_form(asked);
+  for (const ResolvedCeiling& ceiling : ceilings) result.net = narrow(result.net, ceiling.ceiling);
+  report_ports(asked, result.net, reductions);
   if (result.net.mode != asked.mode) {
     const Because because =
         result.net.mode == NetMode::None ? Because::OutsideCeiling : Because::Narrowed;
@@ -90,3 +134,13 @@ void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
 }
 
 }  // namespace cordon::detail
+
+namespace cordon {
+
+NetRules narrow_net(const NetRules& rules, std::span<const Ceiling> ceilings) {
+  NetRules result = rules;
+  for (const Ceiling& ceiling : ceilings) result = detail::narrow(result, ceiling);
+  return result;
+}
+
+}  // namespace cordon

@@ -13,11 +13,6 @@ bool is_address(const HostRule& rule) {
   return rule.kind == Kind::Address4 || rule.kind == Kind::Address6;
 }
 
-bool is_one_address(const HostRule& rule) {
-  return (rule.kind == Kind::Address4 && rule.prefix == 32) ||
-         (rule.kind == Kind::Address6 && rule.prefix == 128);
-}
-
 // Rules for IPv4 are written as such, so a mapped address is compared as what it is.
 Address comparable(const Address& address) {
   return is_mapped(address) ? innermost(address) : address;
@@ -37,7 +32,7 @@ const HostRule* admitting(const NetRules& net, const Address& address, std::uint
                           bool exact) {
   const HostRule target = exactly(address, port);
   const auto found = std::ranges::find_if(net.allow, [&](const HostRule& rule) {
-    return is_address(rule) && covers(rule, target) && (!exact || is_one_address(rule));
+    return is_address(rule) && covers(rule, target) && (!exact || names_one_address(rule));
   });
   return found == net.allow.end() ? nullptr : &*found;
 }
@@ -64,10 +59,6 @@ std::string kind_reason(AddressKind kind, bool own) {
 
 }  // namespace
 
-bool is_loopback_name(std::string_view name) {
-  return name == "localhost" || name.ends_with(".localhost");
-}
-
 const HostRule* reaches_host_loopback(const NetRules& net, const Address& address,
                                       std::uint16_t port) {
   if (net.mode != NetMode::Allow || kind_of(address) != AddressKind::Loopback) return nullptr;
@@ -76,9 +67,7 @@ const HostRule* reaches_host_loopback(const NetRules& net, const Address& addres
   const auto names_it = [&](const HostRule& rule) {
     if (rule.first_port != port || rule.last_port != port) return false;
     if (rule.kind == Kind::Name) return is_loopback_name(rule.name);
-    // Loopback is a /8 of IPv4 and one address of IPv6: a wider rule does not name it.
-    const unsigned widest = rule.kind == Kind::Address4 ? 8 : 128;
-    return is_address(rule) && rule.prefix >= widest && covers(rule, target);
+    return names_one_address(rule) && covers(rule, target);
   };
   const auto found = std::ranges::find_if(net.allow, names_it);
   return found == net.allow.end() ? nullptr : &*found;

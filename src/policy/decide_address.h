@@ -22,13 +22,11 @@ Verdict decide_literal(const NetRules& net, const Address& address, std::uint16_
 Verdict decide_resolved(const NetRules& net, const Verdict& by_name, const Address& address,
                         std::uint16_t port, std::span<const Address> own);
 
-// The rule that makes a loopback address mean the host's: one that names loopback and a single
-// port. Without one it is the sandbox's own.
+// The rule that makes a loopback address mean the host's: one that names that address, or
+// localhost, and a single port. Without one it is the sandbox's own.
 const HostRule* reaches_host_loopback(const NetRules& net, const Address& address,
                                       std::uint16_t port);
 
-// True for what every resolver takes for loopback.
-bool is_loopback_name(std::string_view name);
 // True if some port of the name is admitted, so that the name exists inside.
 bool is_known_name(const NetRules& net, std::string_view name);
 

@@ -163,6 +163,7 @@ Result<HostRule> finish_address(std::string_view text, HostRule rule, const Piec
       return refuse(text, "has a prefix length outside 0.." + std::to_string(bits), {});
     }
     rule.prefix = *prefix;
+    rule.ranged = rule.prefix == bits;
   }
   if (!host_bits_are_zero(rule.address, rule.prefix)) {
     return refuse(text, "has bits set behind its prefix", "write the first address of the range");
@@ -218,9 +219,22 @@ bool is_below(std::string_view name, std::string_view domain) {
          name[name.size() - domain.size() - 1] == '.';
 }
 
+bool is_loopback_address(const HostRule& rule) {
+  constexpr std::array<std::uint8_t, 16> kLoopback6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  if (rule.kind == Kind::Address4) return rule.prefix >= 8 && rule.address[0] == 127;
+  return rule.kind == Kind::Address6 && rule.prefix == kBits6 && rule.address == kLoopback6;
+}
+
+bool is_loopback(const HostRule& rule) {
+  return is_loopback_address(rule) || (rule.kind == Kind::Name && is_loopback_name(rule.name));
+}
+
+bool has_one_port(const HostRule& rule) { return rule.first_port == rule.last_port; }
+
 bool host_covers(const HostRule& outer, const HostRule& inner) {
   switch (outer.kind) {
     case Kind::Name:
+      if (is_loopback_name(outer.name) && is_loopback_address(inner)) return true;
       return inner.kind == Kind::Name && inner.name == outer.name;
     case Kind::Subdomains:
       if (is_address(inner)) return false;
@@ -281,12 +295,14 @@ std::string to_string(const HostRule& rule) {
       break;
     case Kind::Address4:
       text = ::inet_ntop(AF_INET, rule.address.data(), buffer, sizeof buffer);
-      if (rule.prefix != kBits4) text.append("/").append(std::to_string(rule.prefix));
+      if (rule.prefix != kBits4 || rule.ranged)
+        text.append("/").append(std::to_string(rule.prefix));
       break;
     case Kind::Address6:
       text.append("[").append(::inet_ntop(AF_INET6, rule.address.data(), buffer, sizeof buffer));
       text.append("]");
-      if (rule.prefix != kBits6) text.append("/").append(std::to_string(rule.prefix));
+      if (rule.prefix != kBits6 || rule.ranged)
+        text.append("/").append(std::to_string(rule.prefix));
       break;
   }
   if (rule.first_port == kLowestPort && rule.last_port == kHighestPort) return text;
@@ -295,6 +311,22 @@ std::string to_string(const HostRule& rule) {
     text.append("-").append(std::to_string(rule.last_port));
   }
   return text;
+}
+
+bool is_loopback_name(std::string_view name) {
+  return name == "localhost" || name.ends_with(".localhost");
+}
+
+bool names_one_address(const HostRule& rule) {
+  return !rule.ranged && ((rule.kind == Kind::Address4 && rule.prefix == kBits4) ||
+                          (rule.kind == Kind::Address6 && rule.prefix == kBits6));
+}
+
+bool makes_needless(const HostRule& outer, const HostRule& inner) {
+  if (!covers(outer, inner)) return false;
+  if (is_loopback(inner) && has_one_port(inner) && !has_one_port(outer)) return false;
+  const bool named = names_one_address(outer) || outer.kind == Kind::Name;
+  return named || !names_one_address(inner);
 }
 
 bool covers(const HostRule& outer, const HostRule& inner) {
@@ -315,6 +347,13 @@ std::optional<HostRule> intersect(const HostRule& a, const HostRule& b) {
   both.first_port = std::max(a.first_port, b.first_port);
   both.last_port = std::min(a.last_port, b.last_port);
   if (both.first_port > both.last_port) return std::nullopt;
+  // A rule for the host's loopback with several ports admits nothing of it.
+  const bool one_each = has_one_port(a) && has_one_port(b);
+  if (is_loopback(both) && has_one_port(both) && !one_each) return std::nullopt;
+  const auto names = [](const HostRule& rule) {
+    return names_one_address(rule) || rule.kind == Kind::Name;
+  };
+  if (names_one_address(both)) both.ranged = !names(a) || !names(b);
   return both;
 }
 

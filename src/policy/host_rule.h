@@ -14,9 +14,18 @@ namespace cordon {
 Result<HostRule> parse_host_rule(std::string_view text);
 std::string to_string(const HostRule& rule);
 
-// True if everything `inner` admits is admitted by `outer`.
+// True if every host and port of `inner` is one of `outer`. "localhost" covers the addresses of
+// loopback.
 bool covers(const HostRule& outer, const HostRule& inner);
-// The rule that admits exactly what both admit; nothing if they share nothing.
+// One address that a person wrote as such. Some addresses are admitted by nothing less.
+bool names_one_address(const HostRule& rule);
+// "localhost" and names below it.
+bool is_loopback_name(std::string_view name);
+// True if whatever `inner` admits, `outer` admits too. More than covers(): a range admits no
+// address that has to be named, and the host's loopback is named with one port.
+bool makes_needless(const HostRule& outer, const HostRule& inner);
+// The rule that admits exactly what both admit; nothing if they share nothing. An address that one
+// of them does not name is not named by the result.
 std::optional<HostRule> intersect(const HostRule& a, const HostRule& b);
 bool matches_name(const HostRule& rule, std::string_view name, std::uint16_t port);
 

@@ -7,7 +7,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<LimitField, 9> kFields{{
+constexpr std::array<LimitField, 11> kFields{{
     {"wall", &Limits::wall_ms, LimitUnit::Milliseconds},
     {"cpu", &Limits::cpu_ms, LimitUnit::Milliseconds},
     {"memory", &Limits::memory, LimitUnit::Bytes},
@@ -17,6 +17,8 @@ constexpr std::array<LimitField, 9> kFields{{
     {"file_size", &Limits::file_size, LimitUnit::Bytes},
     {"output", &Limits::output, LimitUnit::Bytes},
     {"output_total", &Limits::output_total, LimitUnit::Bytes},
+    {"connections", &Limits::connections, LimitUnit::Count},
+    {"sent", &Limits::sent, LimitUnit::Bytes},
 }};
 static_assert(sizeof(Limits) == kFields.size() * sizeof(std::optional<std::uint64_t>),
               "every limit stands in the table");

@@ -16,7 +16,8 @@ TEST(LimitFields, NameEveryLimitOnce) {
     keys.insert(field.key);
   }
   EXPECT_EQ(keys, (std::set<std::string_view>{"wall", "cpu", "memory", "pids", "cpus", "files",
-                                              "file_size", "output", "output_total"}));
+                                              "file_size", "output", "output_total", "connections",
+                                              "sent"}));
 }
 
 TEST(LimitFields, WriteValuesAsAPersonWould) {

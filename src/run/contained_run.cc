@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "config/policy_document.h"
 #include "egress/broker.h"
+#include "egress/publisher.h"
 #include "host/aftermath.h"
 #include "host/agent_login.h"
 #include "host/look.h"
@@ -167,6 +168,7 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   const Limits& limits = run.clamped.effective().limits;
   request.wall_ms = limits.wall_ms;
   request.output_total = limits.output_total;
+  request.sent = limits.sent;
   request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::RlimitAndWatch);
   request.signal_descriptor = input.signal_descriptor;
   request.cancel = input.cancel;
@@ -182,12 +184,24 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
   return request;
 }
 
+BrokerRequest broker_request(const RunInput& input, const Effective& effective) {
+  return {effective.net, effective.sockets, input.ceilings_now, effective.limits.connections,
+          effective.limits.sent};
+}
+
 // Network mode allow needs its threads, and a list of sockets its looks, before the start.
 // Otherwise there is nothing to be prepared for a call that may never come.
-Result<std::optional<Broker>> make_broker(const Effective& effective) {
+Result<std::optional<Broker>> make_broker(const RunInput& input, const Effective& effective) {
   if (effective.net.mode != NetMode::Allow && effective.sockets.empty()) return std::nullopt;
-  CORDON_TRY(broker, Broker::make(effective.net, effective.sockets));
+  CORDON_TRY(broker, Broker::make(broker_request(input, effective)));
   return std::optional<Broker>(std::move(broker));
+}
+
+// Only a run that publishes ports has one.
+Result<std::optional<Publisher>> make_publisher(const NetRules& net) {
+  if (net.publish.empty()) return std::nullopt;
+  CORDON_TRY(publisher, Publisher::make(net.publish));
+  return std::optional<Publisher>(std::move(publisher));
 }
 
 BrokerSockets sockets_of(EgressDescriptors egress) {
@@ -200,18 +214,19 @@ BrokerSockets sockets_of(EgressDescriptors egress) {
 }
 
 // Where no broker can be made, the listener is closed and every call fails.
-void serve_calls(const Effective& effective, EgressDescriptors& egress,
+void serve_calls(const RunInput& input, const Effective& effective, EgressDescriptors& egress,
                  std::optional<Broker>& broker) {
   EgressDescriptors taken = std::move(egress);
   if (!broker) {
-    auto made = Broker::make(effective.net, effective.sockets);
+    auto made = Broker::make(broker_request(input, effective));
     if (!made) return;
     broker.emplace(std::move(*made));
   }
   broker->serve(sockets_of(std::move(taken)));
 }
 
-void add_attempts(const Broker& broker, Outcome& outcome) {
+void add_attempts(Broker& broker, Outcome& outcome) {
+  broker.settle();
   outcome.connections = broker.connections();
   const std::vector<Denial> denials = broker.denials();
   outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
@@ -228,15 +243,17 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
     note = std::move(written);
   }
-  CORDON_TRY(broker, make_broker(run.clamped.effective()));
+  CORDON_TRY(broker, make_broker(input, run.clamped.effective()));
+  CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
   // Watching begins before the command can make anything appear.
   const GitWatch git_watch(watched_directories(run));
   CORDON_TRY(child, run.backend->launch(run.plan, run.survey.facts, report.run_id,
                                         streams.command_ends()));
   EgressDescriptors egress = child->take_egress();
-  const auto serve = [&] { serve_calls(run.clamped.effective(), egress, broker); };
+  const auto serve = [&] { serve_calls(input, run.clamped.effective(), egress, broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
+  if (publisher) publisher->serve(child->take_socket_source());
   streams.command_started();
   if (Fd terminal = child->take_terminal(); terminal.valid()) {
     streams.attach_terminal(std::move(terminal));
@@ -244,9 +261,11 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   SuperviseRequest watching = supervise_request(input, run, git_watch);
   watching.first_call = egress.listener.get();
   watching.on_first_call = serve;
+  if (broker) watching.over_sent = broker->over_descriptor();
   CORDON_TRY(outcome, supervise(*child, streams, watching));
   report.enforcement = child->enforcement();
   if (broker) add_attempts(*broker, outcome);
+  if (publisher) outcome.published = publisher->end();
   if (!run.clamped.effective().write.empty()) {
     auto handoff = collect_handoff(run.clamped.effective().write, run.clamped.effective().deny,
                                    run.caller, run.survey.snapshot,

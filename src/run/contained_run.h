@@ -2,6 +2,7 @@
 // -> outcome -> record. Every face goes through here; there is no second way to start a command.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,8 @@ struct RunInput {
   bool describe_policy = true;  // the report is to carry the effective policy
   Asker asker;
   audit::Recorder* recorder = nullptr;  // a long-lived caller's; absent: one for this run alone
+  // Of a run that goes on while ceilings may change: read anew for every connection.
+  std::function<Result<std::vector<Ceiling>>()> ceilings_now;
   int signal_descriptor = -1;
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // asks the command to end, as a signal to Cordon would

@@ -12,6 +12,10 @@ Node null() { return {}; }
 
 Node optional_text(const std::optional<std::string>& text) { return text ? Node(*text) : null(); }
 
+Node optional_number(const std::optional<std::uint64_t>& number) {
+  return number ? Node(*number) : null();
+}
+
 struct Ending {
   Node exit_code;
   Node signal;
@@ -95,6 +99,23 @@ Node connections_node(const std::vector<Connection>& connections) {
     node.set("reason", connection.reason.empty() ? null() : Node(connection.reason));
     node.set("error", connection.error.empty() ? null() : Node(connection.error));
     node.set("count", connection.count);
+    node.set("sent", optional_number(connection.sent));
+    node.set("received", optional_number(connection.received));
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node published_node(const std::vector<Published>& published) {
+  NodeList list;
+  for (const Published& port : published) {
+    Node node{NodeMap{}};
+    node.set("host_port", port.host_port);
+    node.set("port", port.port);
+    node.set("connections", port.connections);
+    node.set("refused", port.refused);
+    node.set("received", port.received);
+    node.set("sent", port.sent);
     list.push_back(std::move(node));
   }
   return Node(std::move(list));
@@ -177,6 +198,7 @@ std::string Report::json() const {
   node.set("denials", denials_node(outcome ? outcome->denials : std::vector<Denial>{}));
   node.set("connections",
            connections_node(outcome ? outcome->connections : std::vector<Connection>{}));
+  node.set("published", published_node(outcome ? outcome->published : std::vector<Published>{}));
   node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Handoff>{}));
   Node usage{NodeMap{}};
   usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);

@@ -76,7 +76,17 @@ class Loop {
   }
 
  private:
-  enum class Source { Child, Oom, Signal, Cancel, Terminate, FirstCall, RelayRead, RelayWrite };
+  enum class Source {
+    Child,
+    Oom,
+    Signal,
+    Cancel,
+    Terminate,
+    FirstCall,
+    Sent,
+    RelayRead,
+    RelayWrite
+  };
   struct Watched {
     Source source;
     std::size_t relay;
@@ -99,6 +109,7 @@ class Loop {
       add(request_.terminate->descriptor(), POLLIN, Source::Terminate);
     }
     add(first_call_, POLLIN, Source::FirstCall);
+    if (request_.sent) add(request_.over_sent, POLLIN, Source::Sent);
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
       if (relays[i].wants_write()) {
@@ -146,6 +157,10 @@ class Loop {
         // Anything else than a call: the last process that could make one is gone.
         if ((events & POLLIN) != 0) request_.on_first_call();
         first_call_ = -1;
+        break;
+      case Source::Sent:
+        denials_.push_back({"sent", "killed at the sent limit", "watch", 1});
+        finish(OverLimit{"sent"});
         break;
       case Source::RelayRead:
         relay_read(streams_.relays()[watched.relay]);

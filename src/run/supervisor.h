@@ -26,6 +26,8 @@ struct SuperviseRequest {
   const GitWatch* git_watch = nullptr;
   int first_call = -1;  // readable when the first call waits for the broker
   std::function<void()> on_first_call;
+  std::optional<std::uint64_t> sent;  // the most bytes over connections, for the account
+  int over_sent = -1;                 // readable once there were more
 };
 
 // Returns after every process of the sandbox is dead and reaped.

@@ -112,11 +112,11 @@ def test_psql_up_to_its_first_exchange(net):
 
 @pytest.mark.only("user")
 def test_many_transfers_are_exact(net):
-    """A hundred transfers of a megabyte, ten at a time, while other connections come and go."""
+    """A thousand transfers, 300 MB in all, twenty at a time, while other connections come and go."""
     script = """
 import concurrent.futures, hashlib, socket, sys, threading, urllib.request
 def one(i):
-    size = 1000000 + i
+    size = 300000 + i
     data = urllib.request.urlopen(f"http://good.example/bytes/{size}", timeout=60).read()
     return len(data) == size and hashlib.sha256(data).hexdigest()
 def churn():
@@ -125,15 +125,15 @@ def churn():
 over = threading.Event()
 noise = threading.Thread(target=churn)
 noise.start()
-with concurrent.futures.ThreadPoolExecutor(10) as pool:
-    for digest in pool.map(one, range(100)):
+with concurrent.futures.ThreadPoolExecutor(20) as pool:
+    for digest in pool.map(one, range(1000)):
         print(digest)
 over.set()
 noise.join()
 """
     done = net.run("/usr/bin/python3", "-c", script, options=RULES, timeout=120).expect(0)
     block = b"0123456789abcdef" * 4096 * 16
-    wanted = [hashlib.sha256(block[:1000000 + i]).hexdigest() for i in range(100)]
+    wanted = [hashlib.sha256(block[:300000 + i]).hexdigest() for i in range(1000)]
     assert done.out.split() == wanted
 
 

@@ -55,6 +55,7 @@ class Unconfined final : public Child {
   [[nodiscard]] pid_t first_process() const override { return pid_; }
   Fd take_terminal() override { return {}; }
   EgressDescriptors take_egress() override { return {}; }
+  Fd take_socket_source() override { return {}; }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
   std::vector<Denial> denials() override { return {}; }
   [[nodiscard]] std::optional<std::uint64_t> peak_memory() const override { return {}; }

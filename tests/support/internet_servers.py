@@ -70,6 +70,14 @@ class Echo(socketserver.BaseRequestHandler):
             self.request.sendall(data)
 
 
+class Sink(socketserver.BaseRequestHandler):
+    """Takes everything, and says nothing but that it has come to an end."""
+
+    def handle(self):
+        while self.request.recv(1 << 20):
+            pass
+
+
 class EchoServer(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
@@ -122,7 +130,7 @@ def name_server(address, directory):
 
 
 def far(directory):
-    from support import internet
+    from support import internet, stand_ins
     while not Path("/sys/class/net/far").exists() and subprocess.run(
             ["ip", "link", "show", "far"], capture_output=True).returncode:
         time.sleep(0.005)
@@ -138,6 +146,7 @@ def far(directory):
         serve(WebServer(socket.AF_INET, ("0.0.0.0", port), "far"))
         serve(WebServer(socket.AF_INET6, ("::", port), "far"))
     serve(EchoServer(("0.0.0.0", 7), Echo))
+    serve(EchoServer(("0.0.0.0", 9), Sink))
     repository = directory / "git/repo"
     repository.mkdir(parents=True)
     (repository / "file").write_text("content\n")
@@ -148,6 +157,7 @@ def far(directory):
     subprocess.Popen(["git", "daemon", "--export-all", "--reuseaddr",
                       f"--base-path={directory / 'git'}", "--listen=203.0.113.10",
                       "--listen=203.0.113.11"], env={**os.environ, "HOME": str(directory)})
+    stand_ins.start(directory, repository)
     # A host that never answers: nothing has its address, and nobody says so.
     run("ip", "route", "add", "blackhole", "203.0.113.200/32")
     threading.Thread(target=name_server, args=(internet.NAME_SERVER, directory),

@@ -355,6 +355,13 @@ class CarryOut {
 
   int operator()(const op::LoopbackUp&) const { return sys::bring_up_loopback(); }
 
+  int operator()(const op::OfferSockets&) const {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return -errno;
+    state_.socket_source = ends[0];
+    state_.socket_taker = ends[1];
+    return 0;
+  }
   int operator()(const op::OpenResolver&) const {
     state_.resolver_datagrams = sys::open_loopback_socket(SOCK_DGRAM, kResolverPort);
     if (state_.resolver_datagrams < 0) return state_.resolver_datagrams;

@@ -13,6 +13,8 @@ struct BuildState {
   bool masks_ready = false;
   int resolver_datagrams = -1;  // sockets at 127.0.0.1:53, in network mode allow
   int resolver_streams = -1;
+  int socket_source = -1;  // where ports are published: this end answers with sockets
+  int socket_taker = -1;   // and this one asks for them
 };
 
 // 0, or -errno of the failing call.

@@ -10,11 +10,11 @@
 #include <array>
 #include <cerrno>
 
-#include "backend/native/passing.h"
 #include "backend/native/protocol.h"
 #include "base/fd.h"
 #include "sys/calls.h"
 #include "sys/landlock.h"
+#include "sys/passing.h"
 
 namespace cordon::native {
 namespace {
@@ -27,7 +27,7 @@ constexpr std::size_t kDirectory = 2;
 // A bind takes microseconds: what takes longer has been stopped or is starved.
 constexpr int kPatienceMilliseconds = 5000;
 
-int make_call(const Order& order, const Passed& passed, int ruleset) {
+int make_call(const Order& order, const sys::Passed& passed, int ruleset) {
   // The kernel wants zeros, and an int would leave the upper half of a register as it was.
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0) return errno;
   if (ruleset >= 0) {
@@ -46,7 +46,7 @@ void tell(int pipe, std::int32_t error) {
 
 }  // namespace
 
-void run_errand(const Order& order, const Passed& passed, int ruleset) {
+void run_errand(const Order& order, const sys::Passed& passed, int ruleset) {
   if (passed.count > kAnswer && order.address_size <= order.address.size()) {
     const sys::CloneResult child = sys::clone_process(0, -1);
     if (child.pid == 0) {
@@ -67,9 +67,9 @@ int send_errand(int channel, int socket, int directory, const Order& order) {
   if (::pipe2(pipe, O_CLOEXEC) < 0) return errno;
   const Fd answer(pipe[0]);
   Fd theirs(pipe[1]);
-  const std::array<int, kMostPassed> passed = {socket, theirs.get(), directory};
+  const std::array<int, kErrandDescriptors> passed = {socket, theirs.get(), directory};
   const std::size_t count = directory < 0 ? kDirectory : passed.size();
-  if (send_passing(channel, &order, sizeof order, {passed.data(), count}) < 0) return EACCES;
+  if (sys::send_passing(channel, &order, sizeof order, {passed.data(), count}) < 0) return EACCES;
   theirs.reset();
   pollfd polled{answer.get(), POLLIN, 0};
   int ready = 0;

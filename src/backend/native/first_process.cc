@@ -21,11 +21,12 @@
 #include "backend/native/check_mounts.h"
 #include "backend/native/confine.h"
 #include "backend/native/errand.h"
-#include "backend/native/passing.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
 #include "sys/calls.h"
 #include "sys/notify.h"
+#include "sys/passing.h"
+#include "sys/socket_source.h"
 
 namespace cordon::native {
 namespace {
@@ -76,8 +77,8 @@ void receive_groups(const Prepared& prepared, CommandStart& start) {
   start.groups.fill(-1);
   if (prepared.groups == 0) return;
   Order order;
-  Passed groups;
-  const ssize_t got = receive_passing(kChannelFd, &order, sizeof order, groups);
+  sys::Passed groups;
+  const ssize_t got = sys::receive_passing(kChannelFd, &order, sizeof order, groups);
   if (got != sizeof order || order.kind != Order::Kind::JoinGroups ||
       groups.count != prepared.groups) {
     end();
@@ -103,7 +104,7 @@ int open_terminal(const Prepared& prepared) {
 
   Message message;
   message.kind = Message::Kind::Terminal;
-  const ssize_t sent = send_passing(kChannelFd, &message, sizeof message, {&master, 1});
+  const ssize_t sent = sys::send_passing(kChannelFd, &message, sizeof message, {&master, 1});
   ::close(master);
   return sent < 0 ? -errno : 0;
 }
@@ -128,16 +129,20 @@ void build(const Prepared& prepared, BuildState& state) {
 }
 
 // Says that the command waits. The descriptors of the supervisor's broker go with it: the listener
-// is taken from the command, whose own copy closes when it executes.
+// is taken from the command, whose own copy closes when it executes. So does its end of the source
+// of sockets, where ports are published.
 void say_confined(const Message& message, int listener, BuildState& state) {
-  if (listener < 0) {
+  int passed[sys::kMostPassed];
+  std::size_t count = 0;
+  for (const int fd :
+       {listener, state.resolver_datagrams, state.resolver_streams, state.socket_taker}) {
+    if (fd >= 0) passed[count++] = fd;
+  }
+  if (count == 0) {
     send(message);
     return;
   }
-  const int passed[] = {listener, state.resolver_datagrams, state.resolver_streams};
-  static_assert(std::size(passed) == kEgressDescriptors);
-  const std::size_t count = state.resolver_datagrams < 0 ? 1 : kEgressDescriptors;
-  if (send_passing(kChannelFd, &message, sizeof message, {passed, count}) !=
+  if (sys::send_passing(kChannelFd, &message, sizeof message, {passed, count}) !=
       static_cast<ssize_t>(sizeof message)) {
     end();
   }
@@ -228,8 +233,8 @@ void end_the_rest(Message& ended) {
 // An order from the supervisor, or its end: then everything ends with this process.
 void obey(int ruleset) {
   Order order;
-  Passed passed;
-  if (receive_passing(kChannelFd, &order, sizeof order, passed) != sizeof order) end();
+  sys::Passed passed;
+  if (sys::receive_passing(kChannelFd, &order, sizeof order, passed) != sizeof order) end();
   // Minus one: every process of the sandbox but this one.
   if (order.kind == Order::Kind::Signal) ::kill(-1, order.signal);
   if (order.kind == Order::Kind::Bind) run_errand(order, passed, ruleset);
@@ -267,12 +272,12 @@ class ReachedBounds {
 };
 
 [[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals,
-                            int ruleset) {
+                            int ruleset, int socket_source) {
   constexpr int kLookMilliseconds = 250;
   ReachedBounds bounds(prepared);
   for (;;) {
-    pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}};
-    const int ready = ::poll(polled, 2, bounds.any() ? kLookMilliseconds : -1);
+    pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}, {socket_source, POLLIN, 0}};
+    const int ready = ::poll(polled, std::size(polled), bounds.any() ? kLookMilliseconds : -1);
     if (ready == 0) bounds.look();
     if (ready < 0) {
       if (errno == EINTR) continue;
@@ -293,6 +298,7 @@ class ReachedBounds {
       }
     }
     if (polled[0].revents != 0) obey(ruleset);
+    if (polled[2].revents != 0 && sys::give_socket(socket_source) < 0) socket_source = -1;
   }
 }
 
@@ -352,7 +358,7 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
     if (group >= 0) ::close(group);
   }
   seal_and_measure(prepared, state, pid, report);
-  supervise(prepared, pid, report_pipe[0], signals, state.ruleset);
+  supervise(prepared, pid, report_pipe[0], signals, state.ruleset, state.socket_source);
 }
 
 }  // namespace cordon::native

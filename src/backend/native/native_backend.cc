@@ -20,7 +20,6 @@
 #include "backend/native/cgroup.h"
 #include "backend/native/errand.h"
 #include "backend/native/first_process.h"
-#include "backend/native/passing.h"
 #include "backend/native/prepared.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
@@ -29,6 +28,7 @@
 #include "base/text.h"
 #include "sys/calls.h"
 #include "sys/notify.h"
+#include "sys/passing.h"
 
 namespace cordon {
 namespace native {
@@ -165,6 +165,7 @@ class NativeChild final : public Child {
   [[nodiscard]] pid_t first_process() const override { return pid_; }
   Fd take_terminal() override { return std::move(terminal_); }
   EgressDescriptors take_egress() override { return std::move(egress_); }
+  Fd take_socket_source() override { return std::move(socket_source_); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
 
   std::vector<Denial> denials() override {
@@ -194,26 +195,35 @@ class NativeChild final : public Child {
   // Waits for the next message of the set-up; the descriptor of a terminal is kept.
   Result<Message> next_message() {
     Message message;
-    Passed passed;
-    ssize_t got = receive_passing(channel_.get(), &message, sizeof message, passed);
+    sys::Passed passed;
+    ssize_t got = sys::receive_passing(channel_.get(), &message, sizeof message, passed);
     // It ended with an order unread: the kernel tells that before its last message.
     if (got < 0 && errno == ECONNRESET) {
-      got = receive_passing(channel_.get(), &message, sizeof message, passed);
+      got = sys::receive_passing(channel_.get(), &message, sizeof message, passed);
     }
     if (got != static_cast<ssize_t>(sizeof message)) {
       return fail(setup_error("the sandbox's first process ended while it was being built",
                               got < 0 ? errno : 0));
     }
-    std::array<Fd, kMostPassed> kept;
-    for (std::size_t i = 0; i < passed.count; ++i) kept[i] = Fd(passed.descriptors[i]);
-    if (message.kind == Message::Kind::Terminal) terminal_ = std::move(kept[0]);
-    if (message.kind == Message::Kind::Confined) {
-      egress_.listener = std::move(kept[0]);
-      egress_.resolver_datagrams = std::move(kept[1]);
-      egress_.resolver_streams = std::move(kept[2]);
-      egress_.private_device = message.measured.scratch_device;
-    }
+    keep(message, passed);
     return message;
+  }
+
+  // Everything that came is owned at once, wanted or not.
+  void keep(const Message& message, const sys::Passed& passed) {
+    std::array<Fd, sys::kMostPassed> came;
+    for (std::size_t i = 0; i < passed.count; ++i) came[i] = Fd(passed.descriptors[i]);
+    if (message.kind == Message::Kind::Terminal) terminal_ = std::move(came[0]);
+    if (message.kind != Message::Kind::Confined) return;
+    const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
+    std::size_t next = 0;
+    if (seccomp.brokered) egress_.listener = std::move(came[next++]);
+    if (seccomp.net == NetMode::Allow) {
+      egress_.resolver_datagrams = std::move(came[next++]);
+      egress_.resolver_streams = std::move(came[next++]);
+    }
+    socket_source_ = std::move(came[next]);
+    egress_.private_device = message.measured.scratch_device;
   }
 
   // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
@@ -271,7 +281,8 @@ class NativeChild final : public Child {
     std::array<int, kMostGroups> groups{};
     std::ranges::transform(joins, groups.begin(), &Fd::get);
     const Order order{Order::Kind::JoinGroups, 0};
-    if (send_passing(channel_.get(), &order, sizeof order, {groups.data(), joins.size()}) < 0) {
+    if (sys::send_passing(channel_.get(), &order, sizeof order, {groups.data(), joins.size()}) <
+        0) {
       return fail(setup_error("the sandbox's first process is gone", errno));
     }
     return {};
@@ -292,6 +303,7 @@ class NativeChild final : public Child {
   Cgroup cgroup_;
   Fd terminal_;
   EgressDescriptors egress_;
+  Fd socket_source_;
   Enforcement enforcement_;
   std::optional<ChildEnd> ended_;
   std::optional<std::uint64_t> peak_memory_;

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sys/passing.h"
+
 namespace cordon::native {
 
 // Descriptors of the first process, the same in every run.
@@ -25,9 +27,9 @@ inline constexpr std::size_t kMostGroups = 3;
 inline constexpr std::size_t kEgressDescriptors = 3;
 // A socket, the pipe for the answer, a directory.
 inline constexpr std::size_t kErrandDescriptors = 3;
-inline constexpr std::size_t kMostPassed = 3;
-static_assert(kMostGroups <= kMostPassed && kEgressDescriptors <= kMostPassed &&
-              kErrandDescriptors <= kMostPassed);
+// With them, or alone, one end of a socket pair over which sockets of this network are asked for.
+static_assert(kMostGroups <= sys::kMostPassed && kEgressDescriptors + 1 <= sys::kMostPassed &&
+              kErrandDescriptors <= sys::kMostPassed);
 
 enum class Stage : std::uint32_t { Build, Confine, Seal, Execute };
 
@@ -56,7 +58,8 @@ struct Message {
     Failed,    // stage, index and error say which operation failed
     Terminal,  // carries the master of the sandbox's own pty
     Confined,  // everything is in force; the command waits to be released. It carries the filter's
-               // listener, if there is one, and in network mode allow the resolver's two sockets
+               // listener, if there is one, in network mode allow the resolver's two sockets, and
+               // where ports are published the source of sockets
     Reached,   // a bound that the kernel does not report was seen reached
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };

@@ -168,6 +168,11 @@ Result<void> Writer::network() {
                  .what = "a Seatbelt profile cannot hold lists of hosts",
                  .hint = "use net.mode none or open"});
   }
+  if (!effective_.net.publish.empty()) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "a Seatbelt profile cannot publish ports",
+                 .hint = "remove net.publish"});
+  }
   if (effective_.net.mode == NetMode::None) return {};
   profile_.text.append(
       "(allow network-outbound)\n(allow network-bind (local ip))\n(allow system-socket)\n");

@@ -100,6 +100,10 @@ void give_up_limits(Exporter& out, bool wall) {
   give_up("files", limits.files);
   give_up("file_size", limits.file_size);
   give_up("output_total", limits.output_total);
+  if (out.policy.net.mode == NetMode::Allow) {
+    give_up("connections", limits.connections);
+    give_up("sent", limits.sent);
+  }
   if (limits.output) out.lose("limits.output", "how much is captured is for the caller to say");
 }
 
@@ -122,6 +126,7 @@ Node text_nodes(const std::vector<std::string>& texts) {
 Domains to_domains(Exporter& out) {
   Domains domains;
   const NetRules& net = out.policy.net;
+  if (!net.publish.empty()) out.lose("net.publish", "nothing inside can be reached from the host");
   if (net.mode == NetMode::Open) out.lose("net.mode", "a list of domains cannot name every host");
   if (net.mode != NetMode::Allow) return domains;
   for (const HostRule& rule : net.allow) {

@@ -62,6 +62,7 @@ Node encode_network(Exporter& out) {
       }
     }
   }
+  if (!net.publish.empty()) out.lose("net.publish", "nothing inside can be reached from the host");
   if (net.mode == NetMode::Open) out.lose("net.mode", "the host's own loopback is not reached");
   for (const HostRule& rule : net.deny) {
     if (net.mode == NetMode::None) break;

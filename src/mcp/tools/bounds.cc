@@ -123,6 +123,8 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
   policy.fs.write =
       wish.write ? rules_of(*wish.write, bounds.caller) : askable(most.fs.write, bounds.caller);
   policy.net = most.net;
+  // Calls run side by side, and each port of the host can be had once.
+  policy.net.publish.clear();
   ask_for_approved(policy, bounds, wish);
   const bool bounded = std::ranges::any_of(bounds.ceilings, [](const Ceiling& ceiling) {
     return ceiling.policy.limits.wall_ms.has_value();

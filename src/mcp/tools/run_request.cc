@@ -134,6 +134,7 @@ std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& c
                     unshielded(wish.write, Wish::Write, request.bounds, request.refused),
                     wish.timeout_ms, wish.unattended_wall_ms};
     request.input = toolbox.input(request.bounds, call, tool);
+    request.input.ceilings_now = toolbox.ceilings_now(*caller);
     request.input.argv = argv;
     request.input.policy = run_policy(request.bounds, request.wish);
     end_with_approvals(request.input.policy, request.bounds);

@@ -28,6 +28,13 @@ Result<Bounds> Toolbox::bounds(const Caller& caller) {
   return found;
 }
 
+std::function<Result<std::vector<Ceiling>>()> Toolbox::ceilings_now(const Caller& caller) const {
+  return [caller, files = options_.ceiling_files]() -> Result<std::vector<Ceiling>> {
+    CORDON_TRY(bounds, read_bounds(caller, files, {}));
+    return std::move(bounds.ceilings);
+  };
+}
+
 void Toolbox::add_approved(Bounds& bounds) {
   for (LiveApproval& live : approvals_.live()) {
     Bounds alone = bounds;

@@ -31,6 +31,9 @@ class Toolbox {
   // Ceilings as they are now with what was approved beyond them, and what the operator wants when
   // the log cannot be written. An approval that the ceilings no longer let be asked for ends here.
   Result<Bounds> bounds(const Caller& caller);
+  // The same for a run that goes on: callable from any thread, also after this is gone.
+  [[nodiscard]] std::function<Result<std::vector<Ceiling>>()> ceilings_now(
+      const Caller& caller) const;
   // A run under these bounds that ends with the call.
   [[nodiscard]] RunInput input(const Bounds& bounds, const Call& call, std::string tool) const;
   // Records a call that comes to nothing. The event id, or nothing if even that failed.

@@ -1,11 +1,11 @@
-#include "backend/native/passing.h"
+#include "sys/passing.h"
 
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
 
-namespace cordon::native {
+namespace cordon::sys {
 namespace {
 
 constexpr std::size_t kSpace = CMSG_SPACE(kMostPassed * sizeof(int));
@@ -57,4 +57,4 @@ ssize_t receive_passing(int socket, void* data, std::size_t size, Passed& passed
   return got;
 }
 
-}  // namespace cordon::native
+}  // namespace cordon::sys

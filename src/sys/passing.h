@@ -1,4 +1,4 @@
-// One message over the channel with descriptors beside it. No allocation.
+// One message over a local socket with descriptors beside it. No allocation.
 #pragma once
 
 #include <sys/types.h>
@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <span>
 
-#include "backend/native/protocol.h"
+namespace cordon::sys {
 
-namespace cordon::native {
+inline constexpr std::size_t kMostPassed = 4;
 
 struct Passed {
   std::array<int, kMostPassed> descriptors{};  // close on exec
@@ -21,4 +21,4 @@ ssize_t send_passing(int socket, const void* data, std::size_t size, std::span<c
 // Bytes received, or negative with errno; interrupted calls are repeated.
 ssize_t receive_passing(int socket, void* data, std::size_t size, Passed& passed);
 
-}  // namespace cordon::native
+}  // namespace cordon::sys

@@ -1,0 +1,21 @@
+// Finding a socket in the descriptors of a sandbox's other processes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace cordon {
+
+struct OtherHolder {
+  pid_t process = 0;  // as the sandbox numbers it
+  // It was forked, has executed nothing yet, and loses the descriptor when it does: the state of
+  // every process that is about to become another program.
+  bool in_passing = false;
+};
+
+// Looks through every process that the caller's own /proc shows, but its own. `inode` is the
+// socket's. An errno if one of them cannot be looked at.
+int find_other_holders(pid_t caller, ino_t inode, std::vector<OtherHolder>& holders);
+
+}  // namespace cordon

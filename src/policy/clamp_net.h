@@ -1,0 +1,13 @@
+// The network part of the clamp by itself, for a run that goes on while ceilings change. Pure.
+#pragma once
+
+#include <span>
+
+#include "cordon/policy.h"
+
+namespace cordon {
+
+// The meet of the rules and every ceiling: never wider than either.
+NetRules narrow_net(const NetRules& rules, std::span<const Ceiling> ceilings);
+
+}  // namespace cordon

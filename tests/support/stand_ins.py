@@ -1,0 +1,214 @@
+"""Stand-ins of services that real clients know: git over https and ssh, a package registry, a package
+index, a database. They are started by the small internet, in its far namespace.
+
+What they hand out is made here, from nothing that lies outside."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import http.server
+import io
+import ipaddress
+import json
+import socket
+import socketserver
+import ssl
+import struct
+import subprocess
+import tarfile
+import threading
+import zipfile
+from pathlib import Path
+
+import paramiko
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+NAME = "good.example"
+OTHER = "other.example"
+GIT_TLS_PORT, FILES_PORT, SSH_PORT, DATABASE_PORT = 8443, 8000, 2222, 5432
+
+
+def certificate(directory: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    names = [x509.DNSName(NAME), x509.DNSName(OTHER),
+             x509.IPAddress(ipaddress.ip_address("203.0.113.10"))]
+    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name)
+            .public_key(key.public_key()).serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=1))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(key, hashes.SHA256()))
+    (directory / "ca.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (directory / "key.pem").write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption()))
+
+
+def package(directory: Path) -> None:
+    """What `npm install` reads: a document about the package, and its archive."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as out:
+        for name, text in (("package.json", json.dumps({"name": "plain", "version": "1.0.0",
+                                                        "main": "index.js"})),
+                           ("index.js", "module.exports = 'from the registry';\n")):
+            info = tarfile.TarInfo("package/" + name)
+            info.size = len(text)
+            out.addfile(info, io.BytesIO(text.encode()))
+    data = archive.getvalue()
+    (directory / "plain-1.0.0.tgz").write_bytes(data)
+    digest = base64.b64encode(hashlib.sha512(data).digest()).decode()
+    (directory / "plain").write_text(json.dumps({
+        "name": "plain", "dist-tags": {"latest": "1.0.0"},
+        "versions": {"1.0.0": {"name": "plain", "version": "1.0.0", "dist": {
+            "tarball": f"http://{NAME}:{FILES_PORT}/plain-1.0.0.tgz",
+            "integrity": "sha512-" + digest}}}}))
+
+
+def wheel(directory: Path) -> None:
+    """What `pip install` reads: an index page, and the wheel."""
+    place = directory / "simple/simply"
+    place.mkdir(parents=True)
+    name = "simply-1.0-py3-none-any.whl"
+    files = {"simply.py": "said = 'from the index'\n",
+             "simply-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: simply\nVersion: 1.0\n",
+             "simply-1.0.dist-info/WHEEL":
+                 "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+    files["simply-1.0.dist-info/RECORD"] = "".join(f"{path},,\n" for path in files)
+    with zipfile.ZipFile(place / name, "w") as out:
+        for path, text in files.items():
+            out.writestr(path, text)
+    (place / "index.html").write_text(f'<a href="{name}">{name}</a>\n')
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Threads(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 128
+
+
+class SecureThreads(Threads):
+    context: ssl.SSLContext
+
+    def get_request(self):
+        one, sender = super().get_request()
+        return self.context.wrap_socket(one, server_side=True, do_handshake_on_connect=False), sender
+
+
+class Database(socketserver.StreamRequestHandler):
+    """Enough of a database's protocol for one query of any text: its answer is the number 42."""
+
+    def say(self, kind: bytes, body: bytes) -> None:
+        self.wfile.write(kind + struct.pack("!I", len(body) + 4) + body)
+
+    def handle(self):
+        while True:
+            size, code = struct.unpack("!II", self.rfile.read(8))
+            self.rfile.read(size - 8)
+            if code == 196608:
+                break
+            self.wfile.write(b"N")  # neither TLS nor GSS
+        self.say(b"R", struct.pack("!I", 0))
+        self.say(b"S", b"server_version\x0015.0\x00")
+        self.say(b"S", b"client_encoding\x00UTF8\x00")
+        self.say(b"Z", b"I")
+        while kind := self.rfile.read(1):
+            size, = struct.unpack("!I", self.rfile.read(4))
+            self.rfile.read(size - 4)
+            if kind != b"Q":
+                return
+            self.say(b"T", struct.pack("!H", 1) + b"n\x00" + struct.pack("!IHIhih", 0, 0, 23, 4, -1, 0))
+            self.say(b"D", struct.pack("!HI", 1, 2) + b"42")
+            self.say(b"C", b"SELECT 1\x00")
+            self.say(b"Z", b"I")
+
+
+class Shell(paramiko.ServerInterface):
+    """Lets the one key in and runs `git-upload-pack` of the one repository."""
+
+    def __init__(self, key: paramiko.PKey, repository: Path) -> None:
+        self.key = key
+        self.repository = repository
+
+    def get_allowed_auths(self, username):
+        return "publickey"
+
+    def check_auth_publickey(self, username, key):
+        return paramiko.AUTH_SUCCESSFUL if key == self.key else paramiko.AUTH_FAILED
+
+    def check_channel_request(self, kind, chanid):
+        return (paramiko.OPEN_SUCCEEDED if kind == "session"
+                else paramiko.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED)
+
+    def check_channel_env_request(self, channel, name, value):
+        return True
+
+    def check_channel_exec_request(self, channel, command):
+        if not command.startswith(b"git-upload-pack "):
+            return False
+        threading.Thread(target=self.serve, args=(channel,), daemon=True).start()
+        return True
+
+    def serve(self, channel):
+        with subprocess.Popen(["git", "-c", "safe.directory=*", "upload-pack", str(self.repository)],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as git:
+            def carry_in():
+                while data := channel.recv(65536):
+                    git.stdin.write(data)
+                    git.stdin.flush()
+                git.stdin.close()
+            threading.Thread(target=carry_in, daemon=True).start()
+            while data := git.stdout.read1(65536):
+                channel.sendall(data)
+        channel.send_exit_status(git.returncode)
+        channel.close()
+
+
+def shells(directory: Path, repository: Path) -> None:
+    host_key = paramiko.ECDSAKey.generate()
+    client = paramiko.ECDSAKey.generate()
+    client.write_private_key_file(str(directory / "client_key"))
+    with socket.create_server(("0.0.0.0", SSH_PORT)) as listener:
+        while True:
+            one, _ = listener.accept()
+            transport = paramiko.Transport(one)
+            transport.add_server_key(host_key)
+            threading.Thread(target=transport.start_server,
+                             kwargs={"server": Shell(client, repository)}, daemon=True).start()
+
+
+def start(directory: Path, repository: Path) -> None:
+    """Everything, from threads of this process. Files for clients lie in directory/for-clients."""
+    files = directory / "files"
+    clients = directory / "for-clients"
+    clients.mkdir(mode=0o755)
+    files.mkdir()
+    certificate(clients)
+    package(files)
+    wheel(files)
+    # What git's simple protocol over http reads is the repository as it lies there.
+    subprocess.run(["git", "clone", "-q", "--bare", str(repository), str(files / "repo.git")],
+                   check=True)
+    subprocess.run(["git", "-C", str(files / "repo.git"), "update-server-info"], check=True)
+
+    def handler(*args):
+        return Files(*args, directory=str(files))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(clients / "ca.pem", clients / "key.pem")
+    secure = SecureThreads(("0.0.0.0", GIT_TLS_PORT), handler)
+    secure.context = context
+    for server in (secure, Threads(("0.0.0.0", FILES_PORT), handler),
+                   Threads(("0.0.0.0", DATABASE_PORT), Database)):
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    threading.Thread(target=shells, args=(clients, repository), daemon=True).start()
