@@ -52,8 +52,12 @@ inline HostFacts made_up_facts() {
                   {"/etc/ld.so.cache", Kind::File, {}},
                   {"/etc/ssl/certs", Kind::Directory, {}, SystemEntry::Tier::Programs}};
   facts.root_entries = {{"/bin", Kind::Symlink, "usr/bin"},
+                        {"/etc", Kind::Directory, {}},
                         {"/home", Kind::Directory, {}},
+                        {"/proc", Kind::Directory, {}},
                         {"/srv", Kind::Directory, {}},
+                        {"/sys", Kind::Directory, {}},
+                        {"/tmp", Kind::Directory, {}},
                         {"/usr", Kind::Directory, {}},
                         {"/vmlinuz", Kind::File, {}}};
   facts.git_identity = "[user]\n\tname = Alex\n\temail = alex@example.com\n";

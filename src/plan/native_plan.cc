@@ -395,7 +395,7 @@ void NativePlanner::landlock() {
       continue;
     }
     for (const SystemEntry& entry : facts_.root_entries) {
-      if (entry.kind == SystemEntry::Kind::Symlink) continue;
+      if (entry.kind == SystemEntry::Kind::Symlink || own_directory(entry.path)) continue;
       const bool directory = entry.kind == SystemEntry::Kind::Directory;
       allow(entry.path, LandlockUse::ReadExecute,
             directory ? FileKind::Directory : FileKind::Regular);
