@@ -133,13 +133,6 @@ int finish(const Report& report, const Execution& execution, const Diagnostics& 
 
 }  // namespace
 
-Places places_of(const Caller& caller) {
-  return {caller.cwd, caller.home, [&caller](const std::string& path) -> Result<std::string> {
-            CORDON_TRY(found, canonicalize(path, "/", caller));
-            return found.path;
-          }};
-}
-
 int execute(const Execution& execution, const Caller& caller, const Diagnostics& diagnostics) {
   const MxcRequest& request = execution.request;
   for (const Loss& loss : request.losses) {
