@@ -55,6 +55,7 @@ inline HostFacts made_up_facts() {
                         {"/etc", Kind::Directory, {}},
                         {"/home", Kind::Directory, {}},
                         {"/proc", Kind::Directory, {}},
+                        {"/run", Kind::Directory, {}},
                         {"/srv", Kind::Directory, {}},
                         {"/sys", Kind::Directory, {}},
                         {"/tmp", Kind::Directory, {}},

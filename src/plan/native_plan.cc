@@ -121,15 +121,7 @@ class NativePlanner {
 };
 
 Result<void> NativePlanner::refuse_unenforceable() const {
-  // There an address stands for a name, and could not be told from the one that a rule means.
-  const HostRule synthetic = {
-      .kind = HostRule::Kind::Address4, .name = {}, .address = {198, 18}, .prefix = 15};
-  const auto clashes = [&](const HostRule& rule) { return intersect(rule, synthetic) == rule; };
-  if (std::ranges::any_of(effective_.net.allow, clashes)) {
-    return fail({.kind = ErrorKind::Unsupported,
-                 .what = "a rule for addresses of 198.18.0.0/15 cannot be held by native",
-                 .hint = "inside, these addresses stand for the names that are allowed"});
-  }
+  CORDON_CHECK(refuse_synthetic(effective_.net));
   if (effective_.net.mode == NetMode::Open && !effective_.net.deny.empty()) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "net.deny cannot be held with network mode open by native",
@@ -297,7 +289,8 @@ void NativePlanner::select_grants() {
 
 // What a grant of "/" does not replace: the sandbox keeps its own.
 bool NativePlanner::own_directory(const std::string& path) const {
-  constexpr std::array<std::string_view, 5> kOwn = {"/proc", "/dev", "/sys", "/etc", "/tmp"};
+  constexpr std::array<std::string_view, 6> kOwn = {"/proc", "/dev", "/sys",
+                                                    "/etc",  "/tmp", "/run"};
   return std::ranges::find(kOwn, path) != kOwn.end() ||
          std::ranges::any_of(facts_.system,
                              [&](const SystemEntry& entry) { return entry.path == path; });
@@ -445,6 +438,16 @@ Result<void> NativePlanner::confine() {
 }
 
 }  // namespace
+
+Result<void> refuse_synthetic(const NetRules& net) {
+  const HostRule synthetic = {
+      .kind = HostRule::Kind::Address4, .name = {}, .address = {198, 18}, .prefix = 15};
+  const auto clashes = [&](const HostRule& rule) { return intersect(rule, synthetic) == rule; };
+  if (std::ranges::none_of(net.allow, clashes)) return {};
+  return fail({.kind = ErrorKind::Unsupported,
+               .what = "a rule for addresses of 198.18.0.0/15 cannot be held by native",
+               .hint = "inside, these addresses stand for the names that are allowed"});
+}
 
 Result<Plan> make_native_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
                               const PlanRequest& request) {

@@ -198,6 +198,9 @@ struct PlanRequest {
 };
 
 // Pure. Refuses (Unsupported, Unavailable) what this host cannot hold in full.
+// A rule for the addresses that stand for names inside could not be told from a name.
+Result<void> refuse_synthetic(const NetRules& net);
+
 Result<Plan> make_native_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
                               const PlanRequest& request);
 

@@ -33,6 +33,9 @@ def test_the_whole_disk_can_be_read(world):
                      options=["--read", "/"])
     assert done.out == "SECRET-outside\n/tmp:\n", done.account()
     assert world.run("cat", world.outside / "secret").status == 1
+    # A repository's configuration is seen through a copy, which needs a place of its own.
+    world.bare("git", "init", "-q", ".").expect(0)
+    world.run("git", "config", "a.b", "c", options=["--read", "/"]).expect(0)
 
 
 # Exit statuses.
