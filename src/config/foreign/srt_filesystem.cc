@@ -101,6 +101,9 @@ Result<void> SrtFiles::read_writable() {
     CORDON_TRY(path, place_of(held));
     held_.push_back(std::move(path));
   }
+  // Its list of protected files has this one beside those that no run may write.
+  for (const std::string& root : writable_) held_.push_back(join(root, ".gitmodules"));
+  held_.push_back(join(places_.cwd, ".gitmodules"));
   return {};
 }
 

@@ -64,9 +64,12 @@ Result<Imported> imported(const MadeUpHost& host, const Lists& lists) {
   return import_policy(Dialect::Srt, document, "x.json", host.places(), {});
 }
 
+// Without what is held in every settings.
 Paths texts(const std::vector<PathRule>& rules) {
   Paths paths;
-  for (const PathRule& rule : rules) paths.push_back(rule.text);
+  for (const PathRule& rule : rules) {
+    if (!rule.text.ends_with("/.gitmodules")) paths.push_back(rule.text);
+  }
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -119,6 +122,18 @@ TEST(SrtPaths, WhatMustNotBeWrittenIsHeldWithItsDirectories) {
   EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/", "/home/u/p/a/b/kept"}));
   EXPECT_EQ(texts(read->policy.fs.write), (Paths{"/home/u/p", "/home/u/p/a", "/home/u/p/a/b"}));
   EXPECT_EQ(texts(read->policy.fs.deny), (Paths{"/home/u/p/a/absent"}));
+}
+
+TEST(SrtPaths, TheListOfSubmodulesIsHeld) {
+  MadeUpHost host;
+  host.missing = {"/home/u/q/.gitmodules"};
+  const auto read = imported(host, {.allow_write = {".", "~/q"}});
+  ASSERT_TRUE(read) << message(read.error());
+  const auto holds = [](const std::vector<PathRule>& rules, const char* path) {
+    return std::find(rules.begin(), rules.end(), PathRule{path, {}}) != rules.end();
+  };
+  EXPECT_TRUE(holds(read->policy.fs.read, "/home/u/p/.gitmodules"));
+  EXPECT_TRUE(holds(read->policy.fs.deny, "/home/u/q/.gitmodules"));
 }
 
 TEST(SrtPaths, ALinkThatCouldBeReplacedCannotBeHeld) {
