@@ -43,13 +43,14 @@ class WithoutSignals {
 
 // Shared by all threads: one that is held up by the C library or the kernel outlives the broker.
 struct Broker::State : std::enable_shared_from_this<Broker::State> {
-  State(NetRules rules, std::vector<Address> own, Resolver::Ipv6 ipv6, Fd stop_event)
-      : net(std::move(rules)),
+  State(std::shared_ptr<const LiveRules> live, std::vector<Address> own, Resolver::Ipv6 ipv6,
+        Fd stop_event)
+      : rules(std::move(live)),
         stop(std::move(stop_event)),
-        resolver(net, names, attempts, ipv6),
-        switchboard(net, names, attempts, std::move(own), stop.get()) {}
+        resolver(*rules, names, attempts, ipv6),
+        switchboard(*rules, names, attempts, std::move(own), stop.get()) {}
 
-  const NetRules net;
+  const std::shared_ptr<const LiveRules> rules;
   const Fd stop;  // readable once it is over
   SyntheticNames names;
   Attempts attempts;
@@ -97,12 +98,12 @@ Result<void> Broker::start(const std::shared_ptr<State>& state, void (*body)(Sta
   return {};
 }
 
-Result<Broker> Broker::make(const NetRules& net) {
+Result<Broker> Broker::make(std::shared_ptr<const LiveRules> rules) {
   CORDON_TRY(own, own_addresses());
   Fd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return fail(setup_error("cannot make an event descriptor", errno));
   const auto ipv6 = has_public_ipv6(own) ? Resolver::Ipv6::Yes : Resolver::Ipv6::No;
-  Broker broker(std::make_shared<State>(net, std::move(own), ipv6, std::move(stop)));
+  Broker broker(std::make_shared<State>(std::move(rules), std::move(own), ipv6, std::move(stop)));
   CORDON_CHECK(start(broker.state_, answer_names));
   for (int i = 0; i < kFirstThreads; ++i) CORDON_CHECK(start(broker.state_, answer_calls));
   return broker;

@@ -9,8 +9,8 @@
 
 #include "base/fd.h"
 #include "cordon/outcome.h"
-#include "cordon/policy.h"
 #include "cordon/result.h"
+#include "egress/live_rules.h"
 
 namespace cordon {
 
@@ -24,7 +24,7 @@ struct BrokerSockets {
 
 class Broker {
  public:
-  static Result<Broker> make(const NetRules& net);
+  static Result<Broker> make(std::shared_ptr<const LiveRules> rules);
   Broker(Broker&&) noexcept = default;
   Broker& operator=(Broker&&) = delete;
   Broker(const Broker&) = delete;

@@ -86,7 +86,7 @@ DnsBytes Resolver::answer(std::span<const std::uint8_t> message) {
   if ((question->flags & kKindOfQuery) != 0 || question->klass != kClassInternet) {
     return write_answer(*question, DnsCode::NotImplemented, {});
   }
-  if (!is_loopback_name(question->name) && !is_known_name(net_, question->name)) {
+  if (!is_loopback_name(question->name) && !is_known_name(*rules_.now(), question->name)) {
     if (question->type != kDnsTypePtr) attempts_.add_unknown_name(question->name);
     return write_answer(*question, DnsCode::NoSuchName, {});
   }

@@ -4,6 +4,7 @@
 
 #include "egress/attempts.h"
 #include "egress/dns_message.h"
+#include "egress/live_rules.h"
 #include "egress/synthetic_names.h"
 
 namespace cordon {
@@ -13,8 +14,8 @@ class Resolver {
   enum class Ipv6 { No, Yes };
   // The references must outlive it. Without IPv6 on the host names have no IPv6 address inside:
   // programs would try it first and in vain.
-  Resolver(const NetRules& net, SyntheticNames& names, Attempts& attempts, Ipv6 ipv6)
-      : net_(net), names_(names), attempts_(attempts), ipv6_(ipv6) {}
+  Resolver(const LiveRules& rules, SyntheticNames& names, Attempts& attempts, Ipv6 ipv6)
+      : rules_(rules), names_(names), attempts_(attempts), ipv6_(ipv6) {}
 
   // The answer to one message; empty if it deserves none.
   DnsBytes answer(std::span<const std::uint8_t> message);
@@ -25,7 +26,7 @@ class Resolver {
  private:
   [[nodiscard]] std::optional<Address> address_of(const DnsQuestion& question);
 
-  const NetRules& net_;
+  const LiveRules& rules_;
   SyntheticNames& names_;
   Attempts& attempts_;
   Ipv6 ipv6_;

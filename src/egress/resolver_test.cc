@@ -35,12 +35,12 @@ DnsBytes query(std::string_view name, std::uint16_t type, std::uint16_t flags = 
 
 struct Inside {
   explicit Inside(Resolver::Ipv6 ipv6 = Resolver::Ipv6::Yes)
-      : resolver(net, names, attempts, ipv6) {
-    net.mode = NetMode::Allow;
-    net.allow = {parse_host_rule("good.example:443").value(),
-                 parse_host_rule("*.wide.example").value()};
-  }
-  NetRules net;
+      : rules({NetMode::Allow,
+               {parse_host_rule("good.example:443").value(),
+                parse_host_rule("*.wide.example").value()},
+               {}}),
+        resolver(rules, names, attempts, ipv6) {}
+  LiveRules rules;
   SyntheticNames names;
   Attempts attempts;
   Resolver resolver;
@@ -55,6 +55,14 @@ std::string last_address(const DnsBytes& answer, Address::Family family) {
   address.family = family;
   std::copy(answer.end() - static_cast<std::ptrdiff_t>(size), answer.end(), address.bytes.begin());
   return to_string(address);
+}
+
+TEST(Resolver, HeedsRulesThatWereReplaced) {
+  Inside inside;
+  EXPECT_EQ(answers(inside.resolver.answer(query("good.example", kDnsTypeA))), 1U);
+  inside.rules.replace({NetMode::Allow, {parse_host_rule("other.example").value()}, {}});
+  EXPECT_EQ(answers(inside.resolver.answer(query("good.example", kDnsTypeA))), 0U);
+  EXPECT_EQ(answers(inside.resolver.answer(query("other.example", kDnsTypeA))), 1U);
 }
 
 TEST(Resolver, GivesAnAllowedNameAnAddressThatLeadsBackToIt) {

@@ -129,8 +129,9 @@ int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
   if (!target) return EINVAL;
   const AddressKind kind = kind_of(target->address);
   const bool loopback = kind == AddressKind::Loopback || kind == AddressKind::Unspecified;
+  const std::shared_ptr<const NetRules> net = rules_.now();
   const bool hosts = loopback && is_tcp(socket) &&
-                     reaches_host_loopback(net_, target->address, target->port) != nullptr;
+                     reaches_host_loopback(*net, target->address, target->port) != nullptr;
   if (loopback && !hosts) return connect_inside(socket, address, stop_);
   if (!is_tcp(socket)) {
     // It finds nothing in the sandbox's network. Libraries ask this way which of a name's addresses
@@ -138,7 +139,7 @@ int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
     if (!SyntheticNames::holds(target->address)) attempts_.add(not_tcp(*target));
     return connect_inside(socket, address, stop_);
   }
-  return connect_outside(call, socket, *target);
+  return connect_outside(call, socket, *target, *net);
 }
 
 int Switchboard::connect_again(const GivenSocket& socket, const GivenAddress& address) {
@@ -149,7 +150,7 @@ int Switchboard::connect_again(const GivenSocket& socket, const GivenAddress& ad
 }
 
 int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket,
-                                 const Endpoint& target) {
+                                 const Endpoint& target, const NetRules& net) {
   // One that is connected inside already is not replaced.
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
@@ -158,7 +159,7 @@ int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket,
   }
   Connection attempt;
   attempt.port = target.port;
-  const auto [targets, refusal] = judge(target, attempt);
+  const auto [targets, refusal] = judge(net, target, attempt);
   if (targets.empty()) {
     if (refusal != kOtherFamily) attempts_.add(std::move(attempt));
     return refusal;
@@ -180,26 +181,27 @@ int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket,
   return EINPROGRESS;
 }
 
-Switchboard::Judged Switchboard::judge(const Endpoint& target, Connection& attempt) {
+Switchboard::Judged Switchboard::judge(const NetRules& net, const Endpoint& target,
+                                       Connection& attempt) {
   // A mapped address is an IPv4 one on an IPv6 socket.
   const Address plain = is_mapped(target.address) ? innermost(target.address) : target.address;
   const bool synthetic = SyntheticNames::holds(plain);
   if (const auto name = names_.name_of(plain); synthetic && name) {
     attempt.host = *name;
-    return judge_name(*name, {plain, target.port}, attempt);
+    return judge_name(net, *name, {plain, target.port}, attempt);
   }
   attempt.address = to_string(plain);
   const Verdict verdict = synthetic
                               ? Verdict{false, "net.mode = \"allow\"", "it stands for no name", {}}
-                              : decide_literal(net_, plain, target.port, own_);
+                              : decide_literal(net, plain, target.port, own_);
   note(verdict, attempt);
   if (!verdict.allowed) return {{}, kRefused};
   return {{{plain, target.port}}, 0};
 }
 
-Switchboard::Judged Switchboard::judge_name(const std::string& name, const Endpoint& target,
-                                            Connection& attempt) {
-  const Verdict by_name = decide_connect(net_, name, target.port, own_);
+Switchboard::Judged Switchboard::judge_name(const NetRules& net, const std::string& name,
+                                            const Endpoint& target, Connection& attempt) {
+  const Verdict by_name = decide_connect(net, name, target.port, own_);
   note(by_name, attempt);
   if (!by_name.allowed) return {{}, kRefused};
   const std::vector<Address> addresses = lookup_.addresses_of(name);
@@ -210,7 +212,7 @@ Switchboard::Judged Switchboard::judge_name(const std::string& name, const Endpo
   Judged judged{{}, kOtherFamily};
   for (const Address& address : addresses) {
     if (address.family != target.address.family) continue;
-    const Verdict verdict = decide_resolved(net_, by_name, address, target.port, own_);
+    const Verdict verdict = decide_resolved(net, by_name, address, target.port, own_);
     if (verdict.allowed) {
       judged.targets.push_back({address, target.port});
     } else if (judged.error != kRefused) {

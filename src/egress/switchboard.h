@@ -10,6 +10,7 @@
 
 #include "egress/attempts.h"
 #include "egress/endpoint.h"
+#include "egress/live_rules.h"
 #include "egress/lookup.h"
 #include "egress/synthetic_names.h"
 #include "egress/waiting_call.h"
@@ -20,9 +21,9 @@ namespace cordon {
 // Thread-safe. The references must outlive it.
 class Switchboard {
  public:
-  Switchboard(const NetRules& net, const SyntheticNames& names, Attempts& attempts,
+  Switchboard(const LiveRules& rules, const SyntheticNames& names, Attempts& attempts,
               std::vector<Address> own, int stop)
-      : net_(net), names_(names), attempts_(attempts), own_(std::move(own)), stop_(stop) {}
+      : rules_(rules), names_(names), attempts_(attempts), own_(std::move(own)), stop_(stop) {}
 
   // `network` is the sandbox's network namespace.
   int answer(WaitingCall& call, std::uint64_t network);
@@ -31,17 +32,19 @@ class Switchboard {
   int connect(WaitingCall& call, std::uint64_t network);
   int bind(WaitingCall& call, std::uint64_t network) const;
   int listen(WaitingCall& call, std::uint64_t network) const;
-  int connect_outside(WaitingCall& call, const GivenSocket& socket, const Endpoint& target);
+  int connect_outside(WaitingCall& call, const GivenSocket& socket, const Endpoint& target,
+                      const NetRules& net);
   int connect_again(const GivenSocket& socket, const GivenAddress& address);
   // The real addresses that may be dialled, and the errno for the caller if there are none.
   struct Judged {
     std::vector<Endpoint> targets;
     int error = 0;
   };
-  Judged judge(const Endpoint& target, Connection& attempt);
-  Judged judge_name(const std::string& name, const Endpoint& target, Connection& attempt);
+  Judged judge(const NetRules& net, const Endpoint& target, Connection& attempt);
+  Judged judge_name(const NetRules& net, const std::string& name, const Endpoint& target,
+                    Connection& attempt);
 
-  const NetRules& net_;
+  const LiveRules& rules_;
   const SyntheticNames& names_;
   Attempts& attempts_;
   const std::vector<Address> own_;

@@ -22,7 +22,6 @@
 #include "run/git_watch.h"
 #include "run/run_note.h"
 #include "run/run_record.h"
-#include "run/supervisor.h"
 
 namespace cordon {
 namespace {
@@ -127,6 +126,7 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   request.signal_descriptor = input.signal_descriptor;
   request.cancel = input.cancel;
   request.terminate = input.terminate;
+  if (input.errand) request.errand = &*input.errand;
   request.git_watch = &git_watch;
   return request;
 }
@@ -139,9 +139,11 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
 }
 
 // Only network mode allow has one.
-Result<std::optional<Broker>> make_broker(const NetRules& net) {
+Result<std::optional<Broker>> make_broker(const NetRules& net,
+                                          const std::shared_ptr<LiveRules>& live) {
   if (net.mode != NetMode::Allow) return std::nullopt;
-  CORDON_TRY(broker, Broker::make(net));
+  if (live) live->replace(net);
+  CORDON_TRY(broker, Broker::make(live ? live : std::make_shared<LiveRules>(net)));
   return std::optional<Broker>(std::move(broker));
 }
 
@@ -166,7 +168,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
     note = std::move(written);
   }
-  CORDON_TRY(broker, make_broker(run.clamped.effective().net));
+  CORDON_TRY(broker, make_broker(run.clamped.effective().net, input.live_rules));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
   // Watching begins before the command can make anything appear.
   const GitWatch git_watch(watched_directories(run));

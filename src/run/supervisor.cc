@@ -72,7 +72,7 @@ class Loop {
   }
 
  private:
-  enum class Source { Child, Oom, Signal, Cancel, Terminate, RelayRead, RelayWrite };
+  enum class Source { Child, Oom, Signal, Cancel, Terminate, Errand, RelayRead, RelayWrite };
   struct Watched {
     Source source;
     std::size_t relay;
@@ -93,6 +93,9 @@ class Loop {
     if (request_.cancel) add(request_.cancel->descriptor(), POLLIN, Source::Cancel);
     if (request_.terminate && cancelled_by_ == 0) {
       add(request_.terminate->descriptor(), POLLIN, Source::Terminate);
+    }
+    if (request_.errand != nullptr && !errand_done_) {
+      add(request_.errand->descriptor, POLLIN, Source::Errand);
     }
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
@@ -137,6 +140,9 @@ class Loop {
         cancelled_by_ = SIGTERM;
         child_.signal(SIGTERM);
         break;
+      case Source::Errand:
+        run_errand();
+        break;
       case Source::RelayRead:
         relay_read(streams_.relays()[watched.relay]);
         break;
@@ -144,6 +150,12 @@ class Loop {
         relay_write(streams_.relays()[watched.relay]);
         break;
     }
+  }
+
+  void run_errand() {
+    const Errand::Next next = request_.errand->act();
+    errand_done_ = next != Errand::Next::Again;
+    if (next == Errand::Next::EndTheRun) finish(Cancelled{0});
   }
 
   // Where no cgroup counts, a process that grew to its data limit was refused more there.
@@ -269,6 +281,7 @@ class Loop {
   std::optional<std::uint64_t> next_watch_;
   std::optional<std::uint64_t> next_git_look_;
   std::optional<std::uint64_t> next_memory_watch_;
+  bool errand_done_ = false;
   int cancelled_by_ = 0;
   std::optional<End> end_;
   std::optional<Error> not_started_;

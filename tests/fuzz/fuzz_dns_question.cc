@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                parse_host_rule("*.wide.example").value()};
   SyntheticNames names;
   Attempts attempts;
-  Resolver resolver(net, names, attempts, Resolver::Ipv6::Yes);
+  const LiveRules rules(net);
+  Resolver resolver(rules, names, attempts, Resolver::Ipv6::Yes);
   const DnsBytes answer = resolver.answer({data, size});
   if (answer.empty()) return 0;
   const auto question = read_question({data, size});
