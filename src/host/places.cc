@@ -17,7 +17,8 @@ namespace cordon {
 namespace {
 
 // A sandbox has its own.
-constexpr std::array<std::string_view, 6> kOwn{"/proc", "/dev", "/sys", "/etc", "/tmp", "/run"};
+constexpr std::array<std::string_view, 7> kOwn{"/proc", "/dev", "/sys",    "/etc",
+                                               "/tmp",  "/run", "/var/tmp"};
 
 Result<std::vector<std::string>> children_of(const std::string& directory, const Caller& caller) {
   const Fd opened = open_canonical(directory, O_RDONLY | O_DIRECTORY);

@@ -216,9 +216,9 @@ Result<void> SrtFiles::read_readable() {
       roots.push_back(path);
     }
   }
-  // A sandbox has a /tmp of its own; where the caller stands in the host's, it is shown.
-  if (contains("/tmp", places_.cwd) && !any_holds(masked_, places_.cwd) &&
-      !any_holds(closed, places_.cwd)) {
+  // A sandbox has its own of these; where the caller stands in the host's, that place is shown.
+  const bool temporary = contains("/tmp", places_.cwd) || contains("/var/tmp", places_.cwd);
+  if (temporary && !any_holds(masked_, places_.cwd) && !any_holds(closed, places_.cwd)) {
     roots.push_back(places_.cwd);
   }
   CORDON_TRY(readable, readable_beside(roots, closed, places_));
