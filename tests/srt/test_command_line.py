@@ -109,6 +109,14 @@ def test_without_settings_nothing_is_written_and_everything_read(world):
     assert not (world.project / "new").exists() and not (world.home / "new").exists()
 
 
+def test_settings_by_a_relative_path(world):
+    world.write(world.project / "s.json", json.dumps(document(allowWrite=["."])), 0o600)
+    inside = world.make_directory(world.project / "inside")
+    for number, spelling in enumerate(["../s.json", "./../inside/../s.json"]):
+        srt(world, "-s", spelling, "-c", f"echo x > new{number}", cwd=inside).expect(0)
+        assert (inside / f"new{number}").exists()
+
+
 def test_the_default_place(world):
     world.write(world.home / ".srt-settings.json", json.dumps(document(allowWrite=["."])), 0o600)
     srt(world, "-c", "echo x > new").expect(0)

@@ -67,15 +67,22 @@ bool means_the_same(const Node* one, const Node* other) {
   return write_json(*one, JsonStyle::Compact) == write_json(*other, JsonStyle::Compact);
 }
 
+// Absolute and without "..", and still as it was written: opening it must notice that it is a
+// symlink, and holding it that a link on the way could be replaced.
+Result<std::string> spelled(std::string_view text, const Caller& caller) {
+  CORDON_TRY(place, canonicalize(text, caller.cwd, caller));
+  if (!has_dotdot(place.lexical)) return place.lexical;
+  CORDON_TRY(directory, canonicalize(parent(place.lexical), "/", caller));
+  return join(directory.path, basename(place.lexical));
+}
+
 }  // namespace
 
 Result<Settings> find_settings(std::optional<std::string_view> named, const Caller& caller) {
   if (!named && caller.home.empty()) {
     return fail(policy_error("there is no home to look for settings in", "name them with -s"));
   }
-  CORDON_TRY(place, canonicalize(named ? *named : "~/.srt-settings.json", caller.cwd, caller));
-  // The spelling is kept: opening it must still notice that it is a symlink.
-  const std::string& file = place.lexical;
+  CORDON_TRY(file, spelled(named ? *named : "~/.srt-settings.json", caller));
   struct stat status {};
   if (::lstat(file.c_str(), &status) < 0 && errno == ENOENT) {
     if (!named) return Settings{{}, built_in()};
