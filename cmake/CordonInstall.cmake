@@ -9,7 +9,8 @@ set(made_files "")
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
   foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit
-                       cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo cordon-mxc)
+                       cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo cordon-mxc cordon-srt
+                       cordon-srt)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
       COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man
@@ -70,6 +71,10 @@ endif()
 file(MAKE_DIRECTORY ${made}/mxc)
 file(CREATE_LINK ../../cordon-mxc ${made}/mxc/lxc-exec SYMBOLIC)
 install(FILES ${made}/mxc/lxc-exec DESTINATION ${mxc_directory})
+# A directory for PATH: whoever has sandbox-runtime's own srt decides which one is found.
+file(MAKE_DIRECTORY ${made}/srt)
+file(CREATE_LINK ../cordon-srt ${made}/srt/srt SYMBOLIC)
+install(FILES ${made}/srt/srt DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/srt)
 install(TARGETS cordon_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cordon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

@@ -12,6 +12,7 @@
 #include "cli/flag_table_query.h"
 #include "cli/flag_table_run.h"
 #include "cli/flag_table_setup.h"
+#include "cli/flag_table_srt.h"
 
 namespace cordon {
 namespace {
@@ -217,6 +218,7 @@ constexpr std::array kVerbs{
     flags::kSetupVerb,
     flags::kDemoVerb,
     flags::kMxcVerb,
+    flags::kSrtVerb,
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

@@ -80,6 +80,10 @@ enum class FlagId {
   TestingFeatures,
   LogFile,
   AvailableBackends,
+  // srt
+  Settings,
+  CommandString,
+  ControlFd,
   // several verbs
   Format,
   Verbose,

@@ -4,6 +4,7 @@
 #include "cli/verbs.h"
 #include "config/foreign/foreign.h"
 #include "config/policy_document.h"
+#include "host/places.h"
 #include "host/resolve.h"
 #include "run/policy_source.h"
 #include "run/run_note.h"
@@ -44,13 +45,6 @@ Result<std::vector<std::string>> dropped_keys(const Arguments& arguments) {
     }
   }
   return keys;
-}
-
-Places places_of(const Caller& caller) {
-  return {caller.cwd, caller.home, [&caller](const std::string& path) -> Result<std::string> {
-            CORDON_TRY(found, canonicalize(path, "/", caller));
-            return found.path;
-          }};
 }
 
 Result<Conversion> to_cordon(Dialect from, const std::string& file,

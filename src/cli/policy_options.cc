@@ -212,6 +212,9 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::TestingFeatures:
     case FlagId::LogFile:
     case FlagId::AvailableBackends:
+    case FlagId::Settings:
+    case FlagId::CommandString:
+    case FlagId::ControlFd:
     case FlagId::Format:
     case FlagId::Verbose:
     case FlagId::Version:

@@ -33,6 +33,7 @@ int print_host_config(const Arguments& arguments);  // mcp --print-config
 int doctor_host(const Arguments& arguments);        // doctor --host
 int verb_setup(const Arguments& arguments);
 int verb_demo(const Arguments& arguments);
+int verb_srt(const Arguments& arguments);
 int verb_mxc(std::span<const char* const> words);  // its options may stand behind the operand
 
 // What `--version`, and `--version --verbose`, print.

@@ -28,7 +28,9 @@ constexpr auto kPatience = std::chrono::seconds(1);
 struct Broker::State : std::enable_shared_from_this<Broker::State> {
   State(BrokerRequest request, std::vector<ListedSocket> listed, std::unique_ptr<Meter> counts,
         std::vector<Address> own, std::uint64_t host_network, Resolver::Ipv6 ipv6, Fd stop_event)
-      : rules(request.net, std::move(request.ceilings_now)),
+      : rules(
+            request.live ? std::move(request.live) : std::make_shared<const LiveRules>(request.net),
+            std::move(request.ceilings_now)),
         stop(std::move(stop_event)),
         budget(request.connections),
         meter(std::move(counts)),

@@ -12,7 +12,6 @@
 #include "base/fd.h"
 #include "base/inside_bind.h"
 #include "cordon/outcome.h"
-#include "cordon/policy.h"
 #include "cordon/result.h"
 #include "egress/rules_source.h"
 #include "policy/effective.h"
@@ -32,6 +31,7 @@ struct BrokerSockets {
 struct BrokerRequest {
   NetRules net;
   std::vector<Grant> sockets;                // the host's local sockets that may be reached
+  std::shared_ptr<const LiveRules> live;     // judged by in place of `net`, if somebody replaces it
   RulesSource::CeilingsNow ceilings_now;     // of a run during which ceilings may change
   std::optional<std::uint64_t> connections;  // the most that may be made
   std::optional<std::uint64_t> sent;         // the most bytes that may be sent over them

@@ -58,6 +58,14 @@ std::string last_address(const DnsBytes& answer, Address::Family family) {
   return to_string(address);
 }
 
+TEST(Resolver, HeedsRulesThatWereReplaced) {
+  Inside inside;
+  EXPECT_EQ(answers(inside.resolver.answer(query("good.example", kDnsTypeA))), 1U);
+  inside.rules.replace({NetMode::Allow, {parse_host_rule("other.example").value()}, {}});
+  EXPECT_EQ(answers(inside.resolver.answer(query("good.example", kDnsTypeA))), 0U);
+  EXPECT_EQ(answers(inside.resolver.answer(query("other.example", kDnsTypeA))), 1U);
+}
+
 TEST(Resolver, GivesAnAllowedNameAnAddressThatLeadsBackToIt) {
   Inside inside;
   const DnsBytes four = inside.resolver.answer(query("Good.Example", kDnsTypeA));

@@ -122,15 +122,7 @@ class NativePlanner {
 };
 
 Result<void> NativePlanner::refuse_unenforceable() const {
-  // There an address stands for a name, and could not be told from the one that a rule means.
-  const HostRule synthetic = {
-      .kind = HostRule::Kind::Address4, .name = {}, .address = {198, 18}, .prefix = 15};
-  const auto clashes = [&](const HostRule& rule) { return covers(synthetic, rule); };
-  if (std::ranges::any_of(effective_.net.allow, clashes)) {
-    return fail({.kind = ErrorKind::Unsupported,
-                 .what = "a rule for addresses of 198.18.0.0/15 cannot be held by native",
-                 .hint = "inside, these addresses stand for the names that are allowed"});
-  }
+  CORDON_CHECK(refuse_synthetic(effective_.net));
   if (!effective_.sockets.empty() && !facts_.answers_calls) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "net.sockets cannot be held by native on this kernel",
@@ -319,7 +311,8 @@ void NativePlanner::select_grants() {
 
 // What a grant of "/" does not replace: the sandbox keeps its own.
 bool NativePlanner::own_directory(const std::string& path) const {
-  constexpr std::array<std::string_view, 5> kOwn = {"/proc", "/dev", "/sys", "/etc", "/tmp"};
+  constexpr std::array<std::string_view, 6> kOwn = {"/proc", "/dev", "/sys",
+                                                    "/etc",  "/tmp", "/run"};
   return std::ranges::find(kOwn, path) != kOwn.end() ||
          std::ranges::any_of(facts_.system,
                              [&](const SystemEntry& entry) { return entry.path == path; });
@@ -420,7 +413,7 @@ void NativePlanner::landlock() {
       continue;
     }
     for (const SystemEntry& entry : facts_.root_entries) {
-      if (entry.kind == SystemEntry::Kind::Symlink) continue;
+      if (entry.kind == SystemEntry::Kind::Symlink || own_directory(entry.path)) continue;
       const bool directory = entry.kind == SystemEntry::Kind::Directory;
       allow(entry.path, LandlockUse::ReadExecute,
             directory ? FileKind::Directory : FileKind::Regular);
@@ -478,6 +471,16 @@ Result<void> NativePlanner::confine() {
 }
 
 }  // namespace
+
+Result<void> refuse_synthetic(const NetRules& net) {
+  const HostRule synthetic = {
+      .kind = HostRule::Kind::Address4, .name = {}, .address = {198, 18}, .prefix = 15};
+  const auto clashes = [&](const HostRule& rule) { return covers(synthetic, rule); };
+  if (std::ranges::none_of(net.allow, clashes)) return {};
+  return fail({.kind = ErrorKind::Unsupported,
+               .what = "a rule for addresses of 198.18.0.0/15 cannot be held by native",
+               .hint = "inside, these addresses stand for the names that are allowed"});
+}
 
 Result<Plan> make_native_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
                               const PlanRequest& request) {

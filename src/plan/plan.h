@@ -215,6 +215,9 @@ struct PlanRequest {
   std::string cache_directory;  // host directory, if the policy asks for caches
 };
 
+// A rule for the addresses that stand for names inside could not be told from a name.
+Result<void> refuse_synthetic(const NetRules& net);
+
 // Pure. Refuses (Unsupported, Unavailable) what this host cannot hold in full.
 Result<Plan> make_native_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
                               const PlanRequest& request);

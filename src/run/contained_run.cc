@@ -28,7 +28,6 @@
 #include "run/git_watch.h"
 #include "run/run_note.h"
 #include "run/run_record.h"
-#include "run/supervisor.h"
 
 namespace cordon {
 namespace {
@@ -173,6 +172,7 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   request.signal_descriptor = input.signal_descriptor;
   request.cancel = input.cancel;
   request.terminate = input.terminate;
+  if (input.errand) request.errand = &*input.errand;
   request.git_watch = &git_watch;
   return request;
 }
@@ -185,7 +185,12 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
 }
 
 BrokerRequest broker_request(const RunInput& input, const Effective& effective) {
-  return {effective.net, effective.sockets, input.ceilings_now, effective.limits.connections,
+  if (input.live_rules) input.live_rules->replace(effective.net);
+  return {effective.net,
+          effective.sockets,
+          input.live_rules,
+          input.ceilings_now,
+          effective.limits.connections,
           effective.limits.sent};
 }
 

@@ -11,10 +11,12 @@
 #include "audit/recorder.h"
 #include "backend/backend.h"
 #include "cordon/runner.h"
+#include "egress/live_rules.h"
 #include "host/survey.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
 #include "run/streams.h"
+#include "run/supervisor.h"
 
 namespace cordon {
 
@@ -44,6 +46,10 @@ struct RunInput {
   int signal_descriptor = -1;
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // asks the command to end, as a signal to Cordon would
+  // What network mode allow is judged by, for a caller who replaces the rules during the run. They
+  // become those of the clamped policy when the run begins; whoever replaces them clamps as well.
+  std::shared_ptr<LiveRules> live_rules;
+  std::optional<Errand> errand;
 };
 
 // A request that was judged. Nothing has been started and nothing has been written.

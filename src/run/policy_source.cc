@@ -51,6 +51,13 @@ PresetHost preset_host() {
   return {std::uint64_t{info.totalram} * info.mem_unit};
 }
 
+void bound_unlimited(Limits& limits) {
+  const Limits bounds = make_preset("workspace", preset_host()).limits;
+  limits.memory = bounds.memory;
+  limits.pids = bounds.pids;
+  limits.files = bounds.files;
+}
+
 Result<PolicySource> load_policy(const std::string& word, const Caller& caller) {
   if (!is_word(word)) {
     CORDON_TRY(path, absolute(word, caller));

@@ -11,6 +11,9 @@
 namespace cordon {
 
 PresetHost preset_host();
+// The limits of `workspace` on what a program may use up, for documents that know none: a fork bomb
+// is bounded nevertheless.
+void bound_unlimited(Limits& limits);
 
 // A file that took part in a decision; none of them may lie where the contained code can write.
 struct PolicySource {

@@ -82,6 +82,7 @@ class Loop {
     Signal,
     Cancel,
     Terminate,
+    Errand,
     FirstCall,
     Sent,
     RelayRead,
@@ -110,6 +111,9 @@ class Loop {
     }
     add(first_call_, POLLIN, Source::FirstCall);
     if (request_.sent) add(request_.over_sent, POLLIN, Source::Sent);
+    if (request_.errand != nullptr && !errand_done_) {
+      add(request_.errand->descriptor, POLLIN, Source::Errand);
+    }
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
       if (relays[i].wants_write()) {
@@ -162,6 +166,9 @@ class Loop {
         denials_.push_back({"sent", "killed at the sent limit", "watch", 1});
         finish(OverLimit{"sent"});
         break;
+      case Source::Errand:
+        run_errand();
+        break;
       case Source::RelayRead:
         relay_read(streams_.relays()[watched.relay]);
         break;
@@ -169,6 +176,12 @@ class Loop {
         relay_write(streams_.relays()[watched.relay]);
         break;
     }
+  }
+
+  void run_errand() {
+    const Errand::Next next = request_.errand->act();
+    errand_done_ = next != Errand::Next::Again;
+    if (next == Errand::Next::EndTheRun) finish(Cancelled{0});
   }
 
   // Where no cgroup counts, a process that grew to its data limit was refused more there.
@@ -295,6 +308,7 @@ class Loop {
   std::optional<std::uint64_t> next_git_look_;
   std::optional<std::uint64_t> next_memory_watch_;
   int first_call_;
+  bool errand_done_ = false;
   int cancelled_by_ = 0;
   std::optional<End> end_;
   std::optional<Error> not_started_;

@@ -16,6 +16,14 @@
 
 namespace cordon {
 
+// Something beside the command that is attended to while it runs. `act` is called by the
+// supervising thread when the descriptor is readable or its other end is gone; it must not block.
+struct Errand {
+  enum class Next { Again, Never, EndTheRun };
+  int descriptor = -1;
+  std::function<Next()> act;
+};
+
 struct SuperviseRequest {
   std::optional<std::uint64_t> wall_ms;
   std::optional<std::uint64_t> output_total;
@@ -23,6 +31,7 @@ struct SuperviseRequest {
   int signal_descriptor = -1;                   // a signalfd of the signals to forward
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time
+  const Errand* errand = nullptr;
   const GitWatch* git_watch = nullptr;
   int first_call = -1;  // readable when the first call waits for the broker
   std::function<void()> on_first_call;

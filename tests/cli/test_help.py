@@ -9,13 +9,14 @@ VERBS = [(), ("run",), ("policy",), ("policy", "show"), ("policy", "check"), ("p
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
          ("audit", "export"), ("audit", "prune"), ("mcp",), ("loop",), ("hook",),
-         ("hook", "claude"), ("setup",), ("demo",), ("mxc",), ("doctor",), ("help",)]
+         ("hook", "claude"), ("setup",), ("demo",), ("mxc",), ("srt",), ("doctor",), ("help",)]
 NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
 # What an example answers when it is not 0: the help says so in words.
 NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon policy explain read ~/.ssh/id_ed25519": 1,
            "cordon policy explain connect example.com:443": 1,
            "cordon policy check missing.toml": 2, "cordon mxc missing.json": 1,
+           "cordon srt -c 'echo hi > new-file'": 1, "cordon srt -s missing.json true": 1,
            "cordon policy convert --from cordon --to srt strict": 2,
            "cordon loop claude": 125, "cordon loop --plan work.json --commit --total 8h codex": 125,
            "cordon loop --net none -- ./my-agent --fast": 125,

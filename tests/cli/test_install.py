@@ -58,13 +58,21 @@ def test_the_server_for_agent_hosts_is_found_where_it_was_put(prefix, tmp_path):
     assert done.returncode == 0 and done.stdout == "" and "no tool is switched on" in done.stderr
 
 
+def test_srt_is_found_where_it_was_put(prefix, tmp_path):
+    environment = {"HOME": str(tmp_path), "PATH": f"{prefix}/libexec/cordon/srt:/usr/bin:/bin"}
+    done = subprocess.run(["srt", "echo", "hello"], env=environment, cwd=tmp_path, timeout=60,
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
+
+
 @pytest.mark.parametrize("page,word", [("cordon", "doctor"), ("cordon-run", "--output-limit"),
                                        ("cordon-policy", "explain"),
                                        ("cordon-doctor", "--fix-hints"),
                                        ("cordon-audit", "--keep-days"),
                                        ("cordon-mcp", "--token-file"), ("cordon-hook", "--timeout"),
                                        ("cordon-loop", "--restart"), ("cordon-setup", "--env-file"),
-                                       ("cordon-demo", "--config-only"), ("cordon-mxc", "--config-base64")])
+                                       ("cordon-demo", "--config-only"), ("cordon-mxc", "--config-base64"),
+                                       ("cordon-srt", "--control-fd")])
 def test_manual_pages_have_the_options_of_the_table(prefix, page, word):
     text = (prefix / "share/man/man1" / f"{page}.1").read_text()
     assert text.startswith(".\\\" ") or ".TH" in text

@@ -27,6 +27,17 @@ def check_report(report):
     return report
 
 
+def test_the_whole_disk_can_be_read(world):
+    """What the sandbox keeps for itself (/sys is not there at all) is no obstacle."""
+    done = world.run("/bin/sh", "-c", f"cat {world.outside}/secret; ls /sys /tmp; cat /etc/shadow",
+                     options=["--read", "/"])
+    assert done.out == "SECRET-outside\n/tmp:\n", done.account()
+    assert world.run("cat", world.outside / "secret").status == 1
+    # A repository's configuration is seen through a copy, which needs a place of its own.
+    world.bare("git", "init", "-q", ".").expect(0)
+    world.run("git", "config", "a.b", "c", options=["--read", "/"]).expect(0)
+
+
 # Exit statuses.
 
 

@@ -15,9 +15,13 @@ inline int check_foreign(Dialect dialect, const std::uint8_t* data, std::size_t 
   const std::string text(data, data + size);
   const auto document = read_json(text, "fuzz.json");
   if (!document) return 0;
-  const Places places{"/base", "/home/alex", [](const std::string& path) -> Result<std::string> {
-                        return normalize(path);
-                      }};
+  const Places places{
+      "/base", "/home/alex",
+      [](const std::string& path) -> Result<std::string> { return normalize(path); },
+      [](const std::string& path) -> Result<bool> { return path.size() % 2 == 0; },
+      [](const std::string& path) -> Result<std::vector<std::string>> {
+        return std::vector{join(path, "a"), join(path, "b")};
+      }};
   const auto imported = import_policy(dialect, *document, "fuzz.json", places, {});
   if (!imported) {
     require_that(!imported.error().what.empty());

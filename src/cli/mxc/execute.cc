@@ -64,14 +64,6 @@ Result<std::string> start_directory(const MxcRequest& request, const Caller& cal
   return wanted.path;
 }
 
-// MXC sets no limits of this kind; a fork bomb is bounded nevertheless.
-void add_bounds(Limits& limits) {
-  const Limits bounds = make_preset("workspace", preset_host()).limits;
-  limits.memory = bounds.memory;
-  limits.pids = bounds.pids;
-  limits.files = bounds.files;
-}
-
 Result<RunInput> run_input(const MxcRequest& request, const Caller& caller) {
   CORDON_CHECK(require_grants(request.policy, caller));
   RunInput input;
@@ -80,7 +72,7 @@ Result<RunInput> run_input(const MxcRequest& request, const Caller& caller) {
   CORDON_TRY(ceilings, load_ceilings({}, caller));
   input.argv = {"/bin/sh", "-c", request.command_line};
   input.policy = request.policy;
-  add_bounds(input.policy.limits);
+  bound_unlimited(input.policy.limits);
   input.ceilings = std::move(ceilings.ceilings);
   input.trusted_files = std::move(ceilings.files);
   input.describe_policy = false;
@@ -132,13 +124,6 @@ int finish(const Report& report, const Execution& execution, const Diagnostics& 
 }
 
 }  // namespace
-
-Places places_of(const Caller& caller) {
-  return {caller.cwd, caller.home, [&caller](const std::string& path) -> Result<std::string> {
-            CORDON_TRY(found, canonicalize(path, "/", caller));
-            return found.path;
-          }};
-}
 
 int execute(const Execution& execution, const Caller& caller, const Diagnostics& diagnostics) {
   const MxcRequest& request = execution.request;

@@ -7,8 +7,6 @@
 
 namespace cordon::mxc {
 
-Places places_of(const Caller& caller);
-
 enum class ErrorsTo { Stderr, Stdout };
 
 struct Execution {

@@ -7,6 +7,7 @@
 #include "cli/mxc/execute.h"
 #include "cli/mxc/provisioned.h"
 #include "cli/talk.h"
+#include "host/places.h"
 #include "run/contained_run.h"
 
 namespace cordon::mxc {

@@ -7,6 +7,7 @@
 #include "cli/mxc/request_text.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
+#include "host/places.h"
 #include "host/resolve.h"
 #include "run/backends.h"
 #include "run/contained_run.h"
@@ -65,7 +66,7 @@ int answer(const Arguments& arguments) {
     return mxc::carry_out_phase(*document, text->name, *caller, diagnostics,
                                 arguments.has(FlagId::DryRun));
   }
-  auto request = read_mxc_request(*document, text->name, mxc::places_of(*caller));
+  auto request = read_mxc_request(*document, text->name, places_of(*caller));
   if (!request) {
     // A request that was refused is an action; a document that is none is not.
     if (!arguments.has(FlagId::DryRun)) record_refusal({}, *caller, request.error());

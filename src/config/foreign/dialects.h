@@ -7,7 +7,6 @@
 namespace cordon {
 
 Result<Imported> import_srt(const Node& document, const std::string& file, const Places& places);
-Result<void> read_srt_network(const Section& top, ForeignTables& tables, NetRules& net_rules);
 Result<Imported> import_safeclaw(const Node& document, const std::string& file,
                                  const Places& places, Restrictions& restrictions);
 

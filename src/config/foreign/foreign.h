@@ -32,7 +32,11 @@ struct Loss {
 struct Places {
   std::string cwd;
   std::string home;
-  std::function<Result<std::string>(const std::string&)> real;  // of an absolute path
+  // All of an absolute path: what it leads to; whether it is there; the paths of directories and
+  // files in a directory, without links and without what no run may be granted.
+  std::function<Result<std::string>(const std::string&)> real;
+  std::function<Result<bool>(const std::string&)> exists;
+  std::function<Result<std::vector<std::string>>(const std::string&)> children;
 };
 
 struct Imported {

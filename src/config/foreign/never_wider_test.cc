@@ -240,6 +240,7 @@ TEST(NeverWider, MxcDirections) {
 
 TEST(NeverWider, SrtFilesAndHosts) {
   int granted = 0;
+  int reopened = 0;
   check_cases(1500, [&] {
     Choices choices = any_choices();
     Paths deny_read = any_paths(choices, 3);
@@ -266,18 +267,22 @@ TEST(NeverWider, SrtFilesAndHosts) {
       if (cover(allow_write, path) > 0 && cover(deny_write, path) == 0) return Right::Write;
       const std::size_t closed = cover(deny_read, path);
       const std::size_t opened = std::max(cover(allow_read, path), cover(allow_write, path));
-      // Inside a wholly closed disk a path that is only held against writing stays closed.
-      return closed == 0 || opened >= closed || cover(deny_write, path) > closed ? Right::Read
-                                                                                 : Right::None;
+      return closed == 0 || opened >= closed ? Right::Read : Right::None;
     });
     expect_hosts_within(access, [&](const std::string& host, std::uint16_t port) {
       if (in(denied, host)) return false;
       return in(domains, host) || in(domains, host + ":" + std::to_string(port)) ||
              (host == "sub.one.example" && in(domains, "*.one.example"));
     });
-    for (const std::string& path : kProbes) granted += access.may(Access::Write, path) ? 1 : 0;
+    for (const std::string& path : kProbes) {
+      granted += access.may(Access::Write, path) ? 1 : 0;
+      const bool again = cover(deny_read, path) > 1 && cover(allow_read, path) > 1 &&
+                         cover(allow_write, path) == 0;
+      reopened += again && access.may(Access::Read, path) ? 1 : 0;
+    }
   });
   EXPECT_GT(granted, in_this_build(100));
+  EXPECT_GT(reopened, in_this_build(100));
 }
 
 TEST(NeverWider, SafeClawFiles) {

@@ -4,7 +4,7 @@
 #include "config/decode.h"
 #include "config/document_text.h"
 #include "config/foreign/dialects.h"
-#include "config/foreign/foreign_table.h"
+#include "config/foreign/srt_parts.h"
 #include "policy/host_rule.h"
 
 namespace cordon {
@@ -66,6 +66,14 @@ Result<void> read_srt_network(const Section& top, ForeignTables& tables, NetRule
     for (const PlacedText& domain : domains) {
       if (*domain.text == "*" && rules == &net_rules.deny) {
         nothing = true;
+        continue;
+      }
+      if (domain.text->starts_with("*:") && rules == &net_rules.deny) {
+        for (const std::string_view everywhere : {"0.0.0.0/0", "[::]/0"}) {
+          auto rule = parse_host_rule(std::string(everywhere) + domain.text->substr(1));
+          if (!rule) return fail(placed(net, *domain.node, std::move(rule).error()));
+          rules->push_back(std::move(*rule));
+        }
         continue;
       }
       auto rule = parse_domain(*domain.text);

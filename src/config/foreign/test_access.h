@@ -11,9 +11,14 @@
 
 namespace cordon::testing {
 
+// On this host every path is there, and in every directory lie "a", "b" and "c".
 inline Places plain_places() {
   return {"/a/b", "/home/alex",
-          [](const std::string& path) -> Result<std::string> { return normalize(path); }};
+          [](const std::string& path) -> Result<std::string> { return normalize(path); },
+          [](const std::string&) -> Result<bool> { return true; },
+          [](const std::string& path) -> Result<std::vector<std::string>> {
+            return std::vector{join(path, "a"), join(path, "b"), join(path, "c")};
+          }};
 }
 
 class PolicyAccess {

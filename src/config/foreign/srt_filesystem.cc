@@ -1,0 +1,257 @@
+// The path lists of sandbox-runtime. There a path may be read unless it is denied, and a path that
+// is opened again inside a denied one may be read too; a policy has no exceptions from a deny, so
+// such a denied path is left out of what is granted instead.
+#include <algorithm>
+#include <array>
+
+#include "base/path.h"
+#include "config/decode.h"
+#include "config/document_text.h"
+#include "config/foreign/srt_parts.h"
+#include "config/path_entry.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::array<std::string_view, 6> kKeys{"denyRead",  "allowRead",      "allowWrite",
+                                                "denyWrite", "allowGitConfig", "disabled"};
+using Paths = std::vector<std::string>;
+
+bool any_holds(const Paths& roots, const std::string& path) {
+  return std::any_of(roots.begin(), roots.end(),
+                     [&](const std::string& root) { return contains(root, path); });
+}
+
+class SrtFiles {
+ public:
+  SrtFiles(const Section& fs, const Places& places, ForeignTables& tables, FsRules& rules)
+      : fs_(fs), places_(places), tables_(tables), rules_(rules) {}
+
+  Result<void> read();
+
+ private:
+  Result<std::vector<SrtEntry>> entries(std::string_view key, bool required);
+  Result<void> read_writable();
+  Result<std::string> place_of(const SrtEntry& held);
+  [[nodiscard]] bool is_hidden(const std::string& path) const;
+  Result<void> hold(const std::string& path);
+  Result<void> refuse_links(const SrtEntry& entry);
+  void pin(const std::string& path);
+  Result<void> read_readable();
+  Result<Paths> read_reopened();
+
+  const Section& fs_;
+  const Places& places_;
+  ForeignTables& tables_;
+  FsRules& rules_;
+  Paths writable_;
+  Paths held_;    // never to be written
+  Paths masked_;  // denied inside a grant
+};
+
+Result<std::vector<SrtEntry>> SrtFiles::entries(std::string_view key, bool required) {
+  if (required) CORDON_CHECK(require_key(fs_, key));
+  std::vector<SrtEntry> found;
+  const Node* list = fs_.find(key);
+  if (list == nullptr) return found;
+  if (list->list() == nullptr) {
+    return fail(fs_.error_at(*list, fs_.title(key) + " must be a list"));
+  }
+  for (const Node& node : *list->list()) {
+    CORDON_TRY(one, read_srt_entry(fs_, node, places_, tables_));
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+// There a path that must not be written wins over every grant, longer or shorter; in a policy the
+// longer one wins, so writable paths inside are left out.
+Result<void> SrtFiles::read_writable() {
+  CORDON_TRY(allowed, entries("allowWrite", true));
+  CORDON_TRY(denied, entries("denyWrite", true));
+  for (const SrtEntry& entry : allowed) {
+    if (entry.pattern) {
+      return fail(fs_.error_at(*entry.node, "pattern " + shown(entry.path) + " cannot be granted",
+                               "name the directories that may be written"));
+    }
+    if (auto legal = check_path_entry(entry.path, PathUse::Write); !legal) {
+      return fail(placed(fs_, *entry.node, std::move(legal).error()));
+    }
+    // An earlier command may have left the link, to be granted what it leads to.
+    CORDON_TRY(real, places_.real(entry.path));
+    if (real != entry.path) {
+      return fail(fs_.error_at(*entry.node,
+                               "writable path " + shown(entry.path) + " leads through a link",
+                               "write " + shown(real) + " if that is meant"));
+    }
+    bool withheld = false;
+    for (const SrtEntry& held : denied) {
+      if (held.pattern) continue;
+      CORDON_TRY(inside, lies_in(held.path, entry.path, places_));
+      withheld = withheld || inside;
+    }
+    if (withheld) {
+      tables_.lose("filesystem.allowWrite", shown(entry.path) + " lies in a path of \"denyWrite\"");
+    } else {
+      writable_.push_back(entry.path);
+    }
+  }
+  for (const std::string& path : writable_) rules_.write.push_back({path, {}});
+  for (const SrtEntry& held : denied) {
+    CORDON_TRY(path, place_of(held));
+    held_.push_back(std::move(path));
+  }
+  // Its list of protected files has this one beside those that no run may write.
+  for (const std::string& root : writable_) held_.push_back(join(root, ".gitmodules"));
+  held_.push_back(join(places_.cwd, ".gitmodules"));
+  return {};
+}
+
+Result<std::string> SrtFiles::place_of(const SrtEntry& held) {
+  if (held.pattern) {
+    return fail(fs_.error_at(
+        *held.node, "pattern " + shown(held.path) + " cannot be held as a path that is only read",
+        "name the directory, or deny it altogether by \"denyRead\""));
+  }
+  CORDON_CHECK(refuse_links(held));
+  return places_.real(held.path);
+}
+
+// A rule of its own would open what a deny hides.
+bool SrtFiles::is_hidden(const std::string& path) const {
+  return std::any_of(masked_.begin(), masked_.end(), [&](const std::string& mask) {
+    const auto opens = [&](const std::string& root) {
+      return contains(mask, root) && contains(root, path);
+    };
+    return contains(mask, path) && std::none_of(writable_.begin(), writable_.end(), opens);
+  });
+}
+
+// Keeps one path inside a writable one as it is.
+Result<void> SrtFiles::hold(const std::string& path) {
+  const bool covered = std::any_of(held_.begin(), held_.end(), [&](const std::string& other) {
+    return other != path && contains(other, path);
+  });
+  if (covered || !any_holds(writable_, path) || is_hidden(path)) return {};
+  pin(path);
+  CORDON_TRY(exists, places_.exists(path));
+  // A rule for a path that is not there would be none; a deny is held against what appears.
+  (exists ? rules_.read : rules_.deny).push_back({path, {}});
+  return {};
+}
+
+// A link inside a writable path can be replaced, and the name would then lead to something that may
+// be written.
+Result<void> SrtFiles::refuse_links(const SrtEntry& entry) {
+  std::string path;
+  for (const std::string_view name : components(entry.path)) {
+    CORDON_TRY(directory, places_.real(path.empty() ? "/" : path));
+    path.append("/").append(name);
+    CORDON_TRY(real, places_.real(path));
+    const std::string itself = join(directory, name);
+    if (real != itself && any_holds(writable_, itself)) {
+      return fail(fs_.error_at(*entry.node,
+                               shown(itself) + " is a link in a writable path and cannot be held",
+                               "replace it by what it leads to, or name " + shown(real)));
+    }
+  }
+  return {};
+}
+
+// Directories on the way to a held path could be renamed, and others be put in their place, unless
+// they are mounts of their own.
+void SrtFiles::pin(const std::string& path) {
+  for (std::string_view place = parent(path); any_holds(writable_, std::string(place));
+       place = parent(place)) {
+    const PathRule rule{std::string(place), {}};
+    if (std::find(rules_.write.begin(), rules_.write.end(), rule) == rules_.write.end()) {
+      rules_.write.push_back(rule);
+    }
+    if (place == "/") return;
+  }
+}
+
+Result<Paths> SrtFiles::read_reopened() {
+  CORDON_TRY(reopened, entries("allowRead", false));
+  Paths found;
+  for (const SrtEntry& entry : reopened) {
+    if (entry.pattern) {
+      tables_.lose("filesystem.allowRead", shown(entry.path) + ": patterns open nothing");
+      continue;
+    }
+    // What the link leads to was not named, and an earlier command may have left it.
+    CORDON_TRY(real, places_.real(entry.path));
+    if (real != entry.path) {
+      tables_.lose("filesystem.allowRead", shown(entry.path) + " leads through a link");
+    } else {
+      found.push_back(real);
+    }
+  }
+  return found;
+}
+
+Result<void> SrtFiles::read_readable() {
+  CORDON_TRY(denied, entries("denyRead", true));
+  CORDON_TRY(reopened, read_reopened());
+  Paths opened = reopened;
+  opened.insert(opened.end(), writable_.begin(), writable_.end());
+  Paths closed;  // left out of the grants
+  for (const SrtEntry& entry : denied) {
+    CORDON_TRY(real, entry.pattern ? Result<std::string>(entry.path) : places_.real(entry.path));
+    const bool in_part = std::any_of(opened.begin(), opened.end(), [&](const std::string& path) {
+      return path != real && contains(real, path);
+    });
+    if (real == "/" || (!entry.pattern && in_part && !any_holds(writable_, real))) {
+      closed.push_back(real);
+    } else {
+      rules_.deny.push_back({entry.path, {}});
+      if (!entry.pattern) masked_.push_back(real);
+    }
+  }
+  Paths roots{"/"};
+  for (const std::string& path : reopened) {
+    if (any_holds(masked_, path) || std::find(closed.begin(), closed.end(), path) != closed.end()) {
+      tables_.lose("filesystem.allowRead", shown(path) + " lies in a denied path");
+    } else {
+      roots.push_back(path);
+    }
+  }
+  // A sandbox has its own of these; where the caller stands in the host's, that place is shown.
+  const bool temporary = contains("/tmp", places_.cwd) || contains("/var/tmp", places_.cwd);
+  if (temporary && !any_holds(masked_, places_.cwd) && !any_holds(closed, places_.cwd)) {
+    roots.push_back(places_.cwd);
+  }
+  CORDON_TRY(readable, readable_beside(roots, closed, places_));
+  for (const std::string& path : readable) {
+    // What may be written may be read; a rule of its own would make it read-only.
+    if (!any_holds(writable_, path)) rules_.read.push_back({path, {}});
+  }
+  return {};
+}
+
+Result<void> SrtFiles::read() {
+  CORDON_CHECK(read_writable());
+  CORDON_CHECK(read_readable());
+  for (const std::string& path : held_) CORDON_CHECK(hold(path));
+  constexpr std::uint64_t kScratch = 1ULL << 30U;
+  rules_.scratch = kScratch;
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_srt_filesystem(const Section& top, const Places& places, ForeignTables& tables,
+                                 FsRules& rules) {
+  CORDON_CHECK(require_key(top, "filesystem"));
+  CORDON_TRY(fs, tables.member(top, "", "filesystem", kKeys, UnknownKeys::Refused));
+  CORDON_TRY(disabled, fs.flag("disabled"));
+  if (disabled && *disabled) {
+    return fail(fs.error_at_key(*fs.find("disabled"), "\"disabled\" takes every file rule away",
+                                "remove it: a run is always contained"));
+  }
+  CORDON_TRY(git, fs.flag("allowGitConfig"));
+  if (git && *git) tables.lose("filesystem.allowGitConfig", "git's configuration stays protected");
+  return SrtFiles(fs, places, tables, rules).read();
+}
+
+}  // namespace cordon

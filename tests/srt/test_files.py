@@ -1,0 +1,162 @@
+"""The path rules of sandbox-runtime, and what it leaves open."""
+
+import json
+import os
+
+import pytest
+
+from dropin import document, settings, shell, srt
+
+
+def test_writes_where_it_is_allowed_and_nowhere_else(world):
+    world.make_directory(world.project / "locked")
+    done = shell(world, f"echo 1 > in; echo 2 > locked/out; echo 3 > {world.outside}/out; "
+                        f"echo 4 > ../out; true", allowWrite=["."], denyWrite=["locked"])
+    done.expect(0)
+    assert (world.project / "in").read_text() == "1\n"
+    for path in (world.project / "locked/out", world.outside / "out", world.home / "out"):
+        assert not path.exists(), path
+    world.bare("/bin/sh", "-c", "echo 2 > locked/out").expect(0)
+
+
+@pytest.mark.parametrize("spelling", [".", "./", "~/project", "~/project/**", "{project}",
+                                      "../project", {"path": "~/project", "literal": True}])
+def test_spellings_of_a_writable_path(world, spelling):
+    if isinstance(spelling, str):
+        spelling = spelling.format(project=world.project)
+    shell(world, "echo x > new", allowWrite=[spelling]).expect(0)
+    assert (world.project / "new").exists()
+
+
+def test_what_is_denied_is_not_read(world):
+    world.write(world.home / "private/key", "SECRET-key\n")
+    world.write(world.project / "a.pem", "SECRET-pem\n")
+    world.write(world.project / "sub/b.pem", "SECRET-pem\n")
+    line = f"cat ~/private/key a.pem sub/b.pem {world.outside}/secret file.txt"
+    rules = {"denyRead": ["~/private", "**/*.pem", world.outside / "secret"], "allowWrite": ["."]}
+    done = shell(world, line, **rules)
+    assert done.status != 0 and done.out == "project file\n", done.account()
+    assert shell(world, line).out.count("SECRET") == 4
+
+
+def test_what_is_opened_inside_a_denied_path(world):
+    """The home is closed, the project in it is not, and a key in the project is."""
+    world.write(world.home / "private", "SECRET-home\n")
+    world.write(world.project / "keys/key", "SECRET-key\n")
+    world.make_directory(world.project / "out")
+    rules = {"denyRead": ["~", "keys"], "allowRead": ["."], "allowWrite": ["out"]}
+    done = shell(world, "cat file.txt; head -c 8 /var/lib/dpkg/status; echo; cat ~/private keys/key; "
+                        "echo x > out/new; echo x > new; ls ~", **rules)
+    assert done.out.split("\n")[:2] == ["project file", "Package:"], done.account()
+    assert "SECRET-home" not in done.out and "SECRET-key" not in done.out
+    assert done.out.split("\n")[2:] == ["project", ""], done.account()
+    assert (world.project / "out/new").exists() and not (world.project / "new").exists()
+    assert "SECRET-home" in shell(world, "cat ~/private", denyRead=["keys"]).out
+
+
+def test_only_what_is_opened_is_read_if_everything_is_closed(world):
+    done = shell(world, f"cat file.txt; cat {world.outside}/secret; ls {world.home}",
+                 denyRead=["/"], allowRead=["."])
+    assert "project file" in done.out and "SECRET" not in done.out, done.account()
+
+
+# Held wherever something may be written (.gitmodules at the top of it); sandbox-runtime looks at the
+# current directory and, for what is there, a few levels below it.
+PROTECTED = [".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".zshrc", ".zprofile",
+             ".profile", ".ripgreprc", ".mcp.json", ".vscode/tasks.json", ".idea/workspace.xml",
+             ".claude/commands/x.md", ".claude/agents/x.md", ".zshenv", ".bash_login",
+             ".cursor/mcp.json"]
+
+
+@pytest.mark.parametrize("where", [".", "a/b/c/d", "other"])
+def test_protected_files(world, where):
+    """What is there cannot be changed; what appears is moved away."""
+    top = world.home / "other" if where == "other" else world.project / where
+    world.make_directory(top)
+    names = [name for name in PROTECTED if where != "a/b/c/d" or name != ".gitmodules"]
+    present, absent = names[::2], names[1::2]
+    for name in present:
+        world.write(top / name, "mine\n")
+    lines = [f"mkdir -p $(dirname {top}/{name}); echo evil > {top}/{name}" for name in names]
+    done = shell(world, "; ".join([*lines, f"echo fine > {top}/fine"]),
+                 allowWrite=[".", "~/other"] if where == "other" else ["."])
+    assert (top / "fine").read_text() == "fine\n", done.account()
+    for name in present:
+        assert (top / name).read_text() == "mine\n", (name, done.account())
+    for name in absent:
+        assert not (top / name).exists(), (name, done.account())
+        assert name.split("/")[0] in done.err, (name, done.account())
+
+
+def test_git(world):
+    run = lambda *words: world.bare("git", *words).expect(0)
+    run("init", "-q", ".")
+    run("-c", "user.name=a", "-c", "user.email=b", "commit", "-q", "--allow-empty", "-m", "first")
+    shell(world, "echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; "
+                 "git config core.fsmonitor evil; echo '[core]' >> .git/config; "
+                 "mv .git aside; echo x > work; git add work; "
+                 "git -c user.name=a -c user.email=b commit -q -m second", allowWrite=["."])
+    assert not (world.project / ".git/hooks/pre-commit").exists()
+    assert "evil" not in (world.project / ".git/config").read_text()
+    assert world.bare("git", "log", "--format=%s").expect(0).out == "second\nfirst\n"
+
+
+def test_nothing_is_left_in_the_project(world):
+    """sandbox-runtime puts eleven empty files and a directory there while a command runs."""
+    done = shell(world, "ls -A", allowWrite=["."])
+    assert done.expect(0).out.split() == ["file.txt", "probe"], done.account()
+    assert sorted(os.listdir(world.project)) == ["file.txt", "probe"]
+
+
+def test_a_held_path_cannot_be_replaced(world):
+    kept = world.write(world.project / "a/b/kept", "mine\n")
+    done = shell(world, "echo evil > a/b/kept; rm -f a/b/kept; mv a aside; mv a/b a/aside; "
+                        "mkdir -p a/b; echo evil > a/b/kept; echo evil > a/absent; echo x > a/new",
+                 allowWrite=["."], denyWrite=["a/b/kept", "a/absent"])
+    assert kept.read_text() == "mine\n", done.account()
+    assert not (world.project / "a/absent").exists() and (world.project / "a/new").exists()
+    assert not (world.project / "aside").exists()
+
+
+def test_the_settings_are_held(world):
+    """In a writable directory, too: the next run would obey what this one wrote."""
+    text = json.dumps(document(allowWrite=["."]))
+    path = world.write(world.project / "conf/srt.json", text, 0o600)
+    done = srt(world, "-s", path, "-c", "echo '{}' > conf/srt.json; rm -f conf/srt.json; "
+                                        "mv conf aside; echo x > new")
+    assert path.read_text() == text, done.account()
+    assert (world.project / "new").exists() and not (world.project / "aside").exists()
+
+
+def test_links_lead_no_further(world):
+    world.write(world.home / "private/key", "SECRET-key\n")
+    world.link(world.project / "docs", world.home / "private")
+    # A link that an earlier command may have left is no grant of what it leads to.
+    done = shell(world, "echo x > docs/new", allowWrite=["docs"]).expect(1)
+    assert "link" in done.err and not (world.home / "private/new").exists()
+    done = shell(world, "cat docs/key", denyRead=["~/private"], allowRead=["docs"])
+    assert done.status != 0 and "SECRET" not in done.out
+    # Writing through one is judged by where it lands.
+    shell(world, "echo x > docs/new", allowWrite=["."])
+    assert not (world.home / "private/new").exists()
+    # One that must not be replaced could be.
+    done = shell(world, "rm docs; mkdir docs; echo x > docs/new", allowWrite=["."],
+                 denyWrite=["docs"]).expect(1)
+    assert "link" in done.err and (world.project / "docs").is_symlink()
+
+
+def test_credentials_are_not_there(world):
+    """sandbox-runtime shows what nobody thought of denying."""
+    world.plant({".ssh/id_ed25519": "SECRET-ssh\n", ".aws/credentials": "SECRET-aws\n"})
+    line = "cat ~/.ssh/id_ed25519 ~/.aws/credentials"
+    assert "SECRET" not in shell(world, line).out
+    assert world.bare("/bin/sh", "-c", line).out.count("SECRET") == 2
+    path = settings(world, top={"credentials": {"files": [
+        {"path": str(world.outside / "secret"), "mode": "deny"}]}})
+    done = srt(world, "-s", path, "cat", world.outside / "secret")
+    assert done.status != 0 and "SECRET" not in done.out
+
+
+def test_a_fork_bomb_is_bounded(world):
+    done = shell(world, "ulimit -n")
+    assert int(done.expect(0).out) <= 4096
