@@ -4,14 +4,17 @@
 // make the call itself.
 #pragma once
 
+namespace cordon::sys {
+struct Passed;
+}
+
 namespace cordon::native {
 
 struct Order;
-struct Passed;
 
 // In the first process. Closes what was passed. `ruleset` is negative without Landlock. Whatever
 // fails is told to the supervisor by the errand's pipe, or by its end.
-void run_errand(const Order& order, const Passed& passed, int ruleset);
+void run_errand(const Order& order, const sys::Passed& passed, int ruleset);
 
 // In the supervisor, from any thread: sends the order and waits for its errno, 0 if it was done.
 // `directory` is negative if the address names no file.
