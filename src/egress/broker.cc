@@ -28,7 +28,8 @@ constexpr auto kPatience = std::chrono::seconds(1);
 struct Broker::State : std::enable_shared_from_this<Broker::State> {
   State(BrokerRequest request, std::vector<ListedSocket> listed, std::unique_ptr<Meter> counts,
         std::vector<Address> own, std::uint64_t host_network, Resolver::Ipv6 ipv6, Fd stop_event)
-      : rules(
+      : mode(request.net.mode),
+        rules(
             request.live ? std::move(request.live) : std::make_shared<const LiveRules>(request.net),
             std::move(request.ceilings_now)),
         stop(std::move(stop_event)),
@@ -36,9 +37,10 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
         meter(std::move(counts)),
         resolver(rules, names, attempts, ipv6),
         local(attempts, std::move(listed), host_network, stop.get()),
-        switchboard({request.net.mode, host_network, std::move(own)}, rules, names, attempts, local,
-                    budget, *meter, stop.get()) {}
+        switchboard({mode, host_network, std::move(own)}, rules, names, attempts, local, budget,
+                    *meter, stop.get()) {}
 
+  const NetMode mode;
   const RulesSource rules;
   const Fd stop;  // readable once it is over
   SyntheticNames names;
@@ -135,7 +137,7 @@ void Broker::serve(BrokerSockets sockets) {
     state_->serving = true;
     state_->changed.notify_all();
   }
-  if (state_->net.mode == NetMode::Allow || start(state_, answer_calls)) return;
+  if (state_->mode == NetMode::Allow || start(state_, answer_calls)) return;
   const std::lock_guard lock(state_->mutex);
   state_->sockets.listener.reset();
 }

@@ -86,3 +86,12 @@ def test_a_link_does_not_hide_what_must_not_be_written(world):
                                      ("--from", "cordon", "--to", "cordon")])
 def test_one_side_is_cordon(world, options):
     world.cordon_verb("policy", "convert", *options, "strict").expect(2)
+
+
+@pytest.mark.parametrize("kind, drop", [("mxc", "fs.scratch"), ("srt", "fs.scratch,env"),
+                                        ("safeclaw", "fs.scratch,env")])
+def test_listed_sockets_are_lost_and_told(world, kind, drop):
+    policy = world.document('version = 1\n[net]\nsockets = ["/run/x.sock"]\n')
+    done = convert(world, "cordon", kind, policy, "--json", "--drop", drop)
+    keys = {loss["key"] for loss in done.expect(0).json["losses"]}
+    assert "net.sockets" in keys and "x.sock" not in json.dumps(done.json["document"]), done.account()

@@ -36,7 +36,8 @@ struct PlainPaths {
 Result<PlainPaths> plain_paths(Exporter& out);
 // Gives up every limit the target cannot hold; `wall` says whether it holds that one.
 void give_up_limits(Exporter& out, bool wall);
-void lose_private_places(Exporter& out);
+// What no other dialect can say.
+void lose_what_is_ours(Exporter& out);
 Node text_nodes(const std::vector<std::string>& texts);
 
 // Host rules as domains with an optional port, the language of srt and SafeClaw.

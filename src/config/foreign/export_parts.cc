@@ -107,10 +107,13 @@ void give_up_limits(Exporter& out, bool wall) {
   if (limits.output) out.lose("limits.output", "how much is captured is for the caller to say");
 }
 
-void lose_private_places(Exporter& out) {
+void lose_what_is_ours(Exporter& out) {
   if (out.policy.fs.home != HomeMode::None) out.lose("fs.home", "there is no private home");
   if (out.policy.fs.caches) out.lose("fs.caches", "there are no private caches");
   if (out.policy.agent.share_login) out.lose("agent.share_login", "there is no private home");
+  if (!out.policy.net.sockets.empty()) {
+    out.lose("net.sockets", "local sockets of the host are not listed by what they are");
+  }
   if (!out.policy.require.layers.empty()) {
     out.lose("require.layers", "a document of this kind does not name mechanisms");
   }

@@ -112,7 +112,7 @@ Result<Node> export_mxc(Exporter& out) {
   }
   out.restrictions.give_up("fs.scratch", "a private /tmp without a bound is always there");
   give_up_limits(out, true);
-  lose_private_places(out);
+  lose_what_is_ours(out);
   Node filesystem;
   filesystem.set("readwritePaths", text_nodes(paths.write))
       .set("readonlyPaths", text_nodes(paths.read))

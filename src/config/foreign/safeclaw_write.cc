@@ -86,7 +86,7 @@ Result<Node> export_safeclaw(Exporter& out) {
   out.restrictions.give_up("fs.scratch", "there is no private space for temporary files");
   out.restrictions.give_up("env", "the environment is not a part of the document");
   give_up_limits(out, true);
-  lose_private_places(out);
+  lose_what_is_ours(out);
   Node allow = rules(paths.read, "execute");
   const Node writable = rules(paths.write, "readwriteexecute");
   auto& allowed = std::get<NodeList>(allow.value);

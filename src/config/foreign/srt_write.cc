@@ -36,7 +36,7 @@ Result<Node> export_srt(Exporter& out) {
   out.restrictions.give_up("fs.scratch", "temporary files lie in the host's /tmp");
   out.restrictions.give_up("env", "the whole environment of the caller is passed on");
   give_up_limits(out, false);
-  lose_private_places(out);
+  lose_what_is_ours(out);
   CORDON_TRY(writable, looked_up(paths.write, out.places));
   CORDON_TRY(readable, looked_up(paths.read, out.places));
   const bool whole_disk = std::find(readable.begin(), readable.end(), "/") != readable.end();
