@@ -157,6 +157,31 @@ def test_credentials_are_not_there(world):
     assert done.status != 0 and "SECRET" not in done.out
 
 
-def test_a_fork_bomb_is_bounded(world):
+def test_what_is_moved_into_a_denied_directory_is_not_lost(world):
+    """sandbox-runtime puts a writable, empty one over it."""
+    world.write(world.project / "held/secret", "SECRET-held\n")
+    kept = world.write(world.project / "kept", "kept\n")
+    done = shell(world, "mv kept held/; echo x > held/new; cat held/secret; true",
+                 denyRead=["held"], allowWrite=["."])
+    assert kept.read_text() == "kept\n" and "SECRET" not in done.expect(0).out, done.account()
+    assert os.listdir(world.project / "held") == ["secret"]
+
+
+def test_programs_that_a_command_planted_are_not_run_outside(world):
+    """sandbox-runtime starts its helpers from PATH, where a command may have put its own."""
+    planted = world.make_directory(world.project / "node_modules/.bin")
+    marker = world.home / "marker"
+    for name in ("bwrap", "socat", "rg", "bash", "sh", "which", "node", "cordon"):
+        world.write(planted / name, f"#!/bin/sh\necho {name} >> {marker}\n", 0o755)
+    path = f"{planted}:/usr/bin:/bin"
+    assert world.bare("bwrap", env={"PATH": path}).status == 0 and marker.exists()
+    marker.unlink()
+    path_rules = settings(world, allowWrite=["."])
+    srt(world, "-s", path_rules, "-c", "true", env={"PATH": path})
+    srt(world, "-s", path_rules, "ls", env={"PATH": path}).expect(0)
+    assert not marker.exists(), marker.read_text()
+
+
+def test_there_are_limits(world):
     done = shell(world, "ulimit -n")
     assert int(done.expect(0).out) <= 4096
