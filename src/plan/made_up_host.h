@@ -51,11 +51,11 @@ inline HostFacts made_up_facts() {
                   {"/usr", Kind::Directory, {}},
                   {"/etc/ld.so.cache", Kind::File, {}},
                   {"/etc/ssl/certs", Kind::Directory, {}, SystemEntry::Tier::Programs}};
-  facts.root_entries = {{"/bin", Kind::Symlink, "usr/bin"},
-                        {"/home", Kind::Directory, {}},
-                        {"/srv", Kind::Directory, {}},
-                        {"/usr", Kind::Directory, {}},
-                        {"/vmlinuz", Kind::File, {}}};
+  facts.root_entries = {{"/bin", Kind::Symlink, "usr/bin"}, {"/dev", Kind::Directory, {}},
+                        {"/etc", Kind::Directory, {}},      {"/home", Kind::Directory, {}},
+                        {"/proc", Kind::Directory, {}},     {"/srv", Kind::Directory, {}},
+                        {"/sys", Kind::Directory, {}},      {"/tmp", Kind::Directory, {}},
+                        {"/usr", Kind::Directory, {}},      {"/vmlinuz", Kind::File, {}}};
   facts.git_identity = "[user]\n\tname = Alex\n\temail = alex@example.com\n";
   return facts;
 }

@@ -1,7 +1,7 @@
 // The native plan: seven namespaces, a new root built from nothing, Landlock, seccomp, no
 // capabilities. The order here is the order in which the kernel is asked.
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -11,6 +11,7 @@
 #include "plan/tree.h"
 #include "policy/environment.h"
 #include "policy/host_rule.h"
+#include "policy/own_places.h"
 
 namespace cordon {
 namespace {
@@ -19,20 +20,8 @@ constexpr std::uint64_t kRootBytes = 4ULL << 20;
 constexpr std::uint64_t kPrivateConfigBytes = 16ULL << 20;
 constexpr std::uint64_t kBytesPerInode = 4096;
 constexpr std::uint32_t kInsideIdForRoot = 1000;
-constexpr std::string_view kGitDirectory = "/run/cordon/git";
-
-// What /proc shows of the machine rather than of the sandbox.
-constexpr std::array<std::string_view, 18> kMaskedProcFiles = {
-    "/proc/kcore",         "/proc/kmsg",        "/proc/kallsyms",      "/proc/keys",
-    "/proc/key-users",     "/proc/kpagecount",  "/proc/kpageflags",    "/proc/kpagecgroup",
-    "/proc/timer_list",    "/proc/sched_debug", "/proc/latency_stats", "/proc/vmallocinfo",
-    "/proc/slabinfo",      "/proc/iomem",       "/proc/ioports",       "/proc/config.gz",
-    "/proc/sysrq-trigger", "/proc/cmdline"};
-constexpr std::array<std::string_view, 6> kMaskedProcDirectories = {
-    "/proc/acpi", "/proc/scsi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/device-tree"};
-
-constexpr std::array<std::string_view, 6> kDevices = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                                      "/dev/random", "/dev/urandom", "/dev/tty"};
+// Below /dev nothing can be granted, so that no grant covers it.
+constexpr std::string_view kGitDirectory = "/dev/cordon/git";
 
 class NativePlanner {
  public:
@@ -78,10 +67,8 @@ class NativePlanner {
   }
   // An explicit grant shows the real thing; the private part is what remains.
   [[nodiscard]] bool granted(std::string_view path) const {
-    const auto shows = [&](const Grant& grant) {
-      return contains(grant.path, path) && (grant.path != "/" || !own_directory(std::string(path)));
-    };
-    return std::ranges::any_of(read_, shows) || std::ranges::any_of(write_, shows);
+    const auto shown = [&](const Grant& grant) { return shows(grant.path, path, facts_); };
+    return std::ranges::any_of(read_, shown) || std::ranges::any_of(write_, shown);
   }
   [[nodiscard]] bool has_private_home() const {
     return effective_.home == HomeMode::Private && effective_.scratch && !caller_.home.empty() &&
@@ -96,7 +83,8 @@ class NativePlanner {
   }
   // The grants that can be given: what is below a masked directory is masked with it.
   void select_grants();
-  [[nodiscard]] bool own_directory(const std::string& path) const;
+  // The part of a grant of "/" that the sandbox does not have of its own.
+  [[nodiscard]] std::vector<SystemEntry> shown_root_entries() const;
   void masks();
   void holds();
   void git();
@@ -220,9 +208,10 @@ void NativePlanner::scratch() {
     plan_.build.emplace_back(
         op::Scratch{bytes, std::max<std::uint64_t>(1024, bytes / kBytesPerInode)});
   if (effective_.scratch) {
-    if (!granted("/tmp")) tree_.scratch("tmp", "/tmp", 01777);
-    if (!granted("/var/tmp")) tree_.scratch("vartmp", "/var/tmp", 01777);
-    tree_.scratch("shm", "/dev/shm", 01777);
+    for (const ScratchPlace& place : kScratchPlaces) {
+      if (granted(place.path)) continue;
+      tree_.scratch(std::string(place.name), std::string(place.path), 01777);
+    }
     plan_.limits.push_back({"scratch", *effective_.scratch, LimitBy::Tmpfs});
   }
   if (has_private_home()) {
@@ -259,8 +248,7 @@ Result<void> NativePlanner::grants() {
       }
     }
     if (grant->path == "/") {
-      for (const SystemEntry& entry : facts_.root_entries) {
-        if (own_directory(entry.path)) continue;
+      for (const SystemEntry& entry : shown_root_entries()) {
         if (entry.kind == SystemEntry::Kind::Symlink) {
           tree_.symlink(entry.path, entry.target);
         } else {
@@ -295,12 +283,11 @@ void NativePlanner::select_grants() {
   select(effective_.write, "write", write_);
 }
 
-// What a grant of "/" does not replace: the sandbox keeps its own.
-bool NativePlanner::own_directory(const std::string& path) const {
-  constexpr std::array<std::string_view, 5> kOwn = {"/proc", "/dev", "/sys", "/etc", "/tmp"};
-  return std::ranges::find(kOwn, path) != kOwn.end() ||
-         std::ranges::any_of(facts_.system,
-                             [&](const SystemEntry& entry) { return entry.path == path; });
+std::vector<SystemEntry> NativePlanner::shown_root_entries() const {
+  std::vector<SystemEntry> shown;
+  std::ranges::copy_if(facts_.root_entries, std::back_inserter(shown),
+                       [&](const SystemEntry& entry) { return !is_own(entry.path, facts_); });
+  return shown;
 }
 
 void NativePlanner::masks() {
@@ -372,8 +359,8 @@ void NativePlanner::landlock() {
   allow("/proc", LandlockUse::Read, FileKind::Directory);
   allow("/dev", LandlockUse::Device, FileKind::Directory);
   if (effective_.scratch) {
-    for (const char* path : {"/tmp", "/var/tmp", "/dev/shm"}) {
-      allow(path, LandlockUse::ReadWrite, FileKind::Directory);
+    for (const ScratchPlace& place : kScratchPlaces) {
+      allow(std::string(place.path), LandlockUse::ReadWrite, FileKind::Directory);
     }
   }
   const bool home =
@@ -394,7 +381,7 @@ void NativePlanner::landlock() {
       allow(grant.path, LandlockUse::ReadExecute, grant.kind);
       continue;
     }
-    for (const SystemEntry& entry : facts_.root_entries) {
+    for (const SystemEntry& entry : shown_root_entries()) {
       if (entry.kind == SystemEntry::Kind::Symlink) continue;
       const bool directory = entry.kind == SystemEntry::Kind::Directory;
       allow(entry.path, LandlockUse::ReadExecute,

@@ -298,6 +298,26 @@ def test_read_and_write_options(world):
     world.run("cat", "../../outside/secret", options=["--read", "../../outside"]).expect(0)
 
 
+def test_the_whole_disk_can_be_read(world):
+    options = ["--read", "/"]
+    assert world.run("cat", world.outside / "secret", options=options).out == "SECRET-outside\n"
+    world.denied("append", world.outside / "secret", options=options)
+    world.denied("creat", world.outside / "made", options=options)
+    # What the sandbox has of its own stays so.
+    listing = world.run("ls", "-A", "/dev", options=options).out.split()
+    assert "null" in listing and "kmsg" not in listing, listing
+    assert world.run("cat", "/etc/hostname", options=options).out == "cordon\n"
+    world.run("touch", "/tmp/x", options=options).expect(0)
+
+
+@pytest.mark.parametrize("grant", ["/", "/run"])
+def test_git_works_under_a_grant_over_the_systems_own_places(world, grant):
+    world.bare("git", "init", "-q", ".").expect(0)
+    done = world.run("git", "config", "core.editor", "true", options=["--read", grant])
+    done.expect(0)
+    assert "editor" not in (world.project / ".git/config").read_text()
+
+
 def test_explicit_grant_shows_through_private_home(world):
     world.write(world.home / "shared/data", "data\n")
     world.write(world.home / "other", "SECRET\n")
