@@ -85,6 +85,9 @@ class NativePlanner {
   void select_grants();
   // The part of a grant of "/" that the sandbox does not have of its own.
   [[nodiscard]] std::vector<SystemEntry> shown_root_entries() const;
+  // Private and writable: the mount and the Landlock rule come from the same word.
+  void own_scratch(const std::string& name, const std::string& path, unsigned mode);
+  void own_persistent(const std::string& source, const std::string& path);
   void masks();
   void holds();
   void git();
@@ -105,6 +108,7 @@ class NativePlanner {
   std::vector<Grant> read_;
   std::vector<Grant> write_;
   op::MapIdentity inside_;
+  std::vector<std::string> own_writable_;
   std::vector<std::pair<std::string, LandlockUse>> allowed_;
 };
 
@@ -210,23 +214,33 @@ void NativePlanner::scratch() {
   if (effective_.scratch) {
     for (const ScratchPlace& place : kScratchPlaces) {
       if (granted(place.path)) continue;
-      tree_.scratch(std::string(place.name), std::string(place.path), 01777);
+      own_scratch(std::string(place.name), std::string(place.path), 01777);
     }
     plan_.limits.push_back({"scratch", *effective_.scratch, LimitBy::Tmpfs});
   }
   if (has_private_home()) {
-    tree_.scratch("home", caller_.home, 0700);
+    own_scratch("home", caller_.home, 0700);
     if (!facts_.git_identity.empty()) {
       plan_.build.emplace_back(op::ScratchFile{"home/.gitconfig", facts_.git_identity, 0644});
     }
   }
   if (has_persistent_home()) {
-    tree_.bind_persistent(request_.persistent_home, caller_.home);
+    own_persistent(request_.persistent_home, caller_.home);
   }
   if (has_caches()) {
-    tree_.bind_persistent(request_.cache_directory, join(caller_.home, ".cache"));
+    own_persistent(request_.cache_directory, join(caller_.home, ".cache"));
   }
-  if (needs_private_configs()) tree_.scratch("git", std::string(kGitDirectory), 0700);
+  if (needs_private_configs()) own_scratch("git", std::string(kGitDirectory), 0700);
+}
+
+void NativePlanner::own_scratch(const std::string& name, const std::string& path, unsigned mode) {
+  tree_.scratch(name, path, mode);
+  own_writable_.push_back(path);
+}
+
+void NativePlanner::own_persistent(const std::string& source, const std::string& path) {
+  tree_.bind_persistent(source, path);
+  own_writable_.push_back(path);
 }
 
 Result<void> NativePlanner::grants() {
@@ -358,20 +372,8 @@ void NativePlanner::landlock() {
   allow("/etc", LandlockUse::Read, FileKind::Directory);
   allow("/proc", LandlockUse::Read, FileKind::Directory);
   allow("/dev", LandlockUse::Device, FileKind::Directory);
-  if (effective_.scratch) {
-    for (const ScratchPlace& place : kScratchPlaces) {
-      allow(std::string(place.path), LandlockUse::ReadWrite, FileKind::Directory);
-    }
-  }
-  const bool home =
-      !caller_.home.empty() && ((effective_.home == HomeMode::Private && effective_.scratch) ||
-                                effective_.home == HomeMode::Persistent);
-  if (home) allow(caller_.home, LandlockUse::ReadWrite, FileKind::Directory);
-  if (has_caches()) {
-    allow(join(caller_.home, ".cache"), LandlockUse::ReadWrite, FileKind::Directory);
-  }
-  if (needs_private_configs()) {
-    allow(std::string(kGitDirectory), LandlockUse::ReadWrite, FileKind::Directory);
+  for (const std::string& path : own_writable_) {
+    allow(path, LandlockUse::ReadWrite, FileKind::Directory);
   }
   for (const Grant& grant : write_) {
     allow(grant.path, LandlockUse::ReadWrite, grant.kind);
