@@ -52,11 +52,12 @@ inline HostFacts made_up_facts() {
                   {"/usr", Kind::Directory, {}},
                   {"/etc/ld.so.cache", Kind::File, {}},
                   {"/etc/ssl/certs", Kind::Directory, {}, SystemEntry::Tier::Programs}};
-  facts.root_entries = {{"/bin", Kind::Symlink, "usr/bin"}, {"/etc", Kind::Directory, {}},
-                        {"/home", Kind::Directory, {}},     {"/proc", Kind::Directory, {}},
-                        {"/run", Kind::Directory, {}},      {"/srv", Kind::Directory, {}},
-                        {"/sys", Kind::Directory, {}},      {"/tmp", Kind::Directory, {}},
-                        {"/usr", Kind::Directory, {}},      {"/vmlinuz", Kind::File, {}}};
+  facts.root_entries = {{"/bin", Kind::Symlink, "usr/bin"}, {"/dev", Kind::Directory, {}},
+                        {"/etc", Kind::Directory, {}},      {"/home", Kind::Directory, {}},
+                        {"/proc", Kind::Directory, {}},     {"/run", Kind::Directory, {}},
+                        {"/srv", Kind::Directory, {}},      {"/sys", Kind::Directory, {}},
+                        {"/tmp", Kind::Directory, {}},      {"/usr", Kind::Directory, {}},
+                        {"/vmlinuz", Kind::File, {}}};
   facts.git_identity = "[user]\n\tname = Alex\n\temail = alex@example.com\n";
   return facts;
 }

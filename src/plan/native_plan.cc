@@ -1,7 +1,7 @@
 // The native plan: seven namespaces, a new root built from nothing, Landlock, seccomp, no
 // capabilities. The order here is the order in which the kernel is asked.
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -12,6 +12,7 @@
 #include "policy/agents.h"
 #include "policy/environment.h"
 #include "policy/host_rule.h"
+#include "policy/own_places.h"
 
 namespace cordon {
 namespace {
@@ -20,20 +21,8 @@ constexpr std::uint64_t kRootBytes = 4ULL << 20;
 constexpr std::uint64_t kPrivateConfigBytes = 16ULL << 20;
 constexpr std::uint64_t kBytesPerInode = 4096;
 constexpr std::uint32_t kInsideIdForRoot = 1000;
-constexpr std::string_view kGitDirectory = "/run/cordon/git";
-
-// What /proc shows of the machine rather than of the sandbox.
-constexpr std::array<std::string_view, 18> kMaskedProcFiles = {
-    "/proc/kcore",         "/proc/kmsg",        "/proc/kallsyms",      "/proc/keys",
-    "/proc/key-users",     "/proc/kpagecount",  "/proc/kpageflags",    "/proc/kpagecgroup",
-    "/proc/timer_list",    "/proc/sched_debug", "/proc/latency_stats", "/proc/vmallocinfo",
-    "/proc/slabinfo",      "/proc/iomem",       "/proc/ioports",       "/proc/config.gz",
-    "/proc/sysrq-trigger", "/proc/cmdline"};
-constexpr std::array<std::string_view, 6> kMaskedProcDirectories = {
-    "/proc/acpi", "/proc/scsi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/device-tree"};
-
-constexpr std::array<std::string_view, 6> kDevices = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                                      "/dev/random", "/dev/urandom", "/dev/tty"};
+// Below /dev nothing can be granted, so that no grant covers it.
+constexpr std::string_view kGitDirectory = "/dev/cordon/git";
 
 class NativePlanner {
  public:
@@ -79,10 +68,8 @@ class NativePlanner {
   }
   // An explicit grant shows the real thing; the private part is what remains.
   [[nodiscard]] bool granted(std::string_view path) const {
-    const auto shows = [&](const Grant& grant) {
-      return contains(grant.path, path) && (grant.path != "/" || !own_directory(std::string(path)));
-    };
-    return std::ranges::any_of(read_, shows) || std::ranges::any_of(write_, shows);
+    const auto shown = [&](const Grant& grant) { return shows(grant.path, path, facts_); };
+    return std::ranges::any_of(read_, shown) || std::ranges::any_of(write_, shown);
   }
   [[nodiscard]] bool has_private_home() const {
     return effective_.home == HomeMode::Private && effective_.scratch && !caller_.home.empty() &&
@@ -97,7 +84,11 @@ class NativePlanner {
   }
   // The grants that can be given: what is below a masked directory is masked with it.
   void select_grants();
-  [[nodiscard]] bool own_directory(const std::string& path) const;
+  // The part of a grant of "/" that the sandbox does not have of its own.
+  [[nodiscard]] std::vector<SystemEntry> shown_root_entries() const;
+  // Private and writable: the mount and the Landlock rule come from the same word.
+  void own_scratch(const std::string& name, const std::string& path, unsigned mode);
+  void own_persistent(const std::string& source, const std::string& path);
   void masks();
   void holds();
   void git();
@@ -118,6 +109,7 @@ class NativePlanner {
   std::vector<Grant> read_;
   std::vector<Grant> write_;
   op::MapIdentity inside_;
+  std::vector<std::string> own_writable_;
   std::vector<std::pair<std::string, LandlockUse>> allowed_;
 };
 
@@ -181,8 +173,8 @@ void NativePlanner::system() {
     tree_.file(file.path, std::move(file.content));
   }
   if (effective_.net.mode == NetMode::Open) {
-    for (const char* path : {"/etc/hosts", "/etc/resolv.conf"}) {
-      tree_.bind_system(path, FileKind::Regular);
+    for (const std::string_view path : kNetworkFiles) {
+      tree_.bind_system(std::string(path), FileKind::Regular);
     }
   } else {
     for (SystemFile& file : isolated_network_files(effective_.net.mode)) {
@@ -206,12 +198,10 @@ void NativePlanner::proc_and_devices() {
     tree_.file(std::string(path), {}, 0600);
     plan_.build.emplace_back(op::DeviceNode{std::string(path)});
   }
-  tree_.symlink("/dev/fd", "/proc/self/fd");
-  tree_.symlink("/dev/stdin", "/proc/self/fd/0");
-  tree_.symlink("/dev/stdout", "/proc/self/fd/1");
-  tree_.symlink("/dev/stderr", "/proc/self/fd/2");
-  tree_.symlink("/dev/ptmx", "pts/ptmx");
-  tree_.directory("/dev/pts");
+  for (const DeviceLink& link : kDeviceLinks) {
+    tree_.symlink(std::string(link.path), std::string(link.target));
+  }
+  tree_.directory(std::string(kTerminals));
   plan_.build.emplace_back(op::MountDevpts{});
 }
 
@@ -222,24 +212,35 @@ void NativePlanner::scratch() {
     plan_.build.emplace_back(
         op::Scratch{bytes, std::max<std::uint64_t>(1024, bytes / kBytesPerInode)});
   if (effective_.scratch) {
-    if (!granted("/tmp")) tree_.scratch("tmp", "/tmp", 01777);
-    if (!granted("/var/tmp")) tree_.scratch("vartmp", "/var/tmp", 01777);
-    tree_.scratch("shm", "/dev/shm", 01777);
+    for (const ScratchPlace& place : kScratchPlaces) {
+      if (granted(place.path)) continue;
+      own_scratch(std::string(place.name), std::string(place.path), 01777);
+    }
     plan_.limits.push_back({"scratch", *effective_.scratch, LimitBy::Tmpfs});
   }
   if (has_private_home()) {
-    tree_.scratch("home", caller_.home, 0700);
+    own_scratch("home", caller_.home, 0700);
     if (!facts_.git_identity.empty()) {
       plan_.build.emplace_back(op::ScratchFile{"home/.gitconfig", facts_.git_identity, 0644});
     }
   }
   if (has_persistent_home()) {
-    tree_.bind_persistent(request_.persistent_home, caller_.home);
+    own_persistent(request_.persistent_home, caller_.home);
   }
   if (has_caches()) {
-    tree_.bind_persistent(request_.cache_directory, join(caller_.home, ".cache"));
+    own_persistent(request_.cache_directory, join(caller_.home, ".cache"));
   }
-  if (needs_private_configs()) tree_.scratch("git", std::string(kGitDirectory), 0700);
+  if (needs_private_configs()) own_scratch("git", std::string(kGitDirectory), 0700);
+}
+
+void NativePlanner::own_scratch(const std::string& name, const std::string& path, unsigned mode) {
+  tree_.scratch(name, path, mode);
+  own_writable_.push_back(path);
+}
+
+void NativePlanner::own_persistent(const std::string& source, const std::string& path) {
+  tree_.bind_persistent(source, path);
+  own_writable_.push_back(path);
 }
 
 Result<void> NativePlanner::grants() {
@@ -273,8 +274,7 @@ Result<void> NativePlanner::grants() {
       }
     }
     if (grant->path == "/") {
-      for (const SystemEntry& entry : facts_.root_entries) {
-        if (own_directory(entry.path)) continue;
+      for (const SystemEntry& entry : shown_root_entries()) {
         if (entry.kind == SystemEntry::Kind::Symlink) {
           tree_.symlink(entry.path, entry.target);
         } else {
@@ -309,13 +309,11 @@ void NativePlanner::select_grants() {
   select(effective_.write, "write", write_);
 }
 
-// What a grant of "/" does not replace: the sandbox keeps its own.
-bool NativePlanner::own_directory(const std::string& path) const {
-  constexpr std::array<std::string_view, 6> kOwn = {"/proc", "/dev", "/sys",
-                                                    "/etc",  "/tmp", "/run"};
-  return std::ranges::find(kOwn, path) != kOwn.end() ||
-         std::ranges::any_of(facts_.system,
-                             [&](const SystemEntry& entry) { return entry.path == path; });
+std::vector<SystemEntry> NativePlanner::shown_root_entries() const {
+  std::vector<SystemEntry> shown;
+  std::ranges::copy_if(facts_.root_entries, std::back_inserter(shown),
+                       [&](const SystemEntry& entry) { return !is_own(entry.path, facts_); });
+  return shown;
 }
 
 void NativePlanner::masks() {
@@ -354,7 +352,7 @@ void NativePlanner::git() {
 }
 
 void NativePlanner::finish_build() {
-  tree_.directory("/run");
+  tree_.directory(std::string(kEmptyDirectory));
   plan_.build.emplace_back(op::HostName{"cordon"});
   if (effective_.net.mode != NetMode::Open) plan_.build.emplace_back(op::LoopbackUp{});
   if (effective_.net.mode == NetMode::Allow) plan_.build.emplace_back(op::OpenResolver{});
@@ -389,20 +387,8 @@ void NativePlanner::landlock() {
   allow("/etc", LandlockUse::Read, FileKind::Directory);
   allow("/proc", LandlockUse::Read, FileKind::Directory);
   allow("/dev", LandlockUse::Device, FileKind::Directory);
-  if (effective_.scratch) {
-    for (const char* path : {"/tmp", "/var/tmp", "/dev/shm"}) {
-      allow(path, LandlockUse::ReadWrite, FileKind::Directory);
-    }
-  }
-  const bool home =
-      !caller_.home.empty() && ((effective_.home == HomeMode::Private && effective_.scratch) ||
-                                effective_.home == HomeMode::Persistent);
-  if (home) allow(caller_.home, LandlockUse::ReadWrite, FileKind::Directory);
-  if (has_caches()) {
-    allow(join(caller_.home, ".cache"), LandlockUse::ReadWrite, FileKind::Directory);
-  }
-  if (needs_private_configs()) {
-    allow(std::string(kGitDirectory), LandlockUse::ReadWrite, FileKind::Directory);
+  for (const std::string& path : own_writable_) {
+    allow(path, LandlockUse::ReadWrite, FileKind::Directory);
   }
   for (const Grant& grant : write_) {
     allow(grant.path, LandlockUse::ReadWrite, grant.kind);
@@ -412,8 +398,8 @@ void NativePlanner::landlock() {
       allow(grant.path, LandlockUse::ReadExecute, grant.kind);
       continue;
     }
-    for (const SystemEntry& entry : facts_.root_entries) {
-      if (entry.kind == SystemEntry::Kind::Symlink || own_directory(entry.path)) continue;
+    for (const SystemEntry& entry : shown_root_entries()) {
+      if (entry.kind == SystemEntry::Kind::Symlink) continue;
       const bool directory = entry.kind == SystemEntry::Kind::Directory;
       allow(entry.path, LandlockUse::ReadExecute,
             directory ? FileKind::Directory : FileKind::Regular);

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "plan/made_up_host.h"
 #include "policy/host_rule.h"
@@ -139,6 +140,33 @@ TEST(Plan, OfTheWholeDiskWithTheHostsNetworkIsAsWrittenDown) {
   request.policy.net.mode = NetMode::Open;
   request.read = {made_up_grant("/", 2)};
   expect_golden("plan_whole_disk_open_network", planned(request, made_up_facts(), made_up_user()));
+}
+
+// Landlock is the second layer under every mount: where it allows more, there is one layer only.
+TEST(Plan, LetsLandlockAllowWritingOnlyWhereAMountIsWritable) {
+  for (const char* granted : {"/", "/home", "/home/alex", "/tmp", "/var", "/var/tmp"}) {
+    for (const std::string_view preset : {"workspace", "build", "agent"}) {
+      Resolved request = resolved_preset(preset);
+      request.policy.net = {};
+      request.read.push_back(made_up_grant(granted, 400));
+      const Plan plan = planned(request, made_up_facts(), made_up_user());
+      std::set<std::string> writable;
+      for (const Op& operation : plan.build) {
+        if (const auto* made = std::get_if<op::ScratchDirectory>(&operation)) {
+          writable.insert(made->path);
+        }
+        const auto* bound = std::get_if<op::Bind>(&operation);
+        if (bound != nullptr && bound->access == MountAccess::ReadWrite) {
+          writable.insert(bound->path);
+        }
+        const auto* allowed = std::get_if<op::LandlockAllow>(&operation);
+        if (allowed == nullptr || allowed->use != LandlockUse::ReadWrite) continue;
+        EXPECT_TRUE(writable.contains(allowed->path))
+            << preset << " with " << granted << ": " << describe(operation);
+      }
+      EXPECT_TRUE(writable.contains("/home/alex/project"));
+    }
+  }
 }
 
 TEST(Plan, IsRefusedWithoutLandlockUnlessACeilingAcceptsThat) {

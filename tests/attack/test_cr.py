@@ -49,17 +49,17 @@ def test_CR04_interpreter_injection(world, name):
 
 
 @pytest.mark.parametrize("files", [SECRET_FILES, BROWSING_FILES], ids=["CR05", "CR06"])
-@pytest.mark.parametrize("grant", ["none", "home"])
+@pytest.mark.parametrize("grant", ["none", "home", "disk"])
 def test_credential_stores(world, files, grant):
     world.plant(files)
     world.write(world.home / "plain.txt", "plain\n")
-    options = [] if grant == "none" else ["--read", world.home]
+    options = {"none": [], "home": ["--read", world.home], "disk": ["--read", "/"]}[grant]
     found = world.inside([("read", world.home / name) for name in files], options=options)
     for name, answer in zip(files, found):
         assert not answer.ok, f"{name} is readable with grant {grant}: {answer}"
         assert answer.errno in FILE_ERRORS, answer
     assert all(a.ok for a in world.outside_of([("read", world.home / name) for name in files]))
-    if grant == "home":
+    if grant != "none":
         assert world.allowed("read", world.home / "plain.txt", options=options).detail == "plain\n"
         [listing] = world.inside([("list", world.home / next(iter(files)).split("/")[0])],
                                  options=options)

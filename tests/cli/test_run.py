@@ -188,6 +188,23 @@ def test_redirected_stderr_cannot_be_cut(world):
     assert b'"ok":false' in out and target.read_text().startswith("precious\n")
 
 
+@pytest.mark.parametrize("bounded", [False, True])
+def test_what_others_wrote_into_the_pipe(world, bounded):
+    """T8: a pipe is handed over as it is, unless the policy bounds the output."""
+    bound = '[limits]\noutput_total = "1M"\n' if bounded else ""
+    policy = world.document(f'version = 1\nextends = "workspace"\n{bound}')
+    read_end, write_end = os.pipe()
+    os.fchown(write_end, world.who.uid, -1)
+    os.write(write_end, b"SECRET\n")
+    done = world.run("/bin/sh", "-c", "exec 3</proc/self/fd/1; timeout 1 head -c 7 <&3 >&2",
+                     options=["--policy", policy], stdout=write_end)
+    os.close(write_end)
+    left = os.read(read_end, 100)
+    os.close(read_end)
+    assert ("SECRET" in done.err) != bounded, done.account()
+    assert (left == b"SECRET\n") == bounded, left
+
+
 def test_capture_keeps_head_and_tail(world):
     done = world.run("/bin/sh", "-c", "echo HEAD; seq 1 20000; echo TAIL",
                      options=["--json", "--output-limit", "2K"])
@@ -307,6 +324,26 @@ def test_read_and_write_options(world):
     world.run("touch", world.outside / "x", options=["--write", world.outside]).expect(0)
     assert (world.outside / "x").exists()
     world.run("cat", "../../outside/secret", options=["--read", "../../outside"]).expect(0)
+
+
+def test_the_whole_disk_can_be_read(world):
+    options = ["--read", "/"]
+    assert world.run("cat", world.outside / "secret", options=options).out == "SECRET-outside\n"
+    world.denied("append", world.outside / "secret", options=options)
+    world.denied("creat", world.outside / "made", options=options)
+    # What the sandbox has of its own stays so.
+    listing = world.run("ls", "-A", "/dev", options=options).out.split()
+    assert "null" in listing and "kmsg" not in listing, listing
+    assert world.run("cat", "/etc/hostname", options=options).out == "cordon\n"
+    world.run("touch", "/tmp/x", options=options).expect(0)
+
+
+@pytest.mark.parametrize("grant", ["/", "/run"])
+def test_git_works_under_a_grant_over_the_systems_own_places(world, grant):
+    world.bare("git", "init", "-q", ".").expect(0)
+    done = world.run("git", "config", "core.editor", "true", options=["--read", grant])
+    done.expect(0)
+    assert "editor" not in (world.project / ".git/config").read_text()
 
 
 def test_explicit_grant_shows_through_private_home(world):

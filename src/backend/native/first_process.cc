@@ -101,6 +101,7 @@ int open_terminal(const Prepared& prepared) {
     if (::dup2(slave, fd) < 0) return -errno;
   }
   ::close(slave);
+  if (::setsid() < 0 || ::ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0) return -errno;
 
   Message message;
   message.kind = Message::Kind::Terminal;
@@ -198,15 +199,28 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   say_confined(message, listener, state);
 }
 
+// Whether the supervisor itself keeps the sandbox stopped: it need not be told of that.
+enum class Stop { None, Ordered };
+
+void say_stopped() {
+  Message message;
+  message.kind = Message::Kind::Stopped;
+  send(message);
+}
+
 // The command's status, once it has ended; others are reaped on the way.
-bool reap(pid_t command, Message& ended) {
+bool reap(const Prepared& prepared, pid_t command, Stop stop, Message& ended) {
   for (;;) {
     int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG | (prepared.terminal ? WUNTRACED : 0));
     if (pid < 0 && errno == EINTR) continue;
     if (pid < 0) end();  // there is a command to wait for: without its status nothing goes on
     if (pid == 0) return false;
     if (pid != command) continue;
+    if (WIFSTOPPED(status)) {
+      if (stop == Stop::None) say_stopped();
+      continue;
+    }
     ended.kind = Message::Kind::Ended;
     ended.wait_status = status;
     return true;
@@ -231,13 +245,16 @@ void end_the_rest(Message& ended) {
 }
 
 // An order from the supervisor, or its end: then everything ends with this process.
-void obey(int ruleset) {
+void obey(int ruleset, Stop& stop) {
   Order order;
   sys::Passed passed;
   if (sys::receive_passing(kChannelFd, &order, sizeof order, passed) != sizeof order) end();
-  // Minus one: every process of the sandbox but this one.
-  if (order.kind == Order::Kind::Signal) ::kill(-1, order.signal);
   if (order.kind == Order::Kind::Bind) run_errand(order, passed, ruleset);
+  if (order.kind != Order::Kind::Signal) return;
+  if (order.signal == SIGSTOP) stop = Stop::Ordered;
+  if (order.signal == SIGCONT) stop = Stop::None;
+  // Minus one: every process of the sandbox but this one.
+  ::kill(-1, order.signal);
 }
 
 // Bounds whose errno only the program sees: told once, when they are seen reached.
@@ -275,6 +292,7 @@ class ReachedBounds {
                             int ruleset, int socket_source) {
   constexpr int kLookMilliseconds = 250;
   ReachedBounds bounds(prepared);
+  Stop stop = Stop::None;
   for (;;) {
     pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}, {socket_source, POLLIN, 0}};
     const int ready = ::poll(polled, std::size(polled), bounds.any() ? kLookMilliseconds : -1);
@@ -287,7 +305,7 @@ class ReachedBounds {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t drained = ::read(signals, &info, sizeof info);
       Message ended;
-      if (reap(command, ended)) {
+      if (reap(prepared, command, stop, ended)) {
         // Only a command that never became its program left a report.
         CommandReport report;
         if (receive(report_fd, report)) give_up(report.stage, report.index, report.error);
@@ -297,7 +315,7 @@ class ReachedBounds {
         ::_exit(0);
       }
     }
-    if (polled[0].revents != 0) obey(ruleset);
+    if (polled[0].revents != 0) obey(ruleset, stop);
     if (polled[2].revents != 0 && sys::give_socket(socket_source) < 0) socket_source = -1;
   }
 }

@@ -60,6 +60,7 @@ struct Message {
     Confined,  // everything is in force; the command waits to be released. It carries the filter's
                // listener, if there is one, in network mode allow the resolver's two sockets, and
                // where ports are published the source of sockets
+    Stopped,   // with a terminal: something but the supervisor stopped the command
     Reached,   // a bound that the kernel does not report was seen reached
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };
