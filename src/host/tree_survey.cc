@@ -29,7 +29,7 @@ TreeSurvey::TreeSurvey(const Effective& effective, const Caller& caller, const U
 Result<void> TreeSurvey::run() {
   const std::vector<const Grant*> roots = grants_.writable_roots();
   if (!roots.empty())
-    for (const std::string& target : user_.included) hold_reference(target);
+    for (const std::string& target : user_.referenced) hold_reference(target);
   for (const Grant* grant : roots) {
     for (const std::string& target : referenced_above(grant->path, caller_, user_))
       hold_reference(target);
@@ -180,6 +180,10 @@ void TreeSurvey::mask(const std::string& path, const Looked& seen, const std::st
 }
 
 void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind) {
+  // A read-only mount keeps nobody from writing into a FIFO, and whoever reads a protected name on
+  // the host would read that.
+  if (seen.kind == FileKind::Other)
+    return mask(path, seen, "not a file, under a protected name");
   out_.facts.held.push_back({path, kind, seen.kind, seen.id});
   out_.snapshot.protected_objects.insert(seen.id);
 }
@@ -208,8 +212,9 @@ void TreeSurvey::remember_loose(const Looked& seen) {
   out_.snapshot.loose_objects[seen.id] = {seen.kind, seen.changed_ns};
 }
 
-Fd TreeSurvey::open_unreadable(int parent, const std::string& name) {
-  if (const auto seen = look(parent, name)) out_.snapshot.unreadable.insert(seen->id);
+// Stays as it is. Whoever opens it during the run changes its ctime.
+Fd TreeSurvey::open_closed(const ClosedDirectory& closed) {
+  if (const auto seen = look(closed.parent, closed.name)) remember_loose(*seen);
   return Fd();
 }
 

@@ -31,7 +31,7 @@ class TreeSurvey final : public TreeVisitor {
   void pin_ways();
 
   void visit(WalkedDirectory& directory) override;
-  Fd open_unreadable(int parent, const std::string& name) override;
+  Fd open_closed(const ClosedDirectory& closed) override;
 
  private:
   // True if the grant as a whole is denied.

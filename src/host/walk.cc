@@ -1,6 +1,7 @@
 #include "host/walk.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -16,6 +17,12 @@ constexpr int kReopenDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 // Descriptors of ancestors kept open; further up the way back is "..", checked by identity.
 constexpr std::size_t kOpenAncestors = 64;
 
+// Of an open directory. Only its owner is told by these bits, and only an owner can have closed it.
+bool may_search(const Looked& directory) {
+  const uid_t user = ::geteuid();
+  return user == 0 || directory.owner != user || (directory.mode & S_IXUSR) != 0;
+}
+
 }  // namespace
 
 class TreeWalk {
@@ -23,9 +30,12 @@ class TreeWalk {
   TreeWalk(const std::string& root, TreeVisitor& visitor) : root_(root), visitor_(visitor) {}
 
   Result<void> run(WalkedDirectory::State state) {
-    Fd fd = open_canonical(root_, kOpenDirectory);
-    if (!fd.valid()) return {};
-    enter(std::move(fd), std::string(basename(root_)), state);
+    if (root_ == "/") {
+      enter(open_canonical(root_, kOpenDirectory), {}, state);
+    } else {
+      const Fd above = open_canonical(std::string(parent(root_)), kReopenDirectory);
+      if (above.valid()) open({above.get(), std::string(basename(root_)), root_}, state);
+    }
     while (!frames_.empty()) {
       Frame& top = frames_.back();
       if (top.next == top.children.size()) {
@@ -33,11 +43,7 @@ class TreeWalk {
         continue;
       }
       WalkedDirectory::Child child = std::move(top.children[top.next++]);
-      Fd opened(::openat(top.descriptor.get(), child.name.c_str(), kOpenDirectory));
-      if (!opened.valid()) LookFailures::note(errno, child.name);
-      if (!opened.valid() && errno == EACCES)
-        opened = visitor_.open_unreadable(top.descriptor.get(), child.name);
-      if (opened.valid()) enter(std::move(opened), std::move(child.name), child.state);
+      open({top.descriptor.get(), std::move(child.name), {}}, child.state);
     }
     return {};
   }
@@ -60,8 +66,19 @@ class TreeWalk {
     std::size_t next = 0;
   };
 
+  // The path of a child is made only if it is needed.
+  void open(ClosedDirectory place, WalkedDirectory::State state) {
+    Fd fd(::openat(place.parent, place.name.c_str(), kOpenDirectory));
+    if (!fd.valid() && errno != EACCES) return LookFailures::note(errno, place.name);
+    const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    if (fd.valid() && (!seen || may_search(*seen)))
+      return enter(std::move(fd), std::move(place.name), state);
+    if (place.path.empty()) place.path = join(path(), place.name);
+    enter(visitor_.open_closed(place), std::move(place.name), state);
+  }
+
   void enter(Fd fd, std::string name, WalkedDirectory::State state) {
-    const std::optional<Looked> seen = look(fd.get());
+    const std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
     if (!seen) return;
     names_.read(fd.get());
     frames_.push_back({std::move(fd), seen->id, std::move(name), {}, 0});
@@ -109,7 +126,7 @@ const std::string& WalkedDirectory::path() const {
   return path_;
 }
 
-Fd TreeVisitor::open_unreadable(int /*parent*/, const std::string& /*name*/) { return Fd(); }
+Fd TreeVisitor::open_closed(const ClosedDirectory& /*closed*/) { return Fd(); }
 
 Result<void> walk_tree(const std::string& root, WalkedDirectory::State state,
                        TreeVisitor& visitor) {

@@ -36,6 +36,9 @@ struct ProcessUsage {
   std::uint64_t max_rss_bytes = 0;
 };
 int wait_pidfd(int pidfd, ProcessUsage& usage);  // reaps
+// The processor time of one process by itself, as RLIMIT_CPU counts it; also of one that ended and
+// was not reaped. Zero if there is no such process.
+std::uint64_t processor_nanoseconds(pid_t process);
 int close_range(unsigned first, unsigned last);
 
 // Mounts. A tree is a detached copy of what a descriptor or path leads to.
@@ -78,6 +81,12 @@ struct MountStatus {
 bool is_mount_root(const char* path);
 int mount_status(const char* path, MountStatus& status);
 bool is_full(const char* path);  // no block or no inode is left
+
+// Bytes in System V segments, semaphores and messages of this process's ipc namespace, whether
+// anybody is attached to them or not.
+std::uint64_t ipc_memory();
+// True if the two tasks have one descriptor table; false also if that cannot be told.
+bool share_descriptors(pid_t one, pid_t other);
 
 inline constexpr std::uint64_t kTmpfsMagic = 0x01021994;
 inline constexpr std::uint64_t kProcMagic = 0x9fa0;

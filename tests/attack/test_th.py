@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 
 import pytest
 
@@ -68,6 +69,113 @@ def test_TH02_hooks_path_in_the_workspace(world):
     assert hook.read_bytes() == before
     git(world, "commit", "-q", "--allow-empty", "-m", "on the host")
     assert not marker.exists(), "the host ran a hook from the run"
+
+
+def test_special_files_under_protected_names(world):
+    make_repository(world)
+    listening = socket.socket(socket.AF_UNIX)
+    fifos = [world.project / ".mcp.json", world.project / ".git/commondir"]
+    for path in fifos:
+        os.mkfifo(path, 0o600)
+        world.own(path)
+    place = world.project / ".vscode"
+    listening.bind(str(place))
+    world.own(place)
+    before = {path: path.stat().st_ino for path in [*fifos, place]}
+    done, report = shell(world, "echo ok; for name in .mcp.json .vscode; do rm -f $name;"
+                                "mv $name away; echo x 1<> $name; done; true")
+    done.expect(0)
+    assert done.out == "ok\n" and report["handoff"] == [], done.account()
+    assert {path: path.stat().st_ino for path in before} == before
+    # A FIFO that a grant names is seen as it is.
+    granted = world.path / "granted"
+    os.mkfifo(granted)
+    world.own(granted)
+    world.run("/usr/bin/test", "-p", granted, options=["--read", granted]).expect(0)
+    listening.close()
+
+
+def test_what_reads_a_fifo_under_a_protected_name_reads_nothing(world):
+    fifo = world.project / ".mcp.json"
+    os.mkfifo(fifo, 0o600)
+    world.own(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    script = "echo evil 1<> .mcp.json"
+    shell(world, script)
+    assert os.read(reader, 10) == b"", "the command spoke through the FIFO"
+    world.bare("/bin/sh", "-c", "echo evil > .mcp.json").expect(0)
+    assert os.read(reader, 10) == b"evil\n"
+    os.close(reader)
+
+
+def test_hard_links_into_protected_directories(world):
+    make_repository(world)
+    held = {world.project / ".vscode/tasks.json": "other",
+            world.project / ".git/hooks/pre-commit": "hk",
+            world.project / ".git/info-hook": ".git/copy",
+            world.project / ".git/config": "settings"}
+    for path, name in held.items():
+        if not path.exists():
+            world.write(path, "mine\n", 0o755)
+        os.link(path, world.project / name)
+    plain = world.project / ".git/info-hook"
+    before = {path: path.read_bytes() for path in held}
+    script = "; ".join(f"echo evil >> {name}" for name in held.values())
+    shell(world, script)
+    for path, content in before.items():
+        # Not everything with two names is protected.
+        assert (path.read_bytes() == content) == (path != plain), path
+    world.bare("/bin/sh", "-c", script).expect(0)
+    assert all(path.read_bytes() != content for path, content in before.items())
+
+
+def test_hard_links_into_credential_stores(world):
+    key = world.write(world.home / ".ssh/id", "SECRET-key\n", 0o600)
+    os.link(key, world.home / "backup")
+    world.write(world.home / "plain", "plain\n")
+    options = ["--read", world.home]
+    world.denied("read", world.home / "backup", options=options)
+    world.allowed("read", world.home / "plain", options=options)
+
+
+@pytest.mark.parametrize("mode", ["0", "0100", "0400"])
+def test_closed_directories_hide_nothing(world, mode):
+    script = ("mkdir -p c/.vscode c/.git/hooks && echo evil > c/.vscode/tasks.json && "
+              f"echo evil > c/.git/hooks/pre-commit && touch c/plain && chmod {mode} c")
+    done, report = shell(world, script)
+    done.expect(0)
+    assert {entry["path"] for entry in report["handoff"] if entry["moved_to"]} == {
+        "c/.vscode", "c/.git/hooks/pre-commit"}, done.report_text
+    closed = world.project / "c"
+    assert closed.stat().st_mode & 0o7777 == int(mode, 8), "the run's own mode was not kept"
+    closed.chmod(0o755)
+    assert (closed / "plain").exists() and not (closed / ".vscode").exists()
+
+
+def test_a_closed_workspace_hides_nothing(world):
+    done, report = shell(world, "echo evil > .mcp.json; chmod 0 .")
+    done.expect(0)
+    assert [entry["path"] for entry in report["handoff"]] == [".mcp.json"], done.report_text
+    world.project.chmod(0o755)
+    assert not (world.project / ".mcp.json").exists()
+
+
+@pytest.mark.parametrize("before", ["present", "absent"])
+def test_TH02_hooks_path_of_the_user_without_a_repository(world, before):
+    world.write(world.home / ".gitconfig", "[core]\n\thooksPath = ~/project/hk/in\n")
+    hook = world.make_directory(world.project / "hk") / "in/pre-commit"
+    if before == "present":
+        world.write(hook, "mine\n", 0o755)
+    script = "mkdir -p hk/in; echo evil > hk/in/pre-commit"
+    done, report = shell(world, script)
+    if before == "present":
+        assert hook.read_text() == "mine\n", done.account()
+    else:
+        assert not hook.exists(), done.account()
+        [moved] = report["handoff"]
+        assert (moved["path"], moved["kind"]) == ("hk/in", "git"), done.report_text
+    world.bare("/bin/sh", "-c", script).expect(0)
+    assert hook.read_text() == "evil\n"
 
 
 def test_TH02_hooks_path_seen_from_a_directory_below(world):

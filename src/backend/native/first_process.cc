@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -208,25 +209,6 @@ void say_stopped() {
   send(message);
 }
 
-// The command's status, once it has ended; others are reaped on the way.
-bool reap(const Prepared& prepared, pid_t command, Stop stop, Message& ended) {
-  for (;;) {
-    int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG | (prepared.terminal ? WUNTRACED : 0));
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0) end();  // there is a command to wait for: without its status nothing goes on
-    if (pid == 0) return false;
-    if (pid != command) continue;
-    if (WIFSTOPPED(status)) {
-      if (stop == Stop::None) say_stopped();
-      continue;
-    }
-    ended.kind = Message::Kind::Ended;
-    ended.wait_status = status;
-    return true;
-  }
-}
-
 // Ends and reaps whatever the command left: every orphan of this pid namespace is a child of this
 // process. What the host finds afterwards is then final.
 void end_the_rest(Message& ended) {
@@ -257,16 +239,24 @@ void obey(int ruleset, Stop& stop) {
   ::kill(-1, order.signal);
 }
 
-// Bounds whose errno only the program sees: told once, when they are seen reached.
+// Bounds whose errno only the program sees: told once, when they are seen reached. And memory that
+// belongs to the sandbox's ipc namespace, not to a process: told whenever it changes.
 class ReachedBounds {
  public:
   explicit ReachedBounds(const Prepared& prepared) : prepared_(prepared) {}
 
-  [[nodiscard]] bool any() const {
-    return prepared_.scratch != nullptr || prepared_.process_bound > 0;
+  // Milliseconds until the next look; negative if there is nothing to look at. A busy sandbox must
+  // not put the look off: it wakes this process whenever one of its orphans ends.
+  [[nodiscard]] int due() const {
+    if (prepared_.scratch == nullptr && prepared_.process_bound == 0 && !prepared_.watch_memory) {
+      return -1;
+    }
+    const std::int64_t left = next_ - now();
+    return left > 0 ? static_cast<int>(left) : 0;
   }
 
   void look() {
+    next_ = now() + (prepared_.watch_memory ? kMemoryMilliseconds : kMilliseconds);
     Message message;
     message.kind = Message::Kind::Reached;
     if (prepared_.scratch != nullptr && !scratch_told_ && sys::is_full(prepared_.scratch)) {
@@ -279,33 +269,95 @@ class ReachedBounds {
       pids_told_ = true;
       message.pids_full = 1;
     }
-    if (message.scratch_full != 0 || message.pids_full != 0) send(message);
+    if (prepared_.watch_memory) message.ipc_bytes = sys::ipc_memory();
+    const bool changed = message.ipc_bytes != ipc_told_;
+    ipc_told_ = message.ipc_bytes;
+    if (message.scratch_full != 0 || message.pids_full != 0 || changed) send(message);
+  }
+
+  // Asked of a process that a signal ended, before it is reaped.
+  void killed(pid_t process, int signal) {
+    Message message;
+    message.kind = Message::Kind::Reached;
+    message.ipc_bytes = ipc_told_;
+    const bool at_cpu = prepared_.cpu_seconds > 0 && (signal == SIGKILL || signal == SIGXCPU);
+    if (at_cpu && !cpu_told_ &&
+        sys::processor_nanoseconds(process) / 1'000'000'000 >= prepared_.cpu_seconds) {
+      cpu_told_ = true;
+      message.cpu_spent = 1;
+    }
+    if (prepared_.file_size_bound && signal == SIGXFSZ && !file_size_told_) {
+      file_size_told_ = true;
+      message.file_size_full = 1;
+    }
+    if (message.cpu_spent != 0 || message.file_size_full != 0) send(message);
   }
 
  private:
+  static constexpr std::int64_t kMilliseconds = 250;
+  static constexpr std::int64_t kMemoryMilliseconds = 100;
+
+  static std::int64_t now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+  }
+
   const Prepared& prepared_;
   bool scratch_told_ = false;
   bool pids_told_ = false;
+  bool cpu_told_ = false;
+  bool file_size_told_ = false;
+  std::uint64_t ipc_told_ = 0;
+  std::int64_t next_ = now() + kMemoryMilliseconds;
 };
+
+// The command's status, once it has ended; others are reaped on the way.
+bool reap(const Prepared& prepared, pid_t command, Stop stop, ReachedBounds& bounds,
+          Message& ended) {
+  const int stops = prepared.terminal ? WSTOPPED : 0;
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | stops | WNOHANG | WNOWAIT) < 0) {
+      if (errno == EINTR) continue;
+      end();  // there is a command to wait for: without its status nothing goes on
+    }
+    if (info.si_pid == 0) return false;
+    if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
+      bounds.killed(info.si_pid, info.si_status);
+    }
+    int status = 0;
+    const pid_t pid = ::waitpid(info.si_pid, &status, prepared.terminal ? WUNTRACED : 0);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) end();
+    if (pid != command) continue;
+    if (WIFSTOPPED(status)) {
+      if (stop == Stop::None) say_stopped();
+      continue;
+    }
+    ended.kind = Message::Kind::Ended;
+    ended.wait_status = status;
+    return true;
+  }
+}
 
 [[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals,
                             int ruleset, int socket_source) {
-  constexpr int kLookMilliseconds = 250;
   ReachedBounds bounds(prepared);
   Stop stop = Stop::None;
   for (;;) {
     pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}, {socket_source, POLLIN, 0}};
-    const int ready = ::poll(polled, std::size(polled), bounds.any() ? kLookMilliseconds : -1);
-    if (ready == 0) bounds.look();
+    const int ready = ::poll(polled, std::size(polled), bounds.due());
     if (ready < 0) {
       if (errno == EINTR) continue;
       end();
     }
+    if (bounds.due() == 0) bounds.look();
     if (polled[1].revents != 0) {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t drained = ::read(signals, &info, sizeof info);
       Message ended;
-      if (reap(prepared, command, stop, ended)) {
+      if (reap(prepared, command, stop, bounds, ended)) {
         // Only a command that never became its program left a report.
         CommandReport report;
         if (receive(report_fd, report)) give_up(report.stage, report.index, report.error);

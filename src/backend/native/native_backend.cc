@@ -134,6 +134,9 @@ class NativeChild final : public Child {
       case Message::Kind::Reached:
         scratch_full_ |= message.scratch_full != 0;
         pids_full_ |= message.pids_full != 0;
+        cpu_spent_ |= message.cpu_spent != 0;
+        file_size_full_ |= message.file_size_full != 0;
+        ipc_memory_ = message.ipc_bytes;
         return ChildRuns{};
       case Message::Kind::Stopped:
         return ChildStopped{};
@@ -165,6 +168,7 @@ class NativeChild final : public Child {
   }
 
   [[nodiscard]] pid_t first_process() const override { return pid_; }
+  [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
   Fd take_terminal() override { return std::move(terminal_); }
   EgressDescriptors take_egress() override { return std::move(egress_); }
   Fd take_socket_source() override { return std::move(socket_source_); }
@@ -182,6 +186,12 @@ class NativeChild final : public Child {
       found.push_back({"pids", "EAGAIN at " + enforcement_bound("pids"), "rlimit", 1});
     if (scratch_full_) {
       found.push_back({"scratch", "ENOSPC at " + enforcement_bound("scratch"), "tmpfs", 1});
+    }
+    if (cpu_spent_) {
+      found.push_back({"cpu", "killed at " + enforcement_bound("cpu"), "rlimit", 1});
+    }
+    if (file_size_full_) {
+      found.push_back({"file_size", "SIGXFSZ at " + enforcement_bound("file_size"), "rlimit", 1});
     }
     if (events.oom_kills > 0) {
       found.push_back(
@@ -312,6 +322,9 @@ class NativeChild final : public Child {
   sys::ProcessUsage usage_;
   bool scratch_full_ = false;
   bool pids_full_ = false;
+  bool cpu_spent_ = false;
+  bool file_size_full_ = false;
+  std::uint64_t ipc_memory_ = 0;
 };
 
 Result<void> write_map(pid_t pid, const char* file, const std::string& map) {

@@ -49,6 +49,10 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   prepared.plan = &plan;
   prepared.sabotage = sabotage_of_this_build();
   for (const Op& operation : plan.confine) {
+    if (const auto* limit = std::get_if<op::ResourceLimit>(&operation)) {
+      if (limit->name == "cpu") prepared.cpu_seconds = limit->value;
+      if (limit->name == "fsize") prepared.file_size_bound = true;
+    }
     if (const auto* seccomp = std::get_if<op::InstallSeccomp>(&operation)) {
       prepared.filter = compile_filter(native_arch(), {seccomp->net, seccomp->brokered});
     }
@@ -61,6 +65,7 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   prepared.groups = v1_groups(plan);
   for (const PlannedLimit& limit : plan.limits) {
     if (limit.name == "pids" && limit.by == LimitBy::Rlimit) prepared.process_bound = limit.value;
+    if (limit.by == LimitBy::RlimitAndWatch) prepared.watch_memory = true;
   }
   for (const Op& operation : plan.build) {
     if (const auto* scratch = std::get_if<op::ScratchDirectory>(&operation)) {

@@ -61,7 +61,8 @@ struct Message {
                // listener, if there is one, in network mode allow the resolver's two sockets, and
                // where ports are published the source of sockets
     Stopped,   // with a terminal: something but the supervisor stopped the command
-    Reached,   // a bound that the kernel does not report was seen reached
+    Reached,   // a bound that the kernel does not report was seen reached, or what the ipc
+               // namespace holds has changed
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };
   Kind kind = Kind::Failed;
@@ -71,6 +72,9 @@ struct Message {
   Measured measured;
   std::int32_t scratch_full = 0;
   std::int32_t pids_full = 0;
+  std::int32_t cpu_spent = 0;       // a process ended at its processor time
+  std::int32_t file_size_full = 0;  // a process ended at the size of a file
+  std::uint64_t ipc_bytes = 0;
   std::int32_t wait_status = 0;
   std::uint64_t cpu_us = 0;
   std::uint64_t max_rss_bytes = 0;
