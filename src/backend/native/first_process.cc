@@ -327,8 +327,9 @@ bool reap(const Prepared& prepared, pid_t command, Stop stop, ReachedBounds& bou
       bounds.killed(info.si_pid, info.si_status);
     }
     int status = 0;
-    const pid_t pid = ::waitpid(info.si_pid, &status, prepared.terminal ? WUNTRACED : 0);
-    if (pid < 0 && errno == EINTR) continue;
+    // One that goes on meanwhile has nothing to tell any more: never wait for it.
+    const pid_t pid = ::waitpid(info.si_pid, &status, WNOHANG | (stops != 0 ? WUNTRACED : 0));
+    if (pid == 0 || (pid < 0 && errno == EINTR)) continue;
     if (pid < 0) end();
     if (pid != command) continue;
     if (WIFSTOPPED(status)) {
