@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import socket
+import threading
 
 import jsonschema
 import pytest
@@ -73,6 +75,25 @@ def test_connections_are_recorded_without_words(trail):
     assert "203.0.113" not in json.dumps(trail.records())
     trail.world.run("true", options=["--allow", "127.0.0.1:9"]).expect(0)
     assert "connections" not in last(trail)[1]["metadata"]
+
+
+def test_bytes_and_published_ports_are_recorded(trail):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        published = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        threading.Thread(target=lambda: server.accept()[0].recv(100), daemon=True).start()
+        policy = trail.world.document(f'version = 1\nextends = "workspace"\n[net]\n'
+                                      f'host_ports = [{port}]\npublish = ["{published}"]\n')
+        script = f"import socket; socket.create_connection(('127.0.0.1', {port})).sendall(b'x' * 77)"
+        trail.world.run("/usr/bin/python3", "-c", script, options=["--policy", policy]).expect(0)
+    metadata = last(trail)[1]["metadata"]
+    assert metadata["connections"][0]["sent"] == 77
+    assert metadata["published"] == [{"host_port": published, "connections": 0, "sent": 0,
+                                      "received": 0}]
+    schema = trail.world.cordon_verb("policy", "schema", "audit").expect(0).out
+    for record in trail.records():
+        jsonschema.validate(record, json.loads(schema))
 
 
 @pytest.mark.parametrize("options, kind", [
