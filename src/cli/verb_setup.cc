@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "base/shell_word.h"
 #include "base/text.h"
@@ -112,7 +113,8 @@ Result<HostPart> host_part(const Arguments& arguments, const Prospect& prospect)
   for (const Document& document : prospect.documents) {
     if (document.role == setup::Role::Variables) start.env_file = document.path();
   }
-  for (const std::string_view host : arguments.values(FlagId::HostName)) {
+  const auto named = arguments.values(FlagId::HostName);
+  for (const std::string_view host : std::set<std::string_view>(named.begin(), named.end())) {
     CORDON_TRY(told, checked_host_setup(host, start));
     told.further.insert(told.further.begin(), told.configuration);
     for (const HostFile& file : told.further) {

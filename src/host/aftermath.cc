@@ -65,8 +65,8 @@ class AftermathWalk final : public TreeVisitor {
     return opened;
   }
 
-  // Inner ones first: the way to them leads through the outer ones. What was taken meanwhile lies in
-  // a directory that only its owner enters.
+  // Inner ones first: the way to them leads through the outer ones. What was taken meanwhile lies
+  // in a directory that only its owner enters.
   void close_again() {
     for (auto one = opened_.rbegin(); one != opened_.rend(); ++one) {
       const Fd fd = open_canonical(one->path, O_PATH | O_DIRECTORY);

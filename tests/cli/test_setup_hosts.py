@@ -148,7 +148,9 @@ def test_a_file_of_somebody_else_is_left(world):
 
 def test_dry_run_and_no_terminal_write_nothing(world):
     world.write(world.home / ".codex/config.toml", 'model = "SECRET-other"\n', 0o600)
-    shown = world.cordon_verb("setup", "--dry-run", "--host", "codex", "--host", "claude").expect(0)
+    shown = world.cordon_verb("setup", "--dry-run", "--host", "codex", "--host", "claude", "--host",
+                              "claude").expect(0)
+    assert shown.out.count("claude.json") == 2, "once in its place and once in the line to go on with"
     assert "would write" in shown.out and "[mcp_servers.cordon]" in shown.out
     assert "SECRET" not in shown.out, "what is in the file is the person's affair"
     world.cordon_verb("setup", "--host", "claude").expect(2)
