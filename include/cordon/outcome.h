@@ -59,6 +59,16 @@ struct Handoff {
   bool operator==(const Handoff&) const = default;
 };
 
+// The one credential of its agent that a run was given: what it is called, never what it says.
+struct Credential {
+  enum class Kind { Variable, Login };
+  std::string agent;  // "claude"
+  Kind kind = Kind::Variable;
+  std::string label;    // the variable's name, or the login file below the home
+  bool copied = false;  // by this run, from the host's login file
+  bool operator==(const Credential&) const = default;
+};
+
 // Read back from inside the sandbox before the command started, never taken from the plan.
 struct Enforcement {
   std::string backend;

@@ -85,6 +85,13 @@ struct RequireRules {
   bool operator==(const RequireRules&) const = default;
 };
 
+// The agent a run is for, and whose credential it may have. Without a name it is for none.
+struct AgentRules {
+  std::string name;          // of a known agent: "claude"
+  bool share_login = false;  // copy the host's login file into the private home that is kept
+  bool operator==(const AgentRules&) const = default;
+};
+
 // What becomes of a run whose audit record cannot be written; legal in a ceiling only.
 enum class AuditFailure { Deny, Buffer, Warn };  // strictest first
 
@@ -95,6 +102,7 @@ struct Policy {
   EnvRules env;
   Limits limits;
   RequireRules require;
+  AgentRules agent;
 
   // A built-in preset: strict, workspace, readonly, build, agent.
   static Result<Policy> preset(std::string_view name);
@@ -104,8 +112,8 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
-// The most the operator permits. Absent fs.read, fs.write or net permit none of that kind; absent
-// limits, env, scratch, home, caches or require set no bound.
+// The most the operator permits. Absent fs.read, fs.write, net or agent.share_login permit none of
+// that kind; absent limits, env, scratch, home, caches or require set no bound.
 struct Ceiling {
   std::string id;  // where it came from: a path, or "environment"
   Policy policy;   // the lists; an absent list is empty

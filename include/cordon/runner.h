@@ -62,6 +62,7 @@ struct Report {
   std::optional<Error> error;      // present exactly if it was not
   Enforcement enforcement;
   std::vector<Reduction> reductions;
+  std::optional<Credential> credential;  // of the agent the run is for
   std::string policy_hash;
   std::string policy_json;         // the effective policy, canonical
   std::optional<AuditMark> audit;  // absent if the run was refused for want of a log

@@ -29,7 +29,11 @@ std::string plan_json(const JudgedRun& run) {
   node.set("backend", run.plan.backend);
   node.set("argv", text_list(run.plan.argv));
   node.set("cwd", run.plan.cwd);
-  node.set("environment", text_list(run.plan.environment));
+  std::vector<std::string> environment;
+  for (const std::string& variable : run.plan.environment) {
+    environment.push_back(describe_variable(variable, run.plan));
+  }
+  node.set("environment", text_list(environment));
   NodeList limits;
   for (const PlannedLimit& limit : run.plan.limits) {
     Node entry{NodeMap{}};

@@ -40,6 +40,7 @@ Policy written_out(const Effective& effective) {
   policy.env = effective.env;
   policy.limits = effective.limits;
   policy.require.layers = effective.require;
+  policy.agent = effective.agent;
   return policy;
 }
 

@@ -3,11 +3,26 @@
 #include "cli/verbs.h"
 #include "config/policy_document.h"
 #include "host/resolve.h"
+#include "policy/agents.h"
 #include "run/policy_source.h"
 #include "run/run_note.h"
 
 namespace cordon {
 namespace {
+
+// Why an agent's preset grants what it does.
+std::string reasons(const Policy& policy) {
+  const AgentNeeds* agent = find_agent(policy.agent.name);
+  if (agent == nullptr) return {};
+  std::string text = "\n";
+  for (const AgentHost& host : agent->hosts) {
+    text.append("# ").append(host.rule).append(": ").append(host.reason).append("\n");
+  }
+  for (const std::string_view name : agent->credentials) {
+    text.append("# ").append(name).append(": may hold the agent's key; the first with a value\n");
+  }
+  return text;
+}
 
 Result<std::string> shown_policy(const Arguments& arguments) {
   if (arguments.operands.size() > 1) {
@@ -21,7 +36,7 @@ Result<std::string> shown_policy(const Arguments& arguments) {
   if (arguments.has(FlagId::Json)) {
     return write_json(encode_policy(source.policy), JsonStyle::Pretty) + "\n";
   }
-  return write_toml(source.policy);
+  return write_toml(source.policy) + reasons(source.policy);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "host/resolve.h"
+#include "policy/agents.h"
 #include "run/contained_run.h"
 
 namespace cordon {
@@ -125,6 +126,9 @@ int run(const RunInput& input, const Caller& caller, const Answer& answer) {
   const Report report = run_contained(input, caller);
   if (!answer.json) say_reductions(report.reductions);
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
+  if (report.credential && report.credential->copied) {
+    say("cordon: " + describe(*report.credential) + "\n");
+  }
   if (report.error) say_error(*report.error);
   if (report.outcome && !answer.json) say_outcome(*report.outcome);
   answer.give(report);

@@ -14,6 +14,8 @@ Result<void> decode_net(const Section& document, NetRules& net);
 Result<void> decode_env(const Section& document, EnvRules& env);
 Result<void> decode_limits(const Section& document, Limits& limits);
 Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require);
+// The name of a policy that shares a login is an agent's that keeps one in a file.
+Result<void> decode_agent(const Section& document, DocumentRole role, AgentRules& agent);
 Result<void> refuse_audit(const Section& document);  // in a policy
 Result<AuditFailure> decode_audit(const Section& document);
 

@@ -93,6 +93,13 @@ Node encode_require(const RequireRules& require) {
   return table;
 }
 
+Node encode_agent(const AgentRules& agent) {
+  Node table;
+  if (!agent.name.empty()) table.set("name", Node(agent.name));
+  if (agent.share_login) table.set("share_login", Node(true));
+  return table;
+}
+
 }  // namespace
 
 Node encode_policy(const Policy& policy) {
@@ -106,6 +113,7 @@ Node encode_policy(const Policy& policy) {
   add("env", encode_env(policy.env));
   add("limits", encode_limits(policy.limits));
   add("require", encode_require(policy.require));
+  add("agent", encode_agent(policy.agent));
   return document;
 }
 

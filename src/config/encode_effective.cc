@@ -91,13 +91,18 @@ Node encode_effective(const Effective& effective) {
   Node require;
   require.set("layers", sorted(effective.require, layer))
       .set("accept_missing", sorted(effective.accept_missing, layer));
+  Node agent{NodeMap{}};
+  const AgentRules& rules = effective.agent;
+  agent.set("name", rules.name.empty() ? Node() : Node(rules.name))
+      .set("share_login", Node(rules.share_login));
   Node document;
   document.set("version", 1)
       .set("fs", encode_fs(effective))
       .set("net", encode_net(effective.net))
       .set("env", encode_env(effective.env))
       .set("limits", encode_limits(effective.limits))
-      .set("require", std::move(require));
+      .set("require", std::move(require))
+      .set("agent", std::move(agent));
   return document;
 }
 

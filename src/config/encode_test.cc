@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "config/policy_document.h"
+#include "policy/agents.h"
 #include "policy/host_rule.h"
 #include "support/node_compare.h"
 
@@ -83,6 +84,9 @@ Policy generate_policy(const std::string& file) {
     if (*rc::gen::arbitrary<bool>()) policy.env.set[name] = *generate_text();
   }
   policy.limits = generate_limits();
+  policy.agent.name = *rc::gen::element<std::string>("", "claude", "codex", "copilot");
+  const bool keeps_login = policy.agent.name == "claude" || policy.agent.name == "codex";
+  policy.agent.share_login = keeps_login && *rc::gen::arbitrary<bool>();
   policy.require.layers = *few(rc::gen::element(Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
                                                 Layer::Capabilities, Layer::Cgroup));
   return policy;
@@ -107,7 +111,10 @@ RC_GTEST_PROP(EncodePolicy, IsReadBackFromJsonAsTheSamePolicy, ()) {
 }
 
 TEST(EncodePolicy, IsReadBackForEveryPreset) {
-  for (const std::string_view name : preset_names()) {
+  std::vector<std::string> names(preset_names().begin(), preset_names().end());
+  for (const AgentNeeds& agent : known_agents())
+    names.push_back("agent:" + std::string(agent.name));
+  for (const std::string& name : names) {
     const Policy preset = make_preset(name, PresetHost{(8ULL << 30U) + 12345});
     const auto document = read_toml(write_toml(preset), "p.toml");
     ASSERT_TRUE(document.has_value()) << write_toml(preset);
@@ -174,6 +181,7 @@ Effective sample() {
   effective.env.set = {{"CI", "1"}};
   effective.limits.wall_ms = 30'000;
   effective.require = {Layer::Seccomp, Layer::Landlock};
+  effective.agent.name = "claude";
   return effective;
 }
 
@@ -191,7 +199,7 @@ TEST(EncodeEffective, HoldsEveryKeyInOneOrder) {
             R"("limits":{"wall_ms":30000,"cpu_ms":null,"memory_bytes":null,"pids":null,)"
             R"("cpus_milli":null,"files":null,"file_size_bytes":null,"output_bytes":null,)"
             R"("output_total_bytes":null},"require":{"layers":["landlock","seccomp"],)"
-            R"("accept_missing":[]}})");
+            R"("accept_missing":[]},"agent":{"name":"claude","share_login":false}})");
 }
 
 TEST(EncodeEffective, DoesNotDependOnTheOrderOfLists) {
@@ -237,6 +245,8 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.limits.output_total = 1; },
       [](Effective& e) { e.require.pop_back(); },
       [](Effective& e) { e.accept_missing.push_back(Layer::Landlock); },
+      [](Effective& e) { e.agent.name = "codex"; },
+      [](Effective& e) { e.agent.share_login = true; },
   };
   std::vector<std::string> seen{canonical(sample())};
   for (const Change change : changes) {

@@ -8,8 +8,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 8> kPolicyKeys{"version", "extends", "fs",      "net",
-                                                      "env",     "limits",  "require", "audit"};
+constexpr std::array<std::string_view, 9> kPolicyKeys{"version", "extends", "fs",    "net",  "env",
+                                                      "limits",  "require", "agent", "audit"};
 
 Result<void> check_version(const Section& document) {
   const Node* version = document.find("version");
@@ -48,7 +48,8 @@ Result<void> decode_sections(const Section& document, const std::string& base, D
   CORDON_CHECK(decode_net(document, policy.net));
   CORDON_CHECK(decode_env(document, policy.env));
   CORDON_CHECK(decode_limits(document, policy.limits));
-  return decode_require(document, role, policy.require);
+  CORDON_CHECK(decode_require(document, role, policy.require));
+  return decode_agent(document, role, policy.agent);
 }
 
 }  // namespace

@@ -46,6 +46,10 @@ output_total = "256M"
 
 [require]
 layers = ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"]
+
+[agent]
+name = "claude"
+share_login = true
 )";
 
 constexpr std::string_view kEveryKeyAsJson = R"({
@@ -58,7 +62,8 @@ constexpr std::string_view kEveryKeyAsJson = R"({
   "env": { "pass": ["LANG", "TERM"], "set": { "CI": "1" } },
   "limits": { "wall": "30s", "cpu": "90s", "memory": "1G", "pids": 2048, "cpus": 2.5,
               "files": 256, "file_size": "2G", "output": "10K", "output_total": "256M" },
-  "require": { "layers": ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"] }
+  "require": { "layers": ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"] },
+  "agent": { "name": "claude", "share_login": true }
 })";
 
 HostRule host(std::string_view text) { return parse_host_rule(text).value(); }
@@ -78,6 +83,7 @@ Policy every_key(const std::string& file) {
   policy.net.deny = {host("gist.github.com")};
   policy.env.pass = {"LANG", "TERM"};
   policy.env.set = {{"CI", "1"}};
+  policy.agent = {"claude", true};
   policy.limits = Limits{.wall_ms = 30'000,
                          .cpu_ms = 90'000,
                          .memory = 1ULL << 30U,

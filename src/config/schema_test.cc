@@ -6,6 +6,7 @@
 
 #include "config/policy_document.h"
 #include "cordon/outcome.h"
+#include "policy/agents.h"
 
 namespace cordon {
 namespace {
@@ -66,7 +67,7 @@ bool decoder_knows(const std::string& table, const std::string& key) {
 
 TEST(PolicySchema, HasExactlyTheKeysOfTheDecoder) {
   const Node schema = parsed(policy_schema());
-  const std::vector<std::string> tables{"fs", "net", "env", "limits", "require", "audit"};
+  const std::vector<std::string> tables{"fs", "net", "env", "limits", "require", "agent", "audit"};
   std::set<std::string> every;
   for (const std::string& key : keys_of(at(schema, {"properties"}))) {
     EXPECT_TRUE(decoder_knows("", key)) << key;
@@ -91,7 +92,7 @@ TEST(PolicySchema, HasExactlyTheKeysOfTheDecoder) {
 TEST(PolicySchema, IsClosedAtEveryTable) {
   const Node schema = parsed(policy_schema());
   EXPECT_EQ(std::get<bool>(at(schema, {"additionalProperties"}).value), false);
-  for (const char* table : {"fs", "net", "env", "limits", "require", "audit"}) {
+  for (const char* table : {"fs", "net", "env", "limits", "require", "agent", "audit"}) {
     const Node& closed = at(schema, {"properties", table, "additionalProperties"});
     EXPECT_EQ(std::get<bool>(closed.value), false) << table;
   }
@@ -99,8 +100,15 @@ TEST(PolicySchema, IsClosedAtEveryTable) {
 
 TEST(PolicySchema, NamesEveryPresetModeAndLayer) {
   const Node schema = parsed(policy_schema());
+  std::vector<std::string> presets(preset_names().begin(), preset_names().end());
+  std::vector<std::string> agents;
+  for (const AgentNeeds& agent : known_agents()) {
+    agents.emplace_back(agent.name);
+    presets.push_back("agent:" + agents.back());
+  }
   EXPECT_THAT(texts_of(at(schema, {"properties", "extends", "enum"})),
-              UnorderedElementsAreArray(preset_names()));
+              UnorderedElementsAreArray(presets));
+  EXPECT_EQ(texts_of(at(schema, {"properties", "agent", "properties", "name", "enum"})), agents);
   EXPECT_EQ(texts_of(at(schema, {"properties", "net", "properties", "mode", "enum"})),
             (std::vector<std::string>{"none", "allow", "open"}));
   std::vector<std::string> layers;
@@ -114,7 +122,7 @@ TEST(PolicySchema, NamesEveryPresetModeAndLayer) {
 TEST(ReportSchema, RequiresEveryKeyItDescribes) {
   const Node schema = parsed(report_schema());
   EXPECT_EQ(keys_of(at(schema, {"properties"})), texts_of(at(schema, {"required"})));
-  EXPECT_EQ(texts_of(at(schema, {"required"})).size(), 22U);
+  EXPECT_EQ(texts_of(at(schema, {"required"})).size(), 23U);
 }
 
 TEST(ReportSchema, NamesEveryReasonOfAReduction) {
@@ -146,7 +154,7 @@ TEST(ReportSchema, DescribesTheEffectivePolicyAsItIsEncoded) {
   const Node schema = parsed(report_schema());
   const Node encoded = encode_effective(Effective{});
   EXPECT_EQ(keys_of(encoded), texts_of(at(schema, {"$defs", "policy", "required"})));
-  for (const char* table : {"fs", "net", "env", "limits", "require"}) {
+  for (const char* table : {"fs", "net", "env", "limits", "require", "agent"}) {
     EXPECT_EQ(keys_of(*encoded.find(table)),
               texts_of(at(schema, {"$defs", "policy", "properties", table, "required"})));
   }

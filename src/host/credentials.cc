@@ -57,6 +57,7 @@ constexpr std::array kStores = std::to_array<std::string_view>({
     ".config/rclone",
     ".config/sops",
     ".config/vivaldi",
+    ".copilot",
     ".databrickscfg",
     ".docker",
     ".fly",

@@ -1,6 +1,7 @@
 #include "loop/contained.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "policy/agents.h"
@@ -25,13 +26,16 @@ std::string tool_of(Role role) {
   return "loop";
 }
 
-// Only the agent speaks to its model, and only it holds the key for that.
+// Only the agent speaks to its model and holds the key for that. What it left in its home is no
+// part of the project that anybody looks at: a program there, or a start-up file of an interpreter,
+// must not decide whether its work is done.
 void without_agent_needs(const AgentCommand& agent, Policy& policy) {
   policy.net = {};
-  const AgentNeeds* needs = find_agent(agent.name);
-  if (needs == nullptr) return;
-  for (const std::string_view name : needs->credentials) std::erase(policy.env.pass, name);
-  for (const std::string_view name : needs->settings) policy.env.set.erase(std::string(name));
+  policy.fs.home = std::min(policy.fs.home, HomeMode::Private);
+  // The policy may be for another agent than the program is called.
+  for (const std::string& name : {agent.name, std::exchange(policy.agent, {}).name}) {
+    if (const AgentNeeds* needs = find_agent(name)) remove_needs(*needs, policy);
+  }
 }
 
 }  // namespace

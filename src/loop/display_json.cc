@@ -33,10 +33,18 @@ struct Nodes {
     layers.set("backend", held.backend).set("namespaces", held.namespaces);
     layers.set("landlock", held.landlock).set("seccomp", held.seccomp);
     layers.set("cap_drop", held.cap_drop).set("network", held.network);
+    Node credential;
+    if (event.credential) {
+      const bool login = event.credential->kind == Credential::Kind::Login;
+      credential = Node{NodeMap{}};
+      credential.set("kind", login ? "login" : "variable").set("label", event.credential->label);
+      credential.set("copied", event.credential->copied);
+    }
     return begin("loop_started")
         .set("project", event.project)
         .set("agent", event.agent)
         .set("enforcement", std::move(layers))
+        .set("credential", std::move(credential))
         .set("features", progress_list(event.features));
   }
   Node operator()(const AttemptStarted& event) const {

@@ -121,7 +121,8 @@ Engine::Stop Engine::probe() {
     return uncontained(error);
   }
   LoopStarted started{
-      input_.caller.cwd, input_.agent.name, report.enforcement, progress_.features, {}};
+      input_.caller.cwd, input_.agent.name, report.enforcement, progress_.features, {}, {}};
+  started.credential = report.credential;
   for (const Feature& feature : input_.features) started.titles.push_back(feature.title);
   display_.show(started);
   return std::nullopt;

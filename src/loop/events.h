@@ -21,6 +21,7 @@ struct LoopStarted {
   Enforcement enforcement;  // as the probe found it
   std::vector<FeatureProgress> features;
   std::vector<std::string> titles;
+  std::optional<Credential> credential;  // of the agent
 };
 struct AttemptStarted {
   std::string id;

@@ -179,11 +179,21 @@ std::string describe(const PlannedLimit& limit) {
   return fmt::format("limit {} {} by {}", limit.name, value, name_of(limit.by));
 }
 
+std::string describe_variable(const std::string& variable, const Plan& plan) {
+  const bool secret = plan.credential && plan.credential->kind == Credential::Kind::Variable &&
+                      variable.starts_with(plan.credential->label + "=");
+  return secret ? plan.credential->label + "=(credential)" : variable;
+}
+
 std::string describe(const Plan& plan) {
   std::string text = fmt::format("backend {}\n", plan.backend);
   for (const PlannedLimit& limit : plan.limits) text += "      " + describe(limit) + "\n";
   for (const std::string& variable : plan.environment) {
-    text += fmt::format("      environment {}\n", quote(variable));
+    text += fmt::format("      environment {}\n", quote(describe_variable(variable, plan)));
+  }
+  if (plan.credential) {
+    text +=
+        fmt::format("      credential of {} {}\n", plan.credential->agent, plan.credential->label);
   }
   unsigned number = 0;
   text += "first process:\n";

@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 #include "plan/system_files.h"
 #include "plan/tree.h"
+#include "policy/agents.h"
 #include "policy/environment.h"
 #include "policy/host_rule.h"
 
@@ -411,6 +412,13 @@ void NativePlanner::command() {
     plan_.cwd = "/";
   }
   plan_.environment = build_environment(effective_, caller_, plan_.cwd);
+  plan_.credential = credential_of(effective_, caller_);
+  for (const std::string& variable : effective_.env.pass) {
+    const auto outside = caller_.environment.find(variable);
+    if (outside == caller_.environment.end() || outside->second.empty()) continue;
+    if (!is_withheld(variable, effective_.agent, plan_.credential)) continue;
+    plan_.reductions.push_back({"env", variable, std::nullopt, Reduction::Because::Forbidden});
+  }
   const std::string& name = plan_.argv.front();
   if (name.find('/') != std::string::npos) {
     plan_.candidates = {name};

@@ -188,6 +188,7 @@ struct Plan {
   std::string cwd;                       // inside
   std::vector<Reduction> reductions;     // what planning had to take away
   std::vector<Layer> missing;            // layers a ceiling accepted to go without
+  std::optional<Credential> credential;  // of the agent; no view shows what it says
 };
 
 struct PlanRequest {
@@ -205,6 +206,8 @@ Result<Plan> make_native_plan(const Clamped& clamped, const HostFacts& facts, co
 std::string describe(const Op& operation);
 std::string describe(const PlannedLimit& limit);
 std::string_view name_of(LimitBy by);
+// What a view shows of "NAME=value": a credential without its value.
+std::string describe_variable(const std::string& variable, const Plan& plan);
 // The whole plan as a readable list.
 std::string describe(const Plan& plan);
 

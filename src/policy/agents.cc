@@ -37,11 +37,21 @@ constexpr std::array kCopilotHosts{
 constexpr std::array<std::string_view, 1> kCopilotCredentials{"COPILOT_GITHUB_TOKEN"};
 
 constexpr std::array kAgents{
-    AgentNeeds{"claude", kClaudeHosts, kClaudeCredentials, kClaudeSettings},
-    AgentNeeds{"codex", kCodexHosts, kCodexCredentials, {}},
-    AgentNeeds{"gemini", kGeminiHosts, kGeminiCredentials, {}},
-    AgentNeeds{"copilot", kCopilotHosts, kCopilotCredentials, {}},
+    AgentNeeds{"claude", kClaudeHosts, kClaudeCredentials, kClaudeSettings,
+               ".claude/.credentials.json"},
+    AgentNeeds{"codex", kCodexHosts, kCodexCredentials, {}, ".codex/auth.json"},
+    AgentNeeds{"gemini", kGeminiHosts, kGeminiCredentials, {}, {}},
+    AgentNeeds{"copilot", kCopilotHosts, kCopilotCredentials, {}, {}},
 };
+
+bool has_value(const Effective& effective, const Caller& caller, const std::string& name) {
+  if (const auto set = effective.env.set.find(name); set != effective.env.set.end()) {
+    return !set->second.empty();
+  }
+  const auto outside = caller.environment.find(name);
+  return std::ranges::find(effective.env.pass, name) != effective.env.pass.end() &&
+         outside != caller.environment.end() && !outside->second.empty();
+}
 
 }  // namespace
 
@@ -53,6 +63,7 @@ const AgentNeeds* find_agent(std::string_view name) {
 }
 
 void add_needs(const AgentNeeds& agent, Policy& policy) {
+  policy.agent.name = agent.name;
   for (const AgentHost& host : agent.hosts) {
     const auto rule = parse_host_rule(host.rule);
     CORDON_ASSERT(rule.has_value());
@@ -60,6 +71,48 @@ void add_needs(const AgentNeeds& agent, Policy& policy) {
   }
   for (const std::string_view name : agent.credentials) policy.env.pass.emplace_back(name);
   for (const std::string_view name : agent.settings) policy.env.set.emplace(name, "1");
+}
+
+void remove_needs(const AgentNeeds& agent, Policy& policy) {
+  policy.agent = {};
+  for (const std::string_view name : agent.credentials) {
+    std::erase(policy.env.pass, name);
+    policy.env.set.erase(std::string(name));
+  }
+  for (const std::string_view name : agent.settings) policy.env.set.erase(std::string(name));
+}
+
+std::optional<Credential> credential_of(const Effective& effective, const Caller& caller) {
+  const AgentNeeds* agent = find_agent(effective.agent.name);
+  if (agent == nullptr) return std::nullopt;
+  if (effective.agent.share_login) {
+    return Credential{effective.agent.name, Credential::Kind::Login,
+                      "~/" + std::string(agent->login)};
+  }
+  for (const std::string_view name : agent->credentials) {
+    if (!has_value(effective, caller, std::string(name))) continue;
+    return Credential{effective.agent.name, Credential::Kind::Variable, std::string(name)};
+  }
+  return std::nullopt;
+}
+
+bool is_withheld(std::string_view variable, const AgentRules& agent,
+                 const std::optional<Credential>& given) {
+  const AgentNeeds* known = find_agent(agent.name);
+  if (known == nullptr) return false;
+  const bool credential =
+      std::ranges::find(known->credentials, variable) != known->credentials.end();
+  return credential && (!given || given->label != variable);
+}
+
+std::string describe(const Credential& credential) {
+  std::string text = "credential of " + credential.agent + ": " + credential.label;
+  if (credential.copied) {
+    text +=
+        ", copied from the host; a login is renewed by replacing it, so whichever of the two is"
+        " renewed first may log the other out";
+  }
+  return text;
 }
 
 }  // namespace cordon

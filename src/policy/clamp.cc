@@ -16,6 +16,7 @@ Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings
   detail::clamp_env(request, ceilings, result, reductions);
   detail::clamp_limits(request, ceilings, result, reductions);
   detail::clamp_layers(request, ceilings, result);
+  detail::clamp_agent(request, ceilings, result, reductions);
   return clamped;
 }
 

@@ -25,6 +25,9 @@ void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,
 void clamp_limits(const Resolved& request, Ceilings ceilings, Effective& result,
                   Reductions& reductions);
 void clamp_layers(const Resolved& request, Ceilings ceilings, Effective& result);
+// A login is shared only if every ceiling says so, for this agent or for any.
+void clamp_agent(const Resolved& request, Ceilings ceilings, Effective& result,
+                 Reductions& reductions);
 
 template <typename T>
 void sort_unique(std::vector<T>& values) {

@@ -101,6 +101,7 @@ PathMode PathMeet::shield(std::string_view path) const {
       name != nullptr && !(source == Grant::Source::GitDirectory && name->kind == HoldKind::Git)) {
     most = PathMode::Read;
   }
+  if (is_in_agent_directory(path, held_)) most = PathMode::Read;
   for (std::size_t i = 0; i < ceilings_.size(); ++i) {
     const PathEntry* rule = ceilings_[i].deepest(path);
     if (rule == nullptr) continue;

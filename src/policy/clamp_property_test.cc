@@ -136,6 +136,9 @@ std::vector<Layer> any_layers(Choices& choices) {
   return layers;
 }
 
+// Of known agents, and none: a ceiling without a name means every agent.
+const std::vector<std::string> kAgentNames{"", "claude", "codex"};
+
 Policy any_policy(Choices& choices) {
   Policy policy;
   policy.net = any_net(choices);
@@ -149,6 +152,8 @@ Policy any_policy(Choices& choices) {
   if (choices.one_in(2)) policy.fs.scratch = 1024 * (1 + choices.below(3));
   policy.fs.home = static_cast<HomeMode>(choices.below(3));
   policy.fs.caches = choices.one_in(2);
+  policy.agent.name = kAgentNames[choices.below(kAgentNames.size())];
+  policy.agent.share_login = choices.one_in(2);
   policy.require.layers = any_layers(choices);
   return policy;
 }
@@ -314,6 +319,8 @@ void assert_within_request(const Effective& result, const Resolved& request) {
   RC_ASSERT(result.scratch.value_or(0) <= request.policy.fs.scratch.value_or(0));
   RC_ASSERT(result.home <= request.policy.fs.home);
   RC_ASSERT(result.caches <= request.policy.fs.caches);
+  RC_ASSERT(result.agent.name == request.policy.agent.name);
+  RC_ASSERT(result.agent.share_login <= request.policy.agent.share_login);
   RC_ASSERT(keeps_denies(result.deny, request.deny));
   RC_ASSERT(is_subset(request.policy.require.layers, result.require));
 }
@@ -335,6 +342,11 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
   }
   if (ceiling.home) RC_ASSERT(result.home <= *ceiling.home);
   if (ceiling.caches) RC_ASSERT(result.caches <= *ceiling.caches);
+  const AgentRules& agent = ceiling.policy.agent;
+  if (result.agent.share_login) {
+    RC_ASSERT(agent.share_login);
+    RC_ASSERT((agent.name.empty() || agent.name == result.agent.name));
+  }
   RC_ASSERT(keeps_denies(result.deny, bound.deny));
   RC_ASSERT(is_subset(ceiling.policy.require.layers, result.require));
   RC_ASSERT(is_subset(result.accept_missing, ceiling.policy.require.accept_missing));
@@ -349,6 +361,7 @@ Resolved as_request(const Effective& effective) {
   request.policy.fs.scratch = effective.scratch;
   request.policy.fs.home = effective.home;
   request.policy.fs.caches = effective.caches;
+  request.policy.agent = effective.agent;
   request.policy.require.layers = effective.require;
   request.read = effective.read;
   request.write = effective.write;
@@ -511,6 +524,7 @@ TEST(ClampProperty, WithoutACeilingIsTheRequestLessWhatIsForbidden) {
     RC_ASSERT(result.scratch == request.policy.fs.scratch);
     RC_ASSERT(result.home == request.policy.fs.home);
     RC_ASSERT(result.caches == request.policy.fs.caches);
+    RC_ASSERT(result.agent == request.policy.agent);
     RC_ASSERT(result.require == request.policy.require.layers);
     RC_ASSERT(result.accept_missing.empty());
     for (const Reduction& reduction : clamped.reductions()) {

@@ -361,6 +361,24 @@ TEST(ClampView, IsNotBoundByWhatACeilingDoesNotMention) {
   EXPECT_THAT(clamped.reductions(), IsEmpty());
 }
 
+TEST(ClampAgent, SharesALoginOnlyWhereTheCeilingSaysSoForThatAgent) {
+  Resolved asked;
+  asked.policy.agent = {"claude", true};
+  ResolvedCeiling bound;
+  const auto refused = clamp_one(asked, bound);
+  EXPECT_EQ(refused.effective().agent, (AgentRules{"claude", false}));
+  EXPECT_THAT(refused.reductions(), ElementsAre(reduction("share_login", "claude", std::nullopt,
+                                                          Because::OutsideCeiling)));
+  bound.ceiling.policy.agent = {"codex", true};
+  EXPECT_FALSE(clamp_one(asked, bound).effective().agent.share_login);
+  for (const char* name : {"", "claude"}) {
+    bound.ceiling.policy.agent = {name, true};
+    const auto shared = clamp_one(asked, bound);
+    EXPECT_EQ(shared.effective().agent, asked.policy.agent);
+    EXPECT_THAT(shared.reductions(), IsEmpty());
+  }
+}
+
 TEST(ClampView, NeverAddsScratchThatWasNotAskedFor) {
   ResolvedCeiling bound;
   bound.ceiling.policy.fs.scratch = 1ULL << 20U;

@@ -80,6 +80,7 @@ struct Effective {
   Limits limits;
   std::vector<Layer> require;
   std::vector<Layer> accept_missing;
+  AgentRules agent;
   bool operator==(const Effective&) const = default;
 };
 

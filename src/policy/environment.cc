@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/agents.h"
 
 namespace cordon {
 namespace {
@@ -129,7 +130,9 @@ std::vector<std::string> build_environment(const Effective& effective, const Cal
       {"PWD", cwd},
   };
   if (has_temporary(effective)) variables["TMPDIR"] = "/tmp";
+  const std::optional<Credential> credential = credential_of(effective, caller);
   for (const std::string& name : effective.env.pass) {
+    if (is_withheld(name, effective.agent, credential)) continue;
     const auto found = caller.environment.find(name);
     if (found == caller.environment.end() || is_loader_variable(name)) continue;
     variables[name] = found->second;

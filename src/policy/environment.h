@@ -19,7 +19,8 @@ bool is_injection_variable(std::string_view name);
 bool is_valid_variable_name(std::string_view name);
 
 // Baseline (PATH, HOME, USER, LOGNAME, SHELL, LANG, TERM, TMPDIR, PWD), then `pass`, then `set`.
-// `cwd` and `home` are paths inside. Sorted "NAME=value" strings.
+// Of the credentials of the agent that the run is for, one alone (policy/agents.h). `cwd` is a path
+// inside. Sorted "NAME=value" strings.
 std::vector<std::string> build_environment(const Effective& effective, const Caller& caller,
                                            const std::string& cwd);
 

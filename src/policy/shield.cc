@@ -38,6 +38,16 @@ const ProtectedName* held_name(std::string_view path, const HeldPlaces& places) 
   return name != nullptr && is_held_in(*name, directory, places.homes) ? name : nullptr;
 }
 
+bool is_in_agent_directory(std::string_view path, const HeldPlaces& places) {
+  for (; path != "/"; path = parent(path)) {
+    const auto home = std::ranges::find(places.homes, parent(path));
+    if (home == places.homes.end()) continue;
+    const ProtectedName* name = held_name(path, places);
+    if (name != nullptr && name->kind == HoldKind::Agent) return true;
+  }
+  return false;
+}
+
 Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,
                     Grant::Source asked) {
   Shield shield = Shield::None;

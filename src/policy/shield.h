@@ -23,6 +23,10 @@ enum class Shield {
 // spelling of case counts too, since a file system may take both for one.
 const ProtectedName* held_name(std::string_view path, const HeldPlaces& places);
 
+// Whether `path` lies in the directory of an agent in a home. The agent outside runs hooks and
+// servers from it, so nothing there is opened for writing, whoever asks for it by name.
+bool is_in_agent_directory(std::string_view path, const HeldPlaces& places);
+
 // For a path below `root`, which is the ceiling's own rule that decides about it; what lies above
 // and the root itself are the operator's choice.
 Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,

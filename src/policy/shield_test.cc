@@ -108,6 +108,28 @@ TEST_F(ShieldTest, LetsTheGitDirectoryOfALinkedWorktreeBe) {
   EXPECT_THAT(clamp(request, std::span(&ceiling, 1)).effective().write, IsEmpty());
 }
 
+// Without any ceiling: the person at the keyboard asks for it by name.
+TEST_F(ShieldTest, NothingInAnAgentsOwnDirectoryIsWritable) {
+  for (const char* path : {"/w/home/.codex", "/w/home/.codex/config.toml",
+                           "/w/home/.claude/hooks/deep/x", "/w/home/.claude.json"}) {
+    Resolved asked;
+    asked.held = request.held;
+    asked.write = {grant(path)};
+    const Clamped clamped = clamp(asked, {});
+    EXPECT_THAT(clamped.effective().write, IsEmpty()) << path;
+    EXPECT_THAT(paths(clamped.effective().read), ElementsAre(path));
+    ASSERT_EQ(clamped.reductions().size(), 1U) << path;
+    EXPECT_EQ(clamped.reductions().front().because, Because::Forbidden);
+  }
+  // A project's own, such as worktrees that an agent makes there, is not the agent's home.
+  for (const char* path : {"/w/home/project/.claude/worktrees/a", "/w/home/.codexes/x"}) {
+    Resolved asked;
+    asked.held = request.held;
+    asked.write = {grant(path)};
+    EXPECT_THAT(paths(clamp(asked, {}).effective().write), ElementsAre(path));
+  }
+}
+
 // What is left of a path's mode after what is held and denied below `root`.
 PathMode left_below(const ResolvedCeiling& rules, std::string_view root, std::string_view path,
                     PathMode mode) {

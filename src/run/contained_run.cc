@@ -17,7 +17,9 @@
 #include "config/policy_document.h"
 #include "egress/broker.h"
 #include "host/aftermath.h"
+#include "host/agent_login.h"
 #include "host/resolve.h"
+#include "policy/agents.h"
 #include "run/backends.h"
 #include "run/git_watch.h"
 #include "run/run_note.h"
@@ -75,13 +77,37 @@ Result<PlanRequest> plan_request(const RunInput& input, const Effective& effecti
   return request;
 }
 
+// A shared login is put into the private home that is kept, so that one has to be seen inside.
+Result<void> check_shared_login(const Effective& effective, const Caller& caller) {
+  if (!effective.agent.share_login) return {};
+  const AgentNeeds* agent = find_agent(effective.agent.name);
+  if (agent == nullptr || agent->login.empty()) {
+    return fail(policy_error("share_login is for an agent that keeps its login in a file"));
+  }
+  const auto covers = [&](const Grant& grant) { return contains(grant.path, caller.home); };
+  const bool seen = effective.home == HomeMode::Persistent && !caller.home.empty() &&
+                    std::ranges::none_of(effective.read, covers) &&
+                    std::ranges::none_of(effective.write, covers);
+  if (seen) return {};
+  return fail(
+      policy_error("share_login needs the private home that is kept",
+                   "write home = \"persistent\" in [fs], and grant no path above the home"));
+}
+
 // The directories of ours that last from run to run, made on first use.
-Result<void> make_persistent(const PlanRequest& request, const HostFacts& facts) {
+Result<void> make_persistent(JudgedRun& run) {
+  const PlanRequest& request = run.request;
+  const HostFacts& facts = run.survey.facts;
   if (!request.cache_directory.empty()) {
     CORDON_CHECK(open_private_directory(request.cache_directory));
   }
   if (request.persistent_home.empty()) return {};
   CORDON_TRY(directory, open_private_directory(request.persistent_home));
+  if (run.clamped.effective().agent.share_login) {
+    const AgentNeeds* agent = find_agent(run.clamped.effective().agent.name);
+    CORDON_TRY(copy, copy_login(std::string(agent->login), run.caller, directory.get()));
+    run.plan.credential->copied = copy == LoginCopy::Made;
+  }
   if (facts.git_identity.empty()) return {};
   const Fd file(::openat(directory.get(), ".gitconfig",
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
@@ -157,7 +183,8 @@ void add_attempts(const Broker& broker, Outcome& outcome) {
 }
 
 Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
-  CORDON_CHECK(make_persistent(run.request, run.survey.facts));
+  CORDON_CHECK(make_persistent(run));
+  report.credential = run.plan.credential;
   RunNote note;
   const bool leaves_something =
       !run.clamped.effective().write.empty() ||
@@ -246,6 +273,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
   CORDON_TRY(backend, make_backend(input.backend.empty() ? "native" : input.backend));
   CORDON_TRY(judgement,
              judge_policy(input.policy, input.ceilings, input.trusted_files, caller, input.helper));
+  CORDON_CHECK(check_shared_login(judgement.clamped.effective(), caller));
   CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller));
   CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, caller, request));
   std::vector<Reduction> reductions = judgement.clamped.reductions();

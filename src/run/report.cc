@@ -142,6 +142,16 @@ void add_streams(Node& node, const std::optional<Outcome>& outcome) {
                                     (outcome->err && outcome->err->truncated())));
 }
 
+Node credential_node(const std::optional<Credential>& credential) {
+  if (!credential) return null();
+  Node node{NodeMap{}};
+  node.set("agent", credential->agent);
+  node.set("kind", credential->kind == Credential::Kind::Login ? "login" : "variable");
+  node.set("label", credential->label);
+  node.set("copied", credential->copied);
+  return node;
+}
+
 }  // namespace
 
 std::string Report::json() const {
@@ -160,6 +170,7 @@ std::string Report::json() const {
   const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
   node.set("policy", policy ? *policy : null());
   node.set("reductions", reductions_node(reductions));
+  node.set("credential", credential_node(credential));
   node.set("denials", denials_node(outcome ? outcome->denials : std::vector<Denial>{}));
   node.set("connections",
            connections_node(outcome ? outcome->connections : std::vector<Connection>{}));

@@ -106,6 +106,7 @@ void give_up_limits(Exporter& out, bool wall) {
 void lose_private_places(Exporter& out) {
   if (out.policy.fs.home != HomeMode::None) out.lose("fs.home", "there is no private home");
   if (out.policy.fs.caches) out.lose("fs.caches", "there are no private caches");
+  if (out.policy.agent.share_login) out.lose("agent.share_login", "there is no private home");
   if (!out.policy.require.layers.empty()) {
     out.lose("require.layers", "a document of this kind does not name mechanisms");
   }
