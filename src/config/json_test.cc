@@ -122,6 +122,8 @@ TEST(WriteJson, IndentsByTwoSpaces) {
 TEST(WriteJson, EscapesWhatMayNotStandInAString) {
   EXPECT_EQ(write_json(Node(std::string("\"\\\n\t\r\x01\x1B\x7F\0é", 11)), JsonStyle::Compact),
             R"("\"\\\n\t\r\u0001\u001b\u007f\u0000é")");
+  EXPECT_EQ(write_json(Node("\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0\xC3\x9B"), JsonStyle::Compact),
+            "\"\\u0080\\u009b\\u009f\xC2\xA0\xC3\x9B\"");
 }
 
 TEST(WriteJson, ReplacesBytesThatAreNotUtf8) {

@@ -8,10 +8,22 @@
 namespace cordon {
 namespace {
 
+// U+0080 to U+009F, of which terminals take one for the beginning of a command.
+bool begins_c1(std::string_view text) {
+  constexpr unsigned char kLead = 0xC2;
+  constexpr unsigned char kEnd = 0xA0;
+  return text.size() > 1 && static_cast<unsigned char>(text[0]) == kLead &&
+         static_cast<unsigned char>(text[1]) < kEnd;
+}
+
+// `text` is UTF-8. A document may end up on a terminal, so it holds no control character.
 void append_escaped(std::string& out, std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out.push_back('"');
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool c1 = begins_c1(text.substr(i));
+    if (c1) ++i;
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out.append(1, '\\').append(1, c);
@@ -21,7 +33,7 @@ void append_escaped(std::string& out, std::string_view text) {
       out.append("\\t");
     } else if (c == '\r') {
       out.append("\\r");
-    } else if (byte < 0x20 || byte == 0x7F) {
+    } else if (c1 || byte < 0x20 || byte == 0x7F) {
       out.append("\\u00").append(1, kDigits[byte >> 4U]).append(1, kDigits[byte & 0xFU]);
     } else {
       out.push_back(c);
