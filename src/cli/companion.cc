@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,20 @@
 #include "cli/verbs.h"
 
 namespace cordon {
+
+Result<std::string> main_program() {
+  CORDON_TRY(self, own_executable());
+  const std::string here(parent(self));
+  std::string installed = here + "/..";
+  for (std::size_t i = 0; i < components(CORDON_LIBEXEC).size(); ++i) installed += "/..";
+  for (const std::string& place : {join(here, "cordon"), installed + "/bin/cordon"}) {
+    std::unique_ptr<char, void (*)(void*)> found(::realpath(place.c_str(), nullptr), std::free);
+    if (found && ::access(found.get(), X_OK) == 0) return std::string(found.get());
+  }
+  return fail(setup_error("cannot tell where cordon lies", 0,
+                          "cordon mcp --print-config HOST prints what to write"));
+}
+
 int become_companion(const Verb& verb, std::span<const char* const> words) {
   const std::size_t blank = verb.name.find(' ');
   const std::string name = "cordon-" + std::string(verb.name.substr(0, blank));

@@ -31,6 +31,16 @@ inline constexpr std::array kSetupWhat{
          {}},
 };
 
+inline constexpr std::array kSetupHost{
+    Flag{
+        FlagId::HostName, "--host", "HOST", ValueKind::Choice, Times::Many,
+        "also tell an agent host of cordon mcp",
+        "Write what cordon mcp --print-config HOST prints into the configuration of an agent host: "
+        "claude, codex, copilot, gemini, vscode or cursor. A file that is there is given the one "
+        "server and no other change, or left, and what to add is printed.",
+        kHostChoices},
+};
+
 inline constexpr std::array kSetupHow{
     Flag{FlagId::Yes,
          "--yes",
@@ -58,13 +68,15 @@ inline constexpr std::array kSetupHow{
          {}},
 };
 
-inline constexpr std::array kSetupGroups{FlagGroup{"What", kSetupWhat}, FlagGroup{"How", kSetupHow},
-                                         FlagGroup{"Help", kHelp}};
+inline constexpr std::array kSetupGroups{FlagGroup{"What", kSetupWhat},
+                                         FlagGroup{"Agent hosts", kSetupHost},
+                                         FlagGroup{"How", kSetupHow}, FlagGroup{"Help", kHelp}};
 
 inline constexpr std::array kSetupExamples{
     Example{"cordon setup --dry-run", "What would be written for the project in this directory.",
             0},
-    Example{"cordon setup --yes --name web", "Write a ceiling and the policy web.", 0},
+    Example{"cordon setup --yes --name web --host codex",
+            "Write a ceiling and the policy web, and let Codex CLI start cordon mcp.", 0},
     Example{"cordon setup --yes --env-file ~/agents/test.env",
             "An installation that shares nothing with the first.", 0},
 };
@@ -74,8 +86,8 @@ inline constexpr std::string_view kSetupText =
     "are none, after asking. A file that is there is never changed: one that differs from what "
     "would be written is named and left. Toolchains and agents on PATH are found by name; nothing "
     "is started. Says what was done and how to undo it.\n\n"
-    "The exit status is 0 if everything is in place, 1 if something was declined, 2 for an error; "
-    "then nothing was changed, or only what is listed.";
+    "The exit status is 0 if everything is in place, 1 if something was declined or is left to do "
+    "by hand, 2 for an error; then nothing was changed, or only what is listed.";
 
 inline constexpr Verb kSetupVerb{
     "setup", "", "write a ceiling and a policy", kSetupText, kSetupGroups, {}, kSetupExamples, 2};

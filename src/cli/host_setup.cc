@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/flag_table_query.h"
 #include "config/node.h"
 
 namespace cordon {
@@ -26,14 +27,18 @@ NodeList arguments(const ServerStart& start, std::string_view here) {
   return words;
 }
 
-Node environment() { return Node(NodeMap{{"CORDON_ENABLE_RUN_CODE", Node("1")}}); }
+Node environment(const ServerStart& start) {
+  Node variables(NodeMap{{"CORDON_ENABLE_RUN_CODE", Node("1")}});
+  if (!start.env_file.empty()) variables.set("CORDON_ENV_FILE", Node(start.env_file));
+  return variables;
+}
 
 // {"mcpServers": {"cordon": {...}}}, with what this host adds to the entry.
 std::string servers(std::string_view key, const ServerStart& start, std::string_view here,
                     NodeMap more) {
   NodeMap entry{{"command", Node(start.executable)},
                 {"args", Node(arguments(start, here))},
-                {"env", environment()}};
+                {"env", environment(start)}};
   for (auto& member : more) entry.push_back(std::move(member));
   Node document{NodeMap{}};
   document.set(std::string(key), Node(NodeMap{{"cordon", Node(std::move(entry))}}));
@@ -65,7 +70,7 @@ HostSetup codex(const ServerStart& start) {
   }
   text.append("\n[mcp_servers.cordon]\ncommand = ").append(write_toml_value(start.executable));
   text.append("\nargs = ").append(write_toml_value(arguments(start, ".")));
-  text.append("\nenv = ").append(write_toml_value(environment()));
+  text.append("\nenv = ").append(write_toml_value(environment(start)));
   text.append(
       "\nstartup_timeout_sec = 10\n"
       "tool_timeout_sec = 600\n"
@@ -142,6 +147,19 @@ HostSetup host_setup(std::string_view host, const ServerStart& start) {
   if (host == "vscode") return vscode(start);
   if (host == "cursor") return cursor(start);
   CORDON_BUG("no such host");
+}
+
+Result<HostSetup> checked_host_setup(std::string_view host, const ServerStart& start) {
+  if (std::ranges::find(flags::kHostChoices, host) == flags::kHostChoices.end()) {
+    return fail(usage_error("no host is called " + quote(host),
+                            "write claude, codex, copilot, gemini, vscode or cursor"));
+  }
+  for (const std::string* text :
+       {&start.executable, &start.workspace, &start.safe_directory, &start.env_file}) {
+    CORDON_CHECK(check_portable(host, *text));
+  }
+  for (const std::string& ceiling : start.ceilings) CORDON_CHECK(check_portable(host, ceiling));
+  return host_setup(host, start);
 }
 
 Result<void> check_portable(std::string_view host, std::string_view text) {

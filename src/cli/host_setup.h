@@ -19,6 +19,7 @@ struct ServerStart {
   // Where files lie that no sandbox may change. What names the program a host starts, or takes its
   // tools away, must not lie in the workspace: a command could change it for the next start.
   std::string safe_directory;
+  std::string env_file;  // with the variables of an installation of its own; empty: none
 };
 
 struct HostFile {
@@ -35,6 +36,9 @@ struct HostSetup {
 
 // `host` is one of the choices of --print-config.
 HostSetup host_setup(std::string_view host, const ServerStart& start);
+
+// The same, or a refusal: a host that is not known, a path that it would read differently.
+Result<HostSetup> checked_host_setup(std::string_view host, const ServerStart& start);
 
 // Refuses text that cannot be written into the configuration of this host so that it means itself:
 // control characters, bytes that are not UTF-8, and a '$' where the host replaces variables.

@@ -98,16 +98,8 @@ Result<bool> print(const Arguments& arguments) {
 }  // namespace
 
 Result<HostSetup> host_setup_here(std::string_view host, const Arguments& arguments) {
-  if (std::ranges::find(flags::kHostChoices, host) == flags::kHostChoices.end()) {
-    return fail(usage_error("no host is called " + quote(host),
-                            "write claude, codex, copilot, gemini, vscode or cursor"));
-  }
   CORDON_TRY(start, server_start(arguments));
-  CORDON_CHECK(check_portable(host, start.executable));
-  CORDON_CHECK(check_portable(host, start.workspace));
-  CORDON_CHECK(check_portable(host, start.safe_directory));
-  for (const std::string& ceiling : start.ceilings) CORDON_CHECK(check_portable(host, ceiling));
-  return host_setup(host, start);
+  return checked_host_setup(host, start);
 }
 
 int print_host_config(const Arguments& arguments) {

@@ -18,10 +18,14 @@ std::string_view name_of(Became result) {
   switch (result) {
     case Became::Written:
       return "written";
+    case Became::Added:
+      return "added";
     case Became::Unchanged:
       return "unchanged";
     case Became::Left:
       return "left";
+    case Became::ByHand:
+      return "by_hand";
     case Became::Declined:
       return "declined";
     case Became::Planned:
@@ -30,50 +34,48 @@ std::string_view name_of(Became result) {
   return "";
 }
 
-std::string_view purpose(Role role) {
-  switch (role) {
-    case Role::Ceiling:
-      return "the most any run may have";
-    case Role::Policy:
-      return "what runs of this project ask for";
-    case Role::Variables:
-      return "what selects this installation";
-  }
-  return "";
-}
-
 std::string told(const SetupStep& step) {
-  const std::string path = quote(step.document->path());
+  const std::string path = quote(step.path);
   switch (step.result) {
     case Became::Written:
-      return "written: " + path + ", " + std::string(purpose(step.document->role));
+      return "written: " + path + ", " + step.purpose;
+    case Became::Added:
+      return "added to: " + path + ", " + step.purpose;
     case Became::Unchanged:
       return "unchanged: " + path;
     case Became::Left:
       return "left as it is: " + path + ", which is not what setup writes";
+    case Became::ByHand:
+      return "left to you: " + path + ", since " + sanitize(step.why) + "; what it is to hold:";
     case Became::Declined:
       return "not written: " + path;
     case Became::Planned:
-      return "would write: " + path + ", " + std::string(purpose(step.document->role));
+      return "would write: " + path + ", " + step.purpose;
   }
   return {};
+}
+
+bool shows_text(const SetupStep& step) {
+  return step.result == Became::Planned || step.result == Became::ByHand;
 }
 
 std::vector<std::string> undo_lines(const std::vector<SetupStep>& steps) {
   std::vector<std::string> lines;
   for (const SetupStep& step : steps) {
-    if (step.result == Became::Written) lines.push_back("rm -- " + quote(step.document->path()));
+    const bool done = step.result == Became::Written || step.result == Became::Added;
+    if (done) lines.push_back(step.undo);
   }
   return lines;
 }
 
-std::vector<std::string> next_lines(const Prospect& prospect) {
+std::vector<std::string> next_lines(const Prospect& prospect, const HostAdvice& advice) {
   std::vector<std::string> lines;
   for (const Document& document : prospect.documents) {
     if (document.role != Role::Variables) continue;
     lines.push_back("set -a; . " + document.path() + "; set +a");
   }
   lines.push_back("cordon run --policy " + prospect.name + " -- CMD");
+  lines.insert(lines.end(), advice.next.begin(), advice.next.end());
   return lines;
 }
 
@@ -88,7 +90,8 @@ std::string listed(const std::vector<std::string>& items, std::string_view none)
 
 }  // namespace
 
-std::string setup_text(const Prospect& prospect, const std::vector<SetupStep>& steps) {
+std::string setup_text(const Prospect& prospect, const std::vector<SetupStep>& steps,
+                       const HostAdvice& advice) {
   std::vector<std::string> agents;
   for (const FoundAgent& agent : prospect.agents) agents.push_back(agent.path);
   std::string text = "project: " + quote(prospect.caller.cwd) + ", policy " + prospect.name + "\n";
@@ -96,18 +99,20 @@ std::string setup_text(const Prospect& prospect, const std::vector<SetupStep>& s
   text += "agents: " + listed(agents, "none on PATH") + "\n";
   for (const SetupStep& step : steps) {
     text += told(step) + "\n";
-    if (step.result == Became::Planned) text += "\n" + step.document->text + "\n";
+    if (shows_text(step)) text += "\n" + step.text + "\n";
   }
   for (const Reduction& reduction : prospect.reductions) {
     text += tinted(STDOUT_FILENO, Tint::Warning, "the ceiling takes away:") + " " +
             reduction_line(reduction) + "\n";
   }
   for (const std::string& line : undo_lines(steps)) text += "undo: " + line + "\n";
-  for (const std::string& line : next_lines(prospect)) text += "next: " + line + "\n";
+  for (const std::string& line : next_lines(prospect, advice)) text += "next: " + line + "\n";
+  for (const std::string& note : advice.notes) text += "note: " + note + "\n";
   return text;
 }
 
-std::string setup_json(const Prospect& prospect, const std::vector<SetupStep>& steps) {
+std::string setup_json(const Prospect& prospect, const std::vector<SetupStep>& steps,
+                       const HostAdvice& advice) {
   Node node{NodeMap{}};
   node.set("schema", "cordon.setup/1");
   node.set("project", prospect.caller.cwd);
@@ -117,10 +122,11 @@ std::string setup_json(const Prospect& prospect, const std::vector<SetupStep>& s
   NodeList files;
   for (const SetupStep& step : steps) {
     Node file{NodeMap{}};
-    file.set("path", step.document->path());
-    file.set("role", setup::name_of(step.document->role));
+    file.set("path", step.path);
+    file.set("role", step.role);
     file.set("result", name_of(step.result));
-    file.set("text", step.result == Became::Planned ? Node(step.document->text) : Node());
+    file.set("text", shows_text(step) ? Node(step.text) : Node());
+    file.set("why", step.why.empty() ? Node() : Node(step.why));
     files.push_back(std::move(file));
   }
   node.set("files", std::move(files));
@@ -135,7 +141,8 @@ std::string setup_json(const Prospect& prospect, const std::vector<SetupStep>& s
   node.set("agents", std::move(agents));
   node.set("reductions", reductions_list(prospect.reductions));
   node.set("undo", text_list(undo_lines(steps)));
-  node.set("next", text_list(next_lines(prospect)));
+  node.set("next", text_list(next_lines(prospect, advice)));
+  node.set("notes", text_list(advice.notes));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 

@@ -3,19 +3,27 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
+#include "base/shell_word.h"
 #include "base/text.h"
+#include "cli/companion.h"
+#include "cli/host_setup.h"
 #include "cli/setup_view.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "host/resolve.h"
+#include "setup/host_file.h"
 
 namespace cordon {
 namespace {
 
 using setup::Document;
+using setup::HostFilePlan;
+using setup::HostStanding;
 using setup::Prospect;
 using setup::Standing;
+using Became = SetupStep::Became;
 
 bool somebody_can_answer() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
 
@@ -32,62 +40,181 @@ std::string read_line() {
 }
 
 // Only a plain yes is one.
-bool agreed(const Document& document) {
-  say("\n" + document.text + "\n");
-  say(tinted(STDERR_FILENO, Tint::Good, "cordon:") + " write this to " + quote(document.path()) +
+bool agreed(const SetupStep& step) {
+  say("\n" + step.text + "\n");
+  say(tinted(STDERR_FILENO, Tint::Good, "cordon:") + " write this to " + quote(step.path) +
       "? [y/N] ");
   const std::string answer = lower_case(read_line());
   return answer == "y" || answer == "yes";
 }
 
-SetupStep::Became left_by(Standing standing) {
+Became left_by(Standing standing) {
   switch (standing) {
     case Standing::Missing:
-      return SetupStep::Became::Written;
+      return Became::Written;
     case Standing::Current:
-      return SetupStep::Became::Unchanged;
+      return Became::Unchanged;
     case Standing::Edited:
-      return SetupStep::Became::Left;
+      return Became::Left;
   }
-  return SetupStep::Became::Left;
+  return Became::Left;
+}
+
+Became left_by(HostStanding standing) {
+  switch (standing) {
+    case HostStanding::Missing:
+      return Became::Written;
+    case HostStanding::Lacks:
+      return Became::Added;
+    case HostStanding::Current:
+      return Became::Unchanged;
+    case HostStanding::Edited:
+      return Became::Left;
+    case HostStanding::ByHand:
+      return Became::ByHand;
+  }
+  return Became::Left;
+}
+
+std::string purpose(setup::Role role) {
+  switch (role) {
+    case setup::Role::Ceiling:
+      return "the most any run may have";
+    case setup::Role::Policy:
+      return "what runs of this project ask for";
+    case setup::Role::Variables:
+      return "what selects this installation";
+  }
+  return {};
 }
 
 // A set-up that fails half way says what it has done.
 Error with_account(Error error, const std::vector<SetupStep>& steps) {
   for (const SetupStep& step : steps) {
-    if (step.result != SetupStep::Became::Written) continue;
-    error.notes.push_back("written before that: " + quote(step.document->path()));
+    if (step.result != Became::Written && step.result != Became::Added) continue;
+    error.notes.push_back("written before that: " + quote(step.path));
   }
   return error;
 }
 
-Result<std::vector<SetupStep>> carry_out(const Arguments& arguments, const Prospect& prospect) {
-  const bool missing = std::ranges::find(prospect.documents, Standing::Missing,
-                                         &Document::standing) != prospect.documents.end();
-  const bool dry = arguments.has(FlagId::DryRun);
-  const bool yes = arguments.has(FlagId::Yes);
-  if (missing && !dry && !yes && !somebody_can_answer()) {
+// What the hosts that were named are to be told, and the files for it.
+struct HostPart {
+  std::vector<HostFilePlan> files;
+  HostAdvice advice;
+};
+
+Result<HostPart> host_part(const Arguments& arguments, const Prospect& prospect) {
+  HostPart part;
+  if (!arguments.has(FlagId::HostName)) return part;
+  ServerStart start;
+  CORDON_TRY(program, main_program());
+  start.executable = std::move(program);
+  start.safe_directory = prospect.caller.config_directory;
+  for (const Document& document : prospect.documents) {
+    if (document.role == setup::Role::Variables) start.env_file = document.path();
+  }
+  const auto named = arguments.values(FlagId::HostName);
+  for (const std::string_view host : std::set<std::string_view>(named.begin(), named.end())) {
+    CORDON_TRY(told, checked_host_setup(host, start));
+    told.further.insert(told.further.begin(), told.configuration);
+    for (const HostFile& file : told.further) {
+      part.files.push_back(setup::plan_host_file(file.path, file.content, prospect.caller));
+    }
+    const HostFilePlan& main = part.files[part.files.size() - told.further.size()];
+    if (main.standing != HostStanding::Missing && main.before != main.text && host == "codex") {
+      part.advice.notes.emplace_back(
+          "Codex keeps tools of its own until the rest of what cordon mcp --print-config codex "
+          "prints is in its configuration");
+    }
+    part.advice.next.push_back(shell_line(told.launch));
+    part.advice.notes.insert(part.advice.notes.end(), told.notes.begin(), told.notes.end());
+  }
+  part.advice.notes.emplace_back("contained are these tools, not the host that calls them");
+  return part;
+}
+
+SetupStep step_of(const Document& document) {
+  return {document.path(),
+          std::string(name_of(document.role)),
+          purpose(document.role),
+          document.text,
+          "rm -- " + quote(document.path()),
+          {},
+          left_by(document.standing)};
+}
+
+SetupStep step_of(const HostFilePlan& plan) {
+  const bool whole = plan.standing == HostStanding::Missing;
+  return {plan.path,
+          "host",
+          whole ? "what an agent host is told" : "the server cordon",
+          plan.addition,
+          whole ? "rm -- " + quote(plan.path) : "remove the server cordon from " + quote(plan.path),
+          plan.why,
+          left_by(plan.standing)};
+}
+
+bool changes(const SetupStep& step) {
+  return step.result == Became::Written || step.result == Became::Added;
+}
+
+// Carries out one step after another; `act` answers with what really became of it.
+class Steps {
+ public:
+  explicit Steps(const Arguments& arguments)
+      : dry_(arguments.has(FlagId::DryRun)), yes_(arguments.has(FlagId::Yes)) {}
+
+  template <typename Act>
+  Result<void> take(SetupStep step, Act act) {
+    if (changes(step)) {
+      if (dry_) {
+        step.result = Became::Planned;
+      } else if (!yes_ && !agreed(step)) {
+        step.result = Became::Declined;
+      } else {
+        Result<Became> became = act();
+        if (!became) return fail(with_account(std::move(became).error(), taken_));
+        step.result = *became;
+      }
+    }
+    taken_.push_back(std::move(step));
+    return {};
+  }
+  [[nodiscard]] bool needs_somebody() const { return !dry_ && !yes_; }
+  [[nodiscard]] std::vector<SetupStep> finish() && { return std::move(taken_); }
+
+ private:
+  const bool dry_;
+  const bool yes_;
+  std::vector<SetupStep> taken_;
+};
+
+Result<std::vector<SetupStep>> carry_out(const Arguments& arguments, const Prospect& prospect,
+                                         const std::vector<HostFilePlan>& files) {
+  Steps steps(arguments);
+  const auto waits = [](const auto& file) { return changes(step_of(file)); };
+  const bool asks =
+      std::ranges::any_of(prospect.documents, waits) || std::ranges::any_of(files, waits);
+  if (asks && steps.needs_somebody() && !somebody_can_answer()) {
     return fail(usage_error("there is no terminal to ask at",
                             "cordon setup --dry-run shows what would be written, "
                             "cordon setup --yes writes it"));
   }
-  std::vector<SetupStep> steps;
   for (const Document& document : prospect.documents) {
-    SetupStep step{&document, left_by(document.standing)};
-    if (document.standing == Standing::Missing) {
-      if (dry) {
-        step.result = SetupStep::Became::Planned;
-      } else if (!yes && !agreed(document)) {
-        step.result = SetupStep::Became::Declined;
-      } else {
-        auto before = setup::write_document(document, prospect.caller);
-        if (!before) return fail(with_account(std::move(before).error(), steps));
-        step.result = left_by(*before);
-      }
-    }
-    steps.push_back(step);
+    CORDON_CHECK(steps.take(step_of(document), [&]() -> Result<Became> {
+      return setup::write_document(document, prospect.caller).map([](Standing before) {
+        return left_by(before);
+      });
+    }));
   }
-  return steps;
+  for (const HostFilePlan& file : files) {
+    CORDON_CHECK(steps.take(step_of(file), [&]() -> Result<Became> {
+      return setup::write_host_file(file, prospect.caller).map([&] {
+        return left_by(file.standing);
+      });
+    }));
+  }
+  return std::move(steps).finish();
 }
 
 Result<setup::Wish> wish_of(const Arguments& arguments) {
@@ -102,13 +229,16 @@ Result<int> set_up(const Arguments& arguments) {
   CORDON_TRY(wish, wish_of(arguments));
   CORDON_TRY(caller, identify_caller());
   CORDON_TRY(prospect, setup::look_around(wish, caller));
-  CORDON_TRY(steps, carry_out(arguments, prospect));
-  const std::string answer =
-      arguments.has(FlagId::Json) ? setup_json(prospect, steps) : setup_text(prospect, steps);
+  CORDON_TRY(hosts, host_part(arguments, prospect));
+  CORDON_TRY(steps, carry_out(arguments, prospect, hosts.files));
+  const std::string answer = arguments.has(FlagId::Json)
+                                 ? setup_json(prospect, steps, hosts.advice)
+                                 : setup_text(prospect, steps, hosts.advice);
   if (!say_answer(answer)) return kAnswerError;
-  const bool declined = std::ranges::any_of(
-      steps, [](const SetupStep& step) { return step.result == SetupStep::Became::Declined; });
-  return declined ? kAnswerNo : kAnswerYes;
+  const bool open = std::ranges::any_of(steps, [](const SetupStep& step) {
+    return step.result == Became::Declined || step.result == Became::ByHand;
+  });
+  return open ? kAnswerNo : kAnswerYes;
 }
 
 }  // namespace

@@ -35,9 +35,8 @@ int write_all(int fd, std::string_view content) {
   return 0;
 }
 
-}  // namespace
-
-int put_file(int directory, const std::string& name, std::string_view content, unsigned mode) {
+int place_file(int directory, const std::string& name, std::string_view content, unsigned mode,
+               unsigned how) {
   const std::string temporary = random_name();
   if (temporary.empty()) return EIO;
   const Fd fd(::openat(directory, temporary.c_str(),
@@ -45,11 +44,20 @@ int put_file(int directory, const std::string& name, std::string_view content, u
   if (!fd.valid()) return errno;
   int error = write_all(fd.get(), content);
   if (error == 0 && ::fchmod(fd.get(), mode) != 0) error = errno;
-  if (error == 0 &&
-      ::renameat2(directory, temporary.c_str(), directory, name.c_str(), RENAME_NOREPLACE) != 0)
+  if (error == 0 && ::renameat2(directory, temporary.c_str(), directory, name.c_str(), how) != 0)
     error = errno;
   if (error != 0) ::unlinkat(directory, temporary.c_str(), 0);
   return error;
+}
+
+}  // namespace
+
+int put_file(int directory, const std::string& name, std::string_view content, unsigned mode) {
+  return place_file(directory, name, content, mode, RENAME_NOREPLACE);
+}
+
+int replace_file(int directory, const std::string& name, std::string_view content, unsigned mode) {
+  return place_file(directory, name, content, mode, 0);
 }
 
 }  // namespace cordon

@@ -31,14 +31,6 @@ Result<void> check_ground(const std::string& missing, const Caller& caller) {
                           "set up as that user, or set HOME to your own"));
 }
 
-// A directory that is there is trusted like the files in it; one that is not will be made.
-Result<void> check_directory(const std::string& path, const Caller& caller) {
-  if (path.empty()) return fail(setup_error("there is no home directory", 0, "set HOME"));
-  if (!look_path(path)) return check_ground(path, caller);
-  CORDON_CHECK(open_private_directory(path, DirectoryUse::Configuration));
-  return {};
-}
-
 Result<Standing> standing_of(const Document& document, const Caller& caller) {
   // Not access(2): it follows, and a dangling symlink would pass for a free name.
   if (!look_path(document.path())) return Standing::Missing;
@@ -104,6 +96,13 @@ std::string_view name_of(Role role) {
       return "variables";
   }
   return "";
+}
+
+Result<void> check_directory(const std::string& path, const Caller& caller) {
+  if (path.empty()) return fail(setup_error("there is no home directory", 0, "set HOME"));
+  if (!look_path(path)) return check_ground(path, caller);
+  CORDON_CHECK(open_private_directory(path, DirectoryUse::Configuration));
+  return {};
 }
 
 std::string Document::path() const { return join(directory, name); }

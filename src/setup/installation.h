@@ -45,6 +45,10 @@ struct Prospect {
   std::vector<Reduction> reductions;
 };
 
+// A directory that is there belongs to the caller, and nobody else may write it; one that is not
+// could be made by the caller in a place of their own.
+Result<void> check_directory(const std::string& path, const Caller& caller);
+
 // An error if a directory or file that is there cannot be trusted, if a document that is there is
 // not valid, or if the current directory is none that a policy could make writable.
 Result<Prospect> look_around(const Wish& wish, const Caller& caller);
