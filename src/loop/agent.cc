@@ -20,14 +20,17 @@ constexpr std::array<std::string_view, 5> kClaude{"--print", "--verbose", "--out
                                                   "stream-json", "--dangerously-skip-permissions"};
 constexpr std::array<std::string_view, 5> kCodex{"exec", "--json", "--skip-git-repo-check",
                                                  "--dangerously-bypass-approvals-and-sandbox", "-"};
-constexpr std::array<std::string_view, 3> kGemini{"--output-format", "stream-json", "--yolo"};
-constexpr std::array<std::string_view, 1> kCopilot{"--allow-all-tools"};
+// In a folder that nobody told it to trust, Gemini CLI takes back --yolo and waits for answers.
+constexpr std::array<std::string_view, 4> kGemini{"--output-format", "stream-json", "--yolo",
+                                                  "--skip-trust"};
+constexpr std::array<std::string_view, 5> kCopilot{"--output-format", "json", "--allow-all-tools",
+                                                   "--allow-all-paths", "--no-auto-update"};
 
 constexpr std::array kAdapters{
     Adapter{"claude", kClaude, StreamForm::Claude},
     Adapter{"codex", kCodex, StreamForm::Codex},
     Adapter{"gemini", kGemini, StreamForm::Gemini},
-    Adapter{"copilot", kCopilot, StreamForm::Text},
+    Adapter{"copilot", kCopilot, StreamForm::Copilot},
 };
 
 }  // namespace

@@ -81,6 +81,8 @@ void AgentStream::line(const Line& complete) {
       return codex(*message);
     case StreamForm::Gemini:
       return gemini(*message);
+    case StreamForm::Copilot:
+      return copilot(*message);
   }
 }
 
@@ -144,6 +146,22 @@ void AgentStream::gemini(const Node& message) {
   } else if (type == "result") {
     spend(count_at(message, {"stats", "total_tokens"}), 0);
     take_(Claimed{text_at(message, {"status"}) == "success", {}});
+  }
+}
+
+// It tells no tokens, and counts requests of its subscription instead.
+void AgentStream::copilot(const Node& message) {
+  const std::string type = text_at(message, {"type"});
+  if (type == "assistant.message") {
+    std::string text = text_at(message, {"data", "content"});
+    if (!text.empty()) take_(Said{std::move(text)});
+  } else if (type == "tool.execution_start") {
+    take_(UsedTool{text_at(message, {"data", "toolName"}),
+                   detail_of(at(message, {"data", "arguments"}))});
+  } else if (type == "result") {
+    const Node* status = message.find("exitCode");
+    const auto* code = status == nullptr ? nullptr : std::get_if<std::int64_t>(&status->value);
+    take_(Claimed{code != nullptr && *code == 0, {}});
   }
 }
 

@@ -15,10 +15,11 @@ namespace cordon::loop {
 
 // How an agent writes its stream.
 enum class StreamForm {
-  Text,    // lines for people
-  Claude,  // Claude Code: --output-format stream-json
-  Codex,   // Codex CLI: exec --json
-  Gemini,  // Gemini CLI: --output-format stream-json
+  Text,     // lines for people
+  Claude,   // Claude Code: --output-format stream-json
+  Codex,    // Codex CLI: exec --json
+  Gemini,   // Gemini CLI: --output-format stream-json
+  Copilot,  // Copilot CLI: --output-format json
 };
 
 struct Said {
@@ -62,6 +63,7 @@ class AgentStream {
   void claude(const Node& message);
   void codex(const Node& message);
   void gemini(const Node& message);
+  void copilot(const Node& message);
   void spend(std::uint64_t tokens, std::uint64_t micro_dollars);
 
   const StreamForm form_;

@@ -56,6 +56,17 @@ TEST(AgentStream, KnowsTheOtherForms) {
                    5),
               ElementsAre(AgentEvent(Said{"hi"}), AgentEvent(UsedTool{"shell", "ls"}),
                           AgentEvent(Spent{9, 0}), AgentEvent(Claimed{true, ""})));
+  EXPECT_THAT(read(StreamForm::Copilot,
+                   R"({"type":"session.tools_updated","data":{"model":"m"}}
+{"type":"assistant.message","data":{"content":"","toolRequests":[{"name":"bash"}]}}
+{"type":"tool.execution_start","data":{"toolName":"bash","arguments":{"command":"ls"}}}
+{"type":"assistant.message","data":{"content":"hi"}}
+{"type":"result","exitCode":0,"usage":{"premiumRequests":0}}
+{"type":"result","exitCode":1}
+)",
+                   5),
+              ElementsAre(AgentEvent(UsedTool{"bash", "ls"}), AgentEvent(Said{"hi"}),
+                          AgentEvent(Claimed{true, ""}), AgentEvent(Claimed{false, ""})));
   EXPECT_THAT(read(StreamForm::Text, "one\ntwo", 1),
               ElementsAre(AgentEvent(Said{"one"}), AgentEvent(Said{"two"})));
 }

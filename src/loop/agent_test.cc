@@ -23,6 +23,12 @@ TEST(Agent, KnownOnesWorkAloneAndTellAStream) {
   ASSERT_TRUE(codex);
   EXPECT_EQ(codex->argv.back(), "-");
   EXPECT_THAT(codex->argv, Contains("-m"));
+  const auto gemini = contained_agent({"gemini"});
+  ASSERT_TRUE(gemini);
+  EXPECT_THAT(gemini->argv, Contains("--skip-trust"));
+  const auto copilot = contained_agent({"copilot"});
+  ASSERT_TRUE(copilot);
+  EXPECT_EQ(copilot->form, StreamForm::Copilot);
 }
 
 TEST(Agent, AnyOtherCommandIsTakenAsItIs) {

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 from packages import Packages  # noqa: E402
 
-CLIENTS = Packages(HERE / "clients", "mcp-hosts", at_least=4)
+CLIENTS = Packages(HERE / "clients", "mcp-hosts", at_least=8)
 
 
 @cache
@@ -26,13 +26,17 @@ def program(name: str) -> Path:
     place.mkdir(mode=0o755, exist_ok=True)
     modules = CLIENTS.install() / "node_modules"
     [source] = {"claude": lambda: modules.glob("@anthropic-ai/claude-code-linux-*[46]"),
-                "codex": lambda: modules.glob("@openai/codex-linux-*/vendor/*")}[name]()
+                "codex": lambda: modules.glob("@openai/codex-linux-*/vendor/*"),
+                "copilot": lambda: modules.glob("@github/copilot-linux-*"),
+                "gemini": lambda: modules.glob("@google/gemini-cli")}[name]()
     # Links where that is possible: these are hundreds of megabytes.
     linked = subprocess.run(["cp", "-al", source, place / name], capture_output=True, check=False)
     if linked.returncode != 0:
         subprocess.run(["rm", "-rf", place / name], check=True)
         subprocess.run(["cp", "-a", source, place / name], check=True)
-    [found] = [path for path in (place / name).rglob(name) if path.is_file()]
+    # Gemini CLI is a script that node runs; the others are programs.
+    wanted = "gemini.js" if name == "gemini" else name
+    [found] = [path for path in (place / name).rglob(wanted) if path.is_file()]
     return found
 
 

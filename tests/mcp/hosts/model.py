@@ -1,7 +1,7 @@
-"""A model that says what a test wrote down, behind the two interfaces agent hosts speak.
+"""A model that says what a test wrote down, behind the three interfaces agent hosts speak.
 
-POST /v1/messages answers in the dialect of Claude Code, POST /v1/responses in that of Codex, both
-streamed. Which line of the script is next is read from the conversation itself (as many calls as it
+POST /v1/messages answers in the dialect of Claude Code, POST /v1/responses in that of Codex, POST
+/v1beta/models/NAME:streamGenerateContent in that of Gemini CLI, all streamed. Which line of the script is next is read from the conversation itself (as many calls as it
 holds), so a request that is sent twice gets the same answer. Every request is kept.
 """
 
@@ -51,13 +51,17 @@ class Model:
                     request = json.loads(body)
                 except ValueError:
                     request = {}
-                model.requests.append({"path": path, "body": request})
+                model.requests.append({"path": path, "body": request,
+                                       "authorization": self.headers.get("authorization")})
                 if path.endswith("/count_tokens"):
                     self.reply(200, "application/json", b'{"input_tokens":1}')
                 elif path.endswith("/messages"):
                     self.events(messages(model, request), request.get("stream", False))
                 elif path.endswith("/responses"):
                     self.events(responses(model, request), True)
+                elif path.endswith(":streamGenerateContent"):
+                    self.reply(200, "text/event-stream",
+                               f"data: {json.dumps(content(model, request))}\n\n".encode())
                 else:
                     self.reply(404, "application/json", b"{}")
 
@@ -136,3 +140,16 @@ def responses(model: Model, request: dict) -> list[tuple[str, dict]]:
         ("response.output_item.done", {"output_index": 0, "item": item}),
         ("response.completed", {"response": answer}),
     ]
+
+
+def content(model: Model, request: dict) -> dict:
+    """Google's generated content, as one event."""
+    calls = sum("functionCall" in part for turn in request.get("contents", [])
+                for part in turn.get("parts", []))
+    call = model.next_call(calls)
+    part = ({"functionCall": {"name": call["name"], "args": call["arguments"]}} if call
+            else {"text": "done"})
+    return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP",
+                            "index": 0}],
+            "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1,
+                              "totalTokenCount": 2}}
