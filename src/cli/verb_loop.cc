@@ -3,6 +3,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -22,6 +23,7 @@
 #include "loop/engine.h"
 #include "loop/plan_file.h"
 #include "loop/screen/screen.h"
+#include "run/contained_run.h"
 
 namespace cordon {
 namespace {
@@ -91,6 +93,15 @@ Result<loop::Budget> budget_of(const Arguments& arguments) {
   return budget;
 }
 
+// An agent that cannot write its project would use up every attempt for nothing.
+Result<void> check_project(const AskedPolicy& asked, const Caller& caller) {
+  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+  const auto covers = [&](const Grant& grant) { return contains(grant.path, caller.cwd); };
+  if (std::ranges::any_of(judged.clamped.effective().write, covers)) return {};
+  return fail(policy_error("the project " + quote(caller.cwd) + " is not writable for the agent",
+                           "grant it in the policy, and in every ceiling: write = [\"@cwd\"]"));
+}
+
 Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& caller) {
   loop::LoopInput input;
   input.caller = caller;
@@ -104,6 +115,7 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   input.features = std::move(features);
   CORDON_CHECK(read_prompts(input.features, caller, input.held_files));
   CORDON_TRY(asked, asked_policy(arguments, caller, agent.preset));
+  CORDON_CHECK(check_project(asked, caller));
   input.policy = std::move(asked.policy);
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) {
     input.ceiling_files.emplace_back(file);

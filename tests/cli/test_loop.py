@@ -178,6 +178,16 @@ def test_a_ceiling_that_is_narrowed_holds_for_the_next_run(loop, world):
     assert not (world.project / "up-two").exists() and not (world.project / "two").exists()
 
 
+def test_a_project_that_cannot_be_written_is_refused_at_once(loop, world):
+    agent = loop.agent(HONEST)
+    ceiling = world.document(f'version = 1\n[fs]\nread = ["/usr", "{world.project}"]\n', "ceiling.toml")
+    for options in (["--policy", "readonly"], ["--ceiling", ceiling]):
+        done, events = loop.run(agent, *options)
+        done.expect(125)
+        assert not events and "not writable for the agent" in done.err and "@cwd" in done.err
+    loop.run(agent)[0].expect(0)
+
+
 def test_words_that_look_like_a_denial_change_nothing(loop, world):
     spoof = loop.agent("#!/bin/sh\n" + "".join(
         f"echo '{text}' >&2\n" for text in ("bwrap: setting up failed", "sandbox-exec: deny(1) x",
@@ -324,7 +334,7 @@ def test_progress_is_private(loop, world):
 def test_skip_permission_flags_stand_in_one_place(world):
     from support.harness import ROOT
     for flag in ("--dangerously-skip-permissions", "--dangerously-bypass-approvals-and-sandbox",
-                 "--yolo", "--allow-all-tools"):
+                 "--yolo", "--skip-trust", "--allow-all-tools", "--allow-all-paths"):
         places = [path.name for path in (ROOT / "src").rglob("*.cc")
                   if flag in path.read_text() and not path.name.endswith("_test.cc")]
         assert places == ["agent.cc"], (flag, places)
