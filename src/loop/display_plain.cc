@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "loop/displays.h"
+#include "policy/agents.h"
 
 namespace cordon::loop {
 namespace {
@@ -14,6 +15,10 @@ std::string shown(std::string_view text) {
 
 // Every line of a text, indented under what it belongs to.
 std::vector<std::string> block(std::string_view first, std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.find('\n') == std::string_view::npos) {
+    return {std::string(first) + (text.empty() ? "" : " ") + shown(text)};
+  }
   std::vector<std::string> lines{std::string(first)};
   for (const std::string_view line : split(text, '\n')) {
     if (!line.empty()) lines.push_back("    " + shown(line));
@@ -52,6 +57,7 @@ struct Lines {
   List operator()(const LoopStarted& event) const {
     List lines{"project " + shown(event.project) + ", agent " + shown(event.agent),
                mechanism_line(event.enforcement)};
+    if (event.credential) lines.push_back(describe(*event.credential));
     for (std::size_t i = 0; i < event.features.size(); ++i) {
       const FeatureProgress& one = event.features[i];
       lines.push_back("  " + std::string(name_of(one.state)) + "  " + one.id + ": " +
@@ -96,7 +102,9 @@ struct Lines {
   List operator()(const VerifyStarted& event) const { return {"verify: " + shown(event.command)}; }
   List operator()(const VerifyEnded& event) const {
     if (event.accepted) return {"verify: accepted"};
-    return block("verify: not accepted, status " + std::to_string(event.status), event.output);
+    return block("verify: not accepted, status " + std::to_string(event.status) +
+                     (event.output.empty() ? "" : ":"),
+                 event.output);
   }
   List operator()(const Committed& event) const {
     if (event.done) return {"committed"};
@@ -123,7 +131,7 @@ std::string mechanism_line(const Enforcement& enforcement) {
   add(enforcement.landlock, "landlock");
   add(enforcement.seccomp, "seccomp");
   add(enforcement.cap_drop, "capabilities");
-  return "contained by " + enforcement.backend + ": " + layers + "; network " + enforcement.network;
+  return "contained by " + enforcement.backend + ", network " + enforcement.network + ": " + layers;
 }
 
 std::string end_line(const LoopEnded& end) {

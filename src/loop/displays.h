@@ -31,7 +31,8 @@ class JsonDisplay final : public Display {
   WriteLine write_;
 };
 
-// "native: namespaces, landlock, seccomp, capabilities; network none": what is in force.
+// "contained by native, network none: namespaces, landlock, ...": what is in force, what matters
+// most first, since a narrow screen cuts the rest.
 std::string mechanism_line(const Enforcement& enforcement);
 // How the loop ended, in the words of its kind of failure: "containment could not be set up: ...".
 std::string end_line(const LoopEnded& end);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "loop/displays.h"
+#include "policy/agents.h"
 
 namespace cordon::loop {
 namespace {
@@ -82,8 +83,14 @@ void ScreenModel::update(const FeatureProgress& progress) {
 }
 
 void ScreenModel::apply(const LoopEvent& event) {
-  for (std::string& line : lines_of(event)) log(std::move(line));
-  if (const auto* started = std::get_if<LoopStarted>(&event)) {
+  const auto* started = std::get_if<LoopStarted>(&event);
+  // What it says stands above already, but for the credential.
+  if (started == nullptr) {
+    for (std::string& line : lines_of(event)) log(std::move(line));
+  } else if (started->credential) {
+    log(describe(*started->credential));
+  }
+  if (started != nullptr) {
     mode_ = Mode::Running;
     project_ = sanitize(started->project);
     agent_ = sanitize(started->agent);
@@ -101,7 +108,9 @@ void ScreenModel::apply(const LoopEvent& event) {
     if (const auto* spent = std::get_if<Spent>(&told->event)) spent_ = *spent;
   } else if (const auto* agent = std::get_if<AgentEnded>(&event)) {
     for (const Denial& denial : agent->denials) {
-      denials_.push_back("denied: " + denial.what + " " + sanitize(denial.detail));
+      std::string text = "denied: " + denial.what + " " + sanitize(denial.detail);
+      std::erase(denials_, text);
+      denials_.push_back(std::move(text));
       if (denials_.size() > kKeptDenials) denials_.pop_front();
     }
   } else if (const auto* feature = std::get_if<FeatureEnded>(&event)) {
@@ -152,6 +161,11 @@ ScreenWish ScreenModel::press(int key) {
 
 std::vector<ScreenLine> ScreenModel::header(std::size_t width, std::uint64_t seconds) const {
   std::string first = "cordon loop  " + clock_of(seconds);
+  const auto done = std::ranges::count_if(
+      rows_, [](const Row& row) { return row.progress.state == FeatureState::Done; });
+  if (!rows_.empty()) {
+    first += "  " + std::to_string(done) + "/" + std::to_string(rows_.size()) + " done";
+  }
   if (!agent_.empty()) first += "  " + agent_;
   if (spent_.tokens != 0) first += "  " + std::to_string(spent_.tokens) + " tokens";
   if (!project_.empty()) first += "  " + project_;
@@ -199,11 +213,11 @@ ScreenLine ScreenModel::keys() const {
     case Mode::Probing:
       return {"q quit", ScreenStyle::Keys};
     case Mode::Running:
-      return {pausing_ ? "pausing after this attempt  p go on  s skip  q quit"
+      return {pausing_ ? "p go on  s skip  q quit  (pausing after this attempt)"
                        : "p pause  s skip  q quit",
               ScreenStyle::Keys};
     case Mode::Paused:
-      return {"paused  p go on  s skip  q quit", ScreenStyle::Keys};
+      return {"p go on  s skip  q quit  (paused)", ScreenStyle::Keys};
     case Mode::Ended:
       return {"q leave  " + notice_, complete_ ? ScreenStyle::Good : ScreenStyle::Bad};
   }

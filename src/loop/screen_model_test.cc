@@ -40,10 +40,20 @@ TEST(ScreenModel, ShowsTheMechanismFromTheProbeOn) {
   ScreenModel model;
   EXPECT_THAT(screen(model), HasSubstr("being probed"));
   model.apply(started());
-  EXPECT_THAT(screen(model), HasSubstr("contained by native: namespaces, landlock, seccomp"));
-  EXPECT_THAT(screen(model), HasSubstr("network allow"));
-  EXPECT_THAT(screen(model), HasSubstr("01:02:03  claude"));
+  EXPECT_THAT(screen(model), HasSubstr("contained by native, network allow: namespaces, landlock"));
+  EXPECT_THAT(screen(model, 40), HasSubstr("network allow")) << "what matters is not cut off";
+  EXPECT_THAT(screen(model), HasSubstr("01:02:03  0/2 done  claude"));
   EXPECT_THAT(screen(model), HasSubstr("[ ] f0: title 0"));
+}
+
+TEST(ScreenModel, NamesTheCredentialAndRepeatsNothingOfTheHeader) {
+  ScreenModel model;
+  LoopStarted event = started();
+  event.credential = Credential{"claude", Credential::Kind::Variable, "ANTHROPIC_API_KEY"};
+  model.apply(event);
+  const std::string text = screen(model);
+  EXPECT_THAT(text, HasSubstr("credential of claude: ANTHROPIC_API_KEY"));
+  EXPECT_EQ(text.find("title 0"), text.rfind("title 0"));
 }
 
 TEST(ScreenModel, IsAsLargeAsTheTerminalAndNeverWider) {
@@ -124,7 +134,12 @@ TEST(ScreenModel, ShowsStatesAndDenials) {
   model.apply(FeatureEnded{progress("f1", FeatureState::Failed)});
   EXPECT_THAT(screen(model), HasSubstr("[x] f0"));
   EXPECT_THAT(screen(model), HasSubstr("[!] f1"));
-  EXPECT_THAT(screen(model), HasSubstr("denied: connect evil.example:443"));
+  EXPECT_THAT(screen(model), HasSubstr("1/2 done"));
+  model.apply(agent);
+  const std::string text = screen(model);
+  const std::string denial = "denied: connect evil.example:443\n";
+  ASSERT_THAT(text, HasSubstr(denial));
+  EXPECT_EQ(text.find(denial, text.find(denial) + 1), std::string::npos) << "each is told once";
 }
 
 }  // namespace

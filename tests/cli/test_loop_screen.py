@@ -20,13 +20,43 @@ echo "$file" > "$file"
 '''
 
 
+class Emulator(pyte.Screen):
+    """One that knows what ncurses asks of xterm: repeating a character, and scrolling a part."""
+
+    def draw(self, data):
+        super().draw(data)
+        self.last = data[-1]
+
+    def repeat(self, count=1):
+        self.draw(self.last * (count or 1))
+
+    def scroll_by(self, count, edge, step):
+        row = self.cursor.y
+        margins = self.margins or pyte.screens.Margins(0, self.lines - 1)
+        for _ in range(count or 1):
+            self.cursor.y = getattr(margins, edge)
+            step()
+        self.cursor.y = row
+
+    def scroll_up(self, count=1):
+        self.scroll_by(count, "bottom", self.index)
+
+    def scroll_down(self, count=1):
+        self.scroll_by(count, "top", self.reverse_index)
+
+
+class EmulatorStream(pyte.ByteStream):
+    csi = {**pyte.ByteStream.csi, "b": "repeat", "S": "scroll_up", "T": "scroll_down"}
+    events = pyte.ByteStream.events | {"repeat", "scroll_up", "scroll_down"}
+
+
 class Painted(Terminal):
     """What stands on the screen after everything that was written."""
 
     def __init__(self, world, *options, columns=80, rows=24):
         self.fed = 0
-        self.screen = pyte.Screen(columns, rows)
-        self.stream = pyte.ByteStream(self.screen)
+        self.screen = Emulator(columns, rows)
+        self.stream = EmulatorStream(self.screen)
         super().__init__(world, [world.cordon, "loop", "--net", "none", *options, "--",
                                  world.project / "agent"], rows=rows, columns=columns)
 
@@ -65,9 +95,12 @@ def test_a_whole_loop(terminal, world):
     screen = terminal()
     screen.see("working on one")
     text = screen.text()
-    assert "contained by native: namespaces, landlock, seccomp" in text
+    assert "contained by native, network none: namespaces, landlock, seccomp" in text
+    assert "0/2 done" in text and text.count("Make the second file") == 1
     assert ">[ ] one: Make the first file" in text and " [ ] two" in text
-    assert "p pause" in text and "\\x1b[2J" in text
+    assert "p pause" in text and "\\x1b[2J" in text and "-" * 80 in text
+    assert all(line.rstrip() in ("agent: working on one", "agent: \\x1b[2J\\x1b]0;owned\\x07cleared?")
+               for line in text.split("\n") if line.startswith("agent")), "nothing of older lines is left"
     assert b"owned\x07" not in screen.seen
     world.write(world.project / "go-one", "")
     screen.see("[x] one")
@@ -107,7 +140,7 @@ def test_skip_and_pause(terminal, world):
     screen = terminal()
     screen.see("working on one")
     screen.type(b"p")
-    screen.see("pausing after this attempt")
+    screen.see("q quit  (pausing after this attempt)")
     screen.type(b"s")
     screen.see("[-] one")
     screen.see("paused")
