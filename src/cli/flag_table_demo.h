@@ -9,7 +9,8 @@
 
 namespace cordon::flags {
 
-inline constexpr std::array<std::string_view, 7> kActChoices{"1", "2", "3", "4", "5", "6", "7"};
+inline constexpr std::array<std::string_view, 8> kActChoices{"1", "2", "3", "4",
+                                                             "5", "6", "7", "8"};
 
 inline constexpr std::array kDemoHow{
     Flag{FlagId::NoPause,
@@ -28,10 +29,10 @@ inline constexpr std::array kDemoHow{
          "only the panel: what is in force",
          "Print what is configured and in force, proven by one contained run, and end.",
          {}},
-    Flag{FlagId::Act, "--act", "N", ValueKind::Choice, Times::Many, "only this act, 1 to 7",
+    Flag{FlagId::Act, "--act", "N", ValueKind::Choice, Times::Many, "only this act, 1 to 8",
          "Only act N; may be given several times. 1: without a boundary, told and not run. 2: "
          "files. 3: a symlink that points out. 4: a fork bomb. 5: secrets. 6: exfiltration. 7: a "
-         "tampered audit log.",
+         "tampered audit log. 8: two runs at once.",
          kActChoices},
     Flag{FlagId::Json,
          "--json",

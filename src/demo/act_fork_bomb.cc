@@ -1,38 +1,10 @@
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "base/path.h"
-#include "base/text.h"
 #include "demo/acts.h"
-#include "host/directory_names.h"
-#include "host/look.h"
+#include "demo/host_processes.h"
 
 namespace cordon::demo {
 namespace {
 
 constexpr std::uint64_t kBombMs = 1500;
-constexpr std::size_t kLongestCommandLine = std::size_t{1024} * 1024;
-
-// Processes of the host, whatever their namespace, that carry the word in their command line.
-// Nothing if this process itself is not to be seen: then the list is not to be believed.
-std::optional<std::size_t> processes_with(const std::string& word) {
-  const Fd processes(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  DirectoryNames names;
-  if (!processes.valid() || !names.read(processes.get())) return std::nullopt;
-  std::size_t count = 0;
-  bool complete = false;
-  for (const DirectoryEntry& entry : names.entries()) {
-    if (!parse_number(entry.name)) continue;
-    const std::string place = join(entry.name, "cmdline");
-    const Fd line(::openat(processes.get(), place.c_str(), O_RDONLY | O_CLOEXEC));
-    const auto text = line.valid() ? read_all(line.get(), kLongestCommandLine) : std::nullopt;
-    if (!text) continue;
-    if (entry.name == std::to_string(::getpid())) complete = true;
-    if (text->find(word) != std::string::npos) ++count;
-  }
-  if (!complete) return std::nullopt;
-  return count;
-}
 
 Scenario too_many(Stage& stage) {
   const Report few = stage.run({stage.own_attempt("fork", "8"), {}, {}, {}});
@@ -62,8 +34,8 @@ Scenario bomb(Stage& stage) {
         const auto left = processes_with(stage.home().token());
         if (started < 2) return Sight{false, "it did not go off: nothing was shown"};
         if (!left) return Sight{false, "the processes of the host cannot be listed"};
-        return Sight{*left == 0, std::to_string(started) + " generations were born, " +
-                                     std::to_string(*left) + " processes are left"};
+        return Sight{left->empty(), std::to_string(started) + " generations were born, " +
+                                        std::to_string(left->size()) + " processes are left"};
       });
 }
 

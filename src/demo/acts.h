@@ -19,6 +19,7 @@ Scenarios play_fork_bomb(Stage& stage);
 Scenarios play_secrets(Stage& stage);
 Scenarios play_exfiltration(Stage& stage);
 Scenarios play_audit_tampering(Stage& stage);
+Scenarios play_neighbours(Stage& stage);
 
 struct Act {
   int number;

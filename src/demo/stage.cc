@@ -6,7 +6,6 @@
 
 #include "base/path.h"
 #include "host/look.h"
-#include "run/contained_run.h"
 #include "run/policy_source.h"
 
 namespace cordon::demo {
@@ -43,12 +42,7 @@ std::optional<int> Stage::interrupted() {
   return interrupted_;
 }
 
-Report Stage::run(const Attempt& attempt) {
-  if (interrupted()) {
-    Report report;
-    report.error = setup_error("the demonstration was interrupted", 0);
-    return report;
-  }
+RunInput Stage::input_for(const Attempt& attempt) const {
   RunInput input;
   input.argv = attempt.argv;
   input.policy = make_preset("strict", preset_host());
@@ -63,6 +57,22 @@ Report Stage::run(const Attempt& attempt) {
   input.ceilings = {ceiling_};
   input.cwd = "/";
   if (attempt.argv.front() == caller_.executable) input.helper = caller_.executable;
+  return input;
+}
+
+Report Stage::run_beside(const Attempt& attempt, const Cancel& cancel) const {
+  RunInput input = input_for(attempt);
+  input.cancel = cancel;
+  return run_contained(input, caller_);
+}
+
+Report Stage::run(const Attempt& attempt) {
+  if (interrupted()) {
+    Report report;
+    report.error = setup_error("the demonstration was interrupted", 0);
+    return report;
+  }
+  RunInput input = input_for(attempt);
   input.signal_descriptor = options_.signal_descriptor;
   Report report = run_contained(input, caller_);
   const auto* cancelled = report.outcome ? std::get_if<Cancelled>(&report.outcome->end) : nullptr;

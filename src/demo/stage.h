@@ -10,6 +10,7 @@
 #include "demo/scenario.h"
 #include "demo/scratch_home.h"
 #include "policy/host_facts.h"
+#include "run/contained_run.h"
 
 namespace cordon::demo {
 
@@ -23,6 +24,8 @@ class Stage {
 
   // After a signal nothing is started any more.
   Report run(const Attempt& attempt);
+  // Beside another run, from another thread, until it ends or is cancelled.
+  [[nodiscard]] Report run_beside(const Attempt& attempt, const Cancel& cancel) const;
   // The signal that asks for an end, if one came.
   [[nodiscard]] std::optional<int> interrupted();
   // The command that is this program itself, inside.
@@ -39,6 +42,7 @@ class Stage {
   [[nodiscard]] std::string shown(const std::string& path) const;
 
  private:
+  [[nodiscard]] RunInput input_for(const Attempt& attempt) const;
   Stage(ScratchHome home, Caller caller, Ceiling ceiling, Options options);
 
   ScratchHome home_;

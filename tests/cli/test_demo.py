@@ -11,7 +11,7 @@ import pytest
 from support import harness
 from support.pty_session import Terminal
 
-ACTS = {1: 0, 2: 4, 3: 3, 4: 2, 5: 3, 6: 2, 7: 3}
+ACTS = {1: 0, 2: 4, 3: 3, 4: 2, 5: 3, 6: 2, 7: 3, 8: 2}
 SCENARIOS = sum(ACTS.values())
 
 
@@ -115,7 +115,7 @@ def test_what_the_scenarios_show(world):
     assert by_title["read .env in a readable directory"]["dropped"] == []
 
 
-@pytest.mark.parametrize("options", [("--act", "0"), ("--act", "8"), ("--act", "x"), ("--act", ""),
+@pytest.mark.parametrize("options", [("--act", "0"), ("--act", "9"), ("--act", "x"), ("--act", ""),
                                      ("--config-only", "--act", "2"), ("2",)])
 def test_bad_command_lines(world, options):
     done = demo(world, *options).expect(2)
