@@ -1,5 +1,7 @@
 #include <array>
+#include <cerrno>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/json_parts.h"
 #include "cli/policy_options.h"
@@ -7,6 +9,7 @@
 #include "cli/verbs.h"
 #include "egress/own_addresses.h"
 #include "host/resolve.h"
+#include "host/spelling.h"
 #include "policy/decide.h"
 #include "run/contained_run.h"
 #include "run/run_note.h"
@@ -53,6 +56,14 @@ Result<Access> parse_access(std::string_view word) {
   return fail(std::move(error));
 }
 
+// What the caller may not even look at: where it leads is unknown, and no sandbox gives more.
+Verdict unreachable() {
+  return {false,
+          "permissions",
+          "the caller may not reach it outside, and a sandbox permits no more than that",
+          {}};
+}
+
 Result<Explained> explain(const Arguments& arguments) {
   if (arguments.operands.size() != 2) {
     return fail(usage_error("an access and what it is for are to be named",
@@ -73,11 +84,21 @@ Result<Explained> explain(const Arguments& arguments) {
         decide_connect(judged.clamped.effective().net, endpoint.host, endpoint.port, own)};
   }
   CORDON_TRY(access, parse_access(word));
-  CORDON_TRY(path, canonicalize(target, caller.cwd, caller));
+  CORDON_TRY(spelled, spell_absolute(target, caller.cwd, caller));
   CORDON_TRY(asked, asked_policy(arguments, caller));
   CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
-  return Explained{std::string(word), path.path,
-                   decide(judged.clamped, judged.survey.facts, caller, access, path.path)};
+  const HostFacts& facts = judged.survey.facts;
+  if (!has_dotdot(spelled) && is_of_sandbox(judged.clamped, facts, spelled)) {
+    return Explained{std::string(word), spelled,
+                     decide(judged.clamped, facts, caller, access, spelled)};
+  }
+  const auto path = canonicalize(target, caller.cwd, caller);
+  if (!path && path.error().error_number == EACCES) {
+    return Explained{std::string(word), spelled, unreachable()};
+  }
+  if (!path) return fail(path.error());
+  return Explained{std::string(word), path->path,
+                   decide(judged.clamped, facts, caller, access, path->path)};
 }
 
 std::string explain_json(const Explained& explained) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "host/look.h"
 #include "host/resolve.h"
+#include "host/spelling.h"
 
 namespace cordon {
 namespace {
@@ -23,39 +24,6 @@ Error unresolvable(std::string_view text, int error_number) {
                              "name an existing path that you may reach");
   error.error_number = error_number;
   return error;
-}
-
-// "~", "~/x", "@cwd", relative and absolute spellings become one absolute spelling.
-Result<std::string> make_absolute(std::string_view text, std::string_view base,
-                                  const Caller& caller) {
-  if (text.empty()) return fail(policy_error("a path entry is empty", "name a path"));
-  if (text.find('\0') != std::string_view::npos)
-    return fail(policy_error("a path entry holds a NUL byte", "remove it"));
-  std::string result;
-  if (text == "@cwd") {
-    result = caller.cwd;
-  } else if (text.front() == '@') {
-    return fail(policy_error("the path " + quote(text) + " is no known place",
-                             "use @cwd, or ./" + std::string(text) + " for a name like that"));
-  } else if (text.front() == '~') {
-    if (text.size() > 1 && text[1] != '/')
-      return fail(policy_error("the path " + quote(text) + " names another user's home",
-                               "write ~ or ~/x for your own, or an absolute path"));
-    if (has_dotdot(text))
-      return fail(policy_error("the path " + quote(text) + " leaves the home by '..'",
-                               "write the absolute path"));
-    if (caller.home.empty())
-      return fail(policy_error("the path " + quote(text) + " needs a home and there is none",
-                               "set HOME, or write an absolute path"));
-    result = join(caller.home, text.substr(text.size() > 1 ? 2 : 1));
-  } else if (text.front() == '/') {
-    result = std::string(text);
-  } else {
-    result = join(base.empty() ? std::string_view(caller.cwd) : base, text);
-  }
-  if (result.size() >= PATH_MAX)
-    return fail(policy_error("a path entry is longer than the system allows", "shorten it"));
-  return normalize(result);
 }
 
 // Physical resolution, component by component, for paths whose tail does not exist.
@@ -182,8 +150,40 @@ Result<Canonical> resolve_absolute(std::string_view text, const std::string& abs
 
 }  // namespace
 
+Result<std::string> spell_absolute(std::string_view text, std::string_view base,
+                                   const Caller& caller) {
+  if (text.empty()) return fail(policy_error("a path entry is empty", "name a path"));
+  if (text.find('\0') != std::string_view::npos)
+    return fail(policy_error("a path entry holds a NUL byte", "remove it"));
+  std::string result;
+  if (text == "@cwd") {
+    result = caller.cwd;
+  } else if (text.front() == '@') {
+    return fail(policy_error("the path " + quote(text) + " is no known place",
+                             "use @cwd, or ./" + std::string(text) + " for a name like that"));
+  } else if (text.front() == '~') {
+    if (text.size() > 1 && text[1] != '/')
+      return fail(policy_error("the path " + quote(text) + " names another user's home",
+                               "write ~ or ~/x for your own, or an absolute path"));
+    if (has_dotdot(text))
+      return fail(policy_error("the path " + quote(text) + " leaves the home by '..'",
+                               "write the absolute path"));
+    if (caller.home.empty())
+      return fail(policy_error("the path " + quote(text) + " needs a home and there is none",
+                               "set HOME, or write an absolute path"));
+    result = join(caller.home, text.substr(text.size() > 1 ? 2 : 1));
+  } else if (text.front() == '/') {
+    result = std::string(text);
+  } else {
+    result = join(base.empty() ? std::string_view(caller.cwd) : base, text);
+  }
+  if (result.size() >= PATH_MAX)
+    return fail(policy_error("a path entry is longer than the system allows", "shorten it"));
+  return normalize(result);
+}
+
 Result<Canonical> canonicalize(std::string_view text, std::string_view base, const Caller& caller) {
-  CORDON_TRY(absolute, make_absolute(text, base, caller));
+  CORDON_TRY(absolute, spell_absolute(text, base, caller));
   CORDON_TRY(found, resolve_absolute(text, absolute));
   found.lexical = std::move(absolute);
   return found;

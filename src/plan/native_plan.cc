@@ -171,8 +171,8 @@ void NativePlanner::system() {
     tree_.file(file.path, std::move(file.content));
   }
   if (effective_.net.mode == NetMode::Open) {
-    for (const char* path : {"/etc/hosts", "/etc/resolv.conf"}) {
-      tree_.bind_system(path, FileKind::Regular);
+    for (const std::string_view path : kNetworkFiles) {
+      tree_.bind_system(std::string(path), FileKind::Regular);
     }
   } else {
     for (SystemFile& file : isolated_network_files(effective_.net.mode)) {
@@ -196,12 +196,10 @@ void NativePlanner::proc_and_devices() {
     tree_.file(std::string(path), {}, 0600);
     plan_.build.emplace_back(op::DeviceNode{std::string(path)});
   }
-  tree_.symlink("/dev/fd", "/proc/self/fd");
-  tree_.symlink("/dev/stdin", "/proc/self/fd/0");
-  tree_.symlink("/dev/stdout", "/proc/self/fd/1");
-  tree_.symlink("/dev/stderr", "/proc/self/fd/2");
-  tree_.symlink("/dev/ptmx", "pts/ptmx");
-  tree_.directory("/dev/pts");
+  for (const DeviceLink& link : kDeviceLinks) {
+    tree_.symlink(std::string(link.path), std::string(link.target));
+  }
+  tree_.directory(std::string(kTerminals));
   plan_.build.emplace_back(op::MountDevpts{});
 }
 
@@ -340,7 +338,7 @@ void NativePlanner::git() {
 }
 
 void NativePlanner::finish_build() {
-  tree_.directory("/run");
+  tree_.directory(std::string(kEmptyDirectory));
   plan_.build.emplace_back(op::HostName{"cordon"});
   if (effective_.net.mode != NetMode::Open) plan_.build.emplace_back(op::LoopbackUp{});
   if (effective_.net.mode == NetMode::Allow) plan_.build.emplace_back(op::OpenResolver{});

@@ -1,12 +1,12 @@
 #include "policy/decide.h"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/decide_own.h"
 #include "policy/deny_match.h"
+#include "policy/own_places.h"
 #include "policy/path_modes.h"
 
 namespace cordon {
@@ -40,7 +40,9 @@ class Decision {
         access_(access),
         path_(path),
         modes_(effective_.read, effective_.write),
-        grant_(modes_.deepest(path)) {}
+        grant_(modes_.deepest(path)) {
+    if (grant_ != nullptr && !shows(grant_->grant->path, path, facts)) grant_ = nullptr;
+  }
 
   [[nodiscard]] Verdict verdict() const {
     if (auto found = by_mask()) return *std::move(found);
@@ -49,7 +51,9 @@ class Decision {
     if (auto found = by_hold()) return *std::move(found);
     if (auto found = by_protected_name()) return *std::move(found);
     if (auto found = by_grant()) return *std::move(found);
-    if (auto found = by_private_place()) return *std::move(found);
+    if (auto found = decide_own(effective_, facts_, caller_, access_, path_)) {
+      return *std::move(found);
+    }
     return by_absence();
   }
 
@@ -63,11 +67,9 @@ class Decision {
   [[nodiscard]] Maybe by_hold() const;
   [[nodiscard]] Maybe by_protected_name() const;
   [[nodiscard]] Maybe by_grant() const;
-  [[nodiscard]] Maybe by_private_place() const;
   [[nodiscard]] Verdict by_absence() const;
   [[nodiscard]] const SystemEntry* system_entry() const;
   [[nodiscard]] Maybe held_at(const Held& held) const;
-  [[nodiscard]] Maybe private_place(std::string_view root, std::string rule) const;
 
   const Effective& effective_;
   const HostFacts& facts_;
@@ -166,6 +168,9 @@ Decision::Maybe Decision::by_grant() const {
       grant_ != nullptr && (system == nullptr || grant_->grant->path.size() >= system->path.size());
   if (!grant_is_closer && system == nullptr) return std::nullopt;
   if (!grant_is_closer) {
+    if (access_ == Access::Execute && contains("/etc", system->path)) {
+      return refuse(rule_text("system", system->path), "what lies in /etc is only read", {});
+    }
     if (!writes()) {
       return allow(rule_text("system", system->path), "loading programs needs it in every sandbox");
     }
@@ -180,44 +185,20 @@ Decision::Maybe Decision::by_grant() const {
                 "--write " + quote(path_));
 }
 
-// A place that exists inside with content of its own: writes succeed and reach nothing outside.
-Decision::Maybe Decision::private_place(std::string_view root, std::string rule) const {
-  if (!contains(root, path_)) return std::nullopt;
-  if (writes()) return allow(std::move(rule), "private to the sandbox; nothing outside changes");
-  if (path_ == root) return allow(std::move(rule), "private to the sandbox");
-  return refuse(std::move(rule), "the place is private inside; the file outside is not visible",
-                "--read " + quote(path_));
-}
-
-Decision::Maybe Decision::by_private_place() const {
-  if (effective_.home != HomeMode::None && !caller_.home.empty()) {
-    std::string rule = rule_text("home =", name_of(effective_.home));
-    if (auto found = private_place(caller_.home, std::move(rule))) return found;
-  }
-  if (effective_.scratch) {
-    std::string rule = rule_text("scratch =", format_size(*effective_.scratch));
-    for (const std::string_view root : {"/tmp", "/var/tmp", "/dev/shm"}) {
-      if (auto found = private_place(root, rule)) return found;
-    }
-  }
-  if (contains("/proc", path_)) {
-    if (!writes()) return allow("/proc", "a fresh one that shows the sandbox's own processes");
-    return refuse("/proc", "it is read-only inside", {});
-  }
-  constexpr std::array<std::string_view, 6> kDevices{"/dev/null",   "/dev/zero",    "/dev/full",
-                                                     "/dev/random", "/dev/urandom", "/dev/tty"};
-  if (std::find(kDevices.begin(), kDevices.end(), path_) != kDevices.end()) {
-    return allow("/dev", "one of the few devices every sandbox has");
-  }
-  return std::nullopt;
-}
-
 Verdict Decision::by_absence() const {
   const std::string flag = writes() ? "--write " : "--read ";
   return refuse("no rule", "nothing grants it, so it does not exist inside", flag + quote(path_));
 }
 
 }  // namespace
+
+bool is_of_sandbox(const Clamped& clamped, const HostFacts& facts, std::string_view lexical) {
+  const Effective& effective = clamped.effective();
+  const PathEntry* grant = PathModes(effective.read, effective.write).deepest(lexical);
+  if (grant != nullptr && shows(grant->grant->path, lexical, facts)) return false;
+  return contains("/proc", lexical) || contains("/dev", lexical) || lists(kWrittenFiles, lexical) ||
+         lists(kNetworkFiles, lexical);
+}
 
 Verdict decide(const Clamped& clamped, const HostFacts& facts, const Caller& caller, Access access,
                std::string_view path) {

@@ -21,7 +21,11 @@ struct Verdict {
   std::string change;  // what would help the person who may make the change; empty if allowed
 };
 
-// `path` is canonical; one that does not exist yet is judged by its nearest parent.
+// True if what is inside at `lexical` (absolute and normal, symlinks not followed) is the sandbox's
+// own, so that symlinks and processes of the host say nothing about it.
+bool is_of_sandbox(const Clamped& clamped, const HostFacts& facts, std::string_view lexical);
+// `path` is canonical, or of the sandbox; one that does not exist yet is judged by its nearest
+// parent.
 Verdict decide(const Clamped& clamped, const HostFacts& facts, const Caller& caller, Access access,
                std::string_view path);
 // `host` is a name or an address literal; `own` are the addresses of this host.

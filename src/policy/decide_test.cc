@@ -152,6 +152,57 @@ TEST_F(Decide, EverySandboxHasAFewDevicesAndItsOwnProc) {
   expect_refused(Access::Write, "/proc/sys/kernel/core_pattern", "/proc");
 }
 
+TEST_F(Decide, WhatIsWrittenForASandboxCanBeReadInIt) {
+  expect_allowed(Access::Read, "/etc/passwd", "system \"/etc/passwd\"");
+  expect_refused(Access::Write, "/etc/passwd", "system \"/etc/passwd\"");
+  expect_refused(Access::Execute, "/etc/passwd", "system \"/etc/passwd\"");
+  expect_allowed(Access::Read, "/etc/resolv.conf", "system \"/etc/resolv.conf\"");
+  EXPECT_NE(ask(Access::Read, "/etc/hosts").reason.find("written"), std::string::npos);
+  request_.policy.net.mode = NetMode::Open;
+  EXPECT_NE(ask(Access::Read, "/etc/hosts").reason.find("host's own"), std::string::npos);
+}
+
+TEST_F(Decide, ProcShowsNeitherTheMachineNorOtherProcesses) {
+  expect_refused(Access::Read, "/proc/kcore", "/proc");
+  expect_refused(Access::Read, "/proc/bus/pci", "/proc");
+  expect_refused(Access::Read, "/proc/1/environ", "/proc");
+  expect_refused(Access::Execute, "/proc/self/exe", "/proc");
+  expect_allowed(Access::Read, "/proc/self/mem", "/proc");
+  expect_allowed(Access::Read, "/proc/cpuinfo", "/proc");
+}
+
+TEST_F(Decide, DirectoriesOnTheWayExistAndAreReadOnly) {
+  for (const char* path : {"/", "/home", "/etc", "/dev", "/run", "/opt", "/var"}) {
+    expect_allowed(Access::Read, path, "directory \"" + std::string(path) + "\"");
+    expect_refused(Access::Write, path, "directory \"" + std::string(path) + "\"");
+  }
+  expect_refused(Access::Read, "/run/user", "no rule");
+  expect_refused(Access::Read, "/sys", "no rule");
+}
+
+TEST_F(Decide, AGrantOfTheWholeDiskLeavesTheSandboxItsOwn) {
+  request_.read.push_back(grant("/"));
+  expect_allowed(Access::Read, "/srv/data", "read \"/\"");
+  expect_allowed(Access::Read, "/run/user", "read \"/\"");
+  expect_refused(Access::Read, "/etc/fstab", "no rule");
+  expect_refused(Access::Read, "/sys/kernel", "no rule");
+  expect_refused(Access::Read, "/proc/kcore", "/proc");
+  expect_refused(Access::Read, "/tmp/of-the-host", "scratch = \"1G\"");
+}
+
+TEST_F(Decide, KnowsWhatIsOfTheSandboxUnlessAGrantShowsTheHosts) {
+  const auto own = [&](std::string_view path) {
+    return is_of_sandbox(clamp(request_, {}), facts_, path);
+  };
+  EXPECT_TRUE(own("/proc/self/mem"));
+  EXPECT_TRUE(own("/dev/stdin"));
+  EXPECT_TRUE(own("/etc/resolv.conf"));
+  EXPECT_FALSE(own("/etc/ld.so.cache"));
+  EXPECT_FALSE(own("/home/u/p"));
+  request_.read.push_back(grant("/etc"));
+  EXPECT_FALSE(own("/etc/resolv.conf"));
+}
+
 NetRules allowing(std::initializer_list<const char*> allow,
                   std::initializer_list<const char*> deny = {}) {
   NetRules net;

@@ -28,6 +28,26 @@ inline constexpr std::array<std::string_view, 6> kMaskedProcDirectories = {
 inline constexpr std::array<std::string_view, 6> kDevices = {
     "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
 
+struct DeviceLink {
+  std::string_view path;
+  std::string_view target;
+};
+inline constexpr std::array<DeviceLink, 5> kDeviceLinks = {{{"/dev/fd", "/proc/self/fd"},
+                                                            {"/dev/stdin", "/proc/self/fd/0"},
+                                                            {"/dev/stdout", "/proc/self/fd/1"},
+                                                            {"/dev/stderr", "/proc/self/fd/2"},
+                                                            {"/dev/ptmx", "pts/ptmx"}}};
+inline constexpr std::string_view kTerminals = "/dev/pts";
+
+// Written for each sandbox, whatever the host has there.
+inline constexpr std::array<std::string_view, 4> kWrittenFiles = {
+    "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hostname"};
+// The host's own in network mode open, else written too.
+inline constexpr std::array<std::string_view, 2> kNetworkFiles = {"/etc/hosts", "/etc/resolv.conf"};
+
+// Programs expect it; it is empty.
+inline constexpr std::string_view kEmptyDirectory = "/run";
+
 // Part of the scratch space, where no grant shows the host's.
 struct ScratchPlace {
   std::string_view name;

@@ -79,6 +79,21 @@ CASES = [
     ("exec", "/usr/bin/env", [], 0),
     ("write", "/usr/bin/env", [], 1),
     ("read", "/etc/shadow", [], 1),
+    *[("read", path, [], 0) for path in ("/etc/passwd", "/etc/hosts", "/etc/hostname", "/etc/group",
+                                         "/etc/nsswitch.conf", "/etc/resolv.conf", "/dev/null",
+                                         "/proc/self/mem", "/proc/cpuinfo")],
+    *[("list", path, [], 0) for path in ("/", "/run", "/etc", "/dev", "/var")],
+    ("list", "/run/lock", [], 1),
+    ("list", "/run/lock", ["--read", "/"], 0),
+    ("list", "/sys", ["--read", "/"], 1),
+    ("read", "/etc/fstab", ["--read", "/"], 1),
+    ("read", "/etc/fstab", ["--read", "/etc"], 0),
+    ("read", "/proc/kcore", [], 1),
+    ("read", "/proc/1/environ", [], 1),
+    ("write", "/etc/passwd", [], 1),
+    ("write", "/proc/self/comm", [], 1),
+    ("write", "/var", [], 1),
+    ("exec", "/etc/profile", [], 1),
     ("connect", "example.org:443", [], 1),
     ("connect", "example.org:443", ["--net", "open"], 0),
     ("connect", "example.org:443", ["--allow", "example.org:443"], 0),
@@ -93,16 +108,31 @@ def test_explain(world, what, target, options, status):
     world.plant({".ssh/id_ed25519": "SECRET\n"})
     names = {"project": world.project, "outside": world.outside, "home": world.home}
     words = [word.format(**names) for word in options]
-    done = world.cordon_verb("policy", "explain", *words, what, target.format(**names))
+    asked = "read" if what == "list" else what
+    done = world.cordon_verb("policy", "explain", *words, asked, target.format(**names))
     done.expect(status)
     assert done.out.strip(), done.account()
-    if what in ("read", "write") and not target.startswith("/etc"):
-        verdict = world.run(world.probe, "open-read" if what == "read" else "openat2-write",
-                            target.format(**names),
+    attempt = {"read": "open-read", "write": "openat2-write", "list": "list"}.get(what)
+    if attempt and target not in ("/etc/shadow", "/var"):
+        verdict = world.run(world.probe, attempt, target.format(**names),
                             options=[*words, "--read", world.probe])
         if "not/there" not in target and ".git/" not in target and ".vscode" not in target:
             assert (verdict.status == 0) == (status == 0), (
                 f"explain and the kernel disagree\n{done.account()}\n{verdict.account()}")
+
+
+def test_explain_names_what_was_asked_for(world):
+    done = world.cordon_verb("policy", "explain", "read", "/proc/self/mem")
+    done.expect(0)
+    assert "yes: read /proc/self/mem" in done.out, done.account()
+
+
+@pytest.mark.only("user")
+@pytest.mark.parametrize("options", [[], ["--read", "/root"], ["--read", "/"]])
+def test_what_the_caller_may_not_reach_is_a_no(world, options):
+    done = world.cordon_verb("policy", "explain", *options, "read", "/root/.ssh/id")
+    done.expect(1)
+    assert done.out.startswith("no: read /root/.ssh/id"), done.account()
 
 
 def test_explain_json(world):

@@ -21,7 +21,9 @@ class PolicyAccess {
   explicit PolicyAccess(const Policy& policy) : clamped_(clamp(resolved(policy), {})) {}
 
   [[nodiscard]] bool may(Access access, std::string_view path) const {
-    return decide(clamped_, facts_, caller_, access, path).allowed;
+    const Verdict verdict = decide(clamped_, facts_, caller_, access, path);
+    // A directory on the way to a grant is there, with nothing of the host's in it.
+    return verdict.allowed && !verdict.rule.starts_with("directory ");
   }
   [[nodiscard]] bool reaches(std::string_view host, std::uint16_t port) const {
     return decide_connect(clamped_.effective().net, host, port, {}).allowed;
