@@ -60,12 +60,14 @@ struct ChildEnd {
 
 // Nothing has become of it yet.
 struct ChildRuns {};
+// The command was stopped, as by the suspend key of its terminal. Only told with a terminal.
+struct ChildStopped {};
 // The sandbox is gone without a word.
 struct ChildLost {};
 
 // What became of a Child: the command ended and with it everything but the sandbox's first process;
 // it could not be executed; or nothing is known.
-using ChildEvent = std::variant<ChildRuns, ChildEnd, Error, ChildLost>;
+using ChildEvent = std::variant<ChildRuns, ChildStopped, ChildEnd, Error, ChildLost>;
 
 // A running sandbox. Its destructor kills the whole tree and reaps it.
 class Child {

@@ -4,6 +4,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include "base/path.h"
 #include "host/look.h"
 #include "run/contained_run.h"
@@ -37,8 +39,10 @@ Result<Stage> Stage::open(const Caller& caller, Options options) {
 
 std::optional<int> Stage::interrupted() {
   signalfd_siginfo info{};
-  if (!interrupted_ && ::read(options_.signal_descriptor, &info, sizeof info) == sizeof info) {
-    interrupted_ = static_cast<int>(info.ssi_signo);
+  while (!interrupted_ && ::read(options_.signal_descriptor, &info, sizeof info) == sizeof info) {
+    const int number = static_cast<int>(info.ssi_signo);
+    // A window of another size and a job that goes on are no reason to end.
+    if (number != SIGWINCH && number != SIGCONT) interrupted_ = number;
   }
   return interrupted_;
 }

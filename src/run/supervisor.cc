@@ -22,6 +22,7 @@ constexpr std::uint64_t kGraceMilliseconds = 1000;
 constexpr std::uint64_t kWatchMilliseconds = 100;
 constexpr std::uint64_t kGitLookMilliseconds = 20;
 constexpr std::uint64_t kMemoryWatchMilliseconds = 20;
+constexpr std::uint64_t kTerminalLookMilliseconds = 200;
 
 class Loop {
  public:
@@ -33,10 +34,7 @@ class Loop {
     }
     if (child.bounds_memory()) next_memory_watch_ = started_ + kMemoryWatchMilliseconds;
     if (request.watched_memory) next_watch_ = started_ + kWatchMilliseconds;
-    if (streams.terminal_master() >= 0) {
-      copy_window_size(streams.terminal_master());
-      terminal_.enter();
-    }
+    take_terminal();
   }
 
   Result<Outcome> run() {
@@ -98,7 +96,7 @@ class Loop {
     for (std::size_t i = 0; i < relays.size(); ++i) {
       if (relays[i].wants_write()) {
         add(relays[i].to(), POLLOUT, Source::RelayWrite, i);
-      } else if (relays[i].wants_read()) {
+      } else if (relays[i].wants_read() && (foreground_ || relays[i].from() != STDIN_FILENO)) {
         add(relays[i].from(), POLLIN, Source::RelayRead, i);
       }
     }
@@ -110,8 +108,8 @@ class Loop {
 
   [[nodiscard]] int timeout() const {
     std::optional<std::uint64_t> next;
-    for (const auto& deadline :
-         {wall_deadline_, kill_deadline_, next_watch_, next_git_look_, next_memory_watch_}) {
+    for (const auto& deadline : {wall_deadline_, kill_deadline_, next_watch_, next_git_look_,
+                                 next_memory_watch_, next_terminal_look_}) {
       if (deadline && (!next || *deadline < *next)) next = deadline;
     }
     if (!next) return -1;
@@ -161,6 +159,7 @@ class Loop {
   void child_event() {
     const ChildEvent event = child_.event();
     if (std::holds_alternative<ChildRuns>(event)) return;
+    if (std::holds_alternative<ChildStopped>(event)) return suspend();
     if (const auto* error = std::get_if<Error>(&event)) {
       not_started_ = *error;
       return;
@@ -195,6 +194,8 @@ class Loop {
         if (streams_.terminal_master() >= 0) copy_window_size(streams_.terminal_master());
       } else if (number == SIGTSTP) {
         suspend();
+      } else if (number == SIGCONT) {
+        take_terminal();
       } else if (cancelled_by_ != 0) {
         finish(Cancelled{cancelled_by_});
       } else {
@@ -209,11 +210,23 @@ class Loop {
   void suspend() {
     terminal_.restore();
     child_.signal(SIGSTOP);
-    ::raise(SIGSTOP);
+    stop_as_by_key();
     child_.signal(SIGCONT);
-    if (streams_.terminal_master() >= 0) {
+    take_terminal();
+  }
+
+  // A job in the background leaves the terminal alone until it is in the foreground: there is no
+  // event for that, unless it was stopped.
+  void take_terminal() {
+    foreground_ = in_foreground();
+    next_terminal_look_.reset();
+    if (!foreground_) next_terminal_look_ = monotonic_ms() + kTerminalLookMilliseconds;
+    if (streams_.terminal_master() < 0) return;
+    copy_window_size(streams_.terminal_master());
+    if (foreground_) {
       terminal_.enter();
-      copy_window_size(streams_.terminal_master());
+    } else {
+      terminal_.forget();
     }
   }
 
@@ -243,6 +256,7 @@ class Loop {
   void check_clocks() {
     const std::uint64_t now = monotonic_ms();
     if (wall_deadline_ && now >= *wall_deadline_) finish(TimedOut{*request_.wall_ms});
+    if (next_terminal_look_ && now >= *next_terminal_look_) take_terminal();
     if (kill_deadline_ && now >= *kill_deadline_) finish(Cancelled{cancelled_by_});
     if (next_git_look_ && now >= *next_git_look_) {
       look_at_git();
@@ -263,12 +277,14 @@ class Loop {
   Streams& streams_;
   const SuperviseRequest& request_;
   RawTerminal terminal_;
+  bool foreground_ = true;
   std::uint64_t started_;
   std::optional<std::uint64_t> wall_deadline_;
   std::optional<std::uint64_t> kill_deadline_;
   std::optional<std::uint64_t> next_watch_;
   std::optional<std::uint64_t> next_git_look_;
   std::optional<std::uint64_t> next_memory_watch_;
+  std::optional<std::uint64_t> next_terminal_look_;
   int cancelled_by_ = 0;
   std::optional<End> end_;
   std::optional<Error> not_started_;
@@ -287,7 +303,7 @@ Result<Outcome> supervise(Child& child, Streams& streams, const SuperviseRequest
 sigset_t supervised_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT}) {
     ::sigaddset(&set, signal);
   }
   return set;

@@ -1,7 +1,10 @@
 """`cordon run` at a terminal behaves like the program itself."""
 
 import os
+import re
 import signal
+import termios
+from pathlib import Path
 
 import pytest
 
@@ -137,3 +140,109 @@ def test_job_control_shell(world, at_terminal):
     assert b"no job control" not in terminal.seen, terminal.seen
     terminal.type(b"exit\r")
     terminal.wait()
+
+
+# Job control: a shell at the terminal, as a person has one.
+
+
+def state_of(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def is_raw(terminal):
+    return not terminal.modes()[3] & termios.ISIG
+
+
+@pytest.fixture
+def shell(world):
+    terminal = Terminal(world, ["bash", "--norc", "-i"])
+
+    def type_line(text):
+        terminal.type(text.replace("cordon run", f"{world.cordon} run").encode() + b"\r")
+    terminal.line = type_line
+    yield terminal
+    terminal.close()
+
+
+def status_of_last(shell):
+    """Asked for once the terminal is the shell's again: until then keys are the command's."""
+    assert wait_until(lambda: not is_raw(shell), 10)
+    shell.line("echo status:$?:")
+    assert wait_until(lambda: shell.read_for(0.05) or re.search(rb"status:(\d+):", shell.seen), 10)
+    return int(re.search(rb"status:(\d+):", shell.seen).group(1))
+
+
+def test_suspend_key_stops_the_command_and_cordon(world, shell):
+    mark = f"stop-{os.getpid()}-{world.path.name}"
+    shell.line(f"cordon run -- bash -c 'exec -a {mark} sleep 30'")
+
+    def called_so():
+        return [pid for pid in processes_with(mark)
+                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(mark.encode())]
+    assert wait_until(lambda: is_raw(shell) and called_so(), 10)
+    [inside] = called_so()
+    shell.type(b"\x1a")
+    shell.expect(b"Stopped")
+    assert wait_until(lambda: state_of(inside) == "T", 5), state_of(inside)
+    assert not is_raw(shell)
+    shell.line("fg")
+    assert wait_until(lambda: is_raw(shell) and state_of(inside) != "T", 5), state_of(inside)
+    shell.type(b"\x03")
+    assert status_of_last(shell) == 130
+    assert not called_so()
+
+
+def test_a_command_that_stops_itself_gives_the_terminal_back(world, shell):
+    shell.line("cordon run -- sh -c 'kill -STOP $$; echo AF''TER'")
+    shell.expect(b"Stopped")
+    shell.line("fg")
+    shell.expect(b"AFTER")
+    assert status_of_last(shell) == 0
+
+
+def test_a_job_in_the_background_is_not_stopped(world, shell):
+    shell.line("cordon run -- sh -c 'sleep 0.5; echo FIN''ISHED' &")
+    # Typed while it runs: the shell's, not the job's.
+    shell.line("echo TY''PED")
+    shell.expect(b"TYPED")
+    shell.expect(b"FINISHED")
+    shell.line("wait")
+    assert status_of_last(shell) == 0
+    assert b"Stopped" not in shell.seen, shell.seen
+
+
+def test_a_job_that_comes_to_the_foreground_takes_the_terminal(world, shell):
+    shell.line("cordon run -- cat &")
+    shell.line("fg")
+    assert wait_until(lambda: is_raw(shell), 10)
+    shell.type(b"hel")
+    shell.type(b"lo\r")
+    shell.expect(b"hello\r\nhello\r\n")
+    shell.type(b"\x04")
+    assert status_of_last(shell) == 0
+    assert not is_raw(shell)
+
+
+def test_a_shell_inside_has_job_control_of_its_own(world, shell):
+    shell.line("PS1= cordon run -- bash --norc -i")
+    assert wait_until(lambda: is_raw(shell), 10)
+    shell.line("echo IN''SIDE; sleep 30")
+    shell.expect(b"INSIDE")
+    shell.read_for(0.3)
+    shell.type(b"\x1a")
+    shell.expect(b"Stopped")
+    assert is_raw(shell)
+    shell.line("kill %1; echo LEA''VING; exit; exit")
+    shell.expect(b"LEAVING")
+    assert wait_until(lambda: not is_raw(shell), 10)
+
+
+@pytest.mark.parametrize("command", [("sleep", "30"), ("sh", "-c", "kill -STOP $$; sleep 30")])
+def test_where_nobody_could_continue_it_nothing_stays_stopped(world, at_terminal, command):
+    terminal = at_terminal(*command)
+    assert wait_until(lambda: terminal.modes() != terminal.before, 5)
+    terminal.read_for(0.3)
+    terminal.type(b"\x1a")
+    terminal.read_for(0.3)
+    terminal.type(b"\x03")
+    assert terminal.wait() == 128 + signal.SIGINT

@@ -1,7 +1,6 @@
 #include "backend/native/confine.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -72,8 +71,11 @@ class Confine {
   }
 
   int operator()(const op::NewSession&) const {
-    if (::setsid() < 0) return -errno;
-    return prepared_.terminal ? answer(::ioctl(STDIN_FILENO, TIOCSCTTY, 0)) : 0;
+    if (!prepared_.terminal) return answer(::setsid());
+    // The first process leads the session, so that there is a parent to take notice: the kernel
+    // lets no key stop a group whose parents are all in other sessions.
+    if (::setpgid(0, 0) < 0) return -errno;
+    return answer(::tcsetpgrp(STDIN_FILENO, ::getpid()));
   }
 
   int operator()(const op::NewKeyring&) const {

@@ -99,6 +99,7 @@ int open_terminal(const Prepared& prepared) {
     if (::dup2(slave, fd) < 0) return -errno;
   }
   ::close(slave);
+  if (::setsid() < 0 || ::ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0) return -errno;
 
   Message message;
   message.kind = Message::Kind::Terminal;
@@ -187,15 +188,28 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   say_confined(message, listener, state);
 }
 
+// Whether the supervisor itself keeps the sandbox stopped: it need not be told of that.
+enum class Stop { None, Ordered };
+
+void say_stopped() {
+  Message message;
+  message.kind = Message::Kind::Stopped;
+  send(message);
+}
+
 // The command's status, once it has ended; others are reaped on the way.
-bool reap(pid_t command, Message& ended) {
+bool reap(const Prepared& prepared, pid_t command, Stop stop, Message& ended) {
   for (;;) {
     int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG | (prepared.terminal ? WUNTRACED : 0));
     if (pid < 0 && errno == EINTR) continue;
     if (pid < 0) end();  // there is a command to wait for: without its status nothing goes on
     if (pid == 0) return false;
     if (pid != command) continue;
+    if (WIFSTOPPED(status)) {
+      if (stop == Stop::None) say_stopped();
+      continue;
+    }
     ended.kind = Message::Kind::Ended;
     ended.wait_status = status;
     return true;
@@ -220,13 +234,16 @@ void end_the_rest(Message& ended) {
 }
 
 // An order from the supervisor, or its end: then everything ends with this process.
-void obey() {
+void obey(Stop& stop) {
   Order order;
   const ssize_t got = ::recv(kChannelFd, &order, sizeof order, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got != sizeof order) end();
+  if (order.kind != Order::Kind::Signal) return;
+  if (order.signal == SIGSTOP) stop = Stop::Ordered;
+  if (order.signal == SIGCONT) stop = Stop::None;
   // Minus one: every process of the sandbox but this one.
-  if (order.kind == Order::Kind::Signal) ::kill(-1, order.signal);
+  ::kill(-1, order.signal);
 }
 
 // Bounds whose errno only the program sees: told once, when they are seen reached.
@@ -263,6 +280,7 @@ class ReachedBounds {
 [[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals) {
   constexpr int kLookMilliseconds = 250;
   ReachedBounds bounds(prepared);
+  Stop stop = Stop::None;
   for (;;) {
     pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}};
     const int ready = ::poll(polled, 2, bounds.any() ? kLookMilliseconds : -1);
@@ -275,7 +293,7 @@ class ReachedBounds {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t drained = ::read(signals, &info, sizeof info);
       Message ended;
-      if (reap(command, ended)) {
+      if (reap(prepared, command, stop, ended)) {
         // Only a command that never became its program left a report.
         CommandReport report;
         if (receive(report_fd, report)) give_up(report.stage, report.index, report.error);
@@ -285,7 +303,7 @@ class ReachedBounds {
         ::_exit(0);
       }
     }
-    if (polled[0].revents != 0) obey();
+    if (polled[0].revents != 0) obey(stop);
   }
 }
 

@@ -132,6 +132,8 @@ class NativeChild final : public Child {
         scratch_full_ |= message.scratch_full != 0;
         pids_full_ |= message.pids_full != 0;
         return ChildRuns{};
+      case Message::Kind::Stopped:
+        return ChildStopped{};
       case Message::Kind::Ended:
         ended_ = ChildEnd{message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}};
         return *ended_;
@@ -402,6 +404,7 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
       case Message::Kind::Failed:
         return fail(operation_error(plan, message));
       case Message::Kind::Terminal:
+      case Message::Kind::Stopped:
       case Message::Kind::Reached:
         break;
       case Message::Kind::Confined: {

@@ -52,6 +52,7 @@ struct Message {
     Terminal,  // carries the master of the sandbox's own pty
     Confined,  // everything is in force; the command waits to be released. In network mode allow it
                // carries the filter's listener and the two sockets of the resolver
+    Stopped,   // with a terminal: something but the supervisor stopped the command
     Reached,   // a bound that the kernel does not report was seen reached
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };
