@@ -63,7 +63,9 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
   Arguments arguments;
   const auto parsed = parse_arguments(verb, words, arguments);
   if (arguments.has(FlagId::ShortHelp) || arguments.has(FlagId::Help)) {
-    return say_answer(arguments.has(FlagId::Help) ? long_help(verb) : short_help(verb)) ? 0 : 1;
+    return say_answer(arguments.has(FlagId::Help) ? long_help(verb) : short_help(verb))
+               ? 0
+               : verb.usage_status;
   }
   if (!parsed) {
     if (verb.name == "run" && arguments.has(FlagId::Json)) answer_refusal(parsed.error());
@@ -87,11 +89,15 @@ int without_verb(std::span<const char* const> words) {
   Arguments arguments;
   const auto parsed = parse_arguments(verb, words, arguments);
   if (arguments.has(FlagId::ShortHelp) || arguments.has(FlagId::Help)) {
-    return say_answer(arguments.has(FlagId::Help) ? long_help(verb) : short_help(verb)) ? 0 : 1;
+    return say_answer(arguments.has(FlagId::Help) ? long_help(verb) : short_help(verb))
+               ? 0
+               : verb.usage_status;
   }
   if (!parsed) return complain(parsed.error(), verb.usage_status);
   if (arguments.has(FlagId::Version)) {
-    return say_answer(arguments.has(FlagId::Verbose) ? version_details() : version_line()) ? 0 : 1;
+    return say_answer(arguments.has(FlagId::Verbose) ? version_details() : version_line())
+               ? 0
+               : verb.usage_status;
   }
   if (arguments.has(FlagId::Verbose)) {
     return complain(usage_error("--verbose stands beside --version"), verb.usage_status);
@@ -106,8 +112,8 @@ int below(const Verb& group, std::span<const char* const> words) {
                     group.usage_status);
   }
   const std::string_view word(words.front());
-  if (word == "-h") return say_answer(short_help(group)) ? 0 : 1;
-  if (word == "--help") return say_answer(long_help(group)) ? 0 : 1;
+  if (word == "-h") return say_answer(short_help(group)) ? 0 : group.usage_status;
+  if (word == "--help") return say_answer(long_help(group)) ? 0 : group.usage_status;
   const Verb* verb = find_verb(prefix + std::string(word));
   if (verb == nullptr) return complain(unknown_verb(prefix, word), group.usage_status);
   return carry_out(*verb, words.subspan(1));

@@ -47,7 +47,8 @@ int verb_policy_check(const Arguments& arguments) {
   if (arguments.has(FlagId::Json)) {
     if (!say_answer(check_json(checked))) return kAnswerError;
   } else if (checked) {
-    say_answer(sanitize(arguments.operands.front()) + ": a valid " + *checked + "\n");
+    const std::string file = sanitize(arguments.operands.front());
+    if (!say_answer(file + ": a valid " + *checked + "\n")) return kAnswerError;
   }
   return checked ? kAnswerYes : kAnswerError;
 }

@@ -90,7 +90,12 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-bool say_answer(std::string_view text) { return write_all(STDOUT_FILENO, text); }
+bool say_answer(std::string_view text) {
+  if (write_all(STDOUT_FILENO, text)) return true;
+  // A reader that has gone does not want to hear why.
+  if (errno != EPIPE) say_error(setup_error("cannot write the answer", errno));
+  return false;
+}
 
 void say(std::string_view text) { write_all(STDERR_FILENO, text); }
 

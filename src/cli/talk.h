@@ -14,7 +14,7 @@ enum class Tint { Plain, Bad, Warning, Good, Quiet };
 
 // Writes all of it; false if the reader is gone.
 bool write_all(int descriptor, std::string_view text);
-bool say_answer(std::string_view text);  // to standard output, as it is
+bool say_answer(std::string_view text);  // to standard output; says itself why it could not
 void say(std::string_view text);         // to standard error, as it is
 
 // Colours only on a terminal and never with NO_COLOR.
