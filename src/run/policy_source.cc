@@ -39,8 +39,8 @@ Result<Ceiling> ceiling_from(const std::string& path, const Caller& caller) {
 }
 
 bool is_word(const std::string& text) {
-  return text.find('/') == std::string::npos && !text.ends_with(".toml") &&
-         !text.ends_with(".json");
+  return text.find('/') == std::string::npos && text != "." && text != ".." &&
+         !text.ends_with(".toml") && !text.ends_with(".json");
 }
 
 }  // namespace
@@ -52,6 +52,10 @@ PresetHost preset_host() {
 }
 
 Result<PolicySource> load_policy(const std::string& word, const Caller& caller) {
+  if (word.empty()) {
+    return fail(usage_error("the name of a policy is empty",
+                            "name a preset such as workspace, or a file such as ./policy.toml"));
+  }
   if (!is_word(word)) {
     CORDON_TRY(path, absolute(word, caller));
     CORDON_TRY(policy, policy_from(path, caller));
@@ -99,7 +103,12 @@ Result<CeilingSource> load_ceilings(const std::vector<std::string>& files, const
   }
   std::vector<std::string> given = files;
   if (const auto variable = caller.environment.find("CORDON_CEILING");
-      variable != caller.environment.end() && !variable->second.empty()) {
+      variable != caller.environment.end()) {
+    // An empty one is a bound that was meant and got lost, as by a variable that was not set.
+    if (variable->second.empty()) {
+      return fail(policy_error("CORDON_CEILING is set but empty",
+                               "name a ceiling file in it, or unset it"));
+    }
     given.push_back(variable->second);
   }
   for (const std::string& file : given) {

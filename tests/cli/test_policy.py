@@ -135,6 +135,26 @@ def test_what_the_caller_may_not_reach_is_a_no(world, options):
     assert done.out.startswith("no: read /root/.ssh/id"), done.account()
 
 
+@pytest.mark.parametrize("words,status", [(["run", "--", "true"], 125),
+                                          (["policy", "clamp"], 2),
+                                          (["policy", "explain", "read", "/usr"], 2)],
+                         ids=lambda value: str(value))
+def test_an_empty_name_of_a_ceiling_is_no_ceiling(world, words, status):
+    done = world.cordon_verb(*words, env={"CORDON_CEILING": ""})
+    done.expect(status)
+    assert "CORDON_CEILING is set but empty" in done.err, done.account()
+    world.cordon_verb(*words).expect(0)
+
+
+@pytest.mark.parametrize("name,said", [("", "the name of a policy is empty"),
+                                       ("..", "not a regular file"),
+                                       (".", "not a regular file")])
+def test_what_is_no_name_of_a_policy(world, name, said):
+    done = world.run("true", options=["--policy", name])
+    done.expect(125)
+    assert said in done.err and ".toml" not in done.err.replace("./policy.toml", ""), done.account()
+
+
 def test_explain_json(world):
     done = world.cordon_verb("policy", "explain", "--json", "read", world.outside / "secret")
     done.expect(1)
