@@ -177,6 +177,23 @@ def test_redirected_stderr_cannot_be_cut(world):
     assert b'"ok":false' in out and target.read_text().startswith("precious\n")
 
 
+@pytest.mark.parametrize("bounded", [False, True])
+def test_what_others_wrote_into_the_pipe(world, bounded):
+    """T8: a pipe is handed over as it is, unless the policy bounds the output."""
+    bound = '[limits]\noutput_total = "1M"\n' if bounded else ""
+    policy = world.document(f'version = 1\nextends = "workspace"\n{bound}')
+    read_end, write_end = os.pipe()
+    os.fchown(write_end, world.who.uid, -1)
+    os.write(write_end, b"SECRET\n")
+    done = world.run("/bin/sh", "-c", "exec 3</proc/self/fd/1; timeout 1 head -c 7 <&3 >&2",
+                     options=["--policy", policy], stdout=write_end)
+    os.close(write_end)
+    left = os.read(read_end, 100)
+    os.close(read_end)
+    assert ("SECRET" in done.err) != bounded, done.account()
+    assert (left == b"SECRET\n") == bounded, left
+
+
 def test_capture_keeps_head_and_tail(world):
     done = world.run("/bin/sh", "-c", "echo HEAD; seq 1 20000; echo TAIL",
                      options=["--json", "--output-limit", "2K"])
