@@ -80,6 +80,10 @@ constexpr std::array kTable{
     // Read only where RIPGREP_CONFIG_PATH names it, but nothing makes one by accident.
     ProtectedName{".ripgreprc", HoldKind::Shell, kHold, kAnywhere,
                   "ripgrep runs the program its --pre names"},
+    ProtectedName{".hg/hgrc", HoldKind::Shell, kHold, kAnywhere,
+                  "Mercurial runs the hooks, aliases and extensions in it"},
+    ProtectedName{".hgrc", HoldKind::Shell, kHold, kHomeOnly,
+                  "Mercurial runs the hooks, aliases and extensions in it"},
 
     // Editors.
     ProtectedName{".vscode", HoldKind::Editor, kHold, kAnywhere,

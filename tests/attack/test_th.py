@@ -180,6 +180,10 @@ def test_TH11_mcp_files(world, name):
     cannot_plant(world, name, "agent")
 
 
+def test_mercurial_configuration(world):
+    cannot_plant(world, ".hg/hgrc", "shell")
+
+
 @pytest.mark.parametrize("name", AGENT_FILES)
 def test_TH12_agent_files(world, name):
     cannot_plant(world, name, "agent")
