@@ -1,0 +1,71 @@
+"""What the code can do to its caller is written down: variables it heeds, statuses it exits with."""
+
+import re
+
+from support.harness import ROOT
+
+# What a program is told about its caller, and nobody sets for Cordon's sake.
+OF_THE_SYSTEM = {"PATH", "HOME", "SHELL", "PWD", "USER", "LOGNAME"}
+
+
+def sources(*folders):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".cc", ".h") and not path.stem.endswith("_test"):
+                yield path.read_text()
+
+
+def documents():
+    paths = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/man").glob("*.scd")]
+    return "\n".join(path.read_text() for path in paths)
+
+
+def heeded_variables():
+    names = set()
+    for text in sources("src"):
+        names.update(re.findall(r'(?:getenv|environment\.find|check_variable)\("([A-Z_]+)"', text))
+        names.update(re.findall(r'"((?:CORDON|ENTRABOT|XDG)_[A-Z_]*[A-Z])"', text))
+        for suffix in re.findall(r'find_variable\(environment, "([A-Z_]+)"', text):
+            names.update({f"CORDON_SANDBOX_{suffix}"})
+        for suffix in re.findall(r'is_on\(environment, "([A-Z_]+)"', text):
+            names.update({f"CORDON_{suffix}"})
+    return names
+
+
+def test_every_variable_that_is_heeded_is_documented():
+    names = heeded_variables()
+    # A scan that finds nothing proves nothing.
+    assert {"CORDON_CEILING", "CORDON_SANDBOX_NETWORK", "CORDON_ENABLE_RUN_CODE", "NO_COLOR",
+            "XDG_STATE_HOME"} <= names, names
+    text = documents()
+    missing = sorted(name for name in names - OF_THE_SYSTEM
+                     if not re.search(rf"\b{name}\b", text))
+    assert not missing, f"no document names {missing}"
+
+
+def test_every_status_is_documented():
+    found = set()
+    for text in sources("src", "include"):
+        found.update(re.findall(r"\bk(?:Answer\w+|Refused|\w*Usage|Blocked|RequestError|"
+                                r"BackendError|SignalBase|WallClockStatus)\s*=\s*(\d+)", text))
+        found.update(re.findall(r"\bexit_status\s*=\s*(\d+)", text))
+    assert {"0", "1", "2", "124", "125", "126", "127", "128", "255"} <= found, found
+    sections = "\n".join(
+        re.split(r"^#+ ", path.read_text().split("EXIT STATUS", 1)[1], maxsplit=1, flags=re.M)[0]
+        for path in (ROOT / "docs/man").glob("*.scd") if "EXIT STATUS" in path.read_text())
+    missing = sorted(status for status in found if not re.search(rf"\b{status}\b", sections))
+    assert not missing, f"no manual page has the status {missing}"
+
+
+def test_the_table_of_protected_names_is_the_compiled_one():
+    code = (ROOT / "src/policy/protected_names.cc").read_text()
+    rows = re.findall(r'ProtectedName\{"([^"]+)",\s*HoldKind::(\w+),\s*k(Hold|Report),\s*'
+                      r'k(Anywhere|HomeOnly),\s*((?:"[^"]*"\s*)+)\}', code)
+    made = {f"| `{name}` | {kind.lower()} | {'held' if action == 'Hold' else 'reported'} | "
+            f"{'anywhere' if where == 'Anywhere' else 'in a home'} | "
+            f"{''.join(re.findall(chr(34) + '([^' + chr(34) + ']*)' + chr(34), reason))} |"
+            for name, kind, action, where, reason in rows}
+    assert len(made) == code.count("    ProtectedName{"), len(made)
+    written = {line for line in (ROOT / "docs/policy.md").read_text().splitlines()
+               if re.match(r"\| `[^`]+` \| \w+ \| (held|reported) \|", line)}
+    assert written == made, (written - made, made - written)
