@@ -56,7 +56,8 @@ double Samples::percentile(double share) const {
 double Samples::median() const { return percentile(0.5); }
 
 std::string summary(const Samples& samples) {
-  return fmt::format("{:.0f} (p95 {:.0f})", samples.median(), samples.percentile(0.95));
+  return fmt::format("{:.0f} (p95 {:.0f}, p99 {:.0f})", samples.median(), samples.percentile(0.95),
+                     samples.percentile(0.99));
 }
 
 void use_home(const std::string& home) { environment_of_commands.push_back("HOME=" + home); }
