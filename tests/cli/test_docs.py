@@ -57,6 +57,12 @@ def test_every_status_is_documented():
     assert not missing, f"no manual page has the status {missing}"
 
 
+def test_the_table_of_what_is_lost_is_the_generated_one():
+    """R-334. A unit test makes the golden text from plans."""
+    table = (ROOT / "tests/golden/degradation.txt").read_text()
+    assert table.count("\n") > 5 and table in (ROOT / "docs/policy.md").read_text()
+
+
 def test_the_table_of_protected_names_is_the_compiled_one():
     code = (ROOT / "src/policy/protected_names.cc").read_text()
     rows = re.findall(r'ProtectedName\{"([^"]+)",\s*HoldKind::(\w+),\s*k(Hold|Report),\s*'
