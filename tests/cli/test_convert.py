@@ -73,12 +73,19 @@ def test_a_link_does_not_hide_what_must_not_be_written(world):
     held = world.make_directory(world.project / "held")
     world.make_directory(held / "sub")
     link = world.link(world.project / "link", held)
-    document = {"network": {"allowedDomains": [], "deniedDomains": []},
-                "filesystem": {"denyRead": [], "allowWrite": [str(link / "sub")],
-                               "denyWrite": [str(held)]}}
-    done = convert(world, "srt", "cordon", world.document(json.dumps(document), "srt.json"), "--json")
-    done.expect(0)
+    def converted(writable, unwritable):
+        document = {"network": {"allowedDomains": [], "deniedDomains": []},
+                    "filesystem": {"denyRead": [], "allowWrite": [str(writable)],
+                                   "denyWrite": [str(unwritable)]}}
+        path = world.document(json.dumps(document), "srt.json")
+        return convert(world, "srt", "cordon", path, "--json")
+
+    done = converted(held / "sub", link).expect(0)
     assert "write" not in done.json["document"]["fs"], done.out
+    done = converted(held / "sub", held / "other").expect(0)
+    assert done.json["document"]["fs"]["write"] == [str(held / "sub")]
+    # Nor does it lead to a grant: an earlier command may have left it.
+    assert "leads through a link" in converted(link / "sub", held).expect(2).err
 
 
 @pytest.mark.parametrize("options", [("--from", "mxc", "--to", "srt"), ("--from", "mxc"),
