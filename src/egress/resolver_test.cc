@@ -35,13 +35,13 @@ DnsBytes query(std::string_view name, std::uint16_t type, std::uint16_t flags = 
 
 struct Inside {
   explicit Inside(Resolver::Ipv6 ipv6 = Resolver::Ipv6::Yes)
-      : rules({NetMode::Allow,
-               {parse_host_rule("good.example:443").value(),
-                parse_host_rule("*.wide.example").value()},
-               {},
-               {}}),
-        resolver(rules, names, attempts, ipv6) {}
-  RulesSource rules;
+      : resolver(rules, names, attempts, ipv6) {
+    live->replace({.mode = NetMode::Allow,
+                   .allow = {parse_host_rule("good.example:443").value(),
+                             parse_host_rule("*.wide.example").value()}});
+  }
+  std::shared_ptr<LiveRules> live = std::make_shared<LiveRules>(NetRules{});
+  RulesSource rules{live, {}};
   SyntheticNames names;
   Attempts attempts;
   Resolver resolver;
@@ -61,7 +61,8 @@ std::string last_address(const DnsBytes& answer, Address::Family family) {
 TEST(Resolver, HeedsRulesThatWereReplaced) {
   Inside inside;
   EXPECT_EQ(answers(inside.resolver.answer(query("good.example", kDnsTypeA))), 1U);
-  inside.rules.replace({NetMode::Allow, {parse_host_rule("other.example").value()}, {}});
+  inside.live->replace(
+      {.mode = NetMode::Allow, .allow = {parse_host_rule("other.example").value()}});
   EXPECT_EQ(answers(inside.resolver.answer(query("good.example", kDnsTypeA))), 0U);
   EXPECT_EQ(answers(inside.resolver.answer(query("other.example", kDnsTypeA))), 1U);
 }
