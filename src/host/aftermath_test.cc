@@ -296,7 +296,9 @@ TEST_F(Aftermath, SearchesAGrantThatWasClosed) {
   ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(caller_.home.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0777), 0);
-  if (::geteuid() == 0) ASSERT_EQ(::chown(caller_.cwd.c_str(), 65534, 65534), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(caller_.cwd.c_str(), 65534, 65534), 0);
+  }
   start();
   const testing::OrdinaryUser ordinary;
   file(".vscode/tasks.json");
@@ -486,7 +488,7 @@ TEST_F(Aftermath, TakesHooksThatAppearWhereTheConfigurationLooksForThem) {
 }
 
 TEST_F(Aftermath, TakesWhatTheUsersOwnConfigurationNamesWithoutARepository) {
-  tree_.file("home/.gitconfig", "[core]\n\thooksPath = ~/project/hk/in\n[include]\n\tpath = " +
+  tree_.file("home/.gitconfig", "[core]\n\thooksPath = ~/project/hk/in/\n[include]\n\tpath = " +
                                     in("more.inc") + "\n");
   file("hk/plain");
   start();

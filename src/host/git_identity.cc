@@ -39,7 +39,7 @@ class UserConfig {
       const bool hooks = setting.section == "core" && setting.key == "hookspath" && setting.value;
       // A relative one means another directory in each repository, and is looked for there.
       if (hooks && (setting.value->starts_with('/') || setting.value->starts_with("~/")))
-        found.referenced.push_back(absolute(*setting.value, path));
+        found.referenced.push_back(normalize(absolute(*setting.value, path)));
       found.settings.push_back(std::move(setting));
     }
   }

@@ -11,8 +11,8 @@ namespace cordon {
 
 struct UserGit {
   std::vector<GitSetting> settings;
-  // What it names by an absolute path, and so for every repository there will be: files it includes,
-  // on a condition or not, and directories of hooks.
+  // What it names by an absolute path, and so for every repository there will be: files it
+  // includes, on a condition or not, and directories of hooks.
   std::vector<std::string> referenced;
 };
 

@@ -56,8 +56,8 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
     seen_.insert(seen->id);
     const std::string full = join(path, part.path);
     const Age age = before_.protected_objects.contains(seen->id) ? Age::Old : Age::New;
-    const bool leads = part.role == GitRole::Main ||
-                       (fd.valid() && leads_back(fd.get(), full, part.role));
+    const bool leads =
+        part.role == GitRole::Main || (fd.valid() && leads_back(fd.get(), full, part.role));
     if (age == Age::New && !leads) {
       const Fd above = open_canonical(std::string(parent(full)), O_PATH | O_DIRECTORY);
       if (above.valid())

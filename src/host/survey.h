@@ -16,7 +16,8 @@ namespace cordon {
 // The state of the writable trees before a run, kept to tell afterwards what appeared.
 struct TreeSnapshot {
   // Something that was there and cannot be pinned by a mount: a symlink, a file that is only
-  // reported, or a directory that could not be searched. Its inode may be freed and used again during the run, so more than that is compared.
+  // reported, or a directory that could not be searched. Its inode may be freed and used again
+  // during the run, so more than that is compared.
   struct Loose {
     FileKind kind = FileKind::Other;
     std::int64_t changed_ns = 0;

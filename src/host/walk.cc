@@ -17,12 +17,6 @@ constexpr int kReopenDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 // Descriptors of ancestors kept open; further up the way back is "..", checked by identity.
 constexpr std::size_t kOpenAncestors = 64;
 
-// Of an open directory. Only its owner is told by these bits, and only an owner can have closed it.
-bool may_search(const Looked& directory) {
-  const uid_t user = ::geteuid();
-  return user == 0 || directory.owner != user || (directory.mode & S_IXUSR) != 0;
-}
-
 }  // namespace
 
 class TreeWalk {
@@ -31,7 +25,9 @@ class TreeWalk {
 
   Result<void> run(WalkedDirectory::State state) {
     if (root_ == "/") {
-      enter(open_canonical(root_, kOpenDirectory), {}, state);
+      Fd fd = open_canonical(root_, kOpenDirectory);
+      const std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
+      if (seen) enter(std::move(fd), *seen, {}, state);
     } else {
       const Fd above = open_canonical(std::string(parent(root_)), kReopenDirectory);
       if (above.valid()) open({above.get(), std::string(basename(root_)), root_}, state);
@@ -70,21 +66,27 @@ class TreeWalk {
   void open(ClosedDirectory place, WalkedDirectory::State state) {
     Fd fd(::openat(place.parent, place.name.c_str(), kOpenDirectory));
     if (!fd.valid() && errno != EACCES) return LookFailures::note(errno, place.name);
-    const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
-    if (fd.valid() && (!seen || may_search(*seen)))
-      return enter(std::move(fd), std::move(place.name), state);
-    if (place.path.empty()) place.path = join(path(), place.name);
-    enter(visitor_.open_closed(place), std::move(place.name), state);
+    std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    if (!fd.valid() || (seen && !may_search(*seen))) {
+      if (place.path.empty()) place.path = join(path(), place.name);
+      fd = visitor_.open_closed(place);
+      seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    }
+    if (seen) enter(std::move(fd), *seen, std::move(place.name), state);
   }
 
-  void enter(Fd fd, std::string name, WalkedDirectory::State state) {
-    const std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
-    if (!seen) return;
+  // Of an open directory. Only its owner is told by these bits, and only an owner can have closed
+  // it.
+  [[nodiscard]] bool may_search(const Looked& directory) const {
+    return user_ == 0 || directory.owner != user_ || (directory.mode & S_IXUSR) != 0;
+  }
+
+  void enter(Fd fd, const Looked& seen, std::string name, WalkedDirectory::State state) {
     names_.read(fd.get());
-    frames_.push_back({std::move(fd), seen->id, std::move(name), {}, 0});
+    frames_.push_back({std::move(fd), seen.id, std::move(name), {}, 0});
     WalkedDirectory directory;
     directory.descriptor_ = frames_.back().descriptor.get();
-    directory.id_ = seen->id;
+    directory.id_ = seen.id;
     directory.name_ = frames_.back().name;
     directory.state_ = state;
     directory.names_ = &names_;
@@ -117,6 +119,7 @@ class TreeWalk {
 
   const std::string& root_;
   TreeVisitor& visitor_;
+  const uid_t user_ = ::geteuid();
   DirectoryNames names_;
   std::vector<Frame> frames_;
 };

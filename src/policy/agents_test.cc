@@ -11,10 +11,10 @@ namespace cordon {
 namespace {
 
 Effective run_for(const char* preset) {
-  const Policy policy = make_preset(preset, {});
+  Policy policy = make_preset(preset, {});
   Effective effective;
-  effective.env = policy.env;
-  effective.agent = policy.agent;
+  effective.env = std::move(policy.env);
+  effective.agent = std::move(policy.agent);
   return effective;
 }
 

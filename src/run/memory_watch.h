@@ -21,8 +21,8 @@ class MemoryWatch {
 
   // Bytes that everything that descends from the root holds: resident anonymous and shared pages,
   // and the memory files it has open, mapped or not. Shared pages count once per process, and once
-  // more where they belong to a memory file, so the figure errs on the large side. One look examines
-  // a bounded number of descriptors and goes on in the next where it stopped.
+  // more where they belong to a memory file, so the figure errs on the large side. One look
+  // examines a bounded number of descriptors and goes on in the next where it stopped.
   std::uint64_t look();
 
  private:

@@ -328,7 +328,12 @@ std::uint64_t ipc_memory() {
     total += (segments.shm_rss + segments.shm_swp) * static_cast<std::uint64_t>(::getpagesize());
   }
   seminfo semaphores{};
-  if (::semctl(0, 0, SEM_INFO, &semaphores) >= 0) {
+  union {  // what the caller of semctl has to define
+    int value;
+    seminfo* info;
+  } argument{};
+  argument.info = &semaphores;
+  if (::semctl(0, 0, SEM_INFO, argument) >= 0) {
     total += static_cast<std::uint64_t>(semaphores.semaem) * kSemaphoreBytes;
   }
   msginfo messages{};
