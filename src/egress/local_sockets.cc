@@ -132,7 +132,10 @@ int LocalSockets::connect_path(const WaitingCall& call, const GivenSocket& socke
   if (by_name != listed_.end()) return connect_listed(call, socket, *by_name);
 
   Fd file;
-  if (const int error = open_named(call, path, file); error != 0) return error;
+  if (const int error = open_named(call, path, file); error != 0) {
+    if (is_denial(error)) attempts_.add_refusal("connect", quote(path) + ": " + error_name(error));
+    return error;
+  }
   sys::FileStatus status{};
   if (sys::status_of(file.get(), status) < 0) return kRefused;
   if (!S_ISSOCK(status.mode)) return ECONNREFUSED;
