@@ -28,6 +28,12 @@ def test_spellings_of_a_writable_path(world, spelling):
     assert (world.project / "new").exists()
 
 
+def test_a_single_file_can_be_writable(world):
+    shell(world, "echo new > file.txt; echo x > other", allowWrite=["file.txt"])
+    assert (world.project / "file.txt").read_text() == "new\n"
+    assert not (world.project / "other").exists()
+
+
 def test_what_is_denied_is_not_read(world):
     world.write(world.home / "private/key", "SECRET-key\n")
     world.write(world.project / "a.pem", "SECRET-pem\n")
@@ -136,6 +142,10 @@ def test_links_lead_no_further(world):
     assert "link" in done.err and not (world.home / "private/new").exists()
     done = shell(world, "cat docs/key", denyRead=["~/private"], allowRead=["docs"])
     assert done.status != 0 and "SECRET" not in done.out
+    # Nor by the name of a file that is held.
+    world.link(world.project / ".gitmodules", world.home / "private/key")
+    done = shell(world, "cat .gitmodules ~/private/key", denyRead=["~"], allowWrite=["."])
+    assert "SECRET" not in done.out, done.account()
     # Writing through one is judged by where it lands.
     shell(world, "echo x > docs/new", allowWrite=["."])
     assert not (world.home / "private/new").exists()

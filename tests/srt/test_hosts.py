@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -84,6 +85,11 @@ def test_local_sockets_are_not_there(world):
     world.bare("/usr/bin/python3", "-c", script).expect(0)
 
 
+def line_of(stream):
+    assert select.select([stream], [], [], 30)[0], "nothing was said"
+    return stream.readline().decode()
+
+
 class Conversation:
     """A command that fetches on demand, and the channel that carries settings to its sandbox."""
 
@@ -94,13 +100,12 @@ class Conversation:
         path = settings(net, **rules)
         self.process = net.start([program(), *options, "-s", path, "--control-fd", descriptor,
                                   "/usr/bin/python3", "-c", SERVE], pass_fds=[descriptor],
-                                 stdin=subprocess.PIPE, env=env)
+                                 stdin=subprocess.PIPE, bufsize=0, env=env)
         os.close(descriptor)
 
     def fetch(self, url):
         self.process.stdin.write(f"http://{url}/\n".encode())
-        self.process.stdin.flush()
-        return self.process.stdout.readline().split()[0].decode()
+        return line_of(self.process.stdout).split()[0]
 
     def send(self, text):
         os.write(self.ours, text.encode() if isinstance(text, str) else text)
@@ -110,7 +115,7 @@ class Conversation:
 
     def heard(self):
         """The next line on standard error."""
-        return self.process.stderr.readline().decode()
+        return line_of(self.process.stderr)
 
     def end(self):
         os.close(self.ours)

@@ -101,9 +101,16 @@ Result<void> SrtFiles::read_writable() {
     CORDON_TRY(path, place_of(held));
     held_.push_back(std::move(path));
   }
-  // Its list of protected files has this one beside those that no run may write.
-  for (const std::string& root : writable_) held_.push_back(join(root, ".gitmodules"));
-  held_.push_back(join(places_.cwd, ".gitmodules"));
+  // Its list of protected files has this one beside those that no run may write. A link of this
+  // name is left alone: a rule would open what it leads to, and an earlier command may have left
+  // it.
+  Paths roots = writable_;
+  roots.push_back(places_.cwd);
+  for (const std::string& root : roots) {
+    std::string path = join(root, ".gitmodules");
+    const auto real = places_.real(path);
+    if (real && *real == path) held_.push_back(std::move(path));
+  }
   return {};
 }
 

@@ -134,6 +134,10 @@ TEST(SrtPaths, TheListOfSubmodulesIsHeld) {
   };
   EXPECT_TRUE(holds(read->policy.fs.read, "/home/u/p/.gitmodules"));
   EXPECT_TRUE(holds(read->policy.fs.deny, "/home/u/q/.gitmodules"));
+  host.links = {{"/home/u/p/.gitmodules", "/home/u/private"}};
+  const auto linked = imported(host, {.deny_read = {"/"}, .allow_write = {"."}});
+  ASSERT_TRUE(linked) << message(linked.error());
+  EXPECT_TRUE(linked->policy.fs.read.empty());
 }
 
 TEST(SrtPaths, ALinkThatCouldBeReplacedCannotBeHeld) {
