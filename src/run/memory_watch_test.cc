@@ -17,7 +17,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::size_t kPart = std::size_t{64} * 1024 * 1024;
+constexpr std::size_t kPart = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kSlack = kPart / 2;  // copies of one process differ by a few pages
 
 // A process that does something, says so, and stays until the test is over.
