@@ -87,6 +87,9 @@ class Child {
   virtual void kill_and_wait() = 0;
   // The first process as the host sees it, for watching what descends from it.
   [[nodiscard]] virtual pid_t first_process() const = 0;
+  // Bytes that belong to the sandbox's ipc namespace and to no process, as last told by event();
+  // only where no cgroup counts them.
+  [[nodiscard]] virtual std::uint64_t ipc_memory() const = 0;
   // The master of the sandbox's own pty, once; -1 without a terminal.
   virtual Fd take_terminal() = 0;
   // Once. While nobody answers, calls wait; when the listener is closed, they fail with ENOSYS.

@@ -1,19 +1,24 @@
 #include "run/memory_watch.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "sys/calls.h"
 
 namespace cordon {
 namespace {
+
+// About fifty milliseconds' worth: the same thread relays output and keeps the wall clock.
+constexpr std::size_t kDescriptorsPerLook = 16384;
+constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the file system
 
 std::string read_file(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -41,25 +46,103 @@ std::uint64_t kilobytes(std::string_view status, std::string_view name) {
   return value;
 }
 
+std::string directory_of(pid_t task) { return join("/proc", std::to_string(task)); }
+
+// Told by its name alone: asking a file system about what is open there could block.
+bool is_memory_file(int descriptors, const std::string& number) {
+  constexpr std::string_view kName = "/memfd:";
+  std::array<char, kName.size()> start{};
+  const ssize_t got = ::readlinkat(descriptors, number.c_str(), start.data(), start.size());
+  return got == static_cast<ssize_t>(kName.size()) &&
+         std::string_view(start.data(), start.size()) == kName;
+}
+
 }  // namespace
 
-std::uint64_t tree_memory(pid_t root) {
+std::uint64_t MemoryWatch::look() {
   std::uint64_t total = 0;
-  std::vector<pid_t> pending = {root};
+  std::vector<pid_t> tables;
+  std::vector<pid_t> pending = {root_};
   while (!pending.empty()) {
-    const std::string pid = std::to_string(pending.back());
-    const std::string directory = join("/proc", pid);
+    const pid_t process = pending.back();
     pending.pop_back();
-    if (pid != std::to_string(root)) {
-      const std::string status = read_file(join(directory, "status"));
-      total += (kilobytes(status, "RssAnon:") + kilobytes(status, "RssShmem:")) * 1024;
-    }
-    const std::string children = read_file(join(directory, join("task", join(pid, "children"))));
-    for (const std::string_view child : split(children, ' ')) {
-      if (const auto number = parse_number(child)) pending.push_back(static_cast<pid_t>(*number));
+    const std::string directory = join(directory_of(process), "task");
+    const std::vector<pid_t> tasks = numbers_in(directory);
+    if (process != root_) total += look_at(tasks, tables);
+    // A child is listed under the thread that made it.
+    for (const pid_t task : tasks) {
+      const std::string children =
+          read_file(join(directory, join(std::to_string(task), "children")));
+      for (const std::string_view child : split(children, ' ')) {
+        if (const auto number = parse_number(child)) pending.push_back(static_cast<pid_t>(*number));
+      }
     }
   }
+  return total + memory_files(std::move(tables));
+}
+
+std::uint64_t MemoryWatch::look_at(const std::vector<pid_t>& tasks,
+                                   std::vector<pid_t>& tables) const {
+  std::uint64_t resident = 0;
+  for (const pid_t task : tasks) {
+    // A first thread that ended has neither memory nor descriptors, though its process lives on.
+    if (resident == 0) {
+      const std::string status = read_file(join(directory_of(task), "status"));
+      resident = (kilobytes(status, "RssAnon:") + kilobytes(status, "RssShmem:")) * 1024;
+    }
+    const bool known = !tables.empty() && sys::share_descriptors(task, tables.back());
+    if (!known) tables.push_back(task);
+  }
+  return resident;
+}
+
+std::uint64_t MemoryWatch::memory_files(std::vector<pid_t> tables) {
+  std::sort(tables.begin(), tables.end());
+  std::erase_if(files_, [&](const auto& entry) {
+    return !std::binary_search(tables.begin(), tables.end(), entry.first);
+  });
+  const auto next = std::upper_bound(tables.begin(), tables.end(), examined_last_);
+  std::rotate(tables.begin(), next, tables.end());
+  std::size_t examined = 0;
+  for (const pid_t task : tables) {
+    if (examined >= kDescriptorsPerLook) break;
+    MemoryFiles found;
+    examined += examine(task, found);
+    files_[task] = std::move(found);
+    examined_last_ = task;
+  }
+  MemoryFiles all;
+  for (const auto& [task, found] : files_) all.insert(found.begin(), found.end());
+  std::uint64_t total = 0;
+  for (const auto& [id, bytes] : all) total += bytes;
   return total;
+}
+
+std::size_t MemoryWatch::examine(pid_t task, MemoryFiles& found) {
+  const std::string directory = join(directory_of(task), "fd");
+  const Fd descriptors(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptors.valid() || !names_.read(descriptors.get())) return 0;
+  for (const DirectoryEntry& entry : names_.entries()) {
+    const std::string number(entry.name);
+    struct stat status {};
+    if (!is_memory_file(descriptors.get(), number)) continue;
+    if (::fstatat(descriptors.get(), number.c_str(), &status, 0) != 0) continue;
+    found[{status.st_dev, status.st_ino}] =
+        static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes;
+  }
+  return names_.entries().size();
+}
+
+std::vector<pid_t> MemoryWatch::numbers_in(const std::string& directory) {
+  std::vector<pid_t> numbers;
+  const Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || !names_.read(fd.get())) return numbers;
+  for (const DirectoryEntry& entry : names_.entries()) {
+    if (const auto number = parse_number(entry.name)) {
+      numbers.push_back(static_cast<pid_t>(*number));
+    }
+  }
+  return numbers;
 }
 
 }  // namespace cordon

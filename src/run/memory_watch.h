@@ -1,15 +1,44 @@
-// The memory of a process tree as the host sees it, for hosts without a memory cgroup.
+// MemoryWatch: the memory of a process tree as the host sees it, for hosts without a memory cgroup.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host/directory_names.h"
+#include "policy/effective.h"
 
 namespace cordon {
 
-// Anonymous and shared-memory bytes resident in everything that descends from `root`. The root
-// itself is the sandbox's first process, a copy of Cordon's caller, and not the command's doing.
-// Shared pages are counted once per process, so the figure errs on the large side.
-std::uint64_t tree_memory(pid_t root);
+class MemoryWatch {
+ public:
+  // The root itself is the sandbox's first process, a copy of Cordon's caller, and not the
+  // command's doing.
+  explicit MemoryWatch(pid_t root) : root_(root) {}
+
+  // Bytes that everything that descends from the root holds: resident anonymous and shared pages,
+  // and the memory files it has open, mapped or not. Shared pages count once per process, and once
+  // more where they belong to a memory file, so the figure errs on the large side. One look
+  // examines a bounded number of descriptors and goes on in the next where it stopped.
+  std::uint64_t look();
+
+ private:
+  using MemoryFiles = std::map<FileId, std::uint64_t>;  // with the bytes each holds
+
+  // The resident bytes of one process; its descriptor tables, each by one task, go to `tables`.
+  std::uint64_t look_at(const std::vector<pid_t>& tasks, std::vector<pid_t>& tables) const;
+  std::uint64_t memory_files(std::vector<pid_t> tables);
+  // The number of descriptors that were examined.
+  std::size_t examine(pid_t task, MemoryFiles& found);
+  std::vector<pid_t> numbers_in(const std::string& directory);
+
+  pid_t root_;
+  DirectoryNames names_;
+  std::map<pid_t, MemoryFiles> files_;  // by the task whose table was examined
+  pid_t examined_last_ = 0;
+};
 
 }  // namespace cordon

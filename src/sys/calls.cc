@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/kcmp.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -10,9 +11,13 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -295,6 +300,34 @@ int status_at(const char* path, FileStatus& status) {
 bool is_full(const char* path) {
   struct statfs data {};
   return ::statfs(path, &data) == 0 && (data.f_bfree == 0 || data.f_ffree == 0);
+}
+
+std::uint64_t ipc_memory() {
+  constexpr std::uint64_t kSemaphoreBytes = 64;  // the kernel gives each a cache line
+  std::uint64_t total = 0;
+  // The three calls answer in structures that are not those their prototypes name.
+  shm_info segments{};
+  if (::shmctl(0, SHM_INFO, static_cast<shmid_ds*>(static_cast<void*>(&segments))) >= 0) {
+    total += (segments.shm_rss + segments.shm_swp) * static_cast<std::uint64_t>(::getpagesize());
+  }
+  seminfo semaphores{};
+  union {  // what the caller of semctl has to define
+    int value;
+    seminfo* info;
+  } argument{};
+  argument.info = &semaphores;
+  if (::semctl(0, 0, SEM_INFO, argument) >= 0) {
+    total += static_cast<std::uint64_t>(semaphores.semaem) * kSemaphoreBytes;
+  }
+  msginfo messages{};
+  if (::msgctl(0, MSG_INFO, static_cast<msqid_ds*>(static_cast<void*>(&messages))) >= 0) {
+    total += static_cast<std::uint64_t>(messages.msgtql);
+  }
+  return total;
+}
+
+bool share_descriptors(pid_t one, pid_t other) {
+  return ::syscall(SYS_kcmp, one, other, KCMP_FILES, 0UL, 0UL) == 0;
 }
 
 int mount_status(const char* path, MountStatus& status) {

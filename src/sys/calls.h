@@ -76,6 +76,12 @@ struct MountStatus {
 int mount_status(const char* path, MountStatus& status);
 bool is_full(const char* path);  // no block or no inode is left
 
+// Bytes in System V segments, semaphores and messages of this process's ipc namespace, whether
+// anybody is attached to them or not.
+std::uint64_t ipc_memory();
+// True if the two tasks have one descriptor table; false also if that cannot be told.
+bool share_descriptors(pid_t one, pid_t other);
+
 inline constexpr std::uint64_t kTmpfsMagic = 0x01021994;
 inline constexpr std::uint64_t kProcMagic = 0x9fa0;
 

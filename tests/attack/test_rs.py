@@ -89,6 +89,17 @@ def test_RS04_filling_the_workspace_meets_the_file_size(world):
     policy = limits(world, 'file_size = "4M"')
     [answer] = world.inside([("fill", world.project / "fill", 16)], options=["--policy", policy])
     assert answer.errno == "EFBIG", answer
+    big = world.project / "big"
+    done, report = world.report("/usr/bin/head", "-c", "16M", "/dev/zero",
+                                options=["--policy", policy])
+    done.expect(0)  # a pipe is no file
+    assert report["denials"] == [], done.report_text
+    done, report = world.report("/usr/bin/dd", "if=/dev/zero", f"of={big}", "bs=1M", "count=16",
+                                options=["--policy", policy])
+    done.expect(128 + signal.SIGXFSZ)
+    [denial] = report["denials"]
+    assert (denial["what"], denial["layer"]) == ("file_size", "rlimit"), done.report_text
+    assert big.stat().st_size <= 4 << 20
     world.allowed("fill", world.project / "fill", 3, options=["--policy", policy])
 
 
@@ -159,7 +170,21 @@ def test_RS11_processor_time(world):
     done, report = world.report(world.probe, "spin", 20, options=["--policy", policy])
     assert done.status in (137, 128 + signal.SIGXCPU), done.account()
     assert done.seconds < 6, done.account()
-    world.run(world.probe, "spin", 0, options=["--policy", policy]).expect(0)
+    assert report["kill_reason"] == "signal", done.report_text
+    [denial] = report["denials"]
+    assert (denial["what"], denial["layer"]) == ("cpu", "rlimit"), done.report_text
+    done, report = world.report(world.probe, "spin", 0, options=["--policy", policy])
+    done.expect(0)
+    assert report["denials"] == [], done.report_text
+
+
+def test_RS11_a_kill_that_was_no_limit_is_not_called_one(world):
+    policy = limits(world, 'cpu = "30s"\nfile_size = "4M"')
+    for number in (signal.SIGKILL, signal.SIGXCPU):
+        done, report = world.report("/bin/sh", "-c", f"kill -{int(number)} $$",
+                                    options=["--policy", policy])
+        done.expect(128 + number)
+        assert report["denials"] == [], done.report_text
 
 
 def test_RS12_other_exhaustion(world):
@@ -189,6 +214,107 @@ def test_R545_memory_bomb_of_many_processes(world):
     told = report["kill_reason"] == "oom" or any(d["what"] == "memory" for d in report["denials"])
     refused = done.out.count('"ok":true') < 8
     assert told and refused, f"{done.account()}\n{done.report_text}"
+
+
+# Ways to hold memory that no single process's resident pages show. Each takes 240 MiB in parts of
+# 40, says so, and keeps them for as long as its parent's clock allows.
+HOARDS = {
+    "children-of-a-thread": """
+def child():
+    held = bytearray(40 << 20)
+    for at in range(0, len(held), 4096):
+        held[at] = 1
+    os.write(1, b"held\\n")
+    time.sleep(SECONDS)
+def forks():
+    pids = []
+    for _ in range(6):
+        pid = os.fork()
+        if pid == 0:
+            child()
+            os._exit(0)
+        pids.append(pid)
+    for pid in pids:
+        os.waitpid(pid, 0)
+thread = threading.Thread(target=forks)
+thread.start()
+thread.join()
+""",
+    "memory-files": """
+block = bytes(1 << 20)
+held = [os.memfd_create(str(number)) for number in range(6)]
+for fd in held:
+    for _ in range(40):
+        os.write(fd, block)
+    os.write(1, b"held\\n")
+time.sleep(SECONDS)
+""",
+    "memory-files-of-a-thread": """
+# A process that has lost its first thread shows its descriptors only under another.
+libc = ctypes.CDLL(None)
+def hold():
+    time.sleep(0.3)
+    block = bytes(1 << 20)
+    held = [os.memfd_create(str(number)) for number in range(6)]
+    for fd in held:
+        for _ in range(40):
+            os.write(fd, block)
+        os.write(1, b"held\\n")
+    time.sleep(SECONDS)
+    os._exit(0)
+threading.Thread(target=hold).start()
+libc.syscall(93 if platform.machine() == "aarch64" else 60, 0)
+""",
+    "pages-without-a-first-thread": """
+libc = ctypes.CDLL(None)
+def hold():
+    time.sleep(0.3)
+    for _ in range(6):
+        pages = mmap.mmap(-1, 40 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+        held.append(pages)
+        for at in range(0, len(pages), 4096):
+            pages[at] = 1
+        os.write(1, b"held\\n")
+    time.sleep(SECONDS)
+    os._exit(0)
+held = []
+threading.Thread(target=hold).start()
+libc.syscall(93 if platform.machine() == "aarch64" else 60, 0)
+""",
+    "detached-segments": """
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+libc.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+libc.shmdt.argtypes = [ctypes.c_void_p]
+for _ in range(6):
+    segment = libc.shmget(0, ctypes.c_size_t(40 << 20), 0o1600)
+    if segment < 0:
+        sys.exit(os.strerror(ctypes.get_errno()))
+    at = libc.shmat(segment, None, 0)
+    ctypes.memset(at, 1, 40 << 20)
+    libc.shmdt(at)
+    os.write(1, b"held\\n")
+time.sleep(SECONDS)
+""",
+}
+
+
+@pytest.mark.group("fork bomb")
+@pytest.mark.parametrize("way", HOARDS)
+def test_R545_memory_held_out_of_sight(world, way):
+    def script(seconds):
+        return ("import ctypes, mmap, os, platform, sys, threading, time\n"
+                f"SECONDS = {seconds}\n{HOARDS[way]}")
+    begin = time.monotonic()
+    done, report = world.report("/usr/bin/python3", "-c", script(20),
+                                options=["--memory", "128M", "--timeout", "30s"], timeout=60)
+    assert time.monotonic() - begin < 15, done.account()
+    assert report["kill_reason"] == "oom", f"{done.account()}\n{done.report_text}"
+    assert any(d["what"] == "memory" for d in report["denials"]), done.report_text
+    done.expect(137)
+    kept = world.run("/usr/bin/python3", "-c", script(0.3), options=["--memory", "1G"], timeout=60)
+    kept.expect(0)
+    assert kept.out.count("held") == 6, kept.account()
 
 
 def test_RS14_cgroup_release_agent(world):

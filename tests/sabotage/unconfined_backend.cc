@@ -53,6 +53,7 @@ class Unconfined final : public Child {
     reaped_ = true;
   }
   [[nodiscard]] pid_t first_process() const override { return pid_; }
+  [[nodiscard]] std::uint64_t ipc_memory() const override { return 0; }
   Fd take_terminal() override { return {}; }
   EgressDescriptors take_egress() override { return {}; }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -229,16 +230,24 @@ void obey() {
   if (order.kind == Order::Kind::Signal) ::kill(-1, order.signal);
 }
 
-// Bounds whose errno only the program sees: told once, when they are seen reached.
+// Bounds whose errno only the program sees: told once, when they are seen reached. And memory that
+// belongs to the sandbox's ipc namespace, not to a process: told whenever it changes.
 class ReachedBounds {
  public:
   explicit ReachedBounds(const Prepared& prepared) : prepared_(prepared) {}
 
-  [[nodiscard]] bool any() const {
-    return prepared_.scratch != nullptr || prepared_.process_bound > 0;
+  // Milliseconds until the next look; negative if there is nothing to look at. A busy sandbox must
+  // not put the look off: it wakes this process whenever one of its orphans ends.
+  [[nodiscard]] int due() const {
+    if (prepared_.scratch == nullptr && prepared_.process_bound == 0 && !prepared_.watch_memory) {
+      return -1;
+    }
+    const std::int64_t left = next_ - now();
+    return left > 0 ? static_cast<int>(left) : 0;
   }
 
   void look() {
+    next_ = now() + (prepared_.watch_memory ? kMemoryMilliseconds : kMilliseconds);
     Message message;
     message.kind = Message::Kind::Reached;
     if (prepared_.scratch != nullptr && !scratch_told_ && sys::is_full(prepared_.scratch)) {
@@ -251,22 +260,35 @@ class ReachedBounds {
       pids_told_ = true;
       message.pids_full = 1;
     }
-    if (message.scratch_full != 0 || message.pids_full != 0) send(message);
+    if (prepared_.watch_memory) message.ipc_bytes = sys::ipc_memory();
+    const bool changed = message.ipc_bytes != ipc_told_;
+    ipc_told_ = message.ipc_bytes;
+    if (message.scratch_full != 0 || message.pids_full != 0 || changed) send(message);
   }
 
  private:
+  static constexpr std::int64_t kMilliseconds = 250;
+  static constexpr std::int64_t kMemoryMilliseconds = 100;
+
+  static std::int64_t now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+  }
+
   const Prepared& prepared_;
   bool scratch_told_ = false;
   bool pids_told_ = false;
+  std::uint64_t ipc_told_ = 0;
+  std::int64_t next_ = now() + kMemoryMilliseconds;
 };
 
 [[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals) {
-  constexpr int kLookMilliseconds = 250;
   ReachedBounds bounds(prepared);
   for (;;) {
     pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}};
-    const int ready = ::poll(polled, 2, bounds.any() ? kLookMilliseconds : -1);
-    if (ready == 0) bounds.look();
+    const int ready = ::poll(polled, 2, bounds.due());
+    if (bounds.due() == 0) bounds.look();
     if (ready < 0) {
       if (errno == EINTR) continue;
       end();

@@ -131,6 +131,7 @@ class NativeChild final : public Child {
       case Message::Kind::Reached:
         scratch_full_ |= message.scratch_full != 0;
         pids_full_ |= message.pids_full != 0;
+        ipc_memory_ = message.ipc_bytes;
         return ChildRuns{};
       case Message::Kind::Ended:
         ended_ = ChildEnd{message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}};
@@ -160,6 +161,7 @@ class NativeChild final : public Child {
   }
 
   [[nodiscard]] pid_t first_process() const override { return pid_; }
+  [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
   Fd take_terminal() override { return std::move(terminal_); }
   EgressDescriptors take_egress() override { return std::move(egress_); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
@@ -278,6 +280,7 @@ class NativeChild final : public Child {
   sys::ProcessUsage usage_;
   bool scratch_full_ = false;
   bool pids_full_ = false;
+  std::uint64_t ipc_memory_ = 0;
 };
 
 Result<void> write_map(pid_t pid, const char* file, const std::string& map) {

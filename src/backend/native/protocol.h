@@ -52,7 +52,8 @@ struct Message {
     Terminal,  // carries the master of the sandbox's own pty
     Confined,  // everything is in force; the command waits to be released. In network mode allow it
                // carries the filter's listener and the two sockets of the resolver
-    Reached,   // a bound that the kernel does not report was seen reached
+    Reached,   // a bound that the kernel does not report was seen reached, or what the ipc
+               // namespace holds has changed
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
   };
   Kind kind = Kind::Failed;
@@ -62,6 +63,7 @@ struct Message {
   Measured measured;
   std::int32_t scratch_full = 0;
   std::int32_t pids_full = 0;
+  std::uint64_t ipc_bytes = 0;
   std::int32_t wait_status = 0;
   std::uint64_t cpu_us = 0;
   std::uint64_t max_rss_bytes = 0;
