@@ -181,7 +181,7 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   const GrantPaths grants(effective);
   Quarantine quarantine(handoff_directory, run_id, caller.cwd);
   const UserGit user = read_user_git_config(caller);
-  GitInspection git(before, grants, caller, user.settings, quarantine);
+  GitInspection git(before, grants, caller, user, quarantine);
   AftermathWalk walk(effective, caller, before, grants, git, quarantine);
   Result<void> walked;
   for (const Grant* root : grants.writable_roots()) {

@@ -391,6 +391,18 @@ TEST_F(Aftermath, TakesHooksThatAppearWhereTheConfigurationLooksForThem) {
   EXPECT_TRUE(exists("less.inc"));
 }
 
+TEST_F(Aftermath, TakesWhatTheUsersOwnConfigurationNamesWithoutARepository) {
+  tree_.file("home/.gitconfig", "[core]\n\thooksPath = ~/project/hk/in\n[include]\n\tpath = " +
+                                    in("more.inc") + "\n");
+  file("hk/plain");
+  start();
+  file("hk/in/pre-commit");
+  file("hk/other/pre-commit");
+  file("more.inc");
+  EXPECT_THAT(paths_of(end()), ElementsAre("hk/in", "more.inc"));
+  EXPECT_TRUE(exists("hk/other/pre-commit"));
+}
+
 TEST_F(Aftermath, TakesALinkUnderTheNameOfTheHooks) {
   git(caller_.cwd, "init -q");
   git(caller_.cwd, "config core.hooksPath .hooks");

@@ -33,9 +33,13 @@ class UserConfig {
                            setting.value && !setting.value->empty();
       if (include) {
         const std::string target = absolute(*setting.value, path);
-        found.included.push_back(target);
+        found.referenced.push_back(target);
         if (!conditional && ++includes_ <= kMaxIncludes) read(target);
       }
+      const bool hooks = setting.section == "core" && setting.key == "hookspath" && setting.value;
+      // A relative one means another directory in each repository, and is looked for there.
+      if (hooks && (setting.value->starts_with('/') || setting.value->starts_with("~/")))
+        found.referenced.push_back(normalize(absolute(*setting.value, path)));
       found.settings.push_back(std::move(setting));
     }
   }

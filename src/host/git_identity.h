@@ -11,7 +11,9 @@ namespace cordon {
 
 struct UserGit {
   std::vector<GitSetting> settings;
-  std::vector<std::string> included;  // files that any of it includes, on a condition or not
+  // What it names by an absolute path, and so for every repository there will be: files it
+  // includes, on a condition or not, and directories of hooks.
+  std::vector<std::string> referenced;
 };
 
 // The system's, then the user's files, unconditional includes followed; later settings win.

@@ -186,7 +186,7 @@ void GitInspection::note_references(int directory, const std::string& path, GitR
   const std::string worktree = worktree_of(directory, path, role, settings);
   for (std::string& target : referenced_paths(settings, path, worktree, caller_))
     references_.insert(std::move(target));
-  if (const auto hooks = last_value(user_, "core", "", "hookspath")) {
+  if (const auto hooks = last_value(user_.settings, "core", "", "hookspath")) {
     const GitSetting setting{"core", "", "hookspath", hooks};
     for (std::string& target : referenced_paths({&setting, 1}, path, worktree, caller_))
       references_.insert(std::move(target));
@@ -223,6 +223,7 @@ void GitInspection::finish() {
     }
     quarantine_.take(directory.get(), ".git", path, HoldKind::Git);
   }
+  references_.insert(user_.referenced.begin(), user_.referenced.end());
   for (const std::string& path : references_) take_reference(path);
 }
 

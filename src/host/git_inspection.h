@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "host/git_identity.h"
 #include "host/git_layout.h"
 #include "host/grant_paths.h"
 #include "host/look.h"
@@ -18,7 +19,7 @@ namespace cordon {
 class GitInspection {
  public:
   GitInspection(const TreeSnapshot& before, const GrantPaths& grants, const Caller& caller,
-                std::span<const GitSetting> user, Quarantine& quarantine)
+                const UserGit& user, Quarantine& quarantine)
       : before_(before), grants_(grants), caller_(caller), user_(user), quarantine_(quarantine) {}
 
   // A git directory found by the walk, with its submodules and worktrees.
@@ -26,7 +27,8 @@ class GitInspection {
   [[nodiscard]] bool has_seen(FileId id) const { return seen_.contains(id); }
   // A `.git` file that is new: judged by finish(), when every git directory is known.
   void pointer(const std::string& path) { pointers_.push_back(path); }
-  // Pointers that lead nowhere known, and what configurations make git run from the workspace.
+  // Pointers that lead nowhere known, and what configurations, the caller's own included, make git
+  // run from the workspace.
   void finish();
 
  private:
@@ -44,7 +46,7 @@ class GitInspection {
   const TreeSnapshot& before_;
   const GrantPaths& grants_;
   const Caller& caller_;
-  std::span<const GitSetting> user_;
+  const UserGit& user_;
   Quarantine& quarantine_;
   std::set<FileId> seen_;
   std::set<std::string> known_;  // git directories that were examined and kept

@@ -133,6 +133,16 @@ TEST_F(SurveyTest, HoldsCordonsOwnBinary) {
   EXPECT_THAT(paths_of(facts(writable({"@cwd"})).held), ElementsAre(in("build/cordon")));
 }
 
+TEST_F(SurveyTest, HoldsTheUsersOwnHooksWithoutARepository) {
+  tree_.file("home/.gitconfig", "[core]\n\thooksPath = ~/project/hk/in\n");
+  file("hk/in/pre-commit");
+  file("hk/other");
+  EXPECT_THAT(paths_of(facts(writable({"@cwd"})).held), ElementsAre(in("hk/in")));
+  // A relative one says nothing without a repository.
+  tree_.file("home/.gitconfig", "[core]\n\thooksPath = hk/in\n");
+  EXPECT_THAT(facts(writable({"@cwd"})).held, IsEmpty());
+}
+
 TEST_F(SurveyTest, HoldsTheOtherNamesOfAHeldFile) {
   file(".mcp.json");
   file("unrelated");

@@ -28,7 +28,7 @@ TreeSurvey::TreeSurvey(const Effective& effective, const Caller& caller, const U
 Result<void> TreeSurvey::run() {
   const std::vector<const Grant*> roots = grants_.writable_roots();
   if (!roots.empty())
-    for (const std::string& target : user_.included) hold_reference(target);
+    for (const std::string& target : user_.referenced) hold_reference(target);
   for (const Grant* grant : roots) {
     for (const std::string& target : referenced_above(grant->path, caller_, user_))
       hold_reference(target);

@@ -70,6 +70,24 @@ def test_TH02_hooks_path_in_the_workspace(world):
     assert not marker.exists(), "the host ran a hook from the run"
 
 
+@pytest.mark.parametrize("before", ["present", "absent"])
+def test_TH02_hooks_path_of_the_user_without_a_repository(world, before):
+    world.write(world.home / ".gitconfig", "[core]\n\thooksPath = ~/project/hk/in\n")
+    hook = world.make_directory(world.project / "hk") / "in/pre-commit"
+    if before == "present":
+        world.write(hook, "mine\n", 0o755)
+    script = "mkdir -p hk/in; echo evil > hk/in/pre-commit"
+    done, report = shell(world, script)
+    if before == "present":
+        assert hook.read_text() == "mine\n", done.account()
+    else:
+        assert not hook.exists(), done.account()
+        [moved] = report["handoff"]
+        assert (moved["path"], moved["kind"]) == ("hk/in", "git"), done.report_text
+    world.bare("/bin/sh", "-c", script).expect(0)
+    assert hook.read_text() == "evil\n"
+
+
 def test_TH02_hooks_path_seen_from_a_directory_below(world):
     make_repository(world)
     git(world, "config", "core.hooksPath", "sub/myhooks")
