@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "host/classify.h"
@@ -39,20 +40,53 @@ class AftermathWalk final : public TreeVisitor {
     for (const DirectoryEntry& entry : directory.entries()) visit_entry(directory, entry);
   }
 
-  // A run may leave a directory that can be entered but not listed; what is in there would be
-  // found by the tools that know its name. Only what was like that before is left alone.
-  Fd open_unreadable(int parent, const std::string& name) override {
-    const Fd fd(::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  // A run may close a directory and leave what is in there to tools that know its name, or to a
+  // person who opens it again. It stays open until close_again().
+  Fd open_closed(const ClosedDirectory& closed) override {
+    constexpr int kHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const Fd fd(::openat(closed.parent, closed.name.c_str(), kHere));
     const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
-    if (!seen || before_.unreadable.contains(seen->id)) return Fd();
-    const std::string self = "/proc/self/fd/" + std::to_string(fd.get());
-    if (::chmod(self.c_str(), (seen->mode & 07777) | 0700) != 0) return Fd();
-    Fd opened(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    ::chmod(self.c_str(), seen->mode & 07777);
+    // Its parent is somebody else's and closed to the command too, or it is gone.
+    if (!seen) return Fd();
+    if (is_unchanged(before_, *seen)) {
+      // Nobody opened it, but whoever may pass through it needs no opening.
+      if ((seen->mode & S_IXUSR) != 0 && seen->owner == ::geteuid())
+        quarantine_.unchecked(closed.path, "it may be entered but not listed");
+      return Fd();
+    }
+    const unsigned mode = seen->mode & 07777;
+    Fd opened;
+    if (set_mode(fd.get(), mode | S_IRWXU)) {
+      opened_.push_back({closed.path, seen->id, mode});
+      opened = Fd(::openat(closed.parent, closed.name.c_str(),
+                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    }
+    if (!opened.valid()) quarantine_.unchecked(closed.path, "it cannot be opened");
     return opened;
   }
 
+  // Inner ones first: the way to them leads through the outer ones. What was taken meanwhile lies
+  // in a directory that only its owner enters.
+  void close_again() {
+    for (auto one = opened_.rbegin(); one != opened_.rend(); ++one) {
+      const Fd fd = open_canonical(one->path, O_PATH | O_DIRECTORY);
+      const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+      if (seen && seen->id == one->id) set_mode(fd.get(), one->mode);
+    }
+    opened_.clear();
+  }
+
  private:
+  struct Opened {
+    std::string path;
+    FileId id;
+    unsigned mode;  // the one it had
+  };
+
+  static bool set_mode(int descriptor, unsigned mode) {
+    return ::chmod(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), mode) == 0;
+  }
+
   void visit_entry(WalkedDirectory& directory, const DirectoryEntry& entry) {
     if (classifier_.denied(directory, entry) != nullptr) {
       if (const auto seen = look_at(directory, entry); seen && !was_there(before_, *seen))
@@ -133,6 +167,7 @@ class AftermathWalk final : public TreeVisitor {
   Classifier classifier_;
   GitInspection& git_;
   Quarantine& quarantine_;
+  std::vector<Opened> opened_;
 };
 
 // Cordon's own configuration, made where a grant covers the place it is looked for.
@@ -192,6 +227,7 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   take_own_configuration(caller, before, grants, quarantine);
   for (const std::string& program : own_programs(caller))
     take_false_program(program, before, grants, quarantine);
+  walk.close_again();
   CORDON_TRY(handoff, quarantine.finish());
   if (!walked) return fail(std::move(walked).error());
   if (const Result<void> seen = failures.check(); !seen)

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 #include "host/git_inspection.h"
 #include "host/snapshot.h"
 #include "host/test_tree.h"
@@ -254,6 +256,100 @@ TEST_F(Aftermath, LooksIntoDirectoriesThatWereClosedToReading) {
   ASSERT_EQ(::chmod(in("y/z").c_str(), 0755), 0);
 }
 
+// What hides behind permissions is found, and the permissions are as the run left them.
+TEST_F(Aftermath, SearchesDirectoriesThatWereClosed) {
+  ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(caller_.home.c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0777), 0);
+  start();
+  const testing::OrdinaryUser ordinary;
+  constexpr std::array<mode_t, 5> kModes = {0, 0100, 0200, 0400, 0600};
+  for (const mode_t mode : kModes) {
+    const std::string name = "c" + std::to_string(mode);
+    file(name + "/.vscode/tasks.json");
+    file(name + "/.git/hooks/pre-commit");
+    file(name + "/.git/HEAD");
+    file(name + "/in/.mcp.json");
+    file(name + "/sub/.git", "gitdir: /etc\n");
+    ASSERT_EQ(::chmod(in(name + "/in").c_str(), mode), 0);
+    ASSERT_EQ(::chmod(in(name).c_str(), mode), 0);
+  }
+  std::vector<std::string> expected;
+  for (const mode_t mode : kModes)
+    for (const char* path : {"/.git/hooks/pre-commit", "/.vscode", "/in/.mcp.json", "/sub/.git"})
+      expected.push_back("c" + std::to_string(mode) + path);
+  EXPECT_THAT(paths_of(end()), ::testing::UnorderedElementsAreArray(expected));
+  for (const mode_t mode : kModes) {
+    const std::string name = "c" + std::to_string(mode);
+    struct stat status {};
+    ASSERT_EQ(::stat(in(name).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, mode);
+    ASSERT_EQ(::chmod(in(name).c_str(), 0755), 0);
+    ASSERT_EQ(::stat(in(name + "/in").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, mode);
+    ASSERT_EQ(::chmod(in(name + "/in").c_str(), 0755), 0);
+    EXPECT_FALSE(exists(name + "/.vscode"));
+  }
+}
+
+TEST_F(Aftermath, SearchesAGrantThatWasClosed) {
+  ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(caller_.home.c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0777), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(caller_.cwd.c_str(), 65534, 65534), 0);
+  }
+  start();
+  const testing::OrdinaryUser ordinary;
+  file(".vscode/tasks.json");
+  ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0), 0);
+  EXPECT_THAT(paths_of(end()), ElementsAre(".vscode"));
+  ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0755), 0);
+}
+
+TEST_F(Aftermath, LeavesDirectoriesThatWereClosedBefore) {
+  ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(caller_.home.c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0777), 0);
+  const testing::OrdinaryUser ordinary;
+  for (const char* name : {"shut", "list", "reopened", "passed"}) {
+    file(std::string(name) + "/.vscode/tasks.json");
+    ASSERT_EQ(::chmod(in(name).c_str(), std::string(name) == "list" ? 0400 : 0), 0);
+  }
+  ASSERT_EQ(::chmod(in("passed").c_str(), 0100), 0);
+  start();
+  ASSERT_EQ(::chmod(in("reopened").c_str(), 0700), 0);
+  file("reopened/.vscode/launch.json");
+  ASSERT_EQ(::chmod(in("reopened").c_str(), 0), 0);
+  const std::vector<Handoff> found = end();
+  EXPECT_THAT(paths_of(found), ElementsAre("passed", "reopened/.vscode"));
+  EXPECT_THAT(found[0].kind, HasSubstr("unchecked"));
+  for (const char* name : {"shut", "list", "reopened", "passed"})
+    ASSERT_EQ(::chmod(in(name).c_str(), 0755), 0);
+  EXPECT_TRUE(exists("shut/.vscode/tasks.json"));
+  EXPECT_TRUE(exists("list/.vscode/tasks.json"));
+}
+
+// git needs no right to list what it knows by name.
+TEST_F(Aftermath, TakesClosedPartsOfARepository) {
+  git(caller_.cwd, "init -q");
+  ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
+  for (const std::string& path : {caller_.home, caller_.cwd, in(".git")})
+    ASSERT_EQ(::chmod(path.c_str(), 0777), 0);
+  start();
+  const testing::OrdinaryUser ordinary;
+  file(".git/worktrees/w/HEAD", "ref: refs/heads/main\n");
+  file(".git/worktrees/w/commondir", "../../../evil\n");
+  file(".git/worktrees/w/gitdir", in("w/.git") + "\n");
+  file("w/.git", "gitdir: " + in(".git/worktrees/w") + "\n");
+  file(".git/rebase-merge/git-rebase-todo", "exec evil\n");
+  ASSERT_EQ(::chmod(in(".git/rebase-merge").c_str(), 0100), 0);
+  ASSERT_EQ(::chmod(in(".git/worktrees/w").c_str(), 0100), 0);
+  ASSERT_EQ(::chmod(in(".git/worktrees").c_str(), 0100), 0);
+  EXPECT_THAT(paths_of(end()), ElementsAre(".git/rebase-merge", ".git/worktrees/w", "w/.git"));
+  ASSERT_EQ(::chmod(in(".git/worktrees").c_str(), 0755), 0);
+}
+
 // TH01 and the rest of what git runs unasked, in a repository that was there.
 TEST_F(Aftermath, TakesWhatAppearedInAnExistingRepository) {
   git(caller_.cwd, "init -q");
@@ -392,7 +488,7 @@ TEST_F(Aftermath, TakesHooksThatAppearWhereTheConfigurationLooksForThem) {
 }
 
 TEST_F(Aftermath, TakesWhatTheUsersOwnConfigurationNamesWithoutARepository) {
-  tree_.file("home/.gitconfig", "[core]\n\thooksPath = ~/project/hk/in\n[include]\n\tpath = " +
+  tree_.file("home/.gitconfig", "[core]\n\thooksPath = ~/project/hk/in/\n[include]\n\tpath = " +
                                     in("more.inc") + "\n");
   file("hk/plain");
   start();
@@ -484,12 +580,10 @@ TEST(Snapshot, IsReadBackAsItWasWritten) {
   snapshot.loose_objects[{5, 6}] = {FileKind::Other, 7};
   snapshot.loose_objects[{5, 8}] = {FileKind::Regular, 9};
   snapshot.loose_objects[{5, 9}] = {FileKind::Directory, 10};
-  snapshot.unreadable = {{11, 12}};
   snapshot.git_directories = {"/w/.git", "/a:b/.git"};
   const TreeSnapshot again = read_snapshot(write_snapshot(snapshot));
   EXPECT_EQ(again.protected_objects, snapshot.protected_objects);
   EXPECT_EQ(again.loose_objects, snapshot.loose_objects);
-  EXPECT_EQ(again.unreadable, snapshot.unreadable);
   EXPECT_EQ(again.git_directories, snapshot.git_directories);
   const std::vector<std::string> odd = {"", "held:", "held:x:1", "loose:1:2", "other:1:2"};
   EXPECT_TRUE(read_snapshot(odd).protected_objects.empty());

@@ -48,20 +48,24 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
   for (const GitPart& part : layout.parts) {
     const auto inside = [&](const std::string& moved) { return contains(moved, part.path); };
     if (std::any_of(gone.begin(), gone.end(), inside)) continue;
-    const Fd fd = open_beneath(directory, part.path, kList);
-    const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    // A part that was closed to this look is judged by what can be read of it: nothing.
+    const Fd place = open_beneath(directory, part.path, O_PATH | O_DIRECTORY);
+    const auto seen = place.valid() ? look(place.get()) : std::nullopt;
     if (!seen) continue;
+    const Fd fd = open_beneath(directory, part.path, kList);
     seen_.insert(seen->id);
     const std::string full = join(path, part.path);
     const Age age = before_.protected_objects.contains(seen->id) ? Age::Old : Age::New;
-    if (age == Age::New && !part.path.empty() && !leads_back(fd.get(), full, part.role)) {
-      const Fd above =
-          open_beneath(directory, parent("/" + part.path).substr(1), O_PATH | O_DIRECTORY);
+    const bool leads =
+        part.role == GitRole::Main || (fd.valid() && leads_back(fd.get(), full, part.role));
+    if (age == Age::New && !leads) {
+      const Fd above = open_canonical(std::string(parent(full)), O_PATH | O_DIRECTORY);
       if (above.valid())
-        quarantine_.take(above.get(), std::string(basename(part.path)), full, HoldKind::Git);
+        quarantine_.take(above.get(), std::string(basename(full)), full, HoldKind::Git);
       gone.push_back(part.path);
       continue;
     }
+    if (!fd.valid()) continue;
     known_.insert(full);
     inspect_part(fd.get(), full, part.role, age);
   }
@@ -146,6 +150,9 @@ void GitInspection::inspect_todo(int directory, const std::string& path, const s
   if (above->symlink && !is_unchanged(before_, *above))
     return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
   const Fd fd(::openat(directory, outer.c_str(), kList | O_NOFOLLOW | O_CLOEXEC));
+  // git needs no listing to read the list in there.
+  if (!fd.valid() && errno == EACCES)
+    return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
   const auto seen = fd.valid() ? look(fd.get(), inner) : std::nullopt;
   if (!seen || is_unchanged(before_, *seen)) return;
   const auto text = read_regular(fd.get(), inner, kTodoLimit);

@@ -128,6 +128,10 @@ void Quarantine::report(const std::string& path, HoldKind kind) {
   handoff_.push_back({shown(path), std::string(name_of(kind)), {}});
 }
 
+void Quarantine::unchecked(const std::string& path, std::string_view why) {
+  handoff_.push_back({shown(path), "unchecked: " + std::string(why), {}});
+}
+
 Result<std::vector<Handoff>> Quarantine::finish() {
   if (!errors_.empty()) {
     Error first = std::move(errors_.front());

@@ -24,6 +24,9 @@ class Quarantine {
   // Named in the report, left where it is.
   void report(const std::string& path, HoldKind kind);
 
+  // Named as a place that could not be searched.
+  void unchecked(const std::string& path, std::string_view why);
+
   // What was taken and reported; the first failure if something held could not be taken away.
   Result<std::vector<Handoff>> finish();
 

@@ -44,7 +44,6 @@ std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot) {
   for (const auto& [id, loose] : snapshot.loose_objects)
     lines.push_back("loose:" + write_id(id) + ":" + letter(loose.kind) + ":" +
                     std::to_string(loose.changed_ns));
-  for (const FileId& id : snapshot.unreadable) lines.push_back("closed:" + write_id(id));
   for (const std::string& path : snapshot.git_directories) lines.push_back("git:" + path);
   return lines;
 }
@@ -61,7 +60,6 @@ TreeSnapshot read_snapshot(std::span<const std::string> lines) {
     const auto id = read_id(std::span(fields).subspan(1));
     if (!id) continue;
     if (fields[0] == "held") snapshot.protected_objects.insert(*id);
-    if (fields[0] == "closed") snapshot.unreadable.insert(*id);
     const auto changed = fields.size() == 5 ? parse_number(fields[4]) : std::nullopt;
     if (fields[0] == "loose" && changed)
       snapshot.loose_objects[*id] = {kind_of(fields[3]), static_cast<std::int64_t>(*changed)};

@@ -15,8 +15,9 @@ namespace cordon {
 
 // The state of the writable trees before a run, kept to tell afterwards what appeared.
 struct TreeSnapshot {
-  // Something that was there and cannot be pinned by a mount: a symlink, or a file that is only
-  // reported. Its inode may be freed and used again during the run, so more than that is compared.
+  // Something that was there and cannot be pinned by a mount: a symlink, a file that is only
+  // reported, or a directory that could not be searched. Its inode may be freed and used again
+  // during the run, so more than that is compared.
   struct Loose {
     FileKind kind = FileKind::Other;
     std::int64_t changed_ns = 0;
@@ -24,7 +25,6 @@ struct TreeSnapshot {
   };
   std::set<FileId> protected_objects;  // every held or masked object that was there, by identity
   std::map<FileId, Loose> loose_objects;
-  std::set<FileId> unreadable;  // directories that could not be searched
   std::set<std::string> git_directories;
 };
 

@@ -26,7 +26,7 @@ class TreeSurvey final : public TreeVisitor {
   void hold(const std::string& path, const Looked& seen, HoldKind kind);
 
   void visit(WalkedDirectory& directory) override;
-  Fd open_unreadable(int parent, const std::string& name) override;
+  Fd open_closed(const ClosedDirectory& closed) override;
 
  private:
   // True if the grant as a whole is denied.

@@ -1,6 +1,7 @@
 #include "host/walk.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -23,9 +24,14 @@ class TreeWalk {
   TreeWalk(const std::string& root, TreeVisitor& visitor) : root_(root), visitor_(visitor) {}
 
   Result<void> run(WalkedDirectory::State state) {
-    Fd fd = open_canonical(root_, kOpenDirectory);
-    if (!fd.valid()) return {};
-    enter(std::move(fd), std::string(basename(root_)), state);
+    if (root_ == "/") {
+      Fd fd = open_canonical(root_, kOpenDirectory);
+      const std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
+      if (seen) enter(std::move(fd), *seen, {}, state);
+    } else {
+      const Fd above = open_canonical(std::string(parent(root_)), kReopenDirectory);
+      if (above.valid()) open({above.get(), std::string(basename(root_)), root_}, state);
+    }
     while (!frames_.empty()) {
       Frame& top = frames_.back();
       if (top.next == top.children.size()) {
@@ -33,11 +39,7 @@ class TreeWalk {
         continue;
       }
       WalkedDirectory::Child child = std::move(top.children[top.next++]);
-      Fd opened(::openat(top.descriptor.get(), child.name.c_str(), kOpenDirectory));
-      if (!opened.valid()) LookFailures::note(errno, child.name);
-      if (!opened.valid() && errno == EACCES)
-        opened = visitor_.open_unreadable(top.descriptor.get(), child.name);
-      if (opened.valid()) enter(std::move(opened), std::move(child.name), child.state);
+      open({top.descriptor.get(), std::move(child.name), {}}, child.state);
     }
     return {};
   }
@@ -60,14 +62,31 @@ class TreeWalk {
     std::size_t next = 0;
   };
 
-  void enter(Fd fd, std::string name, WalkedDirectory::State state) {
-    const std::optional<Looked> seen = look(fd.get());
-    if (!seen) return;
+  // The path of a child is made only if it is needed.
+  void open(ClosedDirectory place, WalkedDirectory::State state) {
+    Fd fd(::openat(place.parent, place.name.c_str(), kOpenDirectory));
+    if (!fd.valid() && errno != EACCES) return LookFailures::note(errno, place.name);
+    std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    if (!fd.valid() || (seen && !may_search(*seen))) {
+      if (place.path.empty()) place.path = join(path(), place.name);
+      fd = visitor_.open_closed(place);
+      seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    }
+    if (seen) enter(std::move(fd), *seen, std::move(place.name), state);
+  }
+
+  // Of an open directory. Only its owner is told by these bits, and only an owner can have closed
+  // it.
+  [[nodiscard]] bool may_search(const Looked& directory) const {
+    return user_ == 0 || directory.owner != user_ || (directory.mode & S_IXUSR) != 0;
+  }
+
+  void enter(Fd fd, const Looked& seen, std::string name, WalkedDirectory::State state) {
     names_.read(fd.get());
-    frames_.push_back({std::move(fd), seen->id, std::move(name), {}, 0});
+    frames_.push_back({std::move(fd), seen.id, std::move(name), {}, 0});
     WalkedDirectory directory;
     directory.descriptor_ = frames_.back().descriptor.get();
-    directory.id_ = seen->id;
+    directory.id_ = seen.id;
     directory.name_ = frames_.back().name;
     directory.state_ = state;
     directory.names_ = &names_;
@@ -100,6 +119,7 @@ class TreeWalk {
 
   const std::string& root_;
   TreeVisitor& visitor_;
+  const uid_t user_ = ::geteuid();
   DirectoryNames names_;
   std::vector<Frame> frames_;
 };
@@ -109,7 +129,7 @@ const std::string& WalkedDirectory::path() const {
   return path_;
 }
 
-Fd TreeVisitor::open_unreadable(int /*parent*/, const std::string& /*name*/) { return Fd(); }
+Fd TreeVisitor::open_closed(const ClosedDirectory& /*closed*/) { return Fd(); }
 
 Result<void> walk_tree(const std::string& root, WalkedDirectory::State state,
                        TreeVisitor& visitor) {

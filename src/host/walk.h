@@ -50,6 +50,12 @@ class WalkedDirectory {
   mutable std::string path_;
 };
 
+struct ClosedDirectory {
+  int parent = -1;
+  std::string name;
+  std::string path;
+};
+
 class TreeVisitor {
  public:
   TreeVisitor() = default;
@@ -57,11 +63,12 @@ class TreeVisitor {
   TreeVisitor& operator=(const TreeVisitor&) = delete;
   virtual ~TreeVisitor() = default;
   virtual void visit(WalkedDirectory& directory) = 0;
-  // A directory that may not be opened for reading; a valid descriptor makes the walk go on there.
-  virtual Fd open_unreadable(int parent, const std::string& name);
+  // A directory whose permissions keep the caller from listing or searching it. A valid descriptor
+  // makes the walk go on there.
+  virtual Fd open_closed(const ClosedDirectory& closed);
 };
 
-// `root` is the canonical path of a directory. An unreadable root is visited by nobody and is no
+// `root` is the canonical path of a directory. One that stays closed is visited by nobody and is no
 // error; a tree that is rearranged so that the way back up is lost is one.
 Result<void> walk_tree(const std::string& root, WalkedDirectory::State state, TreeVisitor& visitor);
 

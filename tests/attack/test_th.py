@@ -70,6 +70,28 @@ def test_TH02_hooks_path_in_the_workspace(world):
     assert not marker.exists(), "the host ran a hook from the run"
 
 
+@pytest.mark.parametrize("mode", ["0", "0100", "0400"])
+def test_closed_directories_hide_nothing(world, mode):
+    script = ("mkdir -p c/.vscode c/.git/hooks && echo evil > c/.vscode/tasks.json && "
+              f"echo evil > c/.git/hooks/pre-commit && touch c/plain && chmod {mode} c")
+    done, report = shell(world, script)
+    done.expect(0)
+    assert {entry["path"] for entry in report["handoff"] if entry["moved_to"]} == {
+        "c/.vscode", "c/.git/hooks/pre-commit"}, done.report_text
+    closed = world.project / "c"
+    assert closed.stat().st_mode & 0o7777 == int(mode, 8), "the run's own mode was not kept"
+    closed.chmod(0o755)
+    assert (closed / "plain").exists() and not (closed / ".vscode").exists()
+
+
+def test_a_closed_workspace_hides_nothing(world):
+    done, report = shell(world, "echo evil > .mcp.json; chmod 0 .")
+    done.expect(0)
+    assert [entry["path"] for entry in report["handoff"]] == [".mcp.json"], done.report_text
+    world.project.chmod(0o755)
+    assert not (world.project / ".mcp.json").exists()
+
+
 @pytest.mark.parametrize("before", ["present", "absent"])
 def test_TH02_hooks_path_of_the_user_without_a_repository(world, before):
     world.write(world.home / ".gitconfig", "[core]\n\thooksPath = ~/project/hk/in\n")
