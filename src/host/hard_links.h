@@ -12,6 +12,20 @@
 
 namespace cordon {
 
+// The files with further names among what is protected: a file itself, and whatever lies in a
+// protected directory.
+class LinkedFiles {
+ public:
+  // Refuses when more entries would have to be examined than a start has time for.
+  Result<void> add(const std::string& path, FileKind kind);
+  // By identity, each with the name it was found under.
+  [[nodiscard]] const std::map<FileId, std::string>& objects() const { return objects_; }
+
+ private:
+  std::map<FileId, std::string> objects_;
+  std::size_t examined_ = 0;
+};
+
 struct OtherName {
   std::string path;
   FileId id;

@@ -94,32 +94,56 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
   }
 }
 
+Result<LinkedFiles> linked_masked(const HostFacts& facts, const Caller& caller) {
+  LinkedFiles linked;
+  struct stat state {};
+  const bool has_state = ::stat(caller.state_directory.c_str(), &state) == 0;
+  for (const Masked& entry : facts.masked) {
+    // It holds homes and caches of earlier runs, which made what is in them themselves.
+    if (has_state && entry.id == looked(state).id) continue;
+    CORDON_CHECK(linked.add(entry.path, entry.file));
+  }
+  return linked;
+}
+
+Result<LinkedFiles> linked_held(const HostFacts& facts) {
+  LinkedFiles linked;
+  for (const Held& entry : facts.held) CORDON_CHECK(linked.add(entry.path, entry.file));
+  for (const GitDirectory& git : facts.git) {
+    for (const Held& entry : git.held) CORDON_CHECK(linked.add(entry.path, entry.file));
+    for (const GitDirectory::Config& config : git.configs)
+      CORDON_CHECK(linked.add(config.path, FileKind::Regular));
+  }
+  return linked;
+}
+
+// True for what is read-only, or a copy, under this name anyway.
+bool is_held(const HostFacts& facts, const std::string& path) {
+  const auto covers = [&](const auto& entry) { return contains(entry.path, path); };
+  return std::ranges::any_of(facts.held, covers) ||
+         std::ranges::any_of(facts.git, [&](const GitDirectory& git) {
+           return std::ranges::any_of(git.held, covers) || std::ranges::any_of(git.configs, covers);
+         });
+}
+
 // Masks and holds cover one name of a file; its other names inside the grants get the same.
-Result<void> protect_other_names(const Effective& effective, Survey& out) {
-  std::map<FileId, std::string> masked;
-  std::map<FileId, std::string> held;
-  const auto note = [](const auto& entries, std::map<FileId, std::string>& into) {
-    for (const auto& entry : entries) {
-      if (entry.file != FileKind::Regular) continue;
-      const auto seen = look_path(entry.path);
-      if (seen && seen->links > 1) into.emplace(entry.id, entry.path);
-    }
-  };
-  note(out.facts.masked, masked);
-  note(out.facts.held, held);
+Result<void> protect_other_names(const Effective& effective, const Caller& caller, Survey& out) {
+  CORDON_TRY(masked, linked_masked(out.facts, caller));
+  CORDON_TRY(held, linked_held(out.facts));
   const GrantPaths grants(effective);
   std::vector<const Grant*> roots = grants.writable_roots();
-  if (!held.empty()) {
-    CORDON_TRY(names, find_other_names(roots, held));
+  if (!held.objects().empty()) {
+    CORDON_TRY(names, find_other_names(roots, held.objects()));
     for (const OtherName& name : names)
-      out.facts.held.push_back({name.path, HoldKind::Denied, FileKind::Regular, name.id});
+      if (!is_held(out.facts, name.path))
+        out.facts.held.push_back({name.path, HoldKind::Denied, FileKind::Regular, name.id});
   }
-  if (!masked.empty()) {
+  if (!masked.objects().empty()) {
     for (const Grant* grant : grants.readable_roots()) roots.push_back(grant);
-    CORDON_TRY(names, find_other_names(roots, masked));
+    CORDON_TRY(names, find_other_names(roots, masked.objects()));
     for (const OtherName& name : names)
-      out.facts.masked.push_back(
-          {name.path, FileKind::Regular, name.id, "another name of " + quote(masked[name.id])});
+      out.facts.masked.push_back({name.path, FileKind::Regular, name.id,
+                                  "another name of " + quote(masked.objects().at(name.id))});
   }
   return {};
 }
@@ -156,7 +180,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
     out.facts.root_entries = root_entries();
   protect_own_files(effective, caller, trees, out.snapshot);
   CORDON_CHECK(trees.run());
-  CORDON_CHECK(protect_other_names(effective, out));
+  CORDON_CHECK(protect_other_names(effective, caller, out));
   CORDON_CHECK(failures.check());
   drop_covered(out.facts);
   if (mounts_for(out.facts) > kMaxMounts)

@@ -151,6 +151,34 @@ TEST_F(SurveyTest, HoldsTheOtherNamesOfAHeldFile) {
               UnorderedElementsAre(in(".mcp.json"), in("innocent")));
 }
 
+TEST_F(SurveyTest, HoldsTheOtherNamesOfWhatLiesInHeldDirectories) {
+  testing::git(caller_.cwd, "init -q");
+  file(".vscode/deep/tasks.json");
+  file(".git/hooks/pre-commit");
+  file("unrelated");
+  const auto also = [&](const char* path, const char* name) {
+    ASSERT_EQ(::link(in(path).c_str(), in(name).c_str()), 0);
+  };
+  also(".vscode/deep/tasks.json", "one");
+  also(".vscode/deep/tasks.json", ".vscode/two");
+  also(".git/hooks/pre-commit", "three");
+  also(".git/hooks/pre-commit", ".git/hooks/post-commit");
+  also(".git/config", "four");
+  also("unrelated", "five");
+  EXPECT_THAT(paths_of(facts(writable({"@cwd"})).held),
+              UnorderedElementsAre(in(".vscode"), in("one"), in("three"), in("four")));
+}
+
+TEST_F(SurveyTest, MasksTheOtherNamesOfWhatLiesInAStore) {
+  tree_.file("home/.ssh/id");
+  tree_.file("home/.ssh/known_hosts");
+  ASSERT_EQ(::link(tree_.at("home/.ssh/id").c_str(), tree_.at("home/backup").c_str()), 0);
+  Policy policy = writable({"@cwd"});
+  policy.fs.read.push_back({caller_.home, {}});
+  EXPECT_THAT(paths_of(facts(policy).masked),
+              UnorderedElementsAre(tree_.at("home/.ssh"), tree_.at("home/backup")));
+}
+
 // FS04, FS06.
 TEST_F(SurveyTest, MasksWhatADenyNames) {
   file(".env");

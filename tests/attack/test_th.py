@@ -70,6 +70,36 @@ def test_TH02_hooks_path_in_the_workspace(world):
     assert not marker.exists(), "the host ran a hook from the run"
 
 
+def test_hard_links_into_protected_directories(world):
+    make_repository(world)
+    held = {world.project / ".vscode/tasks.json": "other",
+            world.project / ".git/hooks/pre-commit": "hk",
+            world.project / ".git/info-hook": ".git/copy",
+            world.project / ".git/config": "settings"}
+    for path, name in held.items():
+        if not path.exists():
+            world.write(path, "mine\n", 0o755)
+        os.link(path, world.project / name)
+    plain = world.project / ".git/info-hook"
+    before = {path: path.read_bytes() for path in held}
+    script = "; ".join(f"echo evil >> {name}" for name in held.values())
+    shell(world, script)
+    for path, content in before.items():
+        # Not everything with two names is protected.
+        assert (path.read_bytes() == content) == (path != plain), path
+    world.bare("/bin/sh", "-c", script).expect(0)
+    assert all(path.read_bytes() != content for path, content in before.items())
+
+
+def test_hard_links_into_credential_stores(world):
+    key = world.write(world.home / ".ssh/id", "SECRET-key\n", 0o600)
+    os.link(key, world.home / "backup")
+    world.write(world.home / "plain", "plain\n")
+    options = ["--read", world.home]
+    world.denied("read", world.home / "backup", options=options)
+    world.allowed("read", world.home / "plain", options=options)
+
+
 @pytest.mark.parametrize("mode", ["0", "0100", "0400"])
 def test_closed_directories_hide_nothing(world, mode):
     script = ("mkdir -p c/.vscode c/.git/hooks && echo evil > c/.vscode/tasks.json && "
