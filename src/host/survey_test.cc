@@ -133,6 +133,13 @@ TEST_F(SurveyTest, HoldsCordonsOwnBinary) {
   EXPECT_THAT(paths_of(facts(writable({"@cwd"})).held), ElementsAre(in("build/cordon")));
 }
 
+TEST_F(SurveyTest, MasksAFifoUnderAProtectedName) {
+  ASSERT_EQ(::mkfifo(in(".mcp.json").c_str(), 0600), 0);
+  const HostFacts found = facts(writable({"@cwd"}));
+  EXPECT_THAT(found.held, IsEmpty());
+  EXPECT_THAT(paths_of(found.masked), ElementsAre(in(".mcp.json")));
+}
+
 TEST_F(SurveyTest, HoldsTheUsersOwnHooksWithoutARepository) {
   tree_.file("home/.gitconfig", "[core]\n\thooksPath = ~/project/hk/in\n");
   file("hk/in/pre-commit");

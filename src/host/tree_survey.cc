@@ -173,6 +173,9 @@ void TreeSurvey::mask(const std::string& path, const Looked& seen, const std::st
 }
 
 void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind) {
+  // A read-only mount keeps nobody from writing into a FIFO, and whoever reads a protected name on
+  // the host would read that.
+  if (seen.kind == FileKind::Other) return mask(path, seen, "not a file, under a protected name");
   out_.facts.held.push_back({path, kind, seen.kind, seen.id});
   out_.snapshot.protected_objects.insert(seen.id);
 }

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 
 import pytest
 
@@ -68,6 +69,43 @@ def test_TH02_hooks_path_in_the_workspace(world):
     assert hook.read_bytes() == before
     git(world, "commit", "-q", "--allow-empty", "-m", "on the host")
     assert not marker.exists(), "the host ran a hook from the run"
+
+
+def test_special_files_under_protected_names(world):
+    make_repository(world)
+    listening = socket.socket(socket.AF_UNIX)
+    fifos = [world.project / ".mcp.json", world.project / ".git/commondir"]
+    for path in fifos:
+        os.mkfifo(path, 0o600)
+        world.own(path)
+    place = world.project / ".vscode"
+    listening.bind(str(place))
+    world.own(place)
+    before = {path: path.stat().st_ino for path in [*fifos, place]}
+    done, report = shell(world, "echo ok; for name in .mcp.json .vscode; do rm -f $name;"
+                                "mv $name away; echo x 1<> $name; done; true")
+    done.expect(0)
+    assert done.out == "ok\n" and report["handoff"] == [], done.account()
+    assert {path: path.stat().st_ino for path in before} == before
+    # A FIFO that a grant names is seen as it is.
+    granted = world.path / "granted"
+    os.mkfifo(granted)
+    world.own(granted)
+    world.run("/usr/bin/test", "-p", granted, options=["--read", granted]).expect(0)
+    listening.close()
+
+
+def test_what_reads_a_fifo_under_a_protected_name_reads_nothing(world):
+    fifo = world.project / ".mcp.json"
+    os.mkfifo(fifo, 0o600)
+    world.own(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    script = "echo evil 1<> .mcp.json"
+    shell(world, script)
+    assert os.read(reader, 10) == b"", "the command spoke through the FIFO"
+    world.bare("/bin/sh", "-c", "echo evil > .mcp.json").expect(0)
+    assert os.read(reader, 10) == b"evil\n"
+    os.close(reader)
 
 
 def test_hard_links_into_protected_directories(world):

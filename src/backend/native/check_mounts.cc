@@ -68,7 +68,13 @@ class CheckMount {
   static bool state(const std::string& path, MountAccess access, sys::MountStatus& status) {
     if (sys::mount_status(path.c_str(), status) < 0) return false;
     if (access == MountAccess::ReadWrite) return !status.read_only;
-    return status.read_only && ::access(path.c_str(), W_OK) < 0;
+    if (!status.read_only) return false;
+    sys::FileStatus file{};
+    if (sys::status_at(path.c_str(), file) < 0) return false;
+    // Writing into a FIFO, a socket or a device is not writing to its file system: the kernel
+    // allows it on a read-only mount, and only the flag tells.
+    const bool stored = S_ISREG(file.mode) || S_ISDIR(file.mode);
+    return !stored || ::access(path.c_str(), W_OK) < 0;
   }
   static bool masked(const std::string& path, FileKind kind) {
     sys::MountStatus status{};
