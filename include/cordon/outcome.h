@@ -31,7 +31,7 @@ struct Reduction {
 
 // One thing the kernel, a limit or the broker refused while the command ran. Only with evidence.
 struct Denial {
-  std::string what;    // "pids", "memory", "scratch", "output", "syscall", "connect", "resolve"
+  std::string what;    // the limit's name, or "git", "syscall", "connect", "resolve"
   std::string detail;  // the bound or the argument
   std::string layer;   // "cgroup", "rlimit", "tmpfs", "seccomp", "broker", "watch"
   std::uint64_t count = 1;

@@ -35,6 +35,9 @@ struct ProcessUsage {
   std::uint64_t max_rss_bytes = 0;
 };
 int wait_pidfd(int pidfd, ProcessUsage& usage);  // reaps
+// The processor time of one process by itself, as RLIMIT_CPU counts it; also of one that ended and
+// was not reaped. Zero if there is no such process.
+std::uint64_t processor_nanoseconds(pid_t process);
 int close_range(unsigned first, unsigned last);
 
 // Mounts. A tree is a detached copy of what a descriptor or path leads to.

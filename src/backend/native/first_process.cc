@@ -188,21 +188,6 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   say_confined(message, listener, state);
 }
 
-// The command's status, once it has ended; others are reaped on the way.
-bool reap(pid_t command, Message& ended) {
-  for (;;) {
-    int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0) end();  // there is a command to wait for: without its status nothing goes on
-    if (pid == 0) return false;
-    if (pid != command) continue;
-    ended.kind = Message::Kind::Ended;
-    ended.wait_status = status;
-    return true;
-  }
-}
-
 // Ends and reaps whatever the command left: every orphan of this pid namespace is a child of this
 // process. What the host finds afterwards is then final.
 void end_the_rest(Message& ended) {
@@ -266,6 +251,24 @@ class ReachedBounds {
     if (message.scratch_full != 0 || message.pids_full != 0 || changed) send(message);
   }
 
+  // Asked of a process that a signal ended, before it is reaped.
+  void killed(pid_t process, int signal) {
+    Message message;
+    message.kind = Message::Kind::Reached;
+    message.ipc_bytes = ipc_told_;
+    const bool at_cpu = prepared_.cpu_seconds > 0 && (signal == SIGKILL || signal == SIGXCPU);
+    if (at_cpu && !cpu_told_ &&
+        sys::processor_nanoseconds(process) / 1'000'000'000 >= prepared_.cpu_seconds) {
+      cpu_told_ = true;
+      message.cpu_spent = 1;
+    }
+    if (prepared_.file_size_bound && signal == SIGXFSZ && !file_size_told_) {
+      file_size_told_ = true;
+      message.file_size_full = 1;
+    }
+    if (message.cpu_spent != 0 || message.file_size_full != 0) send(message);
+  }
+
  private:
   static constexpr std::int64_t kMilliseconds = 250;
   static constexpr std::int64_t kMemoryMilliseconds = 100;
@@ -279,25 +282,48 @@ class ReachedBounds {
   const Prepared& prepared_;
   bool scratch_told_ = false;
   bool pids_told_ = false;
+  bool cpu_told_ = false;
+  bool file_size_told_ = false;
   std::uint64_t ipc_told_ = 0;
   std::int64_t next_ = now() + kMemoryMilliseconds;
 };
+
+// The command's status, once it has ended; others are reaped on the way.
+bool reap(pid_t command, ReachedBounds& bounds, Message& ended) {
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0) {
+      if (errno == EINTR) continue;
+      end();  // there is a command to wait for: without its status nothing goes on
+    }
+    if (info.si_pid == 0) return false;
+    if (info.si_code != CLD_EXITED) bounds.killed(info.si_pid, info.si_status);
+    int status = 0;
+    const pid_t pid = ::waitpid(info.si_pid, &status, 0);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) end();
+    if (pid != command) continue;
+    ended.kind = Message::Kind::Ended;
+    ended.wait_status = status;
+    return true;
+  }
+}
 
 [[noreturn]] void supervise(const Prepared& prepared, pid_t command, int report_fd, int signals) {
   ReachedBounds bounds(prepared);
   for (;;) {
     pollfd polled[] = {{kChannelFd, POLLIN, 0}, {signals, POLLIN, 0}};
     const int ready = ::poll(polled, 2, bounds.due());
-    if (bounds.due() == 0) bounds.look();
     if (ready < 0) {
       if (errno == EINTR) continue;
       end();
     }
+    if (bounds.due() == 0) bounds.look();
     if (polled[1].revents != 0) {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t drained = ::read(signals, &info, sizeof info);
       Message ended;
-      if (reap(command, ended)) {
+      if (reap(command, bounds, ended)) {
         // Only a command that never became its program left a report.
         CommandReport report;
         if (receive(report_fd, report)) give_up(report.stage, report.index, report.error);

@@ -131,6 +131,8 @@ class NativeChild final : public Child {
       case Message::Kind::Reached:
         scratch_full_ |= message.scratch_full != 0;
         pids_full_ |= message.pids_full != 0;
+        cpu_spent_ |= message.cpu_spent != 0;
+        file_size_full_ |= message.file_size_full != 0;
         ipc_memory_ = message.ipc_bytes;
         return ChildRuns{};
       case Message::Kind::Ended:
@@ -178,6 +180,12 @@ class NativeChild final : public Child {
       found.push_back({"pids", "EAGAIN at " + enforcement_bound("pids"), "rlimit", 1});
     if (scratch_full_) {
       found.push_back({"scratch", "ENOSPC at " + enforcement_bound("scratch"), "tmpfs", 1});
+    }
+    if (cpu_spent_) {
+      found.push_back({"cpu", "killed at " + enforcement_bound("cpu"), "rlimit", 1});
+    }
+    if (file_size_full_) {
+      found.push_back({"file_size", "SIGXFSZ at " + enforcement_bound("file_size"), "rlimit", 1});
     }
     if (events.oom_kills > 0) {
       found.push_back(
@@ -280,6 +288,8 @@ class NativeChild final : public Child {
   sys::ProcessUsage usage_;
   bool scratch_full_ = false;
   bool pids_full_ = false;
+  bool cpu_spent_ = false;
+  bool file_size_full_ = false;
   std::uint64_t ipc_memory_ = 0;
 };
 

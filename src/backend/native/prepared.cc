@@ -49,6 +49,10 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   prepared.plan = &plan;
   prepared.sabotage = sabotage_of_this_build();
   for (const Op& operation : plan.confine) {
+    if (const auto* limit = std::get_if<op::ResourceLimit>(&operation)) {
+      if (limit->name == "cpu") prepared.cpu_seconds = limit->value;
+      if (limit->name == "fsize") prepared.file_size_bound = true;
+    }
     if (const auto* seccomp = std::get_if<op::InstallSeccomp>(&operation)) {
       prepared.filter = compile_filter(native_arch(), {seccomp->net});
     }

@@ -63,6 +63,8 @@ struct Message {
   Measured measured;
   std::int32_t scratch_full = 0;
   std::int32_t pids_full = 0;
+  std::int32_t cpu_spent = 0;       // a process ended at its processor time
+  std::int32_t file_size_full = 0;  // a process ended at the size of a file
   std::uint64_t ipc_bytes = 0;
   std::int32_t wait_status = 0;
   std::uint64_t cpu_us = 0;
