@@ -122,7 +122,13 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
     if (!gone) return;  // the next start looks again
     auto found = collect_handoff(content.writable, content.deny, caller, content.snapshot,
                                  join(caller.state_directory, "handoff"), content.run_id);
-    if (found) moved.insert(moved.end(), found->begin(), found->end());
+    if (!found) {
+      // What is left in the tree would be forgotten with the note: the next start looks again.
+      const std::string place = content.writable.empty() ? "." : content.writable.front().path;
+      moved.push_back({place, "unchecked: " + message(found.error()), {}});
+      return;
+    }
+    moved.insert(moved.end(), found->begin(), found->end());
   }
   ::unlinkat(directory, name, 0);
 }

@@ -42,7 +42,8 @@ class RunNote {
 };
 
 // Cleans up after runs whose supervisor was killed: empties their cgroups, moves protected files
-// that appeared out of the tree. Returns what was moved.
+// that appeared out of the tree. Returns what was moved, and one entry for each run whose files
+// could not be dealt with; its note is kept.
 std::vector<Handoff> recover_runs(const Caller& caller);
 
 }  // namespace cordon
