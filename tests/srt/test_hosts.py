@@ -77,12 +77,24 @@ def test_the_hosts_loopback_by_address_and_port(net):
     assert fetch(net, [], "127.0.0.1:8081") == ["failed"]
 
 
-def test_local_sockets_are_not_there(world):
-    script = "import socket; socket.socket(socket.AF_UNIX)"
-    for more in ({}, {"network": {"allowAllUnixSockets": True}}):
-        done = srt(world, "/usr/bin/python3", "-c", script, rules=more)
-        assert done.status != 0 and "PermissionError" in done.err, done.account()
-    world.bare("/usr/bin/python3", "-c", script).expect(0)
+def test_local_sockets_of_the_host_are_not_reached(world):
+    """Not even with allowAllUnixSockets: it gives the host's services away."""
+    place = world.project / "host.sock"
+    script = ("import socket, sys\n"
+              "socket.socket(socket.AF_UNIX).connect(sys.argv[1])\n")
+    inside = ("import socket\n"
+              "server = socket.socket(socket.AF_UNIX); server.bind('/tmp/own.sock'); server.listen()\n"
+              "socket.socket(socket.AF_UNIX).connect('/tmp/own.sock')\n")
+    with socket.socket(socket.AF_UNIX) as host:
+        host.bind(str(place))
+        host.listen()
+        world.own(place)
+        place.chmod(0o777)
+        for more in ({}, {"network": {"allowAllUnixSockets": True}}):
+            done = srt(world, "/usr/bin/python3", "-c", script, place, rules=more)
+            assert done.status != 0 and "PermissionError" in done.err, done.account()
+            srt(world, "/usr/bin/python3", "-c", inside, rules=more).expect(0)
+        world.bare("/usr/bin/python3", "-c", script, str(place)).expect(0)
 
 
 def line_of(stream):
