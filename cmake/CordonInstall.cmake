@@ -9,7 +9,7 @@ set(made_files "")
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
   foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit
-                       cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo cordon-mxc cordon-srt
+                       cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo cordon-mxc
                        cordon-srt)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
@@ -60,6 +60,7 @@ add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
 
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS cordon-audit cordon-mcp cordon-loop cordon-setup cordon-demo cordon-mxc
+                cordon-srt
         RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
 # Where the SDK of MXC looks for its executor when MXC_BIN_DIR is .../libexec/cordon/mxc.
 set(mxc_directory ${CMAKE_INSTALL_LIBEXECDIR}/cordon/mxc)
