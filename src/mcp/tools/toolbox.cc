@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mcp/members.h"
+#include "policy/approval.h"
 #include "policy/audit_failure.h"
 
 namespace cordon::mcp {
@@ -29,21 +30,27 @@ Result<Bounds> Toolbox::bounds(const Caller& caller) {
 }
 
 std::function<Result<std::vector<Ceiling>>()> Toolbox::ceilings_now(const Caller& caller) const {
-  return [caller, files = options_.ceiling_files]() -> Result<std::vector<Ceiling>> {
+  return [caller, files = options_.ceiling_files,
+          approvals = approvals_]() -> Result<std::vector<Ceiling>> {
     CORDON_TRY(bounds, read_bounds(caller, files, {}));
+    // What a person approved counts as long as it lives and the ceiling still lets it be asked for.
+    for (const LiveApproval& live : approvals->live()) {
+      if (live.approval.kind != Approval::Kind::Net) continue;
+      for (Ceiling& ceiling : bounds.ceilings) admit_host(ceiling, live.approval.host);
+    }
     return std::move(bounds.ceilings);
   };
 }
 
 void Toolbox::add_approved(Bounds& bounds) {
-  for (LiveApproval& live : approvals_.live()) {
+  for (LiveApproval& live : approvals_->live()) {
     Bounds alone = bounds;
     add_approval(alone, live);
     if (permits_whole(alone, policy_for(bounds, live.approval))) {
       add_approval(bounds, std::move(live));
       continue;
     }
-    approvals_.end(live.approval.id);
+    approvals_->end(live.approval.id);
     if (options_.tell) {
       options_.tell(
           "request_access: " + live.approval.id +

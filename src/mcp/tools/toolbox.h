@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,7 @@ class Toolbox {
 
   [[nodiscard]] const SecretMask& mask() const { return mask_; }
   [[nodiscard]] audit::Recorder& recorder() const { return recorder_; }
-  [[nodiscard]] Approvals& approvals() { return approvals_; }
+  [[nodiscard]] Approvals& approvals() { return *approvals_; }
 
  private:
   void add_approved(Bounds& bounds);
@@ -53,7 +54,8 @@ class Toolbox {
   const ToolboxOptions options_;
   audit::Recorder& recorder_;
   const SecretMask mask_;
-  Approvals approvals_;
+  // Shared with runs that go on: they ask at each connection.
+  const std::shared_ptr<Approvals> approvals_ = std::make_shared<Approvals>();
 };
 
 // A run that makes use of an approval ends with it: its wall clock stops no later.
