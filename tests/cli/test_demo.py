@@ -167,7 +167,7 @@ def test_ctrl_c_at_a_pause_cleans_up(world):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_in_the_middle_of_the_bomb_cleans_up(world, number):
     process = world.start([world.cordon, "demo", "--no-pause", "--act", "4"])
-    assert harness.wait_until(lambda: bombs(world), 20)
+    assert harness.wait_until(lambda: bombs(world) and running(world), 20)
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 128 + number, (out, err)
@@ -177,7 +177,7 @@ def test_a_signal_in_the_middle_of_the_bomb_cleans_up(world, number):
 
 def test_what_a_killed_one_left_is_removed_by_the_next(world):
     process = world.start([world.cordon, "demo", "--no-pause", "--act", "4"])
-    assert harness.wait_until(lambda: bombs(world), 20)
+    assert harness.wait_until(lambda: bombs(world) and running(world), 20)
     process.kill()
     process.communicate(timeout=20)
     assert harness.wait_until(lambda: running(world) == [], 5)
