@@ -194,7 +194,8 @@ Verdict Decision::by_absence() const {
 
 bool is_of_sandbox(const Clamped& clamped, const HostFacts& facts, std::string_view lexical) {
   const Effective& effective = clamped.effective();
-  const PathEntry* grant = PathModes(effective.read, effective.write).deepest(lexical);
+  const PathModes modes(effective.read, effective.write);
+  const PathEntry* grant = modes.deepest(lexical);
   if (grant != nullptr && shows(grant->grant->path, lexical, facts)) return false;
   return contains("/proc", lexical) || contains("/dev", lexical) || lists(kWrittenFiles, lexical) ||
          lists(kNetworkFiles, lexical);

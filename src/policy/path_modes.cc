@@ -47,7 +47,7 @@ PathMode PathModes::at(std::string_view path) const {
   return entry != nullptr ? entry->mode : PathMode::None;
 }
 
-const PathEntry* PathModes::deepest(std::string_view path) const {
+const PathEntry* PathModes::deepest(std::string_view path) const& {
   for (std::string_view place = path;; place = parent(place)) {
     if (const auto found = entries_.find(place); found != entries_.end()) return &found->second;
     if (place == "/") return nullptr;

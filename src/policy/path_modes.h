@@ -26,7 +26,8 @@ class PathModes {
 
   [[nodiscard]] PathMode at(std::string_view path) const;
   // The longest rule that `path` is or lies below; null if there is none.
-  [[nodiscard]] const PathEntry* deepest(std::string_view path) const;
+  [[nodiscard]] const PathEntry* deepest(std::string_view path) const&;
+  const PathEntry* deepest(std::string_view path) const&& = delete;  // it would lead nowhere
   // Every rule that counts, by path.
   [[nodiscard]] const std::map<std::string_view, PathEntry>& entries() const { return entries_; }
   // Write rules overruled by a read rule for the same path.

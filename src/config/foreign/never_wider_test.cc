@@ -282,7 +282,7 @@ TEST(NeverWider, SrtFilesAndHosts) {
     }
   });
   EXPECT_GT(granted, in_this_build(100));
-  EXPECT_GT(reopened, in_this_build(100));
+  EXPECT_GT(reopened, in_this_build(20));
 }
 
 TEST(NeverWider, SafeClawFiles) {
