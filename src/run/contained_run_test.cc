@@ -89,6 +89,14 @@ TEST_F(ContainedRunTest, APipeBelongsToTheCommandAlone) {
   ::sigaction(SIGPIPE, &before, nullptr);
 }
 
+// SIGPIPE has its default here, as in a program that uses the library.
+TEST_F(ContainedRunTest, InputThatNobodyReadsEndsNobody) {
+  RunInput deaf = input({"sh", "-c", "exec 0<&-; echo deaf; sleep 0.1"});
+  deaf.streams.input = std::string(std::size_t{4} << 20U, 'x');
+  EXPECT_EQ(run(deaf).exit_code, 0);
+  EXPECT_EQ(ear_.out, "deaf\n");
+}
+
 TEST_F(ContainedRunTest, OnlyAPipeIsHandedOver) {
   RunInput wrong = input({"cat"});
   wrong.streams.input_pipe = std::make_shared<Fd>(::open("/etc/hostname", O_RDONLY | O_CLOEXEC));

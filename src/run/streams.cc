@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 #include "run/monotonic.h"
 #include "run/terminal.h"
@@ -58,8 +59,35 @@ bool Relay::read_some() {
   return true;
 }
 
+namespace {
+
+// A write to a reader that is gone answers EPIPE and nothing more: the signal that goes with it
+// would end this process, which may be anybody's, unless it is blocked and taken.
+ssize_t write_without_signal(int fd, std::string_view bytes) {
+  sigset_t pipe;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::sigpending(&pending);
+  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+  const int error = errno;
+  if (written < 0 && error == EPIPE && !was_pending) {
+    const timespec at_once{};
+    ::sigtimedwait(&pipe, nullptr, &at_once);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return written;
+}
+
+}  // namespace
+
 bool Relay::write_some() {
-  const ssize_t written = ::write(to_, pending_.data(), std::min(pending_.size(), kWriteBlock));
+  const std::string_view next = std::string_view(pending_).substr(0, kWriteBlock);
+  const ssize_t written = write_without_signal(to_, next);
   if (written < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (written < 0) {  // the reader is gone: nobody wants the rest
     stop();
