@@ -93,7 +93,7 @@ TEST_F(ContainedRunTest, APipeBelongsToTheCommandAlone) {
 TEST_F(ContainedRunTest, InputThatNobodyReadsEndsNobody) {
   RunInput deaf = input({"sh", "-c", "exec 0<&-; echo deaf; sleep 0.1"});
   deaf.streams.input = std::string(std::size_t{4} << 20U, 'x');
-  EXPECT_EQ(run(deaf).exit_code, 0);
+  EXPECT_EQ(run(deaf).end, End(Exited{0}));
   EXPECT_EQ(ear_.out, "deaf\n");
 }
 
