@@ -22,14 +22,11 @@ Result<AuditFailure> decode_audit(const Section& document);
 Result<void> refuse_ask(const Section& document);  // in a policy
 Result<AskRules> decode_ask(const Section& document, const std::string& base);
 
-// Lists that more than one table has.
+// Lists that more than one table has: paths, each judged by its spelling, and hosts.
 Result<void> append_paths(const Section& section, std::string_view key, PathUse use,
                           const std::string& base, std::vector<PathRule>& rules);
 Result<std::vector<HostRule>> decode_rules(const Section& section, std::string_view key);
 
-// A list of paths, each judged by its spelling.
-Result<void> append_paths(const Section& section, std::string_view key, PathUse use,
-                          const std::string& base, std::vector<PathRule>& rules);
 // Puts an error that knows no place at the value that caused it.
 Error placed(const Section& section, const Node& value, Error error);
 

@@ -32,18 +32,6 @@ Error placed(const Section& section, const Node& value, Error error) {
   return error;
 }
 
-Result<void> append_paths(const Section& section, std::string_view key, PathUse use,
-                          const std::string& base, std::vector<PathRule>& rules) {
-  CORDON_TRY(entries, section.texts(key));
-  for (const PlacedText& entry : entries) {
-    if (auto legal = check_path_entry(*entry.text, use); !legal) {
-      return fail(placed(section, *entry.node, std::move(legal).error()));
-    }
-    rules.push_back(PathRule{*entry.text, base});
-  }
-  return {};
-}
-
 Result<void> decode_fs(const Section& document, const std::string& base, FsRules& fs) {
   CORDON_TRY(section, document.member("fs", kKeys));
   CORDON_CHECK(append_paths(section, "read", PathUse::Read, base, fs.read));

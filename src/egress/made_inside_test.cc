@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 namespace cordon {
@@ -13,14 +14,11 @@ namespace {
 class MadeInsideTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/cordon-made-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
+    std::string name = (std::filesystem::temp_directory_path() / "cordon-made.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
     directory_ = name;
   }
-  void TearDown() override {
-    const std::string remove = "rm -r " + directory_;
-    ASSERT_EQ(std::system(remove.c_str()), 0);
-  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
   // A socket file that nobody is bound to; the identity is what counts.
   std::string make(const std::string& name) const {
     const std::string path = directory_ + "/" + name;

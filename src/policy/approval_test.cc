@@ -7,6 +7,7 @@
 #include "policy/clamp.h"
 #include "policy/host_rule.h"
 #include "support/choices.h"
+#include "support/grant.h"
 #include "support/property.h"
 
 namespace cordon {
@@ -16,16 +17,8 @@ using testing::any_choices;
 using testing::check_cases;
 using testing::Choices;
 using ::testing::ElementsAre;
+using testing::grant;
 using ::testing::IsEmpty;
-
-Grant grant(std::string path) {
-  Grant made;
-  made.written = path;
-  made.lexical = path;
-  made.path = std::move(path);
-  made.kind = FileKind::Directory;
-  return made;
-}
 
 std::vector<std::string> paths(const std::vector<Grant>& list) {
   std::vector<std::string> out;

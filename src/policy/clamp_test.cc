@@ -4,22 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "policy/host_rule.h"
+#include "support/grant.h"
 
 namespace cordon {
 namespace {
 
+using testing::grant;
+
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Because = Reduction::Because;
-
-Grant grant(std::string path) {
-  Grant made;
-  made.written = path;
-  made.lexical = path;
-  made.path = std::move(path);
-  made.kind = FileKind::Directory;
-  return made;
-}
 
 Grant baseline(std::string path, Grant::Source source) {
   Grant made = grant(std::move(path));

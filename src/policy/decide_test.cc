@@ -3,18 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "policy/host_rule.h"
+#include "support/grant.h"
 
 namespace cordon {
 namespace {
 
-Grant grant(std::string path) {
-  Grant made;
-  made.written = path;
-  made.lexical = path;
-  made.path = std::move(path);
-  made.kind = FileKind::Directory;
-  return made;
-}
+using testing::grant;
 
 // A workspace at /home/u/p with a read-only part, under a private home.
 class Decide : public ::testing::Test {

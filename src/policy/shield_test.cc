@@ -5,23 +5,17 @@
 
 #include "base/path.h"
 #include "policy/clamp.h"
+#include "support/grant.h"
 #include "support/property.h"
 
 namespace cordon {
 namespace {
 
+using testing::grant;
+
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Because = Reduction::Because;
-
-Grant grant(std::string path) {
-  Grant made;
-  made.written = path;
-  made.lexical = path;
-  made.path = std::move(path);
-  made.kind = FileKind::Directory;
-  return made;
-}
 
 std::vector<std::string> paths(const std::vector<Grant>& list) {
   std::vector<std::string> out;
