@@ -1,6 +1,7 @@
 #include "egress/attempts.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace cordon {
 namespace {
@@ -23,6 +24,11 @@ std::string describe(const Connection& attempt) {
 }
 
 }  // namespace
+
+std::string error_name(int error) {
+  const char* name = ::strerrorname_np(error);
+  return name == nullptr ? std::to_string(error) : name;
+}
 
 std::optional<std::size_t> Attempts::add(Connection attempt) {
   const std::lock_guard lock(mutex_);

@@ -14,6 +14,9 @@
 
 namespace cordon {
 
+// "ECONNREFUSED", as an attempt tells it.
+std::string error_name(int error);
+
 // Thread-safe.
 class Attempts {
  public:

@@ -56,11 +56,6 @@ int absolute_name(const WaitingCall& call, const std::string& name, std::string&
 
 bool is_denial(int error) { return error == EACCES || error == EPERM || error == EROFS; }
 
-std::string error_name(int error) {
-  const char* name = ::strerrorname_np(error);
-  return name == nullptr ? std::to_string(error) : name;
-}
-
 }  // namespace
 
 Result<std::vector<ListedSocket>> open_listed(std::span<const Grant> sockets) {

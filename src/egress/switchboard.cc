@@ -92,11 +92,6 @@ bool is_plain_route_address(const GivenSocket& socket, const GivenAddress& addre
   return route.groups == 0;
 }
 
-std::string error_name(int error) {
-  const char* name = ::strerrorname_np(error);
-  return name == nullptr ? std::to_string(error) : name;
-}
-
 Connection not_tcp(const Endpoint& target) {
   Connection attempt;
   attempt.address = to_string(target.address);
