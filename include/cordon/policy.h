@@ -109,6 +109,7 @@ enum class AuditFailure { Deny, Buffer, Warn };  // strictest first
 
 struct Policy {
   std::string name;  // "workspace", a file, "command line": for messages and reports
+  std::string file;  // it was read from, if any: a run that could write it is refused
   FsRules fs;
   NetRules net;
   EnvRules env;

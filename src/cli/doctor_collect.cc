@@ -122,7 +122,7 @@ HostAccount collect_account(const Caller& caller) {
   }
   const auto ceilings = load_ceilings({}, caller);
   if (ceilings) {
-    account.ceilings = ceilings->ceilings.size();
+    account.ceilings = ceilings->size();
   } else {
     account.ceiling_error = ceilings.error();
   }

@@ -49,7 +49,7 @@ Result<std::string> clamped_text(const Arguments& arguments) {
   CORDON_TRY(caller, identify_caller());
   say_handoffs(recover_runs(caller));
   CORDON_TRY(asked, asked_policy(arguments, caller));
-  CORDON_TRY(judgement, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+  CORDON_TRY(judgement, judge_policy(asked.policy, asked.ceilings, caller));
   const std::vector<Reduction>& reductions = judgement.clamped.reductions();
   const Effective& effective = judgement.clamped.effective();
   if (arguments.has(FlagId::Json)) {

@@ -58,8 +58,8 @@ Result<Conversion> to_cordon(Dialect from, const std::string& file,
 
 Result<Conversion> from_cordon(Dialect to, const std::string& word,
                                const std::vector<std::string>& dropped, const Caller& caller) {
-  CORDON_TRY(source, load_policy(word, caller));
-  CORDON_TRY(exported, export_policy(to, source.policy, places_of(caller), dropped));
+  CORDON_TRY(policy, load_policy(word, caller));
+  CORDON_TRY(exported, export_policy(to, policy, places_of(caller), dropped));
   std::string text = write_json(exported.document, JsonStyle::Pretty) + "\n";
   return Conversion{std::move(exported.document), std::move(text), std::move(exported.losses)};
 }

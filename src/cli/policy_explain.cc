@@ -80,14 +80,14 @@ Result<Explained> explain(const Arguments& arguments) {
   if (word == "connect" && target.find('/') != std::string_view::npos) {
     CORDON_TRY(socket, canonicalize(target, caller.cwd, caller));
     CORDON_TRY(asked, asked_policy(arguments, caller));
-    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
     return Explained{"connect", socket.path,
                      decide_socket(judged.clamped.effective(), socket.lexical, socket.path)};
   }
   if (word == "connect") {
     CORDON_TRY(endpoint, parse_endpoint(target));
     CORDON_TRY(asked, asked_policy(arguments, caller));
-    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
     CORDON_TRY(own, own_addresses());
     return Explained{
         "connect", std::string(target),
@@ -96,14 +96,14 @@ Result<Explained> explain(const Arguments& arguments) {
   if (word == "publish") {
     CORDON_TRY(rule, parse_publish_rule(target));
     CORDON_TRY(asked, asked_policy(arguments, caller));
-    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
     return Explained{"publish", std::string(target),
                      decide_publish(judged.clamped.effective().net, rule)};
   }
   CORDON_TRY(access, parse_access(word));
   CORDON_TRY(spelled, spell_absolute(target, caller.cwd, caller));
   CORDON_TRY(asked, asked_policy(arguments, caller));
-  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
   const HostFacts& facts = judged.survey.facts;
   if (!has_dotdot(spelled) && is_of_sandbox(judged.clamped, facts, spelled)) {
     return Explained{std::string(word), spelled,

@@ -235,17 +235,15 @@ Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Pol
 
 Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller,
                                  std::string_view preset) {
-  CORDON_TRY(source,
+  CORDON_TRY(policy,
              load_policy(std::string(arguments.value(FlagId::Policy).value_or(preset)), caller));
   AskedPolicy asked;
-  asked.policy = std::move(source.policy);
-  if (!source.file.empty()) asked.trusted_files.push_back(source.file);
+  asked.policy = std::move(policy);
   CORDON_CHECK(apply_flags(arguments, caller.cwd, asked.policy));
   std::vector<std::string> files;
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) files.emplace_back(file);
-  CORDON_TRY(bounds, load_ceilings(files, caller));
-  asked.ceilings = std::move(bounds.ceilings);
-  asked.trusted_files.insert(asked.trusted_files.end(), bounds.files.begin(), bounds.files.end());
+  CORDON_TRY(ceilings, load_ceilings(files, caller));
+  asked.ceilings = std::move(ceilings);
   return asked;
 }
 

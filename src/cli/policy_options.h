@@ -14,7 +14,6 @@ namespace cordon {
 struct AskedPolicy {
   Policy policy;
   std::vector<Ceiling> ceilings;
-  std::vector<std::string> trusted_files;  // policy and ceiling files that took part
 };
 
 // Preset or file, then the flags: lists append, scalars replace, denies accumulate. `preset` is

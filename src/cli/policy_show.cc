@@ -32,11 +32,11 @@ Result<std::string> shown_policy(const Arguments& arguments) {
   CORDON_TRY(caller, identify_caller());
   say_handoffs(recover_runs(caller));
   const std::string word(arguments.operands.empty() ? "workspace" : arguments.operands.front());
-  CORDON_TRY(source, load_policy(word, caller));
+  CORDON_TRY(policy, load_policy(word, caller));
   if (arguments.has(FlagId::Json)) {
-    return write_json(encode_policy(source.policy), JsonStyle::Pretty) + "\n";
+    return write_json(encode_policy(policy), JsonStyle::Pretty) + "\n";
   }
-  return write_toml(source.policy) + reasons(source.policy);
+  return write_toml(policy) + reasons(policy);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ Result<loop::Budget> budget_of(const Arguments& arguments) {
 
 // An agent that cannot write its project would use up every attempt for nothing.
 Result<void> check_project(const AskedPolicy& asked, const Caller& caller) {
-  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, asked.trusted_files, caller));
+  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
   const auto covers = [&](const Grant& grant) { return contains(grant.path, caller.cwd); };
   if (std::ranges::any_of(judged.clamped.effective().write, covers)) return {};
   return fail(policy_error("the project " + quote(caller.cwd) + " is not writable for the agent",
@@ -120,7 +120,6 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) {
     input.ceiling_files.emplace_back(file);
   }
-  input.trusted_files = std::move(asked.trusted_files);
   input.agent = std::move(agent);
   input.budget = budget;
   input.commit = arguments.has(FlagId::Commit);

@@ -67,7 +67,6 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   for (const std::string_view word : arguments.operands) input.argv.emplace_back(word);
   input.policy = std::move(asked.policy);
   input.ceilings = std::move(asked.ceilings);
-  input.trusted_files = std::move(asked.trusted_files);
   input.cwd = arguments.value(FlagId::Cwd).value_or("");
   input.backend = arguments.value(FlagId::Backend).value_or("");
   input.describe_policy = json || arguments.has(FlagId::Report);

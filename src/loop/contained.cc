@@ -45,7 +45,6 @@ RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> ar
   RunInput input;
   input.argv = std::move(argv);
   input.policy = loop.policy;
-  input.trusted_files = loop.trusted_files;
   input.describe_policy = false;
   input.asker = {tool_of(role), std::move(call_id), {}};
   for (const std::string& file : loop.held_files) input.policy.fs.read.push_back({file, {}});

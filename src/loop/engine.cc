@@ -98,9 +98,8 @@ Report Engine::contained(RunInput input) {
     refused.error = bounds.error();
     return refused;
   }
-  recorder_.choose(audit_failure(bounds->ceilings));
-  input.ceilings = std::move(bounds->ceilings);
-  input.trusted_files.insert(input.trusted_files.end(), bounds->files.begin(), bounds->files.end());
+  recorder_.choose(audit_failure(*bounds));
+  input.ceilings = std::move(*bounds);
   input.recorder = &recorder_;
   input.terminate = Cancel();
   control_.running(input.terminate);

@@ -33,7 +33,6 @@ struct LoopInput {
   AgentCommand agent;
   Policy policy;  // of the agent; the verify command gets it without network and credentials
   std::vector<std::string> ceiling_files;  // beside the standard ones; all read anew for every run
-  std::vector<std::string> trusted_files;  // of the policy
   std::vector<std::string> held_files;     // the plan and its prompts: read-only inside
   Budget budget;
   bool commit = false;  // each accepted feature, inside the sandbox

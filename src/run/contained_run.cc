@@ -55,12 +55,16 @@ Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::
                            "that one may lie in a writable grant: make a copy of the file"));
 }
 
-Result<void> refuse_writable_sources(const Clamped& clamped, const std::vector<std::string>& files,
-                                     const Caller& caller) {
+Result<void> refuse_writable_sources(const Clamped& clamped, const Policy& policy,
+                                     const std::vector<Ceiling>& ceilings, const Caller& caller) {
   const Result<Canonical> found = canonicalize(caller.config_directory, "/", caller);
   const std::string own = found ? found->path : caller.config_directory;
-  for (const std::string& file : files)
-    CORDON_CHECK(refuse_writable_source(clamped.effective().write, file, own));
+  const auto check = [&](const std::string& file) -> Result<void> {
+    return file.empty() ? Result<void>()
+                        : refuse_writable_source(clamped.effective().write, file, own);
+  };
+  CORDON_CHECK(check(policy.file));
+  for (const Ceiling& ceiling : ceilings) CORDON_CHECK(check(ceiling.policy.file));
   return {};
 }
 
@@ -278,7 +282,9 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     if (handoff) {
       outcome.handoff = std::move(*handoff);
     } else {
-      // The command ran, so there is an outcome; what could not be looked at is said in it.
+      // The command ran, so there is an outcome; what could not be looked at is said in it, and
+      // stays known to the next start.
+      note.leave();
       outcome.handoff.push_back({".", "unchecked: " + message(handoff.error()), {}});
     }
   }
@@ -311,8 +317,7 @@ Error with_outside_hint(Error error, const JudgedRun& run) {
 }  // namespace
 
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
-                               const std::vector<std::string>& trusted_files, const Caller& caller,
-                               const std::string& helper) {
+                               const Caller& caller, const std::string& helper) {
   CORDON_TRY(resolved, resolve(policy, caller));
   std::vector<ResolvedCeiling> bounds;
   for (const Ceiling& ceiling : ceilings) {
@@ -325,7 +330,7 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
     for (ResolvedCeiling& bound : bounds) bound.read.push_back(program);
   }
   Clamped clamped = clamp(resolved, bounds);
-  CORDON_CHECK(refuse_writable_sources(clamped, trusted_files, caller));
+  CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
   CORDON_TRY(found, survey(clamped, caller));
   return Judgement{std::move(clamped), std::move(found)};
 }
@@ -335,8 +340,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
     return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
   }
   CORDON_TRY(backend, make_backend(input.backend.empty() ? "native" : input.backend));
-  CORDON_TRY(judgement,
-             judge_policy(input.policy, input.ceilings, input.trusted_files, caller, input.helper));
+  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, input.helper));
   CORDON_CHECK(check_shared_login(judgement.clamped.effective(), caller));
   CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller));
   CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, caller, request));

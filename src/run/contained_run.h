@@ -30,9 +30,8 @@ struct Asker {
 struct RunInput {
   std::vector<std::string> argv;
   Policy policy;
-  std::vector<Ceiling> ceilings;           // all that count, standard ones included
-  std::vector<std::string> trusted_files;  // policy and ceiling files that took part
-  std::string cwd;                         // as written; empty: the caller's
+  std::vector<Ceiling> ceilings;  // all that count, standard ones included
+  std::string cwd;                // as written; empty: the caller's
   std::string backend;
   StreamRequest streams;
   // A program of Cordon's own that the command is: readable inside whatever the ceilings say, as
@@ -69,8 +68,7 @@ struct Judgement {
   Survey survey;
 };
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
-                               const std::vector<std::string>& trusted_files, const Caller& caller,
-                               const std::string& helper = {});
+                               const Caller& caller, const std::string& helper = {});
 Result<JudgedRun> judge(const RunInput& input, const Caller& caller);
 
 // Carries out the whole line. The report has an outcome or an error, never both.

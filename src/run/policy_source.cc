@@ -30,12 +30,16 @@ Result<Node> read_file(const std::string& path, const Caller& caller) {
 
 Result<Policy> policy_from(const std::string& path, const Caller& caller) {
   CORDON_TRY(document, read_file(path, caller));
-  return decode_policy(document, path, std::string(parent(path)), preset_host());
+  CORDON_TRY(policy, decode_policy(document, path, std::string(parent(path)), preset_host()));
+  policy.file = path;
+  return policy;
 }
 
 Result<Ceiling> ceiling_from(const std::string& path, const Caller& caller) {
   CORDON_TRY(document, read_file(path, caller));
-  return decode_ceiling(document, path, std::string(parent(path)));
+  CORDON_TRY(ceiling, decode_ceiling(document, path, std::string(parent(path))));
+  ceiling.policy.file = path;
+  return ceiling;
 }
 
 bool is_word(const std::string& text) {
@@ -58,15 +62,14 @@ void bound_unlimited(Limits& limits) {
   limits.files = bounds.files;
 }
 
-Result<PolicySource> load_policy(const std::string& word, const Caller& caller) {
+Result<Policy> load_policy(const std::string& word, const Caller& caller) {
   if (word.empty()) {
     return fail(usage_error("the name of a policy is empty",
                             "name a preset such as workspace, or a file such as ./policy.toml"));
   }
   if (!is_word(word)) {
     CORDON_TRY(path, absolute(word, caller));
-    CORDON_TRY(policy, policy_from(path, caller));
-    return PolicySource{std::move(policy), path};
+    return policy_from(path, caller);
   }
   const std::string named = join(caller.config_directory, "policies/" + word + ".toml");
   const bool file_exists = ::access(named.c_str(), F_OK) == 0;
@@ -75,7 +78,7 @@ Result<PolicySource> load_policy(const std::string& word, const Caller& caller) 
       return fail(policy_error("policy file " + quote(named) + " shadows the preset " + word,
                                "rename the file; presets cannot be replaced"));
     }
-    return PolicySource{make_preset(word, preset_host()), {}};
+    return make_preset(word, preset_host());
   }
   if (!file_exists) {
     Error error = policy_error(
@@ -87,16 +90,15 @@ Result<PolicySource> load_policy(const std::string& word, const Caller& caller) 
     }
     return fail(std::move(error));
   }
-  CORDON_TRY(policy, policy_from(named, caller));
-  return PolicySource{std::move(policy), named};
+  return policy_from(named, caller);
 }
 
-Result<CeilingSource> load_ceilings(const std::vector<std::string>& files, const Caller& caller) {
-  CeilingSource source;
+Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& files,
+                                           const Caller& caller) {
+  std::vector<Ceiling> ceilings;
   const auto add = [&](const std::string& path) -> Result<void> {
     CORDON_TRY(ceiling, ceiling_from(path, caller));
-    source.ceilings.push_back(std::move(ceiling));
-    source.files.push_back(path);
+    ceilings.push_back(std::move(ceiling));
     return {};
   };
   for (const std::string& path :
@@ -123,8 +125,8 @@ Result<CeilingSource> load_ceilings(const std::vector<std::string>& files, const
     CORDON_CHECK(add(path));
   }
   CORDON_TRY(environment, environment_ceiling(caller.environment));
-  if (environment) source.ceilings.push_back(std::move(*environment));
-  return source;
+  if (environment) ceilings.push_back(std::move(*environment));
+  return ceilings;
 }
 
 Result<Policy> Policy::preset(std::string_view name) {

@@ -15,23 +15,14 @@ PresetHost preset_host();
 // is bounded nevertheless.
 void bound_unlimited(Limits& limits);
 
-// A file that took part in a decision; none of them may lie where the contained code can write.
-struct PolicySource {
-  Policy policy;
-  std::string file;  // empty for a preset
-};
-
 // `word` without '/' and without .toml or .json is a preset, then policies/WORD.toml in the
 // configuration directory (a file may not shadow a preset); anything else is a file.
-Result<PolicySource> load_policy(const std::string& word, const Caller& caller);
+Result<Policy> load_policy(const std::string& word, const Caller& caller);
 
 // Every ceiling that counts, read anew: /etc/cordon/ceiling.toml, ceiling.toml in the configuration
 // directory, $CORDON_CEILING, `files`, and the environment form. A missing file of `files` or of
 // $CORDON_CEILING is an error, a missing standard one is not.
-struct CeilingSource {
-  std::vector<Ceiling> ceilings;
-  std::vector<std::string> files;
-};
-Result<CeilingSource> load_ceilings(const std::vector<std::string>& files, const Caller& caller);
+Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& files,
+                                           const Caller& caller);
 
 }  // namespace cordon

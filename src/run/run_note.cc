@@ -161,6 +161,10 @@ void RunNote::remove() {
   const bool gone = std::ranges::none_of(
       cgroups_, [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; });
   if (gone && !name_.empty() && file_.valid()) ::unlinkat(directory_.get(), name_.c_str(), 0);
+  leave();
+}
+
+void RunNote::leave() {
   name_.clear();
   file_.reset();
 }

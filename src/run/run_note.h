@@ -33,6 +33,9 @@ class RunNote {
   static Result<RunNote> write(const Caller& caller, const NoteContent& content);
   // Keeps the note if a cgroup it names is still there: the next start tries again.
   void remove();
+  // Leaves the note, as of a run whose supervisor is gone: what could not be looked at in its trees
+  // is looked at by the next start.
+  void leave();
 
  private:
   Fd directory_;

@@ -71,9 +71,8 @@ Report Runner::run(const Request& request) const {
     input.policy = *Policy::preset("workspace");
   }
   std::vector<Reduction> refused_names = drop_injection(input.policy.env);
-  input.ceilings = std::move(ceilings->ceilings);
+  input.ceilings = std::move(*ceilings);
   input.ceilings.insert(input.ceilings.end(), request.ceilings.begin(), request.ceilings.end());
-  input.trusted_files = std::move(ceilings->files);
   input.cwd = request.cwd;
   input.backend = request.backend;
   input.streams.in = request.in;

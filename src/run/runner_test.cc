@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace cordon {
@@ -33,6 +34,16 @@ class RunnerTest : public testing::Test {
     request.argv = std::move(argv);
     request.policy = *Policy::preset("strict");
     return request;
+  }
+
+  // A document in a directory of its own, which it makes writable.
+  std::string document(const std::string& name) {
+    std::filesystem::create_directory(state_ / name);
+    const std::filesystem::path path = state_ / name / "policy.toml";
+    std::ofstream(path) << "version = 1\n[fs]\nread = [\"@system\"]\nwrite = [\"" << state_.string()
+                        << "/granted\"]\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    return path.string();
   }
 
   Runner runner_;
@@ -105,6 +116,26 @@ TEST_F(RunnerTest, TakesNoInjectionVariableFromARequest) {
   const Reduction expected{"env", "NODE_OPTIONS", std::nullopt, Reduction::Because::Forbidden};
   EXPECT_NE(std::find(report.reductions.begin(), report.reductions.end(), expected),
             report.reductions.end());
+}
+
+TEST_F(RunnerTest, RefusesToLetARunRewriteTheFileThatBoundsIt) {
+  const Policy inside = *Policy::from_file(document("granted"));
+  const Ceiling bound = *Ceiling::from_file(document("granted"));
+  Request asked = request({"true"});
+  asked.policy = *Policy::from_file(document("apart"));
+  const Report fine = runner_.run(asked);
+  EXPECT_TRUE(fine.outcome) << (fine.error ? message(*fine.error) : "");
+
+  asked.ceilings = {bound};
+  const Report bounded = runner_.run(asked);
+  ASSERT_TRUE(bounded.error);
+  EXPECT_EQ(bounded.error->kind, ErrorKind::Policy);
+
+  asked.ceilings.clear();
+  asked.policy = inside;
+  const Report named = runner_.run(asked);
+  ASSERT_TRUE(named.error);
+  EXPECT_EQ(named.error->kind, ErrorKind::Policy);
 }
 
 TEST_F(RunnerTest, RefusesACallerThatCannotBeLookedAt) {

@@ -62,7 +62,7 @@ std::vector<Document> documents_of(const Caller& caller, const std::string& name
 // anything is written.
 Result<std::vector<Reduction>> rehearse(const Prospect& prospect) {
   const Caller& caller = prospect.caller;
-  CORDON_TRY(found, load_ceilings({}, caller));
+  CORDON_TRY(ceilings, load_ceilings({}, caller));
   Policy policy;
   for (const Document& document : prospect.documents) {
     if (document.role == Role::Variables) continue;
@@ -72,12 +72,12 @@ Result<std::vector<Reduction>> rehearse(const Prospect& prospect) {
       policy = std::move(read);
     } else if (document.standing == Standing::Missing) {
       CORDON_TRY(ceiling, decode_ceiling(content, document.path(), document.directory));
-      found.ceilings.push_back(std::move(ceiling));
+      ceilings.push_back(std::move(ceiling));
     }
   }
   CORDON_TRY(resolved, resolve(policy, caller));
   std::vector<ResolvedCeiling> bounds;
-  for (const Ceiling& ceiling : found.ceilings) {
+  for (const Ceiling& ceiling : ceilings) {
     CORDON_TRY(bound, resolve(ceiling, caller));
     bounds.push_back(std::move(bound));
   }

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -105,3 +106,17 @@ def test_stopped_cordon_still_ends_by_kill(world, number):
     process.kill()
     process.communicate()
     assert wait_until(lambda: not processes_with(mark), 1)
+
+
+@pytest.mark.only("root")
+def test_what_could_not_be_taken_away_is_taken_by_the_next_start(world):
+    """Files can be made in an append-only directory, but neither renamed nor removed."""
+    subprocess.run(["chattr", "+a", world.project], check=True)
+    try:
+        ended = world.run("sh", "-c", "echo evil >.mcp.json").expect(0)
+        assert "unchecked" in ended.err and (world.project / ".mcp.json").exists()
+    finally:
+        subprocess.run(["chattr", "-a", world.project], check=True)
+    again = world.run("true").expect(0)
+    assert ".mcp.json" in again.err and not (world.project / ".mcp.json").exists()
+    assert "handoff" not in world.run("true").expect(0).err, "told once"

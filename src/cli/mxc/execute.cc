@@ -73,8 +73,7 @@ Result<RunInput> run_input(const MxcRequest& request, const Caller& caller) {
   input.argv = {"/bin/sh", "-c", request.command_line};
   input.policy = request.policy;
   bound_unlimited(input.policy.limits);
-  input.ceilings = std::move(ceilings.ceilings);
-  input.trusted_files = std::move(ceilings.files);
+  input.ceilings = std::move(ceilings);
   input.describe_policy = false;
   // Before 0.8 a command had no standard input.
   input.streams.in = request.version.at_least(0, 8) ? Stdin::Inherit : Stdin::Null;

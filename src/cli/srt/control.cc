@@ -106,7 +106,7 @@ Result<void> Control::apply(std::string_view line) {
   CORDON_TRY(net, network_of(document, run_.settings, name_, run_.caller));
   net.mode = NetMode::Allow;
   CORDON_TRY(ceilings, load_ceilings({}, run_.caller));
-  CORDON_TRY(clamped, clamped_network(net, ceilings.ceilings, run_.caller));
+  CORDON_TRY(clamped, clamped_network(net, ceilings, run_.caller));
   for (const Reduction& reduction : clamped.reductions()) {
     run_.debug.say(reduction_line(reduction));
   }
@@ -120,7 +120,7 @@ Result<void> Control::apply(std::string_view line) {
   action.name = "srt_update";
   action.cwd = run_.caller.cwd;
   action.effective = &effective;
-  action.ceilings = ceilings.ceilings;
+  action.ceilings = ceilings;
   action.policy_hash =
       "sha256:" + sha256_hex(write_json(encode_effective(effective), JsonStyle::Compact));
   CORDON_TRY(redactor, run_.recorder.redactor(run_.caller));

@@ -56,8 +56,7 @@ Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& sett
   input.policy = std::move(imported.policy);
   CORDON_CHECK(apply_flags(arguments, caller.cwd, input.policy));
   bound_unlimited(input.policy.limits);
-  input.ceilings = std::move(ceilings.ceilings);
-  input.trusted_files = std::move(ceilings.files);
+  input.ceilings = std::move(ceilings);
   input.describe_policy = false;
   input.streams.in = Stdin::Inherit;
   input.streams.out = Stdout::Inherit;

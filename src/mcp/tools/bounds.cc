@@ -102,8 +102,8 @@ Policy file_policy(const Bounds& bounds, std::string_view name) {
 
 Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>& ceiling_files,
                            std::vector<std::string> hidden) {
-  CORDON_TRY(found, load_ceilings(ceiling_files, caller));
-  Bounds bounds{caller, std::move(found.ceilings), std::move(found.files), std::move(hidden), true};
+  CORDON_TRY(ceilings, load_ceilings(ceiling_files, caller));
+  Bounds bounds{caller, std::move(ceilings), std::move(hidden), true};
   if (bounds.ceilings.empty()) {
     bounds.ceilings.push_back(permits_nothing());
     bounds.set_by_operator = false;

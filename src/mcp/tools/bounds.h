@@ -22,7 +22,6 @@ struct LiveApproval {
 struct Bounds {
   Caller caller;
   std::vector<Ceiling> ceilings;    // never empty: without any there is one that permits nothing
-  std::vector<std::string> files;   // the ceiling files among them
   std::vector<std::string> hidden;  // files of the server that no sandbox may see
   bool set_by_operator = false;
   bool can_ask = false;                // this server has request_access, and a ceiling an [ask]

@@ -68,7 +68,6 @@ void end_with_approvals(Policy& policy, const Bounds& bounds) {
 RunInput Toolbox::input(const Bounds& bounds, const Call& call, std::string tool) const {
   RunInput input;
   input.ceilings = std::vector<Ceiling>(bounds.ceilings);
-  input.trusted_files = bounds.files;
   input.describe_policy = false;
   input.asker = {std::move(tool), call_id(call), {}};
   input.recorder = &recorder_;
