@@ -81,6 +81,9 @@ Node connections_node(const std::vector<ConnectionMark>& connections) {
     if (list.size() == kMostListed) break;
     Node node;
     node.set("destination_hash", text(connection.destination_hash))
+        .set("address", text(connection.address))
+        .set("port", number(connection.port))
+        .set("rule", text(connection.rule))
         .set("allowed", Node(connection.allowed))
         .set("count", Node(connection.count))
         .set("sent", number(connection.sent))

@@ -62,6 +62,9 @@ struct DenialMark {
 // A destination that was tried in network mode allow.
 struct ConnectionMark {
   Label destination_hash;  // of "HOST:PORT" as the report names it, by name where it has one
+  Label address;           // only of what was allowed: else the contained code chose it
+  std::optional<std::uint64_t> port;  // absent for a local socket
+  Label rule;                         // that decided, in the policy's words
   bool allowed = false;
   std::uint64_t count = 1;
   std::optional<std::uint64_t> sent;  // bytes; absent: nobody could tell

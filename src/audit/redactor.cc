@@ -187,6 +187,25 @@ Pending Redactor::pending(const Action& action) const {
   return pending;
 }
 
+ConnectionMark Redactor::connection(const Connection& tried) const {
+  const std::string& host = tried.host.empty() ? tried.address : tried.host;
+  ConnectionMark mark;
+  mark.destination_hash = hashed("connection", host + ":" + std::to_string(tried.port));
+  mark.allowed = tried.allowed;
+  mark.count = tried.count;
+  mark.sent = tried.sent;
+  mark.received = tried.received;
+  if (host.starts_with('/')) {  // a local socket, whose rule is its path
+    mark.address = path(host);
+    mark.rule = Label("net.sockets");
+    return mark;
+  }
+  mark.port = tried.port;
+  mark.rule = Label(tried.rule);
+  if (tried.allowed) mark.address = Label(tried.address);
+  return mark;
+}
+
 Closing Redactor::closing(const Outcome& outcome) const {
   Closing closing;
   std::visit(EndingOf{closing}, outcome.end);
@@ -199,11 +218,8 @@ Closing Redactor::closing(const Outcome& outcome) const {
     closing.denials.push_back(
         {word(denial.what), word(denial.layer), hashed("denial", denial.detail), denial.count});
   }
-  for (const Connection& connection : outcome.connections) {
-    const std::string& host = connection.host.empty() ? connection.address : connection.host;
-    closing.connections.push_back(
-        {hashed("connection", host + ":" + std::to_string(connection.port)), connection.allowed,
-         connection.count, connection.sent, connection.received});
+  for (const Connection& tried : outcome.connections) {
+    closing.connections.push_back(connection(tried));
   }
   for (const Published& port : outcome.published) {
     closing.published.push_back({port.host_port, port.connections, port.sent, port.received});

@@ -58,6 +58,7 @@ class Redactor {
   };
   [[nodiscard]] Label below(const std::vector<Root>& roots, std::string_view canonical) const;
   [[nodiscard]] Label hashed(std::string_view use, std::string_view text) const;
+  [[nodiscard]] ConnectionMark connection(const Connection& tried) const;
   [[nodiscard]] std::vector<Label> grants(const std::vector<Grant>& grants) const;
   [[nodiscard]] Label policy_name(const Policy& policy) const;
 

@@ -65,16 +65,33 @@ def test_output_limit_and_cancelled_runs(trail):
     assert last(trail)[1]["reason"] == "cancelled"
 
 
-def test_connections_are_recorded_without_words(trail):
+def test_connections_are_recorded_without_words_of_the_program(trail):
     script = ("import socket\nfor a in [('127.0.0.1', 9), ('127.0.0.1', 9), ('203.0.113.7', 99)]:\n"
               "    socket.socket().connect_ex(a)")
     trail.world.run("/usr/bin/python3", "-c", script, options=["--allow", "127.0.0.1:9"]).expect(0)
     metadata = last(trail)[1]["metadata"]
     assert [(c["allowed"], c["count"]) for c in metadata["connections"]] == [(True, 2), (False, 1)]
     assert metadata["connection_count"] == 2
+    assert [(c["rule"], c["address"], c["port"]) for c in metadata["connections"]] == [
+        ('net.allow "127.0.0.1:9"', "127.0.0.1", 9), ('net.mode = "allow"', None, 99)]
     assert "203.0.113" not in json.dumps(trail.records())
     trail.world.run("true", options=["--allow", "127.0.0.1:9"]).expect(0)
     assert "connections" not in last(trail)[1]["metadata"]
+
+
+def test_a_listed_socket_is_recorded_by_its_label(trail):
+    place = trail.world.home / "service.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(place))
+        trail.world.own(place)
+        server.listen()
+        policy = trail.world.document(f'version = 1\nextends = "workspace"\n[net]\n'
+                                      f'sockets = ["{place}"]\n')
+        script = f"import socket; socket.socket(socket.AF_UNIX).connect('{place}')"
+        trail.world.run("/usr/bin/python3", "-c", script, options=["--policy", policy]).expect(0)
+    [reached] = last(trail)[1]["metadata"]["connections"]
+    assert (reached["rule"], reached["port"], reached["allowed"]) == ("net.sockets", None, True)
+    assert reached["address"].startswith("@home/#") and "service" not in json.dumps(trail.records())
 
 
 def test_bytes_and_published_ports_are_recorded(trail):

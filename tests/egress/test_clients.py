@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import shutil
 import signal
+import subprocess
 
 import pytest
 
@@ -91,6 +93,79 @@ def test_java(net):
     assert refused.status != 0 and "203.0" not in refused.out
 
 
+MUSL = r"""
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+  if (count != 2 || getaddrinfo(words[1], "80", &hints, &found) != 0) return 2;
+  const char* ask = "GET / HTTP/1.0\r\nHost: x\r\n\r\n";
+  for (; found != NULL; found = found->ai_next) {
+    int s = socket(found->ai_family, found->ai_socktype, 0);
+    if (connect(s, found->ai_addr, found->ai_addrlen) == 0 && write(s, ask, strlen(ask)) > 0) {
+      char text[4096];
+      for (ssize_t got; (got = read(s, text, sizeof text)) > 0;) fwrite(text, 1, got, stdout);
+      return 0;
+    }
+    close(s);
+  }
+  return 3;
+}
+"""
+
+GO = """
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+)
+
+func main() {
+	found, err := (&net.Resolver{PreferGo: true}).LookupHost(context.Background(), os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	answer, err := http.Get("http://" + os.Args[1] + "/")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+	fmt.Println(len(found) > 0)
+	io.Copy(os.Stdout, answer.Body)
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Programs whose resolver is not glibc's, linked statically."""
+    place = tmp_path_factory.mktemp("compiled")
+    (place / "musl.c").write_text(MUSL)
+    (place / "go.go").write_text(GO)
+    subprocess.run(["musl-gcc", "-static", "-O1", "-o", place / "musl", place / "musl.c"], check=True)
+    subprocess.run(["go", "build", "-o", place / "go", place / "go.go"], check=True,
+                   env={"PATH": os.environ["PATH"], "HOME": str(place), "CGO_ENABLED": "0",
+                        "GOCACHE": str(place / "cache"), "GO111MODULE": "off"})
+    return place
+
+
+@pytest.mark.parametrize("language", ["musl", "go"])
+def test_a_static_program_with_its_own_resolver(net, compiled, language):
+    program = net.project / language
+    shutil.copy(compiled / language, program)
+    net.own(program)
+    expect_clients(net, [program, "good.example"], [program, "other.example"])
+
+
 def test_git(net):
     good = ["git", "clone", "-q", "git://good.example/repo", "clone"]
     net.run(*good, options=allow("good.example:9418")).expect(0)
@@ -151,19 +226,33 @@ print(sum(len(s.recv(1)) for s in open_sockets))
     assert report["connections"][0]["count"] == 1000
 
 
-def test_when_cordon_is_killed_everything_stops(net):
-    """Mid-transfer: the program, its connection and its way out are gone within a second."""
+def test_when_cordon_is_killed_mid_transfer_everything_stops(net):
+    """The program, its connection and its way out are gone within a second."""
     marker = f"cordon-test-{os.getpid()}-{net.path.name}"
     script = """
-import socket, sys
-s = socket.create_connection(("good.example", 7))
-s.sendall(b"x")
-s.recv(1)
-print("connected", flush=True)
-s.recv(1)
+import socket
+s = socket.socket()
+s.bind(("", 0))
+s.connect(("good.example", 80))
+s.sendall(b"GET /bytes/1000000000000 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+taken = 0
+while True:
+    taken += len(s.recv(65536))
+    if taken > 1 << 20 and s:
+        print(s.getsockname()[1], flush=True)
+        taken = -(1 << 60)
 """
-    with running(net.start([net.cordon, "run", *allow("good.example:7"), "--", "/usr/bin/python3",
+
+    def connected(port):
+        table = subprocess.run([*net.internet.enter(), "ss", "-Htn"], capture_output=True, text=True,
+                               check=True).stdout
+        return any(line.split()[3].endswith(f":{port}") and line.startswith("ESTAB")
+                   for line in table.splitlines())
+
+    with running(net.start([net.cordon, "run", *allow("good.example:80"), "--", "/usr/bin/python3",
                             "-c", script, marker])) as process:
-        assert process.stdout.readline() == b"connected\n"
+        port = int(process.stdout.readline())
+        assert connected(port), "the control is broken"
         os.kill(process.pid, signal.SIGKILL)
-        assert harness.wait_until(lambda: not harness.processes_with(marker), 1.0)
+        assert harness.wait_until(
+            lambda: not harness.processes_with(marker) and not connected(port), 1.0)
