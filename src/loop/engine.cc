@@ -110,9 +110,20 @@ Report Engine::contained(RunInput input) {
 
 Engine::Stop Engine::probe() {
   display_.show(ProbeStarted{});
-  const Report report = contained(run_input(input_, Role::Probe, {"/bin/true"}, {}));
+  // Inside, so that what is proved and found is what the agent will have.
+  const std::string& program = input_.agent.argv.front();
+  constexpr int kMissing = 3;  // no status of a shell or a loader that could not start
+  const Report report = contained(
+      run_input(input_, Role::Probe,
+                {"/bin/sh", "-c", "command -v \"$1\" >/dev/null || exit 3", "sh", program}, {}));
   if (auto stop = stopped()) return stop;
   if (report.error) return uncontained(*report.error);
+  if (exit_status(report.outcome->end) == kMissing) {
+    return uncontained({.kind = ErrorKind::Command,
+                        .what = "the agent " + quote(program) + " is not there inside",
+                        .hint = cure_for_missing(program, input_.caller),
+                        .exit_status = 127});
+  }
   if (exit_status(report.outcome->end) != 0) {
     Error error =
         setup_error("a command that does nothing did not end well inside", 0, "cordon doctor");

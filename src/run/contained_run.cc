@@ -293,28 +293,30 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
 }
 
 Error with_outside_hint(Error error, const JudgedRun& run) {
-  if (error.kind != ErrorKind::Command || error.exit_status != 127) return error;
-  const std::string& name = run.plan.argv.front();
+  if (error.kind == ErrorKind::Command && error.exit_status == 127) {
+    error.hint = cure_for_missing(run.plan.argv.front(), run.caller);
+  }
+  return error;
+}
+
+}  // namespace
+
+std::string cure_for_missing(const std::string& name, const Caller& caller) {
   std::vector<std::string> places;
   if (name.find('/') != std::string::npos) {
     places = {name};
-  } else if (const auto path = run.caller.environment.find("PATH");
-             path != run.caller.environment.end()) {
+  } else if (const auto path = caller.environment.find("PATH"); path != caller.environment.end()) {
     for (const std::string_view directory : split(path->second, ':')) {
       places.push_back(join(directory, name));
     }
   }
   for (const std::string& place : places) {
     if (::access(place.c_str(), X_OK) == 0) {
-      error.hint = "it exists outside as " + quote(place) + ": grant it with --read";
-      return error;
+      return "it exists outside as " + quote(place) + ": grant it with --read";
     }
   }
-  error.hint = "it is not installed, or its directory is not on PATH";
-  return error;
+  return "it is not installed, or its directory is not on PATH";
 }
-
-}  // namespace
 
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const std::string& helper) {

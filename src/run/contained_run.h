@@ -79,6 +79,9 @@ Report run_contained(const RunInput& input, const Caller& caller);
 std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
                                         const Error& error);
 
+// What to do about a program that is not there inside.
+std::string cure_for_missing(const std::string& name, const Caller& caller);
+
 // Sixteen random hexadecimal digits.
 std::string make_run_id();
 

@@ -306,7 +306,13 @@ def test_a_missing_agent_is_told(loop, world):
     done, events = loop.run("no-such-agent")
     done.expect(127)
     assert events[-1]["error"]["kind"] == "command"
-    assert names(events).count("attempt_started") == 1
+    assert "not installed" in events[-1]["error"]["hint"]
+    assert "attempt_started" not in names(events)
+    # One that is there, where the agent would not see it.
+    hidden = world.write(world.home / "hidden/agent", "#!/bin/sh\n", 0o755)
+    done, events = loop.run(hidden)
+    done.expect(127)
+    assert "--read" in events[-1]["error"]["hint"] and "attempt_started" not in names(events)
 
 
 def test_commits_each_accepted_feature(loop, world):

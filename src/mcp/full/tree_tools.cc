@@ -81,8 +81,9 @@ class TreeCall {
     }
     add_account(node, inside.report);
     std::vector<std::string> lines;
-    const Node* entries = inside.answer->find(list);
-    for (const Node& entry : entries != nullptr ? *entries->list() : NodeList{}) {
+    const Node* member = inside.answer->find(list);
+    const NodeList* entries = member != nullptr ? member->list() : nullptr;
+    for (const Node& entry : entries != nullptr ? *entries : NodeList{}) {
       lines.push_back(line_of(entry, file_.place().path));
     }
     const Listing listing = listing_of(lines, bench_.toolbox->mask(), node);
