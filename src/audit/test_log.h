@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,7 +16,7 @@
 namespace cordon::audit {
 
 struct MovedClock {
-  static inline std::int64_t wall = 0;
+  static inline std::atomic<std::int64_t> wall = 0;
   static std::int64_t wall_us() { return wall++; }
   static Clock clock(std::int64_t at) {
     wall = at;
