@@ -14,6 +14,7 @@
 #include "host/resolve.h"
 #include "host/snapshot.h"
 #include "host/walk.h"
+#include "host/ways.h"
 
 namespace cordon {
 namespace {
@@ -202,6 +203,22 @@ void take_false_program(const std::string& program, const TreeSnapshot& before,
   }
 }
 
+// A policy names it, so a link that stands there now would choose what the next run is granted.
+void take_false_way(const std::string& path, const TreeSnapshot& before, const GrantPaths& grants,
+                    Quarantine& quarantine) {
+  Ways ways;
+  const Way way = ways.to(path);
+  for (const std::string& place : way.passed) {
+    const Looked& seen = *ways.seen(place);
+    if (!seen.symlink || !grants.is_writable(place) || before.protected_objects.contains(seen.id))
+      continue;
+    const Fd above = open_canonical(std::string(parent(place)), O_PATH | O_DIRECTORY);
+    if (above.valid())
+      quarantine.take(above.get(), std::string(basename(place)), place, HoldKind::Path);
+    return;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
@@ -227,6 +244,7 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   take_own_configuration(caller, before, grants, quarantine);
   for (const std::string& program : own_programs(caller))
     take_false_program(program, before, grants, quarantine);
+  for (const std::string& path : before.unmade) take_false_way(path, before, grants, quarantine);
   walk.close_again();
   CORDON_TRY(handoff, quarantine.finish());
   if (!walked) return fail(std::move(walked).error());

@@ -21,10 +21,12 @@ Grant grant_of(const PathRule& rule, const Canonical& place) {
 }  // namespace
 
 Result<std::vector<Grant>> resolve_sockets(const std::vector<PathRule>& rules, const Caller& caller,
-                                           std::vector<Reduction>& reductions) {
+                                           std::vector<Reduction>& reductions,
+                                           std::vector<NamedPath>& named) {
   std::vector<Grant> sockets;
   for (const PathRule& rule : rules) {
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
+    named.push_back({place.lexical, place.path});
     if (place.kind == FileKind::Absent) {
       reductions.push_back({"sockets", rule.text, std::nullopt, Reduction::Because::Nonexistent});
       continue;
@@ -39,10 +41,12 @@ Result<std::vector<Grant>> resolve_sockets(const std::vector<PathRule>& rules, c
 }
 
 Result<std::vector<Grant>> resolve_ceiling_sockets(const std::vector<PathRule>& rules,
-                                                   const Caller& caller) {
+                                                   const Caller& caller,
+                                                   std::vector<NamedPath>& named) {
   std::vector<Grant> sockets;
   for (const PathRule& rule : rules) {
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
+    named.push_back({place.lexical, place.path});
     if (is_socket(place)) sockets.push_back(grant_of(rule, place));
   }
   return sockets;

@@ -13,9 +13,11 @@ namespace cordon {
 
 // One that does not exist is dropped with a reduction; something else than a socket is an error.
 Result<std::vector<Grant>> resolve_sockets(const std::vector<PathRule>& rules, const Caller& caller,
-                                           std::vector<Reduction>& reductions);
+                                           std::vector<Reduction>& reductions,
+                                           std::vector<NamedPath>& named);
 // One that does not exist bounds nothing.
 Result<std::vector<Grant>> resolve_ceiling_sockets(const std::vector<PathRule>& rules,
-                                                   const Caller& caller);
+                                                   const Caller& caller,
+                                                   std::vector<NamedPath>& named);
 
 }  // namespace cordon

@@ -83,7 +83,8 @@ Error no_project(const Caller& caller) {
 // One list of a policy. A current directory that is no project is dropped from the writable paths
 // if others are named, and refused if it is all there is.
 Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish wish,
-                                        const Caller& caller, std::vector<Reduction>& reductions) {
+                                        const Caller& caller, std::vector<Reduction>& reductions,
+                                        std::vector<NamedPath>& named) {
   std::vector<Grant> out;
   bool others = false;
   for (const PathRule& rule : rules) others |= rule.text != "@cwd";
@@ -96,6 +97,7 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
       continue;
     }
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
+    named.push_back({place.lexical, place.path});
     if (auto refusal = refuse_granted(place, rule.text, caller)) return fail(*std::move(refusal));
     if (wish == Wish::Write)
       if (auto refusal = refuse_writable(place, rule.text, caller))
@@ -118,12 +120,14 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
 }
 
 Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rules, Wish wish,
-                                                const Caller& caller) {
+                                                const Caller& caller,
+                                                std::vector<NamedPath>& named) {
   std::vector<Grant> out;
   for (const PathRule& rule : rules) {
     CORDON_TRY(group, add_group(rule, wish, caller, out));
     if (group) continue;
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
+    named.push_back({place.lexical, place.path});
     // A ceiling may bound writes by a home: no request for the whole of it passes resolve().
     if (wish == Wish::Write && place.path == "/")
       return fail(*refuse_writable(place, rule.text, caller));
@@ -160,8 +164,9 @@ std::optional<Grant> approved_place(const Approval& approval, const Caller& call
 }
 
 Result<ResolvedAsk> resolve_ask(const AskRules& rules, const Caller& caller) {
-  CORDON_TRY(read, resolve_ceiling_list(rules.read, Wish::Read, caller));
-  CORDON_TRY(write, resolve_ceiling_list(rules.write, Wish::Write, caller));
+  std::vector<NamedPath> named;  // a person sees where it leads
+  CORDON_TRY(read, resolve_ceiling_list(rules.read, Wish::Read, caller, named));
+  CORDON_TRY(write, resolve_ceiling_list(rules.write, Wish::Write, caller, named));
   return ResolvedAsk{std::move(read), std::move(write)};
 }
 
@@ -187,10 +192,10 @@ Error at_ceiling(Error error, const Ceiling& ceiling) {
 Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   Resolved out;
   out.policy = policy;
-  CORDON_TRY(read, resolve_list(policy.fs.read, Wish::Read, caller, out.reductions));
-  CORDON_TRY(write, resolve_list(policy.fs.write, Wish::Write, caller, out.reductions));
+  CORDON_TRY(read, resolve_list(policy.fs.read, Wish::Read, caller, out.reductions, out.named));
+  CORDON_TRY(write, resolve_list(policy.fs.write, Wish::Write, caller, out.reductions, out.named));
   CORDON_TRY(deny, resolve_denies(policy.fs.deny, all_of(read, write), caller));
-  CORDON_TRY(sockets, resolve_sockets(policy.net.sockets, caller, out.reductions));
+  CORDON_TRY(sockets, resolve_sockets(policy.net.sockets, caller, out.reductions, out.named));
   out.read = std::move(read);
   out.write = std::move(write);
   out.deny = std::move(deny);
@@ -202,13 +207,13 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
 Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   ResolvedCeiling out;
   out.ceiling = ceiling;
-  auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, caller);
+  auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, caller, out.named);
   if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
-  auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, caller);
+  auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, caller, out.named);
   if (!write) return fail(at_ceiling(std::move(write).error(), ceiling));
   auto deny = resolve_denies(ceiling.policy.fs.deny, all_of(*read, *write), caller);
   if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
-  auto sockets = resolve_ceiling_sockets(ceiling.policy.net.sockets, caller);
+  auto sockets = resolve_ceiling_sockets(ceiling.policy.net.sockets, caller, out.named);
   if (!sockets) return fail(at_ceiling(std::move(sockets).error(), ceiling));
   out.sockets = std::move(*sockets);
   out.read = std::move(*read);

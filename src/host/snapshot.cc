@@ -45,6 +45,7 @@ std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot) {
     lines.push_back("loose:" + write_id(id) + ":" + letter(loose.kind) + ":" +
                     std::to_string(loose.changed_ns));
   for (const std::string& path : snapshot.git_directories) lines.push_back("git:" + path);
+  for (const std::string& path : snapshot.unmade) lines.push_back("unmade:" + path);
   return lines;
 }
 
@@ -54,6 +55,10 @@ TreeSnapshot read_snapshot(std::span<const std::string> lines) {
     const std::vector<std::string_view> fields = split(line, ':');
     if (fields[0] == "git") {
       snapshot.git_directories.insert(line.substr(4));
+      continue;
+    }
+    if (fields[0] == "unmade") {
+      snapshot.unmade.insert(line.substr(7));
       continue;
     }
     if (fields.size() < 3) continue;

@@ -187,7 +187,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
     out.facts.root_entries = root_entries();
   protect_own_files(effective, caller, trees, out.snapshot);
   CORDON_CHECK(trees.run());
-  trees.pin_ways();
+  trees.pin_ways(clamped.named());
   CORDON_CHECK(protect_other_names(effective, caller, out));
   CORDON_CHECK(failures.check());
   drop_covered(out.facts);

@@ -26,6 +26,8 @@ struct TreeSnapshot {
   std::set<FileId> protected_objects;  // every held or masked object that was there, by identity
   std::map<FileId, Loose> loose_objects;
   std::set<std::string> git_directories;
+  // Paths that a policy or a ceiling names, with a part missing that the run can make.
+  std::set<std::string> unmade;
 };
 
 struct Survey {

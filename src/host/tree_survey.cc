@@ -187,23 +187,29 @@ void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind
   out_.snapshot.protected_objects.insert(seen.id);
 }
 
-void TreeSurvey::pin_ways() {
+void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
   if (effective_.write.empty()) return;
-  for (const Grant& grant : effective_.read) {
+  for (const Grant& grant : effective_.read)
     if (grants_.in_writable_root(grant.path)) name(grant.path);
-    if (grant.lexical != grant.path) name(grant.lexical);
-  }
+  for (const NamedPath& one : named)
+    if (one.lexical != one.path || grants_.in_writable_root(one.path)) name(one.lexical);
+  for (const DenyGlob& rule : effective_.deny)
+    if (grants_.in_writable_root(rule.anchor)) name(rule.anchor);
   for (const Held& held : out_.facts.held)
     if (held.kind == HoldKind::Path) name(held.path);
   Ways ways;
   std::set<std::string> done;
-  for (const std::string& named : named_) {
-    for (const std::string& place : ways.to(named)) {
+  for (const std::string& path : named_) {
+    const Way way = ways.to(path);
+    for (const std::string& place : way.passed) {
       // A grant is a mount already.
       if (grants_.is_grant(place) || !grants_.is_writable(place)) continue;
       if (!done.insert(place).second) continue;
-      out_.facts.pinned.push_back({place, ways.seen(place)->id});
+      const Looked& seen = *ways.seen(place);
+      out_.facts.pinned.push_back({place, seen.id});
+      if (seen.symlink) out_.snapshot.protected_objects.insert(seen.id);
     }
+    if (!way.missing.empty() && grants_.is_writable(way.missing)) out_.snapshot.unmade.insert(path);
   }
 }
 

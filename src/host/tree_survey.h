@@ -27,8 +27,8 @@ class TreeSurvey final : public TreeVisitor {
   // Something that is found again by this path and no other way: nothing a lookup passes on the way
   // to it may be renamed or replaced.
   void name(const std::string& path) { named_.push_back(path); }
-  // After run().
-  void pin_ways();
+  // After run(); `named` by the policy and its ceilings.
+  void pin_ways(const std::vector<NamedPath>& named);
 
   void visit(WalkedDirectory& directory) override;
   Fd open_closed(const ClosedDirectory& closed) override;

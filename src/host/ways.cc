@@ -25,8 +25,8 @@ const std::optional<Looked>& Ways::seen(const std::string& place) {
                               : seen_.emplace(place, look_path(place)).first->second;
 }
 
-std::vector<std::string> Ways::to(const std::string& path) {
-  std::vector<std::string> passed;
+Way Ways::to(const std::string& path) {
+  Way way;
   std::deque<std::string> parts;
   push_front(parts, normalize(path));
   std::string at = "/";
@@ -40,8 +40,11 @@ std::vector<std::string> Ways::to(const std::string& path) {
     }
     const std::string place = join(at, part);
     const std::optional<Looked>& here = seen(place);
-    if (!here) break;
-    passed.push_back(place);
+    if (!here) {
+      way.missing = place;
+      break;
+    }
+    way.passed.push_back(place);
     if (!here->symlink) {
       at = place;
       continue;
@@ -51,7 +54,7 @@ std::vector<std::string> Ways::to(const std::string& path) {
     if (target->front() == '/') at = "/";
     push_front(parts, normalize("/" + *target));
   }
-  return passed;
+  return way;
 }
 
 }  // namespace cordon

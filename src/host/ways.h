@@ -10,12 +10,17 @@
 
 namespace cordon {
 
+struct Way {
+  // Every directory and symlink that is passed, by the name it has without symlinks, the end
+  // included; as far as it exists. Ends where a loop of links would.
+  std::vector<std::string> passed;
+  std::string missing;  // the first place that is not there; empty: all are
+};
+
 // Looks at each place once, however many ways lead through it.
 class Ways {
  public:
-  // Every directory and symlink that is passed, by the name it has without symlinks, the end
-  // included; as far as it exists. Ends where a loop of links would.
-  std::vector<std::string> to(const std::string& path);
+  Way to(const std::string& path);
   const std::optional<Looked>& seen(const std::string& place);
 
  private:

@@ -18,7 +18,8 @@ using testing::TestTree;
 std::vector<std::string> passed(const TestTree& tree, const std::string& path) {
   const std::string top(parent(tree.at("x")));
   std::vector<std::string> below;
-  for (const std::string& place : Ways().to(tree.at(path)))
+  const Way way = Ways().to(tree.at(path));
+  for (const std::string& place : way.passed)
     if (place != top && contains(top, place)) below.push_back(place.substr(top.size() + 1));
   return below;
 }

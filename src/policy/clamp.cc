@@ -10,6 +10,10 @@ Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings
   std::vector<Reduction>& reductions = clamped.reductions_;
   result.name = request.policy.name;
   reductions = request.reductions;
+  clamped.named_ = request.named;
+  for (const ResolvedCeiling& ceiling : ceilings) {
+    clamped.named_.insert(clamped.named_.end(), ceiling.named.begin(), ceiling.named.end());
+  }
   detail::clamp_paths(request, ceilings, result, reductions);
   detail::clamp_view(request, ceilings, result, reductions);
   detail::clamp_net(request, ceilings, result, reductions);

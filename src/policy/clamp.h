@@ -14,12 +14,16 @@ class Clamped {
  public:
   [[nodiscard]] const Effective& effective() const { return effective_; }
   [[nodiscard]] const std::vector<Reduction>& reductions() const { return reductions_; }
+  // Of the request and of every ceiling: a run that could choose where one of them leads would
+  // widen the next.
+  [[nodiscard]] const std::vector<NamedPath>& named() const { return named_; }
 
  private:
   friend Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings);
   Clamped() = default;
   Effective effective_;
   std::vector<Reduction> reductions_;
+  std::vector<NamedPath> named_;
 };
 
 // Pure: no file is looked at, no clock read. With no ceiling the result is the request itself,

@@ -40,6 +40,13 @@ struct HeldPlaces {
   std::vector<std::string> on_path;  // directories of the caller's PATH
 };
 
+// A path by which a policy or a ceiling finds what it grants or lists, there or not.
+struct NamedPath {
+  std::string lexical;
+  std::string path;  // where it leads now
+  bool operator==(const NamedPath&) const = default;
+};
+
 // A request or ceiling after the host has resolved its paths.
 struct Resolved {
   Policy policy;  // scalars, net, env, limits; its own path lists are superseded by the ones here
@@ -49,6 +56,7 @@ struct Resolved {
   std::vector<Grant> sockets;
   std::vector<Reduction> reductions;  // entries dropped while resolving
   HeldPlaces held;
+  std::vector<NamedPath> named;
 };
 
 struct ResolvedCeiling {
@@ -58,6 +66,7 @@ struct ResolvedCeiling {
   std::vector<DenyGlob> deny;
   std::vector<Grant> sockets;
   HeldPlaces held;
+  std::vector<NamedPath> named;
 };
 
 // What a run gets. Lists are sorted by path and hold no duplicates; a path is in `read` or in

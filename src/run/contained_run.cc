@@ -35,7 +35,7 @@ namespace {
 // A policy the contained code could rewrite would hold for this run only.
 Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::string& file,
                                     const std::string& own_directory) {
-  const std::vector<std::string> way = Ways().to(file);
+  const std::vector<std::string> way = Ways().to(file).passed;
   if (way.empty()) return {};
   for (const std::string& place : way) {
     // Cordon's own directory is masked inside, whatever grant covers it.

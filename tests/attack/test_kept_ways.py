@@ -1,5 +1,8 @@
 """What is hidden, held or narrowed by its path stays at that path: nothing above it can be renamed
 away or replaced, so that the next run finds it again."""
+import json
+import socket
+
 import pytest
 
 BUSY = {"EBUSY"}
@@ -92,3 +95,108 @@ def test_a_forged_note_moves_nothing_out_of_a_home(world):
     world.run("true").expect(0)
     assert private.read_text() == "PRIVATE\n"
     assert not (world.home / ".local/old").exists()
+
+
+# A path of a policy or a ceiling, below a directory that the run can write: how it stands before.
+def a_link(world, place):
+    world.link(place, world.make_directory(world.home / "meant"))
+
+
+def a_directory_below(world, place):
+    world.make_directory(place)
+
+
+def nothing_yet(world, place):
+    world.make_directory(place.parent)
+
+
+def a_link_to_nothing(world, place):
+    world.make_directory(place.parent)
+    world.link(place, place.parent / "later")
+
+
+TURN = """
+place={place}
+rm -rf "$place" "${{place%/*}}/later"
+mv "${{place%/*}}" "${{place%/*}}.old"
+mkdir -p "${{place%/*}}"
+ln -s {secret} "$place"
+ln -s {secret} "${{place%/*}}/later"
+true
+"""
+
+
+def turned(world, place, options):
+    """A run that wants the path to lead elsewhere; then what the next one can read by any name."""
+    secret = world.make_directory(world.home / "secret")
+    world.write(secret / "s", "SECRET\n")
+    script = TURN.format(place=place, secret=secret)
+    world.run("sh", "-c", script, options=options).expect(0)
+    return world.run("cat", secret / "s", options=options), secret
+
+
+@pytest.mark.parametrize("before", [a_link, a_directory_below, nothing_yet, a_link_to_nothing])
+@pytest.mark.parametrize("kind", ["read", "write"])
+@pytest.mark.parametrize("document", ["policy", "ceiling"])
+def test_a_run_does_not_choose_what_the_next_is_granted(world, document, kind, before):
+    place = world.project / "deep/granted"
+    world.make_directory(place.parent)
+    before(world, place)
+    lists = {"read": ["/usr"], "write": [str(world.project)]}
+    lists[kind].append(str(place))
+    text = "version = 1\n[fs]\n" + "".join(f"{key} = {json.dumps(value)}\n"
+                                           for key, value in lists.items())
+    if document == "policy":
+        options = ["--policy", world.document(text, "named.toml")]
+    else:
+        options = ["--ceiling", world.document(text, "named.toml"), f"--{kind}",
+                   world.home / "secret"]
+    refused, secret = turned(world, place, options)
+    assert refused.status != 0 and "SECRET" not in refused.out, refused.account()
+    # The same turn made by the person is followed.
+    assert not (place.is_symlink() and place.readlink() == secret)
+    for made in (place, place.parent / "later"):
+        if made.is_symlink() or made.exists():
+            world.bare("rm", "-rf", made).expect(0)
+    world.bare("mkdir", "-p", place.parent).expect(0)
+    world.bare("ln", "-s", secret, place).expect(0)
+    assert world.run("cat", secret / "s", options=options).expect(0).out == "SECRET\n"
+
+
+def test_a_deny_by_way_of_a_link_holds_in_the_next_run(world):
+    world.write(world.home / "tree/keep/key", "SECRET\n")
+    world.link(world.project / "way", world.home / "tree/keep")
+    options = ["--policy", world.document(
+        f'version = 1\n[fs]\nread = ["/usr"]\nwrite = ["{world.project}", "{world.home}/tree"]\n'
+        f'deny = ["{world.project}/way/key"]\n', "denied.toml")]
+    world.run("sh", "-c", "rm way; mkdir way; true", options=options).expect(0)
+    refused = world.run("cat", world.home / "tree/keep/key", options=options)
+    assert refused.status != 0 and "SECRET" not in refused.out, refused.account()
+    (world.project / "way").unlink()
+    assert "SECRET" in world.run("cat", world.home / "tree/keep/key", options=options).out
+
+
+def test_a_run_does_not_choose_the_socket_of_the_next(world):
+    """By a link in its place, contained code would reach a service that nobody listed."""
+    options = ["--policy", world.document(
+        f'version = 1\nextends = "workspace"\n[net]\nsockets = ["{world.project}/run/service.sock"]\n',
+        "sockets.toml")]
+    servers = []
+    for path in (world.project / "run/service.sock", world.home / "other/other.sock"):
+        world.make_directory(path.parent)
+        servers.append(socket.socket(socket.AF_UNIX))
+        servers[-1].bind(str(path))
+        world.own(path)
+        servers[-1].listen()
+    other = world.home / "other/other.sock"
+    connect = ("import socket, sys\ns = socket.socket(socket.AF_UNIX)\n"
+               "print(s.connect_ex(sys.argv[1]))")
+    turn = f"rm -f run/service.sock; mv run old; mkdir run; ln -s {other} run/service.sock; true"
+    world.run("sh", "-c", turn, options=options).expect(0)
+    reached = world.run("/usr/bin/python3", "-c", connect, other, options=options).expect(0)
+    assert reached.out != "0\n", reached.account()
+    listed = world.run("/usr/bin/python3", "-c", connect, world.project / "run/service.sock",
+                       options=options).expect(0)
+    assert listed.out == "0\n", listed.account()
+    for server in servers:
+        server.close()
