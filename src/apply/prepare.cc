@@ -1,0 +1,105 @@
+#include "apply/prepare.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "apply/denies.h"
+#include "apply/file_rights.h"
+#include "apply/outer_network.h"
+#include "base/text.h"
+#include "config/foreign/dialects.h"
+#include "sys/landlock.h"
+
+namespace cordon::apply {
+namespace {
+
+Judged<RuleState> add_rule(int ruleset, const SafeClawRule& rule, int abi) {
+  const Fd object(::open(rule.path.c_str(), O_PATH | O_CLOEXEC));
+  if (!object.valid()) {
+    if (errno == ENOENT) return RuleState{rule.path, 0};
+    return tl::unexpected(with_errno(Status::Landlock, "cannot open " + quote(rule.path), errno));
+  }
+  struct stat status {};
+  if (::fstat(object.get(), &status) < 0) {
+    return tl::unexpected(
+        with_errno(Status::Landlock, "cannot look at " + quote(rule.path), errno));
+  }
+  const Target target = S_ISDIR(status.st_mode) ? Target::Directory : Target::File;
+  const std::uint64_t rights = rights_of(rule.access, target, abi);
+  if (const int error = sys::landlock_add_path(ruleset, object.get(), rights); error < 0) {
+    return tl::unexpected(
+        with_errno(Status::Landlock, "cannot make a rule for " + quote(rule.path), -error));
+  }
+  return RuleState{rule.path, rights};
+}
+
+Judged<void> prepare_files(const SafeClawPolicy& policy, Preparation& made) {
+  made.abi = sys::landlock_abi();
+  if (made.abi == 0) return refuse(Status::Landlock, "the kernel has no Landlock, or it is off");
+  if (made.abi < kOldestAbi) {
+    return refuse(Status::Landlock, "Landlock of this kernel (ABI " + std::to_string(made.abi) +
+                                        ") cannot withhold truncating; Linux 6.2 can");
+  }
+  made.handled = sys::landlock::file_rights(made.abi);
+  made.ruleset = Fd(sys::landlock_create_ruleset(made.handled, sys::landlock::scopes(made.abi)));
+  if (!made.ruleset.valid()) {
+    return tl::unexpected(with_errno(Status::Landlock, "cannot make a Landlock ruleset", errno));
+  }
+  for (const SafeClawRule& rule : policy.allow) {
+    CORDON_TRY(state, add_rule(made.ruleset.get(), rule, made.abi));
+    made.rules.push_back(std::move(state));
+  }
+  return {};
+}
+
+// As execvp looks for it, but never in the current directory by way of an empty entry.
+std::vector<std::string> candidates_for(const std::string& command) {
+  if (command.find('/') != std::string::npos) return {command};
+  const char* path = std::getenv("PATH");
+  std::vector<std::string> found;
+  for (const std::string_view directory :
+       split(std::string_view(path != nullptr ? path : "/usr/bin:/bin"), ':')) {
+    if (!directory.empty()) found.push_back(std::string(directory) + "/" + command);
+  }
+  return found;
+}
+
+}  // namespace
+
+Judged<Preparation> prepare(const SafeClawPolicy& policy, const Request& request) {
+  Preparation made;
+  CORDON_TRY(sockets, sockets_of(policy.network));
+  CORDON_CHECK(check_denies(policy));
+  CORDON_TRY(calls, resolve_calls(policy.syscalls, native_arch()));
+  made.calls = std::move(calls);
+  made.filter = compile_listed_filter(native_arch(), made.calls.calls, sockets);
+  CORDON_CHECK(prepare_files(policy, made));
+  made.candidates = candidates_for(request.command.front());
+  return made;
+}
+
+Node describe(const Preparation& made) {
+  NodeList rules;
+  for (const RuleState& rule : made.rules) {
+    rules.push_back(
+        Node().set("path", rule.path).set("rights", text_nodes(right_names(rule.rights))));
+  }
+  NodeList names;
+  for (const KnownSyscall& call : made.calls.calls) names.emplace_back(call.name);
+  return Node()
+      .set("schema", "cordon.apply/1")
+      .set("landlock_abi", made.abi)
+      .set("withheld", text_nodes(right_names(made.handled)))
+      .set("rules", std::move(rules))
+      .set("calls", Node()
+                        .set("listed", std::move(names))
+                        .set("renamed", text_nodes(made.calls.renamed))
+                        .set("unanswered", text_nodes(made.calls.unanswered))
+                        .set("without_effect", text_nodes(made.calls.without_effect)))
+      .set("instructions", std::uint64_t{made.filter.size()});
+}
+
+}  // namespace cordon::apply
