@@ -1,6 +1,7 @@
 #include "host/development_places.h"
 
 #include <array>
+#include <span>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -13,6 +14,34 @@
 namespace cordon {
 namespace {
 
+// Programs, the libraries they load, what compilers and interpreters are made of.
+constexpr std::array<std::string_view, 14> kPrograms{"/bin",
+                                                     "/sbin",
+                                                     "/lib",
+                                                     "/lib64",
+                                                     "/usr/bin",
+                                                     "/usr/sbin",
+                                                     "/usr/lib",
+                                                     "/usr/lib64",
+                                                     "/usr/libexec",
+                                                     "/usr/local/bin",
+                                                     "/usr/local/sbin",
+                                                     "/usr/local/lib",
+                                                     "/usr/local/lib64",
+                                                     "/usr/local/libexec"};
+constexpr std::array<std::string_view, 4> kShared{"/usr/include", "/usr/local/include",
+                                                  "/usr/share", "/usr/local/share"};
+
+// A sandbox with its own mounts brings the first six itself. Account names and hosts are no
+// secrets.
+constexpr std::array<std::string_view, 22> kOfSystem{
+    "/etc/passwd",       "/etc/group",          "/etc/nsswitch.conf", "/etc/hosts",
+    "/etc/resolv.conf",  "/etc/gitconfig",      "/etc/alternatives",  "/etc/ca-certificates",
+    "/etc/ld.so.cache",  "/etc/ld.so.conf",     "/etc/ld.so.conf.d",  "/etc/locale.alias",
+    "/etc/localtime",    "/etc/mime.types",     "/etc/os-release",    "/etc/perl",
+    "/etc/pki/ca-trust", "/etc/pki/tls/certs",  "/etc/protocols",     "/etc/services",
+    "/etc/ssl/certs",    "/etc/ssl/openssl.cnf"};
+
 constexpr std::array<std::string_view, 14> kOfHome{".gitconfig",         ".config/git/config",
                                                    ".config/git/ignore", ".config/git/attributes",
                                                    ".local/bin",         ".npm",
@@ -21,14 +50,22 @@ constexpr std::array<std::string_view, 14> kOfHome{".gitconfig",         ".confi
                                                    ".gradle/caches",     ".gradle/wrapper",
                                                    ".m2/repository",     "go/pkg"};
 
-// A sandbox with its own mounts brings these itself. Account names and hosts are no secrets.
-constexpr std::array<std::string_view, 6> kOfSystem{"/etc/passwd",        "/etc/group",
-                                                    "/etc/nsswitch.conf", "/etc/hosts",
-                                                    "/etc/resolv.conf",   "/etc/gitconfig"};
+void add_present(std::span<const std::string_view> paths, std::vector<std::string>& found) {
+  for (const std::string_view path : paths) {
+    if (look_path(std::string(path))) found.emplace_back(path);
+  }
+}
 
-std::vector<std::string> readable_in_home(const Caller& caller) {
-  std::vector<std::string> found;
-  if (caller.home.empty()) return found;
+// A link to another of them (/bin on most hosts) needs no rule of its own: a helper takes few.
+void add_programs(std::vector<std::string>& found) {
+  for (const std::string_view path : kPrograms) {
+    const auto seen = look_path(std::string(path));
+    if (seen && !seen->symlink) found.emplace_back(path);
+  }
+}
+
+void add_readable_in_home(const Caller& caller, std::vector<std::string>& found) {
+  if (caller.home.empty()) return;
   for (const std::string_view name : kOfHome) {
     const std::string path = join(caller.home, name);
     const auto real = canonicalize(path, "/", caller);
@@ -37,18 +74,13 @@ std::vector<std::string> readable_in_home(const Caller& caller) {
     const bool kept = real->kind == FileKind::Directory || real->kind == FileKind::Regular;
     if (kept && !may_hold_store(path, caller)) found.push_back(path);
   }
-  return found;
 }
 
-std::vector<std::string> readable_in_system() {
-  std::vector<std::string> found;
+// Java's settings lie in a directory for each version.
+void add_java(std::vector<std::string>& found) {
   for (const SystemEntry& entry : system_entries(SystemEntry::Tier::Programs)) {
-    if (entry.path.starts_with("/etc/")) found.push_back(entry.path);
+    if (entry.path.starts_with("/etc/java-")) found.push_back(entry.path);
   }
-  for (const std::string_view path : kOfSystem) {
-    if (look_path(std::string(path))) found.emplace_back(path);
-  }
-  return found;
 }
 
 std::string temporary_directory(const Caller& caller) {
@@ -75,11 +107,15 @@ Result<DevelopmentPlaces> development_places(const Caller& caller) {
   CORDON_TRY(temporary, writable_place(temporary_directory(caller), caller));
   places.cwd = std::move(cwd);
   places.temporary = std::move(temporary);
+  add_programs(places.executable);
   for (std::string& root : toolchain_roots(caller)) {
-    if (!may_hold_store(root, caller)) places.toolchains.push_back(std::move(root));
+    if (!may_hold_store(root, caller)) places.executable.push_back(std::move(root));
   }
-  places.system_read = readable_in_system();
-  places.home_read = readable_in_home(caller);
+  add_present(kShared, places.readable);
+  places.readable.emplace_back("/proc/self");
+  add_present(kOfSystem, places.readable);
+  add_java(places.readable);
+  add_readable_in_home(caller, places.readable);
   return places;
 }
 

@@ -10,14 +10,6 @@ namespace {
 
 constexpr std::uint64_t kDefaultTimeout = 30'000;
 
-// Programs, and the libraries they load. Compilers and Java lie in /usr/lib.
-constexpr std::string_view kPrograms[] = {
-    "/bin", "/sbin",  "/usr/bin", "/usr/sbin",  "/usr/local/bin", "/usr/local/sbin",
-    "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/libexec",
-};
-constexpr std::string_view kReadable[] = {
-    "/usr/include", "/usr/local/include", "/usr/share", "/usr/local/share", "/proc/self",
-};
 constexpr std::string_view kLoaded[] = {
     "/lib",
     "/lib64",
@@ -107,12 +99,8 @@ Result<BuiltPolicy> development_policy(const DevelopmentPlaces& places,
                                        const DevelopmentOptions& options) {
   SafeClawBuilder builder;
   builder.add_read_write_execute(places.cwd).add_read_write(places.temporary);
-  for (const std::string_view path : kPrograms) builder.add_read_execute(path);
-  for (const std::string& path : places.toolchains) builder.add_read_execute(path);
-  for (const std::string_view path : kReadable) builder.add_read_only(path);
-  for (const auto* paths : {&places.system_read, &places.home_read}) {
-    for (const std::string& path : *paths) builder.add_read_only(path);
-  }
+  for (const std::string& path : places.executable) builder.add_read_execute(path);
+  for (const std::string& path : places.readable) builder.add_read_only(path);
   builder.add_read_write("/dev/null").add_read_only("/dev/urandom").add_read_only("/dev/zero");
   for (const std::string& path : options.execute) builder.add_read_execute(path);
   for (const std::string& path : options.read_write) builder.add_read_write(path);

@@ -50,9 +50,8 @@ class SafeClawBuilder {
 struct DevelopmentPlaces {
   std::string cwd;
   std::string temporary;
-  std::vector<std::string> toolchains;   // prefixes, of homes too
-  std::vector<std::string> system_read;  // of /etc: what holds no secret
-  std::vector<std::string> home_read;    // of the home: what holds no credential
+  std::vector<std::string> executable;  // programs, their libraries, toolchains
+  std::vector<std::string> readable;    // what programs read and nobody keeps a secret in
 };
 
 struct DevelopmentOptions {
