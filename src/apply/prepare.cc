@@ -1,14 +1,13 @@
 #include "apply/prepare.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdlib>
 
-#include "apply/denies.h"
 #include "apply/file_rights.h"
 #include "apply/outer_network.h"
+#include "apply/rule_objects.h"
 #include "base/text.h"
 #include "config/foreign/dialects.h"
 #include "sys/landlock.h"
@@ -16,20 +15,17 @@
 namespace cordon::apply {
 namespace {
 
-Judged<RuleState> add_rule(int ruleset, const SafeClawRule& rule, int abi) {
-  const Fd object(::open(rule.path.c_str(), O_PATH | O_CLOEXEC));
-  if (!object.valid()) {
-    if (errno == ENOENT) return RuleState{rule.path, 0};
-    return tl::unexpected(with_errno(Status::Landlock, "cannot open " + quote(rule.path), errno));
-  }
+Judged<RuleState> add_rule(int ruleset, const RuleObject& object, int abi) {
+  const auto& [rule, fd] = object;
+  if (!fd.valid()) return RuleState{rule.path, 0};
   struct stat status {};
-  if (::fstat(object.get(), &status) < 0) {
+  if (::fstat(fd.get(), &status) < 0) {
     return tl::unexpected(
         with_errno(Status::Landlock, "cannot look at " + quote(rule.path), errno));
   }
   const Target target = S_ISDIR(status.st_mode) ? Target::Directory : Target::File;
   const std::uint64_t rights = rights_of(rule.access, target, abi);
-  if (const int error = sys::landlock_add_path(ruleset, object.get(), rights); error < 0) {
+  if (const int error = sys::landlock_add_path(ruleset, fd.get(), rights); error < 0) {
     return tl::unexpected(
         with_errno(Status::Landlock, "cannot make a rule for " + quote(rule.path), -error));
   }
@@ -44,12 +40,15 @@ Judged<void> prepare_files(const SafeClawPolicy& policy, Preparation& made) {
                                         ") cannot withhold truncating; Linux 6.2 can");
   }
   made.handled = sys::landlock::file_rights(made.abi);
-  made.ruleset = Fd(sys::landlock_create_ruleset(made.handled, sys::landlock::scopes(made.abi)));
-  if (!made.ruleset.valid()) {
-    return tl::unexpected(with_errno(Status::Landlock, "cannot make a Landlock ruleset", errno));
+  const int ruleset = sys::landlock_create_ruleset(made.handled, sys::landlock::scopes(made.abi));
+  if (ruleset < 0) {
+    return tl::unexpected(with_errno(Status::Landlock, "cannot make a Landlock ruleset", -ruleset));
   }
-  for (const SafeClawRule& rule : policy.allow) {
-    CORDON_TRY(state, add_rule(made.ruleset.get(), rule, made.abi));
+  made.ruleset = Fd(ruleset);
+  CORDON_TRY(objects, open_rules(policy.allow));
+  CORDON_CHECK(check_denies(policy.deny, objects));
+  for (const RuleObject& object : objects) {
+    CORDON_TRY(state, add_rule(ruleset, object, made.abi));
     made.rules.push_back(std::move(state));
   }
   return {};
@@ -72,7 +71,6 @@ std::vector<std::string> candidates_for(const std::string& command) {
 Judged<Preparation> prepare(const SafeClawPolicy& policy, const Request& request) {
   Preparation made;
   CORDON_TRY(sockets, sockets_of(policy.network));
-  CORDON_CHECK(check_denies(policy));
   CORDON_TRY(calls, resolve_calls(policy.syscalls, native_arch()));
   made.calls = std::move(calls);
   made.filter = compile_listed_filter(native_arch(), made.calls.calls, sockets);

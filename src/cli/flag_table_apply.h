@@ -29,7 +29,9 @@ inline constexpr std::array kApplyRun{
          Times::Once,
          "tell a refusal to descriptor N as JSON",
          "Tell why the command was not started as one line of JSON on descriptor N. No line, and "
-         "its end, means that it was. The command does not have the descriptor.",
+         "its end, means that it was. Once the filter is on, what fails can be told only if the "
+         "policy lists write; without it the filter kills. The command does not have the "
+         "descriptor.",
          {}},
     Flag{FlagId::DryRun,
          "--dry-run",

@@ -179,3 +179,30 @@ def test_a_race_for_the_policy_is_lost(world):
     wide.chmod(0o600)
     assert "SECRET" in world.execute([program(), "--policy-file", wide, "--", "/bin/cat",
                                       world.outside / "secret"]).out
+
+
+def test_a_race_for_a_denied_directory_is_lost(world):
+    """The granted name leads to the denied directory, and away, over and over."""
+    held = world.make_directory(world.project / "held")
+    world.write(held / "secret", "SECRET-held\n")
+    harmless = world.make_directory(world.project / "harmless")
+    name = world.project / "name"
+    grant = [*system(), rule(name, "read")]
+    path = written(world, policy(*grant, deny=[rule(held, "read")]))
+    script = ("import os, sys\nname, *targets = sys.argv[1:]\n"
+              "while True:\n"
+              "    for target in targets:\n"
+              "        os.symlink(target, name + '1'); os.rename(name + '1', name)\n")
+    racer = world.start(["/usr/bin/python3", "-c", script, name, held, harmless])
+    words = [program(), "--policy-file", path, "--", "/bin/cat", held / "secret"]
+    try:
+        harness.wait_until(name.exists)
+        for _ in range(60):
+            done = world.execute(words)
+            assert "SECRET" not in done.out and done.status in (1, 70), done.account()
+    finally:
+        harness.stop(racer)
+    name.unlink()
+    name.symlink_to(held)
+    world.execute(words).expect(70)
+    assert "SECRET" in apply(world, policy(*grant), "/bin/cat", held / "secret").out
