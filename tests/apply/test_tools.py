@@ -153,6 +153,20 @@ def test_two_layers_hold_what_one_cannot(world):
           "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit").expect(0)
 
 
+@pytest.mark.parametrize("network", ["localhost", {"allowedDomains": ["a.example"]}])
+def test_inside_bubblewrap_the_outer_layer_is_seen(world, network):
+    """As SafeClaw starts its helper: a user namespace, one network of its own, the policy in a file."""
+    path = world.write(world.trusted / "policy.json", json.dumps(
+        policy(*system(), rule(world.project, "readwrite"), network=network)), 0o600)
+    words = [program("safeclaw-sandbox-helper"), "--policy-file", path, "--", "/bin/sh", "-c",
+             f"echo x > new; cat new {world.outside}/secret"]
+    outer = ["bwrap", "--ro-bind", "/", "/", "--bind", world.project, world.project, "--dev", "/dev",
+             "--unshare-user", "--unshare-pid"]
+    done = world.execute([*outer, "--unshare-net", *words])
+    assert done.status == 1 and done.out == "x\n", done.account()
+    assert "SECRET" in world.execute([*outer, "/bin/cat", world.outside / "secret"]).out
+
+
 def test_a_write_rule_is_one_for_reading_and_writing_in_both_layers(world):
     path = world.write(world.trusted / "policy.json",
                        json.dumps(policy(*system(), rule(world.project, "write"))), 0o600)
