@@ -50,6 +50,7 @@ Judged<Preparation> read_and_prepare(const Request& request) {
 // The message is made before the layers, where it may allocate.
 int run(const Preparation& made, const Request& request, const Voice& voice,
         char* const* environment) {
+  if (!made.advice.empty()) voice.warn(made.advice);
   std::vector<const char*> candidates;
   for (const std::string& path : made.candidates) candidates.push_back(path.c_str());
   const std::string command = quote(request.command.front()) + ": ";

@@ -51,6 +51,13 @@ Judged<void> prepare_files(const SafeClawPolicy& policy, Preparation& made) {
     CORDON_TRY(state, add_rule(ruleset, object, made.abi));
     made.rules.push_back(std::move(state));
   }
+  for (const std::string& candidate : made.candidates) {
+    const auto permitted = may_execute(candidate, objects);
+    if (permitted && !*permitted) {
+      made.advice = "no rule of the policy lets " + quote(candidate) + " be executed";
+    }
+    if (permitted) break;
+  }
   return {};
 }
 
@@ -74,8 +81,8 @@ Judged<Preparation> prepare(const SafeClawPolicy& policy, const Request& request
   CORDON_TRY(calls, resolve_calls(policy.syscalls, native_arch()));
   made.calls = std::move(calls);
   made.filter = compile_listed_filter(native_arch(), made.calls.calls, sockets);
-  CORDON_CHECK(prepare_files(policy, made));
   made.candidates = candidates_for(request.command.front());
+  CORDON_CHECK(prepare_files(policy, made));
   return made;
 }
 

@@ -26,6 +26,7 @@ struct Preparation {
   NamedCalls calls;
   std::vector<sock_filter> filter;
   std::vector<std::string> candidates;  // where the command is looked for, in order
+  std::string advice;                   // a word about the command beforehand; empty: none
 };
 
 Judged<Preparation> prepare(const SafeClawPolicy& policy, const Request& request);

@@ -81,4 +81,17 @@ Judged<void> check_denies(const std::vector<SafeClawRule>& denies,
   return {};
 }
 
+std::optional<bool> may_execute(const std::string& path, const std::vector<RuleObject>& objects) {
+  const Fd program = open_object(path);
+  if (!program.valid()) return std::nullopt;
+  const auto place = place_of(program, path);
+  if (!place) return std::nullopt;
+  for (const auto& [rule, object] : objects) {
+    if (!object.valid() || !executes(rule.access)) continue;
+    const auto granted = place_of(object, rule.path);
+    if (granted && contains(*granted, *place)) return true;
+  }
+  return false;
+}
+
 }  // namespace cordon::apply

@@ -2,6 +2,8 @@
 // denies is what Landlock gets, whatever its name leads to by then.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "apply/refusal.h"
@@ -24,5 +26,9 @@ Judged<std::vector<RuleObject>> open_rules(const std::vector<SafeClawRule>& rule
 // parent that is there does.
 Judged<void> check_denies(const std::vector<SafeClawRule>& denies,
                           const std::vector<RuleObject>& objects);
+
+// Whether a rule lets what `path` leads to be executed; nothing if it is not there or cannot be
+// told. Only for advice: the kernel decides.
+std::optional<bool> may_execute(const std::string& path, const std::vector<RuleObject>& objects);
 
 }  // namespace cordon::apply

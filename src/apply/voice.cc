@@ -76,4 +76,8 @@ int Voice::refuse(Status status, std::string_view text) const {
   return number;
 }
 
+void Voice::warn(std::string_view text) const {
+  Line().add(name).add(": warning: ").add(shortened(text)).add("\n").write_to(STDERR_FILENO);
+}
+
 }  // namespace cordon::apply

@@ -15,6 +15,7 @@ struct Voice {
   // `text` holds no control characters and is UTF-8; what is too long is cut. Allocates nothing.
   // The answer is the exit status.
   [[nodiscard]] int refuse(Status status, std::string_view text) const;
+  void warn(std::string_view text) const;
 };
 
 }  // namespace cordon::apply

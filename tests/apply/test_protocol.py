@@ -228,8 +228,13 @@ def test_execution_is_withheld_where_no_rule_gives_it(world):
     copied = world.project / "copied"
     shutil.copy(TRUE, copied)
     world.own(copied)
-    apply(world, policy(*system(), rule(world.project, "readwrite")), copied).expect(74)
-    apply(world, policy(*system(), rule(world.project, "readwriteexecute")), copied).expect(0)
+    done = apply(world, policy(*system(), rule(world.project, "readwrite")), copied).expect(74)
+    # a word of advice beforehand; the kernel decides.
+    warning, error = done.err.splitlines()
+    assert warning == f"cordon-apply: warning: no rule of the policy lets {copied} be executed"
+    assert error.startswith("cordon-apply: error: cannot execute the command: ")
+    done = apply(world, policy(*system(), rule(world.project, "readwriteexecute")), copied)
+    assert done.expect(0).err == ""
 
 
 @pytest.fixture
