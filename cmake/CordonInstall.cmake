@@ -10,7 +10,7 @@ find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
   foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit
                        cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo cordon-mxc
-                       cordon-srt)
+                       cordon-srt cordon-apply)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
       COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man
@@ -60,7 +60,7 @@ add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
 
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS cordon-audit cordon-mcp cordon-loop cordon-setup cordon-demo cordon-mxc
-                cordon-srt
+                cordon-srt cordon-apply
         RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
 # Where the SDK of MXC looks for its executor when MXC_BIN_DIR is .../libexec/cordon/mxc.
 set(mxc_directory ${CMAKE_INSTALL_LIBEXECDIR}/cordon/mxc)
@@ -76,6 +76,11 @@ install(FILES ${made}/mxc/lxc-exec DESTINATION ${mxc_directory})
 file(MAKE_DIRECTORY ${made}/srt)
 file(CREATE_LINK ../cordon-srt ${made}/srt/srt SYMBOLIC)
 install(FILES ${made}/srt/srt DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/srt)
+# SafeClaw starts what SAFECLAW_HELPER_PATH names.
+file(MAKE_DIRECTORY ${made}/safeclaw)
+file(CREATE_LINK ../cordon-apply ${made}/safeclaw/safeclaw-sandbox-helper SYMBOLIC)
+install(FILES ${made}/safeclaw/safeclaw-sandbox-helper
+        DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/safeclaw)
 install(TARGETS cordon_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cordon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

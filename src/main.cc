@@ -1,6 +1,6 @@
 #include <span>
 
-#include "cli/session.h"
+#include "base/standard_streams.h"
 #include "cli/verbs.h"
 
 int main(int argc, char** argv) {

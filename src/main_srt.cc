@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/path.h"
+#include "base/standard_streams.h"
 #include "cli/companion_main.h"
-#include "cli/session.h"
 #include "cli/verbs.h"
 
 int main(int argc, char** argv) {

@@ -80,6 +80,9 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
   if (verb.name == "mcp" && (arguments.has(FlagId::PrintConfig) || arguments.has(FlagId::Json))) {
     return print_host_config(arguments);
   }
+  if (arguments.has(FlagId::PrintPolicy) || arguments.has(FlagId::PrintSettings)) {
+    return print_for_apply(arguments);
+  }
   const Entry entry = entry_of(verb);
   return entry != nullptr ? entry(arguments) : become_companion(verb, words);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/flag_table_apply.h"
 #include "cli/flag_table_audit.h"
 #include "cli/flag_table_demo.h"
 #include "cli/flag_table_hook.h"
@@ -219,6 +220,7 @@ constexpr std::array kVerbs{
     flags::kDemoVerb,
     flags::kMxcVerb,
     flags::kSrtVerb,
+    flags::kApplyVerb,
     Verb{"doctor",
          "",
          "what this host can enforce, and what to change",

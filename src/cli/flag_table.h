@@ -84,6 +84,12 @@ enum class FlagId {
   Settings,
   CommandString,
   ControlFd,
+  // apply
+  PolicyFile,
+  StatusFd,
+  PrintPolicy,
+  PrintSettings,
+  ExecutePath,
   // several verbs
   Format,
   Verbose,

@@ -81,7 +81,7 @@ TEST(FlagTable, HoldsTheFlagsOfTheContractOfRun) {
 }
 
 TEST(FlagTable, HoldsNoVerbThatIsNotBuilt) {
-  for (const char* name : {"apply", "doctor-inside", "file-inside"}) {
+  for (const char* name : {"doctor-inside", "file-inside"}) {
     EXPECT_EQ(find_verb(name), nullptr) << name;
   }
 }

@@ -215,6 +215,11 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Settings:
     case FlagId::CommandString:
     case FlagId::ControlFd:
+    case FlagId::PolicyFile:
+    case FlagId::StatusFd:
+    case FlagId::PrintPolicy:
+    case FlagId::PrintSettings:
+    case FlagId::ExecutePath:
     case FlagId::Format:
     case FlagId::Verbose:
     case FlagId::Version:

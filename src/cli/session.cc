@@ -1,10 +1,8 @@
 #include "cli/session.h"
 
-#include <fcntl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 
 #include "run/supervisor.h"
@@ -15,14 +13,6 @@ namespace {
 extern "C" void ignore_signal(int) {}
 
 }  // namespace
-
-bool open_standard_streams() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDWR) != fd)
-      return false;
-  }
-  return true;
-}
 
 bool at_a_terminal() {
   return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&

@@ -65,6 +65,16 @@ def test_srt_is_found_where_it_was_put(prefix, tmp_path):
     assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
 
 
+def test_safeclaws_helper_is_a_static_program_of_its_own(prefix, tmp_path):
+    policy = tmp_path / "policy.json"
+    policy.write_text(call(prefix / "bin/cordon", "apply", "--print-policy", "minimal-dynamic").stdout)
+    policy.chmod(0o600)
+    helper = prefix / "libexec/cordon/safeclaw/safeclaw-sandbox-helper"
+    call(helper, "--policy-file", policy, "--", "/bin/true")
+    copy = shutil.copy(helper, tmp_path / "anywhere")
+    call(copy, "--policy-file", policy, "--", "/bin/true")
+
+
 @pytest.mark.parametrize("page,word", [("cordon", "doctor"), ("cordon-run", "--output-limit"),
                                        ("cordon-policy", "explain"),
                                        ("cordon-doctor", "--fix-hints"),
@@ -72,7 +82,7 @@ def test_srt_is_found_where_it_was_put(prefix, tmp_path):
                                        ("cordon-mcp", "--token-file"), ("cordon-hook", "--timeout"),
                                        ("cordon-loop", "--restart"), ("cordon-setup", "--env-file"),
                                        ("cordon-demo", "--config-only"), ("cordon-mxc", "--config-base64"),
-                                       ("cordon-srt", "--control-fd")])
+                                       ("cordon-srt", "--control-fd"), ("cordon-apply", "--status-fd")])
 def test_manual_pages_have_the_options_of_the_table(prefix, page, word):
     text = (prefix / "share/man/man1" / f"{page}.1").read_text()
     assert text.startswith(".\\\" ") or ".TH" in text

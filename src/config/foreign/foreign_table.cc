@@ -89,25 +89,26 @@ Result<std::optional<std::uint64_t>> whole(const Section& section, std::string_v
   return static_cast<std::uint64_t>(*number);
 }
 
-Result<PathRule> literal_path(const Section& section, const PlacedText& entry,
-                              std::string_view wish) {
-  const std::string& path = *entry.text;
+Result<PathRule> literal_path(const std::string& path, std::string_view wish) {
   const PathUse use = wish == "write"  ? PathUse::Write
                       : wish == "deny" ? PathUse::Deny
                                        : PathUse::Read;
   if (!path.starts_with('/')) {
-    return fail(section.error_at(*entry.node, "path " + shown(path) + " is not absolute",
-                                 "write the whole path"));
+    return fail(policy_error("path " + shown(path) + " is not absolute", "write the whole path"));
   }
-  if (auto legal = check_path_entry(path, use); !legal) {
-    return fail(placed(section, *entry.node, std::move(legal).error()));
-  }
+  CORDON_CHECK(check_path_entry(path, use));
   if (use == PathUse::Deny && is_glob(path)) {
-    return fail(section.error_at(*entry.node,
-                                 "denied path " + shown(path) + " holds a wildcard character",
-                                 "a policy would take it for a pattern: deny its directory"));
+    return fail(policy_error("denied path " + shown(path) + " holds a wildcard character",
+                             "a policy would take it for a pattern: deny its directory"));
   }
   return PathRule{path, {}};
+}
+
+Result<PathRule> literal_path(const Section& section, const PlacedText& entry,
+                              std::string_view wish) {
+  auto rule = literal_path(*entry.text, wish);
+  if (!rule) return fail(placed(section, *entry.node, std::move(rule).error()));
+  return rule;
 }
 
 Result<void> withhold_denied(const std::vector<PathRule>& denies, const Places& places,

@@ -53,7 +53,8 @@ Result<std::optional<std::uint64_t>> whole(const Section& section, std::string_v
 
 // A path that is taken as it is spelled, for a list of a policy; `wish` is "read", "write" or
 // "deny". Refuses what is not absolute, what no policy may hold, and a denied path with wildcard
-// characters, which a policy would take for a pattern.
+// characters, which a policy would take for a pattern. Without a section the error has no place.
+Result<PathRule> literal_path(const std::string& path, std::string_view wish);
 Result<PathRule> literal_path(const Section& section, const PlacedText& entry,
                               std::string_view wish);
 

@@ -1,61 +1,26 @@
 #include <algorithm>
-#include <array>
 
 #include "base/path.h"
 #include "config/document_text.h"
 #include "config/foreign/dialects.h"
+#include "config/foreign/safeclaw_calls.h"
+#include "config/foreign/safeclaw_policy.h"
 
 namespace cordon {
 namespace {
 
-constexpr std::size_t kMostAllow = 64;
-constexpr std::size_t kMostDeny = 16;
-constexpr std::uint64_t kMostTimeout = 0xFFFFFFFF;
-// What its helper permits by default. A program that needs more has to be given it by hand.
-constexpr std::array<const char*, 27> kSyscalls{"read",
-                                                "write",
-                                                "exit",
-                                                "exit_group",
-                                                "brk",
-                                                "mmap",
-                                                "close",
-                                                "fstat",
-                                                "mprotect",
-                                                "munmap",
-                                                "rt_sigaction",
-                                                "rt_sigprocmask",
-                                                "ioctl",
-                                                "access",
-                                                "getpid",
-                                                "clone",
-                                                "execve",
-                                                "wait4",
-                                                "uname",
-                                                "fcntl",
-                                                "getcwd",
-                                                "arch_prctl",
-                                                "set_tid_address",
-                                                "set_robust_list",
-                                                "rseq",
-                                                "prlimit64",
-                                                "getrandom"};
-
-Node rules(const std::vector<std::string>& paths, const char* access) {
-  NodeList list;
-  for (const std::string& path : paths) {
-    Node rule;
-    rule.set("path", Node(path)).set("access", Node(access));
-    list.push_back(std::move(rule));
-  }
-  return list;
+void add_rules(std::vector<SafeClawRule>& rules, const std::vector<std::string>& paths,
+               SafeClawAccess access) {
+  for (const std::string& path : paths) rules.push_back({path, access});
 }
 
-Node encode_network(Exporter& out) {
+SafeClawNetwork to_network(Exporter& out) {
   const Domains domains = to_domains(out);
-  if (domains.allowed.empty()) return "none";
-  Node network;
-  network.set("allowedDomains", text_nodes(domains.allowed))
-      .set("deniedDomains", text_nodes(domains.denied));
+  SafeClawNetwork network;
+  network.reach = domains.allowed.empty() ? SafeClawNetwork::Reach::None  //
+                                          : SafeClawNetwork::Reach::Domains;
+  for (const std::string& domain : domains.allowed) network.allowed.push_back({domain});
+  for (const std::string& domain : domains.denied) network.denied.push_back({domain});
   return network;
 }
 
@@ -78,7 +43,8 @@ Result<void> give_up_inner_reads(Exporter& out, const PlainPaths& paths) {
 
 Result<Node> export_safeclaw(Exporter& out) {
   CORDON_TRY(paths, plain_paths(out));
-  if (paths.read.size() + paths.write.size() > kMostAllow || paths.deny.size() > kMostDeny) {
+  if (paths.read.size() + paths.write.size() > kSafeClawMostAllow ||
+      paths.deny.size() > kSafeClawMostDeny) {
     return fail(policy_error("the policy has more rules than its helper takes",
                              "64 grants and 16 denies are the most"));
   }
@@ -87,30 +53,19 @@ Result<Node> export_safeclaw(Exporter& out) {
   out.restrictions.give_up("env", "the environment is not a part of the document");
   give_up_limits(out, true);
   lose_what_is_ours(out);
-  Node allow = rules(paths.read, "execute");
-  const Node writable = rules(paths.write, "readwriteexecute");
-  auto& allowed = std::get<NodeList>(allow.value);
-  allowed.insert(allowed.end(), writable.list()->begin(), writable.list()->end());
-  Node filesystem;
-  filesystem.set("allow", std::move(allow)).set("deny", rules(paths.deny, "readwriteexecute"));
-  NodeList names;
-  for (const char* name : kSyscalls) names.emplace_back(name);
-  Node syscalls;
-  syscalls.set("allow", std::move(names)).set("defaultDeny", Node(true));
+  SafeClawPolicy policy;
+  add_rules(policy.allow, paths.read, SafeClawAccess::Execute);
+  add_rules(policy.allow, paths.write, SafeClawAccess::ReadWriteExecute);
+  add_rules(policy.deny, paths.deny, SafeClawAccess::ReadWriteExecute);
+  policy.syscalls = safeclaw_calls(SafeClawProfile::Default);
   out.lose("syscalls",
            "Cordon's own filter is no part of a policy: the helper's default stands in "
            "its place");
-  Node namespaces;
-  for (const char* name : {"pid", "net", "mnt", "user"}) namespaces.set(name, Node(true));
-  Node document;
-  document.set("filesystem", std::move(filesystem))
-      .set("syscalls", std::move(syscalls))
-      .set("network", encode_network(out))
-      .set("namespaces", std::move(namespaces));
+  policy.network = to_network(out);
   if (out.policy.limits.wall_ms) {
-    document.set("timeoutMs", Node(std::min(*out.policy.limits.wall_ms, kMostTimeout)));
+    policy.timeout_ms = std::min(*out.policy.limits.wall_ms, kSafeClawMostTimeout);
   }
-  return document;
+  return encode_safeclaw(policy);
 }
 
 }  // namespace cordon

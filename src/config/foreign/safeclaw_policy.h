@@ -1,0 +1,67 @@
+// A policy of SafeClaw as its documents have it: rules of a path and an access, a list of system
+// calls, a network. What reads it decides what of it can be held.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/node.h"
+#include "cordon/error.h"
+
+namespace cordon {
+
+enum class SafeClawAccess { Read, Execute, Write, ReadWrite, ReadWriteExecute };
+std::string_view name_of(SafeClawAccess access);
+// Writing includes reading; so does executing.
+bool writes(SafeClawAccess access);
+bool executes(SafeClawAccess access);
+
+struct SafeClawRule {
+  std::string path;
+  SafeClawAccess access = SafeClawAccess::Read;
+  Place place{};  // where it was read; not a part of the rule
+  bool operator==(const SafeClawRule& other) const {
+    return path == other.path && access == other.access;
+  }
+};
+
+struct SafeClawDomain {
+  std::string text;
+  Place place{};
+};
+
+struct SafeClawNetwork {
+  // Unsaid: the document leaves the network to somebody else, as those for the helper do.
+  enum class Reach { Unsaid, None, Localhost, Domains };
+  Reach reach = Reach::Unsaid;
+  std::vector<SafeClawDomain> allowed;
+  std::vector<SafeClawDomain> denied;
+};
+
+struct SafeClawPolicy {
+  std::vector<SafeClawRule> allow;
+  std::vector<SafeClawRule> deny;
+  std::vector<std::string> syscalls;
+  SafeClawNetwork network;
+  // Namespaces that the document does not want: "pid", "net", "mnt", "user".
+  std::vector<std::string> shared_namespaces;
+  std::optional<std::uint64_t> timeout_ms;
+};
+
+// The bounds of its helper. What is over one is refused, never cut.
+inline constexpr std::size_t kSafeClawMostAllow = 64;
+inline constexpr std::size_t kSafeClawMostDeny = 16;
+inline constexpr std::size_t kSafeClawMostSyscalls = 256;
+inline constexpr std::size_t kSafeClawLongestSyscall = 31;
+inline constexpr std::size_t kSafeClawLongestPath = 4095;
+inline constexpr std::uint64_t kSafeClawMostTimeout = 0xFFFFFFFF;
+
+// "filesystem" and "syscalls" must be there; a key that nobody knows is refused wherever it stands.
+// Whether a name is a system call is not looked at. Errors carry the place.
+Result<SafeClawPolicy> decode_safeclaw(const Node& document, const std::string& file);
+Node encode_safeclaw(const SafeClawPolicy& policy);
+
+}  // namespace cordon
