@@ -22,6 +22,7 @@ std::string version_details() {
   text.append("cgroup v1: proven\n");
   text.append("cgroup v2: unproven: never run on a host that has it\n");
   text.append("Seatbelt profiles: unproven: never loaded by macOS\n");
+  text.append("processcontainer command lines: unproven: never run by Windows\n");
   return text;
 }
 
