@@ -12,6 +12,7 @@ import pytest
 import executor
 import sdk
 from support import harness
+from support.pty_session import Terminal
 
 INSIDE = "/proc/self/fd/41 executor-inside"
 
@@ -162,6 +163,24 @@ def test_a_signal_gives_the_command_its_second(world):
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=20)
     assert out == b"heard\n" and process.returncode == 128 + signal.SIGTERM
+
+
+def test_a_terminal(world):
+    env = executor.pinned(world)
+    script = "tty -s && stty size; trap 'echo inter''rupted; exit 4' INT; read line; echo got-$line; read x"
+    with_terminal = Terminal(world, [world.cordon, "run", *strict(world), "--", "/bin/sh", "-c", script],
+                             rows=31, columns=97, env=env)
+    try:
+        with_terminal.expect(b"31 97")
+        with_terminal.type(b"typed\r")
+        with_terminal.expect(b"got-typed")
+        # The suspend key stops nothing, least of all for good.
+        with_terminal.type(b"\x1a")
+        with_terminal.type(b"\x03")
+        with_terminal.expect(b"interrupted")
+        assert with_terminal.wait() == 4, with_terminal.seen
+    finally:
+        with_terminal.close()
 
 
 def test_limits(world):

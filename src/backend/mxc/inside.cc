@@ -75,7 +75,8 @@ int run_inside() {
   if (!is_sandboxed(orders->outside_mounts)) return fail_with(native::Stage::Seal, 0, EXDEV);
   const Plan& plan = orders->plan;
 
-  const native::Prepared prepared = native::prepare(plan, ::geteuid());
+  native::Prepared prepared = native::prepare(plan, ::geteuid());
+  prepared.terminal = orders->terminal;
   if (const int error = make_probe(); error < 0) return fail_with(native::Stage::Seal, 0, -error);
   native::BuildState state;
   std::uint32_t index = 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -82,7 +83,7 @@ void wait_for_identity(bool drop_groups) {
   if (drop_groups && ::syscall(SYS_setgroups, 0, nullptr) < 0) end();
 }
 
-[[noreturn]] void become_executor(char* const* argv) {
+[[noreturn]] void become_executor(char* const* argv, bool terminal) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   for (const int signal : {SIGCHLD, SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
@@ -95,7 +96,8 @@ void wait_for_identity(bool drop_groups) {
   char path[] = "PATH=/usr/bin:/bin:/usr/sbin:/sbin";
   char* const environment[] = {path, nullptr};
   KeeperMessage message;
-  if (::setsid() >= 0 && ::chdir("/") == 0) {
+  if (::setsid() >= 0 && (!terminal || ::ioctl(STDIN_FILENO, TIOCSCTTY, 0) >= 0) &&
+      ::chdir("/") == 0) {
     ::syscall(SYS_execveat, kExecutorFd, "", argv, environment, AT_EMPTY_PATH);
   }
   message.error = errno;
@@ -162,7 +164,7 @@ void keep(const VerifiedExecutor& executor, const KeeperStart& start) {
   const int signals = ::signalfd(-1, &child_signal, SFD_CLOEXEC);
   if (signals < 0) end();
   const sys::CloneResult cloned = sys::clone_process(0, -1);
-  if (cloned.pid == 0) become_executor(start.argv);
+  if (cloned.pid == 0) become_executor(start.argv, start.terminal);
   if (cloned.pid < 0) end();
   // Else readers of the command's streams, and the program inside, would wait for this process too.
   if (sys::close_range(0, STDERR_FILENO) < 0 || ::close(kExecutorFd) < 0 ||

@@ -40,6 +40,7 @@ struct KeeperStart {
   int document, self, orders, report, release;
   std::array<int, native::kMostGroups> groups;  // negative: none
   bool drop_groups;                             // root has others than its own
+  bool terminal;                                // the streams are one, for the executor's session
 };
 
 [[noreturn]] void keep(const VerifiedExecutor& executor, const KeeperStart& start);

@@ -14,6 +14,7 @@
 #include "backend/mxc/mxc_child.h"
 #include "backend/mxc/orders.h"
 #include "backend/mxc/platform.h"
+#include "backend/mxc/terminal.h"
 #include "backend/native/launch_parts.h"
 #include "base/check.h"
 #include "base/text.h"
@@ -69,11 +70,6 @@ Error clone_error(int number) {
 Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& facts,
                                           const std::string& run_id, const CommandStreams& streams,
                                           const std::string& program) {
-  if (streams.terminal) {
-    return fail({.kind = ErrorKind::Unsupported,
-                 .what = "a terminal cannot be given by mxc",
-                 .hint = "redirect standard output, as with \"| cat\", or use --backend native"});
-  }
   if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1) {
     return fail({.kind = ErrorKind::Unavailable,
                  .what = "the calling process is not dumpable",
@@ -83,7 +79,7 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   CORDON_TRY(executor, verify_executor(chosen.path, chosen.sha256));
   CORDON_TRY(document, sealed_memory("document", chosen.document));
   const std::uint64_t outside_mounts = namespaces_of(::getpid())[kMountNamespace];
-  CORDON_TRY(orders, sealed_memory("orders", pack_orders(plan, outside_mounts)));
+  CORDON_TRY(orders, sealed_memory("orders", pack_orders(plan, outside_mounts, streams.terminal)));
   const Fd self(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!self.valid()) return fail(setup_error("cannot open " + quote(program), errno));
   CORDON_TRY(pins, native::pin(plan));
@@ -99,7 +95,9 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   Fd release_read(release[0]);
   const Fd release_write(release[1]);
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  CORDON_TRY(terminal, open_terminal(streams));
   const auto or_null = [&](int fd) { return fd >= 0 ? fd : null.get(); };
+  const auto stream = [&](int fd) { return streams.terminal ? terminal.slave.get() : or_null(fd); };
 
   const Identity identity = identity_of(plan);
   std::vector<std::string> words = executor_call(own_system()).argv;
@@ -107,9 +105,9 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   KeeperStart start{.argv = argv.data(),
-                    .in = or_null(streams.in),
-                    .out = or_null(streams.out),
-                    .err = or_null(streams.err),
+                    .in = stream(streams.in),
+                    .out = stream(streams.out),
+                    .err = stream(streams.err),
                     .channel = channel.theirs.get(),
                     .document = document.get(),
                     .self = self.get(),
@@ -117,7 +115,8 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
                     .report = report.theirs.get(),
                     .release = release_read.get(),
                     .groups = {-1, -1, -1},
-                    .drop_groups = identity.drop_groups};
+                    .drop_groups = identity.drop_groups,
+                    .terminal = streams.terminal};
   CORDON_ASSERT(cgroup.join_descriptors().size() <= start.groups.size());
   std::ranges::transform(cgroup.join_descriptors(), start.groups.begin(), &Fd::get);
   sys::CloneResult cloned{};
@@ -128,10 +127,12 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
     if (cloned.pid == 0) keep(executor, start);
   }
   if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
-  auto child = std::make_unique<MxcChild>(plan, cloned, std::move(channel.ours),
-                                          std::move(report.ours), std::move(cgroup));
+  auto child =
+      std::make_unique<MxcChild>(plan, cloned, std::move(channel.ours), std::move(report.ours),
+                                 std::move(terminal.master), std::move(cgroup));
   channel.theirs.reset();
   report.theirs.reset();
+  terminal.slave.reset();
   release_read.reset();
 
   CORDON_CHECK(map_identity(cloned.pid, identity));

@@ -68,12 +68,13 @@ std::optional<MxcChild::Waiting> receive_report(int socket) {
 }  // namespace
 
 MxcChild::MxcChild(const Plan& plan, const sys::CloneResult& keeper, Fd channel, Fd report,
-                   native::Cgroup cgroup)
+                   Fd terminal, native::Cgroup cgroup)
     : plan_(plan),
       pid_(keeper.pid),
       pidfd_(keeper.pidfd),
       channel_(std::move(channel)),
       report_(std::move(report)),
+      terminal_(std::move(terminal)),
       cgroup_(std::move(cgroup)) {}
 
 MxcChild::~MxcChild() {

@@ -14,7 +14,7 @@ class MxcChild final : public Child {
  public:
   // `report` is where the program inside tells of itself, and then of a command that it could not
   // become.
-  MxcChild(const Plan& plan, const sys::CloneResult& keeper, Fd channel, Fd report,
+  MxcChild(const Plan& plan, const sys::CloneResult& keeper, Fd channel, Fd report, Fd terminal,
            native::Cgroup cgroup);
   ~MxcChild() override;
   MxcChild(const MxcChild&) = delete;
@@ -29,7 +29,7 @@ class MxcChild final : public Child {
   void kill_and_wait() override;
   [[nodiscard]] pid_t first_process() const override { return pid_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
-  Fd take_terminal() override { return Fd(); }
+  Fd take_terminal() override { return std::move(terminal_); }
   EgressDescriptors take_egress() override { return {}; }
   Fd take_socket_source() override { return Fd(); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
@@ -55,6 +55,7 @@ class MxcChild final : public Child {
   Fd pidfd_;
   Fd channel_;
   Fd report_;
+  Fd terminal_;  // the master of the command's
   native::Cgroup cgroup_;
   Enforcement enforcement_;
   std::uint64_t pid_namespace_ = 0;  // of the command

@@ -120,10 +120,11 @@ void unpack_confine(Unpacker& unpacker, Plan& plan) {
 
 }  // namespace
 
-std::string pack_orders(const Plan& plan, std::uint64_t outside_mounts) {
+std::string pack_orders(const Plan& plan, std::uint64_t outside_mounts, bool terminal) {
   Packer packer;
   packer.text(kMark);
   packer.number(outside_mounts);
+  packer.number(terminal ? 1 : 0);
   packer.text(plan.cwd);
   packer.list(plan.argv);
   packer.list(plan.candidates);
@@ -144,6 +145,7 @@ std::optional<Orders> unpack_orders(std::string_view bytes) {
   if (unpacker.text() != kMark) return std::nullopt;
   Orders orders;
   orders.outside_mounts = unpacker.number();
+  orders.terminal = unpacker.number() == 1;
   Plan& plan = orders.plan;
   plan.backend = "mxc";
   plan.cwd = unpacker.text();

@@ -29,8 +29,9 @@ struct Orders {
   Plan plan;
   // The supervisor's. A program that finds itself there is in no sandbox and must touch nothing.
   std::uint64_t outside_mounts = 0;
+  bool terminal = false;  // the streams are one
 };
-std::string pack_orders(const Plan& plan, std::uint64_t outside_mounts);
+std::string pack_orders(const Plan& plan, std::uint64_t outside_mounts, bool terminal);
 // Nothing for anything that pack_orders did not write.
 std::optional<Orders> unpack_orders(std::string_view bytes);
 
