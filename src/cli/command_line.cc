@@ -1,5 +1,7 @@
 #include <vector>
 
+#include "backend/mxc/inside.h"
+#include "backend/mxc/orders.h"
 #include "base/text.h"
 #include "cli/companion.h"
 #include "cli/doctor_check.h"
@@ -128,6 +130,7 @@ int command_line(std::span<const char* const> words) {
   if (words.empty() || *words.front() == '-') return without_verb(words);
   const std::string_view name(words.front());
   if (name == kInsideVerb) return doctor_inside({words.begin() + 1, words.end()});
+  if (name == mxc::kInsideVerb) return mxc::run_inside();
   const Verb* verb = name.find(' ') == std::string_view::npos ? find_verb(name) : nullptr;
   if (verb == nullptr) return complain(unknown_verb("", name), top_level().usage_status);
   return is_group(*verb) ? below(*verb, words.subspan(1)) : carry_out(*verb, words.subspan(1));

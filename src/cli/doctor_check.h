@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/mxc/examine.h"
 #include "backend/native/probe.h"
 #include "policy/host_facts.h"
 
@@ -48,6 +49,7 @@ struct HostAccount {
   std::uint32_t landlock_errata = 0;
   CgroupFacts cgroup;
   std::vector<ToolFound> tools;
+  std::optional<mxc::ExecutorAccount> executor;
   std::optional<Error> ceiling_error;
   std::size_t ceilings = 0;
   std::optional<Error> state_error;
@@ -58,6 +60,7 @@ HostAccount collect_account(const Caller& caller);
 
 // Every check but the live ones, in the order in which they are shown.
 std::vector<Check> judge_account(const HostAccount& account);
+Check judge_executor(const mxc::ExecutorAccount& executor);
 // Runs the probes of doctor_inside.cc in real sandboxes, each beside a control that must succeed.
 std::vector<Check> live_checks(const Caller& caller);
 

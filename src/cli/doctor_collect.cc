@@ -120,6 +120,7 @@ HostAccount collect_account(const Caller& caller) {
     const std::string path = on_path(name, caller);
     account.tools.push_back({name, path, contained_version(path, caller)});
   }
+  account.executor = mxc::examine_executor(caller);
   const auto ceilings = load_ceilings({}, caller);
   if (ceilings) {
     account.ceilings = ceilings->size();

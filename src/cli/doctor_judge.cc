@@ -188,6 +188,7 @@ std::vector<Check> judge_account(const HostAccount& account) {
   checks.push_back(residual_gaps(account));
   checks.push_back(ceilings(account));
   checks.push_back(state_directory(account));
+  if (account.executor) checks.push_back(judge_executor(*account.executor));
   return checks;
 }
 

@@ -69,6 +69,7 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   input.ceilings = std::move(asked.ceilings);
   input.cwd = arguments.value(FlagId::Cwd).value_or("");
   input.backend = arguments.value(FlagId::Backend).value_or("");
+  input.own_program = "/proc/self/exe";
   input.describe_policy = json || arguments.has(FlagId::Report);
   input.streams.in = Stdin::Inherit;
   input.streams.out = json ? Stdout::Capture : Stdout::Inherit;

@@ -130,6 +130,9 @@ struct Describe {
   std::string operator()(const op::DropCapabilities&) const {
     return "drop every capability: bounding, ambient, inheritable, permitted, effective";
   }
+  std::string operator()(const op::RunExecutor& o) const {
+    return fmt::format("run executor {}, SHA256 {}, with {}", quote(o.path), o.sha256, o.document);
+  }
   std::string operator()(const op::InstallSeccomp& o) const {
     return fmt::format("install seccomp filter, network {}, {}", name_of(o.net),
                        o.brokered ? "local sockets by broker" : "no local sockets");

@@ -148,6 +148,14 @@ struct LandlockAllow {
 };
 struct ReadOnlyRoot {};
 
+// A foreign executor builds the view by this document and starts Cordon's own program in it. The
+// operations of the view are then what it is measured against.
+struct RunExecutor {
+  std::string path;
+  std::string sha256;  // its pin
+  std::string document;
+};
+
 // Carried out by the command's own process, in this order, before it becomes the command.
 struct ResourceLimit {
   std::string name;  // "nofile", "nproc", "data", "fsize", "cpu", "core"
@@ -180,10 +188,10 @@ using Op =
                  op::ReadOnlySoFar, op::Bind, op::Hold, op::Mask, op::Scratch, op::ScratchDirectory,
                  op::ScratchFile, op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
                  op::MountDevpts, op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName,
-                 op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::ResourceLimit,
-                 op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors, op::NewSession,
-                 op::NewKeyring, op::DropCapabilities, op::InstallSeccomp, op::ChangeDirectory,
-                 op::Execute>;
+                 op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor,
+                 op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors,
+                 op::NewSession, op::NewKeyring, op::DropCapabilities, op::InstallSeccomp,
+                 op::ChangeDirectory, op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {
@@ -221,6 +229,14 @@ Result<void> refuse_synthetic(const NetRules& net);
 // Pure. Refuses (Unsupported, Unavailable) what this host cannot hold in full.
 Result<Plan> make_native_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
                               const PlanRequest& request);
+
+// The same for a foreign executor that was pinned. What its sandbox cannot hold is Unsupported.
+struct ExecutorChoice {
+  std::string path;
+  std::string sha256;
+};
+Result<Plan> make_mxc_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
+                           const PlanRequest& request, const ExecutorChoice& executor);
 
 // One line, as --dry-run prints it and as an error names it: `bind read-only /usr`.
 std::string describe(const Op& operation);

@@ -257,8 +257,15 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
   // Watching begins before the command can make anything appear.
   const GitWatch git_watch(watched_directories(run));
-  CORDON_TRY(child, run.backend->launch(run.plan, run.survey.facts, report.run_id,
-                                        streams.command_ends()));
+  auto launched =
+      run.backend->launch(run.plan, run.survey.facts, report.run_id, streams.command_ends());
+  if (!launched) {
+    // What a foreign mechanism said for itself before it failed.
+    streams.command_started();
+    streams.drain();
+    return fail(std::move(launched).error());
+  }
+  const std::unique_ptr<Child> child = std::move(*launched);
   EgressDescriptors egress = child->take_egress();
   const auto serve = [&] { serve_calls(input, run.clamped.effective(), egress, broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
@@ -341,7 +348,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
   if (input.argv.empty() || input.argv.front().empty()) {
     return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
   }
-  CORDON_TRY(backend, make_backend(input.backend.empty() ? "native" : input.backend));
+  CORDON_TRY(backend,
+             make_backend(input.backend.empty() ? "native" : input.backend, input.own_program));
   CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, input.helper));
   CORDON_CHECK(check_shared_login(judgement.clamped.effective(), caller));
   CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller));

@@ -33,6 +33,8 @@ struct RunInput {
   std::vector<Ceiling> ceilings;  // all that count, standard ones included
   std::string cwd;                // as written; empty: the caller's
   std::string backend;
+  // Cordon's own program, for a backend that runs a part of it inside; empty: there is none.
+  std::string own_program;
   StreamRequest streams;
   // A program of Cordon's own that the command is: readable inside whatever the ceilings say, as
   // the loader's baseline is. Canonical; empty: none.

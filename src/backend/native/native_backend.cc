@@ -20,6 +20,7 @@
 #include "backend/native/cgroup.h"
 #include "backend/native/errand.h"
 #include "backend/native/first_process.h"
+#include "backend/native/launch_parts.h"
 #include "backend/native/prepared.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
@@ -41,25 +42,6 @@ Error clone_error(int number) {
               .error_number = number};
   if (number == ENOSYS) {
     error.hint = "this is already inside a sandbox that forbids them; runs cannot be nested";
-  }
-  return error;
-}
-
-// What argv[0] could not become, with the status a shell would give.
-Error command_error(const Plan& plan, int number) {
-  Error error{.kind = ErrorKind::Command, .error_number = number};
-  const std::string name = quote(plan.argv.front());
-  if (number == ENOENT) {
-    error.what = name + " does not exist inside the sandbox";
-    error.exit_status = 127;
-    error.error_number = 0;
-  } else if (number == ELIBACC) {
-    error.what = "the interpreter that " + name + " names does not exist inside the sandbox";
-    error.exit_status = 126;
-    error.error_number = 0;
-  } else {
-    error.what = name + " cannot be executed inside the sandbox";
-    error.exit_status = 126;
   }
   return error;
 }
@@ -327,39 +309,6 @@ class NativeChild final : public Child {
   std::uint64_t ipc_memory_ = 0;
 };
 
-Result<void> write_map(pid_t pid, const char* file, const std::string& map) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd.valid() || ::write(fd.get(), map.data(), map.size()) < 0) {
-    return fail(setup_error(std::string("cannot write ") + file, errno));
-  }
-  return {};
-}
-
-// Holds every granted object while the sandbox is built, so that its inode cannot be given to
-// another file between the moment it was judged and the moment it is mounted.
-Result<std::vector<Fd>> pin(const Plan& plan) {
-  std::vector<Fd> pins;
-  for (const Op& operation : plan.build) {
-    const auto* bind = std::get_if<op::Bind>(&operation);
-    if (bind == nullptr || bind->id == FileId{}) continue;
-    Fd fd(sys::openat2(AT_FDCWD, bind->source.c_str(), O_PATH | O_CLOEXEC, 0,
-                       sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks));
-    sys::FileStatus status{};
-    const bool same = fd.get() >= 0 && sys::status_of(fd.get(), status) == 0 &&
-                      FileId{status.device, status.inode} == bind->id;
-    if (!same) {
-      Error error =
-          setup_error("a granted path changed while it was being judged: " + quote(bind->source),
-                      ESTALE, "run again");
-      error.operation = describe(operation);
-      return fail(std::move(error));
-    }
-    pins.push_back(std::move(fd));
-  }
-  return pins;
-}
-
 std::uint64_t clone_flags(const Plan& plan, Sabotage sabotage) {
   const auto& namespaces = std::get<op::EnterNamespaces>(plan.build.front());
   std::uint64_t flags =
@@ -367,21 +316,6 @@ std::uint64_t clone_flags(const Plan& plan, Sabotage sabotage) {
   if (namespaces.own_network && sabotage != Sabotage::Namespaces) flags |= CLONE_NEWNET;
   return flags;
 }
-
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 

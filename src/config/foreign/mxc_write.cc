@@ -2,8 +2,10 @@
 // than they are told to, and rules for addresses hold. Before, neither was so.
 #include <algorithm>
 
+#include "base/text.h"
 #include "config/document_text.h"
 #include "config/foreign/dialects.h"
+#include "config/foreign/mxc_document.h"
 #include "policy/host_rule.h"
 
 namespace cordon {
@@ -47,6 +49,12 @@ Node egress_rule(const HostRule& rule) {
   return node;
 }
 
+Node closed_ingress() {
+  Node ingress;
+  ingress.set("default", Node("deny")).set("hostLoopback", Node("deny"));
+  return ingress;
+}
+
 Node encode_network(Exporter& out) {
   const NetRules& net = out.policy.net;
   NodeList allow;
@@ -76,33 +84,58 @@ Node encode_network(Exporter& out) {
   egress.set("default", Node(net.mode == NetMode::Open ? "allow" : "deny"));
   if (!allow.empty()) egress.set("allow", std::move(allow));
   if (!deny.empty()) egress.set("deny", std::move(deny));
-  Node ingress;
-  ingress.set("default", Node("deny")).set("hostLoopback", Node("deny"));
   Node network;
-  network.set("egress", std::move(egress)).set("ingress", std::move(ingress));
+  network.set("egress", std::move(egress)).set("ingress", closed_ingress());
   return network;
 }
 
-Node encode_process(Exporter& out) {
-  const Policy& policy = out.policy;
+// The host's network is shared by the older words only, which have to say that its loopback is
+// meant too.
+Node plain_network(MxcOutput::Network network) {
+  Node node;
+  switch (network) {
+    case MxcOutput::Network::None:
+      node.set("egress", Node(NodeMap{{"default", Node("deny")}}));
+      node.set("ingress", closed_ingress());
+      break;
+    case MxcOutput::Network::Host:
+      node.set("defaultPolicy", Node("allow")).set("allowLocalNetwork", Node(true));
+      break;
+  }
+  return node;
+}
+
+Node document_of(const MxcOutput& output, Node network) {
   Node process;
-  process.set("commandLine", Node("true"));
-  out.lose("command", "a policy names none: \"true\" stands in its place");
-  if (!policy.env.pass.empty()) {
-    out.lose("env.pass", "values would be copied into the document");
-  }
-  NodeList env;
-  for (const auto& [name, value] : policy.env.set) env.emplace_back(name + "=" + value);
-  process.set("env", std::move(env));
-  if (policy.limits.wall_ms) {
-    process.set("timeout", Node(std::min(*policy.limits.wall_ms, kMostTimeout)));
-  }
-  return process;
+  process.set("commandLine", Node(output.command_line));
+  if (output.cwd) process.set("cwd", Node(*output.cwd));
+  process.set("env", text_nodes(output.environment));
+  if (output.timeout_ms) process.set("timeout", Node(std::min(*output.timeout_ms, kMostTimeout)));
+  Node filesystem;
+  filesystem.set("readwritePaths", text_nodes(output.write))
+      .set("readonlyPaths", text_nodes(output.read))
+      .set("deniedPaths", text_nodes(output.deny));
+  Node document;
+  document.set("version", Node("0.8.0-alpha"))
+      .set("containment", Node(output.containment))
+      .set("process", std::move(process))
+      .set("filesystem", std::move(filesystem))
+      .set("network", std::move(network));
+  return document;
 }
 
 }  // namespace
 
+bool mxc_can_name(const std::string& path) {
+  return path.find('"') == std::string::npos && is_valid_utf8(path);
+}
+
+Node mxc_document(const MxcOutput& output) {
+  return document_of(output, plain_network(output.network));
+}
+
 Result<Node> export_mxc(Exporter& out) {
+  const Policy& policy = out.policy;
   CORDON_TRY(paths, plain_paths(out));
   for (const auto* list : {&paths.read, &paths.write, &paths.deny}) {
     for (const std::string& path : *list) {
@@ -113,17 +146,18 @@ Result<Node> export_mxc(Exporter& out) {
   out.restrictions.give_up("fs.scratch", "a private /tmp without a bound is always there");
   give_up_limits(out, true);
   lose_what_is_ours(out);
-  Node filesystem;
-  filesystem.set("readwritePaths", text_nodes(paths.write))
-      .set("readonlyPaths", text_nodes(paths.read))
-      .set("deniedPaths", text_nodes(paths.deny));
-  Node document;
-  document.set("version", Node("0.8.0-alpha"))
-      .set("containment", Node("process"))
-      .set("process", encode_process(out))
-      .set("filesystem", std::move(filesystem))
-      .set("network", encode_network(out));
-  return document;
+  MxcOutput output;
+  output.command_line = "true";
+  out.lose("command", "a policy names none: \"true\" stands in its place");
+  if (!policy.env.pass.empty()) {
+    out.lose("env.pass", "values would be copied into the document");
+  }
+  for (const auto& [name, value] : policy.env.set) output.environment.push_back(name + "=" + value);
+  output.timeout_ms = policy.limits.wall_ms;
+  output.read = std::move(paths.read);
+  output.write = std::move(paths.write);
+  output.deny = std::move(paths.deny);
+  return document_of(output, encode_network(out));
 }
 
 }  // namespace cordon

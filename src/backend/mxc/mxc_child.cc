@@ -1,0 +1,192 @@
+#include "backend/mxc/mxc_child.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <iterator>
+
+#include "backend/mxc/measure.h"
+#include "backend/native/launch_parts.h"
+#include "base/text.h"
+#include "sys/passing.h"
+
+namespace cordon::mxc {
+namespace {
+
+// The executors need hundredths of a second.
+constexpr int kStartMilliseconds = 10'000;
+
+std::string describe_status(int status) {
+  if (WIFSIGNALED(status)) return "by " + signal_name(WTERMSIG(status));
+  return "with status " + std::to_string(WEXITSTATUS(status));
+}
+
+Error executor_error(std::string what) {
+  return setup_error(std::move(what), 0,
+                     "the command was not started; without --json standard error has what the "
+                     "executor says");
+}
+
+Error confine_error(const Plan& plan, const native::CommandReport& report) {
+  if (report.stage == native::Stage::Seal && report.error == EXDEV) {
+    return executor_error("the executor made no sandbox");
+  }
+  Error error = setup_error("confining the command inside the executor's sandbox failed",
+                            report.error, "see cordon doctor");
+  const bool known = report.stage == native::Stage::Confine && report.index < plan.confine.size();
+  if (known) error.operation = describe(plan.confine[report.index]);
+  return error;
+}
+
+// One report, with the process that wrote it as the kernel knows it.
+std::optional<MxcChild::Waiting> receive_report(int socket) {
+  MxcChild::Waiting waiting{};
+  iovec part{&waiting.report, sizeof waiting.report};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  if (::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) !=
+      static_cast<ssize_t>(sizeof waiting.report)) {
+    return std::nullopt;
+  }
+  const cmsghdr* found = CMSG_FIRSTHDR(&header);
+  if (found == nullptr || found->cmsg_type != SCM_CREDENTIALS) return std::nullopt;
+  ucred sender{};
+  std::memcpy(&sender, CMSG_DATA(found), sizeof sender);
+  waiting.command = sender.pid;
+  return waiting;
+}
+
+}  // namespace
+
+MxcChild::MxcChild(const Plan& plan, const sys::CloneResult& keeper, Fd channel, Fd report,
+                   Fd terminal, native::Cgroup cgroup)
+    : plan_(plan),
+      pid_(keeper.pid),
+      pidfd_(keeper.pidfd),
+      channel_(std::move(channel)),
+      report_(std::move(report)),
+      terminal_(std::move(terminal)),
+      cgroup_(std::move(cgroup)) {}
+
+MxcChild::~MxcChild() {
+  kill_and_wait();
+  cgroup_.remove();
+}
+
+bool MxcChild::watch_memory() {
+  cgroup_.watch_memory();
+  return cgroup_.events().oom_kills > 0;
+}
+
+ChildEvent MxcChild::event() {
+  if (ended_) return *ended_;
+  KeeperMessage message;
+  const ssize_t got = ::recv(channel_.get(), &message, sizeof message, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return ChildRuns{};
+  if (got != static_cast<ssize_t>(sizeof message)) return ChildLost{};
+  switch (message.kind) {
+    case KeeperMessage::Kind::Memory:
+      ipc_memory_ = message.ipc_bytes;
+      return ChildRuns{};
+    case KeeperMessage::Kind::Ended:
+      // Only a command that never became its program left a report.
+      if (const auto left = receive_report(report_.get())) {
+        return native::command_error(plan_, left->report.error);
+      }
+      ended_ = ChildEnd{message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}};
+      return *ended_;
+    case KeeperMessage::Kind::NotStarted:
+      break;
+  }
+  return ChildLost{};
+}
+
+// Not by way of the executor: what it does with a signal is its own affair, and it would end before
+// the command had its second.
+void MxcChild::signal(int number) {
+  if (pid_namespace_ != 0) signal_namespace(pid_namespace_, number);
+}
+
+void MxcChild::kill_and_wait() {
+  if (!pidfd_.valid()) return;
+  sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
+  while (sys::wait_pidfd(pidfd_.get(), usage_) == -EINTR) {
+  }
+  pidfd_.reset();
+}
+
+std::vector<Denial> MxcChild::denials() {
+  std::vector<Denial> found;
+  const native::Cgroup::Events events = cgroup_.events();
+  peak_memory_ = events.peak_memory;
+  if (events.pids_refused > 0) {
+    found.push_back({"pids", "EAGAIN at " + bound("pids"), "cgroup", events.pids_refused});
+  }
+  if (events.oom_kills > 0) {
+    found.push_back({"memory", "killed at " + bound("memory"), "cgroup", events.oom_kills});
+  }
+  return found;
+}
+
+Usage MxcChild::tree_usage() const { return {usage_.cpu_us / 1000, usage_.max_rss_bytes}; }
+
+std::string MxcChild::bound(const std::string& name) const {
+  for (const PlannedLimit& limit : plan_.limits) {
+    if (limit.name == name) return describe(limit);
+  }
+  return name;
+}
+
+Result<MxcChild::Waiting> MxcChild::wait_for_program() {
+  pollfd polled[] = {{report_.get(), POLLIN, 0}, {channel_.get(), POLLIN, 0}};
+  while (polled[1].revents == 0) {
+    const int ready = ::poll(polled, std::size(polled), kStartMilliseconds);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) return fail(setup_error("cannot wait for the executor", errno));
+    if (ready == 0) {
+      return fail(executor_error("the executor did not start the command within " +
+                                 format_duration(kStartMilliseconds)));
+    }
+    if (polled[0].revents == 0) continue;
+    const auto waiting = receive_report(report_.get());
+    if (waiting && waiting->report.error == 0) return *waiting;
+    if (waiting) return fail(confine_error(plan_, waiting->report));
+    // Nobody is left who could: the keeper tells what became of the executor.
+    polled[0].fd = -1;
+  }
+  KeeperMessage message;
+  if (::recv(channel_.get(), &message, sizeof message, MSG_DONTWAIT) !=
+      static_cast<ssize_t>(sizeof message)) {
+    return fail(setup_error("the keeper of the executor ended", 0));
+  }
+  if (message.kind == KeeperMessage::Kind::NotStarted) {
+    return fail(setup_error("the executor cannot be executed", message.error,
+                            "is it one for this machine?"));
+  }
+  return fail(executor_error("the executor ended " + describe_status(message.wait_status) +
+                             " before it started the command"));
+}
+
+Result<void> MxcChild::order(const KeeperOrder& order, int passed) const {
+  const std::span<const int> descriptors(&passed, passed >= 0 ? 1 : 0);
+  if (sys::send_passing(channel_.get(), &order, sizeof order, descriptors) < 0) {
+    return fail(setup_error("the keeper of the executor is gone", errno));
+  }
+  return {};
+}
+
+void MxcChild::released(Enforcement enforcement, std::uint64_t pid_namespace) {
+  enforcement_ = std::move(enforcement);
+  pid_namespace_ = pid_namespace;
+}
+
+}  // namespace cordon::mxc

@@ -1,0 +1,70 @@
+#include "backend/native/launch_parts.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.h"
+#include "sys/calls.h"
+
+namespace cordon::native {
+
+Error command_error(const Plan& plan, int number) {
+  Error error{.kind = ErrorKind::Command, .error_number = number};
+  const std::string name = quote(plan.argv.front());
+  if (number == ENOENT) {
+    error.what = name + " does not exist inside the sandbox";
+    error.exit_status = 127;
+    error.error_number = 0;
+  } else if (number == ELIBACC) {
+    error.what = "the interpreter that " + name + " names does not exist inside the sandbox";
+    error.exit_status = 126;
+    error.error_number = 0;
+  } else {
+    error.what = name + " cannot be executed inside the sandbox";
+    error.exit_status = 126;
+  }
+  return error;
+}
+
+Result<void> write_map(pid_t pid, const char* file, const std::string& map) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid() || ::write(fd.get(), map.data(), map.size()) < 0) {
+    return fail(setup_error(std::string("cannot write ") + file, errno));
+  }
+  return {};
+}
+
+Result<std::vector<Fd>> pin(const Plan& plan) {
+  std::vector<Fd> pins;
+  for (const Op& operation : plan.build) {
+    const auto* bind = std::get_if<op::Bind>(&operation);
+    if (bind == nullptr || bind->id == FileId{}) continue;
+    Fd fd(sys::openat2(AT_FDCWD, bind->source.c_str(), O_PATH | O_CLOEXEC, 0,
+                       sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks));
+    sys::FileStatus status{};
+    const bool same = fd.get() >= 0 && sys::status_of(fd.get(), status) == 0 &&
+                      FileId{status.device, status.inode} == bind->id;
+    if (!same) {
+      Error error =
+          setup_error("a granted path changed while it was being judged: " + quote(bind->source),
+                      ESTALE, "run again");
+      error.operation = describe(operation);
+      return fail(std::move(error));
+    }
+    pins.push_back(std::move(fd));
+  }
+  return pins;
+}
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+}  // namespace cordon::native
