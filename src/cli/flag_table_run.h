@@ -11,7 +11,7 @@ namespace cordon::flags {
 inline constexpr std::array<std::string_view, 2> kNetChoices{"none", "open"};
 inline constexpr std::array<std::string_view, 5> kLayerChoices{"namespaces", "landlock", "seccomp",
                                                                "capabilities", "cgroup"};
-inline constexpr std::array<std::string_view, 1> kBackendChoices{"native"};
+inline constexpr std::array<std::string_view, 2> kBackendChoices{"native", "bwrap"};
 
 inline constexpr std::array kPolicy{
     Flag{FlagId::Policy,
@@ -155,8 +155,10 @@ inline constexpr std::array kRun{
          "Where the command starts. It grants nothing.",
          {}},
     Flag{FlagId::Backend, "--backend", "NAME", ValueKind::Choice, Times::Once,
-         "the mechanism to use (native)",
-         "The mechanism that carries out the run. This version has native.", kBackendChoices},
+         "the mechanism to use (native, bwrap)",
+         "The mechanism that carries out the run: native, or bwrap, where the installed bubblewrap "
+         "makes the namespaces and the root and Cordon everything inside.",
+         kBackendChoices},
     Flag{FlagId::Tty,
          "--tty",
          "",

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "backend/bwrap/bwrap_backend.h"
 #include "backend/native/cgroup.h"
 #include "backend/native/native_backend.h"
 #include "base/text.h"
@@ -31,19 +32,20 @@ class Native final : public Backend {
 };
 
 // Mechanisms the design names; each is refused by name until it is built.
-constexpr std::array<std::string_view, 5> kForeign = {"landlock", "bwrap", "mxc", "seatbelt",
+constexpr std::array<std::string_view, 4> kForeign = {"landlock", "mxc", "seatbelt",
                                                       "processcontainer"};
 
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name) {
   if (name == "native") return std::unique_ptr<Backend>(std::make_unique<Native>());
+  if (name == "bwrap") return bwrap::make_backend();
   if (std::ranges::find(kForeign, name) != kForeign.end()) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "backend " + std::string(name) + " is not supported by this version",
                  .hint = "use --backend native"});
   }
-  return fail(usage_error("unknown backend " + quote(name), "known: native"));
+  return fail(usage_error("unknown backend " + quote(name), "known: native, bwrap"));
 }
 
 }  // namespace cordon
