@@ -48,6 +48,7 @@ struct HostAccount {
   std::uint32_t landlock_errata = 0;
   CgroupFacts cgroup;
   std::vector<ToolFound> tools;
+  std::optional<Error> bwrap_error;  // why the backend bwrap cannot be used, if it cannot
   std::optional<Error> ceiling_error;
   std::size_t ceilings = 0;
   std::optional<Error> state_error;

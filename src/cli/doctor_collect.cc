@@ -11,6 +11,7 @@
 #include "cli/doctor_check.h"
 #include "host/on_path.h"
 #include "host/survey.h"
+#include "run/backends.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
 #include "sys/landlock.h"
@@ -120,6 +121,8 @@ HostAccount collect_account(const Caller& caller) {
     const std::string path = on_path(name, caller);
     account.tools.push_back({name, path, contained_version(path, caller)});
   }
+  const auto bwrap = make_backend("bwrap");
+  if (const auto probed = (*bwrap)->probe(); !probed) account.bwrap_error = probed.error();
   const auto ceilings = load_ceilings({}, caller);
   if (ceilings) {
     account.ceilings = ceilings->ceilings.size();
