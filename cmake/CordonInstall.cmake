@@ -60,7 +60,7 @@ add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
 
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS cordon-audit cordon-mcp cordon-loop cordon-setup cordon-demo cordon-mxc
-                cordon-srt cordon-apply
+                cordon-srt cordon-apply cordon-inside
         RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon)
 # Where the SDK of MXC looks for its executor when MXC_BIN_DIR is .../libexec/cordon/mxc.
 set(mxc_directory ${CMAKE_INSTALL_LIBEXECDIR}/cordon/mxc)

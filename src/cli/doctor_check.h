@@ -50,6 +50,7 @@ struct HostAccount {
   CgroupFacts cgroup;
   std::vector<ToolFound> tools;
   std::optional<mxc::ExecutorAccount> executor;
+  std::optional<Error> bwrap_error;  // why the backend bwrap cannot be used, if it cannot
   std::optional<Error> ceiling_error;
   std::size_t ceilings = 0;
   std::optional<Error> state_error;

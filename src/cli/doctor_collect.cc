@@ -11,6 +11,7 @@
 #include "cli/doctor_check.h"
 #include "host/on_path.h"
 #include "host/survey.h"
+#include "run/backends.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
 #include "sys/landlock.h"
@@ -121,6 +122,8 @@ HostAccount collect_account(const Caller& caller) {
     account.tools.push_back({name, path, contained_version(path, caller)});
   }
   account.executor = mxc::examine_executor(caller);
+  const auto bwrap = make_backend("bwrap");
+  if (const auto probed = (*bwrap)->probe(); !probed) account.bwrap_error = probed.error();
   const auto ceilings = load_ceilings({}, caller);
   if (ceilings) {
     account.ceilings = ceilings->size();

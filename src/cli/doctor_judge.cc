@@ -63,6 +63,12 @@ Check tool(const HostAccount& account, const ToolFound& found) {
   const bool there = !found.path.empty();
   std::string message = there ? found.path : "not installed (optional)";
   if (!found.version.empty()) message.append(", ").append(found.version);
+  if (there && found.name == "bwrap" && account.bwrap_error) {
+    return make(
+        CheckCategory::System, found.name, CheckStatus::Warn,
+        message + ", no use as a backend (optional): " + cordon::message(*account.bwrap_error),
+        account.bwrap_error->hint.empty() ? "use --backend native" : account.bwrap_error->hint);
+  }
   return make(CheckCategory::System, found.name, pass_or(CheckStatus::Warn, there),
               std::move(message),
               install_line(account, found.name == "bwrap" ? "bubblewrap" : found.name));

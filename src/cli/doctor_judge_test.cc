@@ -101,6 +101,15 @@ TEST(Doctor, NeverFailsForAnOptionalTool) {
   EXPECT_EQ(judged(account, "git").cure, "sudo dnf install git");
 }
 
+TEST(Doctor, SaysWhyAnInstalledBubblewrapIsNoUse) {
+  HostAccount account = good_host();
+  EXPECT_EQ(judged(account, "bwrap").status, CheckStatus::Pass);
+  account.bwrap_error = {.kind = ErrorKind::Unavailable, .what = "too old", .hint = "a newer one"};
+  EXPECT_EQ(judged(account, "bwrap").status, CheckStatus::Warn);
+  EXPECT_THAT(judged(account, "bwrap").message, HasSubstr("too old"));
+  EXPECT_EQ(judged(account, "bwrap").cure, "a newer one");
+}
+
 TEST(Doctor, NamesTheSettingOfUbuntu) {
   HostAccount account = refusing("mount-namespace", EACCES);
   account.sysctls["kernel.apparmor_restrict_unprivileged_userns"] = 1;

@@ -9,7 +9,7 @@ std::vector<std::string> own_programs(const Caller& caller) {
   const std::string_view directory = parent(caller.executable);
   std::vector<std::string> programs{caller.executable};
   for (const char* name : {"cordon", "cordon-audit", "cordon-mcp", "cordon-loop", "cordon-setup",
-                           "cordon-demo", "cordon-mxc", "cordon-srt"}) {
+                           "cordon-demo", "cordon-mxc", "cordon-srt", "cordon-inside"}) {
     programs.push_back(join(directory, name));
   }
   return programs;

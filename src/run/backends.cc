@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "backend/bwrap/bwrap_backend.h"
 #include "backend/mxc/mxc_backend.h"
 #include "backend/native/cgroup.h"
 #include "backend/native/native_backend.h"
@@ -32,20 +33,20 @@ class Native final : public Backend {
 };
 
 // Mechanisms the design names; each is refused by name until it is built.
-constexpr std::array<std::string_view, 4> kForeign = {"landlock", "bwrap", "seatbelt",
-                                                      "processcontainer"};
+constexpr std::array<std::string_view, 3> kForeign = {"landlock", "seatbelt", "processcontainer"};
 
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name, std::string program) {
   if (name == "native") return std::unique_ptr<Backend>(std::make_unique<Native>());
   if (name == "mxc") return mxc::make_mxc_backend(std::move(program));
+  if (name == "bwrap") return bwrap::make_backend();
   if (std::ranges::find(kForeign, name) != kForeign.end()) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "backend " + std::string(name) + " is not supported by this version",
                  .hint = "use --backend native"});
   }
-  return fail(usage_error("unknown backend " + quote(name), "known: native, mxc"));
+  return fail(usage_error("unknown backend " + quote(name), "known: native, bwrap, mxc"));
 }
 
 }  // namespace cordon

@@ -131,6 +131,29 @@ int pidfd_send_signal(int pidfd, int signal) {
   return answer(::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }
 
+pid_t process_of(int pidfd) {
+  char path[40] = "/proc/self/fdinfo/";
+  char* at = path + std::strlen(path);
+  char digits[12];
+  std::size_t count = 0;
+  for (auto rest = static_cast<unsigned>(pidfd); count == 0 || rest != 0; rest /= 10) {
+    digits[count++] = static_cast<char>('0' + rest % 10);
+  }
+  while (count > 0) *at++ = digits[--count];
+  *at = '\0';
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  char text[256];
+  const ssize_t got = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  text[got > 0 ? got : 0] = '\0';
+  const char* field = std::strstr(text, "\nPid:\t");
+  if (field == nullptr) return -1;
+  pid_t process = 0;
+  for (field += 6; *field >= '0' && *field <= '9'; ++field) process = process * 10 + (*field - '0');
+  return process > 0 ? process : -1;
+}
+
 std::uint64_t processor_nanoseconds(pid_t process) {
   // The kernel's id of another process's clock for user and system time together.
   const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(process) << 3U);

@@ -5,7 +5,8 @@
 //   inject FD ROLE NAME OCCURRENCE ERRNO|SIGKILL -- CMD...
 //
 // Answers go to descriptor FD. ROLE counts processes in the order of their making: 0 the command
-// itself, 1 its first child, ... A process below role 0 is let go once it executes a program.
+// itself, 1 its first child, ... A process below role 0 is let go once it executes a program,
+// unless its role is at most $FAULT_KEPT_ROLES: those execute programs that belong to the start.
 // Threads have no role: in which order they are made and what they do differs from run to run.
 // strace counts occurrences in every process at once and so cannot fail the third write of the
 // first child alone, which is why this is here; for role 0 the occurrences are those of strace.
@@ -182,6 +183,11 @@ class Tracer {
     return group != pid;
   }
 
+  static int kept_roles() {
+    const char* text = std::getenv("FAULT_KEPT_ROLES");
+    return text == nullptr ? 0 : std::atoi(text);
+  }
+
   void stopped(pid_t pid, int status) {
     const auto [place, is_new] = tracees_.try_emplace(pid);
     Tracee& tracee = place->second;
@@ -198,7 +204,7 @@ class Tracer {
       at_call(pid, tracee);
       let_go = done_ && !tracee.failing;
     } else if (event == PTRACE_EVENT_EXEC) {
-      let_go = tracee.role != 0;
+      let_go = tracee.role > kept_roles_;
       tracee.counting = true;
     } else if (event == 0) {
       deliver = signal == SIGSTOP && !tracee.started ? 0 : signal;
@@ -248,6 +254,7 @@ class Tracer {
   std::map<pid_t, Tracee> tracees_;
   static constexpr int kThread = -1;
   int next_role_ = 1;
+  int kept_roles_ = kept_roles();
   bool ended_ = false;
   bool done_ = false;
   bool hit_ = false;

@@ -42,7 +42,10 @@ POLICIES = {"strict": ["--policy", "strict", "--write", ".", "--deny", "denied.t
             "workspace": ["--deny", "denied.txt"],
             "allow": ["--deny", "denied.txt", "--allow", "203.0.113.7:99"]}
 HELD = (".git/hooks/pre-commit", ".vscode/settings.json", ".mcp.json")
-ROLES = ("supervisor", "first process", "command before exec")
+# Each process of a start, in the order of their making.
+ROLES = {"native": ("supervisor", "first process", "command before exec"),
+         "bwrap": ("supervisor", "bubblewrap when asked for its options", "bubblewrap",
+                   "first process", "command before exec")}
 # Calls that no kernel lets fail as they are used here: they do not come back, they answer with an
 # address or an identity, or they err only over a bad argument. Killing is tried at them too.
 NEVER_FAIL = {"exit", "exit_group", "rt_sigreturn", "brk", "getpid", "getppid", "gettid", "getuid",
@@ -93,8 +96,9 @@ def tool(name: str) -> Path:
 class Scene:
     """A world in which one run after another is started, all of one person and policy."""
 
-    def __init__(self, person: harness.Person, policy: str) -> None:
-        self.person, self.policy = person, policy
+    def __init__(self, person: harness.Person, policy: str, backend: str) -> None:
+        self.person, self.policy, self.backend = person, policy, backend
+        self.roles = ROLES[backend]
         self.world = harness.World(person, harness.stage().new_directory())
         self.judge = self.world.project / "judge"
         self.verdict = self.world.project / "verdict"
@@ -121,7 +125,8 @@ class Scene:
 
     def command(self) -> list[str]:
         world = self.world
-        return [str(world.cordon), "run", *POLICIES[self.policy], "--", str(self.judge),
+        return [str(world.cordon), "run", "--backend", self.backend, *POLICIES[self.policy], "--",
+                str(self.judge),
                 str(self.verdict), str(world.outside / "secret"), str(world.outside),
                 "denied.txt", *HELD]
 
@@ -138,7 +143,9 @@ class Scene:
         """One run under the injector; `plan` is what it is to do."""
         answers, theirs = os.pipe()
         argv = [*self.person.prefix, str(self.inject), str(theirs), *plan, "--", *self.command()]
-        with subprocess.Popen(argv, cwd=self.world.project, env=self.world.environment(),
+        # All but the supervisor and the command execute what belongs to the start.
+        kept = {"FAULT_KEPT_ROLES": str(len(self.roles) - 2 if self.backend != "native" else 0)}
+        with subprocess.Popen(argv, cwd=self.world.project, env=self.world.environment(kept),
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, pass_fds=[theirs],
                               start_new_session=True) as process:
@@ -171,7 +178,7 @@ class Scene:
         return sorted(self.runs.iterdir()) if self.runs.exists() else []
 
 
-def status_problem(point: Point, ended: Ended) -> str | None:
+def status_problem(scene: Scene, point: Point, ended: Ended) -> str | None:
     killed = point.fault == "SIGKILL"
     if ended.signal is not None:
         if killed and point.role == 0 and ended.signal == 9:
@@ -187,7 +194,8 @@ def status_problem(point: Point, ended: Ended) -> str | None:
         return None if "cordon:" in ended.err or silenced else "status 125 without an error"
     if ended.status == 137 and point.role > 0:
         return None  # the first process is gone, and the whole tree with it
-    if ended.status in (126, 127) and point.role == 2 and point.call == "execve":
+    if ended.status in (126, 127) and point.role == len(scene.roles) - 1 and \
+            point.call == "execve":
         return None
     return f"status {ended.status}, and the command left no verdict"
 
@@ -261,7 +269,7 @@ def problems_of(scene: Scene, point: Point, baseline: str, ended: Ended) -> list
         problems.append(f"THE COMMAND RAN AND WAS NOT CONFINED: {problem}")
     if ended.hang:
         problems.append("did not end within 5 s")
-    elif (problem := status_problem(point, ended)) is not None:
+    elif (problem := status_problem(scene, point, ended)) is not None:
         problems.append(problem)
     if ended.left:
         problems.append("processes were left a second after the end")
@@ -292,7 +300,8 @@ def orphaned_groups() -> set[str]:
 
 
 class Sweep:
-    def __init__(self, people: list[harness.Person]) -> None:
+    def __init__(self, people: list[harness.Person], backend: str) -> None:
+        self.backend = backend
         shutil.copy(tool("fault_inject"), harness.stage().path / "bin" / "inject")
         self.scenes: dict[tuple[str, str], queue.SimpleQueue] = {}
         self.baselines: dict[tuple[str, str], str] = {}
@@ -308,13 +317,13 @@ class Sweep:
         key = (person.name, policy)
         self.scenes[key] = queue.SimpleQueue()
         for _ in range(WORKERS):
-            scene = Scene(person, policy)
+            scene = Scene(person, policy, self.backend)
             scene.trace()  # makes the state directories, which later runs find
             calls, self.baselines[key] = scene.trace()
             self.scenes[key].put(scene)
         roles = Counter(role for role, _, _ in calls)
         print(f"{person.name} {policy}: " + ", ".join(
-            f"{count} calls of the {ROLES[role]}" for role, count in sorted(roles.items())))
+            f"{count} calls of the {ROLES[self.backend][role]}" for role, count in sorted(roles.items())))
         self.points += [Point(*key, *call, fault) for call in calls for fault in FAULTS
                         if fault == "SIGKILL" or call[1] not in NEVER_FAIL]
 
@@ -349,13 +358,13 @@ class Sweep:
 
     @staticmethod
     def tell(scene: Scene, point: Point, ended: Ended, problems: list[str]) -> None:
-        print(f"FAILED  {ROLES[point.role]}: {point.call} #{point.occurrence}: {point.fault}, "
+        print(f"FAILED  {scene.roles[point.role]}: {point.call} #{point.occurrence}: {point.fault}, "
               f"{point.policy} as {point.person}")
         for problem in problems:
             print(f"    {problem}")
         for line in ended.err.splitlines()[:4]:
             print(f"    | {line}")
-        print(f"    again: tests/fault/sweep.py --only '{point.words()}'")
+        print(f"    again: tests/fault/sweep.py --backend {scene.backend} --only '{point.words()}'")
         if point.role == 0:
             what = "signal=SIGKILL" if point.fault == "SIGKILL" else f"error={point.fault}"
             print(f"    or:    strace -e inject={point.call}:{what}:when={point.occurrence} "
@@ -394,9 +403,10 @@ def main() -> int:
     amount.add_argument("--only", metavar="'PERSON POLICY ROLE CALL OCCURRENCE FAULT'")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
     parser.add_argument("--as-user", action="store_true", help="the ordinary user alone")
+    parser.add_argument("--backend", choices=ROLES, default="native")
     arguments = parser.parse_args()
     people = harness.PEOPLE[-1:] if arguments.as_user else harness.PEOPLE
-    sweep = Sweep(people)
+    sweep = Sweep(people, arguments.backend)
     points = chosen(sweep.points, arguments)
     print(f"{len(points)} of {len(sweep.points)} points, seed {arguments.seed}", flush=True)
     sweep.run(points)

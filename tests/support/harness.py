@@ -73,7 +73,7 @@ class Stage:
         binaries.mkdir(mode=0o755)
         self.cordon = self._copy(source_binary(), binaries / "cordon")
         for name in ("cordon-audit", "cordon-mcp", "cordon-loop", "cordon-setup", "cordon-demo",
-                     "cordon-mxc", "cordon-srt", "cordon-apply"):
+                     "cordon-mxc", "cordon-srt", "cordon-apply", "cordon-inside"):
             companion = source_binary().parent / name
             if companion.exists():
                 self._copy(companion, binaries / name)
@@ -196,6 +196,8 @@ class World:
     trusted: Path = field(init=False)
     probe: Path = field(init=False)
     cordon: Path = field(init=False)
+    # Of every `cordon run`; none: the one that it chooses itself.
+    backend: str | None = os.environ.get("CORDON_TEST_BACKEND")
 
     def __post_init__(self) -> None:
         self.home = self.path / "home"
@@ -255,7 +257,11 @@ class World:
         return base
 
     def command(self, argv: list) -> list[str]:
-        return [*self.who.prefix, *map(str, argv)]
+        words = [str(word) for word in argv]
+        runs = words[1:2] == ["run"] and Path(words[0]).name.startswith("cordon")
+        if self.backend and runs and "--backend" not in words:
+            words[2:2] = ["--backend", self.backend]
+        return [*self.who.prefix, *words]
 
     def start(self, argv: list, *, cwd: Path | None = None, env: dict[str, str] | None = None,
               **popen) -> subprocess.Popen:

@@ -374,10 +374,7 @@ class CarryOut {
   }
 
   int operator()(const op::PivotRoot&) const {
-    if (state_.masks_ready) {
-      if (const int error = remove_mask_names(); error < 0) return error;
-    }
-    if (::umount2(kScratch, MNT_DETACH) == 0) ::rmdir(kScratch);
+    if (const int error = remove_building_names(state_); error < 0) return error;
     return sys::pivot_here();
   }
 
@@ -424,6 +421,14 @@ class CarryOut {
 };
 
 }  // namespace
+
+int remove_building_names(const BuildState& state) {
+  if (state.masks_ready) {
+    if (const int error = remove_mask_names(); error < 0) return error;
+  }
+  if (::umount2(kScratch, MNT_DETACH) == 0) ::rmdir(kScratch);
+  return 0;
+}
 
 int carry_out(const Op& operation, const Prepared& prepared, BuildState& state) {
   return std::visit(CarryOut(prepared, state), operation);

@@ -13,12 +13,20 @@ struct BuildState {
   bool masks_ready = false;
   int resolver_datagrams = -1;  // sockets at 127.0.0.1:53, in network mode allow
   int resolver_streams = -1;
-  int socket_source = -1;  // where ports are published: this end answers with sockets
-  int socket_taker = -1;   // and this one asks for them
+  int socket_source = -1;     // where ports are published: this end answers with sockets
+  int socket_taker = -1;      // and this one asks for them
+  bool system_bound = false;  // where another program bound the system: all of it is read-only
+  unsigned brought = 0;       // and how many objects it brought were put in their places so far
 };
 
 // 0, or -errno of the failing call.
 int carry_out(const Op& operation, const Prepared& prepared, BuildState& state);
+// What carries out the operations of a plan's first process: the function above, or one that knows
+// what another program has done already.
+using Builder = int (*)(const Op& operation, const Prepared& prepared, BuildState& state);
+
+// Removes the names in the new root that exist only while it is built. 0 or -errno.
+int remove_building_names(const BuildState& state);
 
 // A file below the new root that no Landlock rule names. It exists until the root is sealed.
 inline constexpr const char* kLandlockProbe = "/.landlock-probe";

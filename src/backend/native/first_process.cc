@@ -120,10 +120,10 @@ bool receive(int fd, CommandReport& report) {
   return got == static_cast<ssize_t>(sizeof report);
 }
 
-void build(const Prepared& prepared, BuildState& state) {
+void build(const Prepared& prepared, Builder builder, BuildState& state) {
   std::uint32_t index = 0;
   for (const Op& operation : prepared.plan->build) {
-    if (const int error = carry_out(operation, prepared, state); error < 0) {
+    if (const int error = builder(operation, prepared, state); error < 0) {
       give_up(Stage::Build, index, -error);
     }
     ++index;
@@ -390,7 +390,7 @@ alignas(16) char command_stack[kCommandStack];
 
 }  // namespace
 
-void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
+void first_process(const Prepared& prepared, const FirstProcessFds& fds, Builder builder) {
   arrange(fds);
   Command command{&prepared, {}};
   // Modes are then what the plan says; the command gets the caller's mask back.
@@ -402,7 +402,7 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds) {
   ::sigaction(SIGCHLD, &action, nullptr);
 
   BuildState state;
-  build(prepared, state);
+  build(prepared, builder, state);
   if (prepared.terminal) {
     if (const int error = open_terminal(prepared); error < 0) give_up(Stage::Seal, 0, -error);
   }

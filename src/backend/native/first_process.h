@@ -2,6 +2,7 @@
 // reaps, forwards signals and ends with the supervisor. No allocation, no lock, no return.
 #pragma once
 
+#include "backend/native/build.h"
 #include "backend/native/prepared.h"
 
 namespace cordon::native {
@@ -12,6 +13,7 @@ struct FirstProcessFds {
   int release;
 };
 
-[[noreturn]] void first_process(const Prepared& prepared, const FirstProcessFds& fds);
+[[noreturn]] void first_process(const Prepared& prepared, const FirstProcessFds& fds,
+                                Builder builder);
 
 }  // namespace cordon::native

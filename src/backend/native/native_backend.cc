@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 #include "backend/native/cgroup.h"
@@ -83,12 +84,18 @@ const Op* find_seccomp(const Plan& plan) {
   return &*found;
 }
 
+Error ended_early(int number) {
+  return setup_error("the sandbox's first process ended while it was being built", number);
+}
+
 class NativeChild final : public Child {
  public:
-  NativeChild(const Plan& plan, const sys::CloneResult& cloned, Fd channel, Cgroup cgroup)
+  NativeChild(const Plan& plan, const Started& started, Fd channel, Cgroup cgroup)
       : plan_(plan),
-        pid_(cloned.pid),
-        pidfd_(cloned.pidfd),
+        pid_(started.process.pid),
+        first_(started.process.pid),
+        pidfd_(started.process.pidfd),
+        parent_(started.parent),
         channel_(std::move(channel)),
         cgroup_(std::move(cgroup)) {}
   ~NativeChild() override {
@@ -129,6 +136,7 @@ class NativeChild final : public Child {
         return operation_error(plan_, message);
       case Message::Kind::Terminal:
       case Message::Kind::Confined:
+      case Message::Kind::Begun:
         break;
     }
     return ChildLost{};
@@ -141,6 +149,7 @@ class NativeChild final : public Child {
 
   void kill_and_wait() override {
     if (!pidfd_.valid()) return;
+    if (parent_) end_below_parent();
     // Ending the first process makes the kernel kill its whole pid namespace before it is reaped.
     sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
     // The usage of the first process covers everything it and the kernel reaped.
@@ -149,7 +158,7 @@ class NativeChild final : public Child {
     pidfd_.reset();
   }
 
-  [[nodiscard]] pid_t first_process() const override { return pid_; }
+  [[nodiscard]] pid_t first_process() const override { return first_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
   Fd take_terminal() override { return std::move(terminal_); }
   EgressDescriptors take_egress() override { return std::move(egress_); }
@@ -190,14 +199,14 @@ class NativeChild final : public Child {
   Result<Message> next_message() {
     Message message;
     sys::Passed passed;
+    if (parent_ && !inside_.valid()) CORDON_CHECK(wait_for_begin());
     ssize_t got = sys::receive_passing(channel_.get(), &message, sizeof message, passed);
     // It ended with an order unread: the kernel tells that before its last message.
     if (got < 0 && errno == ECONNRESET) {
       got = sys::receive_passing(channel_.get(), &message, sizeof message, passed);
     }
     if (got != static_cast<ssize_t>(sizeof message)) {
-      return fail(setup_error("the sandbox's first process ended while it was being built",
-                              got < 0 ? errno : 0));
+      return fail(ended_early(got < 0 ? errno : 0));
     }
     keep(message, passed);
     return message;
@@ -208,6 +217,7 @@ class NativeChild final : public Child {
     std::array<Fd, sys::kMostPassed> came;
     for (std::size_t i = 0; i < passed.count; ++i) came[i] = Fd(passed.descriptors[i]);
     if (message.kind == Message::Kind::Terminal) terminal_ = std::move(came[0]);
+    if (message.kind == Message::Kind::Begun) inside_ = std::move(came[0]);
     if (message.kind != Message::Kind::Confined) return;
     const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
     std::size_t next = 0;
@@ -254,9 +264,23 @@ class NativeChild final : public Child {
   // Of an order that did not get through: what the first process said before it ended, if anything.
   Error why_gone(Error error) {
     if (error.error_number != EPIPE && error.error_number != ECONNRESET) return error;
-    const auto message = next_message();
+    auto message = next_message();
+    if (message && message->kind == Message::Kind::Begun) {
+      auto begun = verify_begun(plan_, message->measured, own_namespaces());
+      if (!begun) return std::move(begun).error();
+      message = next_message();
+    }
     const bool told = message && message->kind == Message::Kind::Failed;
     return told ? operation_error(plan_, *message) : error;
+  }
+
+  // Of what a first process that has begun said: it is where it is to be, and in this one's hands.
+  Result<void> take_hold(const Message& message, const Namespaces& outside) {
+    CORDON_CHECK(verify_begun(plan_, message.measured, outside));
+    const pid_t process = inside_.valid() ? sys::process_of(inside_.get()) : -1;
+    if (process <= 0) return fail(setup_error("the sandbox's first process cannot be held", 0));
+    first_ = process;
+    return {};
   }
 
   void set_enforcement(Enforcement enforcement) { enforcement_ = std::move(enforcement); }
@@ -283,6 +307,42 @@ class NativeChild final : public Child {
   }
 
  private:
+  // What was started is another program, whose child the first process is.
+  void end_below_parent() const {
+    constexpr int kPatienceMilliseconds = 1000;
+    // One that has not begun yet sees the end of the channel when it does.
+    ::shutdown(channel_.get(), SHUT_WR);
+    if (inside_.valid()) {
+      sys::pidfd_send_signal(inside_.get(), SIGKILL);
+      wait_for(inside_.get(), POLLIN, -1);
+      // It reaps the first process and ends: only then does its usage cover the tree.
+      wait_for(pidfd_.get(), POLLIN, kPatienceMilliseconds);
+      return;
+    }
+    // The whole group: a child that waits for a word from its parent would wait for ever. No pid is
+    // reused before its process is reaped.
+    ::kill(-pid_, SIGKILL);
+    wait_for(channel_.get(), 0, kPatienceMilliseconds);
+  }
+  // Until there is something to receive, if only the end.
+  [[nodiscard]] Result<void> wait_for_begin() const {
+    constexpr int kPatienceMilliseconds = 4000;
+    pollfd polled[] = {{channel_.get(), POLLIN, 0}, {pidfd_.get(), POLLIN, 0}};
+    int ready = 0;
+    do {
+      ready = ::poll(polled, std::size(polled), kPatienceMilliseconds);
+    } while (ready < 0 && errno == EINTR);
+    if (polled[0].revents != 0) return {};
+    // Nothing will come any more from a child whose parent ended.
+    return fail(ready > 0 ? ended_early(0)
+                          : setup_error("the sandbox's first process does not begin", ETIMEDOUT));
+  }
+  static void wait_for(int descriptor, short events, int milliseconds) {
+    pollfd polled{descriptor, events, 0};
+    while (::poll(&polled, 1, milliseconds) < 0 && errno == EINTR) {
+    }
+  }
+
   [[nodiscard]] std::string enforcement_bound(const std::string& name) const {
     for (const PlannedLimit& limit : plan_.limits) {
       if (limit.name == name) return describe(limit);
@@ -291,8 +351,11 @@ class NativeChild final : public Child {
   }
 
   const Plan& plan_;
-  pid_t pid_;
+  pid_t pid_;    // of what was started
+  pid_t first_;  // the same, but where that is a parent
   Fd pidfd_;
+  bool parent_;
+  Fd inside_;  // the first process, where it is not what was started
   Fd channel_;
   Cgroup cgroup_;
   Fd terminal_;
@@ -317,11 +380,29 @@ std::uint64_t clone_flags(const Plan& plan, Sabotage sabotage) {
   return flags;
 }
 
+// Cordon's own outer layer: a copy of this process in new namespaces, which builds the root.
+class Cloned final : public Outer {
+ public:
+  [[nodiscard]] Result<Started> start(const Start& asked) const override {
+    const sys::CloneResult cloned = sys::clone_process(
+        clone_flags(*asked.prepared.plan, asked.prepared.sabotage), asked.cgroup);
+    if (cloned.pid == 0) first_process(asked.prepared, asked.fds, carry_out);
+    if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
+    return Started{cloned, false};
+  }
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
                                              const std::string& run_id,
                                              const CommandStreams& streams) {
+  return launch_in(Cloned(), plan, facts, run_id, streams);
+}
+
+Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
+                                         const HostFacts& facts, const std::string& run_id,
+                                         const CommandStreams& streams) {
   // The sandbox's first process begins as a copy of this one. An undumpable one could neither map
   // its identity nor look at the command, and making the copy dumpable would open it to others.
   if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1) {
@@ -355,36 +436,39 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
   const FirstProcessFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
                             theirs.get(), release_read.get()};
 
-  sys::CloneResult cloned{};
-  {
+  const auto start = [&] {
     const SignalsBlocked blocked;
-    cloned = sys::clone_process(clone_flags(plan, prepared.sabotage), cgroup.birth_descriptor());
-    if (cloned.pid == 0) first_process(prepared, fds);
-  }
-  if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
-  auto child = std::make_unique<NativeChild>(plan, cloned, std::move(ours), std::move(cgroup));
+    return outer.start({prepared, fds, cgroup.birth_descriptor(), pins});
+  };
+  CORDON_TRY(started, start());
+  auto child = std::make_unique<NativeChild>(plan, started, std::move(ours), std::move(cgroup));
   theirs.reset();
   release_read.reset();
 
   if (prepared.map_by == MapBy::Supervisor) {
-    CORDON_CHECK(write_map(cloned.pid, "uid_map", prepared.uid_map));
-    CORDON_CHECK(write_map(cloned.pid, "gid_map", prepared.gid_map));
+    CORDON_CHECK(write_map(started.process.pid, "uid_map", prepared.uid_map));
+    CORDON_CHECK(write_map(started.process.pid, "gid_map", prepared.gid_map));
     CORDON_CHECK(child->order({Order::Kind::IdentityMapped, 0}));
   }
   if (prepared.groups > 0) {
     if (auto made = child->make_groups(facts.cgroup, run_id); !made) {
-      return fail(child->why_gone(std::move(made).error()));
+      return fail(outer.explain(child->why_gone(std::move(made).error())));
     }
   }
   const Namespaces outside = own_namespaces();
   for (;;) {
-    CORDON_TRY(message, child->next_message());
+    const auto received = child->next_message();
+    if (!received) return fail(outer.explain(received.error()));
+    const Message& message = *received;
     switch (message.kind) {
       case Message::Kind::Failed:
         return fail(operation_error(plan, message));
       case Message::Kind::Terminal:
       case Message::Kind::Stopped:
       case Message::Kind::Reached:
+        break;
+      case Message::Kind::Begun:
+        CORDON_CHECK(child->take_hold(message, outside));
         break;
       case Message::Kind::Confined: {
         CORDON_TRY(enforcement, verify(plan, message.measured, outside));

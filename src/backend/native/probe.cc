@@ -271,18 +271,12 @@ std::vector<SeccompAction> seccomp_actions() {
   return actions;
 }
 
-Result<Capabilities> probe_native() {
+Capabilities capabilities_of(const std::vector<Probe>& probes) {
   bool listens = false;
-  for (const Probe& probe : probe_kernel()) {
+  for (const Probe& probe : probes) {
     if (probe.name == "seccomp-listener") listens = probe.ok;
-    if (probe.ok || !is_required(probe)) continue;
-    return fail({.kind = ErrorKind::Unavailable,
-                 .what = "this host refuses " + probe.name,
-                 .hint = "cordon doctor says what to change",
-                 .error_number = probe.error_number});
   }
   Capabilities capabilities;
-  capabilities.backend = "native";
   capabilities.fs_read = true;
   capabilities.fs_write = true;
   capabilities.execute = true;
@@ -295,6 +289,23 @@ Result<Capabilities> probe_native() {
   capabilities.pid_limit = true;
   capabilities.memory_limit = true;
   capabilities.syscalls = true;
+  return capabilities;
+}
+
+Error refusal_of(const Probe& probe) {
+  return {.kind = ErrorKind::Unavailable,
+          .what = "this host refuses " + probe.name,
+          .hint = "cordon doctor says what to change",
+          .error_number = probe.error_number};
+}
+
+Result<Capabilities> probe_native() {
+  const std::vector<Probe> probes = probe_kernel();
+  for (const Probe& probe : probes) {
+    if (!probe.ok && is_required(probe)) return fail(refusal_of(probe));
+  }
+  Capabilities capabilities = capabilities_of(probes);
+  capabilities.backend = "native";
   return capabilities;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/backend.h"
+
 namespace cordon::native {
 
 struct Probe {
@@ -23,6 +25,10 @@ std::vector<Probe> probe_kernel();
 
 // True for what every native run needs; without the rest a run is merely less comfortable.
 bool is_required(const Probe& probe);
+
+// What a plan carried out under these probes enforces; the name of the backend is left empty.
+Capabilities capabilities_of(const std::vector<Probe>& probes);
+Error refusal_of(const Probe& probe);
 
 // The seccomp actions the running kernel knows: "kill-process", "errno", ...
 struct SeccompAction {

@@ -80,4 +80,17 @@ Result<Enforcement> verify(const Plan& plan, const Measured& measured,
   return found;
 }
 
+Result<void> verify_begun(const Plan& plan, const Measured& measured,
+                          const Namespaces& outside_namespaces) {
+  const auto* namespaces = find<op::EnterNamespaces>(plan.build);
+  // Ids that could not be read outside would differ from all others.
+  const bool known = std::ranges::all_of(outside_namespaces, [](auto id) { return id != 0; });
+  if (namespaces == nullptr || !known ||
+      !namespaces_as_planned(measured, outside_namespaces, namespaces->own_network)) {
+    return fail(not_in_force("namespaces"));
+  }
+  if (measured.root_type != sys::kTmpfsMagic) return fail(not_in_force("new root"));
+  return {};
+}
+
 }  // namespace cordon::native

@@ -16,4 +16,9 @@ namespace cordon::native {
 Result<Enforcement> verify(const Plan& plan, const Measured& measured,
                            const Namespaces& outside_namespaces);
 
+// The same of a first process that another program started, before it does anything: it is in
+// namespaces of its own and sees a root of its own.
+Result<void> verify_begun(const Plan& plan, const Measured& measured,
+                          const Namespaces& outside_namespaces);
+
 }  // namespace cordon::native

@@ -169,5 +169,27 @@ TEST(Verify, SaysWhichLayerACeilingAcceptedToGoWithout) {
   EXPECT_EQ(found->missing, std::vector<std::string>{"landlock"});
 }
 
+TEST(Verify, LetsAFirstProcessBeginOnlyWhereItIsOnItsOwn) {
+  const Plan plan = plan_of(resolved_preset("workspace"));
+  const Measured good = confined();
+  EXPECT_TRUE(verify_begun(plan, good, kOutside));
+  for (std::size_t i = 0; i < kOutside.size(); ++i) {
+    Measured shared = good;
+    shared.namespaces[i] = kOutside[i];
+    EXPECT_FALSE(verify_begun(plan, shared, kOutside)) << i;
+    Measured unknown = good;
+    unknown.namespaces[i] = 0;
+    EXPECT_FALSE(verify_begun(plan, unknown, kOutside)) << i;
+    std::array<std::uint64_t, 7> unread = kOutside;
+    unread[i] = 0;
+    EXPECT_FALSE(verify_begun(plan, good, unread)) << i;
+  }
+  Measured on_disk = good;
+  on_disk.root_type = 0xef53;
+  const auto refused = verify_begun(plan, on_disk, kOutside);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("new root"));
+}
+
 }  // namespace
 }  // namespace cordon::native

@@ -1,0 +1,30 @@
+// Handover: what a supervisor gives to the first process that bubblewrap executes for it, through a
+// sealed descriptor. Only the part of a plan that is carried out or checked inside.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backend/native/first_process.h"
+#include "backend/native/prepared.h"
+#include "backend/native/protocol.h"
+#include "plan/plan.h"
+
+namespace cordon::bwrap {
+
+struct Handover {
+  Plan plan;  // build, confine, seal, limits, argv, candidates and environment
+  native::FirstProcessFds fds{};
+  native::Namespaces outside{};  // of the supervisor: not to be found inside
+  bool terminal = false;
+  std::uint16_t rows = 0;
+  std::uint16_t columns = 0;
+  native::Sabotage sabotage = native::Sabotage::None;
+};
+
+std::string encode(const Handover& handover);
+// Nothing unless the text is exactly what encode() makes.
+std::optional<Handover> decode(std::string_view text);
+
+}  // namespace cordon::bwrap

@@ -1,0 +1,14 @@
+// What bubblewrap executes as the first process of a sandbox: it makes sure that it is where it was
+// to be, finishes the root with native's own code and is native's first process from there on.
+#pragma once
+
+namespace cordon::bwrap {
+
+// `handed` is the descriptor of a Handover. Returns only if there is nobody to tell.
+int begin_inside(int handed);
+
+// Whether a first process could do its work here: it is the first, in a mount namespace of its own,
+// and may mount. An exit status.
+int try_inside();
+
+}  // namespace cordon::bwrap
