@@ -11,7 +11,7 @@ namespace cordon::flags {
 inline constexpr std::array<std::string_view, 2> kNetChoices{"none", "open"};
 inline constexpr std::array<std::string_view, 5> kLayerChoices{"namespaces", "landlock", "seccomp",
                                                                "capabilities", "cgroup"};
-inline constexpr std::array<std::string_view, 1> kBackendChoices{"native"};
+inline constexpr std::array<std::string_view, 2> kBackendChoices{"native", "landlock"};
 
 inline constexpr std::array kPolicy{
     Flag{FlagId::Policy,
@@ -156,7 +156,9 @@ inline constexpr std::array kRun{
          {}},
     Flag{FlagId::Backend, "--backend", "NAME", ValueKind::Choice, Times::Once,
          "the mechanism to use (native)",
-         "The mechanism that carries out the run. This version has native.", kBackendChoices},
+         "The mechanism that carries out the run: native, or landlock where the host refuses user "
+         "namespaces and every ceiling accepts to go without them.",
+         kBackendChoices},
     Flag{FlagId::Tty,
          "--tty",
          "",

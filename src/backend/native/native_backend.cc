@@ -37,10 +37,14 @@ namespace {
 Error clone_error(int number) {
   Error error{.kind = ErrorKind::Unavailable,
               .what = "cannot create namespaces",
-              .hint = "cordon doctor names the setting that forbids them",
+              .hint =
+                  "cordon doctor names the setting that forbids them; --backend landlock does "
+                  "without them where a ceiling accepts that",
               .error_number = number};
   if (number == ENOSYS) {
-    error.hint = "this is already inside a sandbox that forbids them; runs cannot be nested";
+    error.hint =
+        "this is already inside a sandbox or container that forbids them: runs cannot be "
+        "nested, but in a container --backend landlock may do";
   }
   return error;
 }
@@ -103,11 +107,12 @@ const Op* find_seccomp(const Plan& plan) {
 
 class NativeChild final : public Child {
  public:
-  NativeChild(const Plan& plan, const sys::CloneResult& cloned, Fd channel, Cgroup cgroup)
+  NativeChild(const Plan& plan, const sys::CloneResult& cloned, Fd channel, Fd leash, Cgroup cgroup)
       : plan_(plan),
         pid_(cloned.pid),
         pidfd_(cloned.pidfd),
         channel_(std::move(channel)),
+        leash_(std::move(leash)),
         cgroup_(std::move(cgroup)) {}
   ~NativeChild() override {
     // While the first process takes its namespaces down.
@@ -159,8 +164,15 @@ class NativeChild final : public Child {
 
   void kill_and_wait() override {
     if (!pidfd_.valid()) return;
-    // Ending the first process makes the kernel kill its whole pid namespace before it is reaped.
-    sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
+    if (leash_.valid()) {
+      // Told twice, because either of the two who can do it may have been killed or stopped.
+      signal(SIGKILL);
+      leash_.reset();
+      sys::pidfd_send_signal(pidfd_.get(), SIGCONT);
+    } else {
+      // Ending the first process makes the kernel kill its whole pid namespace before it is reaped.
+      sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
+    }
     // The usage of the first process covers everything it and the kernel reaped.
     while (sys::wait_pidfd(pidfd_.get(), usage_) == -EINTR) {
     }
@@ -236,6 +248,7 @@ class NativeChild final : public Child {
     }
     socket_source_ = std::move(came[next]);
     egress_.private_device = message.measured.scratch_device;
+    if (leash_.valid()) pid_ = message.measured.first_process;
   }
 
   // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
@@ -312,6 +325,7 @@ class NativeChild final : public Child {
   pid_t pid_;
   Fd pidfd_;
   Fd channel_;
+  Fd leash_;  // its end ends the sandbox; invalid where the kernel does that
   Cgroup cgroup_;
   Fd terminal_;
   EgressDescriptors egress_;
@@ -385,9 +399,9 @@ class SignalsBlocked {
 
 }  // namespace
 
-Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
-                                             const std::string& run_id,
-                                             const CommandStreams& streams) {
+Result<std::unique_ptr<Child>> launch_by(const Machinery& machinery, const Plan& plan,
+                                         const HostFacts& facts, const std::string& run_id,
+                                         const CommandStreams& streams) {
   // The sandbox's first process begins as a copy of this one. An undumpable one could neither map
   // its identity nor look at the command, and making the copy dumpable would open it to others.
   if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1) {
@@ -416,19 +430,29 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
   if (::pipe2(release, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
   Fd release_read(release[0]);
   Fd release_write(release[1]);
+  Fd leash_read;
+  Fd leash_write;
+  if (machinery.leashed) {
+    int leash[2];
+    if (::pipe2(leash, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
+    leash_read = Fd(leash[0]);
+    leash_write = Fd(leash[1]);
+  }
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto or_null = [&](int fd) { return fd >= 0 ? fd : null.get(); };
   const FirstProcessFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
-                            theirs.get(), release_read.get()};
+                            theirs.get(),        release_read.get(),   leash_read.get()};
 
   sys::CloneResult cloned{};
   {
     const SignalsBlocked blocked;
-    cloned = sys::clone_process(clone_flags(plan, prepared.sabotage), cgroup.birth_descriptor());
-    if (cloned.pid == 0) first_process(prepared, fds);
+    cloned = sys::clone_process(machinery.namespaces, cgroup.birth_descriptor());
+    if (cloned.pid == 0) machinery.first(prepared, fds);
   }
   if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
-  auto child = std::make_unique<NativeChild>(plan, cloned, std::move(ours), std::move(cgroup));
+  auto child = std::make_unique<NativeChild>(plan, cloned, std::move(ours), std::move(leash_write),
+                                             std::move(cgroup));
+  leash_read.reset();
   theirs.reset();
   release_read.reset();
 
@@ -442,7 +466,6 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
       return fail(child->why_gone(std::move(made).error()));
     }
   }
-  const Namespaces outside = own_namespaces();
   for (;;) {
     CORDON_TRY(message, child->next_message());
     switch (message.kind) {
@@ -453,7 +476,7 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
       case Message::Kind::Reached:
         break;
       case Message::Kind::Confined: {
-        CORDON_TRY(enforcement, verify(plan, message.measured, outside));
+        CORDON_TRY(enforcement, machinery.verify(plan, message.measured));
         CORDON_CHECK(child->verify_egress());
         child->set_enforcement(std::move(enforcement));
         const char go = 1;
@@ -466,6 +489,17 @@ Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& 
         return fail(setup_error("the command ended before it was started", 0));
     }
   }
+}
+
+Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
+                                             const std::string& run_id,
+                                             const CommandStreams& streams) {
+  const auto verified = [](const Plan& planned, const Measured& measured) {
+    return verify(planned, measured, own_namespaces());
+  };
+  const Machinery machinery{clone_flags(plan, sabotage_of_this_build()), first_process, verified,
+                            false};
+  return launch_by(machinery, plan, facts, run_id, streams);
 }
 
 }  // namespace native
