@@ -120,6 +120,29 @@ Check residual_gaps(const HostAccount& account) {
               "hold it meanwhile");
 }
 
+// The tier below native, for hosts that refuse namespaces.
+Check landlock_tier(const HostAccount& account) {
+  constexpr int kAbiWithScopes = 6;
+  const auto works = [&](std::string_view name) {
+    return std::ranges::any_of(
+        account.probes, [&](const native::Probe& probe) { return probe.name == name && probe.ok; });
+  };
+  const bool contains = account.landlock_abi >= kAbiWithScopes && works("no-new-privileges") &&
+                        works("landlock") && works("seccomp") && works("seccomp-listener");
+  const bool native = std::ranges::all_of(account.probes, [](const native::Probe& probe) {
+    return probe.ok || !native::is_required(probe);
+  });
+  std::string message = "needs Landlock ABI 6 and seccomp listeners";
+  if (contains && native) message = "--backend landlock would do here too, and holds less";
+  if (contains && !native) {
+    message =
+        "--backend landlock contains here without namespaces, where a ceiling accepts that: "
+        "[require] accept_missing = [\"namespaces\"]";
+  }
+  return make(CheckCategory::Security, "backend-landlock", pass_or(CheckStatus::Warn, contains),
+              std::move(message), "use Linux 6.12 or newer with lsm=landlock,...");
+}
+
 Check ceilings(const HostAccount& account) {
   if (account.ceiling_error) {
     return make(
@@ -192,6 +215,7 @@ std::vector<Check> judge_account(const HostAccount& account) {
   }
   checks.push_back(seccomp_actions_check(account));
   checks.push_back(residual_gaps(account));
+  checks.push_back(landlock_tier(account));
   checks.push_back(ceilings(account));
   checks.push_back(state_directory(account));
   if (account.executor) checks.push_back(judge_executor(*account.executor));

@@ -11,7 +11,8 @@ namespace cordon::flags {
 inline constexpr std::array<std::string_view, 2> kNetChoices{"none", "open"};
 inline constexpr std::array<std::string_view, 5> kLayerChoices{"namespaces", "landlock", "seccomp",
                                                                "capabilities", "cgroup"};
-inline constexpr std::array<std::string_view, 3> kBackendChoices{"native", "bwrap", "mxc"};
+inline constexpr std::array<std::string_view, 4> kBackendChoices{"native", "bwrap", "landlock",
+                                                                 "mxc"};
 
 inline constexpr std::array kPolicy{
     Flag{FlagId::Policy,
@@ -155,12 +156,11 @@ inline constexpr std::array kRun{
          "Where the command starts. It grants nothing.",
          {}},
     Flag{FlagId::Backend, "--backend", "NAME", ValueKind::Choice, Times::Once,
-         "the mechanism to use (native, bwrap, mxc)",
+         "the mechanism to use (native, bwrap, landlock, mxc)",
          "The mechanism that carries out the run: native; bwrap, where the installed bubblewrap "
          "makes "
-         "the namespaces and the root and Cordon everything inside; or mxc, which drives a pinned "
-         "MXC "
-         "executor.",
+         "the namespaces and the root; landlock, where the host refuses user namespaces and every "
+         "ceiling accepts to go without them; mxc, which drives a pinned MXC executor.",
          kBackendChoices},
     Flag{FlagId::Tty,
          "--tty",

@@ -37,8 +37,9 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
         meter(std::move(counts)),
         resolver(rules, names, attempts, ipv6),
         local(attempts, std::move(listed), host_network, stop.get()),
-        switchboard({mode, host_network, std::move(own)}, rules, names, attempts, local, budget,
-                    *meter, stop.get()) {}
+        files(std::move(request.writable)),
+        switchboard({mode, host_network, std::move(own)}, rules, names, attempts, local, files,
+                    budget, *meter, stop.get()) {}
 
   const NetMode mode;
   const RulesSource rules;
@@ -49,6 +50,7 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
   const std::unique_ptr<Meter> meter;
   Resolver resolver;
   LocalSockets local;
+  const FileChanges files;
   Switchboard switchboard;
 
   std::mutex mutex;  // of all below

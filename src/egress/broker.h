@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
@@ -35,6 +36,7 @@ struct BrokerRequest {
   RulesSource::CeilingsNow ceilings_now;     // of a run during which ceilings may change
   std::optional<std::uint64_t> connections;  // the most that may be made
   std::optional<std::uint64_t> sent;         // the most bytes that may be sent over them
+  std::vector<std::string> writable;         // where modes and times may be changed, if asked
 };
 
 class Broker {

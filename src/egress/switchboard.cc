@@ -118,7 +118,7 @@ int Switchboard::answer(WaitingCall& call, std::uint64_t network) {
     case SYS_listen:
       return listen(call, network);
     default:
-      return EPERM;
+      return FileChanges::handles(call.number()) ? files_.answer(call) : EPERM;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "egress/attempts.h"
 #include "egress/connection_budget.h"
 #include "egress/endpoint.h"
+#include "egress/file_changes.h"
 #include "egress/local_sockets.h"
 #include "egress/lookup.h"
 #include "egress/meter.h"
@@ -31,13 +32,14 @@ class Switchboard {
     std::vector<Address> own;  // addresses of this host
   };
   Switchboard(Place place, const RulesSource& rules, const SyntheticNames& names,
-              Attempts& attempts, LocalSockets& local, ConnectionBudget& budget, Meter& meter,
-              int stop)
+              Attempts& attempts, LocalSockets& local, const FileChanges& files,
+              ConnectionBudget& budget, Meter& meter, int stop)
       : place_(std::move(place)),
         rules_(rules),
         names_(names),
         attempts_(attempts),
         local_(local),
+        files_(files),
         budget_(budget),
         meter_(meter),
         stop_(stop) {}
@@ -73,6 +75,7 @@ class Switchboard {
   const SyntheticNames& names_;
   Attempts& attempts_;
   LocalSockets& local_;
+  const FileChanges& files_;
   ConnectionBudget& budget_;
   Meter& meter_;
   const int stop_;

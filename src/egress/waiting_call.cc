@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@ namespace cordon {
 namespace {
 
 constexpr std::size_t kMostWatches = 4;
+constexpr std::size_t kSmallestPage = 4096;
 
 int read_option(int socket, int name, int& value) {
   socklen_t size = sizeof value;
@@ -77,6 +80,34 @@ int WaitingCall::copy(int fd, Fd& into) {
   if (copied < 0) return -copied;
   into = Fd(copied);
   return waiting() ? 0 : ESRCH;
+}
+
+int WaitingCall::read_memory(std::size_t index, void* into, std::size_t size) const {
+  const ssize_t got = sys::read_memory(call_.thread, call_.arguments[index], into, size);
+  if (!waiting()) return ESRCH;
+  if (got < 0) return static_cast<int>(got == -ESRCH ? EPERM : -got);
+  return static_cast<std::size_t>(got) == size ? 0 : EFAULT;
+}
+
+int WaitingCall::read_path(std::size_t index, std::string& path) const {
+  std::array<char, PATH_MAX> text;
+  std::size_t size = 0;
+  // Up to a page's end at a time: what lies behind it may not be there.
+  while (size < text.size()) {
+    const std::uint64_t address = call_.arguments[index] + size;
+    const std::size_t rest = kSmallestPage - address % kSmallestPage;
+    const std::size_t wanted = std::min(rest, text.size() - size);
+    const ssize_t got = sys::read_memory(call_.thread, address, text.data() + size, wanted);
+    if (!waiting()) return ESRCH;
+    if (got < 0) return static_cast<int>(got == -ESRCH ? EPERM : -got);
+    const char* begin = text.data() + size;
+    const char* end = std::find(begin, begin + got, '\0');
+    path.append(begin, end);
+    if (end != begin + got) return 0;
+    if (static_cast<std::size_t>(got) != wanted) return EFAULT;
+    size += wanted;
+  }
+  return ENAMETOOLONG;
 }
 
 int WaitingCall::read_address(GivenAddress& address) const {

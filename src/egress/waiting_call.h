@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
@@ -58,6 +59,11 @@ class WaitingCall {
   [[nodiscard]] int argument_as_int(std::size_t index) const {
     return static_cast<int>(call_.arguments[index]);
   }
+  [[nodiscard]] std::uint64_t argument(std::size_t index) const { return call_.arguments[index]; }
+  // What an argument points to. A path ends before its zero.
+  int read_memory(std::size_t index, void* into, std::size_t size) const;
+  int read_path(std::size_t index, std::string& path) const;
+  int read_descriptor(int fd, Fd& into) { return copy(fd, into); }
   int read_address(GivenAddress& address) const;  // of arguments 1 and 2
   int read_socket(GivenSocket& socket);           // of argument 0
   // Every descriptor of the process that leads to the socket, and every epoll that watches it.

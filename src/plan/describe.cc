@@ -115,6 +115,9 @@ struct Describe {
     return fmt::format("landlock allow {}: {}", quote(o.path), word(o.use));
   }
   std::string operator()(const op::ReadOnlyRoot&) const { return "make the root read-only"; }
+  std::string operator()(const op::ScopeProcesses&) const {
+    return "scope signals to this sandbox, adopt its orphans";
+  }
   std::string operator()(const op::ResourceLimit& o) const {
     return fmt::format("rlimit {} {}", o.name, o.value);
   }
@@ -127,15 +130,17 @@ struct Describe {
   }
   std::string operator()(const op::NewSession&) const { return "new session"; }
   std::string operator()(const op::NewKeyring&) const { return "new session keyring"; }
-  std::string operator()(const op::DropCapabilities&) const {
+  std::string operator()(const op::DropCapabilities& o) const {
+    if (!o.bounding) return "drop every capability: ambient, inheritable, permitted, effective";
     return "drop every capability: bounding, ambient, inheritable, permitted, effective";
   }
   std::string operator()(const op::RunExecutor& o) const {
     return fmt::format("run executor {}, SHA256 {}, with {}", quote(o.path), o.sha256, o.document);
   }
   std::string operator()(const op::InstallSeccomp& o) const {
-    return fmt::format("install seccomp filter, network {}, {}", name_of(o.net),
-                       o.brokered ? "local sockets by broker" : "no local sockets");
+    return fmt::format("install seccomp filter, network {}, {}{}", name_of(o.net),
+                       o.brokered ? "local sockets by broker" : "no local sockets",
+                       o.shares_host ? ", no namespaces" : "");
   }
   std::string operator()(const op::ChangeDirectory& o) const {
     return fmt::format("start in {}", quote(o.path));

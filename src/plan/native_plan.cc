@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "plan/command.h"
 #include "plan/limits.h"
 #include "plan/plan.h"
 #include "plan/system_files.h"
@@ -414,27 +415,7 @@ void NativePlanner::command() {
     plan_.reductions.push_back({"cwd", request_.cwd, "/", Reduction::Because::Nonexistent});
     plan_.cwd = "/";
   }
-  plan_.environment = build_environment(effective_, caller_, plan_.cwd);
-  plan_.credential = credential_of(effective_, caller_);
-  for (const std::string& variable : effective_.env.pass) {
-    const auto outside = caller_.environment.find(variable);
-    if (outside == caller_.environment.end() || outside->second.empty()) continue;
-    if (!is_withheld(variable, effective_.agent, plan_.credential)) continue;
-    plan_.reductions.push_back({"env", variable, std::nullopt, Reduction::Because::Forbidden});
-  }
-  const std::string& name = plan_.argv.front();
-  if (name.find('/') != std::string::npos) {
-    plan_.candidates = {name};
-    return;
-  }
-  constexpr std::string_view kPathVariable = "PATH=";
-  for (const std::string& variable : plan_.environment) {
-    if (!variable.starts_with(kPathVariable)) continue;
-    for (const std::string_view directory :
-         split(std::string_view(variable).substr(kPathVariable.size()), ':')) {
-      if (directory.starts_with('/')) plan_.candidates.push_back(join(directory, name));
-    }
-  }
+  plan_command(effective_, caller_, plan_);
 }
 
 Result<void> NativePlanner::confine() {

@@ -145,6 +145,8 @@ struct LandlockAllow {
   std::string path;
   LandlockUse use = LandlockUse::Read;
   FileKind kind = FileKind::Directory;
+  FileId id = {};         // compared with what the name leads to; zero: not compared
+  bool optional = false;  // left out where there is no such file
 };
 struct ReadOnlyRoot {};
 
@@ -155,6 +157,9 @@ struct RunExecutor {
   std::string sha256;  // its pin
   std::string document;
 };
+// In place of a pid namespace: what descends from this process can be signalled by it and by nobody
+// that descends from it, and comes back to it when its own parent ends.
+struct ScopeProcesses {};
 
 // Carried out by the command's own process, in this order, before it becomes the command.
 struct ResourceLimit {
@@ -168,10 +173,13 @@ struct RestrictLandlock {
 struct CloseDescriptors {};
 struct NewSession {};
 struct NewKeyring {};
-struct DropCapabilities {};
+struct DropCapabilities {
+  bool bounding = true;  // else only what gives rights: nobody but root may drop the bounding set
+};
 struct InstallSeccomp {
   NetMode net = NetMode::None;
-  bool brokered = false;  // the supervisor answers connect and bind; without it no local sockets
+  bool brokered = false;     // the supervisor answers connect and bind; without it no local sockets
+  bool shares_host = false;  // no namespaces: what they would hold is refused
 };
 struct ChangeDirectory {
   std::string path;
@@ -189,9 +197,9 @@ using Op =
                  op::ScratchFile, op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
                  op::MountDevpts, op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName,
                  op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor,
-                 op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors,
-                 op::NewSession, op::NewKeyring, op::DropCapabilities, op::InstallSeccomp,
-                 op::ChangeDirectory, op::Execute>;
+                 op::ScopeProcesses, op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock,
+                 op::CloseDescriptors, op::NewSession, op::NewKeyring, op::DropCapabilities,
+                 op::InstallSeccomp, op::ChangeDirectory, op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {
@@ -221,6 +229,8 @@ struct PlanRequest {
   std::string cwd;              // where the command should start
   std::string persistent_home;  // host directory, if the policy asks for one
   std::string cache_directory;  // host directory, if the policy asks for caches
+  // Host directory of this run alone, which does not exist yet, for a backend without mounts.
+  std::string private_directory;
 };
 
 // A rule for the addresses that stand for names inside could not be told from a name.
@@ -237,6 +247,11 @@ struct ExecutorChoice {
 };
 Result<Plan> make_mxc_plan(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
                            const PlanRequest& request, const ExecutorChoice& executor);
+
+// The same for the landlock backend, which has no namespaces: every ceiling must accept that.
+// Refuses whatever only a mount view or a network of its own could hold.
+Result<Plan> make_landlock_plan(const Clamped& clamped, const HostFacts& facts,
+                                const Caller& caller, const PlanRequest& request);
 
 // One line, as --dry-run prints it and as an error names it: `bind read-only /usr`.
 std::string describe(const Op& operation);

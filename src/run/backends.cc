@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/bwrap/bwrap_backend.h"
+#include "backend/landlock/landlock_backend.h"
 #include "backend/mxc/mxc_backend.h"
 #include "backend/native/cgroup.h"
 #include "backend/native/native_backend.h"
@@ -32,21 +33,41 @@ class Native final : public Backend {
   }
 };
 
+class Landlock final : public Backend {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "landlock"; }
+  [[nodiscard]] Result<Capabilities> probe() const override { return landlock::probe_landlock(); }
+  [[nodiscard]] Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
+                                  const Caller& caller, const PlanRequest& request) const override {
+    return make_landlock_plan(clamped, facts, caller, request);
+  }
+  [[nodiscard]] std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
+                                                   const std::string& run_id) const override {
+    return native::cgroup_directories(plan, facts.cgroup, run_id);
+  }
+  [[nodiscard]] Result<std::unique_ptr<Child>> launch(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const override {
+    return landlock::launch_landlock(plan, facts, run_id, streams);
+  }
+};
+
 // Mechanisms the design names; each is refused by name until it is built.
-constexpr std::array<std::string_view, 3> kForeign = {"landlock", "seatbelt", "processcontainer"};
+constexpr std::array<std::string_view, 2> kForeign = {"seatbelt", "processcontainer"};
 
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name, std::string program) {
   if (name == "native") return std::unique_ptr<Backend>(std::make_unique<Native>());
-  if (name == "mxc") return mxc::make_mxc_backend(std::move(program));
+  if (name == "landlock") return std::unique_ptr<Backend>(std::make_unique<Landlock>());
   if (name == "bwrap") return bwrap::make_backend();
+  if (name == "mxc") return mxc::make_mxc_backend(std::move(program));
   if (std::ranges::find(kForeign, name) != kForeign.end()) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "backend " + std::string(name) + " is not supported by this version",
                  .hint = "use --backend native"});
   }
-  return fail(usage_error("unknown backend " + quote(name), "known: native, bwrap, mxc"));
+  return fail(usage_error("unknown backend " + quote(name), "known: native, bwrap, landlock, mxc"));
 }
 
 }  // namespace cordon

@@ -21,6 +21,7 @@
 #include "host/agent_login.h"
 #include "host/look.h"
 #include "host/resolve.h"
+#include "host/tree_removal.h"
 #include "host/ways.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
@@ -96,6 +97,9 @@ Result<PlanRequest> plan_request(const RunInput& input, const Effective& effecti
   if (effective.caches) {
     request.cache_directory = join(caller.state_directory, "caches");
   }
+  if (input.backend == "landlock" && effective.scratch) {
+    request.private_directory = join(private_directories(caller), make_run_id());
+  }
   return request;
 }
 
@@ -123,6 +127,9 @@ Result<void> make_persistent(JudgedRun& run) {
   if (!request.cache_directory.empty()) {
     CORDON_CHECK(open_private_directory(request.cache_directory));
   }
+  if (!request.private_directory.empty()) {
+    CORDON_CHECK(open_private_directory(private_directories(run.caller)));
+  }
   if (request.persistent_home.empty()) return {};
   CORDON_TRY(directory, open_private_directory(request.persistent_home));
   if (run.clamped.effective().agent.share_login) {
@@ -144,6 +151,7 @@ NoteContent note_of(const JudgedRun& run, const std::string& run_id) {
   NoteContent note;
   note.run_id = run_id;
   note.cgroups = run.backend->leftovers(run.plan, run.survey.facts, run_id);
+  note.private_directory = run.request.private_directory;
   note.writable = run.clamped.effective().write;
   note.deny = run.clamped.effective().deny;
   note.snapshot = run.survey.snapshot;
@@ -173,6 +181,9 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   request.output_total = limits.output_total;
   request.sent = limits.sent;
   request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::RlimitAndWatch);
+  if (const auto bytes = limit_held_by(run.plan, "scratch", LimitBy::Watch)) {
+    request.scratch = {run.request.private_directory, *bytes};
+  }
   request.signal_descriptor = input.signal_descriptor;
   request.cancel = input.cancel;
   request.terminate = input.terminate;
@@ -188,21 +199,49 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
   return request;
 }
 
-BrokerRequest broker_request(const RunInput& input, const Effective& effective) {
+// Removes the private directories of a run when it is over.
+class PrivateTree {
+ public:
+  explicit PrivateTree(const std::string& path) : path_(path) {}
+  ~PrivateTree() {
+    if (!path_.empty()) (void)remove_private_tree(path_);
+  }
+  PrivateTree(const PrivateTree&) = delete;
+  PrivateTree& operator=(const PrivateTree&) = delete;
+
+ private:
+  const std::string& path_;
+};
+
+// Where the broker may change modes and times for a sandbox that has the host's view of files.
+std::vector<std::string> changeable(const Plan& plan) {
+  std::vector<std::string> paths;
+  if (std::ranges::find(plan.missing, Layer::Namespaces) == plan.missing.end()) return paths;
+  for (const Op& operation : plan.build) {
+    const auto* rule = std::get_if<op::LandlockAllow>(&operation);
+    if (rule != nullptr && rule->use == LandlockUse::ReadWrite) paths.push_back(rule->path);
+  }
+  return paths;
+}
+
+BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
+  const Effective& effective = run.clamped.effective();
   if (input.live_rules) input.live_rules->replace(effective.net);
   return {effective.net,
           effective.sockets,
           input.live_rules,
           input.ceilings_now,
           effective.limits.connections,
-          effective.limits.sent};
+          effective.limits.sent,
+          changeable(run.plan)};
 }
 
 // Network mode allow needs its threads, and a list of sockets its looks, before the start.
 // Otherwise there is nothing to be prepared for a call that may never come.
-Result<std::optional<Broker>> make_broker(const RunInput& input, const Effective& effective) {
+Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run) {
+  const Effective& effective = run.clamped.effective();
   if (effective.net.mode != NetMode::Allow && effective.sockets.empty()) return std::nullopt;
-  CORDON_TRY(broker, Broker::make(broker_request(input, effective)));
+  CORDON_TRY(broker, Broker::make(broker_request(input, run)));
   return std::optional<Broker>(std::move(broker));
 }
 
@@ -223,11 +262,11 @@ BrokerSockets sockets_of(EgressDescriptors egress) {
 }
 
 // Where no broker can be made, the listener is closed and every call fails.
-void serve_calls(const RunInput& input, const Effective& effective, EgressDescriptors& egress,
+void serve_calls(const RunInput& input, const JudgedRun& run, EgressDescriptors& egress,
                  std::optional<Broker>& broker) {
   EgressDescriptors taken = std::move(egress);
   if (!broker) {
-    auto made = Broker::make(broker_request(input, effective));
+    auto made = Broker::make(broker_request(input, run));
     if (!made) return;
     broker.emplace(std::move(*made));
   }
@@ -246,13 +285,14 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   report.credential = run.plan.credential;
   RunNote note;
   const bool leaves_something =
-      !run.clamped.effective().write.empty() ||
+      !run.clamped.effective().write.empty() || !run.request.private_directory.empty() ||
       !run.backend->leftovers(run.plan, run.survey.facts, report.run_id).empty();
   if (leaves_something) {
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
     note = std::move(written);
   }
-  CORDON_TRY(broker, make_broker(input, run.clamped.effective()));
+  const PrivateTree private_tree(run.request.private_directory);
+  CORDON_TRY(broker, make_broker(input, run));
   CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
   // Watching begins before the command can make anything appear.
@@ -267,7 +307,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   }
   const std::unique_ptr<Child> child = std::move(*launched);
   EgressDescriptors egress = child->take_egress();
-  const auto serve = [&] { serve_calls(input, run.clamped.effective(), egress, broker); };
+  const auto serve = [&] { serve_calls(input, run, egress, broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
   if (publisher) publisher->serve(child->take_socket_source());
   streams.command_started();

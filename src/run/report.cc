@@ -1,4 +1,5 @@
 // The published report, cordon.report/1: every key is always present.
+#include <algorithm>
 #include <csignal>
 
 #include "base/text.h"
@@ -40,6 +41,19 @@ struct DescribeEnd {
   }
 };
 
+// What a run goes without when it has no namespaces, as docs/backends.md explains each: names and
+// attributes of every file and the numbers of processes are seen, the host's account names are, and
+// the private space is watched instead of bounded.
+Node lost_node(const std::vector<std::string>& missing) {
+  NodeList lost;
+  if (std::ranges::find(missing, name_of(Layer::Namespaces)) != missing.end()) {
+    for (const char* word : {"metadata", "processes", "accounts", "scratch"}) {
+      lost.emplace_back(word);
+    }
+  }
+  return Node(std::move(lost));
+}
+
 Node enforcement_node(const Enforcement& enforcement) {
   Node node{NodeMap{}};
   node.set("backend", enforcement.backend.empty() ? null() : Node(enforcement.backend));
@@ -58,6 +72,7 @@ Node enforcement_node(const Enforcement& enforcement) {
   NodeList missing;
   for (const std::string& layer : enforcement.missing) missing.emplace_back(layer);
   node.set("missing", std::move(missing));
+  node.set("lost", lost_node(enforcement.missing));
   return node;
 }
 

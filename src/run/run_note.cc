@@ -18,6 +18,7 @@
 #include "config/node.h"
 #include "host/aftermath.h"
 #include "host/snapshot.h"
+#include "host/tree_removal.h"
 
 namespace cordon {
 namespace {
@@ -33,6 +34,7 @@ std::string encode(const NoteContent& content) {
   node.set("run_id", content.run_id);
   node.set("pid", Node(static_cast<std::uint64_t>(::getpid())));
   node.set("cgroups", texts(content.cgroups));
+  node.set("private", content.private_directory);
   NodeList writable;
   for (const Grant& grant : content.writable) writable.emplace_back(grant.path);
   node.set("writable", std::move(writable));
@@ -61,6 +63,9 @@ NoteContent decode(const Node& node) {
     content.run_id = *id->text();
   }
   content.cgroups = list_of(node, "cgroups");
+  if (const Node* path = node.find("private"); path != nullptr && path->text() != nullptr) {
+    content.private_directory = *path->text();
+  }
   for (const std::string& path : list_of(node, "writable")) {
     Grant grant;
     grant.written = grant.lexical = grant.path = path;
@@ -91,6 +96,12 @@ bool remove_cgroup(const std::string& path, const std::string& run_id) {
   return true;
 }
 
+// Only one of ours, for the same reason.
+bool remove_private(const std::string& path, const Caller& caller) {
+  if (path.empty() || has_dotdot(path) || parent(path) != private_directories(caller)) return true;
+  return remove_private_tree(path);
+}
+
 std::string read_whole(int fd) {
   std::string text;
   std::array<char, 16384> block;
@@ -119,6 +130,7 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
     for (const std::string& path : content.cgroups) {
       if (!remove_cgroup(path, content.run_id)) gone = false;
     }
+    if (!remove_private(content.private_directory, caller)) gone = false;
     if (!gone) return;  // the next start looks again
     auto found = collect_handoff(content.writable, content.deny, caller, content.snapshot,
                                  join(caller.state_directory, "handoff"), content.run_id);
@@ -135,6 +147,10 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
 
 }  // namespace
 
+std::string private_directories(const Caller& caller) {
+  return join(caller.state_directory, "private");
+}
+
 RunNote::~RunNote() { remove(); }
 
 Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content) {
@@ -149,6 +165,7 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
   }
   note.name_ = content.run_id;
   note.cgroups_ = content.cgroups;
+  note.private_directory_ = content.private_directory;
   const std::string text = encode(content);
   if (::flock(note.file_.get(), LOCK_EX) < 0 ||
       ::write(note.file_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
@@ -158,8 +175,9 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
 }
 
 void RunNote::remove() {
-  const bool gone = std::ranges::none_of(
-      cgroups_, [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; });
+  const auto there = [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; };
+  const bool gone = std::ranges::none_of(cgroups_, there) &&
+                    (private_directory_.empty() || !there(private_directory_));
   if (gone && !name_.empty() && file_.valid()) ::unlinkat(directory_.get(), name_.c_str(), 0);
   leave();
 }

@@ -16,10 +16,14 @@ namespace cordon {
 struct NoteContent {
   std::string run_id;
   std::vector<std::string> cgroups;
+  std::string private_directory;  // of this run alone, to be removed with all it holds; or empty
   std::vector<Grant> writable;
   std::vector<DenyGlob> deny;
   TreeSnapshot snapshot;
 };
+
+// Where the private directories of all runs lie that have no mounts to hide them by.
+std::string private_directories(const Caller& caller);
 
 class RunNote {
  public:
@@ -31,7 +35,7 @@ class RunNote {
   RunNote& operator=(const RunNote&) = delete;
 
   static Result<RunNote> write(const Caller& caller, const NoteContent& content);
-  // Keeps the note if a cgroup it names is still there: the next start tries again.
+  // Keeps the note if a cgroup or directory it names is still there: the next start tries again.
   void remove();
   // Leaves the note, as of a run whose supervisor is gone: what could not be looked at in its trees
   // is looked at by the next start.
@@ -40,13 +44,14 @@ class RunNote {
  private:
   Fd directory_;
   std::vector<std::string> cgroups_;
+  std::string private_directory_;
   Fd file_;  // holds the lock that says its writer lives
   std::string name_;
 };
 
-// Cleans up after runs whose supervisor was killed: empties their cgroups, moves protected files
-// that appeared out of the tree. Returns what was moved, and one entry for each run whose files
-// could not be dealt with; its note is kept.
+// Cleans up after runs whose supervisor was killed: empties their cgroups, removes their private
+// directories, moves protected files that appeared out of the tree. Returns what was moved, and one
+// entry for each run whose files could not be dealt with; its note is kept.
 std::vector<Handoff> recover_runs(const Caller& caller);
 
 }  // namespace cordon

@@ -13,6 +13,7 @@
 
 #include "run/memory_watch.h"
 #include "run/monotonic.h"
+#include "run/scratch_watch.h"
 #include "run/terminal.h"
 
 namespace cordon {
@@ -23,6 +24,7 @@ constexpr std::uint64_t kWatchMilliseconds = 100;
 constexpr std::uint64_t kGitLookMilliseconds = 20;
 constexpr std::uint64_t kMemoryWatchMilliseconds = 20;
 constexpr std::uint64_t kTerminalLookMilliseconds = 200;
+constexpr std::uint64_t kScratchLookMilliseconds = 250;
 
 class Loop {
  public:
@@ -40,6 +42,10 @@ class Loop {
     if (request.watched_memory) {
       memory_.emplace(child.first_process());
       next_watch_ = started_ + kWatchMilliseconds;
+    }
+    if (request.scratch) {
+      scratch_.emplace(request.scratch->directory);
+      next_scratch_look_ = started_ + kScratchLookMilliseconds;
     }
     take_terminal();
   }
@@ -137,7 +143,7 @@ class Loop {
   [[nodiscard]] int timeout() const {
     std::optional<std::uint64_t> next;
     for (const auto& deadline : {wall_deadline_, kill_deadline_, next_watch_, next_git_look_,
-                                 next_memory_watch_, next_terminal_look_}) {
+                                 next_memory_watch_, next_terminal_look_, next_scratch_look_}) {
       if (deadline && (!next || *deadline < *next)) next = deadline;
     }
     if (!next) return -1;
@@ -282,6 +288,16 @@ class Loop {
     finish(Cancelled{0});
   }
 
+  void look_at_scratch(std::uint64_t now) {
+    if (scratch_->look() > request_.scratch->bytes) {
+      denials_.push_back({"scratch", "killed at the scratch limit", "watch", 1});
+      finish(OverLimit{"scratch"});
+    }
+    // A tree that is made slow to look at gets the greater part of the time all the same.
+    const std::uint64_t looked = monotonic_ms();
+    next_scratch_look_ = looked + std::max(kScratchLookMilliseconds, (looked - now) * 4);
+  }
+
   void relay_read(Relay& relay) {
     if (relay.read_some()) {
       if (request_.output_total && streams_.output_bytes() > *request_.output_total) {
@@ -313,6 +329,7 @@ class Loop {
       next_memory_watch_.reset();
       if (child_.oom_descriptor() < 0) next_memory_watch_ = now + kMemoryWatchMilliseconds;
     }
+    if (next_scratch_look_ && now >= *next_scratch_look_) look_at_scratch(now);
     if (next_watch_ && now >= *next_watch_) {
       if (memory_->look() + child_.ipc_memory() > *request_.watched_memory) {
         memory_exceeded("watch");
@@ -333,6 +350,8 @@ class Loop {
   std::optional<std::uint64_t> kill_deadline_;
   std::optional<MemoryWatch> memory_;
   std::optional<std::uint64_t> next_watch_;
+  std::optional<ScratchWatch> scratch_;
+  std::optional<std::uint64_t> next_scratch_look_;
   std::optional<std::uint64_t> next_git_look_;
   std::optional<std::uint64_t> next_memory_watch_;
   int first_call_;

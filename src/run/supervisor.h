@@ -24,10 +24,17 @@ struct Errand {
   std::function<Next()> act;
 };
 
+// A directory and the bytes that it may hold.
+struct WatchedScratch {
+  std::string directory;
+  std::uint64_t bytes = 0;
+};
+
 struct SuperviseRequest {
   std::optional<std::uint64_t> wall_ms;
   std::optional<std::uint64_t> output_total;
   std::optional<std::uint64_t> watched_memory;  // only where no cgroup holds it
+  std::optional<WatchedScratch> scratch;        // only where no file system holds it
   int signal_descriptor = -1;                   // a signalfd of the signals to forward
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time

@@ -25,8 +25,10 @@ def preset_options(preset, world):
 class Surroundings:
     """What the attempts aim at: processes, sockets, keys and files of one person."""
 
+    world_type = harness.World
+
     def __init__(self, who):
-        self.world = harness.World(who, harness.stage().new_directory())
+        self.world = self.world_type(who, harness.stage().new_directory())
         world = self.world
         self.unique = f"cordon-probe-{os.getpid()}-{world.path.name}"
         world.plant({".ssh/id_ed25519": "SECRET\n", ".netrc": "SECRET\n", "plain.txt": "SECRET\n"})

@@ -11,6 +11,7 @@
 #include <string>
 #include <variant>
 
+#include "backend/native/scope.h"
 #include "sys/calls.h"
 #include "sys/landlock.h"
 
@@ -134,6 +135,23 @@ std::uint64_t rights_of(LandlockUse use, int abi) {
       break;
   }
   return rights & ll::file_rights(abi);
+}
+
+// What a rule is for. A granted object is the one that was judged; what the system is made of may
+// be reached by symlinks.
+int open_granted(const op::LandlockAllow& o) {
+  if (!is_set(o.id)) {
+    const int path = ::open(o.path.c_str(), O_PATH | O_CLOEXEC);
+    return path < 0 ? -errno : path;
+  }
+  const int path = sys::openat2(AT_FDCWD, o.path.c_str(), O_PATH | O_CLOEXEC, 0,
+                                sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
+  if (path < 0) return path == -ENOENT ? -ESTALE : path;
+  if (const int error = same_object(path, o.id); error < 0) {
+    ::close(path);
+    return error;
+  }
+  return path;
 }
 
 class CarryOut {
@@ -385,13 +403,19 @@ class CarryOut {
                                                     sys::landlock::scopes(state_.abi));
       if (state_.ruleset < 0) return state_.ruleset;
     }
-    const int path = ::open(o.path.c_str(), O_PATH | O_CLOEXEC);
-    if (path < 0) return -errno;
+    const int path = open_granted(o);
+    if (path < 0) return o.optional && path == -ENOENT ? 0 : path;
     std::uint64_t rights = rights_of(o.use, state_.abi);
     if (o.kind != FileKind::Directory) rights &= sys::landlock::kFileRights;
     const int result = sys::landlock_add_path(state_.ruleset, path, rights);
     ::close(path);
     return result;
+  }
+
+  int operator()(const op::ScopeProcesses&) const {
+    if (const int error = scope_processes(); error < 0) return error;
+    // Inside paths are the host's own here.
+    return answer(::chdir("/"));
   }
 
   int operator()(const op::ReadOnlyRoot&) const {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,11 +32,24 @@ int resource_of(std::string_view name) {
   return -1;
 }
 
-int read_probe() {
-  const int fd = ::open(kLandlockProbe, O_RDONLY | O_CLOEXEC);
+int read_probe(const Prepared& prepared) {
+  const int fd = ::open(prepared.landlock_probe, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno;
   ::close(fd);
   return 0;
+}
+
+int try_inet_socket() {
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  ::close(fd);
+  return 0;
+}
+
+// Anyone may read a limit of a process of one's own.
+int try_filtered_call() {
+  rlimit limit{};
+  return ::prlimit(::getpid(), RLIMIT_CORE, nullptr, &limit) < 0 ? errno : 0;
 }
 
 class Confine {
@@ -61,7 +75,7 @@ class Confine {
   }
 
   int operator()(const op::RestrictLandlock&) const {
-    report_.landlock_read_before = read_probe();
+    report_.landlock_read_before = read_probe(prepared_);
     if (prepared_.sabotage == Sabotage::Landlock) return 0;
     return sys::landlock_restrict_self(ruleset_);
   }
@@ -85,9 +99,9 @@ class Confine {
 
   int operator()(const op::ChangeDirectory& o) const { return answer(::chdir(o.path.c_str())); }
 
-  int operator()(const op::DropCapabilities&) const {
+  int operator()(const op::DropCapabilities& o) const {
     if (prepared_.sabotage == Sabotage::Capabilities) return 0;
-    return sys::set_capabilities_empty();
+    return o.bounding ? sys::set_capabilities_empty() : sys::drop_own_capabilities();
   }
 
   int operator()(const op::InstallSeccomp& o) const {
@@ -187,8 +201,12 @@ void become_command(const Prepared& prepared, const CommandStart& start) {
     }
     ++index;
   }
-  report.landlock_read = read_probe();
-  report.landlock_signal = ::kill(1, 0) < 0 ? errno : 0;
+  report.landlock_read = read_probe(prepared);
+  report.landlock_signal = ::kill(::getppid(), 0) < 0 ? errno : 0;
+  if (prepared.shares_host) {
+    report.inet_socket = try_inet_socket();
+    report.filtered_call = try_filtered_call();
+  }
   send(report);
 
   char released = 0;

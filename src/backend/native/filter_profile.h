@@ -7,7 +7,8 @@ namespace cordon {
 
 struct FilterProfile {
   NetMode net = NetMode::None;
-  bool brokered = false;  // asked for also where the network mode does not need it
+  bool brokered = false;     // asked for also where the network mode does not need it
+  bool shares_host = false;  // no namespaces: see shared_host_rules.h
 
   // True if the supervisor answers connect and bind. Only then are there local sockets.
   [[nodiscard]] bool has_broker() const { return brokered || net == NetMode::Allow; }

@@ -182,6 +182,9 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   message.measured.landlock_read_before = report.landlock_read_before;
   message.measured.landlock_read = report.landlock_read;
   message.measured.landlock_signal = report.landlock_signal;
+  message.measured.inet_socket = report.inet_socket;
+  message.measured.filtered_call = report.filtered_call;
+  message.measured.first_process = ::getpid();
   message.measured.namespaces = own_namespaces();
   sys::MountStatus root{};
   if (sys::mount_status("/", root) == 0) {

@@ -39,10 +39,14 @@ namespace {
 Error clone_error(int number) {
   Error error{.kind = ErrorKind::Unavailable,
               .what = "cannot create namespaces",
-              .hint = "cordon doctor names the setting that forbids them",
+              .hint =
+                  "cordon doctor names the setting that forbids them; --backend landlock does "
+                  "without them where a ceiling accepts that",
               .error_number = number};
   if (number == ENOSYS) {
-    error.hint = "this is already inside a sandbox that forbids them; runs cannot be nested";
+    error.hint =
+        "this is already inside a sandbox or container that forbids them: runs cannot be "
+        "nested, but in a container --backend landlock may do";
   }
   return error;
 }
@@ -90,13 +94,14 @@ Error ended_early(int number) {
 
 class NativeChild final : public Child {
  public:
-  NativeChild(const Plan& plan, const Started& started, Fd channel, Cgroup cgroup)
+  NativeChild(const Plan& plan, const Started& started, Fd channel, Fd leash, Cgroup cgroup)
       : plan_(plan),
         pid_(started.process.pid),
         first_(started.process.pid),
         pidfd_(started.process.pidfd),
         parent_(started.parent),
         channel_(std::move(channel)),
+        leash_(std::move(leash)),
         cgroup_(std::move(cgroup)) {}
   ~NativeChild() override {
     // While the first process takes its namespaces down.
@@ -149,9 +154,16 @@ class NativeChild final : public Child {
 
   void kill_and_wait() override {
     if (!pidfd_.valid()) return;
-    if (parent_) end_below_parent();
-    // Ending the first process makes the kernel kill its whole pid namespace before it is reaped.
-    sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
+    if (leash_.valid()) {
+      // Told twice, because either of the two who can do it may have been killed or stopped.
+      signal(SIGKILL);
+      leash_.reset();
+      sys::pidfd_send_signal(pidfd_.get(), SIGCONT);
+    } else {
+      if (parent_) end_below_parent();
+      // Ending the first process makes the kernel kill its whole pid namespace before it is reaped.
+      sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
+    }
     // The usage of the first process covers everything it and the kernel reaped.
     while (sys::wait_pidfd(pidfd_.get(), usage_) == -EINTR) {
     }
@@ -228,6 +240,7 @@ class NativeChild final : public Child {
     }
     socket_source_ = std::move(came[next]);
     egress_.private_device = message.measured.scratch_device;
+    if (leash_.valid()) first_ = message.measured.first_process;
   }
 
   // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
@@ -357,6 +370,7 @@ class NativeChild final : public Child {
   bool parent_;
   Fd inside_;  // the first process, where it is not what was started
   Fd channel_;
+  Fd leash_;  // its end ends the sandbox; invalid where the kernel does that
   Cgroup cgroup_;
   Fd terminal_;
   EgressDescriptors egress_;
@@ -393,6 +407,10 @@ class Cloned final : public Outer {
 };
 
 }  // namespace
+
+Result<Enforcement> Outer::verify(const Plan& plan, const Measured& measured) const {
+  return native::verify(plan, measured, own_namespaces());
+}
 
 Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
                                              const std::string& run_id,
@@ -431,17 +449,27 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
   if (::pipe2(release, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
   Fd release_read(release[0]);
   Fd release_write(release[1]);
+  Fd leash_read;
+  Fd leash_write;
+  if (outer.is_leashed()) {
+    int leash[2];
+    if (::pipe2(leash, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
+    leash_read = Fd(leash[0]);
+    leash_write = Fd(leash[1]);
+  }
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto or_null = [&](int fd) { return fd >= 0 ? fd : null.get(); };
   const FirstProcessFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
-                            theirs.get(), release_read.get()};
+                            theirs.get(),        release_read.get(),   leash_read.get()};
 
   const auto start = [&] {
     const SignalsBlocked blocked;
     return outer.start({prepared, fds, cgroup.birth_descriptor(), pins});
   };
   CORDON_TRY(started, start());
-  auto child = std::make_unique<NativeChild>(plan, started, std::move(ours), std::move(cgroup));
+  auto child = std::make_unique<NativeChild>(plan, started, std::move(ours), std::move(leash_write),
+                                             std::move(cgroup));
+  leash_read.reset();
   theirs.reset();
   release_read.reset();
 
@@ -455,7 +483,6 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
       return fail(outer.explain(child->why_gone(std::move(made).error())));
     }
   }
-  const Namespaces outside = own_namespaces();
   for (;;) {
     const auto received = child->next_message();
     if (!received) return fail(outer.explain(received.error()));
@@ -471,7 +498,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
         CORDON_CHECK(child->take_hold(message, outside));
         break;
       case Message::Kind::Confined: {
-        CORDON_TRY(enforcement, verify(plan, message.measured, outside));
+        CORDON_TRY(enforcement, outer.verify(plan, message.measured));
         CORDON_CHECK(child->verify_egress());
         child->set_enforcement(std::move(enforcement));
         const char go = 1;

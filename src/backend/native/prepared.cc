@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "backend/native/build.h"
 #include "backend/native/cgroup.h"
 #include "backend/native/seccomp_filter.h"
 
@@ -54,7 +55,9 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
       if (limit->name == "fsize") prepared.file_size_bound = true;
     }
     if (const auto* seccomp = std::get_if<op::InstallSeccomp>(&operation)) {
-      prepared.filter = compile_filter(native_arch(), {seccomp->net, seccomp->brokered});
+      prepared.shares_host = seccomp->shares_host;
+      prepared.filter =
+          compile_filter(native_arch(), {seccomp->net, seccomp->brokered, seccomp->shares_host});
     }
   }
   for (const std::string& text : plan.argv) prepared.argv.push_back(argument(text));
@@ -77,6 +80,13 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
       prepared.gid_map =
           std::to_string(map->inside_gid) + " " + std::to_string(map->outside_gid) + " 1";
     }
+  }
+  prepared.landlock_probe = prepared.shares_host ? "/proc/self/status" : kLandlockProbe;
+  if (prepared.shares_host) {
+    // The host's processes and its ipc objects are not the sandbox's to count, and no id is mapped.
+    prepared.process_bound = 0;
+    prepared.watch_memory = false;
+    return prepared;
   }
   // Root has groups to drop only if it has other ones than its own.
   prepared.map_by =

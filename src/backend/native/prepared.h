@@ -38,14 +38,16 @@ struct Prepared {
   std::string uid_map;
   std::string gid_map;
   MapBy map_by = MapBy::FirstProcess;
-  const char* scratch = nullptr;    // a path inside on the scratch tmpfs, to see it full
-  std::uint64_t process_bound = 0;  // processes allowed by RLIMIT_NPROC; 0 if a cgroup counts
-  std::uint64_t cpu_seconds = 0;    // processor time allowed by RLIMIT_CPU; 0: no limit
-  bool file_size_bound = false;     // RLIMIT_FSIZE is set
-  bool watch_memory = false;        // no cgroup counts what the sandbox's ipc namespace holds
-  std::size_t groups = 0;           // v1 groups that the command is to join
-  bool terminal = false;            // the command gets a pty of the sandbox's own
-  winsize window{};                 // and its size
+  const char* scratch = nullptr;         // a path inside on the scratch tmpfs, to see it full
+  std::uint64_t process_bound = 0;       // processes allowed by RLIMIT_NPROC; 0 if a cgroup counts
+  std::uint64_t cpu_seconds = 0;         // processor time allowed by RLIMIT_CPU; 0: no limit
+  bool file_size_bound = false;          // RLIMIT_FSIZE is set
+  bool watch_memory = false;             // no cgroup counts what the sandbox's ipc namespace holds
+  bool shares_host = false;              // the plan enters no namespaces
+  const char* landlock_probe = nullptr;  // a file that no rule names
+  std::size_t groups = 0;                // v1 groups that the command is to join
+  bool terminal = false;                 // the command gets a pty of the sandbox's own
+  winsize window{};                      // and its size
   Sabotage sabotage = Sabotage::None;
 };
 

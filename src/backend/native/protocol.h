@@ -46,6 +46,11 @@ struct Measured {
   std::int32_t landlock_read_before = 0;  // errno of an attempt before the restriction
   std::int32_t landlock_read = 0;         // errno of the same attempt after it
   std::int32_t landlock_signal = 0;       // errno of signalling the first process, after it
+  // Asked only where no namespaces are entered: errnos of making a socket of the internet, and of a
+  // call that nothing but Cordon's own filter refuses.
+  std::int32_t inet_socket = 0;
+  std::int32_t filtered_call = 0;
+  std::int32_t first_process = 0;  // its own number, as it sees it
   std::uint64_t root_type = 0;
   std::int32_t root_read_only = 0;
   std::int32_t mounts_checked = 0;
@@ -104,6 +109,8 @@ struct CommandReport {
   std::int32_t landlock_read_before = 0;
   std::int32_t landlock_read = 0;
   std::int32_t landlock_signal = 0;
+  std::int32_t inet_socket = 0;
+  std::int32_t filtered_call = 0;
   std::int32_t listener = -1;  // of its filter, a descriptor of its own, if there is a broker
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -9,9 +10,31 @@
 #include "backend/native/arch_gate.h"
 #include "backend/native/argument_rules.h"
 #include "backend/native/bpf_assembler.h"
+#include "backend/native/shared_host_rules.h"
 
 namespace cordon {
 namespace {
+
+// The segments with single numbers taken out of them.
+std::vector<BpfSegment> with_rules(const std::vector<BpfSegment>& segments,
+                                   std::vector<SharedHostRule> rules) {
+  std::ranges::sort(rules, {}, &SharedHostRule::number);
+  std::vector<BpfSegment> result;
+  const auto add = [&](std::uint32_t first, BpfLabel target) {
+    if (!result.empty() && result.back().first == first) result.pop_back();
+    if (result.empty() || result.back().target != target) result.push_back({first, target});
+  };
+  auto rule = rules.begin();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    add(segments[i].first, segments[i].target);
+    const bool last = i + 1 == segments.size();
+    for (; rule != rules.end() && (last || rule->number < segments[i + 1].first); ++rule) {
+      add(rule->number, rule->target);
+      add(rule->number + 1, segments[i].target);
+    }
+  }
+  return result;
+}
 
 // Blocks are written once and only for the decisions that the architecture uses.
 std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch,
@@ -27,7 +50,8 @@ std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch,
     if (!segments.empty() && segments.back().target == *block) continue;
     segments.push_back({range.first, *block});
   }
-  return segments;
+  if (!profile.shares_host) return segments;
+  return with_rules(segments, write_shared_host_rules(assembler, arch, verdicts, profile));
 }
 
 }  // namespace

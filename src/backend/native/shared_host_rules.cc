@@ -1,0 +1,142 @@
+#include "backend/native/shared_host_rules.h"
+
+#include <linux/seccomp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <span>
+#include <string_view>
+
+namespace cordon {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+// The host's ipc namespace: segments, queues and semaphores of every process of this user.
+constexpr std::string_view kHostIpc[] = {
+    "mq_getsetattr", "mq_notify",  "mq_open", "mq_timedreceive", "mq_timedsend", "mq_unlink",
+    "msgctl",        "msgget",     "msgrcv",  "msgsnd",          "semctl",       "semget",
+    "semop",         "semtimedop", "shmat",   "shmctl",          "shmdt",        "shmget"};
+
+// Of any file that the user may read or owns, granted or not. Reading those of an open descriptor
+// is left.
+constexpr std::string_view kAttributes[] = {
+    "fremovexattr", "fsetxattr",    "getxattr",  "lgetxattr",   "listxattr",
+    "llistxattr",   "lremovexattr", "lsetxattr", "removexattr", "setxattr"};
+
+// A watch tells the names of what is opened and made in
+// directories that nobody granted.
+constexpr std::string_view kRefused[] = {"inotify_add_watch"};
+
+// The mode is the second argument.
+constexpr std::string_view kMode[] = {"chmod", "fchmod"};
+// The mode is the third argument.
+constexpr std::string_view kModeAt[] = {"fchmodat", "fchmodat2"};
+constexpr std::string_view kOwner[] = {"chown", "fchown", "fchownat", "lchown"};
+constexpr std::string_view kTimes[] = {"futimesat", "utime", "utimensat", "utimes"};
+
+// The first argument is a process, and any of the same user would do: a processor time limit kills
+// it, a descriptor limit blinds it. Zero is the caller.
+constexpr std::string_view kOwnProcess[] = {"prlimit64", "sched_setaffinity", "sched_setattr",
+                                            "sched_setparam", "sched_setscheduler"};
+
+constexpr std::uint32_t kOwnersRights = S_ISUID | S_ISGID;
+
+// Typing into a terminal and the like, as in argument_rules.cc.
+constexpr std::initializer_list<std::uint32_t> kRefusedTerminalRequests = {0x5412, 0x541c, 0x541d,
+                                                                           0x5423};
+// Requests to regular files that read (flags, extents) or need a descriptor that may write (clones
+// of ranges). All others, such as sealing a file with fs-verity or making it immutable, need only
+// one that may read.
+constexpr std::initializer_list<std::uint32_t> kFileRequests = {0x80086601, 0xc020660b, 0x40049409,
+                                                                0x4020940d};
+constexpr std::uint32_t kRequestType = 0xff00;
+constexpr std::uint32_t kTerminalType = 0x5400;
+constexpr std::uint32_t kSocketType = 0x8900;
+constexpr std::uint32_t kFirstInterfaceRequest = 0x8910;
+constexpr std::uint32_t kLastInterfaceRequest = 0x89ff;
+
+std::uint32_t with_errno(int error) {
+  return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
+}
+
+// Even a local socket lists the host's interfaces.
+BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v, NetMode net) {
+  const BpfLabel not_there = a.give(with_errno(ENOTTY));
+  const BpfLabel type =
+      a.keep_bits(kRequestType, a.if_one_of({kTerminalType, kSocketType}, v.allow, not_there));
+  const BpfLabel known = a.if_one_of(kFileRequests, v.allow, type);
+  const BpfLabel terminal = a.if_one_of(kRefusedTerminalRequests, v.refuse, known);
+  if (net == NetMode::Open) return a.load_argument(1, terminal);
+  const BpfLabel below = a.if_at_least(kLastInterfaceRequest + 1, terminal, v.refuse);
+  return a.load_argument(1, a.if_at_least(kFirstInterfaceRequest, below, terminal));
+}
+
+// Network none without an empty network: only local sockets, and those answered by the broker.
+BpfLabel write_local_socket(BpfAssembler& a, const Verdicts& v, const FilterProfile& profile) {
+  constexpr std::uint32_t kTypeMask = 0xf;
+  const BpfLabel type = a.if_one_of({SOCK_SEQPACKET, SOCK_STREAM}, v.allow, v.refuse);
+  const BpfLabel local =
+      profile.has_broker() ? a.load_argument(1, a.keep_bits(kTypeMask, type)) : v.refuse;
+  return a.load_argument(0, a.if_equal(AF_UNIX, local, v.refuse));
+}
+
+// Both arguments as given: one's own process and nothing wider, such as all of this user.
+BpfLabel write_pair(BpfAssembler& a, const Verdicts& v, std::uint32_t first, std::uint32_t second) {
+  const BpfLabel who = a.load_argument(1, a.if_equal(second, v.allow, v.refuse));
+  return a.load_argument(0, a.if_equal(first, who, v.refuse));
+}
+
+class Writer {
+ public:
+  explicit Writer(Arch arch) : arch_(arch) {}
+
+  void put(std::string_view name, BpfLabel target) {
+    const auto call = find_syscall(name);
+    const auto number = call ? call->number(arch_) : std::nullopt;
+    if (number) rules_.push_back({static_cast<std::uint32_t>(*number), target});
+  }
+  void put(Names names, BpfLabel target) {
+    for (const std::string_view name : names) put(name, target);
+  }
+  std::vector<SharedHostRule> take() { return std::move(rules_); }
+
+ private:
+  Arch arch_;
+  std::vector<SharedHostRule> rules_;
+};
+
+}  // namespace
+
+std::vector<SharedHostRule> write_shared_host_rules(BpfAssembler& assembler, Arch arch,
+                                                    const Verdicts& verdicts,
+                                                    const FilterProfile& profile) {
+  constexpr std::uint32_t kPriorityOfProcess = 0;
+  constexpr std::uint32_t kIoPriorityOfProcess = 1;
+  constexpr std::uint32_t kCaller = 0;
+  Writer writer(arch);
+  const BpfLabel asked = profile.has_broker() ? verdicts.broker : verdicts.refuse;
+  const auto mode = [&](unsigned index) {
+    return assembler.load_argument(index,
+                                   assembler.if_any_bit(kOwnersRights, verdicts.refuse, asked));
+  };
+  writer.put(kHostIpc, verdicts.absent);
+  writer.put(kAttributes, assembler.give(with_errno(EOPNOTSUPP)));
+  writer.put(kRefused, verdicts.refuse);
+  writer.put(kMode, mode(1));
+  writer.put(kModeAt, mode(2));
+  writer.put(kTimes, asked);
+  writer.put(kOwner, asked);
+  writer.put(kOwnProcess, assembler.load_argument(
+                              0, assembler.if_equal(kCaller, verdicts.allow, verdicts.refuse)));
+  writer.put("setpriority", write_pair(assembler, verdicts, kPriorityOfProcess, kCaller));
+  writer.put("ioprio_set", write_pair(assembler, verdicts, kIoPriorityOfProcess, kCaller));
+  writer.put("ioctl", write_ioctl(assembler, verdicts, profile.net));
+  if (profile.net != NetMode::Open) {
+    writer.put("socket", write_local_socket(assembler, verdicts, profile));
+  }
+  return writer.take();
+}
+
+}  // namespace cordon

@@ -1,0 +1,312 @@
+// The landlock plan: no namespaces and no mounts. Files are held by Landlock alone, processes by
+// its scopes, the network by the filter. Landlock only ever adds up what is granted, so whatever
+// would have to be taken out of a grant again is refused.
+#include <algorithm>
+#include <array>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "plan/command.h"
+#include "plan/limits.h"
+#include "plan/plan.h"
+#include "policy/own_places.h"
+
+namespace cordon {
+namespace {
+
+// Signals and abstract sockets are scoped from here on (Linux 6.12).
+constexpr int kAbiWithScopes = 6;
+
+// The host's own: there is no mount to put others in their place.
+constexpr std::array<std::string_view, 4> kAccountFiles = {"/etc/passwd", "/etc/group",
+                                                           "/etc/nsswitch.conf", "/etc/hostname"};
+
+Error unsupported(std::string what, std::string hint) {
+  return {.kind = ErrorKind::Unsupported, .what = std::move(what), .hint = std::move(hint)};
+}
+
+class LandlockPlanner {
+ public:
+  LandlockPlanner(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
+                  const PlanRequest& request)
+      : effective_(clamped.effective()), facts_(facts), caller_(caller), request_(request) {}
+
+  Result<Plan> make() {
+    plan_.backend = "landlock";
+    CORDON_CHECK(refuse_host());
+    CORDON_CHECK(refuse_network());
+    select_grants();
+    CORDON_CHECK(refuse_exceptions());
+    plan_.missing.push_back(Layer::Namespaces);
+    plan_.build.emplace_back(op::ScopeProcesses{});
+    private_directories();
+    CORDON_CHECK(landlock());
+    command();
+    CORDON_CHECK(confine());
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] bool accepted(Layer layer) const {
+    return std::ranges::find(effective_.accept_missing, layer) != effective_.accept_missing.end();
+  }
+  [[nodiscard]] bool grants_nothing() const {
+    return effective_.read.empty() && effective_.write.empty() && !effective_.scratch;
+  }
+  // The selected grant that covers `path`, or none.
+  static const Grant* covering(const std::vector<Grant>& grants, std::string_view path) {
+    const auto found = std::ranges::find_if(
+        grants, [&](const Grant& grant) { return contains(grant.path, path); });
+    return found == grants.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] bool granted(std::string_view path) const {
+    return covering(read_, path) != nullptr || covering(write_, path) != nullptr;
+  }
+  Result<void> refuse_host() const;
+  Result<void> refuse_network() const;
+  void select_grants();
+  // Refuses what lies inside a grant and would have to be taken out of it.
+  Result<void> refuse_exceptions() const;
+  Result<void> refuse_broad() const;
+  void private_directories();
+  void make_private(const std::string& name);
+  Result<void> landlock();
+  void allow(std::string path, LandlockUse use, FileKind kind, FileId id = {});
+  void allow_optional(std::string_view path, LandlockUse use);
+  void command();
+  Result<void> confine();
+
+  const Effective& effective_;
+  const HostFacts& facts_;
+  const Caller& caller_;
+  const PlanRequest& request_;
+  Plan plan_;
+  std::vector<Grant> read_;
+  std::vector<Grant> write_;
+  std::string home_;       // in place of the caller's; empty: the caller's own
+  std::string temporary_;  // in place of /tmp; empty: as it is
+};
+
+Result<void> LandlockPlanner::refuse_host() const {
+  if (facts_.landlock_abi < kAbiWithScopes || !facts_.answers_calls) {
+    return fail({.kind = ErrorKind::Unavailable,
+                 .what = "backend landlock needs Landlock ABI 6, this kernel has " +
+                         std::to_string(facts_.landlock_abi),
+                 .hint = "use Linux 6.12 or newer with lsm=landlock,..."});
+  }
+  if (!accepted(Layer::Namespaces)) {
+    return fail(unsupported(
+        "backend landlock goes without namespaces: names, sizes and times of every file and the "
+        "numbers of the host's processes can be seen inside",
+        "accept that in every ceiling that counts: [require] accept_missing = [\"namespaces\"]"));
+  }
+  const bool wants_cgroup =
+      std::ranges::find(effective_.require, Layer::Cgroup) != effective_.require.end();
+  if (wants_cgroup && facts_.cgroup.version == CgroupFacts::Version::None &&
+      !accepted(Layer::Cgroup)) {
+    return fail(unsupported("the policy requires cgroup limits and no cgroup can be made here",
+                            "start as root, or delegate a cgroup (systemd-run --user --scope)"));
+  }
+  return {};
+}
+
+Result<void> LandlockPlanner::refuse_network() const {
+  const NetRules& net = effective_.net;
+  if (net.mode == NetMode::Allow) {
+    return fail(unsupported(
+        "network mode allow cannot be held by landlock: it needs a network of the sandbox's own",
+        "use --net none or --net open, or --backend native"));
+  }
+  if (net.mode == NetMode::Open && !net.deny.empty()) {
+    return fail(unsupported("net.deny cannot be held with network mode open by landlock",
+                            "use --net none, or remove the deny"));
+  }
+  if (!net.publish.empty()) {
+    return fail(unsupported(
+        "net.publish cannot be held by landlock: it needs a network of the sandbox's own",
+        "remove the list, or use --backend native"));
+  }
+  return {};
+}
+
+// What is below a masked directory is masked with it, in every backend.
+void LandlockPlanner::select_grants() {
+  const auto select = [&](const std::vector<Grant>& from, const char* what,
+                          std::vector<Grant>& to) {
+    for (const Grant& grant : from) {
+      const bool hidden = std::ranges::any_of(
+          facts_.masked, [&](const Masked& mask) { return contains(mask.path, grant.path); });
+      if (!hidden) {
+        to.push_back(grant);
+        continue;
+      }
+      plan_.reductions.push_back(
+          {what, grant.written, std::nullopt, Reduction::Because::Forbidden});
+    }
+  };
+  select(effective_.read, "read", read_);
+  select(effective_.write, "write", write_);
+}
+
+Result<void> LandlockPlanner::refuse_broad() const {
+  for (const std::vector<Grant>* grants : {&read_, &write_}) {
+    for (const Grant& grant : *grants) {
+      for (const std::string_view reserved : {"/proc", "/dev", "/sys"}) {
+        if (!contains(reserved, grant.path) && !contains(grant.path, reserved)) continue;
+        return fail(
+            unsupported("landlock cannot leave " + std::string(reserved) + " out of the grant " +
+                            quote(grant.written),
+                        "grant the directories that the command needs, or use --backend native"));
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> LandlockPlanner::refuse_exceptions() const {
+  constexpr const char* kHint =
+      "grant the directories beside it instead of the one above, or use --backend native";
+  CORDON_CHECK(refuse_broad());
+  for (const Masked& mask : facts_.masked) {
+    if (!granted(mask.path)) continue;
+    return fail(unsupported(
+        "landlock cannot hide " + quote(mask.path) + " (" + mask.reason + ") inside a grant",
+        kHint));
+  }
+  for (const Grant& grant : read_) {
+    const Grant* above = covering(write_, grant.path);
+    if (above == nullptr) continue;
+    return fail(unsupported("landlock cannot hold " + quote(grant.written) +
+                                " read-only inside the writable grant " + quote(above->written),
+                            kHint));
+  }
+  for (const GitDirectory& git : facts_.git) {
+    return fail(unsupported(
+        "landlock cannot hold the hooks and configuration of " + quote(git.path) +
+            " inside a writable grant",
+        "make the repository readable and name what may be written: --policy readonly --write "
+        "src; or use --backend native"));
+  }
+  for (const Held& held : facts_.held) {
+    if (covering(write_, held.path) == nullptr) continue;
+    return fail(unsupported("landlock cannot hold " + quote(held.path) + " (" +
+                                std::string(name_of(held.kind)) +
+                                ") read-only inside a writable grant",
+                            kHint));
+  }
+  for (const Pinned& pinned : facts_.pinned) {
+    if (covering(write_, pinned.path) == nullptr) continue;
+    return fail(unsupported("landlock cannot keep " + quote(pinned.path) +
+                                " from being renamed: it leads to what is protected",
+                            kHint));
+  }
+  return {};
+}
+
+void LandlockPlanner::make_private(const std::string& name) {
+  plan_.build.emplace_back(op::MakeDirectory{join(request_.private_directory, name), 0700});
+}
+
+// The host's own /tmp and home stay where they are, out of reach: there is no mount to put others
+// in their place, so the variables lead elsewhere.
+void LandlockPlanner::private_directories() {
+  const bool has_home = !caller_.home.empty() && !granted(caller_.home);
+  if (effective_.scratch) {
+    plan_.build.emplace_back(op::MakeDirectory{request_.private_directory, 0700});
+    if (!granted("/tmp")) {
+      make_private("tmp");
+      temporary_ = join(request_.private_directory, "tmp");
+    }
+    if (effective_.home == HomeMode::Private && has_home) {
+      make_private("home");
+      home_ = join(request_.private_directory, "home");
+      if (!facts_.git_identity.empty()) {
+        plan_.build.emplace_back(
+            op::MakeFile{join(home_, ".gitconfig"), facts_.git_identity, 0644});
+      }
+    }
+    plan_.limits.push_back({"scratch", *effective_.scratch, LimitBy::Watch});
+  }
+  if (effective_.home == HomeMode::Persistent && has_home) home_ = request_.persistent_home;
+}
+
+void LandlockPlanner::allow(std::string path, LandlockUse use, FileKind kind, FileId id) {
+  plan_.build.emplace_back(op::LandlockAllow{std::move(path), use, kind, id});
+}
+
+void LandlockPlanner::allow_optional(std::string_view path, LandlockUse use) {
+  plan_.build.emplace_back(op::LandlockAllow{std::string(path), use, FileKind::Regular, {}, true});
+}
+
+Result<void> LandlockPlanner::landlock() {
+  for (const SystemEntry& entry : facts_.system) {
+    if (entry.tier == SystemEntry::Tier::Programs && grants_nothing()) continue;
+    if (entry.kind == SystemEntry::Kind::Symlink) continue;
+    const bool directory = entry.kind == SystemEntry::Kind::Directory;
+    const bool settings = contains("/etc", entry.path);
+    allow(entry.path, settings ? LandlockUse::Read : LandlockUse::ReadExecute,
+          directory ? FileKind::Directory : FileKind::Regular);
+  }
+  for (const std::string_view path : kAccountFiles) allow_optional(path, LandlockUse::Read);
+  if (effective_.net.mode == NetMode::Open) {
+    for (const std::string_view path : kNetworkFiles) allow_optional(path, LandlockUse::Read);
+  }
+  for (const std::string_view path : kDevices) allow_optional(path, LandlockUse::Device);
+  if (!temporary_.empty()) allow(temporary_, LandlockUse::ReadWrite, FileKind::Directory);
+  if (!home_.empty()) allow(home_, LandlockUse::ReadWrite, FileKind::Directory);
+  if (effective_.caches && !home_.empty()) {
+    allow(request_.cache_directory, LandlockUse::ReadWrite, FileKind::Directory);
+  }
+  for (const Grant& grant : write_) {
+    allow(grant.path, LandlockUse::ReadWrite, grant.kind, grant.id);
+  }
+  for (const Grant& grant : read_) {
+    allow(grant.path, LandlockUse::ReadExecute, grant.kind, grant.id);
+  }
+  return {};
+}
+
+void LandlockPlanner::command() {
+  plan_.argv = request_.argv;
+  plan_.cwd = request_.cwd;
+  Caller inside = caller_;
+  if (!home_.empty()) inside.home = home_;
+  plan_command(effective_, inside, plan_);
+  const auto chosen = [&](const std::string& name) {
+    return effective_.env.set.contains(name) ||
+           std::ranges::find(effective_.env.pass, name) != effective_.env.pass.end();
+  };
+  if (!temporary_.empty() && !chosen("TMPDIR")) {
+    std::ranges::replace(plan_.environment, std::string("TMPDIR=/tmp"), "TMPDIR=" + temporary_);
+  }
+  if (effective_.caches && !home_.empty() && !chosen("XDG_CACHE_HOME")) {
+    plan_.environment.push_back("XDG_CACHE_HOME=" + request_.cache_directory);
+  }
+}
+
+Result<void> LandlockPlanner::confine() {
+  CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
+  plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
+  for (op::ResourceLimit& limit : limits.resource_limits) {
+    plan_.confine.emplace_back(std::move(limit));
+  }
+  plan_.confine.emplace_back(op::NoNewPrivileges{});
+  plan_.confine.emplace_back(op::RestrictLandlock{facts_.landlock_abi});
+  plan_.confine.emplace_back(op::CloseDescriptors{});
+  plan_.confine.emplace_back(op::NewSession{});
+  plan_.confine.emplace_back(op::NewKeyring{});
+  plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
+  plan_.confine.emplace_back(op::DropCapabilities{caller_.uid == 0});
+  plan_.confine.emplace_back(op::InstallSeccomp{effective_.net.mode, true, true});
+  plan_.confine.emplace_back(op::Execute{plan_.argv});
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> make_landlock_plan(const Clamped& clamped, const HostFacts& facts,
+                                const Caller& caller, const PlanRequest& request) {
+  return LandlockPlanner(clamped, facts, caller, request).make();
+}
+
+}  // namespace cordon

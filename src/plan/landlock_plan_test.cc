@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "plan/made_up_host.h"
+
+namespace cordon {
+namespace {
+
+using namespace testing;  // the made-up host
+
+constexpr std::string_view kPrivate = "/home/alex/.local/state/cordon/private/0123456789abcdef";
+
+struct Asked {
+  Resolved request = resolved_preset("workspace");
+  HostFacts facts = made_up_facts();
+  Caller caller = made_up_user();
+  std::vector<Layer> accept = {Layer::Namespaces};
+
+  [[nodiscard]] Result<Plan> plan() const {
+    ResolvedCeiling ceiling;
+    ceiling.ceiling.policy.require.accept_missing = accept;
+    ceiling.ceiling.policy.net.mode = NetMode::Open;
+    ceiling.read = request.read;
+    ceiling.write = request.write;
+    PlanRequest made = made_up_request();
+    made.private_directory = kPrivate;
+    return make_landlock_plan(clamp(request, std::vector{ceiling}), facts, caller, made);
+  }
+  [[nodiscard]] std::string refusal() const {
+    const auto made = plan();
+    return made ? "planned" : made.error().what;
+  }
+};
+
+bool has(const std::vector<std::string>& variables, std::string_view variable) {
+  return std::ranges::find(variables, variable) != variables.end();
+}
+
+std::vector<op::LandlockAllow> rules_of(const Plan& plan) {
+  std::vector<op::LandlockAllow> rules;
+  for (const Op& operation : plan.build) {
+    if (const auto* rule = std::get_if<op::LandlockAllow>(&operation)) rules.push_back(*rule);
+  }
+  return rules;
+}
+
+TEST(LandlockPlan, BeginsWithTheScopeAndEntersNoNamespace) {
+  const auto plan = Asked{}.plan();
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_TRUE(std::holds_alternative<op::ScopeProcesses>(plan->build.front()));
+  for (const Op& operation : plan->build) {
+    EXPECT_TRUE(std::holds_alternative<op::ScopeProcesses>(operation) ||
+                std::holds_alternative<op::MakeDirectory>(operation) ||
+                std::holds_alternative<op::MakeFile>(operation) ||
+                std::holds_alternative<op::LandlockAllow>(operation))
+        << describe(operation);
+  }
+  EXPECT_EQ(plan->missing, std::vector{Layer::Namespaces});
+}
+
+TEST(LandlockPlan, GrantsNothingAboveAGrant) {
+  const auto plan = Asked{}.plan();
+  ASSERT_TRUE(plan);
+  for (const op::LandlockAllow& rule : rules_of(*plan)) {
+    EXPECT_FALSE(rule.path == "/" || rule.path == "/etc" || rule.path == "/dev" ||
+                 rule.path.starts_with("/proc") || rule.path == "/home/alex" || rule.path == "/tmp")
+        << rule.path;
+    if (rule.use == LandlockUse::ReadWrite) {
+      EXPECT_TRUE(rule.path == "/home/alex/project" || rule.path.starts_with(kPrivate))
+          << rule.path;
+    }
+  }
+}
+
+TEST(LandlockPlan, HoldsAGrantToTheObjectThatWasJudged) {
+  const auto plan = Asked{}.plan();
+  ASSERT_TRUE(plan);
+  const auto rules = rules_of(*plan);
+  const auto project = std::ranges::find(rules, "/home/alex/project", &op::LandlockAllow::path);
+  ASSERT_NE(project, rules.end());
+  EXPECT_EQ(project->id, (FileId{64, 100}));
+}
+
+TEST(LandlockPlan, LeadsHomeAndTemporaryFilesToPrivateDirectories) {
+  const auto plan = Asked{}.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(has(plan->environment, "HOME=" + std::string(kPrivate) + "/home"));
+  EXPECT_TRUE(has(plan->environment, "TMPDIR=" + std::string(kPrivate) + "/tmp"));
+  Asked build;
+  build.request = resolved_preset("build");
+  const auto with_caches = build.plan();
+  ASSERT_TRUE(with_caches) << with_caches.error().what;
+  EXPECT_TRUE(has(with_caches->environment, "XDG_CACHE_HOME=" + made_up_request().cache_directory));
+}
+
+TEST(LandlockPlan, NeedsEveryCeilingToAcceptIt) {
+  Asked asked;
+  asked.accept = {};
+  EXPECT_NE(asked.refusal().find("goes without namespaces"), std::string::npos);
+  const auto without_ceiling =
+      make_landlock_plan(clamp(asked.request, {}), asked.facts, asked.caller, made_up_request());
+  ASSERT_FALSE(without_ceiling);
+  EXPECT_EQ(without_ceiling.error().kind, ErrorKind::Unsupported);
+}
+
+TEST(LandlockPlan, NeedsScopesAndAListener) {
+  Asked asked;
+  asked.facts.landlock_abi = 5;
+  const auto old = asked.plan();
+  ASSERT_FALSE(old);
+  EXPECT_EQ(old.error().kind, ErrorKind::Unavailable);
+  asked.facts.landlock_abi = 6;
+  EXPECT_EQ(asked.refusal(), "planned");
+  asked.facts.answers_calls = false;
+  EXPECT_NE(asked.refusal(), "planned");
+}
+
+TEST(LandlockPlan, RefusesWhatWouldHaveToBeTakenOutOfAGrant) {
+  const auto refusal = [](auto change) {
+    Asked asked;
+    change(asked.facts);
+    return asked.refusal();
+  };
+  EXPECT_NE(
+      refusal([](HostFacts& facts) {
+        facts.masked.push_back({"/home/alex/project/.env", FileKind::Regular, {64, 7}, "deny"});
+      }).find("cannot hide"),
+      std::string::npos);
+  EXPECT_NE(refusal([](HostFacts& facts) {
+              facts.held.push_back(
+                  {"/home/alex/project/.mcp.json", HoldKind::Git, FileKind::Regular, {64, 8}});
+            }).find("cannot hold"),
+            std::string::npos);
+  EXPECT_NE(refusal([](HostFacts& facts) {
+              facts.pinned.push_back({"/home/alex/project/way", {64, 9}});
+            }).find("from being renamed"),
+            std::string::npos);
+  EXPECT_NE(refusal([](HostFacts& facts) {
+              facts.git.push_back({"/home/alex/project/.git", {64, 10}, {}, {}, {}});
+            }).find("hooks and configuration"),
+            std::string::npos);
+  // Beside the grants nothing is in the way.
+  EXPECT_EQ(
+      refusal([](HostFacts& facts) {
+        facts.masked.push_back({"/home/alex/.ssh", FileKind::Directory, {64, 11}, "credentials"});
+      }),
+      "planned");
+}
+
+TEST(LandlockPlan, RefusesANarrowerGrantInsideAWritableOne) {
+  Asked asked;
+  asked.request.read.push_back(made_up_grant("/home/alex/project/vendor", 102));
+  EXPECT_NE(asked.refusal().find("read-only inside the writable grant"), std::string::npos);
+}
+
+TEST(LandlockPlan, RefusesNetworksItHasNot) {
+  Asked asked;
+  asked.request.policy.net.mode = NetMode::Open;
+  EXPECT_EQ(asked.refusal(), "planned");
+  asked.request.policy.net.publish.push_back({8080, 8080});
+  EXPECT_NE(asked.refusal(), "planned");
+}
+
+}  // namespace
+}  // namespace cordon

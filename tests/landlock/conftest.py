@@ -1,0 +1,1 @@
+from support.without_namespaces import world  # noqa: F401
