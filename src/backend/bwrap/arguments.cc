@@ -105,6 +105,9 @@ class Translate {
   void operator()(const op::InstallSeccomp&) {}
   void operator()(const op::ChangeDirectory&) {}
   void operator()(const op::Execute&) {}
+  // Of other backends: no plan of native's has them.
+  void operator()(const op::RunExecutor&) { CORDON_ASSERT(false); }
+  void operator()(const op::ScopeProcesses&) { CORDON_ASSERT(false); }
 
  private:
   Words& words_;

@@ -91,9 +91,15 @@ template <>
 struct Members<op::PivotRoot> : List<> {};
 template <>
 struct Members<op::LandlockAllow>
-    : List<&op::LandlockAllow::path, &op::LandlockAllow::use, &op::LandlockAllow::kind> {};
+    : List<&op::LandlockAllow::path, &op::LandlockAllow::use, &op::LandlockAllow::kind,
+           &op::LandlockAllow::id, &op::LandlockAllow::optional> {};
 template <>
 struct Members<op::ReadOnlyRoot> : List<> {};
+template <>
+struct Members<op::RunExecutor>
+    : List<&op::RunExecutor::path, &op::RunExecutor::sha256, &op::RunExecutor::document> {};
+template <>
+struct Members<op::ScopeProcesses> : List<> {};
 template <>
 struct Members<op::ResourceLimit> : List<&op::ResourceLimit::name, &op::ResourceLimit::value> {};
 template <>
@@ -107,10 +113,11 @@ struct Members<op::NewSession> : List<> {};
 template <>
 struct Members<op::NewKeyring> : List<> {};
 template <>
-struct Members<op::DropCapabilities> : List<> {};
+struct Members<op::DropCapabilities> : List<&op::DropCapabilities::bounding> {};
 template <>
-struct Members<op::InstallSeccomp> : List<&op::InstallSeccomp::net, &op::InstallSeccomp::brokered> {
-};
+struct Members<op::InstallSeccomp>
+    : List<&op::InstallSeccomp::net, &op::InstallSeccomp::brokered,
+           &op::InstallSeccomp::shares_host> {};
 template <>
 struct Members<op::ChangeDirectory> : List<&op::ChangeDirectory::path> {};
 template <>
@@ -125,7 +132,7 @@ template <>
 struct Members<native::FirstProcessFds>
     : List<&native::FirstProcessFds::in, &native::FirstProcessFds::out,
            &native::FirstProcessFds::err, &native::FirstProcessFds::channel,
-           &native::FirstProcessFds::release> {};
+           &native::FirstProcessFds::release, &native::FirstProcessFds::leash> {};
 template <>
 struct Members<Handover>
     : List<&Handover::plan, &Handover::fds, &Handover::outside, &Handover::terminal,

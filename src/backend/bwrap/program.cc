@@ -45,7 +45,7 @@ Error no_answer(const Program& program) {
 // Every directory and symlink on the way, and the file itself.
 Result<std::string> trusted_end(const std::string& place) {
   Ways ways;
-  const std::vector<std::string> way = ways.to(place);
+  const std::vector<std::string> way = ways.to(place).passed;
   for (const std::string& passed : way) {
     const std::optional<Looked>& seen = ways.seen(passed);
     // The bits of a symlink say nothing.

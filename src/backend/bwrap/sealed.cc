@@ -86,7 +86,7 @@ Result<Program> sealed_inside() {
   for (const std::string& place :
        {join(here, kInside), here + "/../" CORDON_LIBEXEC "/cordon/" + kInside}) {
     if (::access(place.c_str(), F_OK) < 0) continue;
-    const std::string path = Ways().to(place).back();
+    const std::string path = Ways().to(place).passed.back();
     CORDON_TRY(copy, sealed_copy(path));
     return Program{path, std::move(copy)};
   }

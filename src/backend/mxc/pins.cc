@@ -86,7 +86,7 @@ Result<Pins> parse_pins(std::string_view text, const std::string& file) {
 
 Result<void> check_way(const std::string& path, const Caller& caller) {
   Ways ways;
-  const std::vector<std::string> way = ways.to(path);
+  const std::vector<std::string> way = ways.to(path).passed;
   for (const std::string& place : way) {
     const std::optional<Looked>& seen = ways.seen(place);
     if (!seen) return fail(untrusted(quote(place) + " cannot be examined", "check the path"));

@@ -495,7 +495,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
       case Message::Kind::Reached:
         break;
       case Message::Kind::Begun:
-        CORDON_CHECK(child->take_hold(message, outside));
+        CORDON_CHECK(child->take_hold(message, own_namespaces()));
         break;
       case Message::Kind::Confined: {
         CORDON_TRY(enforcement, outer.verify(plan, message.measured));
