@@ -323,6 +323,8 @@ def test_dry_run_tells_what_would_be_applied_and_applies_nothing(world):
     assert "MAKE_SOCK" in done.json["withheld"] and "MAKE_SOCK" not in rights[str(world.project)]
     assert done.json["calls"]["unanswered"] == ["clone3"]
     apply(world, {}, TRUE, options=["--dry-run"]).expect(70)
+    with open("/dev/full", "w", encoding="ascii") as full:
+        apply(world, document, TRUE, options=["--dry-run"], stdout=full).expect(75)
 
 
 def test_layers_are_put_on_in_their_order_and_without_memory(world):
