@@ -4,7 +4,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -29,15 +28,6 @@ constexpr const char* kUsage =
 // other. The kernel makes the saved ones those in effect when it starts a program.
 bool is_caller_alone() {
   return ::getuid() == ::geteuid() && ::getgid() == ::getegid() && ::getauxval(AT_SECURE) == 0;
-}
-
-void write_whole(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(descriptor, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
 }
 
 Judged<Preparation> read_and_prepare(const Request& request) {
@@ -86,7 +76,7 @@ int apply_main(std::span<char* const> words, char* const* environment) {
   const auto request = parse_request(words);
   if (!request) {
     const int status = voice.refuse(request.error().status, request.error().text);
-    write_whole(STDERR_FILENO, "usage: " + std::string(voice.name) + kUsage);
+    (void)write_whole(STDERR_FILENO, "usage: " + std::string(voice.name) + kUsage);
     return status;
   }
   if (request->status_fd) {
@@ -98,8 +88,9 @@ int apply_main(std::span<char* const> words, char* const* environment) {
   const auto made = read_and_prepare(*request);
   if (!made) return voice.refuse(made.error().status, made.error().text);
   if (request->purpose == Purpose::DryRun) {
-    write_whole(STDOUT_FILENO, write_json(describe(*made), JsonStyle::Pretty) + "\n");
-    return 0;
+    const std::string text = write_json(describe(*made), JsonStyle::Pretty) + "\n";
+    if (write_whole(STDOUT_FILENO, text)) return 0;
+    return voice.refuse(Status::Permission, "cannot write the answer");
   }
   return run(*made, *request, voice, environment);
 }

@@ -32,6 +32,17 @@ Judged<RuleState> add_rule(int ruleset, const RuleObject& object, int abi) {
   return RuleState{rule.path, rights};
 }
 
+// About the first candidate that is there.
+std::string advice_about(const std::vector<std::string>& candidates,
+                         const std::vector<RuleObject>& objects) {
+  for (const std::string& candidate : candidates) {
+    const auto permitted = may_execute(candidate, objects);
+    if (!permitted) continue;
+    return *permitted ? "" : "no rule of the policy lets " + quote(candidate) + " be executed";
+  }
+  return {};
+}
+
 Judged<void> prepare_files(const SafeClawPolicy& policy, Preparation& made) {
   made.abi = sys::landlock_abi();
   if (made.abi == 0) return refuse(Status::Landlock, "the kernel has no Landlock, or it is off");
@@ -51,13 +62,7 @@ Judged<void> prepare_files(const SafeClawPolicy& policy, Preparation& made) {
     CORDON_TRY(state, add_rule(ruleset, object, made.abi));
     made.rules.push_back(std::move(state));
   }
-  for (const std::string& candidate : made.candidates) {
-    const auto permitted = may_execute(candidate, objects);
-    if (permitted && !*permitted) {
-      made.advice = "no rule of the policy lets " + quote(candidate) + " be executed";
-    }
-    if (permitted) break;
-  }
+  made.advice = advice_about(made.candidates, objects);
   return {};
 }
 

@@ -31,15 +31,7 @@ class Line {
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     return add(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
   }
-  void write_to(int descriptor) const {
-    std::size_t done = 0;
-    while (done < used_) {
-      const ssize_t wrote = ::write(descriptor, text_.data() + done, used_ - done);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote <= 0) return;
-      done += static_cast<std::size_t>(wrote);
-    }
-  }
+  void write_to(int descriptor) const { (void)write_whole(descriptor, {text_.data(), used_}); }
 
  private:
   void put(char c) {
@@ -59,6 +51,16 @@ std::string_view shortened(std::string_view text) {
 }
 
 }  // namespace
+
+bool write_whole(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = ::write(descriptor, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return true;
+}
 
 int Voice::refuse(Status status, std::string_view text) const {
   const int number = static_cast<int>(status);
