@@ -21,8 +21,9 @@ HostAccount good_host() {
   account.release = "6.12.0";
   account.distribution = "debian";
   account.uid = 1000;
-  for (const char* name : {"user-namespace", "mount-namespace", "pid-namespace", "net-namespace",
-                           "fresh-proc", "symlink-mount", "landlock", "seccomp"}) {
+  for (const char* name :
+       {"user-namespace", "mount-namespace", "pid-namespace", "net-namespace", "fresh-proc",
+        "symlink-mount", "no-new-privileges", "landlock", "seccomp", "seccomp-listener"}) {
     account.probes.push_back({name, true, "done", 0});
   }
   for (const char* name : {"kill-process", "errno", "allow", "user-notif"}) {
@@ -210,7 +211,7 @@ TEST(DoctorText, CountsAndCategoriesAreInOrder) {
   EXPECT_LT(text.find("\nsystem\n"), text.find("\nsecurity\n"));
   EXPECT_LT(text.find("\nsecurity\n"), text.find("\nconfig\n"));
   EXPECT_THAT(text, HasSubstr("  [FAIL] landlock: refused\n         use a kernel with"));
-  EXPECT_THAT(text, testing::EndsWith("\nSummary: 16 passed, 1 warning(s), 1 failed\n"));
+  EXPECT_THAT(text, testing::EndsWith("\nSummary: 18 passed, 2 warning(s), 1 failed\n"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
@@ -218,6 +219,17 @@ TEST(DoctorText, ShowsNoControlCharacterOfAHost) {
   HostAccount account = good_host();
   account.pretty_name = "evil\x1b]52;c;x\x07";
   EXPECT_THAT(doctor_text(judge_account(account)), Not(HasSubstr("\x1b")));
+}
+
+TEST(Doctor, NamesTheTierForHostsThatRefuseNamespaces) {
+  EXPECT_THAT(judged(good_host(), "backend-landlock").message, HasSubstr("holds less"));
+  HostAccount account = good_host();
+  account.probes[0].ok = false;
+  const Check tier = judged(account, "backend-landlock");
+  EXPECT_EQ(tier.status, CheckStatus::Pass);
+  EXPECT_THAT(tier.message, HasSubstr("accept_missing"));
+  account.landlock_abi = 5;
+  EXPECT_EQ(judged(account, "backend-landlock").status, CheckStatus::Warn);
 }
 
 TEST(DoctorHints, HoldOnlyCures) {
