@@ -1,6 +1,6 @@
-// The plan for an MXC executor: what native would build, as far as the executor can be told it in a
-// document. The view is the executor's; limits, Landlock, the filter and the end of the tree are
-// Cordon's own.
+// The plan for an MXC executor. Native's view is built around it first, so that the executor itself
+// sees no more than the policy grants; the document then has it show that view to the command.
+// Limits, Landlock, the filter and the end of the tree are Cordon's own.
 #include <algorithm>
 #include <iterator>
 
@@ -16,8 +16,11 @@ namespace {
 constexpr std::uint64_t kExecutorGraceMilliseconds = 5000;
 // Executed through the descriptor that Cordon hands down (backend/mxc/orders.h).
 constexpr std::string_view kCommandLine = "exec /proc/self/fd/41 executor-inside";
-// The executor shows all of it unless told otherwise.
-constexpr std::string_view kEtc = "/etc";
+// Bubblewrap builds its root here.
+constexpr std::string_view kTmp = "/tmp";
+// The part of the private space that has copies of git configurations: the executor's own /dev
+// covers the place where native shows them.
+constexpr std::string_view kGitCopies = "git";
 
 Error cannot_hold(const std::string& what, std::string hint) {
   return {.kind = ErrorKind::Unsupported,
@@ -26,12 +29,6 @@ Error cannot_hold(const std::string& what, std::string hint) {
 }
 
 Result<void> refuse_unenforceable(const Effective& effective, const HostFacts& facts) {
-  const std::string own = "use --policy strict and name what is granted, or --backend native";
-  if (effective.scratch) {
-    return fail(cannot_hold("fs.scratch, a private space with a bound,", own));
-  }
-  if (effective.home != HomeMode::None) return fail(cannot_hold("fs.home", own));
-  if (effective.caches) return fail(cannot_hold("fs.caches", own));
   if (effective.net.mode == NetMode::Allow) {
     return fail(cannot_hold("network mode allow",
                             "use --net none or --net open, or --backend native for names"));
@@ -53,117 +50,90 @@ Result<void> refuse_unenforceable(const Effective& effective, const HostFacts& f
 
 class MxcPlanner {
  public:
-  MxcPlanner(Plan native, const Effective& effective, const HostFacts& facts,
-             const ExecutorChoice& executor)
-      : native_(std::move(native)), effective_(effective), facts_(facts), executor_(executor) {}
+  MxcPlanner(Plan native, const Effective& effective, const ExecutorChoice& executor)
+      : plan_(std::move(native)), effective_(effective), executor_(executor) {}
 
   Result<Plan> make() {
-    std::vector<Op> view;
-    for (const Op& operation : native_.build) CORDON_CHECK(take(operation, view));
-    if (!whole_etc_) output_.deny.emplace_back(kEtc);
+    plan_.backend = "mxc";
+    plan_.seal.clear();
+    std::vector<Op> operations = std::move(plan_.build);
+    plan_.build.clear();
+    for (const Op& operation : operations) std::visit(Take{*this}, operation);
     CORDON_CHECK(check_names());
-    Plan plan = std::move(native_);
-    plan.backend = "mxc";
-    plan.build.clear();
-    plan.seal.clear();
-    std::ranges::move(start_, std::back_inserter(plan.build));
-    plan.build.emplace_back(op::RunExecutor{executor_.path, executor_.sha256, document()});
-    std::ranges::move(view, std::back_inserter(plan.build));
-    add_rules(plan.build);
+    const auto pivoted = std::ranges::find_if(plan_.build, [](const Op& operation) {
+      return std::holds_alternative<op::PivotRoot>(operation);
+    });
+    plan_.build.insert(std::next(pivoted),
+                       op::RunExecutor{executor_.path, executor_.sha256, document()});
+    for (const std::string& path : doubles_) {
+      plan_.build.emplace_back(
+          op::LandlockAllow{path, LandlockUse::ReadExecute, FileKind::Directory});
+    }
     // The executor leaves the command no capability, not even to drop one; that none is there is
     // measured.
-    std::erase_if(plan.confine, [](const Op& operation) {
+    std::erase_if(plan_.confine, [](const Op& operation) {
       return std::holds_alternative<op::DropCapabilities>(operation);
     });
-    for (Op& operation : plan.confine) {
+    for (Op& operation : plan_.confine) {
       // The broker's errands need a first process of Cordon's own.
       if (auto* filter = std::get_if<op::InstallSeccomp>(&operation)) filter->brokered = false;
     }
-    return plan;
+    return std::move(plan_);
   }
 
  private:
   struct Take {
     MxcPlanner& planner;
-    std::vector<Op>& view;
 
-    Result<void> operator()(const op::EnterNamespaces& o) const {
-      planner.start_.emplace_back(o);
-      return {};
-    }
-    Result<void> operator()(const op::MapIdentity& o) const {
-      planner.start_.emplace_back(o);
-      return {};
-    }
-    Result<void> operator()(const op::BindSystem& o) const {
+    void operator()(const op::BindSystem& o) const {
       planner.output_.read.push_back(o.path);
-      if (contains(kEtc, o.path)) planner.etc_.push_back(o.path);
-      view.emplace_back(o);
-      return {};
+      planner.plan_.build.emplace_back(o);
     }
-    Result<void> operator()(const op::Bind& o) const {
+    void operator()(const op::Bind& o) const {
       planner.show(o.path, o.access);
-      if (o.path == kEtc) planner.whole_etc_ = true;
-      view.emplace_back(o);
-      return {};
+      planner.plan_.build.emplace_back(o);
     }
-    Result<void> operator()(const op::Hold& o) const {
-      planner.show(o.path, o.access);
-      view.emplace_back(o);
-      return {};
+    void operator()(const op::ScratchDirectory& o) const {
+      if (o.name == kGitCopies) return;
+      planner.show(o.path, MountAccess::ReadWrite);
+      planner.plan_.build.emplace_back(o);
+    }
+    void operator()(const op::ScratchFile& o) const {
+      if (!contains(kGitCopies, o.name)) planner.plan_.build.emplace_back(o);
     }
     // A configuration of git that is read-only, for want of a private copy.
-    Result<void> operator()(const op::PrivateConfig& o) const {
-      return (*this)(op::Hold{o.path, o.id, MountAccess::ReadOnly, "git configuration"});
+    void operator()(const op::PrivateConfig& o) const {
+      planner.plan_.build.emplace_back(
+          op::Hold{o.path, o.id, MountAccess::ReadOnly, "git configuration"});
     }
-    Result<void> operator()(const op::Mask& o) const {
-      // The executor's mask of a directory is one that can be written to: what a program moves
-      // there is lost, and what it writes there is bounded by nothing.
-      if (o.kind == FileKind::Directory && planner.lies_in_writable(o.path)) {
-        return fail(cannot_hold("hiding " + quote(o.path) + " inside a writable grant",
-                                "grant less, or use --backend native"));
-      }
-      planner.output_.deny.push_back(o.path);
-      view.emplace_back(o);
-      return {};
-    }
-    Result<void> operator()(const op::MakeSymlink& o) const {
+    void operator()(const op::MakeSymlink& o) const {
       if (parent(o.path) == "/") planner.doubles_.push_back(o.path);
-      return {};
+      planner.plan_.build.emplace_back(o);
     }
-    Result<void> operator()(const op::ScratchDirectory& o) const {
-      planner.absent_.push_back(o.path);
-      return {};
+    void operator()(const op::PivotRoot& o) const {
+      planner.plan_.build.emplace_back(op::MakeDirectory{std::string(kTmp)});
+      planner.plan_.build.emplace_back(o);
     }
-    Result<void> operator()(const op::LandlockAllow& o) const {
-      // Native's /etc holds public files only; the executor's gets a rule for each of them.
-      const bool too_wide = o.path == kEtc && !planner.whole_etc_;
-      const bool absent = std::ranges::find(planner.absent_, o.path) != planner.absent_.end();
-      if (!too_wide && !absent) view.emplace_back(o);
-      return {};
+    void operator()(const op::LandlockAllow& o) const {
+      const bool copies = o.use == LandlockUse::ReadWrite && contains("/dev/cordon", o.path);
+      if (!copies) planner.plan_.build.emplace_back(o);
     }
-    // The executor makes its own root, /dev and /proc; the rest native needs for its own ends.
+    // The kernel lets bubblewrap mount a /proc only where a whole one is seen: the keeper has one
+    // that is neither masked nor read-only.
+    void operator()(const op::MountProc&) const {}
+    void operator()(const op::MaskProc&) const {}
     template <typename Other>
-    Result<void> operator()(const Other&) const {
-      return {};
+    void operator()(const Other& o) const {
+      planner.plan_.build.emplace_back(o);
     }
   };
-
-  Result<void> take(const Op& operation, std::vector<Op>& view) {
-    return std::visit(Take{*this, view}, operation);
-  }
 
   void show(const std::string& path, MountAccess access) {
     (access == MountAccess::ReadOnly ? output_.read : output_.write).push_back(path);
   }
 
-  [[nodiscard]] bool lies_in_writable(std::string_view path) const {
-    return std::ranges::any_of(output_.write,
-                               [&](const std::string& root) { return contains(root, path); });
-  }
-
   [[nodiscard]] Result<void> check_names() const {
-    for (const auto* list : {&output_.read, &output_.write, &output_.deny}) {
+    for (const auto* list : {&output_.read, &output_.write}) {
       for (const std::string& path : *list) {
         if (mxc_can_name(path)) continue;
         return fail(
@@ -171,24 +141,6 @@ class MxcPlanner {
       }
     }
     return {};
-  }
-
-  void add_rules(std::vector<Op>& operations) const {
-    for (const std::string& path : doubles_) {
-      operations.emplace_back(
-          op::LandlockAllow{path, LandlockUse::ReadExecute, FileKind::Directory});
-    }
-    if (whole_etc_) return;
-    for (const std::string& path : etc_) {
-      operations.emplace_back(op::LandlockAllow{path, LandlockUse::Read, kind_of(path)});
-    }
-  }
-
-  [[nodiscard]] FileKind kind_of(const std::string& path) const {
-    const auto found = std::ranges::find(facts_.system, path, &SystemEntry::path);
-    const bool directory =
-        found != facts_.system.end() && found->kind == SystemEntry::Kind::Directory;
-    return directory ? FileKind::Directory : FileKind::Regular;
   }
 
   std::string document() {
@@ -201,16 +153,11 @@ class MxcPlanner {
     return write_json(mxc_document(output_), JsonStyle::Compact);
   }
 
-  Plan native_;
+  Plan plan_;
   const Effective& effective_;
-  const HostFacts& facts_;
   const ExecutorChoice& executor_;
   MxcOutput output_;
-  std::vector<Op> start_;
   std::vector<std::string> doubles_;  // "/lib": a link on the host, a mount in the executor's root
-  std::vector<std::string> etc_;
-  std::vector<std::string> absent_;  // private places of native's that the executor does not have
-  bool whole_etc_ = false;
 };
 
 }  // namespace
@@ -219,7 +166,7 @@ Result<Plan> make_mxc_plan(const Clamped& clamped, const HostFacts& facts, const
                            const PlanRequest& request, const ExecutorChoice& executor) {
   CORDON_CHECK(refuse_unenforceable(clamped.effective(), facts));
   CORDON_TRY(native, make_native_plan(clamped, facts, caller, request));
-  return MxcPlanner(std::move(native), clamped.effective(), facts, executor).make();
+  return MxcPlanner(std::move(native), clamped.effective(), executor).make();
 }
 
 }  // namespace cordon

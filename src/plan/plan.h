@@ -150,8 +150,8 @@ struct LandlockAllow {
 };
 struct ReadOnlyRoot {};
 
-// A foreign executor builds the view by this document and starts Cordon's own program in it. The
-// operations of the view are then what it is measured against.
+// A foreign executor, in the view built so far: by this document it shows that view to Cordon's own
+// program, which it starts. What it shows is measured against the operations before.
 struct RunExecutor {
   std::string path;
   std::string sha256;  // its pin

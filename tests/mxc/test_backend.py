@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import time
@@ -72,6 +71,15 @@ def test_the_arguments_and_the_environment_are_on_no_command_line(world):
     assert process.returncode == 0
 
 
+def test_the_usual_policy(world):
+    env = executor.pinned(world)
+    script = ("echo a > made; echo b > /tmp/b; echo c > $HOME/c; cat made /tmp/b $HOME/c; id -un;"
+              "touch /x 2>/dev/null && echo wide; head -c 3000000 /dev/zero > /tmp/big || echo full")
+    done = world.run("/bin/sh", "-c", script, options=["--backend", "mxc", "--scratch", "2M"], env=env)
+    assert done.expect(0).out.split() == ["a", "b", "c", "user", "full"], done.account()
+    assert (world.project / "made").exists() and not (world.home / "c").exists()
+
+
 def test_bytes_pass_as_they_are(world):
     env = executor.pinned(world)
     data = bytes(range(256)) * 64
@@ -102,9 +110,10 @@ def test_what_is_denied_and_held(world):
     env = executor.pinned(world)
     world.write(world.project / "secret.pem", "SECRET\n")
     world.write(world.project / ".vscode/tasks.json", "{}\n")
+    world.write(world.project / "hidden/key", "SECRET\n")
     world.make_directory(world.outside / "private")
     world.write(world.outside / "private/key", "SECRET\n")
-    options = strict(world, "--deny", "*.pem", "--read", world.outside,
+    options = strict(world, "--deny", "*.pem", "--deny", "hidden", "--read", world.outside,
                      "--deny", world.outside / "private")
     answers = world.inside([("read", world.project / "secret.pem"),
                             ("write", world.project / ".vscode/tasks.json"),
@@ -112,8 +121,10 @@ def test_what_is_denied_and_held(world):
                             ("read", world.outside / "secret"),
                             ("read", world.outside / "private/key"),
                             ("write", world.outside / "private/new"),
-                            ("write", world.outside / "new")], options=options, env=env)
-    assert [a.ok for a in answers] == [False, False, True, True, False, False, False], answers
+                            ("write", world.outside / "new"),
+                            ("read", world.project / "hidden/key"),
+                            ("write", world.project / "hidden/new")], options=options, env=env)
+    assert [a.ok for a in answers] == [False, False, True, True, *[False] * 5], answers
     assert answers[0].errno == "EACCES", answers
     assert (world.project / ".vscode/tasks.json").read_text() == "{}\n"
 
@@ -201,15 +212,11 @@ def test_limits(world):
 def test_what_the_executor_cannot_hold_is_refused_by_name(world):
     env = executor.pinned(world)
     for options, word in [
-            ((), "fs.scratch"),
-            (("--policy", "strict", "--scratch", "1M"), "fs.scratch"),
-            (("--policy", "strict", "--allow", "example.com"), "network mode allow"),
+            (("--allow", "example.com"), "network mode allow"),
+            (("--policy", "agent"), "network mode allow"),
     ]:
         refused(run_json(world, "true", options=["--backend", "mxc", *options], env=env),
                 "unsupported", word)
-    world.make_directory(world.project / "hidden")
-    refused(run_json(world, "true", options=strict(world, "--deny", "hidden"), env=env),
-            "unsupported", "hidden")
     name = world.make_directory(world.project / 'quo"te')
     refused(run_json(world, "true", options=strict(world, "--read", name), env=env), "unsupported",
             "path")
@@ -221,6 +228,7 @@ def test_a_dry_run_shows_the_document_and_starts_nothing(world):
     line = next(line for line in text.splitlines() if "run executor" in line)
     document = json.loads(line[line.index(" with ") + 6:])
     assert document["filesystem"]["readwritePaths"] == [str(world.project)]
+    assert document["filesystem"]["deniedPaths"] == []
     assert document["network"]["egress"] == {"default": "deny"}
     assert document["process"]["commandLine"].endswith(INSIDE)
     assert executor.digest(executor.shipped() / sdk.ARCH / "lxc-exec") in line
@@ -330,13 +338,13 @@ def test_an_executor_in_a_writable_grant_is_refused(world):
 def test_an_executor_without_a_sandbox_is_found_out(world):
     env = executor.own(world, f"#!/bin/sh\nexec {INSIDE}\n")
     refused(run_json(world, "touch", "ran", options=strict(world), env=env), "setup",
-            "made no sandbox")
-    assert not (world.project / "ran").exists() and not os.path.exists("/.landlock-probe")
-    # A mount namespace alone, with the host's root in it.
+            "no root of its own")
+    assert not (world.project / "ran").exists()
+    # A mount namespace alone, with the same root in it.
     env = executor.own(world, f"#!/bin/sh\nexec bwrap --bind / / --dev /dev -- {INSIDE}\n")
     refused(run_json(world, "touch", "ran", options=strict(world), env=env), "setup",
-            "made no sandbox")
-    assert not (world.project / "ran").exists() and not os.path.exists("/.landlock-probe")
+            "no root of its own")
+    assert not (world.project / "ran").exists()
 
 
 def test_doctor_tells_what_there_is_to_pin(world):
@@ -361,47 +369,64 @@ def test_doctor_tells_what_there_is_to_pin(world):
     assert found["status"] == "warn" and "expected " + "1" * 64 in found["message"], found
 
 
-# What a bubblewrap of the executor's says, with one part of it left out.
+# What a bubblewrap of the executor's says, with one part of it another one.
 FLAGS = {
     "network": ("--unshare-net", ""), "ipc": ("--unshare-ipc", ""), "pid": ("--unshare-pid", ""),
-    "read-only": ("--ro-bind /usr /usr", "--bind /usr /usr"),
-    "writable elsewhere": ("--bind PROJECT PROJECT", "--bind OUTSIDE PROJECT"),
-    "denied": ("--ro-bind /dev/null PROJECT/secret.pem", ""),
+    "names": ("--unshare-uts", ""), "another system": ("--ro-bind /usr /usr", "--ro-bind /etc /usr"),
+    "no grant": ("--bind PROJECT PROJECT", "--tmpfs PROJECT"),
+    "unbounded space": ("--bind /tmp /tmp", "--tmpfs /tmp"),
 }
 
 
 def stub(world, left_out=None):
-    etc = " ".join(f"--ro-bind /etc/{name} /etc/{name}" for name in etc_entries(world))
     line = ("exec bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net "
             "--ro-bind /usr /usr --ro-bind /usr/bin /bin --ro-bind /usr/sbin /sbin "
-            f"--ro-bind /usr/lib /lib --dev /dev --proc /proc {etc} --bind PROJECT PROJECT "
-            f"--ro-bind /dev/null PROJECT/secret.pem -- {INSIDE}")
+            "--ro-bind /usr/lib /lib --ro-bind /etc /etc --dev /dev --proc /proc --bind /tmp /tmp "
+            "--bind /var/tmp /var/tmp --bind /dev/shm /dev/shm --bind PROJECT PROJECT -- " + INSIDE)
     if left_out:
         part, instead = FLAGS[left_out]
         assert part in line
         line = line.replace(part, instead)
-    line = line.replace("PROJECT", str(world.project)).replace("OUTSIDE", str(world.outside))
-    return f"#!/bin/sh\n{line}\n"
-
-
-def etc_entries(world):
-    text = world.cordon_verb("run", "--policy", "strict", "--write", world.project, "--dry-run", "--",
-                             "true").expect(0).out
-    return re.findall(r"bind read-only /etc/(\S+)", text)
+    return f"#!/bin/sh\n{line}\n".replace("PROJECT", str(world.project))
 
 
 @pytest.mark.parametrize("left_out", [None, *FLAGS])
 def test_what_an_executor_leaves_out_is_measured(world, left_out):
-    world.write(world.project / "secret.pem", "SECRET\n")
     env = executor.own(world, stub(world, left_out))
-    done = run_json(world, "touch", "ran", options=strict(world, "--deny", "*.pem"), env=env)
+    done = run_json(world, "touch", "ran", options=strict(world, "--scratch", "1M"), env=env)
     if left_out is None:
         done.expect(0)
         assert (world.project / "ran").exists()
         return
     error = refused(done, "setup")
-    assert "not in force" in error["message"] or "confining" in error["message"], error
-    assert not (world.project / "ran").exists() and not (world.outside / "ran").exists()
+    assert "not in force" in error["message"], error
+    assert not (world.project / "ran").exists()
+
+
+def test_an_executor_cannot_undo_what_the_view_holds(world):
+    """It may say "writable" and "visible" as it likes."""
+    world.write(world.project / "secret.pem", "SECRET\n")
+    lies = stub(world).replace("--ro-bind /usr /usr", "--bind /usr /usr")
+    env = executor.own(world, lies.replace("--ro-bind /etc /etc", "--bind /etc /etc"))
+    options = strict(world, "--scratch", "1M", "--deny", "*.pem")
+    answers = world.inside([("read", world.project / "secret.pem"), ("write", "/usr/cordon-new"),
+                            ("read", world.project / "file.txt")], options=options, env=env)
+    assert [a.ok for a in answers] == [False, False, True], answers
+
+
+def test_the_executor_itself_sees_no_more_than_the_grants(world):
+    world.plant({".ssh/id_ed25519": "SECRET\n"})
+    script = ("#!/bin/sh\nexec 2>&1 >PROJECT/stolen\ncat HOME/.ssh/id_ed25519 OUTSIDE/secret\n"
+              "ls HOME OUTSIDE\ncat /proc/net/dev\ntouch OUTSIDE/new PROJECT/mark /usr/new\nexit 3\n")
+    for name, place in (("PROJECT", world.project), ("HOME", world.home), ("OUTSIDE", world.outside)):
+        script = script.replace(name, str(place))
+    env = executor.own(world, script)
+    refused(run_json(world, "true", options=strict(world), env=env), "setup", "with status 3")
+    stolen = (world.project / "stolen").read_text()
+    # It ran, and could write where the policy grants that.
+    assert (world.project / "mark").exists() and "lo:" in stolen
+    assert "SECRET" not in stolen and "eth" not in stolen, stolen
+    assert not (world.outside / "new").exists()
 
 
 def test_an_older_executor_under_a_false_version_is_found_out(world):
@@ -412,7 +437,7 @@ def test_an_older_executor_under_a_false_version_is_found_out(world):
 
 
 def test_how_an_executor_is_called(world):
-    record = world.path / "called"
+    record = world.project / "called"
     env = executor.own(world, f"#!/bin/sh\necho $0 $* > {record}\ncat $2 >> {record}\necho >> {record}\n"
                               f"env >> {record}\nls -l /proc/self/ns/pid >> {record}\nexit 3\n")
     world.run("true", options=strict(world), env={**env, "SECRET": "of the caller"}).expect(125)
@@ -435,11 +460,10 @@ def test_an_executor_that_ends_early_or_never_starts(world):
 
 def test_an_executor_that_ignores_its_timeout_is_ended(world):
     shell = stub(world).replace("exec bwrap", "trap '' TERM INT HUP; bwrap") + "while :; do sleep 1; done\n"
-    env = executor.own(world, shell.replace("--ro-bind /dev/null " + str(world.project / "secret.pem"),
-                                            ""))
+    env = executor.own(world, shell)
     marker = f"{300 + os.getpid() % 50000}.{world.path.stat().st_ino}"
     done = world.run("/bin/sh", "-c", f"setsid sleep {marker} & sleep {marker}",
-                     options=strict(world, "--timeout", "1s"), env=env).expect(124)
+                     options=strict(world, "--scratch", "1M", "--timeout", "1s"), env=env).expect(124)
     assert done.seconds < 5
     assert harness.wait_until(lambda: not harness.processes_with(marker), 1)
 

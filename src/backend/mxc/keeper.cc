@@ -17,6 +17,7 @@
 #include <iterator>
 
 #include "backend/mxc/orders.h"
+#include "backend/mxc/view.h"
 #include "sys/calls.h"
 #include "sys/passing.h"
 
@@ -81,6 +82,16 @@ void wait_for_identity(bool drop_groups) {
   // Groups such as docker or disk would still open host files by their group bits.
   // The raw call: the library's wrapper would signal threads that are not in this process.
   if (drop_groups && ::syscall(SYS_setgroups, 0, nullptr) < 0) end();
+}
+
+void build(const Plan& plan) {
+  KeeperMessage message;
+  message.kind = KeeperMessage::Kind::NotBuilt;
+  const int error = build_view(plan, message.index);
+  if (error == 0) return;
+  message.error = -error;
+  send(message);
+  end();
 }
 
 [[noreturn]] void become_executor(char* const* argv, bool terminal) {
@@ -154,6 +165,7 @@ bool obey() {
 void keep(const VerifiedExecutor& executor, const KeeperStart& start) {
   arrange(executor, start);
   wait_for_identity(start.drop_groups);
+  build(*start.plan);
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   // Ignored by the caller, it would be inherited and make every wait answer ECHILD.

@@ -1,5 +1,6 @@
-// The keeper: the first process of a pid namespace of its own, in which the executor runs. What it
-// starts dies with it, whatever the executor does or leaves undone: the kernel ends the namespace.
+// The keeper: the first process of namespaces of its own, in which the executor runs. It builds the
+// view first, so that the executor sees no more than the policy grants. What it starts dies with
+// it, whatever the executor does or leaves undone: the kernel ends the pid namespace.
 // No allocation, no lock, no return.
 #pragma once
 
@@ -8,16 +9,19 @@
 
 #include "backend/mxc/verified.h"
 #include "backend/native/protocol.h"
+#include "plan/plan.h"
 
 namespace cordon::mxc {
 
 struct KeeperMessage {
   enum class Kind : std::uint32_t {
+    NotBuilt,    // an operation of the view failed: index and error
     NotStarted,  // the executor could not be executed: error
     Memory,      // what the sandbox's ipc namespace holds has changed
     Ended,       // the executor's status and the tree's usage; everything else is dead and reaped
   };
   Kind kind = Kind::NotStarted;
+  std::uint32_t index = 0;
   std::int32_t error = 0;
   std::int32_t wait_status = 0;
   std::uint64_t ipc_bytes = 0;
@@ -34,6 +38,7 @@ struct KeeperOrder {
 };
 
 struct KeeperStart {
+  const Plan* plan;   // whose view the executor is to run in
   char* const* argv;  // of the executor
   int in, out, err;   // of the command
   int channel;        // seqpacket: orders in, messages out; its end is the supervisor's end

@@ -22,7 +22,6 @@
 namespace cordon::mxc {
 namespace {
 
-constexpr std::size_t kMountNamespace = 1;
 constexpr std::size_t kPidNamespace = 2;
 
 struct Pair {
@@ -58,6 +57,13 @@ Result<void> watch_ipc_memory(const MxcChild& child, pid_t command) {
   return child.order({KeeperOrder::Kind::WatchMemory}, ipc.get());
 }
 
+std::uint64_t clone_flags(const Plan& plan) {
+  const auto& namespaces = std::get<op::EnterNamespaces>(plan.build.front());
+  constexpr std::uint64_t kAlways =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  return namespaces.own_network ? kAlways | CLONE_NEWNET : kAlways;
+}
+
 Error clone_error(int number) {
   return {.kind = ErrorKind::Unavailable,
           .what = "cannot create namespaces for the executor",
@@ -78,8 +84,7 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   const op::RunExecutor& chosen = executor_of(plan);
   CORDON_TRY(executor, verify_executor(chosen.path, chosen.sha256));
   CORDON_TRY(document, sealed_memory("document", chosen.document));
-  const std::uint64_t outside_mounts = namespaces_of(::getpid())[kMountNamespace];
-  CORDON_TRY(orders, sealed_memory("orders", pack_orders(plan, outside_mounts, streams.terminal)));
+  CORDON_TRY(orders, sealed_memory("orders", pack_orders(plan, streams.terminal)));
   const Fd self(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!self.valid()) return fail(setup_error("cannot open " + quote(program), errno));
   CORDON_TRY(pins, native::pin(plan));
@@ -104,7 +109,8 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  KeeperStart start{.argv = argv.data(),
+  KeeperStart start{.plan = &plan,
+                    .argv = argv.data(),
                     .in = stream(streams.in),
                     .out = stream(streams.out),
                     .err = stream(streams.err),
@@ -122,8 +128,7 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   sys::CloneResult cloned{};
   {
     const native::SignalsBlocked blocked;
-    cloned = sys::clone_process(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWCGROUP,
-                                cgroup.birth_descriptor());
+    cloned = sys::clone_process(clone_flags(plan), cgroup.birth_descriptor());
     if (cloned.pid == 0) keep(executor, start);
   }
   if (cloned.pid < 0) return fail(clone_error(-cloned.pid));

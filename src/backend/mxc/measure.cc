@@ -23,9 +23,8 @@ namespace {
 
 constexpr std::array<const char*, 7> kNamespaces = {"user", "mnt", "pid",   "net",
                                                     "ipc",  "uts", "cgroup"};
-constexpr std::size_t kUser = 0;
-constexpr std::size_t kPid = 2;
 constexpr std::size_t kNet = 3;
+constexpr std::size_t kCgroup = 6;
 constexpr int kFilterMode = 2;
 constexpr int kAbiWithScopes = 6;
 constexpr std::size_t kProcFile = std::size_t{1} << 20;
@@ -46,10 +45,13 @@ bool namespaces_as_planned(const native::Namespaces& inside, pid_t keeper, bool 
     const bool wanted = i != kNet || own_network;
     if (separate != wanted) return false;
   }
-  // The keeper has two of its own; the executor's are others.
+  // The keeper has its own, and the executor's are others; it knows none for cgroups.
   const native::Namespaces kept = namespaces_of(keeper);
-  return kept[kUser] != 0 && kept[kPid] != 0 && inside[kUser] != kept[kUser] &&
-         inside[kPid] != kept[kPid];
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    if (i == kCgroup || (i == kNet && !own_network)) continue;
+    if (kept[i] == 0 || inside[i] == kept[i]) return false;
+  }
+  return true;
 }
 
 // Two lines of titles, then one for each interface.
@@ -70,7 +72,8 @@ bool has_loopback_only(pid_t command) {
 // object and its mount, so that a name that leads elsewhere by now is a difference.
 class CheckView {
  public:
-  explicit CheckView(pid_t command) : root_(proc(command, "root")) {}
+  CheckView(pid_t command, pid_t keeper)
+      : root_(proc(command, "root")), kept_(proc(keeper, "root")) {}
 
   bool operator()(const op::Bind& o) const { return shown(o.path, o.access, o.id); }
   bool operator()(const op::BindSystem& o) const {
@@ -82,9 +85,17 @@ class CheckView {
   }
   bool operator()(const op::Mask& o) const {
     const std::string path = root_ + o.path;
+    sys::MountStatus mount{};
+    if (sys::mount_status(path.c_str(), mount) < 0 || mount.type != sys::kTmpfsMagic ||
+        !mount.read_only) {
+      return false;
+    }
     if (o.kind == FileKind::Directory) return is_empty(path);
-    const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    return !file.valid() && errno == EACCES;
+    sys::FileStatus file{};
+    return sys::status_at(path.c_str(), file) == 0 && (file.mode & 07777U) == 0;
+  }
+  bool operator()(const op::ScratchDirectory& o) const {
+    return shown(o.path, MountAccess::ReadWrite, FileId{});
   }
   template <typename Other>
   bool operator()(const Other&) const {
@@ -99,15 +110,16 @@ class CheckView {
     if (sys::status_at(path.c_str(), file) < 0 || sys::mount_status(path.c_str(), mount) < 0) {
       return false;
     }
-    if (id != FileId{} && (file.device != id.device || file.inode != id.inode)) return false;
+    // What was not judged by its identity is what the keeper has under that name.
+    sys::FileStatus kept{id.device, id.inode, 0};
+    if (id == FileId{} && sys::status_at((kept_ + inside).c_str(), kept) < 0) return false;
+    if (file.device != kept.device || file.inode != kept.inode) return false;
     if (access == MountAccess::ReadWrite) return !mount.read_only;
     const bool stored = S_ISREG(file.mode) || S_ISDIR(file.mode);
     return mount.read_only && (!stored || ::access(path.c_str(), W_OK) < 0);
   }
 
   static bool is_empty(const std::string& path) {
-    sys::MountStatus mount{};
-    if (sys::mount_status(path.c_str(), mount) < 0 || mount.type != sys::kTmpfsMagic) return false;
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
     if (!directory) return false;
     while (const dirent* entry = ::readdir(directory.get())) {
@@ -118,10 +130,11 @@ class CheckView {
   }
 
   std::string root_;
+  std::string kept_;
 };
 
-Result<void> check_view(const Plan& plan, pid_t command) {
-  const CheckView check(command);
+Result<void> check_view(const Plan& plan, pid_t command, pid_t keeper) {
+  const CheckView check(command, keeper);
   for (const Op& operation : plan.build) {
     if (std::visit(check, operation)) continue;
     Error error = not_in_force("mounts");
@@ -170,7 +183,7 @@ Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t keeper,
   }
   if (namespaces.own_network && !has_loopback_only(command)) return fail(not_in_force("network"));
   if (!has_own_root(command)) return fail(not_in_force("new root"));
-  CORDON_CHECK(check_view(plan, command));
+  CORDON_CHECK(check_view(plan, command, keeper));
   const bool files = report.landlock_read_before == 0 && report.landlock_read == EACCES;
   const bool scopes = landlock.abi < kAbiWithScopes || report.landlock_signal == EPERM;
   if (!files || !scopes) return fail(not_in_force("landlock"));

@@ -33,8 +33,9 @@ Error executor_error(std::string what) {
 }
 
 Error confine_error(const Plan& plan, const native::CommandReport& report) {
-  if (report.stage == native::Stage::Seal && report.error == EXDEV) {
-    return executor_error("the executor made no sandbox");
+  // The file that shows Landlock at work is there in the keeper's root, and in no other.
+  if (report.stage == native::Stage::Seal && report.error == EEXIST) {
+    return executor_error("the executor made no root of its own");
   }
   Error error = setup_error("confining the command inside the executor's sandbox failed",
                             report.error, "see cordon doctor");
@@ -104,6 +105,7 @@ ChildEvent MxcChild::event() {
       }
       ended_ = ChildEnd{message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}};
       return *ended_;
+    case KeeperMessage::Kind::NotBuilt:
     case KeeperMessage::Kind::NotStarted:
       break;
   }
@@ -167,6 +169,12 @@ Result<MxcChild::Waiting> MxcChild::wait_for_program() {
   if (::recv(channel_.get(), &message, sizeof message, MSG_DONTWAIT) !=
       static_cast<ssize_t>(sizeof message)) {
     return fail(setup_error("the keeper of the executor ended", 0));
+  }
+  if (message.kind == KeeperMessage::Kind::NotBuilt) {
+    Error error =
+        setup_error("building the executor's view failed", message.error, "see cordon doctor");
+    if (message.index < plan_.build.size()) error.operation = describe(plan_.build[message.index]);
+    return fail(std::move(error));
   }
   if (message.kind == KeeperMessage::Kind::NotStarted) {
     return fail(setup_error("the executor cannot be executed", message.error,

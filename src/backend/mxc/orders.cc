@@ -120,10 +120,9 @@ void unpack_confine(Unpacker& unpacker, Plan& plan) {
 
 }  // namespace
 
-std::string pack_orders(const Plan& plan, std::uint64_t outside_mounts, bool terminal) {
+std::string pack_orders(const Plan& plan, bool terminal) {
   Packer packer;
   packer.text(kMark);
-  packer.number(outside_mounts);
   packer.number(terminal ? 1 : 0);
   packer.text(plan.cwd);
   packer.list(plan.argv);
@@ -144,7 +143,6 @@ std::optional<Orders> unpack_orders(std::string_view bytes) {
   Unpacker unpacker(bytes);
   if (unpacker.text() != kMark) return std::nullopt;
   Orders orders;
-  orders.outside_mounts = unpacker.number();
   orders.terminal = unpacker.number() == 1;
   Plan& plan = orders.plan;
   plan.backend = "mxc";

@@ -3,7 +3,6 @@
 // nor its environment is on anybody's command line.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,11 +26,9 @@ struct Orders {
   // Landlock rules, the operations of the command's process, argv, candidates, environment; no
   // other part of a plan.
   Plan plan;
-  // The supervisor's. A program that finds itself there is in no sandbox and must touch nothing.
-  std::uint64_t outside_mounts = 0;
   bool terminal = false;  // the streams are one
 };
-std::string pack_orders(const Plan& plan, std::uint64_t outside_mounts, bool terminal);
+std::string pack_orders(const Plan& plan, bool terminal);
 // Nothing for anything that pack_orders did not write.
 std::optional<Orders> unpack_orders(std::string_view bytes);
 

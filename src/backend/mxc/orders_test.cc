@@ -22,9 +22,8 @@ Plan made_up_plan() {
 
 TEST(MxcOrders, WhatIsPackedComesOutAgain) {
   const Plan plan = made_up_plan();
-  const auto orders = unpack_orders(pack_orders(plan, 4711, true));
+  const auto orders = unpack_orders(pack_orders(plan, true));
   ASSERT_TRUE(orders);
-  EXPECT_EQ(orders->outside_mounts, 4711U);
   EXPECT_TRUE(orders->terminal);
   const Plan* back = &orders->plan;
   EXPECT_EQ(back->cwd, plan.cwd);
@@ -45,7 +44,7 @@ TEST(MxcOrders, WhatIsPackedComesOutAgain) {
 }
 
 TEST(MxcOrders, NothingElseIsObeyed) {
-  const std::string good = pack_orders(made_up_plan(), 4711, true);
+  const std::string good = pack_orders(made_up_plan(), true);
   ASSERT_TRUE(unpack_orders(good));
   EXPECT_FALSE(unpack_orders(""));
   for (std::size_t size = 1; size < good.size(); ++size) {
@@ -58,10 +57,10 @@ TEST(MxcOrders, NothingElseIsObeyed) {
   EXPECT_FALSE(unpack_orders(good + "x"));
   Plan without = made_up_plan();
   without.argv.clear();
-  EXPECT_FALSE(unpack_orders(pack_orders(without, 4711, true)));
+  EXPECT_FALSE(unpack_orders(pack_orders(without, true)));
   Plan nul = made_up_plan();
   nul.argv[0] = std::string("a\0b", 3);
-  EXPECT_FALSE(unpack_orders(pack_orders(nul, 4711, true)));
+  EXPECT_FALSE(unpack_orders(pack_orders(nul, true)));
 }
 
 }  // namespace
