@@ -62,6 +62,10 @@ int run_inside() {
   const std::optional<Orders> orders = bytes ? unpack_orders(*bytes) : std::nullopt;
   if (!orders) return fail_with(native::Stage::Seal, 0, EBADMSG);
   const Plan& plan = orders->plan;
+  // Before anything of ours could have that number.
+  if (::dup3(kReleaseFd, native::kReleaseFd, O_CLOEXEC) < 0) {
+    return fail_with(native::Stage::Seal, 0, errno);
+  }
 
   native::Prepared prepared = native::prepare(plan, ::geteuid());
   prepared.terminal = orders->terminal;
@@ -78,9 +82,6 @@ int run_inside() {
   for (std::size_t i = 0; i < start.groups.size(); ++i) {
     const int group = kFirstGroupFd + static_cast<int>(i);
     if (::fcntl(group, F_GETFD) >= 0) start.groups[i] = group;
-  }
-  if (::dup3(kReleaseFd, native::kReleaseFd, O_CLOEXEC) < 0) {
-    return fail_with(native::Stage::Seal, 0, errno);
   }
   native::become_command(prepared, start);
 }

@@ -39,8 +39,18 @@ Error confine_error(const Plan& plan, const native::CommandReport& report) {
   }
   Error error = setup_error("confining the command inside the executor's sandbox failed",
                             report.error, "see cordon doctor");
-  const bool known = report.stage == native::Stage::Confine && report.index < plan.confine.size();
-  if (known) error.operation = describe(plan.confine[report.index]);
+  const bool confining = report.stage == native::Stage::Confine;
+  if (confining && report.index < plan.confine.size()) {
+    error.operation = describe(plan.confine[report.index]);
+  }
+  // The program inside counts the rules alone.
+  std::uint32_t rule = 0;
+  for (const Op& operation : plan.build) {
+    if (!std::holds_alternative<op::LandlockAllow>(operation)) continue;
+    if (report.stage == native::Stage::Build && rule++ == report.index) {
+      error.operation = describe(operation);
+    }
+  }
   return error;
 }
 
