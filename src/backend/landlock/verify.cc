@@ -36,7 +36,8 @@ const T& find(const std::vector<Op>& operations) {
 
 }  // namespace
 
-Result<Enforcement> verify(const Plan& plan, const native::Measured& measured) {
+Result<Enforcement> verify(const Plan& plan, const native::Measured& measured,
+                           const native::Namespaces& /*outside*/) {
   const NetMode net = find<op::InstallSeccomp>(plan.confine).net;
   Enforcement found;
   found.backend = plan.backend;

@@ -8,7 +8,8 @@
 
 namespace cordon::landlock {
 
-// Refuses if a layer of the plan is not in force.
-Result<Enforcement> verify(const Plan& plan, const native::Measured& measured);
+// Refuses if a layer of the plan is not in force. There are no namespaces to compare.
+Result<Enforcement> verify(const Plan& plan, const native::Measured& measured,
+                           const native::Namespaces& outside = {});
 
 }  // namespace cordon::landlock

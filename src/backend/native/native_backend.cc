@@ -350,21 +350,33 @@ Result<void> write_map(pid_t pid, const char* file, const std::string& map) {
   return {};
 }
 
+// The granted object that an operation is about; its identity is zero if there is none.
+struct Granted {
+  const std::string* path = nullptr;
+  FileId id;
+};
+
+Granted granted_by(const Op& operation) {
+  if (const auto* bind = std::get_if<op::Bind>(&operation)) return {&bind->source, bind->id};
+  if (const auto* rule = std::get_if<op::LandlockAllow>(&operation)) return {&rule->path, rule->id};
+  return {};
+}
+
 // Holds every granted object while the sandbox is built, so that its inode cannot be given to
 // another file between the moment it was judged and the moment it is mounted.
 Result<std::vector<Fd>> pin(const Plan& plan) {
   std::vector<Fd> pins;
   for (const Op& operation : plan.build) {
-    const auto* bind = std::get_if<op::Bind>(&operation);
-    if (bind == nullptr || bind->id == FileId{}) continue;
-    Fd fd(sys::openat2(AT_FDCWD, bind->source.c_str(), O_PATH | O_CLOEXEC, 0,
+    const Granted granted = granted_by(operation);
+    if (granted.id == FileId{}) continue;
+    Fd fd(sys::openat2(AT_FDCWD, granted.path->c_str(), O_PATH | O_CLOEXEC, 0,
                        sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks));
     sys::FileStatus status{};
     const bool same = fd.get() >= 0 && sys::status_of(fd.get(), status) == 0 &&
-                      FileId{status.device, status.inode} == bind->id;
+                      FileId{status.device, status.inode} == granted.id;
     if (!same) {
       Error error =
-          setup_error("a granted path changed while it was being judged: " + quote(bind->source),
+          setup_error("a granted path changed while it was being judged: " + quote(*granted.path),
                       ESTALE, "run again");
       error.operation = describe(operation);
       return fail(std::move(error));
@@ -466,6 +478,7 @@ Result<std::unique_ptr<Child>> launch_by(const Machinery& machinery, const Plan&
       return fail(child->why_gone(std::move(made).error()));
     }
   }
+  const Namespaces outside = own_namespaces();
   for (;;) {
     CORDON_TRY(message, child->next_message());
     switch (message.kind) {
@@ -476,7 +489,7 @@ Result<std::unique_ptr<Child>> launch_by(const Machinery& machinery, const Plan&
       case Message::Kind::Reached:
         break;
       case Message::Kind::Confined: {
-        CORDON_TRY(enforcement, machinery.verify(plan, message.measured));
+        CORDON_TRY(enforcement, machinery.verify(plan, message.measured, outside));
         CORDON_CHECK(child->verify_egress());
         child->set_enforcement(std::move(enforcement));
         const char go = 1;
@@ -494,10 +507,7 @@ Result<std::unique_ptr<Child>> launch_by(const Machinery& machinery, const Plan&
 Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
                                              const std::string& run_id,
                                              const CommandStreams& streams) {
-  const auto verified = [](const Plan& planned, const Measured& measured) {
-    return verify(planned, measured, own_namespaces());
-  };
-  const Machinery machinery{clone_flags(plan, sabotage_of_this_build()), first_process, verified,
+  const Machinery machinery{clone_flags(plan, sabotage_of_this_build()), first_process, verify,
                             false};
   return launch_by(machinery, plan, facts, run_id, streams);
 }

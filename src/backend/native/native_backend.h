@@ -1,6 +1,7 @@
 // Starting a sandbox with the native mechanism.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,7 +19,10 @@ struct Measured;
 struct Machinery {
   std::uint64_t namespaces = 0;  // to clone it into
   void (*first)(const Prepared& prepared, const FirstProcessFds& fds) = nullptr;  // no return
-  Result<Enforcement> (*verify)(const Plan& plan, const Measured& measured) = nullptr;
+  // Refuses if what was measured inside is not what was planned; `outside` identifies the caller's
+  // own namespaces (protocol.h).
+  Result<Enforcement> (*verify)(const Plan& plan, const Measured& measured,
+                                const std::array<std::uint64_t, 7>& outside) = nullptr;
   bool leashed = false;  // it is ended by the end of a pipe, and then ends what descends from it
 };
 
