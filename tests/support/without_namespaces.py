@@ -31,7 +31,7 @@ def launcher() -> list[str]:
 class LandlockWorld(harness.World):
     """Every run goes through the launcher and the landlock backend."""
 
-    backend = ("--backend", "landlock")
+    chosen = ("--backend", "landlock")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,11 +40,11 @@ class LandlockWorld(harness.World):
             CEILING.format(project=self.project, shared=self.shared), "ceiling.toml")
 
     def run(self, *command, options=(), **how):
-        return self.execute([*launcher(), self.cordon, "run", *self.backend, "--ceiling",
+        return self.execute([*launcher(), self.cordon, "run", *self.chosen, "--ceiling",
                              self.ceiling, *options, "--", *command], **how)
 
     def start_run(self, *command, options=(), **how):
-        return self.start([*launcher(), self.cordon, "run", *self.backend, "--ceiling",
+        return self.start([*launcher(), self.cordon, "run", *self.chosen, "--ceiling",
                            self.ceiling, *options, "--", *command], **how)
 
     def left_behind(self) -> list[Path]:

@@ -27,9 +27,9 @@ class Guarded final : public native::Outer {
     if (cloned.pid < 0) return fail(setup_error("cannot start the guard", -cloned.pid));
     return native::Started{cloned, false};
   }
-  [[nodiscard]] Result<Enforcement> verify(const Plan& plan,
-                                           const native::Measured& measured) const override {
-    return landlock::verify(plan, measured);
+  [[nodiscard]] Result<Enforcement> verify(const Plan& plan, const native::Measured& measured,
+                                           const native::Namespaces& /*outside*/) const override {
+    return landlock::verify(plan, measured);  // there are no namespaces to compare
   }
   [[nodiscard]] bool is_leashed() const override { return true; }
 };

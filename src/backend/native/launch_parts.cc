@@ -9,6 +9,21 @@
 #include "sys/calls.h"
 
 namespace cordon::native {
+namespace {
+
+// The granted object that an operation is about; its identity is zero if there is none.
+struct Granted {
+  const std::string* path = nullptr;
+  FileId id;
+};
+
+Granted granted_by(const Op& operation) {
+  if (const auto* bind = std::get_if<op::Bind>(&operation)) return {&bind->source, bind->id};
+  if (const auto* rule = std::get_if<op::LandlockAllow>(&operation)) return {&rule->path, rule->id};
+  return {};
+}
+
+}  // namespace
 
 Error command_error(const Plan& plan, int number) {
   Error error{.kind = ErrorKind::Command, .error_number = number};
@@ -40,16 +55,16 @@ Result<void> write_map(pid_t pid, const char* file, const std::string& map) {
 Result<std::vector<Fd>> pin(const Plan& plan) {
   std::vector<Fd> pins;
   for (const Op& operation : plan.build) {
-    const auto* bind = std::get_if<op::Bind>(&operation);
-    if (bind == nullptr || bind->id == FileId{}) continue;
-    Fd fd(sys::openat2(AT_FDCWD, bind->source.c_str(), O_PATH | O_CLOEXEC, 0,
+    const Granted granted = granted_by(operation);
+    if (granted.id == FileId{}) continue;
+    Fd fd(sys::openat2(AT_FDCWD, granted.path->c_str(), O_PATH | O_CLOEXEC, 0,
                        sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks));
     sys::FileStatus status{};
     const bool same = fd.get() >= 0 && sys::status_of(fd.get(), status) == 0 &&
-                      FileId{status.device, status.inode} == bind->id;
+                      FileId{status.device, status.inode} == granted.id;
     if (!same) {
       Error error =
-          setup_error("a granted path changed while it was being judged: " + quote(bind->source),
+          setup_error("a granted path changed while it was being judged: " + quote(*granted.path),
                       ESTALE, "run again");
       error.operation = describe(operation);
       return fail(std::move(error));

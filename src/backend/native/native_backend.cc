@@ -408,8 +408,9 @@ class Cloned final : public Outer {
 
 }  // namespace
 
-Result<Enforcement> Outer::verify(const Plan& plan, const Measured& measured) const {
-  return native::verify(plan, measured, own_namespaces());
+Result<Enforcement> Outer::verify(const Plan& plan, const Measured& measured,
+                                  const Namespaces& outside) const {
+  return native::verify(plan, measured, outside);
 }
 
 Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
@@ -483,6 +484,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
       return fail(outer.explain(child->why_gone(std::move(made).error())));
     }
   }
+  const Namespaces outside = own_namespaces();
   for (;;) {
     const auto received = child->next_message();
     if (!received) return fail(outer.explain(received.error()));
@@ -495,10 +497,10 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
       case Message::Kind::Reached:
         break;
       case Message::Kind::Begun:
-        CORDON_CHECK(child->take_hold(message, own_namespaces()));
+        CORDON_CHECK(child->take_hold(message, outside));
         break;
       case Message::Kind::Confined: {
-        CORDON_TRY(enforcement, outer.verify(plan, message.measured));
+        CORDON_TRY(enforcement, outer.verify(plan, message.measured, outside));
         CORDON_CHECK(child->verify_egress());
         child->set_enforcement(std::move(enforcement));
         const char go = 1;

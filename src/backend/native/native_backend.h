@@ -32,9 +32,9 @@ class Outer {
   [[nodiscard]] virtual Result<Started> start(const Start& asked) const = 0;
   // Of a first process that is gone without a word: with what this layer knows of it.
   [[nodiscard]] virtual Error explain(Error error) const { return error; }
-  // Refuses if a layer of the plan is not in force.
-  [[nodiscard]] virtual Result<Enforcement> verify(const Plan& plan,
-                                                   const Measured& measured) const;
+  // Refuses if what was measured inside is not what was planned; `outside` are the caller's own.
+  [[nodiscard]] virtual Result<Enforcement> verify(const Plan& plan, const Measured& measured,
+                                                   const Namespaces& outside) const;
   // True where no kernel ends the sandbox with its first process: what was started is ended by the
   // end of a pipe, and then ends what descends from it.
   [[nodiscard]] virtual bool is_leashed() const { return false; }
