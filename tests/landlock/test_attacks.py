@@ -245,12 +245,29 @@ def test_local_sockets_of_the_host(world, mode):
         for address in (str(path), name):
             refused(world, f"socket.socket(socket.AF_UNIX).connect({address!r})",
                     ["--net", mode])
-        listed = world.document(f'version = 1\nextends = "workspace"\n[net]\nsockets = ["{path}"]\n')
-        world.ceiling.write_text(world.ceiling.read_text().replace(
-            '[require]', f'sockets = ["{path}"]\n[require]'))
-        reached = attempt(world, f"socket.socket(socket.AF_UNIX).connect({str(path)!r})",
-                          ["--policy", listed])
-        assert "SUCCEEDED" in reached.out, reached.account()
+
+
+def test_a_listed_socket_where_nothing_can_be_written(world):
+    path = world.make_directory(world.home / "run") / "host.sock"
+    inside = world.project / "host.sock"
+    with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as replaceable:
+        for server, place in ((named, path), (replaceable, inside)):
+            server.bind(str(place))
+            place.chmod(0o777)
+            server.listen()
+        ceiling = world.ceiling.read_text()
+        for place in (path, inside):
+            world.ceiling.write_text(ceiling.replace('[require]',
+                                                     f'sockets = ["{place}"]\n[require]'))
+            listed = world.document(
+                f'version = 1\nextends = "workspace"\n[net]\nsockets = ["{place}"]\n')
+            code = f"socket.socket(socket.AF_UNIX).connect({str(place)!r})"
+            done = attempt(world, code, ["--policy", listed])
+            if place == path:
+                assert "SUCCEEDED" in done.out, done.account()
+            else:
+                # The command could put another one in its place for the next run.
+                assert done.status == 125 and "cannot keep" in done.err, done.account()
 
 
 # The end.
