@@ -34,7 +34,7 @@ struct MxcRequest {
   Policy policy;    // everything the document grants
   std::vector<Loss> losses;
 };
-Result<MxcRequest> read_mxc_request(const Node& document, const std::string& file,
+Result<MxcRequest> read_mxc_request(const Node& node, const std::string& file,
                                     const Places& places);
 
 }  // namespace cordon

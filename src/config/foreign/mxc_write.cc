@@ -152,7 +152,8 @@ Result<Node> export_mxc(Exporter& out) {
   if (!policy.env.pass.empty()) {
     out.lose("env.pass", "values would be copied into the document");
   }
-  for (const auto& [name, value] : policy.env.set) output.environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : policy.env.set)
+    output.environment.push_back(std::string(name).append("=").append(value));
   output.timeout_ms = policy.limits.wall_ms;
   output.read = std::move(paths.read);
   output.write = std::move(paths.write);
