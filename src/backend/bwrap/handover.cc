@@ -115,9 +115,8 @@ struct Members<op::NewKeyring> : List<> {};
 template <>
 struct Members<op::DropCapabilities> : List<&op::DropCapabilities::bounding> {};
 template <>
-struct Members<op::InstallSeccomp>
-    : List<&op::InstallSeccomp::net, &op::InstallSeccomp::brokered,
-           &op::InstallSeccomp::shares_host> {};
+struct Members<op::InstallSeccomp> : List<&op::InstallSeccomp::net, &op::InstallSeccomp::brokered,
+                                          &op::InstallSeccomp::shares_host> {};
 template <>
 struct Members<op::ChangeDirectory> : List<&op::ChangeDirectory::path> {};
 template <>
