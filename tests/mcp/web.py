@@ -99,7 +99,10 @@ def events(response: http.client.HTTPResponse):
 def post(web: Web, body: bytes, with_headers: dict, connection=None):
     """Status, headers and the last message of the response."""
     used = connection or web.connect()
-    used.request("POST", "/mcp", body, with_headers)
+    try:
+        used.request("POST", "/mcp", body, with_headers)
+    except BrokenPipeError:
+        pass  # refused by its head: the answer is there, and nobody takes the body
     response = used.getresponse()
     if response.getheader("Content-Type") == "text/event-stream":
         message = [event for event in events(response) if event is not None][-1]
