@@ -171,6 +171,12 @@ class AftermathWalk final : public TreeVisitor {
   std::vector<Opened> opened_;
 };
 
+void take_at(const std::string& path, HoldKind kind, Quarantine& quarantine) {
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  if (!above.valid()) return quarantine.unchecked(path, "its directory cannot be opened");
+  quarantine.take(above.get(), std::string(basename(path)), path, kind);
+}
+
 // Cordon's own configuration, made where a grant covers the place it is looked for.
 void take_own_configuration(const Caller& caller, const TreeSnapshot& before,
                             const GrantPaths& grants, Quarantine& quarantine) {
@@ -178,9 +184,7 @@ void take_own_configuration(const Caller& caller, const TreeSnapshot& before,
   const Result<Canonical> place = canonicalize(caller.config_directory, "/", caller);
   if (!place || place->kind == FileKind::Absent || !grants.is_writable(place->path)) return;
   if (before.protected_objects.contains(place->id) || grants.covers_grant(place->path)) return;
-  const Fd above = open_canonical(std::string(parent(place->path)), O_PATH | O_DIRECTORY);
-  if (above.valid())
-    quarantine.take(above.get(), std::string(basename(place->path)), place->path, HoldKind::Agent);
+  take_at(place->path, HoldKind::Agent, quarantine);
 }
 
 // A held file keeps its content, but a directory above it can be moved away and another put in its
@@ -196,9 +200,7 @@ void take_false_program(const std::string& program, const TreeSnapshot& before,
     if (!seen) return;
     const bool end = place == program;
     if (!seen->symlink && (!end || before.protected_objects.contains(seen->id))) continue;
-    const Fd directory = open_canonical(above, O_PATH | O_DIRECTORY);
-    if (directory.valid())
-      quarantine.take(directory.get(), std::string(part), place, HoldKind::Path);
+    take_at(place, HoldKind::Path, quarantine);
     return;
   }
 }
@@ -212,9 +214,7 @@ void take_false_way(const std::string& path, const TreeSnapshot& before, const G
     const Looked& seen = *ways.seen(place);
     if (!seen.symlink || !grants.is_writable(place) || before.protected_objects.contains(seen.id))
       continue;
-    const Fd above = open_canonical(std::string(parent(place)), O_PATH | O_DIRECTORY);
-    if (above.valid())
-      quarantine.take(above.get(), std::string(basename(place)), place, HoldKind::Path);
+    take_at(place, HoldKind::Path, quarantine);
     return;
   }
 }
