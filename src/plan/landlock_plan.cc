@@ -9,6 +9,7 @@
 #include "plan/command.h"
 #include "plan/limits.h"
 #include "plan/plan.h"
+#include "plan/shown_grants.h"
 #include "policy/own_places.h"
 
 namespace cordon {
@@ -35,7 +36,9 @@ class LandlockPlanner {
     plan_.backend = "landlock";
     CORDON_CHECK(refuse_host());
     CORDON_CHECK(refuse_network());
-    select_grants();
+    ShownGrants shown = shown_grants(effective_, facts_, plan_);
+    read_ = std::move(shown.read);
+    write_ = std::move(shown.write);
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
     plan_.build.emplace_back(op::ScopeProcesses{});
@@ -64,7 +67,6 @@ class LandlockPlanner {
   }
   Result<void> refuse_host() const;
   Result<void> refuse_network() const;
-  void select_grants();
   // Refuses what lies inside a grant and would have to be taken out of it.
   Result<void> refuse_exceptions() const;
   Result<void> refuse_broad() const;
@@ -127,25 +129,6 @@ Result<void> LandlockPlanner::refuse_network() const {
         "remove the list, or use --backend native"));
   }
   return {};
-}
-
-// What is below a masked directory is masked with it, in every backend.
-void LandlockPlanner::select_grants() {
-  const auto select = [&](const std::vector<Grant>& from, const char* what,
-                          std::vector<Grant>& to) {
-    for (const Grant& grant : from) {
-      const bool hidden = std::ranges::any_of(
-          facts_.masked, [&](const Masked& mask) { return contains(mask.path, grant.path); });
-      if (!hidden) {
-        to.push_back(grant);
-        continue;
-      }
-      plan_.reductions.push_back(
-          {what, grant.written, std::nullopt, Reduction::Because::Forbidden});
-    }
-  };
-  select(effective_.read, "read", read_);
-  select(effective_.write, "write", write_);
 }
 
 Result<void> LandlockPlanner::refuse_broad() const {

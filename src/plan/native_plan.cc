@@ -8,6 +8,7 @@
 #include "plan/command.h"
 #include "plan/limits.h"
 #include "plan/plan.h"
+#include "plan/shown_grants.h"
 #include "plan/system_files.h"
 #include "plan/tree.h"
 #include "policy/agents.h"
@@ -38,7 +39,9 @@ class NativePlanner {
   Result<Plan> make() {
     plan_.backend = "native";
     CORDON_CHECK(refuse_unenforceable());
-    select_grants();
+    ShownGrants shown = shown_grants(effective_, facts_, plan_);
+    read_ = std::move(shown.read);
+    write_ = std::move(shown.write);
     inside_ = {caller_.uid, caller_.gid, caller_.uid == 0 ? kInsideIdForRoot : caller_.uid,
                caller_.gid == 0 ? kInsideIdForRoot : caller_.gid};
     plan_.build = {op::EnterNamespaces{effective_.net.mode != NetMode::Open}, inside_,
@@ -83,8 +86,6 @@ class NativePlanner {
   [[nodiscard]] bool has_caches() const {
     return effective_.caches && !caller_.home.empty() && !granted(caller_.home);
   }
-  // The grants that can be given: what is below a masked directory is masked with it.
-  void select_grants();
   // The part of a grant of "/" that the sandbox does not have of its own.
   [[nodiscard]] std::vector<SystemEntry> shown_root_entries() const;
   // Private and writable: the mount and the Landlock rule come from the same word.
@@ -290,24 +291,6 @@ Result<void> NativePlanner::grants() {
     tree_.bind(grant->path, grant->path, access, grant->kind, grant->id);
   }
   return {};
-}
-
-void NativePlanner::select_grants() {
-  const auto select = [&](const std::vector<Grant>& from, const char* what,
-                          std::vector<Grant>& to) {
-    for (const Grant& grant : from) {
-      const bool hidden = std::ranges::any_of(
-          facts_.masked, [&](const Masked& mask) { return contains(mask.path, grant.path); });
-      if (!hidden) {
-        to.push_back(grant);
-      } else {
-        plan_.reductions.push_back(
-            {what, grant.written, std::nullopt, Reduction::Because::Forbidden});
-      }
-    }
-  };
-  select(effective_.read, "read", read_);
-  select(effective_.write, "write", write_);
 }
 
 std::vector<SystemEntry> NativePlanner::shown_root_entries() const {

@@ -7,24 +7,20 @@
 #include "backend/bwrap/bwrap_backend.h"
 #include "backend/landlock/landlock_backend.h"
 #include "backend/mxc/mxc_backend.h"
-#include "backend/native/cgroup.h"
+#include "backend/native/grouped_backend.h"
 #include "backend/native/native_backend.h"
 #include "base/text.h"
 
 namespace cordon {
 namespace {
 
-class Native final : public Backend {
+class Native final : public native::GroupedBackend {
  public:
   [[nodiscard]] std::string_view name() const override { return "native"; }
   [[nodiscard]] Result<Capabilities> probe() const override { return native::probe_native(); }
   [[nodiscard]] Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
                                   const Caller& caller, const PlanRequest& request) const override {
     return make_native_plan(clamped, facts, caller, request);
-  }
-  [[nodiscard]] std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
-                                                   const std::string& run_id) const override {
-    return native::cgroup_directories(plan, facts.cgroup, run_id);
   }
   [[nodiscard]] Result<std::unique_ptr<Child>> launch(
       const Plan& plan, const HostFacts& facts, const std::string& run_id,
@@ -33,17 +29,13 @@ class Native final : public Backend {
   }
 };
 
-class Landlock final : public Backend {
+class Landlock final : public native::GroupedBackend {
  public:
   [[nodiscard]] std::string_view name() const override { return "landlock"; }
   [[nodiscard]] Result<Capabilities> probe() const override { return landlock::probe_landlock(); }
   [[nodiscard]] Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
                                   const Caller& caller, const PlanRequest& request) const override {
     return make_landlock_plan(clamped, facts, caller, request);
-  }
-  [[nodiscard]] std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
-                                                   const std::string& run_id) const override {
-    return native::cgroup_directories(plan, facts.cgroup, run_id);
   }
   [[nodiscard]] Result<std::unique_ptr<Child>> launch(
       const Plan& plan, const HostFacts& facts, const std::string& run_id,

@@ -9,7 +9,7 @@
 #include "backend/bwrap/outer.h"
 #include "backend/bwrap/program.h"
 #include "backend/bwrap/sealed.h"
-#include "backend/native/cgroup.h"
+#include "backend/native/grouped_backend.h"
 #include "backend/native/native_backend.h"
 #include "backend/native/probe.h"
 #include "base/text.h"
@@ -36,7 +36,7 @@ Result<void> try_first_process(const Program& program) {
                        "AppArmor's profile bwrap-userns-restrict; use --backend native"});
 }
 
-class Bwrap final : public Backend {
+class Bwrap final : public native::GroupedBackend {
  public:
   [[nodiscard]] std::string_view name() const override { return "bwrap"; }
 
@@ -61,11 +61,6 @@ class Bwrap final : public Backend {
     CORDON_TRY(made, make_native_plan(clamped, facts, caller, request));
     made.backend = "bwrap";
     return made;
-  }
-
-  [[nodiscard]] std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
-                                                   const std::string& run_id) const override {
-    return native::cgroup_directories(plan, facts.cgroup, run_id);
   }
 
   [[nodiscard]] Result<std::unique_ptr<Child>> launch(

@@ -18,6 +18,7 @@
 
 #include "backend/mxc/orders.h"
 #include "backend/mxc/view.h"
+#include "backend/native/in_child.h"
 #include "sys/calls.h"
 #include "sys/passing.h"
 
@@ -95,14 +96,7 @@ void build(const Plan& plan) {
 }
 
 [[noreturn]] void become_executor(char* const* argv, bool terminal) {
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  for (const int signal : {SIGCHLD, SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
-    ::sigaction(signal, &action, nullptr);
-  }
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  native::default_signals();
   // Only directories of the system: the executor looks for bubblewrap here.
   char path[] = "PATH=/usr/bin:/bin:/usr/sbin:/sbin";
   char* const environment[] = {path, nullptr};
@@ -114,21 +108,6 @@ void build(const Plan& plan) {
   message.error = errno;
   send(message);
   end();
-}
-
-// Ends and reaps whatever the executor left: every orphan is a child of this process.
-void end_the_rest(KeeperMessage& ended) {
-  ::kill(-1, SIGKILL);
-  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
-  }
-  if (errno != ECHILD) end();
-  rusage usage{};
-  if (::getrusage(RUSAGE_CHILDREN, &usage) < 0) return;
-  const auto micro = [](const timeval& t) {
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
-  };
-  ended.cpu_us = micro(usage.ru_utime) + micro(usage.ru_stime);
-  ended.max_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 // True once the executor has ended; orphans are reaped on the way.
@@ -196,7 +175,10 @@ void keep(const VerifiedExecutor& executor, const KeeperStart& start) {
       [[maybe_unused]] const ssize_t drained = ::read(signals, &info, sizeof info);
       KeeperMessage ended;
       if (reap(cloned.pid, ended)) {
-        end_the_rest(ended);
+        native::TreeUsage used;
+        if (!native::end_the_rest(used)) end();
+        ended.cpu_us = used.cpu_us;
+        ended.max_rss_bytes = used.max_rss_bytes;
         send(ended);
         ::_exit(0);
       }

@@ -7,7 +7,7 @@
 #include "backend/mxc/pins.h"
 #include "backend/mxc/platform.h"
 #include "backend/mxc/verified.h"
-#include "backend/native/cgroup.h"
+#include "backend/native/grouped_backend.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "host/resolve.h"
@@ -55,7 +55,7 @@ Result<ExecutorChoice> choose(const Caller& caller, const Effective& effective) 
   return ExecutorChoice{real.path, pin.sha256};
 }
 
-class Mxc final : public Backend {
+class Mxc final : public native::GroupedBackend {
  public:
   explicit Mxc(std::string program) : program_(std::move(program)) {}
 
@@ -90,11 +90,6 @@ class Mxc final : public Backend {
     }
     CORDON_TRY(chosen, choose(caller, clamped.effective()));
     return make_mxc_plan(clamped, facts, caller, request, chosen);
-  }
-
-  [[nodiscard]] std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
-                                                   const std::string& run_id) const override {
-    return native::cgroup_directories(plan, facts.cgroup, run_id);
   }
 
   [[nodiscard]] Result<std::unique_ptr<Child>> launch(

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <variant>
 
+#include "backend/native/in_child.h"
 #include "sys/calls.h"
 #include "sys/landlock.h"
 #include "sys/notify.h"
@@ -145,18 +146,6 @@ void send(const CommandReport& report) {
   report.error = error;
   send(report);
   ::_exit(125);
-}
-
-// The caller's handlers are gone, but what it ignored or blocked would still be inherited.
-void default_signals() {
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  for (const int signal : {SIGCHLD, SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
-    ::sigaction(signal, &action, nullptr);
-  }
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 // Tries each candidate as execvp would; a file that is there but cannot be run wins over "not

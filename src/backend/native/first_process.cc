@@ -22,6 +22,7 @@
 #include "backend/native/check_mounts.h"
 #include "backend/native/confine.h"
 #include "backend/native/errand.h"
+#include "backend/native/in_child.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
 #include "sys/calls.h"
@@ -212,23 +213,6 @@ void say_stopped() {
   send(message);
 }
 
-// Ends and reaps whatever the command left: every orphan of this pid namespace is a child of this
-// process. What the host finds afterwards is then final.
-void end_the_rest(Message& ended) {
-  ::kill(-1, SIGKILL);
-  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
-  }
-  // Anything else than "no child is left" means that one may live: the supervisor must not go on.
-  if (errno != ECHILD) end();
-  rusage usage{};
-  if (::getrusage(RUSAGE_CHILDREN, &usage) < 0) return;
-  const auto micro = [](const timeval& t) {
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
-  };
-  ended.cpu_us = micro(usage.ru_utime) + micro(usage.ru_stime);
-  ended.max_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
-
 // An order from the supervisor, or its end: then everything ends with this process.
 void obey(int ruleset, Stop& stop) {
   Order order;
@@ -366,7 +350,10 @@ bool reap(const Prepared& prepared, pid_t command, Stop stop, ReachedBounds& bou
         CommandReport report;
         if (receive(report_fd, report)) give_up(report.stage, report.index, report.error);
         bounds.look();
-        end_the_rest(ended);
+        TreeUsage used;
+        if (!end_the_rest(used)) end();  // the supervisor must not go on
+        ended.cpu_us = used.cpu_us;
+        ended.max_rss_bytes = used.max_rss_bytes;
         send(ended);
         ::_exit(0);
       }
