@@ -20,7 +20,7 @@ std::string or_unknown(const std::string& text) {
 Check judge_executor(const mxc::ExecutorAccount& executor) {
   const std::string place = quote(executor.path) + " (" + executor.tier + ")";
   if (executor.why) return warn(message(*executor.why), executor.why->hint);
-  if (!executor.pin || executor.pin->is_placeholder()) {
+  if (!executor.pin || executor.pin->is_zero()) {
     return warn(place + ", SHA256 " + executor.sha256 + ": not pinned",
                 "if you know where it came from, write into " + quote(executor.pins) +
                     ": version = 1, [executors." + executor.key + "], sha256 = \"" +

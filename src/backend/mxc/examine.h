@@ -14,7 +14,7 @@ struct ExecutorAccount {
   std::string tier;          // how it was found
   std::string key;           // "linux-arm64"
   std::string sha256;        // of the file as it is
-  std::optional<Pin> pin;    // of this host, placeholder or not
+  std::optional<Pin> pin;    // of this host, zeros or not
   std::string pins;          // the file that has it, or would
   std::optional<Error> why;  // it cannot be looked at, or is refused whatever its digest
 };

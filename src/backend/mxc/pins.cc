@@ -63,7 +63,7 @@ Error untrusted(std::string what, std::string hint) {
 
 }  // namespace
 
-bool Pin::is_placeholder() const {
+bool Pin::is_zero() const {
   return std::ranges::all_of(sha256, [](char c) { return c == '0'; });
 }
 
@@ -126,9 +126,9 @@ Result<Pin> pin_for(const Pins& pins, const std::string& key, const Caller& call
     return fail(
         {.kind = ErrorKind::Unavailable, .what = "no executor is pinned for " + key, .hint = hint});
   }
-  if (found->second.is_placeholder()) {
+  if (found->second.is_zero()) {
     return fail({.kind = ErrorKind::Unavailable,
-                 .what = "the pin of " + key + " is a placeholder of zeros: nothing is pinned",
+                 .what = "the pin of " + key + " is all zeros: nothing is pinned",
                  .hint = hint});
   }
   return found->second;

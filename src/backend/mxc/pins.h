@@ -20,7 +20,7 @@ struct Pin {
   bool operator==(const Pin&) const = default;
 
   // All zeros stand for "not pinned yet" and match nothing.
-  [[nodiscard]] bool is_placeholder() const;
+  [[nodiscard]] bool is_zero() const;
 };
 
 struct Pins {
@@ -38,7 +38,7 @@ Result<Pins> read_pins(const Caller& caller);
 // Where an operator would write them: the caller's own file.
 std::string pins_path(const Caller& caller);
 
-// The pin of this host; Unavailable if there is none, with another text for a placeholder.
+// The pin of this host; Unavailable if there is none, with another text for one of zeros.
 Result<Pin> pin_for(const Pins& pins, const std::string& key, const Caller& caller);
 
 // Refuses a path that others than root and the caller could change: by its own owner and mode, or

@@ -41,10 +41,10 @@ TEST(MxcPins, NoPinAndAPlaceholderAreTwoThings) {
   const auto zeros = parse_pins(
       with("sha256 = \"" + std::string(64, '0') + "\"\nversion = \"0.8.0\"\n"), "pins.toml");
   ASSERT_TRUE(zeros);
-  const auto placeholder = pin_for(*zeros, "linux-arm64", {});
-  ASSERT_FALSE(placeholder);
-  EXPECT_EQ(placeholder.error().kind, ErrorKind::Unavailable);
-  EXPECT_NE(placeholder.error().what.find("zeros"), std::string::npos);
+  const auto unpinned = pin_for(*zeros, "linux-arm64", {});
+  ASSERT_FALSE(unpinned);
+  EXPECT_EQ(unpinned.error().kind, ErrorKind::Unavailable);
+  EXPECT_NE(unpinned.error().what.find("zeros"), std::string::npos);
 }
 
 TEST(MxcPins, ErrorsHaveTheirPlace) {
