@@ -9,7 +9,7 @@
 
 namespace cordon::apply {
 
-inline constexpr std::size_t kLongestPolicy = 64 * 1024;
+inline constexpr std::size_t kLongestPolicy = std::size_t{64} * 1024;
 
 // The file must be a regular one, not reached through a link of that name, the caller's own and of
 // mode 0600 exactly: anybody else who may write it would set the boundary.

@@ -31,6 +31,6 @@ struct Preparation {
 
 Judged<Preparation> prepare(const SafeClawPolicy& policy, const Request& request);
 // What --dry-run answers.
-Node describe(const Preparation& preparation);
+Node describe(const Preparation& made);
 
 }  // namespace cordon::apply

@@ -21,7 +21,7 @@ struct Request {
 
 inline constexpr int kPolicyDescriptor = 3;
 
-// `words` without the program's name. Every refusal has the status Usage.
-Judged<Request> parse_request(std::span<char* const> words);
+// `given` without the program's name. Every refusal has the status Usage.
+Judged<Request> parse_request(std::span<char* const> given);
 
 }  // namespace cordon::apply

@@ -45,7 +45,7 @@ Judged<std::string> place_of_denied(const std::string& path) {
       return tl::unexpected(
           with_errno(Status::Policy, "cannot tell where " + quote(path) + " leads", errno));
     }
-    missing = "/" + std::string(basename(present)) + missing;
+    missing.insert(0, std::string("/").append(basename(present)));
     present = std::string(parent(present));
   }
 }

@@ -107,6 +107,7 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   const Identity identity = identity_of(plan);
   std::vector<std::string> words = executor_call(own_system()).argv;
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   KeeperStart start{.plan = &plan,

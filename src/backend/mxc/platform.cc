@@ -18,7 +18,7 @@ std::string_view executor_name(System system) {
 }
 
 std::string arch_word(System system, std::string_view machine) {
-  const std::string word = lower_case(machine);
+  std::string word = lower_case(machine);
   if (word == "arm64" || word == "aarch64") return "arm64";
   if (word == "amd64" || word == "x86_64" || word == "x64") {
     return system == System::Windows ? "x64" : "x86_64";

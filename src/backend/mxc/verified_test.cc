@@ -24,7 +24,7 @@ static_assert(!std::is_invocable_v<decltype(keep), int, const KeeperStart&>);
 class MxcVerified : public ::testing::Test {
  protected:
   std::string make(const std::string& content) {
-    const std::string path = ::testing::TempDir() + "cordon-executor-" + std::to_string(::getpid());
+    std::string path = ::testing::TempDir() + "cordon-executor-" + std::to_string(::getpid());
     const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755));
     EXPECT_EQ(::write(file.get(), content.data(), content.size()),
               static_cast<ssize_t>(content.size()));

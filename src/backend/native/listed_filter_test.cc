@@ -32,6 +32,7 @@ std::uint32_t token(Arch arch) {
 
 std::vector<KnownSyscall> named(const std::vector<std::string>& names) {
   std::vector<KnownSyscall> calls;
+  calls.reserve(names.size());
   for (const std::string& name : names) calls.push_back(*find_syscall(name));
   return calls;
 }

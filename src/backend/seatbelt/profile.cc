@@ -148,7 +148,7 @@ Result<void> Writer::denies() {
     if (deny.anchor.empty()) {
       anchors.clear();
       for (const auto& [place, entry] : modes_.entries()) anchors.emplace_back(place);
-      glob = "**/" + glob;
+      glob.insert(0, "**/");
     }
     for (const std::string& anchor : anchors) {
       CORDON_TRY(pattern, deny_regex(real_path(anchor), glob));
