@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -14,15 +13,13 @@
 #include "cli/own_executable.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
+#include "host/own_programs.h"
 
 namespace cordon {
 
 Result<std::string> main_program() {
   CORDON_TRY(self, own_executable());
-  const std::string here(parent(self));
-  std::string installed = here + "/..";
-  for (std::size_t i = 0; i < components(CORDON_LIBEXEC).size(); ++i) installed += "/..";
-  for (const std::string& place : {join(here, "cordon"), installed + "/bin/cordon"}) {
+  for (const std::string& place : own_places(parent(self), "cordon")) {
     std::unique_ptr<char, void (*)(void*)> found(::realpath(place.c_str(), nullptr), std::free);
     if (found && ::access(found.get(), X_OK) == 0) return std::string(found.get());
   }
@@ -35,7 +32,6 @@ int become_companion(const Verb& verb, std::span<const char* const> words) {
   const std::string name = "cordon-" + std::string(verb.name.substr(0, blank));
   const std::string sub_verb(verb.name.substr(blank + 1));
   const auto self = own_executable();
-  const std::string here(self ? parent(*self) : std::string_view());
   std::vector<char*> argv;
   std::string first = name;
   std::string second = sub_verb;
@@ -43,12 +39,12 @@ int become_companion(const Verb& verb, std::span<const char* const> words) {
   argv.push_back(second.data());
   for (const char* word : words) argv.push_back(const_cast<char*>(word));
   argv.push_back(nullptr);
-  const std::array places{join(here, name), here + "/../" CORDON_LIBEXEC "/cordon/" + name};
   int why = ENOENT;
-  for (const std::string& place : places) {
-    if (here.empty()) break;
-    ::execv(place.c_str(), argv.data());
-    if (errno != ENOENT && errno != ENOTDIR) why = errno;
+  if (self) {
+    for (const std::string& place : own_places(parent(*self), name)) {
+      ::execv(place.c_str(), argv.data());
+      if (errno != ENOENT && errno != ENOTDIR) why = errno;
+    }
   }
   Error error = setup_error("cannot start " + name, why,
                             "it belongs beside cordon: install it, or build it with ./cordon");

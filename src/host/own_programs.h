@@ -1,14 +1,20 @@
 // Cordon's own programs: what a contained program must not replace, since they are started next.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/host_facts.h"
 
 namespace cordon {
 
-// Whichever of them the caller runs, the others beside it too; absolute.
+// Where one of the programs may lie when another lies in `directory`: beside it, as they are built;
+// among the programs that are not typed, or among those that are, as they are installed.
+std::array<std::string, 3> own_places(std::string_view directory, std::string_view name);
+
+// Whichever of them the caller runs, the others too, in each of their places; absolute.
 std::vector<std::string> own_programs(const Caller& caller);
 
 }  // namespace cordon

@@ -42,7 +42,7 @@ Way Ways::to(const std::string& path) {
     const std::optional<Looked>& here = seen(place);
     if (!here) {
       way.missing = place;
-      break;
+      return way;
     }
     way.passed.push_back(place);
     if (!here->symlink) {
@@ -50,10 +50,11 @@ Way Ways::to(const std::string& path) {
       continue;
     }
     const auto target = read_link(AT_FDCWD, place);
-    if (!target || target->empty() || ++links > kMostLinks) break;
+    if (!target || target->empty() || ++links > kMostLinks) return way;
     if (target->front() == '/') at = "/";
     push_front(parts, normalize("/" + *target));
   }
+  way.end = at;
   return way;
 }
 

@@ -15,6 +15,9 @@ struct Way {
   // included; as far as it exists. Ends where a loop of links would.
   std::vector<std::string> passed;
   std::string missing;  // the first place that is not there; empty: all are
+  // Where the way leads. Empty: nowhere, for a place is missing, cannot be looked at, or links
+  // loop.
+  std::string end;
 };
 
 // Looks at each place once, however many ways lead through it.

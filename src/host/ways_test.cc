@@ -42,6 +42,19 @@ TEST(Ways, NamesALinkAndWhatItLeadsThrough) {
   EXPECT_THAT(passed(tree, "outer/../x"), ElementsAre("outer", "a", "a/link", "real", "real/deep"));
 }
 
+TEST(Ways, TellsWhereItLeadsOnlyWhenItIsThere) {
+  const TestTree tree;
+  tree.directory("real/deep");
+  tree.link("link", "real");
+  tree.link("loop", "loop");
+  EXPECT_EQ(Ways().to(tree.at("link/deep")).end, tree.at("real/deep"));
+  EXPECT_EQ(Ways().to(tree.at("link/deep/..")).end, tree.at("real"));
+  EXPECT_EQ(Ways().to("/").end, "/");
+  EXPECT_EQ(Ways().to(tree.at("link/absent")).end, "");
+  EXPECT_EQ(Ways().to("/nowhere at all").end, "");
+  EXPECT_EQ(Ways().to(tree.at("loop")).end, "");
+}
+
 TEST(Ways, StopsWhereNothingIsAndInALoop) {
   const TestTree tree;
   tree.directory("a");

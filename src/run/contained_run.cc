@@ -36,22 +36,27 @@ namespace {
 // A policy the contained code could rewrite would hold for this run only.
 Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::string& file,
                                     const std::string& own_directory) {
-  const std::vector<std::string> way = Ways().to(file).passed;
-  if (way.empty()) return {};
-  for (const std::string& place : way) {
+  const Way way = Ways().to(file);
+  // Missing, it could be made by the command.
+  if (way.end.empty()) {
+    return fail(policy_error("policy file " + quote(file) + " can no longer be looked at",
+                             "it is to stay where it was read for as long as runs use it"));
+  }
+  for (const std::string& place : way.passed) {
     // Cordon's own directory is masked inside, whatever grant covers it.
     if (contains(own_directory, place)) continue;
     for (const Grant& grant : write) {
-      if (!contains(grant.path, place) || (place == grant.path && place != way.back())) continue;
+      if (!contains(grant.path, place) || (place == grant.path && place != way.end)) continue;
       return fail(policy_error(
           "policy file " + quote(file) + " lies in the writable grant " + quote(grant.path),
           "the command could rewrite it: keep project policies as policies/NAME.toml in the "
           "configuration directory and use \"@cwd\" in them"));
     }
   }
-  const auto seen = look_path(way.back());
+  const auto seen = look_path(way.end);
+  if (!seen) return fail(setup_error("cannot look at the policy file " + quote(file), errno));
   const auto beside = [&](const Grant& grant) { return grant.id.device == seen->id.device; };
-  if (!seen || seen->links < 2 || std::ranges::none_of(write, beside)) return {};
+  if (seen->links < 2 || std::ranges::none_of(write, beside)) return {};
   return fail(policy_error("policy file " + quote(file) + " has another name",
                            "that one may lie in a writable grant: make a copy of the file"));
 }

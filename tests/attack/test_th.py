@@ -475,3 +475,28 @@ def test_TH24_nothing_takes_the_place_of_cordon_itself(world):
         assert mine.read_bytes() == before, attempt
     world.bare("/bin/sh", "-c", attempts[2]).expect(0)
     assert mine.read_text() == "evil\n"
+
+
+@pytest.mark.parametrize("program", ["cordon-mcp", "cordon-inside", "cordon-apply"])
+def test_TH24_nor_of_the_programs_it_is_installed_with(world, program):
+    """They lie elsewhere than the program that is typed, which starts them next."""
+    typed = world.make_directory(world.project / "own" / "bin") / "cordon"
+    started = world.make_directory(world.project / "own" / "libexec" / "cordon") / program
+    for source, target in ((world.cordon, typed), (world.cordon.parent / program, started)):
+        world.own(Path(shutil.copy(source, target)))
+    if program != "cordon-inside":
+        inside = world.cordon.parent / "cordon-inside"
+        world.own(Path(shutil.copy(inside, started.parent)))
+    before = started.read_bytes()
+    at = started.relative_to(world.project)
+    for attempt in (f"echo evil > {at}", f"rm -f {at}; echo evil > {at}",
+                    f"mv {at.parent} was; mkdir {at.parent}; echo evil > {at}"):
+        done = world.execute([typed, "run", "--", "/bin/sh", "-c", f"{attempt}; touch ran"])
+        assert (world.project / "ran").exists(), done.account()
+        assert started.read_bytes() == before, attempt
+    absent = started.parent / "cordon-loop"
+    world.execute([typed, "run", "--", "/bin/sh", "-c",
+                   f"echo evil > {absent.relative_to(world.project)}"])
+    assert not absent.exists()
+    world.bare("/bin/sh", "-c", f"echo evil > {at}").expect(0)
+    assert started.read_text() == "evil\n"

@@ -45,8 +45,8 @@ Error no_answer(const Program& program) {
 // Every directory and symlink on the way, and the file itself.
 Result<std::string> trusted_end(const std::string& place) {
   Ways ways;
-  const std::vector<std::string> way = ways.to(place).passed;
-  for (const std::string& passed : way) {
+  const Way way = ways.to(place);
+  for (const std::string& passed : way.passed) {
     const std::optional<Looked>& seen = ways.seen(passed);
     // The bits of a symlink say nothing.
     const bool roots =
@@ -57,7 +57,8 @@ Result<std::string> trusted_end(const std::string& place) {
                     "root is to own it and nobody else to write it"));
     }
   }
-  return way.back();
+  if (way.end.empty()) return fail(setup_error("cannot look at the way to " + quote(place), errno));
+  return way.end;
 }
 
 [[noreturn]] void become(const Program& program, std::vector<char*>& argv, int out,

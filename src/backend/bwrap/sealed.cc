@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/look.h"
+#include "host/own_programs.h"
 #include "host/ways.h"
 
 namespace cordon::bwrap {
@@ -82,11 +83,10 @@ Result<Fd> sealed_text(std::string_view content) {
 Result<Program> sealed_inside() {
   const std::optional<std::string> self = read_link(AT_FDCWD, "/proc/self/exe");
   if (!self) return fail(setup_error("cannot tell where this program lies", errno));
-  const std::string here(parent(*self));
-  for (const std::string& place :
-       {join(here, kInside), here + "/../" CORDON_LIBEXEC "/cordon/" + kInside}) {
+  for (const std::string& place : own_places(parent(*self), kInside)) {
     if (::access(place.c_str(), F_OK) < 0) continue;
-    const std::string path = Ways().to(place).passed.back();
+    const std::string path = Ways().to(place).end;
+    if (path.empty()) return fail(setup_error("cannot look at the way to " + quote(place), errno));
     CORDON_TRY(copy, sealed_copy(path));
     return Program{path, std::move(copy)};
   }
