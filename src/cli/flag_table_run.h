@@ -11,8 +11,8 @@ namespace cordon::flags {
 inline constexpr std::array<std::string_view, 2> kNetChoices{"none", "open"};
 inline constexpr std::array<std::string_view, 5> kLayerChoices{"namespaces", "landlock", "seccomp",
                                                                "capabilities", "cgroup"};
-inline constexpr std::array<std::string_view, 4> kBackendChoices{"native", "bwrap", "landlock",
-                                                                 "mxc"};
+inline constexpr std::array<std::string_view, 5> kBackendChoices{"native", "bwrap", "landlock",
+                                                                 "mxc", "seatbelt"};
 
 inline constexpr std::array kPolicy{
     Flag{FlagId::Policy,
@@ -160,7 +160,9 @@ inline constexpr std::array kRun{
          "The mechanism that carries out the run: native; bwrap, where the installed bubblewrap "
          "makes "
          "the namespaces and the root; landlock, where the host refuses user namespaces and every "
-         "ceiling accepts to go without them; mxc, which drives a pinned MXC executor.",
+         "ceiling accepts to go without them; mxc, which drives a pinned MXC executor; seatbelt, "
+         "which is "
+         "macOS's and unproven: elsewhere only --dry-run, which prints the profile.",
          kBackendChoices},
     Flag{FlagId::Tty,
          "--tty",

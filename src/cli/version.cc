@@ -18,7 +18,7 @@ std::string version_details() {
 #endif
   std::string text = version_line();
   text.append("architecture: ").append(kArchitecture).append(" (").append(kProof).append(")\n");
-  text.append("backends: native, mxc\n");
+  text.append("backends: native, bwrap, landlock, mxc\n");
   text.append("cgroup v1: proven\n");
   text.append("cgroup v2: unproven: never run on a host that has it\n");
 #if defined(__aarch64__)
@@ -26,7 +26,7 @@ std::string version_details() {
 #else
   text.append("mxc: unproven: its executor was never run on this architecture\n");
 #endif
-  text.append("Seatbelt profiles: unproven: never loaded by macOS\n");
+  text.append("seatbelt: unproven: no profile was ever loaded by macOS\n");
   text.append("processcontainer command lines: unproven: never run by Windows\n");
   return text;
 }

@@ -142,6 +142,9 @@ struct Describe {
                        o.brokered ? "local sockets by broker" : "no local sockets",
                        o.shares_host ? ", no namespaces" : "");
   }
+  std::string operator()(const op::LoadProfile& o) const {
+    return fmt::format("become {} with the profile\n{}", quote(o.program), sanitize_lines(o.text));
+  }
   std::string operator()(const op::ChangeDirectory& o) const {
     return fmt::format("start in {}", quote(o.path));
   }

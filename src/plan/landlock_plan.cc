@@ -6,10 +6,9 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "plan/command.h"
 #include "plan/limits.h"
 #include "plan/plan.h"
-#include "plan/shown_grants.h"
+#include "plan/private_places.h"
 #include "policy/own_places.h"
 
 namespace cordon {
@@ -36,15 +35,13 @@ class LandlockPlanner {
     plan_.backend = "landlock";
     CORDON_CHECK(refuse_host());
     CORDON_CHECK(refuse_network());
-    ShownGrants shown = shown_grants(effective_, facts_, plan_);
-    read_ = std::move(shown.read);
-    write_ = std::move(shown.write);
+    grants_ = shown_grants(effective_, facts_, plan_);
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
     plan_.build.emplace_back(op::ScopeProcesses{});
-    private_directories();
+    places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);
     CORDON_CHECK(landlock());
-    command();
+    plan_command_among(places_, effective_, caller_, request_, plan_);
     CORDON_CHECK(confine());
     return std::move(plan_);
   }
@@ -62,20 +59,14 @@ class LandlockPlanner {
         grants, [&](const Grant& grant) { return contains(grant.path, path); });
     return found == grants.end() ? nullptr : &*found;
   }
-  [[nodiscard]] bool granted(std::string_view path) const {
-    return covering(read_, path) != nullptr || covering(write_, path) != nullptr;
-  }
   Result<void> refuse_host() const;
   Result<void> refuse_network() const;
   // Refuses what lies inside a grant and would have to be taken out of it.
   Result<void> refuse_exceptions() const;
   Result<void> refuse_broad() const;
-  void private_directories();
-  void make_private(const std::string& name);
   Result<void> landlock();
   void allow(std::string path, LandlockUse use, FileKind kind, FileId id = {});
   void allow_optional(std::string_view path, LandlockUse use);
-  void command();
   Result<void> confine();
 
   const Effective& effective_;
@@ -83,10 +74,8 @@ class LandlockPlanner {
   const Caller& caller_;
   const PlanRequest& request_;
   Plan plan_;
-  std::vector<Grant> read_;
-  std::vector<Grant> write_;
-  std::string home_;       // in place of the caller's; empty: the caller's own
-  std::string temporary_;  // in place of /tmp; empty: as it is
+  ShownGrants grants_;
+  PrivatePlaces places_;
 };
 
 Result<void> LandlockPlanner::refuse_host() const {
@@ -132,7 +121,7 @@ Result<void> LandlockPlanner::refuse_network() const {
 }
 
 Result<void> LandlockPlanner::refuse_broad() const {
-  for (const std::vector<Grant>* grants : {&read_, &write_}) {
+  for (const std::vector<Grant>* grants : {&grants_.read, &grants_.write}) {
     for (const Grant& grant : *grants) {
       for (const std::string_view reserved : {"/proc", "/dev", "/sys"}) {
         if (!contains(reserved, grant.path) && !contains(grant.path, reserved)) continue;
@@ -151,13 +140,13 @@ Result<void> LandlockPlanner::refuse_exceptions() const {
       "grant the directories beside it instead of the one above, or use --backend native";
   CORDON_CHECK(refuse_broad());
   for (const Masked& mask : facts_.masked) {
-    if (!granted(mask.path)) continue;
+    if (!shows(grants_, mask.path)) continue;
     return fail(unsupported(
         "landlock cannot hide " + quote(mask.path) + " (" + mask.reason + ") inside a grant",
         kHint));
   }
-  for (const Grant& grant : read_) {
-    const Grant* above = covering(write_, grant.path);
+  for (const Grant& grant : grants_.read) {
+    const Grant* above = covering(grants_.write, grant.path);
     if (above == nullptr) continue;
     return fail(unsupported("landlock cannot hold " + quote(grant.written) +
                                 " read-only inside the writable grant " + quote(above->written),
@@ -171,46 +160,19 @@ Result<void> LandlockPlanner::refuse_exceptions() const {
         "src; or use --backend native"));
   }
   for (const Held& held : facts_.held) {
-    if (covering(write_, held.path) == nullptr) continue;
+    if (covering(grants_.write, held.path) == nullptr) continue;
     return fail(unsupported("landlock cannot hold " + quote(held.path) + " (" +
                                 std::string(name_of(held.kind)) +
                                 ") read-only inside a writable grant",
                             kHint));
   }
   for (const Pinned& pinned : facts_.pinned) {
-    if (covering(write_, pinned.path) == nullptr) continue;
+    if (covering(grants_.write, pinned.path) == nullptr) continue;
     return fail(unsupported("landlock cannot keep " + quote(pinned.path) +
                                 " from being renamed: it leads to what is protected",
                             kHint));
   }
   return {};
-}
-
-void LandlockPlanner::make_private(const std::string& name) {
-  plan_.build.emplace_back(op::MakeDirectory{join(request_.private_directory, name), 0700});
-}
-
-// The host's own /tmp and home stay where they are, out of reach: there is no mount to put others
-// in their place, so the variables lead elsewhere.
-void LandlockPlanner::private_directories() {
-  const bool has_home = !caller_.home.empty() && !granted(caller_.home);
-  if (effective_.scratch) {
-    plan_.build.emplace_back(op::MakeDirectory{request_.private_directory, 0700});
-    if (!granted("/tmp")) {
-      make_private("tmp");
-      temporary_ = join(request_.private_directory, "tmp");
-    }
-    if (effective_.home == HomeMode::Private && has_home) {
-      make_private("home");
-      home_ = join(request_.private_directory, "home");
-      if (!facts_.git_identity.empty()) {
-        plan_.build.emplace_back(
-            op::MakeFile{join(home_, ".gitconfig"), facts_.git_identity, 0644});
-      }
-    }
-    plan_.limits.push_back({"scratch", *effective_.scratch, LimitBy::Watch});
-  }
-  if (effective_.home == HomeMode::Persistent && has_home) home_ = request_.persistent_home;
 }
 
 void LandlockPlanner::allow(std::string path, LandlockUse use, FileKind kind, FileId id) {
@@ -235,36 +197,15 @@ Result<void> LandlockPlanner::landlock() {
     for (const std::string_view path : kNetworkFiles) allow_optional(path, LandlockUse::Read);
   }
   for (const std::string_view path : kDevices) allow_optional(path, LandlockUse::Device);
-  if (!temporary_.empty()) allow(temporary_, LandlockUse::ReadWrite, FileKind::Directory);
-  if (!home_.empty()) allow(home_, LandlockUse::ReadWrite, FileKind::Directory);
-  if (effective_.caches && !home_.empty()) {
-    allow(request_.cache_directory, LandlockUse::ReadWrite, FileKind::Directory);
-  }
-  for (const Grant& grant : write_) {
+  for (const std::string& place : places_.all())
+    allow(place, LandlockUse::ReadWrite, FileKind::Directory);
+  for (const Grant& grant : grants_.write) {
     allow(grant.path, LandlockUse::ReadWrite, grant.kind, grant.id);
   }
-  for (const Grant& grant : read_) {
+  for (const Grant& grant : grants_.read) {
     allow(grant.path, LandlockUse::ReadExecute, grant.kind, grant.id);
   }
   return {};
-}
-
-void LandlockPlanner::command() {
-  plan_.argv = request_.argv;
-  plan_.cwd = request_.cwd;
-  Caller inside = caller_;
-  if (!home_.empty()) inside.home = home_;
-  plan_command(effective_, inside, plan_);
-  const auto chosen = [&](const std::string& name) {
-    return effective_.env.set.contains(name) ||
-           std::ranges::find(effective_.env.pass, name) != effective_.env.pass.end();
-  };
-  if (!temporary_.empty() && !chosen("TMPDIR")) {
-    std::ranges::replace(plan_.environment, std::string("TMPDIR=/tmp"), "TMPDIR=" + temporary_);
-  }
-  if (effective_.caches && !home_.empty() && !chosen("XDG_CACHE_HOME")) {
-    plan_.environment.push_back("XDG_CACHE_HOME=" + request_.cache_directory);
-  }
 }
 
 Result<void> LandlockPlanner::confine() {

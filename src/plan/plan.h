@@ -166,6 +166,12 @@ struct ResourceLimit {
   std::string name;  // "nofile", "nproc", "data", "fsize", "cpu", "core"
   std::uint64_t value = 0;
 };
+// In a profile of macOS, whose own program becomes the command.
+struct LoadProfile {
+  std::string program;
+  std::string text;
+  NetMode net = NetMode::None;  // what of the network the text permits
+};
 struct NoNewPrivileges {};
 struct RestrictLandlock {
   int abi = 0;
@@ -199,7 +205,7 @@ using Op =
                  op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor,
                  op::ScopeProcesses, op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock,
                  op::CloseDescriptors, op::NewSession, op::NewKeyring, op::DropCapabilities,
-                 op::InstallSeccomp, op::ChangeDirectory, op::Execute>;
+                 op::InstallSeccomp, op::LoadProfile, op::ChangeDirectory, op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {

@@ -1,7 +1,5 @@
 #include "run/backends.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
 
 #include "backend/bwrap/bwrap_backend.h"
@@ -9,6 +7,7 @@
 #include "backend/mxc/mxc_backend.h"
 #include "backend/native/grouped_backend.h"
 #include "backend/native/native_backend.h"
+#include "backend/seatbelt/seatbelt_backend.h"
 #include "base/text.h"
 
 namespace cordon {
@@ -44,9 +43,6 @@ class Landlock final : public native::GroupedBackend {
   }
 };
 
-// Mechanisms the design names; each is refused by name until it is built.
-constexpr std::array<std::string_view, 2> kForeign = {"seatbelt", "processcontainer"};
-
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name, std::string program) {
@@ -54,12 +50,15 @@ Result<std::unique_ptr<Backend>> make_backend(std::string_view name, std::string
   if (name == "landlock") return std::unique_ptr<Backend>(std::make_unique<Landlock>());
   if (name == "bwrap") return bwrap::make_backend();
   if (name == "mxc") return mxc::make_mxc_backend(std::move(program));
-  if (std::ranges::find(kForeign, name) != kForeign.end()) {
+  if (name == "seatbelt") return seatbelt::make_backend();
+  // Its command lines are values that nothing runs.
+  if (name == "processcontainer") {
     return fail({.kind = ErrorKind::Unsupported,
-                 .what = "backend " + std::string(name) + " is not supported by this version",
+                 .what = "backend processcontainer is not supported by this version",
                  .hint = "use --backend native"});
   }
-  return fail(usage_error("unknown backend " + quote(name), "known: native, bwrap, landlock, mxc"));
+  return fail(usage_error("unknown backend " + quote(name),
+                          "known: native, bwrap, landlock, mxc, seatbelt"));
 }
 
 }  // namespace cordon

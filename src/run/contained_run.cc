@@ -102,7 +102,8 @@ Result<PlanRequest> plan_request(const RunInput& input, const Effective& effecti
   if (effective.caches) {
     request.cache_directory = join(caller.state_directory, "caches");
   }
-  if (input.backend == "landlock" && effective.scratch) {
+  const bool has_mounts = input.backend != "landlock" && input.backend != "seatbelt";
+  if (!has_mounts && effective.scratch) {
     request.private_directory = join(private_directories(caller), make_run_id());
   }
   return request;

@@ -446,6 +446,23 @@ def test_json_never_changes_the_status(world):
         assert world.run(*command).status == world.run(*command, options=["--json"]).status
 
 
+def test_dry_run_prints_the_profile_for_macos(world):
+    policy = world.document(f'''version = 1
+[fs]
+write = ["{world.project}"]
+deny = ["*.pem"]
+''')
+    options = ["--backend", "seatbelt", "--policy", policy]
+    done = world.run("touch", "ran", options=[*options, "--dry-run"]).expect(0)
+    assert "(deny default)" in done.out and "sandbox-exec" in done.out
+    assert "(subpath " in done.out and str(world.project) in done.out, done.account()
+    document = world.run("touch", "ran", options=[*options, "--dry-run", "--json"]).expect(0).json
+    assert any("(deny default)" in line for line in document["confine"])
+    done = world.run("touch", "ran", options=[*options, "--json"]).expect(125)
+    assert done.json["error"]["kind"] == "unavailable"
+    assert not (world.project / "ran").exists()
+
+
 def test_dry_run_starts_nothing(world):
     done = world.run("touch", "ran", options=["--dry-run"])
     done.expect(0)

@@ -108,6 +108,7 @@ class Translate {
   // Of other backends: no plan of native's has them.
   void operator()(const op::RunExecutor&) { CORDON_ASSERT(false); }
   void operator()(const op::ScopeProcesses&) { CORDON_ASSERT(false); }
+  void operator()(const op::LoadProfile&) { CORDON_ASSERT(false); }
 
  private:
   Words& words_;

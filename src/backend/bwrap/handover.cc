@@ -118,6 +118,9 @@ template <>
 struct Members<op::InstallSeccomp> : List<&op::InstallSeccomp::net, &op::InstallSeccomp::brokered,
                                           &op::InstallSeccomp::shares_host> {};
 template <>
+struct Members<op::LoadProfile>
+    : List<&op::LoadProfile::program, &op::LoadProfile::text, &op::LoadProfile::net> {};
+template <>
 struct Members<op::ChangeDirectory> : List<&op::ChangeDirectory::path> {};
 template <>
 struct Members<op::Execute> : List<&op::Execute::argv> {};

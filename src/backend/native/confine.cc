@@ -23,16 +23,6 @@ namespace {
 
 int answer(long result) { return result < 0 ? -errno : 0; }
 
-int resource_of(std::string_view name) {
-  if (name == "nofile") return RLIMIT_NOFILE;
-  if (name == "nproc") return RLIMIT_NPROC;
-  if (name == "data") return RLIMIT_DATA;
-  if (name == "fsize") return RLIMIT_FSIZE;
-  if (name == "cpu") return RLIMIT_CPU;
-  if (name == "core") return RLIMIT_CORE;
-  return -1;
-}
-
 int read_probe(const Prepared& prepared) {
   const int fd = ::open(prepared.landlock_probe, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno;

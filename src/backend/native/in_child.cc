@@ -9,6 +9,16 @@
 
 namespace cordon::native {
 
+int resource_of(std::string_view name) {
+  if (name == "nofile") return RLIMIT_NOFILE;
+  if (name == "nproc") return RLIMIT_NPROC;
+  if (name == "data") return RLIMIT_DATA;
+  if (name == "fsize") return RLIMIT_FSIZE;
+  if (name == "cpu") return RLIMIT_CPU;
+  if (name == "core") return RLIMIT_CORE;
+  return -1;
+}
+
 void default_signals() {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;

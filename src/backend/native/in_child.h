@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace cordon::native {
+
+// The number of a limit by the name it has in a plan; -1 for a name that is none.
+int resource_of(std::string_view name);
 
 // The caller's handlers are gone, but what it ignored or blocked would still be inherited.
 void default_signals();

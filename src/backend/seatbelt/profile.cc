@@ -31,10 +31,12 @@ constexpr auto kProtected =
 
 class Writer {
  public:
-  Writer(const Clamped& clamped, const HostFacts& facts, const Caller& caller)
+  Writer(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
+         const std::vector<std::string>& own)
       : effective_(clamped.effective()),
         facts_(facts),
         caller_(caller),
+        own_(own),
         modes_(effective_.read, effective_.write) {}
 
   Result<Profile> deny_default();
@@ -47,12 +49,14 @@ class Writer {
   Result<void> grants();
   Result<void> denies();
   Result<void> protected_inside(const std::string& root);
+  Result<void> own_places();
   Result<void> network();
   void warn(const std::string& path);
 
   const Effective& effective_;
   const HostFacts& facts_;
   const Caller& caller_;
+  const std::vector<std::string>& own_;
   PathModes modes_;
   Profile profile_;
 };
@@ -162,6 +166,13 @@ Result<void> Writer::denies() {
   return {};
 }
 
+Result<void> Writer::own_places() {
+  for (const std::string& place : own_) {
+    CORDON_CHECK(rule("allow", "file-read* file-write*", "subpath", real_path(place)));
+  }
+  return {};
+}
+
 Result<void> Writer::network() {
   if (effective_.net.mode == NetMode::Allow || !effective_.net.deny.empty()) {
     return fail({.kind = ErrorKind::Unsupported,
@@ -193,12 +204,12 @@ Result<Profile> Writer::deny_default() {
   CORDON_CHECK(grants());
   CORDON_CHECK(network());
   CORDON_CHECK(denies());
+  CORDON_CHECK(own_places());
   return profile_;
 }
 
 Result<Profile> Writer::allow_default() {
-  if (modes_.at("/") == PathMode::None || effective_.net.mode != NetMode::Open ||
-      !effective_.net.deny.empty()) {
+  if (style_for(effective_) != Style::AllowDefault) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "this style holds writing alone",
                  .hint = "grant \"/\" for reading and net.mode open, or use the other style"});
@@ -209,6 +220,7 @@ Result<Profile> Writer::allow_default() {
   CORDON_CHECK(devices());
   profile_.text.append(kWritablePaths);
   CORDON_CHECK(denies());
+  CORDON_CHECK(own_places());
   CORDON_TRY(text, fill_token(std::move(profile_.text), kWritablePaths, writable));
   profile_.text = std::move(text);
   return profile_;
@@ -224,9 +236,15 @@ Result<std::string> fill_token(std::string text, std::string_view token, std::st
   return text.replace(at, token.size(), value);
 }
 
+Style style_for(const Effective& effective) {
+  const bool whole_disk = PathModes(effective.read, effective.write).at("/") != PathMode::None;
+  const bool whole_network = effective.net.mode == NetMode::Open && effective.net.deny.empty();
+  return whole_disk && whole_network ? Style::AllowDefault : Style::DenyDefault;
+}
+
 Result<Profile> make_profile(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
-                             Style style) {
-  Writer writer(clamped, facts, caller);
+                             const std::vector<std::string>& own, Style style) {
+  Writer writer(clamped, facts, caller, own);
   switch (style) {
     case Style::DenyDefault:
       return writer.deny_default();

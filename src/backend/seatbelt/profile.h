@@ -25,8 +25,12 @@ struct Profile {
 
 // Refuses what a profile cannot hold: lists of hosts in either style; in AllowDefault any policy
 // that does not grant the whole disk for reading and the whole network.
+// `own` are writable whatever is denied above them: the private places of the run.
 Result<Profile> make_profile(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
-                             Style style);
+                             const std::vector<std::string>& own, Style style);
+
+// AllowDefault where it can hold the policy.
+Style style_for(const Effective& effective);
 
 // `text` with its one `token` replaced. None, or more than one, is an error: a profile with a grant
 // in the wrong place is worse than none.

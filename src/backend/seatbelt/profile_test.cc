@@ -34,7 +34,7 @@ Policy made_up_policy() {
 }
 
 Result<Profile> profile_of(const Policy& policy, Style style = Style::DenyDefault) {
-  return make_profile(PolicyAccess(policy).clamped(), {}, made_up_caller(), style);
+  return make_profile(PolicyAccess(policy).clamped(), {}, made_up_caller(), {}, style);
 }
 
 TEST(Seatbelt, DenyDefaultHoldsFilesAndNetwork) {
@@ -183,7 +183,8 @@ TEST(Seatbelt, AgreesWithDecide) {
     if (choices.one_in(3)) policy.fs.deny.push_back({"/a/*", {}});
     if (choices.one_in(4)) policy.fs.deny.push_back({"/a/**/c", {}});
     const PolicyAccess access(policy);
-    const auto profile = make_profile(access.clamped(), {}, made_up_caller(), Style::DenyDefault);
+    const auto profile =
+        make_profile(access.clamped(), {}, made_up_caller(), {}, Style::DenyDefault);
     RC_ASSERT(profile.has_value());
     const SbplProfile sbpl(profile->text);
     for (const char* text : {"/a",
