@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
-from place import Place, Unanswered
+from place import Place
 from support.harness import FILE_ERRORS
 
 
@@ -80,8 +80,6 @@ def tried(name, *tries, options=(), plant=None, policy=None, prepare=None) -> Fe
             given += ["--policy", place.document(text)]
         attempts = [tuple(fill_in(word, place) for word in one.attempt) for one in tries]
         answers = place.inside(attempts, options=given)
-        if all(answer.ok is None for answer in answers):
-            raise Unanswered
         return judge_tries(place, tries, answers)
 
     return Feature(name, measure)

@@ -6,7 +6,6 @@ import threading
 import time
 
 from facts import Facts, Feature
-from place import Bare
 from support import harness
 from support.harness import NET_ERRORS
 
@@ -33,7 +32,7 @@ def unix_server(place, path):
 
 
 def answered(place, attempts, options=()):
-    """Of each attempt whether it succeeded; a failure for another reason than a refusal is an error."""
+    """Of each attempt whether it succeeded. Failing for another reason than a refusal is an error."""
     answers = place.inside(attempts, options=options)
     for answer in answers:
         assert answer.ok or answer.ok is None or answer.errno in UNIX_ERRORS, answer
@@ -117,12 +116,12 @@ def publish(place) -> Facts:
         ports = port_of(one), port_of(two)
     script = ("import socket, sys\n"
               "servers = [socket.create_server(('127.0.0.1', int(p))) for p in sys.argv[1:]]\n"
-              "print('ready', flush=True)\nservers[0].accept()[0].sendall(b'hello')\nsys.stdin.read()\n")
+              "print('ready', flush=True)\n"
+              "servers[0].accept()[0].sendall(b'hello')\nsys.stdin.read()\n")
     text = place.document(f'{POLICY}[net]\npublish = ["{ports[0]}"]\n')
     answered(place, [("socketpair-stream",)], ["--policy", text])  # refused or not
-    command = ["/usr/bin/python3", "-c", script, *map(str, ports)]
-    argv = command if isinstance(place, Bare) else place.command_line(command, ["--policy", text])
-    process = place.start(argv, stdin=-1)
+    command = ["/usr/bin/python3", "-c", script, *ports]
+    process = place.start(place.command_line(command, ["--policy", text]), stdin=-1)
     try:
         assert process.stdout.readline() == b"ready\n", process.stderr.read()
         with socket.create_connection(("127.0.0.1", ports[0]), 5) as caller:

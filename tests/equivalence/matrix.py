@@ -21,15 +21,16 @@ from support import harness  # noqa: E402
 
 BEGIN, END = "<!-- begin matrix -->\n", "<!-- end matrix -->\n"
 INTRODUCTION = """\
-Written by `tests/equivalence/matrix.py --write docs/backends.md`; no cell was typed. Each row was run
-under each backend, started by root and by an ordinary user, with the same policy, ceiling and files, and
-once without a sandbox, where nothing of it holds. `landlock` ran where user namespaces are refused.
+Written by `tests/equivalence/matrix.py --write docs/backends.md`; no cell was typed. Each row was
+run under each backend, started by root and by an ordinary user, with the same policy, ceiling and
+files, and once without a sandbox, where nothing of it holds. `landlock` ran where user namespaces
+are refused.
 
-- `enforced`: as under `native`. `partial`: but for what is said. `refused`: with the kind `unsupported`,
-  by name, and nothing was started.
-- `seatbelt` is **unproven**: it is what an evaluator says of the profile that macOS would be given for
-  that policy. Nothing was run. `not held` is what a profile does not concern; of the contract's probes it
-  is asked those about files and connections.
+- `enforced`: everything the row asks is so. `partial`: but for what is said. `refused`: by name, with
+  the kind `unsupported`, and nothing was started.
+- `seatbelt` is **unproven**: it is what an evaluator says of the profile that macOS would be given
+  for that policy. Nothing was run. `not held` is what a profile does not concern; of the contract's
+  probes it is asked those about files and connections.
 - `limits.cpus` is no row: it needs a cgroup, which is the host's to give, under every backend alike.
 
 """
@@ -50,7 +51,7 @@ def render(matrix) -> str:
     titles = [f"`{column}`" for column in COLUMNS[:-1]] + ["`seatbelt` (**unproven**)"]
     lines = ["| | " + " | ".join(titles) + " |",
              "|---" * (len(COLUMNS) + 1) + "|"]
-    lines += [f"| {row} | " + " | ".join(cells.values()) + " |" for row, cells in matrix.rows.items()]
+    lines += [" | ".join([f"| {row}", *cells.values()]) + " |" for row, cells in matrix.rows.items()]
     return INTRODUCTION + "\n".join(lines) + "\n"
 
 
@@ -80,8 +81,8 @@ def main() -> int:
     if asked.write and not matrix.complaints:
         asked.write.write_text(replaced(asked.write.read_text(), render(matrix)))
     wrong = matrix.complaints if asked.write else differences(asked.check.read_text(), matrix)
-    print("\n".join([*wrong, f"{len(matrix.rows)} rows, {len(cells)} cells, "
-                             f"{cells.count('enforced')} enforced, {len(matrix.complaints)} unexplained"]))
+    print(*wrong, f"{len(matrix.rows)} rows, {len(cells)} cells, {cells.count('enforced')} enforced, "
+          f"{len(matrix.complaints)} unexplained", sep="\n")
     return 1 if wrong else 0
 
 

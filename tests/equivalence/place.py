@@ -68,11 +68,12 @@ class Place(harness.World):
         done = self.execute(self.command_line(command, [*options, "--report", target]), **how)
         assert target.exists(), f"no report was written\n{done.account()}"
         done.report_text = target.read_text()
+        report = json.loads(done.report_text)
         if done.status == REFUSED:
-            error = json.loads(done.report_text)["error"]
-            assert error["kind"] == "unsupported", done.account()
+            assert report["error"]["kind"] == "unsupported", done.account()
             assert done.out == "" and harness.tree_digest(self.project) == before, done.account()
-            raise Refused(error)
+            raise Refused(report["error"])
+        assert report["enforcement"]["backend"] == self.backend, done.report_text
         return done
 
     def contained(self, *command, options=(), **how) -> tuple[harness.Done, dict]:
@@ -98,12 +99,24 @@ class Bare(Place):
         super().__post_init__()
         self.more = {"TMPDIR": str(self.temporary)}
 
+    def command_line(self, command, options):
+        return list(command)
+
     def run(self, *command, options=(), **how):
         return self.bare(*command, **how)
 
 
 class Profile(Place):
-    """The profile that macOS would be given for the same policy, and what the evaluator says of it."""
+    """What the evaluator says of the profile that macOS would be given for the same policy."""
+
+    def command_line(self, command, options):
+        raise Unanswered
+
+    def inside(self, attempts, **how):
+        answers = super().inside(attempts, **how)
+        if all(answer.ok is None for answer in answers):
+            raise Unanswered
+        return answers
 
     def run(self, *command, options=(), **how):
         if command[:2] != (self.probe, "batch"):

@@ -1,16 +1,15 @@
-// Answers attempts of the probe as a Seatbelt profile would, from the evaluator: no macOS takes
-// part.
+// Answers attempts of the probe as a Seatbelt profile would, by the evaluator. No macOS takes part.
 //
 //   seatbelt_answers [OPTION of `cordon run`]... CMD <ATTEMPTS
 //
 // The policy is judged on this host as for a run. Attempts and answers are in the probe's own form;
-// an attempt that is not the matter of a profile has "ok": null. A policy that no profile can hold
-// is
+// an attempt that a profile does not concern has "ok": null. A policy that no profile can hold is
 // {"error": ...} and the status 125.
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <iostream>
+#include <span>
 #include <string>
 #include <vector>
 
