@@ -79,7 +79,7 @@ class Judge:
             why = self.gaps.get((column, row), {}).get(phrase)
             if why is None:
                 self.complain(row, column, person, f"it is not so, without an explanation: {phrase}")
-                continue
+                why = "unexplained"
             self.used.add((column, row, phrase))
             if why not in reasons:
                 reasons.append(why)

@@ -78,6 +78,12 @@ def test_what_is_not_as_it_is_explained_is_told(change, word):
     assert complaints and any(word in complaint for complaint in complaints), complaints
 
 
+def test_what_is_unexplained_is_not_called_enforced():
+    observed = world()
+    replace("bwrap", {**HELD, "holds": {"it is not written": False}})(observed)
+    assert judged(observed).rows["row"]["bwrap"] == "partial: unexplained"
+
+
 def test_an_explanation_too_many_is_told():
     more = {**GAPS, ("bwrap", "row"): {"it is read": "a reason"}}
     assert "explained and not observed" in judged(world(), more).complaints[0]
