@@ -222,6 +222,19 @@ def test_what_the_executor_cannot_hold_is_refused_by_name(world):
             "path")
 
 
+@pytest.mark.only("user")
+def test_what_the_caller_cannot_read_is_refused_by_name(world):
+    env = executor.pinned(world)
+    closed = world.make_directory(world.outside / "closed")
+    closed.chmod(0o311)
+    options = strict(world, "--read", closed)
+    world.run("true", options=["--backend", "native", *options[2:]]).expect(0)
+    refused(run_json(world, "true", options=options, env=env), "unsupported", "may not read",
+            str(closed))
+    closed.chmod(0o755)
+    world.run("true", options=options, env=env).expect(0)
+
+
 def test_a_dry_run_shows_the_document_and_starts_nothing(world):
     env = executor.pinned(world)
     text = world.cordon_verb("run", *strict(world), "--dry-run", "--", "true", env=env).expect(0).out

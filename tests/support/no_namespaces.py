@@ -7,6 +7,7 @@ clone3 does not exist, and clone and unshare may not ask for one.
 import ctypes
 import os
 import platform
+import signal
 import struct
 import sys
 
@@ -44,6 +45,9 @@ def main():
     wanted = Filter(len(PROGRAM) // 8, PROGRAM)
     if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.byref(wanted), 0, 0) != 0:
         sys.exit(f"cannot install the filter: {os.strerror(ctypes.get_errno())}")
+    # The interpreter ignores these, and what it becomes would, too.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
     os.execv(sys.argv[1], sys.argv[1:])
 
 

@@ -69,7 +69,7 @@ TEST(BwrapArguments, BringJudgedObjectsByDescriptorAndInOrder) {
   }
   ASSERT_EQ(pin, 42) << "the made-up workspace has a project and toolchains";
   const auto words = words_of(plan, {40, 41});
-  EXPECT_NE(std::ranges::search(words, expected).begin(), words.end());
+  EXPECT_NE(std::search(words.begin(), words.end(), expected.begin(), expected.end()), words.end());
   // What they are called on the host is not said.
   EXPECT_THAT(words, Not(Contains("/home/alex/project")));
 }
@@ -88,7 +88,7 @@ TEST(BwrapArguments, NeverMountInsideAGrant) {
 TEST(BwrapArguments, BindTheSystemReadOnly) {
   const auto words = words_of(plan_of(resolved_preset("workspace")), {40, 41});
   const std::vector<std::string> expected{"--ro-bind", "/usr", "/usr"};
-  EXPECT_NE(std::ranges::search(words, expected).begin(), words.end());
+  EXPECT_NE(std::search(words.begin(), words.end(), expected.begin(), expected.end()), words.end());
 }
 
 }  // namespace

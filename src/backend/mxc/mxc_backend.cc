@@ -1,6 +1,9 @@
 #include "backend/mxc/mxc_backend.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "backend/mxc/find.h"
 #include "backend/mxc/launch.h"
@@ -55,6 +58,20 @@ Result<ExecutorChoice> choose(const Caller& caller, const Effective& effective) 
   return ExecutorChoice{real.path, pin.sha256};
 }
 
+// An executor gives up at the first path of its document that the caller may not read.
+Result<void> refuse_unreadable(const Plan& plan) {
+  for (const Op& operation : plan.build) {
+    const std::string* path = nullptr;
+    if (const auto* bind = std::get_if<op::Bind>(&operation)) path = &bind->path;
+    if (const auto* bind = std::get_if<op::BindSystem>(&operation)) path = &bind->path;
+    if (path == nullptr || ::access(path->c_str(), R_OK) == 0 || errno != EACCES) continue;
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "path " + quote(*path) + " cannot be held by mxc: you may not read it",
+                 .hint = "leave it out of the grants, or use --backend native"});
+  }
+  return {};
+}
+
 class Mxc final : public native::GroupedBackend {
  public:
   explicit Mxc(std::string program) : program_(std::move(program)) {}
@@ -89,7 +106,9 @@ class Mxc final : public native::GroupedBackend {
                    .hint = "start the cordon command"});
     }
     CORDON_TRY(chosen, choose(caller, clamped.effective()));
-    return make_mxc_plan(clamped, facts, caller, request, chosen);
+    CORDON_TRY(made, make_mxc_plan(clamped, facts, caller, request, chosen));
+    CORDON_CHECK(refuse_unreadable(made));
+    return made;
   }
 
   [[nodiscard]] Result<std::unique_ptr<Child>> launch(

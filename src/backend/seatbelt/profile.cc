@@ -50,7 +50,8 @@ class Writer {
   Result<void> denies();
   Result<void> protected_inside(const std::string& root);
   Result<void> own_places();
-  Result<void> network();
+  Result<void> refuse_network() const;
+  void network();
   void warn(const std::string& path);
 
   const Effective& effective_;
@@ -173,7 +174,7 @@ Result<void> Writer::own_places() {
   return {};
 }
 
-Result<void> Writer::network() {
+Result<void> Writer::refuse_network() const {
   if (effective_.net.mode == NetMode::Allow || !effective_.net.deny.empty()) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "a Seatbelt profile cannot hold lists of hosts",
@@ -184,13 +185,22 @@ Result<void> Writer::network() {
                  .what = "a Seatbelt profile cannot publish ports",
                  .hint = "remove net.publish"});
   }
-  if (effective_.net.mode == NetMode::None) return {};
-  profile_.text.append(
-      "(allow network-outbound)\n(allow network-bind (local ip))\n(allow system-socket)\n");
+  if (!effective_.sockets.empty()) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "a Seatbelt profile cannot hold lists of sockets",
+                 .hint = "remove net.sockets"});
+  }
   return {};
 }
 
+void Writer::network() {
+  if (effective_.net.mode == NetMode::None) return;
+  profile_.text.append(
+      "(allow network-outbound)\n(allow network-bind (local ip))\n(allow system-socket)\n");
+}
+
 Result<Profile> Writer::deny_default() {
+  CORDON_CHECK(refuse_network());
   profile_.text =
       "(version 1)\n(deny default)\n(allow process-fork)\n(allow process-exec)\n"
       "(allow signal (target same-sandbox))\n(allow sysctl-read)\n";
@@ -202,7 +212,7 @@ Result<Profile> Writer::deny_default() {
   }
   CORDON_CHECK(devices());
   CORDON_CHECK(grants());
-  CORDON_CHECK(network());
+  network();
   CORDON_CHECK(denies());
   CORDON_CHECK(own_places());
   return profile_;
@@ -214,6 +224,7 @@ Result<Profile> Writer::allow_default() {
                  .what = "this style holds writing alone",
                  .hint = "grant \"/\" for reading and net.mode open, or use the other style"});
   }
+  CORDON_CHECK(refuse_network());
   CORDON_CHECK(grants());
   const std::string writable = std::move(profile_.text);
   profile_.text = "(version 1)\n(allow default)\n(deny file-write* (subpath \"/\"))\n";

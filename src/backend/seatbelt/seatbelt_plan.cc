@@ -47,9 +47,6 @@ Result<Plan> make_plan(const Clamped& clamped, const HostFacts& facts, const Cal
   Plan plan;
   plan.backend = "seatbelt";
   CORDON_CHECK(refuse_layers(effective, plan));
-  if (!effective.sockets.empty()) {
-    return fail(unsupported("net.sockets cannot be held by seatbelt", "remove the list"));
-  }
   const ShownGrants grants = shown_grants(effective, facts, plan);
   const PrivatePlaces places = plan_private_places(effective, facts, caller, request, grants, plan);
   CORDON_TRY(profile, make_profile(clamped, facts, caller, places.all(), style_for(effective)));
