@@ -86,8 +86,10 @@ TEST_F(LogOnDisk, StaysInTheLaterFileWhenTheClockGoesBack) {
 
 TEST_F(LogOnDisk, ServesManyThreads) {
   Log log = open();
+  constexpr int kThreads = 8;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
+  threads.reserve(kThreads);
+  for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int turn = 0; turn < 25; ++turn) {
         const auto receipt = log.begin(a_run(log));

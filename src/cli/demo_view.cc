@@ -83,7 +83,9 @@ std::string layers(const Enforcement& enforcement) {
 
 std::string limits(const Enforcement& enforcement) {
   std::vector<std::string> words;
-  for (const auto& [name, holder] : enforcement.limits) words.push_back(name + " by " + holder);
+  words.reserve(enforcement.limits.size());
+  for (const auto& [name, holder] : enforcement.limits)
+    words.emplace_back(name).append(" by ").append(holder);
   return joined(words, ", ");
 }
 
@@ -91,6 +93,7 @@ std::string limits(const Enforcement& enforcement) {
 
 std::vector<std::string> as_written(const std::vector<PathRule>& rules) {
   std::vector<std::string> words;
+  words.reserve(rules.size());
   for (const PathRule& rule : rules) words.push_back(rule.text);
   return words;
 }

@@ -159,6 +159,7 @@ Result<int> highest_descriptor() {
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> list;
+  list.reserve(words.size() + 1);
   for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
   list.push_back(nullptr);
   return list;
@@ -175,13 +176,13 @@ Result<std::array<Fd, 2>> pair() {
 
 }  // namespace
 
-Result<Kept> start(const Start& start) {
+Result<Kept> start(const Start& wanted) {
   CORDON_TRY(channel, pair());
   CORDON_TRY(told, pair());
   CORDON_TRY(highest, highest_descriptor());
-  const std::vector<char*> argv = pointers(start.argv);
-  const std::vector<char*> environment = pointers(start.environment);
-  const Prepared prepared{argv.data(), environment.data(), start,
+  const std::vector<char*> argv = pointers(wanted.argv);
+  const std::vector<char*> environment = pointers(wanted.environment);
+  const Prepared prepared{argv.data(), environment.data(), wanted,
                           highest,     channel[1].get(),   told[1].get()};
   Kept kept;
   {
@@ -198,8 +199,9 @@ Result<Kept> start(const Start& start) {
   while ((got = ::read(told[0].get(), &number, sizeof number)) < 0 && errno == EINTR) {
   }
   if (got == 0) return kept;
+  const int why = got > 0 ? number : errno;
   end(kept);
-  return fail(setup_error("cannot start " + quote(start.argv.front()), got > 0 ? number : errno));
+  return fail(setup_error("cannot start " + quote(wanted.argv.front()), why));
 }
 
 void end(Kept& kept) {
@@ -210,8 +212,8 @@ void end(Kept& kept) {
   kept.keeper = -1;
 }
 
-Result<std::optional<int>> run_briefly(const Start& given, int milliseconds) {
-  CORDON_TRY(kept, start(given));
+Result<std::optional<int>> run_briefly(const Start& wanted, int milliseconds) {
+  CORDON_TRY(kept, start(wanted));
   pollfd waited{kept.channel.get(), POLLIN, 0};
   Ended ended;
   std::optional<int> status;

@@ -46,12 +46,12 @@ struct Kept {
 };
 
 // Returns when the program was executed, or with the reason why it was not; then nothing runs.
-Result<Kept> start(const Start& start);
+Result<Kept> start(const Start& wanted);
 
 // Ends what is left and reaps the keeper.
 void end(Kept& kept);
 
 // The status of a program that ended within `milliseconds`; else it is ended.
-Result<std::optional<int>> run_briefly(const Start& start, int milliseconds);
+Result<std::optional<int>> run_briefly(const Start& wanted, int milliseconds);
 
 }  // namespace cordon::seatbelt

@@ -179,9 +179,9 @@ class Table {
     tool.input_schema = std::move(schema);
     tool.annotations = hints;
     tool.meta = always_loaded();
-    add(std::move(tool), handler);
+    add(tool, handler);
   }
-  void add(Tool tool, Handler handler) {
+  void add(const Tool& tool, Handler handler) {
     bench_->tool_names.push_back(tool.name);
     const bool changes = !tool.annotations.read_only;
     add_tool(registry_, bench_->toolbox, tool,
