@@ -43,7 +43,9 @@ TEST(ShellWord, LeavesPlainWordsAlone) {
 }
 
 TEST(ShellWord, ComesBackFromRealShellsAsItWas) {
-  std::mt19937 random(7);
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
   // Mostly what shells care about, then any other byte but NUL.
   constexpr std::string_view kNasty = "'\"\\$`!#&|;<>(){}[]*?~ \t\n\r=%^\x01\x7f\xff\xc3\xa9";
   for (const char* shell : {"/bin/sh", "/bin/bash"}) {

@@ -15,6 +15,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kNow = 1'762'516'800'000'000;  // 2025-11-07T12:00:00Z
 constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kDay = 86'400 * kSecond;
 
 Event an_event() {
   Event event;
@@ -34,14 +35,14 @@ TEST(AuditWhen, CountsBackFromNow) {
   const auto when = [](std::string_view text) { return parse_when(text, kNow, DayEdge::First); };
   EXPECT_EQ(when("90s"), kNow - 90 * kSecond);
   EXPECT_EQ(when("2h"), kNow - 7200 * kSecond);
-  EXPECT_EQ(when("7d"), kNow - 7 * 86'400 * kSecond);
+  EXPECT_EQ(when("7d"), kNow - 7 * kDay);
   EXPECT_EQ(when("0d"), kNow);
 }
 
 TEST(AuditWhen, ReadsDaysAndMoments) {
-  const std::int64_t midnight = kNow - 12 * 3600 * kSecond;
+  const std::int64_t midnight = kNow - kDay / 2;
   EXPECT_EQ(parse_when("2025-11-07", kNow, DayEdge::First), midnight);
-  EXPECT_EQ(parse_when("2025-11-07", kNow, DayEdge::Behind), midnight + 86'400 * kSecond);
+  EXPECT_EQ(parse_when("2025-11-07", kNow, DayEdge::Behind), midnight + kDay);
   EXPECT_EQ(parse_when("2025-11-07T12:00Z", kNow, DayEdge::First), kNow);
   EXPECT_EQ(parse_when("2025-11-07T12:00:01Z", kNow, DayEdge::First), kNow + kSecond);
   EXPECT_EQ(parse_when("2025-11-07T12:00:00.000002Z", kNow, DayEdge::First), kNow + 2);

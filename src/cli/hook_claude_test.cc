@@ -47,6 +47,7 @@ TEST(HookClaude, SaysNothingAboutToolsThatRunNoCommand) {
 }
 
 TEST(HookClaude, RefusesWhatItDoesNotKnow) {
+  constexpr std::size_t kTooLong = 131'072;
   EXPECT_FALSE(judge("Monitor", R"({"command":"tail -f x"})"));
   EXPECT_FALSE(judge("PowerShell", R"({"command":["x"]})"));
   EXPECT_FALSE(judge("Bash", R"({"command":"sed -i s/a/b/ f","_simulatedSedEdit":{}})"));
@@ -57,19 +58,20 @@ TEST(HookClaude, RefusesWhatItDoesNotKnow) {
   EXPECT_FALSE(judge("Bash", R"({"command":"a\u0000b"})"));
   EXPECT_FALSE(judge("Bash", R"({"command":"a","command":"b"})"));
   EXPECT_FALSE(judge("Bash", R"({"command":"\ud800"})"));
-  EXPECT_FALSE(judge("Bash", R"({"command":")" + std::string(128 * 1024, 'x') + "\"}"));
-  EXPECT_TRUE(judge("Bash", R"({"command":")" + std::string(128 * 1024 - 1, 'x') + "\"}"));
+  EXPECT_FALSE(judge("Bash", R"({"command":")" + std::string(kTooLong, 'x') + "\"}"));
+  EXPECT_TRUE(judge("Bash", R"({"command":")" + std::string(kTooLong - 1, 'x') + "\"}"));
 }
 
 TEST(HookClaude, RefusesMessagesThatAreNotACall) {
+  constexpr const char* kNotUtf8 =
+      "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":"
+      "{\"command\":\"\xff\"}}";
   for (const char* text :
        {"", "{", "null", "[]", "\"x\"", "{}", R"({"hook_event_name":"PreToolUse"})",
         R"({"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"x"}})",
         R"({"tool_name":"Bash","tool_input":{"command":"x"}})",
         R"({"hook_event_name":"PreToolUse","tool_name":1,"tool_input":{"command":"x"}})",
-        R"({"hook_event_name":"PreToolUse","tool_name":"Read"})",
-        "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":"
-        "\"\xff\"}}"}) {
+        R"({"hook_event_name":"PreToolUse","tool_name":"Read"})", kNotUtf8}) {
     EXPECT_FALSE(judge_claude_call(text, kContain)) << text;
   }
 }

@@ -12,7 +12,7 @@ Scenario ended(Expected expected, End end) {
   scenario.sight.as_designed = true;
   scenario.report.emplace();
   scenario.report->outcome.emplace();
-  scenario.report->outcome->end = end;
+  scenario.report->outcome->end = std::move(end);
   return scenario;
 }
 

@@ -21,7 +21,7 @@ class MadeInsideTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
   // A socket file that nobody is bound to; the identity is what counts.
   std::string make(const std::string& name) const {
-    const std::string path = directory_ + "/" + name;
+    std::string path = directory_ + "/" + name;
     EXPECT_EQ(::mknod(path.c_str(), S_IFSOCK | 0600, 0), 0);
     return path;
   }

@@ -73,7 +73,7 @@ TEST(Tunnel, OneDirectionEndsAndTheOtherGoesOn) {
 
 TEST(Tunnel, ASlowReaderStopsTheWriter) {
   Tunnelled t;
-  const std::string block(64 * 1024, 'x');
+  const std::string block(65'536, 'x');
   std::size_t written = 0;
   for (int i = 0; i < 1000; ++i) {
     const ssize_t sent = ::send(t.client.ours.get(), block.data(), block.size(), MSG_DONTWAIT);

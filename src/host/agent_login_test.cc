@@ -69,7 +69,7 @@ TEST_F(AgentLogin, IsNothingButAFile) {
 }
 
 TEST_F(AgentLogin, IsSmall) {
-  tree_.file("home/.codex/auth.json", std::string(64 * 1024, 'x'));
+  tree_.file("home/.codex/auth.json", std::string(65'536, 'x'));
   ASSERT_EQ(copy(), LoginCopy::Made);
   ASSERT_EQ(::unlink(tree_.at("private/.codex/auth.json").c_str()), 0);
   tree_.file("home/.codex/auth.json", std::string(64 * 1024 + 1, 'x'));

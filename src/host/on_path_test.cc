@@ -10,7 +10,7 @@ namespace {
 class OnPath : public ::testing::Test {
  protected:
   std::string program(const std::string& path, mode_t mode = 0755) {
-    const std::string made = tree_.file(path, "#!/bin/sh\n");
+    std::string made = tree_.file(path, "#!/bin/sh\n");
     EXPECT_EQ(::chmod(made.c_str(), mode), 0);
     return made;
   }

@@ -22,6 +22,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> paths(const std::vector<Grant>& list) {
   std::vector<std::string> out;
+  out.reserve(list.size());
   for (const Grant& entry : list) out.push_back(entry.path);
   return out;
 }

@@ -12,6 +12,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> lines(const std::vector<SafeClawRule>& rules) {
   std::vector<std::string> out;
+  out.reserve(rules.size());
   for (const SafeClawRule& rule : rules) {
     out.push_back(std::string(name_of(rule.access)) + " " + rule.path);
   }

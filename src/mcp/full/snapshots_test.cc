@@ -23,6 +23,7 @@ std::shared_ptr<Snapshot> snapshot(std::string id, steady_clock::time_point take
 
 std::vector<std::string> lines(const std::vector<FileChange>& changes) {
   std::vector<std::string> out;
+  out.reserve(changes.size());
   for (const FileChange& change : changes) out.push_back(change_line(change));
   return out;
 }
@@ -73,7 +74,7 @@ TEST(ChangePatch, ShowsLines) {
               ::testing::StartsWith("changed f (no patch"));
   EXPECT_EQ(change_patch({Kind::Changed, "f", text("a"), text("a")}),
             "changed f (the same text)\n");
-  EXPECT_EQ(change_patch({Kind::Created, "f\n+++ b/g", nullptr, text("\x1b[2J\n")}).find("\x1b"),
+  EXPECT_EQ(change_patch({Kind::Created, "f\n+++ b/g", nullptr, text("\x1b[2J\n")}).find('\x1b'),
             std::string::npos);
 }
 
