@@ -19,13 +19,7 @@ using testing::Choices;
 using ::testing::ElementsAre;
 using testing::grant;
 using ::testing::IsEmpty;
-
-std::vector<std::string> paths(const std::vector<Grant>& list) {
-  std::vector<std::string> out;
-  out.reserve(list.size());
-  for (const Grant& entry : list) out.push_back(entry.path);
-  return out;
-}
+using testing::paths;
 
 HostRule host(std::string_view text) { return parse_host_rule(text).value(); }
 

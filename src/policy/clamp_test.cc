@@ -10,6 +10,7 @@ namespace cordon {
 namespace {
 
 using testing::grant;
+using testing::paths;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -33,13 +34,6 @@ std::vector<Grant> grants(std::initializer_list<const char*> paths) {
   std::vector<Grant> made;
   for (const char* path : paths) made.push_back(grant(path));
   return made;
-}
-
-std::vector<std::string> paths(const std::vector<Grant>& list) {
-  std::vector<std::string> out;
-  out.reserve(list.size());
-  for (const Grant& entry : list) out.push_back(entry.path);
-  return out;
 }
 
 Resolved request(std::vector<Grant> read, std::vector<Grant> write) {

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "policy/clamp.h"
+#include "support/grant.h"
 
 namespace cordon {
 namespace {
+
+using testing::paths;
 
 TEST(KnownSockets, NamesEnginesBusesAgentsAndScreens) {
   for (const char* path :
@@ -33,12 +36,6 @@ ResolvedCeiling ceiling(std::vector<Grant> sockets) {
   ResolvedCeiling made;
   made.sockets = std::move(sockets);
   return made;
-}
-
-std::vector<std::string> paths(const std::vector<Grant>& grants) {
-  std::vector<std::string> out;
-  for (const Grant& grant : grants) out.push_back(grant.path);
-  return out;
 }
 
 using Paths = std::vector<std::string>;

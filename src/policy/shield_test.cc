@@ -12,16 +12,11 @@ namespace cordon {
 namespace {
 
 using testing::grant;
+using testing::paths;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Because = Reduction::Because;
-
-std::vector<std::string> paths(const std::vector<Grant>& list) {
-  std::vector<std::string> out;
-  for (const Grant& entry : list) out.push_back(entry.path);
-  return out;
-}
 
 class ShieldTest : public ::testing::Test {
  protected:

@@ -45,11 +45,11 @@ class Landlock final : public native::GroupedBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_backend(std::string_view name, std::string program) {
+Result<std::unique_ptr<Backend>> make_backend(std::string_view name, const std::string& program) {
   if (name == "native") return std::unique_ptr<Backend>(std::make_unique<Native>());
   if (name == "landlock") return std::unique_ptr<Backend>(std::make_unique<Landlock>());
   if (name == "bwrap") return bwrap::make_backend();
-  if (name == "mxc") return mxc::make_mxc_backend(std::move(program));
+  if (name == "mxc") return mxc::make_mxc_backend(program);
   if (name == "seatbelt") return seatbelt::make_backend();
   // Its command lines are values that nothing runs.
   if (name == "processcontainer") {

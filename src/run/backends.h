@@ -11,6 +11,7 @@ namespace cordon {
 
 // An unknown name is a usage error; one that is known but not built in is Unsupported. `program` is
 // Cordon's own, for a mechanism that runs a part of it inside.
-Result<std::unique_ptr<Backend>> make_backend(std::string_view name, std::string program = {});
+Result<std::unique_ptr<Backend>> make_backend(std::string_view name,
+                                              const std::string& program = {});
 
 }  // namespace cordon

@@ -15,7 +15,7 @@ void add_probe_tools(Registry& registry, std::function<void(const std::string&)>
 
 // {"type": "object", "properties": {...}, "required": [...], "additionalProperties": false} from
 // JSON text of the properties.
-Node object_schema(std::string_view properties, std::vector<std::string> required);
+Node object_schema(std::string_view properties, const std::vector<std::string>& required);
 Tool plain_tool(std::string name, std::function<ToolResult(Call&)> handler);
 // Waits, or returns early when the call is cancelled.
 void pause(const Call& call, int milliseconds);

@@ -79,8 +79,8 @@ ToolResult approve(Call& call) {
   return ToolResult::text(allowed ? "granted" : "denied");
 }
 
-Tool with_schema(Tool tool, std::string_view properties, std::vector<std::string> required) {
-  tool.input_schema = object_schema(properties, std::move(required));
+Tool with_schema(Tool tool, std::string_view properties, const std::vector<std::string>& required) {
+  tool.input_schema = object_schema(properties, required);
   return tool;
 }
 

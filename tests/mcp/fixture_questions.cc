@@ -38,7 +38,7 @@ ToolResult outcome_of(const Elicited& answer) {
 }
 
 // One question, then an answer that shows it.
-std::function<ToolResult(Call&)> asks(std::string key, std::string message,
+std::function<ToolResult(Call&)> asks(const std::string& key, const std::string& message,
                                       std::string_view schema) {
   return [key, message, schema](Call& call) {
     const Elicited answer = call.elicit(key, message, json(schema));

@@ -38,7 +38,7 @@ ToolResult write_log(Call& call) {
 
 }  // namespace
 
-Node object_schema(std::string_view properties, std::vector<std::string> required) {
+Node object_schema(std::string_view properties, const std::vector<std::string>& required) {
   auto read = read_json(properties, "schema");
   CORDON_ASSERT(read.has_value());
   Node schema{NodeMap{}};

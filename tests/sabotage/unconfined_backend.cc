@@ -111,7 +111,7 @@ class Liar final : public Backend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_backend(std::string_view, std::string) {
+Result<std::unique_ptr<Backend>> make_backend(std::string_view, const std::string&) {
   return std::unique_ptr<Backend>(std::make_unique<Liar>());
 }
 
