@@ -20,7 +20,7 @@ std::vector<std::string> split(std::string_view bytes, std::size_t step) {
     splitter.add(bytes.substr(0, step), [&](const cordon::Line& line) {
       cordon::require_that(line.text.size() <= kLongest);
       cordon::require_that(line.text.find('\n') == std::string::npos);
-      lines.push_back(line.kind == cordon::mcp::Line::Kind::Whole ? line.text : "\n");
+      lines.push_back(line.kind == cordon::Line::Kind::Whole ? line.text : "\n");
     });
     bytes.remove_prefix(std::min(step, bytes.size()));
   }

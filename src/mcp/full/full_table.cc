@@ -268,7 +268,7 @@ void add_asking(Table& table) {
       {"kind", "target", "reason"});
   tool.annotations = kRuns;
   tool.meta = needs_a_person();
-  table.add(std::move(tool), request_access);
+  table.add(tool, request_access);
 }
 
 }  // namespace
