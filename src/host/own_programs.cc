@@ -4,12 +4,21 @@
 
 namespace cordon {
 
-std::array<std::string, 3> own_places(std::string_view directory, std::string_view name) {
-  std::string_view up = directory;
-  for (std::size_t i = 0; i <= components(CORDON_LIBEXEC).size(); ++i) up = parent(up);
-  const std::string beside(parent(directory));
-  return {join(directory, name), join(join(beside, CORDON_LIBEXEC "/cordon"), name),
-          join(join(up, CORDON_BIN), name)};
+std::vector<std::string> own_places(std::string_view directory, std::string_view name) {
+  constexpr std::string_view kTyped = CORDON_BIN;
+  constexpr std::string_view kStarted = CORDON_LIBEXEC "/cordon";
+  // What the layout is called is part of it: a program that was copied to /tmp/x must not start
+  // what somebody put into /tmp/bin.
+  const auto beside = [&](std::string_view own, std::string_view other) -> std::string {
+    std::string_view prefix = directory;
+    for (std::size_t i = 0; i < components(own).size(); ++i) prefix = parent(prefix);
+    if (join(prefix, own) != directory) return {};
+    return join(join(prefix, other), name);
+  };
+  std::vector<std::string> places{join(directory, name)};
+  for (std::string place : {beside(kTyped, kStarted), beside(kStarted, kTyped)})
+    if (!place.empty()) places.push_back(std::move(place));
+  return places;
 }
 
 std::vector<std::string> own_programs(const Caller& caller) {

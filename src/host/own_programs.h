@@ -1,7 +1,6 @@
 // Cordon's own programs: what a contained program must not replace, since they are started next.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +10,8 @@
 namespace cordon {
 
 // Where one of the programs may lie when another lies in `directory`: beside it, as they are built;
-// among the programs that are not typed, or among those that are, as they are installed.
-std::array<std::string, 3> own_places(std::string_view directory, std::string_view name);
+// and, if that is a directory they are installed in, in the other one of the two.
+std::vector<std::string> own_places(std::string_view directory, std::string_view name);
 
 // Whichever of them the caller runs, the others too, in each of their places; absolute.
 std::vector<std::string> own_programs(const Caller& caller);
