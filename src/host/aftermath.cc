@@ -199,7 +199,8 @@ void take_false_program(const std::string& program, const TreeSnapshot& before,
     const auto seen = look_path(place);
     if (!seen) return;
     const bool end = place == program;
-    if (!seen->symlink && (!end || before.protected_objects.contains(seen->id))) continue;
+    const bool passed = !seen->symlink && !end;
+    if (passed || before.protected_objects.contains(seen->id)) continue;
     take_at(place, HoldKind::Path, quarantine);
     return;
   }

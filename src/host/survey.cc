@@ -93,6 +93,7 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
   for (const std::string& program : own_programs(caller)) {
     trees.name(program);
     const auto seen = look_path(program);
+    if (seen && seen->symlink) trees.hold_target(program, HoldKind::Path);
     if (!seen || seen->kind != FileKind::Regular) continue;
     // Read-only by a grant of its own, it is still the one that belongs there.
     snapshot.protected_objects.insert(seen->id);

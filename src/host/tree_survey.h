@@ -33,6 +33,9 @@ class TreeSurvey final : public TreeVisitor {
   void visit(WalkedDirectory& directory) override;
   Fd open_closed(const ClosedDirectory& closed) override;
 
+  // What a link leads to, if it lies in a writable grant.
+  void hold_target(const std::string& link, HoldKind kind);
+
  private:
   // True if the grant as a whole is denied.
   bool deny_root(const Grant& grant);
@@ -45,7 +48,6 @@ class TreeSurvey final : public TreeVisitor {
                const Protection& protection);
   // Where git outside takes hooks or configuration from.
   void hold_reference(const std::string& target);
-  void hold_target(const std::string& link, HoldKind kind);
   void remember_loose(const Looked& seen);
 
   const Effective& effective_;

@@ -120,12 +120,22 @@ def test_the_program_inside_is_named_where_it_is_missing(world, own_copy):
     world.run("true").expect(0)
 
 
-def test_the_program_inside_is_untrusted_where_a_command_could_have_put_it(world, own_copy):
-    installed = world.make_directory(world.project / "libexec/cordon")
-    (own_copy / "cordon-inside").rename(installed / "cordon-inside")
-    done = world.run("true", options=["--json"]).expect(125)
-    assert done.json["error"]["kind"] == "untrusted", done.account()
-    world.run("true", options=["--policy", "readonly"]).expect(0)
+@pytest.mark.parametrize("place", ["bin", "libexec/cordon", "elsewhere"])
+def test_the_program_inside_is_held_wherever_it_lies(world, own_copy, place):
+    """Beside cordon, where it is installed, and behind a link: nothing a command does there counts."""
+    inside = world.make_directory(world.project / place) / "cordon-inside"
+    if place != "bin":
+        (own_copy / "cordon-inside").rename(inside)
+    if place == "elsewhere":
+        (own_copy / "cordon-inside").symlink_to("../elsewhere/cordon-inside")
+    before = inside.read_bytes()
+    for attempt in (f"echo evil > {place}/cordon-inside", f"rm -f {place}/cordon-inside",
+                    f"mv {place} was; mkdir -p {place}; echo evil > {place}/cordon-inside"):
+        world.run("sh", "-c", f"{attempt}; touch ran")
+        assert (world.project / "ran").exists() and inside.read_bytes() == before, attempt
+        (world.project / "ran").unlink()
+    world.bare("sh", "-c", f"echo evil > {place}/cordon-inside").expect(0)
+    assert inside.read_text() == "evil\n"
 
 
 def test_the_program_inside_is_untrusted_where_others_may_write_it(world, own_copy):
