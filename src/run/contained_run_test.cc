@@ -69,6 +69,17 @@ TEST_F(ContainedRunTest, AListenerHearsBothStreamsPastWhatIsKept) {
   EXPECT_TRUE(outcome.out->truncated());
 }
 
+TEST_F(ContainedRunTest, APolicyFileThatIsGoneIsRefused) {
+  RunInput gone = input({"true"});
+  gone.policy.file = "/nowhere/at/all.toml";
+  const Report report = run_contained(gone, *identify_caller());
+  EXPECT_FALSE(report.outcome);
+  ASSERT_TRUE(report.error);
+  EXPECT_EQ(report.error->kind, ErrorKind::Policy);
+  gone.policy.file = "/etc/passwd";
+  run(gone);
+}
+
 TEST_F(ContainedRunTest, APipeBelongsToTheCommandAlone) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
