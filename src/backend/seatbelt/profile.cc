@@ -29,6 +29,12 @@ constexpr auto kDevices = std::to_array<std::string_view>(
 constexpr auto kProtected =
     std::to_array<std::string_view>({"/System", "/usr", "/bin", "/sbin", "/private/var/db"});
 
+// Everything may be read and reached.
+bool asks_writing_alone(const Effective& effective) {
+  const bool whole_disk = PathModes(effective.read, effective.write).at("/") != PathMode::None;
+  return whole_disk && effective.net.mode == NetMode::Open && effective.net.deny.empty();
+}
+
 class Writer {
  public:
   Writer(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
@@ -219,7 +225,7 @@ Result<Profile> Writer::deny_default() {
 }
 
 Result<Profile> Writer::allow_default() {
-  if (style_for(effective_) != Style::AllowDefault) {
+  if (!asks_writing_alone(effective_)) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "this style holds writing alone",
                  .hint = "grant \"/\" for reading and net.mode open, or use the other style"});
@@ -248,9 +254,8 @@ Result<std::string> fill_token(std::string text, std::string_view token, std::st
 }
 
 Style style_for(const Effective& effective) {
-  const bool whole_disk = PathModes(effective.read, effective.write).at("/") != PathMode::None;
-  const bool whole_network = effective.net.mode == NetMode::Open && effective.net.deny.empty();
-  return whole_disk && whole_network ? Style::AllowDefault : Style::DenyDefault;
+  const bool for_agent = !effective.agent.name.empty();
+  return for_agent && asks_writing_alone(effective) ? Style::AllowDefault : Style::DenyDefault;
 }
 
 Result<Profile> make_profile(const Clamped& clamped, const HostFacts& facts, const Caller& caller,

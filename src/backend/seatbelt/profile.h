@@ -29,7 +29,8 @@ struct Profile {
 Result<Profile> make_profile(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
                              const std::vector<std::string>& own, Style style);
 
-// AllowDefault where it can hold the policy.
+// AllowDefault for an agent, where it can hold the policy. It leaves the system's services open,
+// the keychain's among them, so a policy that is merely broad does not get it.
 Style style_for(const Effective& effective);
 
 // `text` with its one `token` replaced. None, or more than one, is an error: a profile with a grant

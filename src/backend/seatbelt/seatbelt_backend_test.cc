@@ -241,6 +241,8 @@ TEST_F(SeatbeltRun, RefusesWhatAProfileCannotHold) {
 TEST_F(SeatbeltRun, WholeAgentsGetTheOtherStyle) {
   policy_.fs.read = {{"/", {}}};
   policy_.net.mode = NetMode::Open;
+  EXPECT_THAT(describe(*plan("true")), HasSubstr("(deny default)"));
+  policy_.agent.name = "claude";
   EXPECT_THAT(describe(*plan("true")), HasSubstr("(allow default)"));
   policy_.net.mode = NetMode::None;
   EXPECT_THAT(describe(*plan("true")), HasSubstr("(deny default)"));
