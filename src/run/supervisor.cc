@@ -11,6 +11,7 @@
 #include <climits>
 #include <string_view>
 
+#include "run/lost_output.h"
 #include "run/memory_watch.h"
 #include "run/monotonic.h"
 #include "run/scratch_watch.h"
@@ -84,6 +85,10 @@ class Loop {
     const auto* signaled = std::get_if<Signaled>(&*end_);
     if (oom && signaled != nullptr && signaled->signal == SIGKILL) end_ = OverLimit{"oom"};
     outcome.end = *end_;
+    if (const int error = streams_.lost_output(); error != 0) {
+      outcome.denials.push_back(lost_output(error));
+      outcome.end = end_with_lost_output(*end_);
+    }
     return outcome;
   }
 
@@ -251,11 +256,17 @@ class Loop {
       } else if (cancelled_by_ != 0) {
         finish(Cancelled{cancelled_by_});
       } else {
-        cancelled_by_ = number;
-        child_.signal(number);
-        kill_deadline_ = monotonic_ms() + kGraceMilliseconds * 9 / 10;
+        end_by(number);
       }
     }
+  }
+
+  // The whole tree gets the signal, and has a moment to end.
+  void end_by(int number) {
+    if (cancelled_by_ != 0) return;
+    cancelled_by_ = number;
+    child_.signal(number);
+    kill_deadline_ = monotonic_ms() + kGraceMilliseconds * 9 / 10;
   }
 
   // Stops with the terminal in order, and takes it back when continued.
@@ -299,20 +310,23 @@ class Loop {
   }
 
   void relay_read(Relay& relay) {
-    if (relay.read_some()) {
-      if (request_.output_total && streams_.output_bytes() > *request_.output_total) {
-        denials_.push_back({"output", "killed at the output limit", "relay", 1});
-        finish(OverLimit{"output"});
-      }
-    } else if (streams_.input_relay(relay) && streams_.terminal_master() < 0) {
-      streams_.close_input();
+    if (!relay.wants_read()) return;
+    relay.read_some();
+    streams_.settle(relay);
+    if (relay.done()) return;
+    if (request_.output_total && streams_.output_bytes() > *request_.output_total) {
+      denials_.push_back({"output", "killed at the output limit", "relay", 1});
+      finish(OverLimit{"output"});
     }
   }
 
   void relay_write(Relay& relay) {
+    if (!relay.wants_write()) return;
+    const bool had_terminal = streams_.terminal_master() >= 0;
     relay.write_some();
-    const bool input_sent = relay.done() && !relay.wants_write() && streams_.input_relay(relay);
-    if (input_sent && streams_.terminal_master() < 0) streams_.close_input();
+    streams_.settle(relay);
+    // A program that ignores the hang-up would go on writing to a terminal that is gone.
+    if (had_terminal && streams_.terminal_master() < 0) end_by(SIGHUP);
   }
 
   void check_clocks() {
