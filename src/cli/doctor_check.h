@@ -11,6 +11,7 @@
 #include "backend/backend.h"
 #include "backend/mxc/examine.h"
 #include "backend/native/probe.h"
+#include "host/cgroup.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
@@ -48,6 +49,7 @@ struct HostAccount {
   int landlock_abi = 0;
   std::uint32_t landlock_errata = 0;
   CgroupFacts cgroup;
+  std::optional<IdleGroup> idle_group;
   std::vector<ToolFound> tools;
   std::optional<mxc::ExecutorAccount> executor;
   std::optional<Error> bwrap_error;  // why the backend bwrap cannot be used, if it cannot

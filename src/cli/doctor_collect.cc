@@ -117,6 +117,7 @@ HostAccount collect_account(const Caller& caller) {
   account.landlock_abi = sys::landlock_abi();
   account.landlock_errata = sys::landlock_errata();
   account.cgroup = cgroup_facts();
+  account.idle_group = idle_group();
   for (const char* name : {"git", "bwrap"}) {
     const std::string path = on_path(name, caller);
     account.tools.push_back({name, path, contained_version(path, caller)});

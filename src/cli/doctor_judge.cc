@@ -45,15 +45,14 @@ Check cgroup(const HostAccount& account) {
                     : "no group may be made: pids and memory are held by rlimits and a watch",
                 cgroup_cure(account));
   }
-  std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2" : "v1";
-  if (account.cgroup.version == CgroupFacts::Version::V1) {
-    for (const auto& [controller, directory] : account.cgroup.parents) {
-      message.append(message == "v1" ? ": " : ", ").append(controller);
-    }
+  std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2: " : "v1: ";
+  const char* separator = "";
+  for (const auto& [controller, directory] : account.cgroup.parents) {
+    message.append(separator).append(controller);
+    separator = ", ";
   }
   const bool complete =
-      account.cgroup.version == CgroupFacts::Version::V2 ||
-      (account.cgroup.parents.contains("pids") && account.cgroup.parents.contains("memory"));
+      account.cgroup.parents.contains("pids") && account.cgroup.parents.contains("memory");
   return make(CheckCategory::System, "cgroup", pass_or(CheckStatus::Warn, complete),
               message + (complete ? ", groups may be made" : ", not for pids and memory"),
               cgroup_cure(account));

@@ -62,6 +62,7 @@ struct KillText {
 std::string denial_text(const Denial& denial) {
   const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
+  if (denial.layer == "host") text = "from outside: ";
   text.append(denial.what).append(": ").append(denial.detail);
   text.append(" (").append(denial.layer);
   if (denial.count > 1) text.append(", ").append(std::to_string(denial.count)).append(" times");

@@ -70,7 +70,10 @@ inline CgroupFacts made_up_cgroup_v1() {
 }
 
 inline CgroupFacts made_up_cgroup_v2() {
-  return {CgroupFacts::Version::V2, {{"", "/sys/fs/cgroup/user.slice"}}};
+  return {CgroupFacts::Version::V2,
+          {{"cpu", "/sys/fs/cgroup/user.slice"},
+           {"memory", "/sys/fs/cgroup/user.slice"},
+           {"pids", "/sys/fs/cgroup/user.slice"}}};
 }
 
 inline Grant made_up_grant(std::string path, std::uint64_t inode) {

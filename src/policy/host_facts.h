@@ -86,7 +86,7 @@ struct GitDirectory {
 struct CgroupFacts {
   enum class Version { None, V1, V2 };
   Version version = Version::None;
-  // v1: controller -> directory in which a child group may be made. v2: one entry, "".
+  // Controller -> directory in which a group with it may be made; v2: one directory for all.
   std::map<std::string, std::string> parents;
   auto operator<=>(const CgroupFacts&) const = default;
 };

@@ -77,11 +77,6 @@ class Loop {
     const bool oom = std::ranges::any_of(outcome.denials, [](const Denial& denial) {
       return denial.what == "memory" && denial.layer == "cgroup";
     });
-    // The event says that the bound was met; a tree killed at once leaves no count of it.
-    const auto* over = std::get_if<OverLimit>(&*end_);
-    if (over != nullptr && over->reason == "oom" && !request_.watched_memory && !oom) {
-      outcome.denials.push_back({"memory", "killed at the memory limit", "cgroup", 1});
-    }
     const auto* signaled = std::get_if<Signaled>(&*end_);
     if (oom && signaled != nullptr && signaled->signal == SIGKILL) end_ = OverLimit{"oom"};
     outcome.end = *end_;
@@ -95,7 +90,7 @@ class Loop {
  private:
   enum class Source {
     Child,
-    Oom,
+    Memory,
     Signal,
     Cancel,
     Terminate,
@@ -120,7 +115,8 @@ class Loop {
     polled_.clear();
     watched_.clear();
     add(child_.event_descriptor(), POLLIN, Source::Child);
-    add(child_.oom_descriptor(), POLLIN | POLLPRI, Source::Oom);
+    const PolledFor memory = child_.memory_news();
+    add(memory.descriptor, memory.events, Source::Memory);
     add(request_.signal_descriptor, POLLIN, Source::Signal);
     if (request_.cancel) add(request_.cancel->descriptor(), POLLIN, Source::Cancel);
     if (request_.terminate && cancelled_by_ == 0) {
@@ -161,8 +157,8 @@ class Loop {
       case Source::Child:
         child_event();
         break;
-      case Source::Oom:
-        memory_exceeded("cgroup");
+      case Source::Memory:
+        memory_event();
         break;
       case Source::Signal:
         signals();
@@ -231,6 +227,13 @@ class Loop {
       finish(Signaled{WTERMSIG(ended->wait_status)});
     } else {
       finish(Exited{WEXITSTATUS(ended->wait_status)});
+    }
+  }
+
+  void memory_event() {
+    if (child_.memory_killed()) memory_exceeded("cgroup");
+    if (child_.memory_news().descriptor < 0) {
+      next_memory_watch_ = monotonic_ms() + kMemoryWatchMilliseconds;
     }
   }
 
@@ -339,9 +342,9 @@ class Loop {
       next_git_look_ = now + kGitLookMilliseconds;
     }
     if (next_memory_watch_ && now >= *next_memory_watch_) {
-      if (child_.watch_memory()) memory_exceeded("cgroup");
+      child_.watch_memory();
       next_memory_watch_.reset();
-      if (child_.oom_descriptor() < 0) next_memory_watch_ = now + kMemoryWatchMilliseconds;
+      memory_event();
     }
     if (next_scratch_look_ && now >= *next_scratch_look_) look_at_scratch(now);
     if (next_watch_ && now >= *next_watch_) {

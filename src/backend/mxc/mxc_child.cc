@@ -93,11 +93,6 @@ MxcChild::~MxcChild() {
   cgroup_.remove();
 }
 
-bool MxcChild::watch_memory() {
-  cgroup_.watch_memory();
-  return cgroup_.events().oom_kills > 0;
-}
-
 ChildEvent MxcChild::event() {
   if (ended_) return *ended_;
   KeeperMessage message;
@@ -130,6 +125,7 @@ void MxcChild::signal(int number) {
 
 void MxcChild::kill_and_wait() {
   if (!pidfd_.valid()) return;
+  (void)cgroup_.kill();
   sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
   while (sys::wait_pidfd(pidfd_.get(), usage_) == -EINTR) {
   }
@@ -143,8 +139,8 @@ std::vector<Denial> MxcChild::denials() {
   if (events.pids_refused > 0) {
     found.push_back({"pids", "EAGAIN at " + bound("pids"), "cgroup", events.pids_refused});
   }
-  if (events.oom_kills > 0) {
-    found.push_back({"memory", "killed at " + bound("memory"), "cgroup", events.oom_kills});
+  if (auto denial = native::memory_denial(events.memory, bound("memory"))) {
+    found.push_back(std::move(*denial));
   }
   return found;
 }
