@@ -72,7 +72,6 @@ std::string install_line(const HostAccount& account, const std::string& package)
 
 std::string_view name_of(CheckCategory category);
 std::string_view name_of(CheckStatus status);
-std::string landlock_gaps(int abi);
 
 // The probes themselves, run inside a sandbox: `cordon doctor-inside ATTEMPT ARG...`. The exit
 // status is 0 or the errno of what was refused.

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/doctor_check.h"
+#include "plan/losses.h"
 
 namespace cordon {
 namespace {
@@ -111,13 +112,21 @@ Check seccomp_actions_check(const HostAccount& account) {
               "use a newer kernel: the missing actions serve network allow-lists and diagnosis");
 }
 
+std::string sentences(const std::vector<Loss>& losses) {
+  std::string text;
+  for (const Loss loss : losses) {
+    text.append(text.empty() ? "" : "; ").append(name_of(loss)).append(": ");
+    text.append(sentence_of(loss));
+  }
+  return text;
+}
+
 Check residual_gaps(const HostAccount& account) {
-  const std::string older = landlock_gaps(account.landlock_abi);
+  const std::string older = sentences(landlock_losses(account.landlock_abi));
   const std::string always = "Landlock has no rules for UDP (the network namespace holds it)";
   return make(CheckCategory::Security, "residual-gaps", pass_or(CheckStatus::Warn, older.empty()),
               older.empty() ? always : always + "; " + older,
-              "a newer kernel closes it in the second layer; the mount view and the seccomp filter "
-              "hold it meanwhile");
+              "use Linux 6.12 or newer, whose Landlock is a second layer for all of it");
 }
 
 // The tier below native, for hosts that refuse namespaces.
@@ -137,7 +146,8 @@ Check landlock_tier(const HostAccount& account) {
   if (contains && !native) {
     message =
         "--backend landlock contains here without namespaces, where a ceiling accepts that: "
-        "[require] accept_missing = [\"namespaces\"]";
+        "[require] accept_missing = [\"namespaces\"]; it does not hold " +
+        sentences(namespace_losses());
   }
   return make(CheckCategory::Security, "backend-landlock", pass_or(CheckStatus::Warn, contains),
               std::move(message), "use Linux 6.12 or newer with lsm=landlock,...");
@@ -191,19 +201,6 @@ std::string_view name_of(CheckStatus status) {
       return "fail";
   }
   return "";
-}
-
-std::string landlock_gaps(int abi) {
-  std::string gaps;
-  const auto add = [&](int first, std::string_view text) {
-    if (abi >= first) return;
-    gaps.append(gaps.empty() ? "" : "; ").append(text);
-  };
-  add(2, "no right for moving files between directories (ABI 2)");
-  add(3, "no right for truncating (ABI 3)");
-  add(5, "no right for ioctl on devices (ABI 5)");
-  add(6, "no scope for signals and abstract sockets (ABI 6)");
-  return gaps;
 }
 
 std::vector<Check> judge_account(const HostAccount& account) {

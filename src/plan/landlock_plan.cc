@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/limits.h"
+#include "plan/losses.h"
 #include "plan/plan.h"
 #include "plan/private_places.h"
 #include "policy/own_places.h"
@@ -38,6 +39,7 @@ class LandlockPlanner {
     grants_ = shown_grants(effective_, facts_, plan_);
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
+    lose(plan_, namespace_losses());
     plan_.build.emplace_back(op::ScopeProcesses{});
     places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);
     CORDON_CHECK(landlock());
@@ -211,6 +213,7 @@ Result<void> LandlockPlanner::landlock() {
 Result<void> LandlockPlanner::confine() {
   CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
+  lose(plan_, limit_losses(limits.planned));
   for (op::ResourceLimit& limit : limits.resource_limits) {
     plan_.confine.emplace_back(std::move(limit));
   }
