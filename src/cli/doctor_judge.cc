@@ -60,15 +60,23 @@ Check cgroup(const HostAccount& account) {
               cgroup_cure(account));
 }
 
+bool namespaces_work(const HostAccount& account) {
+  return std::ranges::none_of(account.probes, [](const native::Probe& probe) {
+    return probe.name == "user-namespace" && !probe.ok;
+  });
+}
+
 Check tool(const HostAccount& account, const ToolFound& found) {
   const bool there = !found.path.empty();
   std::string message = there ? found.path : "not installed (optional)";
   if (!found.version.empty()) message.append(", ").append(found.version);
   if (there && found.name == "bwrap" && account.bwrap_error) {
-    return make(
-        CheckCategory::System, found.name, CheckStatus::Warn,
-        message + ", no use as a backend (optional): " + cordon::message(*account.bwrap_error),
-        account.bwrap_error->hint.empty() ? "use --backend native" : account.bwrap_error->hint);
+    Check check =
+        make(CheckCategory::System, found.name, CheckStatus::Warn,
+             message + ", no use as a backend (optional): " + cordon::message(*account.bwrap_error),
+             cure_of(*account.bwrap_error, "use --backend native"));
+    if (!namespaces_work(account)) check.evidence = Evidence::NotStarted;
+    return check;
   }
   return make(CheckCategory::System, found.name, pass_or(CheckStatus::Warn, there),
               std::move(message),
@@ -177,6 +185,13 @@ Check state_directory(const HostAccount& account) {
               "");
 }
 
+Check nested() {
+  return make(
+      CheckCategory::System, std::string(kNestedCheck), CheckStatus::Fail,
+      "this is already inside a Cordon sandbox, and sandboxes are not nested",
+      "ask outside of it what this host can enforce; inside, start commands without cordon");
+}
+
 }  // namespace
 
 std::string_view name_of(CheckCategory category) {
@@ -216,6 +231,7 @@ std::vector<Check> judge_account(const HostAccount& account) {
   checks.push_back(ceilings(account));
   checks.push_back(state_directory(account));
   if (account.executor) checks.push_back(judge_executor(*account.executor));
+  if (account.in_cordon) checks.insert(checks.begin(), nested());
   return checks;
 }
 
