@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "cordon/loss.h"
+
 namespace cordon {
 
 // One thing the clamp took away.
@@ -97,6 +99,7 @@ struct Enforcement {
   std::string network;                        // "none", "allow", "open"
   std::map<std::string, std::string> limits;  // limit -> what holds it: "cgroup", "rlimit", ...
   std::vector<std::string> missing;           // layers a ceiling accepted to go without
+  std::vector<Loss> lost;                     // what this host or backend cannot hold
   bool operator==(const Enforcement&) const = default;
 };
 

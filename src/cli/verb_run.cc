@@ -104,7 +104,10 @@ int dry_run(const RunInput& input, const Caller& caller, const Answer& answer) {
 int run(const RunInput& input, const Caller& caller, const Answer& answer) {
   say_dangers(input.policy.net.sockets);
   const Report report = run_contained(input, caller);
-  if (!answer.json) say_reductions(report.reductions);
+  if (!answer.json) {
+    say_reductions(report.reductions);
+    say_losses(report.enforcement);
+  }
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.credential && report.credential->copied) {
     say("cordon: " + describe(*report.credential) + "\n");

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/limits.h"
+#include "plan/losses.h"
 #include "plan/plan.h"
 #include "plan/private_places.h"
 #include "policy/own_places.h"
@@ -38,10 +39,12 @@ class LandlockPlanner {
     grants_ = shown_grants(effective_, facts_, plan_);
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
+    lose(plan_, namespace_losses());
     plan_.build.emplace_back(op::ScopeProcesses{});
     places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);
     CORDON_CHECK(landlock());
     plan_command_among(places_, effective_, caller_, request_, plan_);
+    leave_out_system_git();
     CORDON_CHECK(confine());
     return std::move(plan_);
   }
@@ -67,6 +70,9 @@ class LandlockPlanner {
   Result<void> landlock();
   void allow(std::string path, LandlockUse use, FileKind kind, FileId id = {});
   void allow_optional(std::string_view path, LandlockUse use);
+  // /etc/gitconfig is no file that a sandbox shows. Where mounts hide it git finds none; here it is
+  // there and refused, and git takes a configuration that it may not read for a fatal error.
+  void leave_out_system_git();
   Result<void> confine();
 
   const Effective& effective_;
@@ -208,9 +214,20 @@ Result<void> LandlockPlanner::landlock() {
   return {};
 }
 
+void LandlockPlanner::leave_out_system_git() {
+  for (const std::string_view name : {"GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM"}) {
+    const std::string prefix = std::string(name) + "=";
+    const bool chosen = std::ranges::any_of(plan_.environment, [&](const std::string& variable) {
+      return variable.starts_with(prefix);
+    });
+    if (!chosen) plan_.environment.push_back(prefix + "1");
+  }
+}
+
 Result<void> LandlockPlanner::confine() {
   CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
+  lose(plan_, limit_losses(limits.planned));
   for (op::ResourceLimit& limit : limits.resource_limits) {
     plan_.confine.emplace_back(std::move(limit));
   }

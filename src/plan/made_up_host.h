@@ -52,6 +52,7 @@ inline HostFacts made_up_facts() {
                   {"/usr", Kind::Directory, {}},
                   {"/etc/ld.so.cache", Kind::File, {}},
                   {"/etc/ssl/certs", Kind::Directory, {}, SystemEntry::Tier::Programs}};
+  facts.network_files = {"/etc/hosts", "/etc/resolv.conf"};
   facts.root_entries = {{"/bin", Kind::Symlink, "usr/bin"}, {"/dev", Kind::Directory, {}},
                         {"/etc", Kind::Directory, {}},      {"/home", Kind::Directory, {}},
                         {"/proc", Kind::Directory, {}},     {"/run", Kind::Directory, {}},

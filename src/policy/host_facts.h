@@ -98,7 +98,8 @@ struct HostFacts {
   unsigned processors = 1;
   CgroupFacts cgroup;
   std::vector<SystemEntry> system;
-  std::vector<SystemEntry> root_entries;  // the top of the file system, if a grant is "/" itself
+  std::vector<std::string> network_files;  // of /etc/hosts and /etc/resolv.conf, those that exist
+  std::vector<SystemEntry> root_entries;   // the top of the file system, if a grant is "/" itself
   std::vector<Masked> masked;
   std::vector<Held> held;
   std::vector<Pinned> pinned;

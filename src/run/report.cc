@@ -1,8 +1,6 @@
 // The published report, cordon.report/1: every key is always present.
-#include <algorithm>
 #include <csignal>
 
-#include "base/text.h"
 #include "config/node.h"
 #include "cordon/runner.h"
 
@@ -41,19 +39,6 @@ struct DescribeEnd {
   }
 };
 
-// What a run goes without when it has no namespaces, as docs/backends.md explains each: names and
-// attributes of every file and the numbers of processes are seen, the host's account names are, and
-// the private space is watched instead of bounded.
-Node lost_node(const std::vector<std::string>& missing) {
-  NodeList lost;
-  if (std::ranges::find(missing, name_of(Layer::Namespaces)) != missing.end()) {
-    for (const char* word : {"metadata", "processes", "accounts", "scratch"}) {
-      lost.emplace_back(word);
-    }
-  }
-  return Node(std::move(lost));
-}
-
 Node enforcement_node(const Enforcement& enforcement) {
   Node node{NodeMap{}};
   node.set("backend", enforcement.backend.empty() ? null() : Node(enforcement.backend));
@@ -72,7 +57,9 @@ Node enforcement_node(const Enforcement& enforcement) {
   NodeList missing;
   for (const std::string& layer : enforcement.missing) missing.emplace_back(layer);
   node.set("missing", std::move(missing));
-  node.set("lost", lost_node(enforcement.missing));
+  NodeList lost;
+  for (const Loss loss : enforcement.lost) lost.emplace_back(name_of(loss));
+  node.set("lost", std::move(lost));
   return node;
 }
 

@@ -12,6 +12,7 @@
 
 #include "backend/mxc/measure.h"
 #include "backend/native/launch_parts.h"
+#include "backend/native/odd_host.h"
 #include "base/text.h"
 #include "sys/passing.h"
 
@@ -179,7 +180,10 @@ Result<MxcChild::Waiting> MxcChild::wait_for_program() {
   if (message.kind == KeeperMessage::Kind::NotBuilt) {
     Error error =
         setup_error("building the executor's view failed", message.error, "see cordon doctor");
-    if (message.index < plan_.build.size()) error.operation = describe(plan_.build[message.index]);
+    if (message.index < plan_.build.size()) {
+      error.operation = describe(plan_.build[message.index]);
+      native::name_cause(plan_.build[message.index], error);
+    }
     return fail(std::move(error));
   }
   if (message.kind == KeeperMessage::Kind::NotStarted) {

@@ -13,6 +13,7 @@
 
 #include "backend/native/errand.h"
 #include "backend/native/launch_parts.h"
+#include "backend/native/odd_host.h"
 #include "backend/native/process_status.h"
 #include "backend/native/verify.h"
 #include "base/check.h"
@@ -57,6 +58,7 @@ Error operation_error(const Plan& plan, const Message& message) {
   Error error = setup_error("building the sandbox failed", message.error, "see cordon doctor");
   if (message.index < operations->size()) {
     error.operation = describe((*operations)[message.index]);
+    name_cause((*operations)[message.index], error);
   }
   if (message.error == EINVAL && error.operation.find("network allow") != std::string::npos) {
     error.kind = ErrorKind::Unavailable;

@@ -127,7 +127,7 @@ int finish(const Report& report, const Execution& execution, const Diagnostics& 
 
 int execute(const Execution& execution, const Caller& caller, const Diagnostics& diagnostics) {
   const MxcRequest& request = execution.request;
-  for (const Loss& loss : request.losses) {
+  for (const DroppedKey& loss : request.losses) {
     diagnostics.say("no effect: " + loss.key + ": " + loss.reason);
   }
   auto input = run_input(request, caller);

@@ -50,7 +50,8 @@ Result<std::vector<std::string>> command_of(const Arguments& arguments) {
 Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& settings,
                            const Caller& caller, const srt::Debug& debug) {
   CORDON_TRY(imported, srt::policy_of(settings, caller));
-  for (const Loss& loss : imported.losses) debug.say("no effect: " + loss.key + ": " + loss.reason);
+  for (const DroppedKey& loss : imported.losses)
+    debug.say("no effect: " + loss.key + ": " + loss.reason);
   CORDON_TRY(ceilings, load_ceilings({}, caller));
   RunInput input;
   input.policy = std::move(imported.policy);
