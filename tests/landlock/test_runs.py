@@ -59,6 +59,12 @@ def test_native_loses_nothing(world):
     assert "does not hold" not in done.err, done.account()
 
 
+def test_a_cordon_inside_says_that_it_is_in_one(world):
+    inner = [world.cordon, "run", "--policy", "strict", "--", "/bin/true"]
+    done = world.run(*inner, options=["--read", world.cordon.parent]).expect(125)
+    assert "already inside a Cordon sandbox" in done.err, done.account()
+
+
 def test_without_a_ceiling_that_accepts_it_nothing_runs(world):
     done = world.execute([*launcher(), world.cordon, "run", "--backend", "landlock", "--", "touch",
                           "ran"]).expect(125)
