@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/doctor_check.h"
+#include "cli/proven.h"
 #include "plan/losses.h"
 
 namespace cordon {
@@ -26,10 +27,10 @@ Check platform(const HostAccount& account) {
 }
 
 Check architecture(const HostAccount& account) {
-  const bool proven = account.machine == "aarch64";
-  const bool known = proven || account.machine == "x86_64";
+  const bool known = account.machine == "aarch64" || account.machine == "x86_64";
+  const bool proven = architecture_is_proven(account.machine);
   return make(CheckCategory::System, "architecture", pass_or(CheckStatus::Fail, known),
-              account.machine + (known && !proven ? " (unproven: never run on it)" : ""),
+              account.machine + (known && !proven ? " (unproven: no suite ran on it)" : ""),
               "supported architectures: aarch64, x86_64");
 }
 

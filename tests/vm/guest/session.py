@@ -9,10 +9,8 @@ process ("no internal processes"), every controller is handed down, and
     /user.slice/user-1000.slice/user@1000.service/app.slice/...     the user's own, delegated.
 """
 
-import ctypes
 import json
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -20,9 +18,10 @@ import time
 import traceback
 from pathlib import Path
 
+from facts import GROUPS, facts
+
 SERVICE = Path("/srv")
 RESULTS = SERVICE / "results"
-GROUPS = Path("/sys/fs/cgroup")
 CONTROLLERS = ("cpu", "io", "memory", "pids")
 PERSON = 1000
 
@@ -92,23 +91,6 @@ def make_settings() -> None:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
-def landlock_abi() -> int:
-    """landlock_create_ruleset has the same number everywhere."""
-    return ctypes.CDLL(None, use_errno=True).syscall(444, None, 0, 1)
-
-
-def facts() -> dict:
-    return {
-        "kernel": platform.release(),
-        "architecture": platform.machine(),
-        "landlock_abi": landlock_abi(),
-        "cgroup": 2 if (GROUPS / "cgroup.controllers").exists() else 1,
-        "controllers": (GROUPS / "cgroup.controllers").read_text().split(),
-        "memory": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
-        "processors": os.cpu_count(),
-    }
-
-
 def become(place: str):
     """What a suite's first process does before it is executed."""
     procs = GROUPS / PLACES[place] / "cgroup.procs"
@@ -140,8 +122,8 @@ def run_suite(suite: dict) -> dict:
     words = suite.get("command")
     if words is None:
         words = ["/usr/bin/python3", "-m", "pytest", "-v", "-p", "no:cacheprovider", "--tb=short",
-                 "--color=no", "-o", "junit_family=xunit2", f"--junitxml={RESULTS / name}.xml",
-                 *suite["pytest"]]
+                 "--color=no", f"--rootdir={SERVICE / 'cordon'}", "-o", "junit_family=xunit2",
+                 f"--junitxml={RESULTS / name}.xml", *suite["pytest"]]
     began = time.monotonic()
     process = subprocess.Popen(words, cwd=SERVICE / "cordon", env=environment(place, suite["env"]),
                                stdin=subprocess.DEVNULL, preexec_fn=become(place))
@@ -150,8 +132,13 @@ def run_suite(suite: dict) -> dict:
         process.wait(suite["seconds"])
     except subprocess.TimeoutExpired:
         ended = "time limit"
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        # pytest writes down what it knows, if it may.
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     seconds = time.monotonic() - began
     print(f"#### {name} as {place}: {ended} {process.returncode} after {seconds:.0f}s", flush=True)
     return {"name": name, "as": place, "ended": ended, "status": process.returncode,
