@@ -54,7 +54,20 @@ Node lost_node(const std::vector<std::string>& missing) {
   return Node(std::move(lost));
 }
 
-Node enforcement_node(const Enforcement& enforcement) {
+Node identity_node(const std::optional<Identity>& identity) {
+  if (!identity) return null();
+  const auto number = [](std::uint32_t id) { return Node(std::uint64_t{id}); };
+  Node outside{NodeMap{}};
+  outside.set("uid", number(identity->outside_uid));
+  outside.set("gid", number(identity->outside_gid));
+  Node node{NodeMap{}};
+  node.set("uid", number(identity->uid));
+  node.set("gid", number(identity->gid));
+  node.set("outside", std::move(outside));
+  return node;
+}
+
+Node enforcement_node(const Enforcement& enforcement, const std::optional<Identity>& identity) {
   Node node{NodeMap{}};
   node.set("backend", enforcement.backend.empty() ? null() : Node(enforcement.backend));
   node.set("namespaces", enforcement.namespaces);
@@ -73,6 +86,7 @@ Node enforcement_node(const Enforcement& enforcement) {
   for (const std::string& layer : enforcement.missing) missing.emplace_back(layer);
   node.set("missing", std::move(missing));
   node.set("lost", lost_node(enforcement.missing));
+  node.set("identity", identity_node(identity));
   return node;
 }
 
@@ -201,7 +215,7 @@ std::string Report::json() const {
   node.set("kill_reason", ending.kill_reason);
   node.set("duration_ms", outcome ? Node(outcome->duration_ms) : Node(0));
   add_streams(node, outcome);
-  node.set("enforcement", enforcement_node(enforcement));
+  node.set("enforcement", enforcement_node(enforcement, identity));
   node.set("policy_hash", policy_hash.empty() ? null() : Node(policy_hash));
   const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
   node.set("policy", policy ? *policy : null());
