@@ -28,6 +28,8 @@
 #include "policy/approval.h"
 #include "run/backends.h"
 #include "run/git_watch.h"
+#include "run/identity.h"
+#include "run/owner_reach.h"
 #include "run/run_note.h"
 #include "run/run_record.h"
 
@@ -90,19 +92,24 @@ Result<std::string> start_directory(const RunInput& input, const Caller& caller)
   return found.path;
 }
 
+// What lasts is kept apart for every owner: a file of one would be closed to another.
+std::string for_owner(std::string path, const std::optional<Owner>& owner) {
+  return owner ? path + "-" + std::to_string(owner->uid) + "-" + std::to_string(owner->gid) : path;
+}
+
 Result<PlanRequest> plan_request(const RunInput& input, const Effective& effective,
-                                 const Caller& caller) {
+                                 const Caller& caller, const std::optional<Owner>& owner) {
   PlanRequest request;
   request.argv = input.argv;
   CORDON_TRY(cwd, start_directory(input, caller));
   request.cwd = std::move(cwd);
   if (effective.home == HomeMode::Persistent) {
     // One per project: the place it was called from. Where the command starts grants nothing.
-    request.persistent_home =
-        join(caller.state_directory, "homes/" + sha256_hex(caller.cwd).substr(0, 16));
+    request.persistent_home = for_owner(
+        join(caller.state_directory, "homes/" + sha256_hex(caller.cwd).substr(0, 16)), owner);
   }
   if (effective.caches) {
-    request.cache_directory = join(caller.state_directory, "caches");
+    request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
   }
   const bool has_mounts = input.backend != "landlock" && input.backend != "seatbelt";
   if (!has_mounts && effective.scratch) {
@@ -128,22 +135,57 @@ Result<void> check_shared_login(const Effective& effective, const Caller& caller
                    "write home = \"persistent\" in [fs], and grant no path above the home"));
 }
 
+// A directory of Cordon's own that the command writes; root's are the owner's, below one that only
+// root may enter.
+Result<Fd> open_persistent(const std::string& path, const std::optional<Owner>& owner) {
+  if (!owner) return open_private_directory(path);
+  CORDON_CHECK(open_private_directory(std::string(parent(path))));
+  const bool made = ::mkdir(path.c_str(), 0700) == 0;
+  Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!directory.valid() || ::fstat(directory.get(), &status) < 0) {
+    return fail(setup_error("cannot make " + quote(path), errno));
+  }
+  if (status.st_uid != owner->uid && !made && status.st_uid != 0) {
+    return fail(setup_error("state directory " + quote(path) + " belongs to somebody else", 0,
+                            "remove it; it is made again"));
+  }
+  if (::fchown(directory.get(), owner->uid, owner->gid) < 0) {
+    return fail(setup_error("cannot give " + quote(path) + " to the command", errno));
+  }
+  return directory;
+}
+
+// What was written into the private home is the owner's too: `login` is one directory and a name.
+Result<void> give_login(int home, const std::string& login, const std::optional<Owner>& owner) {
+  if (!owner) return {};
+  for (const std::string& name : {std::string(parent(login)), login}) {
+    if (::fchownat(home, name.c_str(), owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0) {
+      return fail(setup_error("cannot give the login to the command", errno));
+    }
+  }
+  return {};
+}
+
 // The directories of ours that last from run to run, made on first use.
 Result<void> make_persistent(JudgedRun& run) {
   const PlanRequest& request = run.request;
   const HostFacts& facts = run.survey.facts;
   if (!request.cache_directory.empty()) {
-    CORDON_CHECK(open_private_directory(request.cache_directory));
+    CORDON_CHECK(open_persistent(request.cache_directory, run.owner));
   }
   if (!request.private_directory.empty()) {
     CORDON_CHECK(open_private_directory(private_directories(run.caller)));
   }
   if (request.persistent_home.empty()) return {};
-  CORDON_TRY(directory, open_private_directory(request.persistent_home));
+  CORDON_TRY(directory, open_persistent(request.persistent_home, run.owner));
   if (run.clamped.effective().agent.share_login) {
     const AgentNeeds* agent = find_agent(run.clamped.effective().agent.name);
     CORDON_TRY(copy, copy_login(std::string(agent->login), run.caller, directory.get()));
     run.plan.credential->copied = copy == LoginCopy::Made;
+    if (copy == LoginCopy::Made) {
+      CORDON_CHECK(give_login(directory.get(), std::string(agent->login), run.owner));
+    }
   }
   if (facts.git_identity.empty()) return {};
   const Fd file(::openat(directory.get(), ".gitconfig",
@@ -151,6 +193,9 @@ Result<void> make_persistent(JudgedRun& run) {
   if (file.valid() &&
       ::write(file.get(), facts.git_identity.data(), facts.git_identity.size()) < 0) {
     return fail(setup_error("cannot write the private .gitconfig", errno));
+  }
+  if (file.valid() && run.owner && ::fchown(file.get(), run.owner->uid, run.owner->gid) < 0) {
+    return fail(setup_error("cannot give the private .gitconfig to the command", errno));
   }
   return {};
 }
@@ -303,6 +348,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   CORDON_TRY(broker, make_broker(input, run));
   CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
+  if (run.owner) CORDON_CHECK(streams.give_to(run.owner->uid, run.owner->gid));
   // Watching begins before the command can make anything appear.
   const GitWatch git_watch(watched_directories(run));
   auto launched =
@@ -314,6 +360,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     return fail(std::move(launched).error());
   }
   const std::unique_ptr<Child> child = std::move(*launched);
+  report.identity = identity_of(child->first_process());
   EgressDescriptors egress = child->take_egress();
   const auto serve = [&] { serve_calls(input, run, egress, broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
@@ -400,8 +447,17 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
              make_backend(input.backend.empty() ? "native" : input.backend, input.own_program));
   CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, input.helper));
   CORDON_CHECK(check_shared_login(judgement.clamped.effective(), caller));
-  CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller));
-  CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, caller, request));
+  const IdentityMapping mapping =
+      backend->name() == "native" ? IdentityMapping::AnyOwner : IdentityMapping::OnlySelf;
+  CORDON_TRY(owner, owner_to_run_as(judgement.clamped.effective().write, caller, mapping));
+  CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller, owner));
+  Caller inside = caller;
+  if (owner) {
+    inside.uid = owner->uid;
+    inside.gid = owner->gid;
+  }
+  CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, inside, request));
+  if (owner) CORDON_CHECK(check_owner_reaches(plan, *owner));
   std::vector<Reduction> reductions = judgement.clamped.reductions();
   reductions.insert(reductions.end(), plan.reductions.begin(), plan.reductions.end());
   return JudgedRun{caller,
@@ -410,7 +466,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
                    std::move(plan),
                    std::move(request),
                    std::move(backend),
-                   std::move(reductions)};
+                   std::move(reductions),
+                   owner};
 }
 
 Report run_contained(const RunInput& input, const Caller& caller) {

@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "cordon/runner.h"
 #include "egress/live_rules.h"
+#include "host/owner.h"
 #include "host/survey.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
@@ -62,6 +63,7 @@ struct JudgedRun {
   PlanRequest request;
   std::unique_ptr<Backend> backend;
   std::vector<Reduction> reductions;
+  std::optional<Owner> owner;  // whom a command of root's runs as
 };
 
 // Resolve and clamp alone, for the query verbs.

@@ -39,7 +39,20 @@ struct DescribeEnd {
   }
 };
 
-Node enforcement_node(const Enforcement& enforcement) {
+Node identity_node(const std::optional<Identity>& identity) {
+  if (!identity) return null();
+  const auto number = [](std::uint32_t id) { return Node(std::uint64_t{id}); };
+  Node outside{NodeMap{}};
+  outside.set("uid", number(identity->outside_uid));
+  outside.set("gid", number(identity->outside_gid));
+  Node node{NodeMap{}};
+  node.set("uid", number(identity->uid));
+  node.set("gid", number(identity->gid));
+  node.set("outside", std::move(outside));
+  return node;
+}
+
+Node enforcement_node(const Enforcement& enforcement, const std::optional<Identity>& identity) {
   Node node{NodeMap{}};
   node.set("backend", enforcement.backend.empty() ? null() : Node(enforcement.backend));
   node.set("namespaces", enforcement.namespaces);
@@ -60,6 +73,7 @@ Node enforcement_node(const Enforcement& enforcement) {
   NodeList lost;
   for (const Loss loss : enforcement.lost) lost.emplace_back(name_of(loss));
   node.set("lost", std::move(lost));
+  node.set("identity", identity_node(identity));
   return node;
 }
 
@@ -188,7 +202,7 @@ std::string Report::json() const {
   node.set("kill_reason", ending.kill_reason);
   node.set("duration_ms", outcome ? Node(outcome->duration_ms) : Node(0));
   add_streams(node, outcome);
-  node.set("enforcement", enforcement_node(enforcement));
+  node.set("enforcement", enforcement_node(enforcement, identity));
   node.set("policy_hash", policy_hash.empty() ? null() : Node(policy_hash));
   const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
   node.set("policy", policy ? *policy : null());

@@ -133,6 +133,15 @@ Result<void> Streams::open_output(const StreamRequest& request, int host_fd, int
   return {};
 }
 
+Result<void> Streams::give_to(uid_t uid, gid_t gid) {
+  for (const int end : {command_.in, command_.out, command_.err}) {
+    if (end >= 0 && ::fchown(end, uid, gid) < 0) {
+      return fail(setup_error("cannot give a pipe to the command", errno));
+    }
+  }
+  return {};
+}
+
 void Streams::command_started() { command_fds_.clear(); }
 
 void Streams::attach_terminal(Fd master) {

@@ -49,6 +49,9 @@ class Streams {
   // The command's ends; they are closed by command_started().
   [[nodiscard]] const CommandStreams& command_ends() const { return command_; }
   void command_started();
+  // Lets another user than this one open them by name: a program that opens /dev/stdout opens the
+  // pipe anew, and is judged by the pipe's owner.
+  Result<void> give_to(uid_t uid, gid_t gid);
   // Connects the master of the sandbox's pty with the caller's terminal.
   void attach_terminal(Fd master);
   [[nodiscard]] int terminal_master() const { return master_.get(); }

@@ -1,5 +1,6 @@
 """Output that cannot be written ends the command, is said, and is never a success."""
 
+import base64
 import json
 import os
 import shlex
@@ -13,6 +14,9 @@ import pytest
 from support import harness
 
 MESSAGE = "cordon: cannot write the command's output: No space left on device"
+SETTINGS = json.dumps({"network": {"allowedDomains": [], "deniedDomains": []},
+                       "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []}})
+# What a command of a shell writes for ever.
 LONG = "while :; do echo 0123456789012345678901234567890123456789; done"
 
 
@@ -190,6 +194,16 @@ def test_a_report_that_does_not_fit_leaves_the_old_one_whole(world):
 
 
 def test_other_faces_tell_it_too(world, full):
-    settings = world.write(world.trusted / "settings.json", "{}")
-    done = world.cordon_verb("srt", "--settings", settings, "-c", "echo lost", stdout=full)
+    settings = world.write(world.trusted / "settings.json", SETTINGS)
+    words = ["srt", "--settings", settings, "-c", "echo lost"]
+    assert world.cordon_verb(*words).expect(0).out == "lost\n"
+    done = world.cordon_verb(*words, stdout=full)
     assert done.expect(141).err.splitlines() == [MESSAGE], done.account()
+    request = json.dumps({"version": "0.8.0-alpha", "process": {"commandLine": "echo lost"}})
+    words = ["mxc", "--config-base64", base64.b64encode(request.encode()).decode()]
+    assert world.cordon_verb(*words).expect(0).out == "lost\n"
+    done = world.cordon_verb(*words, stdout=full)
+    assert done.expect(141).err.splitlines() == [MESSAGE], done.account()
+    # And its answers, where there is no command.
+    world.cordon_verb(*words, "--dry-run").expect(0)
+    assert world.cordon_verb(*words, "--dry-run", stdout=full).status != 0
