@@ -227,6 +227,16 @@ def test_archive_with_modes_and_times(world):
     assert world.run("/bin/sh", "-c", script).expect(0).out == "750 1000\n"
 
 
+def test_files_move_between_directories(world):
+    """The domain that scopes signals must not forbid what the grant permits."""
+    code = ("import os\nfor name in ('a', 'b'): os.mkdir(name)\n"
+            "open('a/f', 'w'); os.rename('a/f', 'b/f'); os.link('b/f', 'a/g'); os.rename('a', 'b/a')")
+    world.run("/usr/bin/python3", "-c", code).expect(0)
+    assert (world.project / "b/a/g").exists()
+    done = world.run("/usr/bin/python3", "-c", f"import os; os.rename('b/f', '{world.outside}/f')")
+    assert done.status != 0 and not (world.outside / "f").exists(), done.account()
+
+
 def test_symlink_times_and_descriptors(world):
     code = ("import os\n"
             "os.symlink('file.txt', 'l'); os.utime('l', (5, 5), follow_symlinks=False)\n"
