@@ -46,18 +46,23 @@ Check cgroup(const HostAccount& account) {
                     : "no group may be made: pids and memory are held by rlimits and a watch",
                 cgroup_cure(account));
   }
-  std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2" : "v1";
-  if (account.cgroup.version == CgroupFacts::Version::V1) {
-    for (const auto& [controller, directory] : account.cgroup.parents) {
-      message.append(message == "v1" ? ": " : ", ").append(controller);
-    }
+  std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2: " : "v1: ";
+  const char* separator = "";
+  for (const auto& [controller, directory] : account.cgroup.parents) {
+    message.append(separator).append(controller);
+    separator = ", ";
   }
   const bool complete =
-      account.cgroup.version == CgroupFacts::Version::V2 ||
-      (account.cgroup.parents.contains("pids") && account.cgroup.parents.contains("memory"));
+      account.cgroup.parents.contains("pids") && account.cgroup.parents.contains("memory");
   return make(CheckCategory::System, "cgroup", pass_or(CheckStatus::Warn, complete),
               message + (complete ? ", groups may be made" : ", not for pids and memory"),
               cgroup_cure(account));
+}
+
+bool namespaces_work(const HostAccount& account) {
+  return std::ranges::none_of(account.probes, [](const native::Probe& probe) {
+    return probe.name == "user-namespace" && !probe.ok;
+  });
 }
 
 Check tool(const HostAccount& account, const ToolFound& found) {
@@ -65,10 +70,12 @@ Check tool(const HostAccount& account, const ToolFound& found) {
   std::string message = there ? found.path : "not installed (optional)";
   if (!found.version.empty()) message.append(", ").append(found.version);
   if (there && found.name == "bwrap" && account.bwrap_error) {
-    return make(
-        CheckCategory::System, found.name, CheckStatus::Warn,
-        message + ", no use as a backend (optional): " + cordon::message(*account.bwrap_error),
-        account.bwrap_error->hint.empty() ? "use --backend native" : account.bwrap_error->hint);
+    Check check =
+        make(CheckCategory::System, found.name, CheckStatus::Warn,
+             message + ", no use as a backend (optional): " + cordon::message(*account.bwrap_error),
+             cure_of(*account.bwrap_error, "use --backend native"));
+    if (!namespaces_work(account)) check.evidence = Evidence::NotStarted;
+    return check;
   }
   return make(CheckCategory::System, found.name, pass_or(CheckStatus::Warn, there),
               std::move(message),
@@ -177,6 +184,13 @@ Check state_directory(const HostAccount& account) {
               "");
 }
 
+Check nested() {
+  return make(
+      CheckCategory::System, std::string(kNestedCheck), CheckStatus::Fail,
+      "this is already inside a Cordon sandbox, and sandboxes are not nested",
+      "ask outside of it what this host can enforce; inside, start commands without cordon");
+}
+
 }  // namespace
 
 std::string_view name_of(CheckCategory category) {
@@ -216,6 +230,7 @@ std::vector<Check> judge_account(const HostAccount& account) {
   checks.push_back(ceilings(account));
   checks.push_back(state_directory(account));
   if (account.executor) checks.push_back(judge_executor(*account.executor));
+  if (account.in_cordon) checks.insert(checks.begin(), nested());
   return checks;
 }
 

@@ -31,7 +31,7 @@ HostAccount good_host() {
   }
   account.landlock_abi = 7;
   account.cgroup.version = CgroupFacts::Version::V2;
-  account.cgroup.parents[""] = "/sys/fs/cgroup";
+  account.cgroup.parents = {{"memory", "/sys/fs/cgroup"}, {"pids", "/sys/fs/cgroup"}};
   account.tools = {{"git", "/usr/bin/git", "2.39"}, {"bwrap", "/usr/bin/bwrap", "0.8"}};
   account.state_directory = "/home/u/.local/state/cordon";
   return account;
@@ -160,6 +160,14 @@ TEST(Doctor, WithoutACgroupWarnsAUserAndFailsForRoot) {
   EXPECT_THAT(judged(account, "cgroup").cure, HasSubstr("Delegate=yes"));
   account.uid = 0;
   EXPECT_EQ(judged(account, "cgroup").status, CheckStatus::Fail);
+}
+
+TEST(Doctor, SaysHowAGroupOfOnesOwnIsPutToUse) {
+  HostAccount account = good_host();
+  account.cgroup = {};
+  account.idle_group = IdleGroup{"/sys/fs/cgroup/mine", {"memory", "pids"}};
+  EXPECT_THAT(judged(account, "cgroup").cure,
+              HasSubstr("echo '+memory +pids' > /sys/fs/cgroup/mine/cgroup.subtree_control"));
 }
 
 TEST(Doctor, WarnsOfAVersionOneCgroupWithoutPids) {

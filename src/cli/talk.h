@@ -31,7 +31,9 @@ void say_losses(const Enforcement& enforcement);
 // What each listed socket of the host gives away, where that is known.
 void say_dangers(const std::vector<PathRule>& sockets);
 void say_handoffs(const std::vector<Handoff>& handoffs);
-// Kills, limits reached and protected files that were moved away.
+// That the command's output did not arrive, for faces that tell nothing else of an outcome.
+void say_lost_output(const Outcome& outcome);
+// Kills, limits reached, output that was lost and protected files that were moved away.
 void say_outcome(const Outcome& outcome);
 
 }  // namespace cordon

@@ -51,6 +51,7 @@ class LandlockPlanner {
     places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);
     CORDON_CHECK(landlock());
     plan_command_among(places_, effective_, caller_, request_, plan_);
+    leave_out_system_git();
     CORDON_CHECK(confine());
     return std::move(plan_);
   }
@@ -76,6 +77,9 @@ class LandlockPlanner {
   Result<void> landlock();
   void allow(std::string path, LandlockUse use, FileKind kind, FileId id = {});
   void allow_optional(std::string_view path, LandlockUse use);
+  // /etc/gitconfig is no file that a sandbox shows. Where mounts hide it git finds none; here it is
+  // there and refused, and git takes a configuration that it may not read for a fatal error.
+  void leave_out_system_git();
   Result<void> confine();
 
   const Clamped& clamped_;
@@ -205,6 +209,16 @@ Result<void> LandlockPlanner::landlock() {
     allow(grant.path, LandlockUse::ReadExecute, grant.kind, grant.id);
   }
   return {};
+}
+
+void LandlockPlanner::leave_out_system_git() {
+  for (const std::string_view name : {"GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM"}) {
+    const std::string prefix = std::string(name) + "=";
+    const bool chosen = std::ranges::any_of(plan_.environment, [&](const std::string& variable) {
+      return variable.starts_with(prefix);
+    });
+    if (!chosen) plan_.environment.push_back(prefix + "1");
+  }
 }
 
 Result<void> LandlockPlanner::confine() {

@@ -94,6 +94,14 @@ TEST(LandlockPlan, LeadsHomeAndTemporaryFilesToPrivateDirectories) {
   EXPECT_TRUE(has(with_caches->environment, "XDG_CACHE_HOME=" + made_up_request().cache_directory));
 }
 
+// Refused instead of absent, /etc/gitconfig would end every git.
+TEST(LandlockPlan, GitLooksForNoSystemConfiguration) {
+  const auto plan = Asked{}.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(has(plan->environment, "GIT_CONFIG_NOSYSTEM=1"));
+  EXPECT_TRUE(has(plan->environment, "GIT_ATTR_NOSYSTEM=1"));
+}
+
 TEST(LandlockPlan, NeedsEveryCeilingToAcceptIt) {
   Asked asked;
   asked.accept = {};

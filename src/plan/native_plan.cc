@@ -176,8 +176,8 @@ void NativePlanner::system() {
     tree_.file(file.path, std::move(file.content));
   }
   if (effective_.net.mode == NetMode::Open) {
-    for (const std::string_view path : kNetworkFiles) {
-      tree_.bind_system(std::string(path), FileKind::Regular);
+    for (const std::string& path : facts_.network_files) {
+      tree_.bind_system(path, FileKind::Regular);
     }
   } else {
     for (SystemFile& file : isolated_network_files(effective_.net.mode)) {

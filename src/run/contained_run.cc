@@ -20,6 +20,7 @@
 #include "host/aftermath.h"
 #include "host/agent_login.h"
 #include "host/look.h"
+#include "host/nested.h"
 #include "host/resolve.h"
 #include "host/tree_removal.h"
 #include "host/ways.h"
@@ -423,6 +424,10 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report;
   report.run_id = make_run_id();
+  if (auto outermost = refuse_nesting(caller); !outermost) {
+    report.error = std::move(outermost).error();
+    return report;
+  }
   // Made before the trees are looked at: what does not exist cannot be masked.
   if (auto state = open_private_directory(join(caller.state_directory, "runs")); !state) {
     report.error = std::move(state).error();

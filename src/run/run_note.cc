@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "backend/native/cgroup.h"
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
@@ -90,14 +91,16 @@ NoteContent decode(const Node& node) {
 }
 
 // Only groups of ours: the note could have been written by anyone who can write the state
-// directory.
+// directory. What is left in one is killed, where the kernel can kill a group: its supervisor is
+// dead, and nobody else will.
 // False while processes of the run are still on their way out of it.
 bool remove_cgroup(const std::string& path, const std::string& run_id) {
-  if (path.starts_with("/sys/fs/cgroup/") && !has_dotdot(path) &&
-      basename(path) == "cordon-" + run_id) {
-    return ::rmdir(path.c_str()) == 0 || errno != EBUSY;
+  if (!path.starts_with("/sys/fs/cgroup/") || has_dotdot(path) ||
+      basename(path) != "cordon-" + run_id) {
+    return true;
   }
-  return true;
+  (void)native::kill_group(path);
+  return native::remove_group(path) || errno != EBUSY;
 }
 
 // Only one of ours, for the same reason.

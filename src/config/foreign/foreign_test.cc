@@ -28,7 +28,7 @@ std::string mxc(const std::string& version, const std::string& rest = "",
 
 bool lost(const Imported& imported, std::string_view key) {
   return std::any_of(imported.losses.begin(), imported.losses.end(),
-                     [&](const Loss& loss) { return loss.key == key; });
+                     [&](const DroppedKey& loss) { return loss.key == key; });
 }
 
 struct Case {
