@@ -22,6 +22,8 @@ enum class Loss : std::uint8_t {
   LandlockTruncate,
   LandlockIoctl,
   LandlockScopes,
+  // Without mounts.
+  Protected,
 };
 
 // The word in the report: "metadata".

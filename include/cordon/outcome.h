@@ -67,11 +67,14 @@ struct Published {
   bool operator==(const Published&) const = default;
 };
 
-// A protected file that the run made appear. `moved_to` is empty for what is only reported.
+// A protected file that the run made appear, or changed where it could not be held. `moved_to` is
+// empty for what is only reported.
 struct Handoff {
   std::string path;
   std::string kind;
   std::string moved_to;
+  bool restored = false;  // what was there before the run is back
+  std::string original;   // what was there before the run, where the newer one stays; or empty
   bool operator==(const Handoff&) const = default;
 };
 

@@ -24,6 +24,8 @@ std::string_view name_of(Loss loss) {
       return "landlock-ioctl";
     case Loss::LandlockScopes:
       return "landlock-scopes";
+    case Loss::Protected:
+      return "protected";
   }
   return "";
 }
@@ -60,6 +62,9 @@ std::string_view sentence_of(Loss loss) {
     case Loss::LandlockScopes:
       return "Landlock before ABI 6 does not check signals and abstract sockets: they are held by "
              "the pid namespace, the network namespace and the broker alone";
+    case Loss::Protected:
+      return "protected files in writable grants can be changed while the command runs; what was "
+             "there is kept beforehand and put back when the command has ended";
   }
   return "";
 }
@@ -70,6 +75,7 @@ Reach reach_of(Loss loss) {
     case Loss::Processes:
     case Loss::Accounts:
     case Loss::Scratch:
+    case Loss::Protected:
       return Reach::Wider;
     case Loss::MemoryBurst:
     case Loss::LandlockFiles:

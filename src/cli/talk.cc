@@ -71,7 +71,12 @@ std::string denial_text(const Denial& denial) {
 
 std::string handoff_text(const Handoff& handoff) {
   std::string text = handoff.moved_to.empty() ? "appeared: " : "moved out of the tree: ";
+  if (handoff.restored) text = "changed by the run and put back: ";
+  if (!handoff.original.empty()) text = "changed during the run, to nothing that runs: ";
   text.append(handoff.path).append(" (").append(handoff.kind).append(")");
+  if (!handoff.original.empty()) return text.append(", as it was: ").append(handoff.original);
+  if (handoff.restored && !handoff.moved_to.empty())
+    return text.append(", the changed one is ").append(handoff.moved_to);
   if (!handoff.moved_to.empty()) text.append(", now ").append(handoff.moved_to);
   return text;
 }

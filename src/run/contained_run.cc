@@ -29,6 +29,7 @@
 #include "run/backends.h"
 #include "run/git_watch.h"
 #include "run/identity.h"
+#include "run/kept_run.h"
 #include "run/owner_reach.h"
 #include "run/run_note.h"
 #include "run/run_record.h"
@@ -205,6 +206,7 @@ NoteContent note_of(const JudgedRun& run, const std::string& run_id) {
   note.run_id = run_id;
   note.cgroups = run.backend->leftovers(run.plan, run.survey.facts, run_id);
   note.private_directory = run.request.private_directory;
+  if (keeps(run.plan)) note.kept_directory = kept_directory(run.caller, run_id);
   note.writable = run.clamped.effective().write;
   note.deny = run.clamped.effective().deny;
   note.snapshot = run.survey.snapshot;
@@ -336,6 +338,7 @@ void add_attempts(Broker& broker, Outcome& outcome) {
 Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   CORDON_CHECK(make_persistent(run));
   report.credential = run.plan.credential;
+  if (keeps(run.plan)) forget_kept(run.survey.facts, run.survey.snapshot);
   RunNote note;
   const bool leaves_something =
       !run.clamped.effective().write.empty() || !run.request.private_directory.empty() ||
@@ -345,6 +348,8 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     note = std::move(written);
   }
   const PrivateTree private_tree(run.request.private_directory);
+  CORDON_TRY(kept, keep_for(run, report.run_id));
+  KeptUnlessStarted unstarted(kept);
   CORDON_TRY(broker, make_broker(input, run));
   CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
@@ -359,6 +364,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     streams.drain();
     return fail(std::move(launched).error());
   }
+  unstarted.started();
   const std::unique_ptr<Child> child = std::move(*launched);
   report.identity = identity_of(child->first_process());
   EgressDescriptors egress = child->take_egress();
@@ -378,11 +384,13 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   if (broker) add_attempts(*broker, outcome);
   if (publisher) outcome.published = publisher->end();
   if (!run.clamped.effective().write.empty()) {
-    auto handoff = collect_handoff(run.clamped.effective().write, run.clamped.effective().deny,
-                                   run.caller, run.survey.snapshot,
-                                   join(run.caller.state_directory, "handoff"), report.run_id);
+    auto handoff =
+        collect_handoff(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
+                        run.survey.snapshot, join(run.caller.state_directory, "handoff"),
+                        report.run_id, kept ? &*kept : nullptr);
     if (handoff) {
       outcome.handoff = std::move(*handoff);
+      if (kept) kept->discard();
     } else {
       // The command ran, so there is an outcome; what could not be looked at is said in it, and
       // stays known to the next start.

@@ -144,6 +144,8 @@ Node handoff_node(const std::vector<Handoff>& handoff) {
     node.set("path", entry.path);
     node.set("kind", entry.kind);
     node.set("moved_to", entry.moved_to.empty() ? null() : Node(entry.moved_to));
+    node.set("restored", entry.restored);
+    node.set("original", entry.original.empty() ? null() : Node(entry.original));
     list.push_back(std::move(node));
   }
   return Node(std::move(list));
