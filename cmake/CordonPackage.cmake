@@ -23,7 +23,8 @@ endif()
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "apparmor, bubblewrap")
-set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+# xz would save a quarter of the size for ten times the work.
+set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "run commands inside a boundary that the kernel enforces")
 # CPack puts the summary above it and indents the lines.

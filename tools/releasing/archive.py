@@ -43,7 +43,7 @@ def make(staged: Path, terms: Path, source: Tree, product: Path, top: str) -> Pa
     names.update({f"{top}/third-party/{path.name}": path for path in terms.iterdir()})
     # The header of gzip gets neither a name nor the time of packing.
     with open(product, "wb") as raw, \
-            gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=9, mtime=0) as packer, \
+            gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as packer, \
             tarfile.open(fileobj=packer, mode="w", format=tarfile.USTAR_FORMAT) as packed:
         for name in sorted(names):
             add(packed, names[name], name, source.epoch)
