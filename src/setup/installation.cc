@@ -136,7 +136,7 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
     return fail(std::move(error));
   }
   prospect.reductions = std::move(*reductions);
-  prospect.toolchains = toolchain_roots(caller);
+  prospect.toolchains = toolchain_roots(caller, {caller.cwd});
   prospect.agents = find_agents(caller);
   return prospect;
 }
