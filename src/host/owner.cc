@@ -1,17 +1,14 @@
 #include "host/owner.h"
 
-#include <linux/capability.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
 
 #include "base/text.h"
+#include "sys/ids.h"
 
 namespace cordon {
 namespace {
@@ -38,14 +35,6 @@ bool writable_without_power(const struct stat& status) {
   if (status.st_uid == 0) return true;  // its own bits are its own to change
   if (status.st_gid == 0) return (status.st_mode & S_IWGRP) != 0;
   return (status.st_mode & S_IWOTH) != 0;
-}
-
-bool may_change_ids() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, 2> sets{};
-  if (::syscall(SYS_capget, &header, sets.data()) < 0) return false;
-  constexpr std::uint32_t kNeeded = (1U << CAP_SETUID) | (1U << CAP_SETGID);
-  return (sets[0].effective & kNeeded) == kNeeded;
 }
 
 // True if this user namespace has the id: one that it lacks cannot be mapped further in, and shows
@@ -97,7 +86,7 @@ Result<std::optional<Owner>> owner_to_run_as(const std::vector<Grant>& writable,
   });
   const bool known =
       has_id("/proc/self/uid_map", owner.uid) && has_id("/proc/self/gid_map", owner.gid);
-  const bool able = may_change_ids() && known;
+  const bool able = sys::may_change_ids() && known;
   if (one && able && mapping == IdentityMapping::AnyOwner) return owner;
 
   const auto closed = std::ranges::find_if(

@@ -465,7 +465,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
     inside.gid = owner->gid;
   }
   CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, inside, request));
-  if (owner) CORDON_CHECK(check_owner_reaches(plan, *owner));
+  if (owner) CORDON_CHECK(fit_to_owner(plan, *owner));
   std::vector<Reduction> reductions = judgement.clamped.reductions();
   reductions.insert(reductions.end(), plan.reductions.begin(), plan.reductions.end());
   return JudgedRun{caller,

@@ -4,6 +4,7 @@ before the start what would fail."""
 import json
 import os
 import stat
+import subprocess
 
 import pytest
 
@@ -141,18 +142,48 @@ def test_an_id_that_the_namespace_lacks(theirs):
 
 
 def test_what_the_owner_may_not_reach_is_named(theirs):
+    """Root passes the outer directory and the owner the inner one: nobody passes both."""
     hidden = theirs.make_directory(theirs.path / "hidden")
-    theirs.write(hidden / "data/file", "data\n")
-    closed = theirs.make_directory(hidden / "data/closed")
-    theirs.write(closed / ".ssh/id_rsa", "SECRET\n", 0o600)
-    closed.chmod(0o700)
-    options = ["--read", hidden / "data", "--deny", closed / ".ssh"]
-    done = theirs.run("cat", hidden / "data/file", options=options)
+    inner = theirs.make_directory(hidden / "inner")
+    data = theirs.write(inner / "data/file", "data\n").parent
+    hidden.chmod(0o700)
+    inner.chmod(0o700)
+    give(inner)
+    done = theirs.run("cat", data / "file", options=["--read", data])
     done.expect(125)
-    assert f"uid {OWNER}" in done.err and str(closed / ".ssh") in done.err, done.account()
+    assert f"uid {OWNER}" in done.err and str(data) in done.err, done.account()
     assert "chmod o+x" in done.err, done.account()
-    closed.chmod(0o711)
-    assert theirs.run("cat", hidden / "data/file", options=options).expect(0).out == "data\n"
+    hidden.chmod(0o711)
+    assert theirs.run("cat", data / "file", options=["--read", data]).expect(0).out == "data\n"
+
+
+def test_what_is_hidden_behind_a_closed_directory(theirs):
+    """The owner cannot search it, so it is hidden as a whole, and stays so when it is opened."""
+    shown = theirs.make_directory(theirs.path / "shown")
+    theirs.write(shown / "file", "data\n")
+    closed = theirs.make_directory(shown / "closed")
+    secret = theirs.write(closed / ".ssh/id_rsa", "SECRET\n", 0o644)
+    closed.chmod(0o700)
+    options = ["--read", shown, "--deny", closed / ".ssh"]
+    process = theirs.start([theirs.cordon, "run", *options, "--", "/bin/sh", "-c",
+                            f"cat {shown}/file; read -r go; cat {secret} {closed}/.ssh/*"],
+                           stdin=subprocess.PIPE)
+    assert process.stdout.readline() == b"data\n"
+    closed.chmod(0o777)
+    out, err = process.communicate(b"go\n", timeout=20)
+    assert b"SECRET" not in out + err and process.returncode != 0, (out, err)
+    # A grant that lies behind it is no secret to be dropped with the rest.
+    closed.chmod(0o700)
+    theirs.write(closed / "wanted/file", "wanted\n")
+    done = theirs.run("true", options=[*options, "--read", closed / "wanted"]).expect(125)
+    assert str(closed / "wanted") in done.err, done.account()
+
+
+def test_the_whole_disk_can_be_read(theirs):
+    theirs.plant(harness.SECRET_FILES)
+    done = theirs.run("/bin/sh", "-c", f"touch made && cat {theirs.outside}/secret "
+                      f"{theirs.home}/.ssh/id_ed25519", options=["--read", "/"])
+    assert done.out == "SECRET-outside\n" and done.status == 1, done.account()
 
 
 def test_a_way_that_only_root_may_go(theirs):

@@ -14,6 +14,7 @@
 
 #include "backend/native/scope.h"
 #include "sys/calls.h"
+#include "sys/ids.h"
 #include "sys/landlock.h"
 
 namespace cordon::native {
@@ -175,11 +176,13 @@ class CarryOut {
 
   int operator()(const op::MapIdentity& o) const {
     if (prepared_.map_by == MapBy::Supervisor) {
-      if (prepared_.becomes_owner) open_sources_early();
+      if (prepared_.becomes_owner) {
+        open_sources_early();
+        return become_owner(o);
+      }
       // Groups such as docker or disk would still open host files by their group bits.
       // The raw call: the library's wrapper would signal threads that are not in this process.
-      if (::syscall(SYS_setgroups, 0, nullptr) < 0) return -errno;
-      return prepared_.becomes_owner ? become_owner(o) : 0;
+      return answer(::syscall(SYS_setgroups, 0, nullptr));
     }
     if (const int error = write_proc("/proc/self/setgroups", "deny", 4); error < 0) return error;
     if (const int error =
@@ -454,8 +457,7 @@ class CarryOut {
   // identity takes the right to look at /proc/self away, which is given back here; another process
   // of the owner still has no power over this namespace, which is the caller's.
   static int become_owner(const op::MapIdentity& o) {
-    if (::syscall(SYS_setresgid, o.inside_gid, o.inside_gid, o.inside_gid) < 0) return -errno;
-    if (::syscall(SYS_setresuid, o.inside_uid, o.inside_uid, o.inside_uid) < 0) return -errno;
+    if (const int error = sys::become(o.inside_uid, o.inside_gid); error < 0) return error;
     return answer(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
   }
 
