@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,9 +24,11 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/native/seccomp_filter.h"
@@ -302,15 +305,21 @@ void ask_program32(Account& account) {
   if (!killed) differ("a 32-bit program ends with status " + std::to_string(held));
 }
 
-int ask() {
+std::vector<FilterProfile> all_profiles() {
+  std::vector<FilterProfile> profiles(std::begin(kProfiles), std::end(kProfiles));
+  profiles.push_back({NetMode::None, true, true});
+  return profiles;
+}
+
+int ask(const std::vector<FilterProfile>& profiles) {
+  // A killed process would leave its memory behind as a file.
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
   Account account;
-  for (const FilterProfile& profile : kProfiles) {
+  for (const FilterProfile& profile : profiles) {
     ask_all(profile, account);
     ask_supervised(profile, account);
   }
-  const FilterProfile shared{NetMode::None, true, true};
-  ask_all(shared, account);
-  ask_supervised(shared, account);
   ask_int80(account);
   ask_program32(account);
   std::printf(
@@ -330,4 +339,13 @@ int ask() {
 }  // namespace
 }  // namespace cordon
 
-int main() { return cordon::ask(); }
+int main(int count, char** words) {
+  if (count == 2 && std::string_view(words[1]) == "few") {
+    return cordon::ask({{cordon::NetMode::None}, {cordon::NetMode::Allow}});
+  }
+  if (count != 1) {
+    std::fprintf(stderr, "usage: %s [few]\n", words[0]);
+    return 2;
+  }
+  return cordon::ask(cordon::all_profiles());
+}

@@ -210,8 +210,9 @@ MemoryAccount Cgroup::account(const Group& memory) {
   const std::string& directory = memory.directory;
   if (memory.controller.empty()) return account_of_events(get(directory, "memory.events"));
   return account_of_oom_control(get(directory, "memory.oom_control"),
-                                get(directory, "memory.failcnt"),
-                                get(directory, "memory.memsw.failcnt"));
+                                get(directory, "memory.limit_in_bytes"),
+                                get(directory, "memory.max_usage_in_bytes"),
+                                get(directory, "memory.memsw.max_usage_in_bytes"));
 }
 
 Cgroup::Events Cgroup::events() const {

@@ -264,7 +264,7 @@ TEST_F(CgroupTree, GivesV1AGroupPerControllerToJoin) {
                      {"pids.max", ""},
                      {"memory.limit_in_bytes", ""},
                      {"memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n"},
-                     {"memory.failcnt", "9\n"},
+                     {"memory.max_usage_in_bytes", "1048576\n"},
                      {"cgroup.event_control", ""}};
   facts_ = {CgroupFacts::Version::V1, {{"memory", memory}, {"pids", pids}}};
   const Plan bounded =
@@ -276,7 +276,7 @@ TEST_F(CgroupTree, GivesV1AGroupPerControllerToJoin) {
     ASSERT_TRUE(made) << message(made.error());
     EXPECT_LT(made->birth_descriptor(), 0);
     EXPECT_EQ(made->join_descriptors().size(), 2U);
-    EXPECT_EQ(made->events().memory, (MemoryAccount{9, 4}));
+    EXPECT_EQ(made->events().memory, (MemoryAccount{1, 4}));
     EXPECT_TRUE(std::filesystem::exists(memory + name));
     EXPECT_TRUE(std::filesystem::exists(pids + name));
     // The event of v1 comes before the kill: from then on one has to look.

@@ -1,5 +1,7 @@
 #include "backend/native/memory_account.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace cordon::native {
@@ -29,9 +31,13 @@ MemoryAccount account_of_events(std::string_view events) {
   return {keyed_number(events, "oom"), keyed_number(events, "oom_kill")};
 }
 
-MemoryAccount account_of_oom_control(std::string_view control, std::string_view failed,
-                                     std::string_view failed_with_swap) {
-  return {whole_number(failed) + whole_number(failed_with_swap), keyed_number(control, "oom_kill")};
+MemoryAccount account_of_oom_control(std::string_view control, std::string_view limit,
+                                     std::string_view peak, std::string_view peak_with_swap) {
+  // A charge of several pages fails when fewer are left.
+  constexpr std::uint64_t kLargestCharge = 256 << 10;
+  const std::uint64_t used = std::max(whole_number(peak), whole_number(peak_with_swap));
+  const bool met = used + kLargestCharge >= whole_number(limit);
+  return {met ? std::uint64_t{1} : 0, keyed_number(control, "oom_kill")};
 }
 
 std::optional<Denial> memory_denial(const MemoryAccount& account, const std::string& bound) {

@@ -31,10 +31,11 @@ std::uint64_t keyed_number(std::string_view text, std::string_view name);
 
 // Of v2's memory.events.
 MemoryAccount account_of_events(std::string_view events);
-// Of v1's memory.oom_control and the failcnt of memory and of memory with swap, where there is one.
-// Those count every charge that met the bound, also one that reclaiming made room for.
-MemoryAccount account_of_oom_control(std::string_view control, std::string_view failed,
-                                     std::string_view failed_with_swap);
+// Of v1's memory.oom_control, memory.limit_in_bytes, and the most that was used of memory and of
+// memory with swap, where that is counted. v1 does not count when a bound is met; a group that
+// never used what it may was not killed for it.
+MemoryAccount account_of_oom_control(std::string_view control, std::string_view limit,
+                                     std::string_view peak, std::string_view peak_with_swap);
 
 // For the report; `bound` is the limit as it is described.
 std::optional<Denial> memory_denial(const MemoryAccount& account, const std::string& bound);

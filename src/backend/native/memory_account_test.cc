@@ -55,12 +55,18 @@ TEST(MemoryAccount, NamesAreWholeWords) {
   EXPECT_EQ(keyed_number("oom x\n", "oom"), 0U);
 }
 
-TEST(MemoryAccount, V1CountsTheOwnBoundInItsFailedCharges) {
-  EXPECT_EQ(account_of_oom_control(control(0), "12\n", "").kill(), MemoryKill::None);
-  EXPECT_EQ(account_of_oom_control(control(1), "12\n", "").kill(), MemoryKill::AtOwnBound);
-  // With swap accounted, that bound is the first to be met.
-  EXPECT_EQ(account_of_oom_control(control(1), "0\n", "4\n").kill(), MemoryKill::AtOwnBound);
-  EXPECT_EQ(account_of_oom_control(control(1), "0\n", "0\n").kill(), MemoryKill::FromOutside);
+TEST(MemoryAccount, V1KnowsItsOwnBoundByHowMuchWasUsed) {
+  const std::string limit = "67108864\n";
+  EXPECT_EQ(account_of_oom_control(control(0), limit, limit, "").kill(), MemoryKill::None);
+  EXPECT_EQ(account_of_oom_control(control(1), limit, limit, "").kill(), MemoryKill::AtOwnBound);
+  // Two pages were left, and four were wanted.
+  EXPECT_EQ(account_of_oom_control(control(1), limit, "67100672\n", "").kill(),
+            MemoryKill::AtOwnBound);
+  // Half of it lies in the swap.
+  EXPECT_EQ(account_of_oom_control(control(1), limit, "33554432\n", limit).kill(),
+            MemoryKill::AtOwnBound);
+  EXPECT_EQ(account_of_oom_control(control(1), limit, "33554432\n", "33554432\n").kill(),
+            MemoryKill::FromOutside);
 }
 
 }  // namespace
