@@ -56,6 +56,11 @@ CHOSEN = {
         "tests/attack/test_rs.py::test_R545_memory_bomb_of_many_processes",
         "tests/attack/test_rs.py::test_RS11_a_kill_that_was_no_limit_is_not_called_one",
         "tests/attack/test_rs.py::test_RS14_cgroup_release_agent",
+        "tests/vm/suites/test_cgroup2.py::test_a_run_without_trouble_is_left_alone",
+        "tests/vm/suites/test_cgroup2.py::test_reclaiming_at_the_bound_is_no_kill",
+        "tests/vm/suites/test_cgroup2.py::test_a_neighbours_end_by_a_limit_above_both_is_not_this_runs",
+        "tests/vm/suites/test_cgroup2.py::test_a_kill_for_a_limit_above_is_told_as_what_it_is",
+        "tests/vm/suites/test_cgroup2.py::test_a_group_of_ones_own_that_holds_processes",
         "tests/cli/test_run.py::test_cpus_are_enforced_or_refused",
         "tests/cli/test_run.py::test_limits_options",
         "tests/cli/test_run.py::test_enforcement_is_always_there",
@@ -65,6 +70,9 @@ CHOSEN = {
         "tests/attack/test_rs.py::test_RS15_death_of_cordon",
         "tests/cli/test_death.py::test_sigkill_of_cordon",
         "tests/cli/test_death.py::test_next_start_tidies_what_a_dead_one_noted",
+        "tests/vm/suites/test_cgroup2.py::test_the_whole_group_is_ended",
+        "tests/vm/suites/test_cgroup2.py::test_the_next_start_ends_what_a_killed_cordon_left",
+        "tests/vm/suites/test_cgroup2.py::test_many_runs_leave_nothing",
         "tests/cli/test_run.py::test_status_of_a_signal",
     ),
     "the network and what the supervisor decides": (
@@ -103,26 +111,44 @@ class Suite:
                 "pytest": [*self.tests, *deselected]}
 
 
+# The same of those whose group is their own, as systemd leaves it.
+CGROUP2 = "tests/vm/suites/test_cgroup2.py"
+DELEGATED = tuple(f"{CGROUP2}::{name}" for name in (
+    "test_a_run_without_trouble_is_left_alone",
+    "test_memory_is_held_and_told",
+    "test_pids_are_held_and_told",
+    "test_processor_time_is_held_and_told",
+    "test_a_kill_for_a_limit_above_is_told_as_what_it_is",
+    "test_the_whole_group_is_ended",
+    "test_the_next_start_ends_what_a_killed_cordon_left",
+))
+# A call costs an emulated machine a hundred times what it costs this one.
+FEW = {"CORDON_TEST_FILTER": "few", "CORDON_TEST_CGROUP_RUNS": "10"}
+
+
 def chosen() -> list[Suite]:
     names = tuple(name for group in CHOSEN.values() for name in group)
-    return [Suite("chosen", "root", names, 25)]
+    return [Suite("chosen", "root", names, 25, FEW),
+            Suite("chosen-delegated", "delegated", DELEGATED, 5, FEW)]
 
 
 def whole() -> list[Suite]:
     """Attacks as root and as a user, the contract once, and some of everything else."""
     return [
         Suite("contract", "root", ("tests/contract",), 12),
+        Suite("filter", "root", ("tests/filter",), 5),
+        Suite("cgroup", "root", (CGROUP2,), 12, {"CORDON_TEST_CGROUP_RUNS": "500"}),
         Suite("attack", "root", ("tests/attack",), 30),
         Suite("delegated", "delegated", (
             "tests/attack/test_rs.py::test_RS01_fork_bomb",
             "tests/attack/test_rs.py::test_R545_memory_bomb",
             "tests/attack/test_rs.py::test_R532_no_survivor_after_any_end",
             "tests/cli/test_run.py::test_cpus_are_enforced_or_refused",
-            "tests/cli/test_death.py"), 5),
+            "tests/cli/test_death.py", CGROUP2), 10),
         Suite("login", "login", (
             "tests/attack/test_rs.py::test_RS01_fork_bomb",
             "tests/attack/test_rs.py::test_R545_memory_bomb",
-            "tests/cli/test_run.py::test_cpus_are_enforced_or_refused"), 4),
+            "tests/cli/test_run.py::test_cpus_are_enforced_or_refused", CGROUP2), 5),
         Suite("command-line", "root", ("tests/cli/test_death.py", "tests/cli/test_doctor.py",
                                        "tests/cli/test_run.py"), 15),
         Suite("egress", "root", ("tests/egress/test_reach.py", "tests/egress/test_sockets.py"), 10),
