@@ -38,7 +38,7 @@ std::string row(std::string_view host, const Result<Plan>& plan, std::string_vie
 TEST(Degradation, IsAsTheTableSays) {
   const auto planned = [](const HostFacts& facts, const Caller& caller, const Resolved& request,
                           const std::vector<ResolvedCeiling>& ceilings = {}) {
-    return make_native_plan(clamp(request, ceilings), facts, caller, made_up_request());
+    return make_native_plan(*clamp(request, ceilings), facts, caller, made_up_request());
   };
   const Resolved request = resolved_preset("workspace");
   HostFacts bare = made_up_facts();
