@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "cordon/loss.h"
+#include "cordon/policy.h"
 
 namespace cordon {
 
-// One thing the clamp took away.
+// One thing the clamp took away. Those of a run that was started are of documents and presets.
 struct Reduction {
   enum class Because {
     OutsideCeiling,
@@ -28,6 +29,7 @@ struct Reduction {
   std::string asked;               // as the caller spelled it
   std::optional<std::string> got;  // what remained, if anything
   Because because = Because::OutsideCeiling;
+  Origin origin = Origin::Document;  // who had asked
   auto operator<=>(const Reduction&) const = default;
 };
 

@@ -95,11 +95,9 @@ Result<loop::Budget> budget_of(const Arguments& arguments) {
 
 // An agent that cannot write its project would use up every attempt for nothing.
 Result<void> check_project(const AskedPolicy& asked, const Caller& caller) {
-  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
-  const auto covers = [&](const Grant& grant) { return contains(grant.path, caller.cwd); };
-  if (std::ranges::any_of(judged.clamped.effective().write, covers)) return {};
-  return fail(policy_error("the project " + quote(caller.cwd) + " is not writable for the agent",
-                           "grant it in the policy, and in every ceiling: write = [\"@cwd\"]"));
+  CORDON_CHECK(judge_policy(asked.policy, asked.ceilings, caller,
+                            {.helper = {}, .start = {}, .keep = Keep::Writable}));
+  return {};
 }
 
 Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& caller) {
@@ -115,7 +113,13 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   input.features = std::move(features);
   CORDON_CHECK(read_prompts(input.features, caller, input.held_files));
   CORDON_TRY(asked, asked_policy(arguments, caller, agent.preset));
-  CORDON_CHECK(check_project(asked, caller));
+  if (auto checked = check_project(asked, caller); !checked) {
+    RunInput refused;
+    refused.argv = words;
+    refused.asker.tool = "loop_agent";
+    (void)record_refusal(refused, caller, checked.error());
+    return fail(std::move(checked).error());
+  }
   input.policy = std::move(asked.policy);
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) {
     input.ceiling_files.emplace_back(file);

@@ -27,7 +27,7 @@ enum class Wish { Read, Write };
 std::string_view word(Wish wish) { return wish == Wish::Read ? "read" : "write"; }
 
 Grant make_grant(const PathRule& rule, const Canonical& place, Grant::Source source) {
-  return {rule.text, place.lexical, place.path, source, place.kind, place.id};
+  return {rule.text, place.lexical, place.path, source, place.kind, place.id, rule.origin};
 }
 
 void add_places(const PathRule& rule, std::span<const std::string> paths, Grant::Source source,
@@ -104,7 +104,8 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
     if (group) continue;
     if (wish == Wish::Write && rule.text == "@cwd" && is_no_project(caller.cwd, caller)) {
       if (!others) return fail(no_project(caller));
-      reductions.push_back({"write", rule.text, std::nullopt, Reduction::Because::Forbidden});
+      reductions.push_back(
+          {"write", rule.text, std::nullopt, Reduction::Because::Forbidden, rule.origin});
       continue;
     }
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
@@ -114,13 +115,13 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
       if (auto refusal = refuse_writable(place, rule.text, caller))
         return fail(*std::move(refusal));
     if (is_in_store(place.path, caller) || is_in_store(place.lexical, caller)) {
-      reductions.push_back(
-          {std::string(word(wish)), rule.text, std::nullopt, Reduction::Because::Forbidden});
+      reductions.push_back({std::string(word(wish)), rule.text, std::nullopt,
+                            Reduction::Because::Forbidden, rule.origin});
       continue;
     }
     if (place.kind == FileKind::Absent) {
-      reductions.push_back(
-          {std::string(word(wish)), rule.text, std::nullopt, Reduction::Because::Nonexistent});
+      reductions.push_back({std::string(word(wish)), rule.text, std::nullopt,
+                            Reduction::Because::Nonexistent, rule.origin});
       continue;
     }
     const Grant grant = make_grant(rule, place, Grant::Source::Policy);

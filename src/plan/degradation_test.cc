@@ -47,7 +47,7 @@ std::string lost(const Result<Plan>& plan) {
 TEST(Degradation, IsAsTheTableSays) {
   const auto planned = [](const HostFacts& facts, const Caller& caller, const Resolved& request,
                           const std::vector<ResolvedCeiling>& ceilings = {}) {
-    return make_native_plan(clamp(request, ceilings), facts, caller, made_up_request());
+    return make_native_plan(*clamp(request, ceilings), facts, caller, made_up_request());
   };
   const Resolved request = resolved_preset("workspace");
   HostFacts bare = made_up_facts();

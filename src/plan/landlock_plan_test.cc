@@ -25,7 +25,7 @@ struct Asked {
     ceiling.write = request.write;
     PlanRequest made = made_up_request();
     made.private_directory = kPrivate;
-    return make_landlock_plan(clamp(request, std::vector{ceiling}), facts, caller, made);
+    return make_landlock_plan(*clamp(request, std::vector{ceiling}), facts, caller, made);
   }
   [[nodiscard]] std::string refusal() const {
     const auto made = plan();
@@ -107,7 +107,7 @@ TEST(LandlockPlan, NeedsEveryCeilingToAcceptIt) {
   asked.accept = {};
   EXPECT_NE(asked.refusal().find("goes without namespaces"), std::string::npos);
   const auto without_ceiling =
-      make_landlock_plan(clamp(asked.request, {}), asked.facts, asked.caller, made_up_request());
+      make_landlock_plan(*clamp(asked.request, {}), asked.facts, asked.caller, made_up_request());
   ASSERT_FALSE(without_ceiling);
   EXPECT_EQ(without_ceiling.error().kind, ErrorKind::Unsupported);
 }

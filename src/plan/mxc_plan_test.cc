@@ -20,7 +20,7 @@ Resolved writable_project() {
 }
 
 Result<Plan> planned(const Resolved& request, const HostFacts& facts) {
-  return make_mxc_plan(clamp(request, {}), facts, made_up_user(), made_up_request(), kExecutor);
+  return make_mxc_plan(*clamp(request, {}), facts, made_up_user(), made_up_request(), kExecutor);
 }
 
 const op::RunExecutor& executor_of(const Plan& plan) {

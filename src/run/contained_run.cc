@@ -26,6 +26,7 @@
 #include "host/ways.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
+#include "policy/refusal.h"
 #include "run/backends.h"
 #include "run/git_watch.h"
 #include "run/identity.h"
@@ -98,12 +99,37 @@ std::string for_owner(std::string path, const std::optional<Owner>& owner) {
   return owner ? path + "-" + std::to_string(owner->uid) + "-" + std::to_string(owner->gid) : path;
 }
 
-Result<PlanRequest> plan_request(const RunInput& input, const Effective& effective,
-                                 const Caller& caller, const std::optional<Owner>& owner) {
+// A writable directory that is held as a whole, since the host finds programs in it by name, is no
+// more than readable: an option that asked to write it would get nothing.
+std::vector<Reduction> held_options(const Clamped& clamped, const Survey& found) {
+  std::vector<Reduction> reductions;
+  for (const Grant& grant : clamped.effective().write) {
+    const auto holds = [&](const Held& held) { return held.path == grant.path; };
+    if (grant.origin != Origin::Option || std::ranges::none_of(found.facts.held, holds)) continue;
+    reductions.push_back(
+        {"write", grant.written, "read-only", Reduction::Because::Forbidden, Origin::Option});
+  }
+  return reductions;
+}
+
+// A plan knows paths by their grants; who asked for variables and for the place to start in is
+// known here.
+void mark_options(const RunInput& input, std::vector<Reduction>& reductions) {
+  const std::vector<std::string>& names = input.policy.options.env;
+  for (Reduction& reduction : reductions) {
+    const bool variable =
+        reduction.what == "env" && std::ranges::find(names, reduction.asked) != names.end();
+    if (variable || (reduction.what == "cwd" && !input.cwd.empty())) {
+      reduction.origin = Origin::Option;
+    }
+  }
+}
+
+PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
+                         const std::optional<Owner>& owner, std::string start) {
   PlanRequest request;
   request.argv = input.argv;
-  CORDON_TRY(cwd, start_directory(input, caller));
-  request.cwd = std::move(cwd);
+  request.cwd = std::move(start);
   if (effective.home == HomeMode::Persistent) {
     // One per project: the place it was called from. Where the command starts grants nothing.
     request.persistent_home = for_owner(
@@ -429,21 +455,26 @@ std::string cure_for_missing(const std::string& name, const Caller& caller) {
 }
 
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
-                               const Caller& caller, const std::string& helper) {
+                               const Caller& caller, const JudgedPlaces& places) {
   CORDON_TRY(resolved, resolve(policy, caller));
+  resolved.start = places.start.value_or(caller.cwd);
+  resolved.keep = places.keep;
   std::vector<ResolvedCeiling> bounds;
   for (const Ceiling& ceiling : ceilings) {
     CORDON_TRY(bound, resolve(ceiling, caller));
     bounds.push_back(std::move(bound));
   }
-  if (!helper.empty()) {
-    CORDON_TRY(program, helper_grant(helper, caller));
+  if (!places.helper.empty()) {
+    CORDON_TRY(program, helper_grant(places.helper, caller));
     resolved.read.push_back(program);
     for (ResolvedCeiling& bound : bounds) bound.read.push_back(program);
   }
-  Clamped clamped = clamp(resolved, bounds);
+  CORDON_TRY(clamped, clamp(resolved, bounds));
   CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
   CORDON_TRY(found, survey(clamped, caller));
+  if (auto refused = refusal_of_planned(held_options(clamped, found))) {
+    return fail(*std::move(refused));
+  }
   return Judgement{std::move(clamped), std::move(found)};
 }
 
@@ -453,12 +484,14 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
   }
   CORDON_TRY(backend,
              make_backend(input.backend.empty() ? "native" : input.backend, input.own_program));
-  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, input.helper));
+  CORDON_TRY(start, start_directory(input, caller));
+  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, {input.helper, start}));
   CORDON_CHECK(check_shared_login(judgement.clamped.effective(), caller));
   const IdentityMapping mapping =
       backend->name() == "native" ? IdentityMapping::AnyOwner : IdentityMapping::OnlySelf;
   CORDON_TRY(owner, owner_to_run_as(judgement.clamped.effective().write, caller, mapping));
-  CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller, owner));
+  PlanRequest request =
+      plan_request(input, judgement.clamped.effective(), caller, owner, std::move(start));
   Caller inside = caller;
   if (owner) {
     inside.uid = owner->uid;
@@ -466,6 +499,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
   }
   CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, inside, request));
   if (owner) CORDON_CHECK(fit_to_owner(plan, *owner));
+  mark_options(input, plan.reductions);
+  if (auto refused = refusal_of_planned(plan.reductions)) return fail(*std::move(refused));
   std::vector<Reduction> reductions = judgement.clamped.reductions();
   reductions.insert(reductions.end(), plan.reductions.begin(), plan.reductions.end());
   return JudgedRun{caller,

@@ -66,13 +66,18 @@ struct JudgedRun {
   std::optional<Owner> owner;  // whom a command of root's runs as
 };
 
-// Resolve and clamp alone, for the query verbs.
+// Resolve and clamp alone, for the query verbs. What would refuse a run is an error here too.
 struct Judgement {
   Clamped clamped;
   Survey survey;
 };
+struct JudgedPlaces {
+  std::string helper;                // RunInput::helper
+  std::optional<std::string> start;  // canonical; absent: the caller's directory
+  Keep keep = Keep::Something;       // how much of that has to be left
+};
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
-                               const Caller& caller, const std::string& helper = {});
+                               const Caller& caller, const JudgedPlaces& places = {});
 Result<JudgedRun> judge(const RunInput& input, const Caller& caller);
 
 // Carries out the whole line. The report has an outcome or an error, never both.

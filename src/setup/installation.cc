@@ -81,7 +81,8 @@ Result<std::vector<Reduction>> rehearse(const Prospect& prospect) {
     CORDON_TRY(bound, resolve(ceiling, caller));
     bounds.push_back(std::move(bound));
   }
-  return clamp(resolved, bounds).reductions();
+  CORDON_TRY(clamped, clamp(resolved, bounds));
+  return clamped.reductions();
 }
 
 }  // namespace
