@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "backend/backend.h"
 #include "backend/mxc/examine.h"
 #include "backend/native/probe.h"
+#include "host/host_settings.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
@@ -32,17 +32,10 @@ struct ToolFound {
   std::string version;
 };
 
-struct HostAccount {
-  std::string system;        // uname: "Linux"
-  std::string machine;       // "aarch64"
-  std::string release;       // "6.1.0"
-  std::string distribution;  // ID of os-release: "debian"
-  std::string family;        // ID_LIKE
-  std::string pretty_name;
-  std::map<std::string, std::uint64_t> sysctls;  // the ones that bear on namespaces, if present
-  bool in_container = false;
-  bool filtered = false;  // a seccomp filter is already on this process
-  std::uint32_t uid = 0;
+struct HostAccount : HostSettings {
+  std::string system;   // uname: "Linux"
+  std::string machine;  // "aarch64"
+  std::string release;  // "6.1.0"
   std::vector<native::Probe> probes;
   std::vector<native::SeccompAction> seccomp_actions;
   int landlock_abi = 0;
@@ -64,11 +57,6 @@ std::vector<Check> judge_account(const HostAccount& account);
 Check judge_executor(const mxc::ExecutorAccount& executor);
 // Runs the probes of doctor_inside.cc in real sandboxes, each beside a control that must succeed.
 std::vector<Check> live_checks(const Caller& caller);
-
-// What to change on this distribution so that the probe passes.
-std::string cure_for(const native::Probe& probe, const HostAccount& account);
-std::string cgroup_cure(const HostAccount& account);
-std::string install_line(const HostAccount& account, const std::string& package);
 
 std::string_view name_of(CheckCategory category);
 std::string_view name_of(CheckStatus status);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/doctor_check.h"
 #include "plan/losses.h"
+#include "run/host_cure.h"
 
 namespace cordon {
 namespace {
@@ -88,7 +89,7 @@ Check kernel_probe(const HostAccount& account, const native::Probe& probe) {
     message.append(errata.empty() ? ", no errata known to be fixed" : ", errata fixed: " + errata);
   }
   return make(CheckCategory::Security, probe.name, pass_or(bad, probe.ok), std::move(message),
-              probe.ok ? "" : cure_for(probe, account));
+              probe.ok ? "" : cure_for(probe, account.probes, account));
 }
 
 Check seccomp_actions_check(const HostAccount& account) {

@@ -34,7 +34,7 @@ int verb_doctor(const Arguments& arguments) {
   const std::vector<Check> checks = in_order(judge_account(account), live_checks(*caller));
   bool told = false;
   if (arguments.has(FlagId::Json)) {
-    const auto backend = make_backend("native");
+    const auto backend = make_backend(BackendKind::Native);
     told = say_answer(doctor_json(account, checks, (*backend)->probe()));
   } else if (arguments.has(FlagId::FixHints)) {
     told = say_answer(doctor_hints(checks));

@@ -33,7 +33,7 @@ class LandlockPlanner {
       : effective_(clamped.effective()), facts_(facts), caller_(caller), request_(request) {}
 
   Result<Plan> make() {
-    plan_.backend = "landlock";
+    plan_.backend = BackendKind::Landlock;
     CORDON_CHECK(refuse_host());
     CORDON_CHECK(refuse_network());
     grants_ = shown_grants(effective_, facts_, plan_);

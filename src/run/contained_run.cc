@@ -19,6 +19,7 @@
 #include "egress/publisher.h"
 #include "host/aftermath.h"
 #include "host/agent_login.h"
+#include "host/host_settings.h"
 #include "host/look.h"
 #include "host/resolve.h"
 #include "host/tree_removal.h"
@@ -90,7 +91,7 @@ Result<std::string> start_directory(const RunInput& input, const Caller& caller)
 }
 
 Result<PlanRequest> plan_request(const RunInput& input, const Effective& effective,
-                                 const Caller& caller) {
+                                 const Caller& caller, const Backend& backend) {
   PlanRequest request;
   request.argv = input.argv;
   CORDON_TRY(cwd, start_directory(input, caller));
@@ -103,8 +104,7 @@ Result<PlanRequest> plan_request(const RunInput& input, const Effective& effecti
   if (effective.caches) {
     request.cache_directory = join(caller.state_directory, "caches");
   }
-  const bool has_mounts = input.backend != "landlock" && input.backend != "seatbelt";
-  if (!has_mounts && effective.scratch) {
+  if (backend.private_space() == Backend::PrivateSpace::OnDisk && effective.scratch) {
     request.private_directory = join(private_directories(caller), make_run_id());
   }
   return request;
@@ -287,7 +287,10 @@ void add_attempts(Broker& broker, Outcome& outcome) {
   outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
 }
 
-Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
+// Whether a command may have run: one that may have is never started again.
+enum class Launch { NotDone, Done };
+
+Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, Launch& launch) {
   CORDON_CHECK(make_persistent(run));
   report.credential = run.plan.credential;
   RunNote note;
@@ -312,6 +315,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     streams.drain();
     return fail(std::move(launched).error());
   }
+  launch = Launch::Done;
   const std::unique_ptr<Child> child = std::move(*launched);
   EgressDescriptors egress = child->take_egress();
   const auto serve = [&] { serve_calls(input, run, egress, broker); };
@@ -344,6 +348,12 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   }
   report.outcome = std::move(outcome);
   return {};
+}
+
+Result<BackendChoice> choice_for(const RunInput& input, const Effective& effective,
+                                 const Caller& caller, Foresight foresight) {
+  CORDON_TRY(wish, backend_wish(input.backend, input.backend_by, caller));
+  return choose_backend(wish, effective, input.ceilings, foresight, ask_this_host());
 }
 
 Error with_outside_hint(Error error, const JudgedRun& run) {
@@ -391,26 +401,81 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   return Judgement{std::move(clamped), std::move(found)};
 }
 
-Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
+Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& input,
+                                const Caller& caller) {
+  const Effective& effective = judgement.clamped.effective();
+  CORDON_TRY(choice, choice_for(input, effective, caller, Foresight::AskHost));
+  if (choice.backend == BackendKind::Native) return Mechanism{std::move(choice), {}};
+  CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
+  CORDON_TRY(request, plan_request(input, effective, caller, *backend));
+  const auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
+  if (!plan) return fail(with_passed_over(plan.error(), choice));
+  return Mechanism{std::move(choice), plan->lost};
+}
+
+Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight foresight) {
   if (input.argv.empty() || input.argv.front().empty()) {
     return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
   }
-  CORDON_TRY(backend,
-             make_backend(input.backend.empty() ? "native" : input.backend, input.own_program));
   CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, input.helper));
   CORDON_CHECK(check_shared_login(judgement.clamped.effective(), caller));
-  CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller));
-  CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, caller, request));
+  CORDON_TRY(choice, choice_for(input, judgement.clamped.effective(), caller, foresight));
+  CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
+  CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller, *backend));
+  auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
+  if (!plan) return fail(with_passed_over(std::move(plan).error(), choice));
   std::vector<Reduction> reductions = judgement.clamped.reductions();
-  reductions.insert(reductions.end(), plan.reductions.begin(), plan.reductions.end());
+  reductions.insert(reductions.end(), plan->reductions.begin(), plan->reductions.end());
   return JudgedRun{caller,
                    std::move(judgement.clamped),
                    std::move(judgement.survey),
-                   std::move(plan),
+                   std::move(*plan),
                    std::move(request),
                    std::move(backend),
+                   std::move(choice),
                    std::move(reductions)};
 }
+
+namespace {
+
+// From the record of a judged run to its outcome.
+Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report,
+                     Launch& launch) {
+  report.reductions = run.reductions;
+  report.choice = run.choice;
+  std::string policy = write_json(encode_effective(run.clamped.effective()), JsonStyle::Compact);
+  report.policy_hash = "sha256:" + sha256_hex(policy);
+  if (input.describe_policy) report.policy_json = std::move(policy);
+  report.approvals = approvals_used(input.ceilings, run.clamped.effective());
+  // Nothing is started before this record is durable.
+  CORDON_CHECK(record.begin(run, report.policy_hash));
+  const std::string line = choice_line(run.choice, run.plan.lost);
+  if (!line.empty() && input.tell_choice) input.tell_choice(line);
+  return carry_out(input, run, report, launch);
+}
+
+// Native was taken at its word, and its launch failed before anything of the command ran. The host
+// is asked now. Where it refuses native, the next backend is tried, as a run with a record of its
+// own; where nothing may come next, the error says what to change. Else the error stands as it is.
+Result<void> after_native(const RunInput& input, const Caller& caller, Error error, JudgedRun& run,
+                          RunRecord& record, Report& report) {
+  if (error.kind != ErrorKind::Unavailable && error.kind != ErrorKind::Setup) {
+    return fail(std::move(error));
+  }
+  const auto refusal = ask_this_host()(BackendKind::Native);
+  if (!refusal) return fail(std::move(error));
+  if (!has_next(run.choice, run.clamped.effective())) {
+    error.hint = refusal->cure;
+    return fail(std::move(error));
+  }
+  CORDON_TRY(next, judge(input, caller, Foresight::AskHost));
+  report.audit = record.close(error);
+  run = std::move(next);
+  Launch launch = Launch::NotDone;
+  return attempt(input, run, record, report, launch);
+}
+
+}  // namespace
 
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report;
@@ -426,25 +491,21 @@ Report run_contained(const RunInput& input, const Caller& caller) {
     return report;
   }
   const std::vector<Handoff> recovered = recover_runs(caller);
-  auto run = judge(input, caller);
+  auto run =
+      judge(input, caller, suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative);
   if (!run) {
     report.audit = record->refuse(run.error());
     report.error = std::move(run).error();
     return report;
   }
-  report.reductions = run->reductions;
-  std::string policy = write_json(encode_effective(run->clamped.effective()), JsonStyle::Compact);
-  report.policy_hash = "sha256:" + sha256_hex(policy);
-  if (input.describe_policy) report.policy_json = std::move(policy);
-  report.approvals = approvals_used(input.ceilings, run->clamped.effective());
-  // Nothing is started before this record is durable.
-  if (auto begun = record->begin(*run, report.policy_hash); !begun) {
-    report.error = std::move(begun).error();
-    return report;
+  Launch launch = Launch::NotDone;
+  auto done = attempt(input, *run, *record, report, launch);
+  if (!done && launch == Launch::NotDone && run->choice.backend == BackendKind::Native) {
+    done = after_native(input, caller, std::move(done).error(), *run, *record, report);
   }
-  if (auto done = carry_out(input, *run, report); !done) {
+  if (!done) {
     report.error = with_outside_hint(std::move(done).error(), *run);
-    report.audit = record->close(*report.error);
+    if (record->is_open()) report.audit = record->close(*report.error);
   } else {
     report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
                                    recovered.end());
