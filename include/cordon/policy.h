@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cordon/backend_kind.h"
 #include "cordon/result.h"
 
 namespace cordon {
@@ -99,6 +100,8 @@ enum class Layer { Namespaces, Landlock, Seccomp, Capabilities, Cgroup };
 struct RequireRules {
   std::vector<Layer> layers;
   std::vector<Layer> accept_missing;  // legal in a ceiling only
+  // The backends that may carry out a run, legal in a ceiling only. Absent: any.
+  std::optional<std::vector<BackendKind>> backends;
   bool operator==(const RequireRules&) const = default;
 };
 

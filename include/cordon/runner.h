@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "cordon/backend_kind.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
 #include "cordon/result.h"
@@ -42,7 +43,9 @@ struct Request {
   std::optional<Policy> policy;   // absent: the workspace preset
   std::vector<Ceiling> ceilings;  // beside the standard ones, which always count
   std::string cwd;                // where the command starts; empty: the caller's directory
-  std::string backend;            // empty: the best one this host has
+  // A name of BackendKind; empty: CORDON_BACKEND, else the first of native, bwrap and landlock that
+  // works on this host and that every ceiling permits.
+  std::string backend;
   Stdin in = Stdin::Null;
   Stdout out = Stdout::Capture;
   std::optional<std::string> input;  // bytes for stdin, instead of `in`
@@ -71,7 +74,8 @@ struct Report {
   std::optional<Outcome> outcome;  // present exactly if the command was started
   std::optional<Error> error;      // present exactly if it was not
   Enforcement enforcement;
-  std::optional<Identity> identity;  // asked of the kernel; absent if nothing ran
+  std::optional<Identity> identity;     // asked of the kernel; absent if nothing ran
+  std::optional<BackendChoice> choice;  // absent if the run was refused before one was made
   std::vector<Reduction> reductions;
   std::optional<Credential> credential;  // of the agent the run is for
   std::string policy_hash;

@@ -19,7 +19,7 @@ namespace cordon {
 
 // What a mechanism enforces, not what it accepts. A field that is not set counts as no.
 struct Capabilities {
-  std::string backend;
+  BackendKind backend = BackendKind::Native;
   bool fs_read = false;
   bool fs_write = false;
   bool execute = false;
@@ -124,7 +124,13 @@ class Child {
 class Backend {
  public:
   virtual ~Backend() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual BackendKind kind() const = 0;
+  [[nodiscard]] std::string_view name() const { return name_of(kind()); }
+  // Mounted: the private home and scratch space exist for this run alone, at the usual paths.
+  // OnDisk: they are directories of the host, which the run is given by name and which are removed
+  // after it.
+  enum class PrivateSpace { Mounted, OnDisk };
+  [[nodiscard]] virtual PrivateSpace private_space() const = 0;
   // Probes by doing. An error says what is missing and how to get it.
   [[nodiscard]] virtual Result<Capabilities> probe() const = 0;
   [[nodiscard]] virtual Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,

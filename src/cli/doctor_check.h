@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "backend/mxc/examine.h"
 #include "backend/native/probe.h"
 #include "host/cgroup.h"
+#include "host/host_settings.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
@@ -40,18 +40,11 @@ struct ToolFound {
   std::string version;
 };
 
-struct HostAccount {
-  std::string system;        // uname: "Linux"
-  std::string machine;       // "aarch64"
-  std::string release;       // "6.1.0"
-  std::string distribution;  // ID of os-release: "debian"
-  std::string family;        // ID_LIKE
-  std::string pretty_name;
-  std::map<std::string, std::uint64_t> sysctls;  // the ones that bear on namespaces, if present
-  bool in_container = false;
+struct HostAccount : HostSettings {
+  std::string system;      // uname: "Linux"
+  std::string machine;     // "aarch64"
+  std::string release;     // "6.1.0"
   bool in_cordon = false;  // inside a sandbox of Cordon's own
-  bool filtered = false;   // a seccomp filter is already on this process
-  std::uint32_t uid = 0;
   std::vector<native::Probe> probes;
   std::vector<native::SeccompAction> seccomp_actions;
   int landlock_abi = 0;
@@ -79,11 +72,6 @@ std::vector<Check> live_checks(const Caller& caller);
 void find_causes(std::vector<Check>& checks);
 // The hint of an error as a cure; `otherwise` if it has none or only leads to `cordon doctor`.
 std::string cure_of(const Error& error, std::string otherwise);
-
-// What to change on this distribution so that the probe passes.
-std::string cure_for(const native::Probe& probe, const HostAccount& account);
-std::string cgroup_cure(const HostAccount& account);
-std::string install_line(const HostAccount& account, const std::string& package);
 
 std::string_view name_of(CheckCategory category);
 std::string_view name_of(CheckStatus status);

@@ -4,6 +4,7 @@
 #include "cli/doctor_check.h"
 #include "cli/proven.h"
 #include "plan/losses.h"
+#include "run/host_cure.h"
 
 namespace cordon {
 namespace {
@@ -45,7 +46,7 @@ Check cgroup(const HostAccount& account) {
                 account.uid == 0
                     ? "no group may be made, and rlimits do not bind root: limits cannot be held"
                     : "no group may be made: pids and memory are held by rlimits and a watch",
-                cgroup_cure(account));
+                cgroup_cure(account, account.idle_group));
   }
   std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2: " : "v1: ";
   const char* separator = "";
@@ -57,7 +58,7 @@ Check cgroup(const HostAccount& account) {
       account.cgroup.parents.contains("pids") && account.cgroup.parents.contains("memory");
   return make(CheckCategory::System, "cgroup", pass_or(CheckStatus::Warn, complete),
               message + (complete ? ", groups may be made" : ", not for pids and memory"),
-              cgroup_cure(account));
+              cgroup_cure(account, account.idle_group));
 }
 
 bool namespaces_work(const HostAccount& account) {
@@ -96,7 +97,7 @@ Check kernel_probe(const HostAccount& account, const native::Probe& probe) {
     message.append(errata.empty() ? ", no errata known to be fixed" : ", errata fixed: " + errata);
   }
   return make(CheckCategory::Security, probe.name, pass_or(bad, probe.ok), std::move(message),
-              probe.ok ? "" : cure_for(probe, account));
+              probe.ok ? "" : cure_for(probe, account.probes, account));
 }
 
 Check seccomp_actions_check(const HostAccount& account) {

@@ -143,6 +143,21 @@ TEST(Doctor, TellsAContainersSeccompFromItsMaskedProc) {
   EXPECT_THAT(judged(account, "user-namespace").cure, HasSubstr("seccomp=unconfined"));
 }
 
+TEST(Doctor, NamesTheCauseThatTheErrnoTells) {
+  // ENOSPC is a limit, whatever else is set; root is not bound by Debian's and Ubuntu's settings.
+  HostAccount account = refusing("net-namespace", ENOSPC);
+  account.sysctls["kernel.apparmor_restrict_unprivileged_userns"] = 1;
+  EXPECT_THAT(judged(account, "net-namespace").cure, HasSubstr("user.max_net_namespaces=15000"));
+  account = refusing("user-namespace", EPERM);
+  account.sysctls["kernel.unprivileged_userns_clone"] = 0;
+  account.uid = 0;
+  account.in_chroot = true;
+  EXPECT_THAT(judged(account, "user-namespace").cure, HasSubstr("inside a chroot"));
+  account = refusing("user-namespace", ENOSYS);
+  account.filtered = account.in_container = true;
+  EXPECT_THAT(judged(account, "user-namespace").cure, HasSubstr("seccomp=unconfined"));
+}
+
 TEST(Doctor, SaysThatItIsInsideASandbox) {
   HostAccount account = refusing("user-namespace", ENOSYS);
   account.filtered = true;
@@ -252,7 +267,7 @@ TEST(DoctorHints, HoldOnlyCures) {
 
 TEST(DoctorJson, HasTheShapeOfKernelCapabilities) {
   Capabilities capabilities;
-  capabilities.backend = "native";
+  capabilities.backend = BackendKind::Native;
   capabilities.fs_read = true;
   const HostAccount account = good_host();
   const auto node = read_json(doctor_json(account, judge_account(account), capabilities), "doctor");

@@ -105,7 +105,7 @@ Node capabilities_node(const Result<Capabilities>& probed) {
   if (!probed) return {};
   const Capabilities& found = *probed;
   Node node{NodeMap{}};
-  node.set("backend", found.backend);
+  node.set("backend", name_of(found.backend));
   node.set("fs_read", found.fs_read);
   node.set("fs_write", found.fs_write);
   node.set("execute", found.execute);

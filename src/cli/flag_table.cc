@@ -28,7 +28,10 @@ constexpr FlagGroup kAnswerGroup{"Answer", flags::kAnswer};
 
 constexpr std::array kRunGroups{kPolicyGroup, kLimitGroup, FlagGroup{"The run", flags::kRun},
                                 kHelpGroup};
+constexpr FlagGroup kMechanismGroup{"Mechanism", flags::kMechanism};
 constexpr std::array kJudgeGroups{kPolicyGroup, kLimitGroup, kAnswerGroup, kHelpGroup};
+constexpr std::array kExplainGroups{kPolicyGroup, kLimitGroup, kMechanismGroup, kAnswerGroup,
+                                    kHelpGroup};
 constexpr std::array kAnswerGroups{kAnswerGroup, kHelpGroup};
 constexpr std::array kConvertGroups{FlagGroup{"The conversion", flags::kConvert}, kAnswerGroup,
                                     kHelpGroup};
@@ -198,7 +201,7 @@ constexpr std::array kVerbs{
          kClampExamples,
          kQueryUsage},
     Verb{"policy explain", "ACCESS PATH|HOST:PORT", "say whether a run could do that, and why",
-         kExplainText, kJudgeGroups, kExplainOperands, kExplainExamples, kQueryUsage},
+         kExplainText, kExplainGroups, kExplainOperands, kExplainExamples, kQueryUsage},
     Verb{"policy convert", "FILE|PRESET", "turn a policy into another tool's document, or back",
          kConvertText, kConvertGroups, kConvertOperands, kConvertExamples, kQueryUsage},
     Verb{"policy schema", "[policy|report|audit]", "print a JSON Schema",

@@ -11,9 +11,9 @@
 namespace cordon::flags {
 
 inline constexpr std::array kHookGroups{FlagGroup{"Help", kHelp}};
-inline constexpr std::array kHookClaudeGroups{FlagGroup{"What the command may do", kPolicy},
-                                              FlagGroup{"Limits", kLimits},
-                                              FlagGroup{"Help", kHelp}};
+inline constexpr std::array kHookClaudeGroups{
+    FlagGroup{"What the command may do", kPolicy}, FlagGroup{"Limits", kLimits},
+    FlagGroup{"Mechanism", kMechanism}, FlagGroup{"Help", kHelp}};
 
 inline constexpr std::array kHookExamples{
     Example{"cordon hook claude < call.json || exit 2",

@@ -100,6 +100,7 @@ inline constexpr std::array kLoopGroups{FlagGroup{"The work", kLoopWork},
                                         FlagGroup{"Budgets", kLoopBudget},
                                         FlagGroup{"What the agent may do", kPolicy},
                                         FlagGroup{"Limits of one attempt", kLimits},
+                                        FlagGroup{"Mechanism", kMechanism},
                                         FlagGroup{"Output", kLoopShow},
                                         FlagGroup{"Help", kHelp}};
 

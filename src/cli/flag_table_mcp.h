@@ -6,6 +6,7 @@
 
 #include "cli/flag_table.h"
 #include "cli/flag_table_query.h"
+#include "cli/flag_table_run.h"
 
 namespace cordon::flags {
 
@@ -35,6 +36,7 @@ inline constexpr std::array kMcpServe{
          "A further ceiling. Every ceiling given counts; they are read anew on every call. Without "
          "any ceiling nothing is granted.",
          {}},
+    kBackend,
 };
 
 inline constexpr std::array kMcpTransport{
@@ -74,7 +76,7 @@ inline constexpr std::array kMcpConfigure{
          "standard "
          "error where it belongs and the command line that leaves the host no other tools: claude "
          "(Claude Code), codex (Codex CLI), copilot (GitHub Copilot CLI), gemini (Gemini CLI), "
-         "vscode, cursor. --workspace, --ceiling and --profile are written into it.",
+         "vscode, cursor. --workspace, --ceiling, --backend and --profile are written into it.",
          kHostChoices},
     Flag{FlagId::Json,
          "--json",

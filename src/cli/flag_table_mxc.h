@@ -6,6 +6,7 @@
 
 #include "cli/flag_table.h"
 #include "cli/flag_table_query.h"
+#include "cli/flag_table_run.h"
 
 namespace cordon::flags {
 
@@ -42,6 +43,7 @@ inline constexpr std::array kMxcRequest{
          "print what this host can enforce, as JSON",
          "Try what this host can enforce and print it as JSON.",
          {}},
+    kBackend,
 };
 
 inline constexpr std::array kMxcTalk{

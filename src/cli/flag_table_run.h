@@ -14,6 +14,21 @@ inline constexpr std::array<std::string_view, 5> kLayerChoices{"namespaces", "la
 inline constexpr std::array<std::string_view, 5> kBackendChoices{"native", "bwrap", "landlock",
                                                                  "mxc", "seatbelt"};
 
+inline constexpr Flag kBackend{
+    FlagId::Backend,
+    "--backend",
+    "NAME",
+    ValueKind::Choice,
+    Times::Once,
+    "the mechanism (default: the first that works)",
+    "The mechanism that contains the command. Without it, and without CORDON_BACKEND, it is the "
+    "first that works on this host and that every ceiling permits of: native; bwrap, where the "
+    "installed bubblewrap makes the namespaces and the root; landlock, which goes without "
+    "namespaces where every ceiling accepts that. Only by name: mxc, which drives a pinned MXC "
+    "executor; seatbelt, which is macOS's and unproven. Nothing stands in for one that is named.",
+    kBackendChoices};
+inline constexpr std::array kMechanism{kBackend};
+
 inline constexpr std::array kPolicy{
     Flag{FlagId::Policy,
          "--policy",
@@ -155,15 +170,7 @@ inline constexpr std::array kRun{
          "start the command in DIR; grants nothing",
          "Where the command starts. It grants nothing.",
          {}},
-    Flag{FlagId::Backend, "--backend", "NAME", ValueKind::Choice, Times::Once,
-         "the mechanism to use (native, bwrap, landlock, mxc)",
-         "The mechanism that carries out the run: native; bwrap, where the installed bubblewrap "
-         "makes "
-         "the namespaces and the root; landlock, where the host refuses user namespaces and every "
-         "ceiling accepts to go without them; mxc, which drives a pinned MXC executor; seatbelt, "
-         "which is "
-         "macOS's and unproven: elsewhere only --dry-run, which prints the profile.",
-         kBackendChoices},
+    kBackend,
     Flag{FlagId::Tty,
          "--tty",
          "",

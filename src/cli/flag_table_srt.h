@@ -6,6 +6,7 @@
 
 #include "cli/flag_table.h"
 #include "cli/flag_table_query.h"
+#include "cli/flag_table_run.h"
 
 namespace cordon::flags {
 
@@ -58,6 +59,7 @@ inline constexpr std::array kSrtRun{
          "NAME passes the caller's value on, NAME=VALUE sets one. sandbox-runtime has no such "
          "option: it passes everything on.",
          {}},
+    kBackend,
 };
 
 inline constexpr std::array kSrtTalk{

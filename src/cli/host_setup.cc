@@ -24,6 +24,10 @@ NodeList arguments(const ServerStart& start, std::string_view here) {
     words.emplace_back("--profile");
     words.emplace_back(start.profile);
   }
+  if (!start.backend.empty()) {
+    words.emplace_back("--backend");
+    words.emplace_back(start.backend);
+  }
   return words;
 }
 

@@ -19,7 +19,8 @@ struct ServerStart {
   // Where files lie that no sandbox may change. What names the program a host starts, or takes its
   // tools away, must not lie in the workspace: a command could change it for the next start.
   std::string safe_directory;
-  std::string env_file;  // with the variables of an installation of its own; empty: none
+  std::string env_file;      // with the variables of an installation of its own; empty: none
+  std::string backend = {};  // of every run; empty: the first that works
 };
 
 struct HostFile {

@@ -1,5 +1,6 @@
 #include "cli/plan_view.h"
 
+#include "base/text.h"
 #include "cli/json_parts.h"
 #include "cli/talk.h"
 #include "config/policy_document.h"
@@ -20,13 +21,21 @@ Node operations(const std::vector<Op>& list) {
 std::string plan_text(const JudgedRun& run) {
   std::string text = describe(run.plan);
   for (const Reduction& reduction : run.reductions) text += reduction_line(reduction) + "\n";
+  const std::string line = choice_line(run.choice, run.plan.lost);
+  if (!line.empty()) text += sanitize(line) + "\n";
   return text;
 }
 
 std::string plan_json(const JudgedRun& run) {
   Node node{NodeMap{}};
   node.set("schema", "cordon.plan/1");
-  node.set("backend", run.plan.backend);
+  node.set("backend", name_of(run.plan.backend));
+  node.set("chosen_by", name_of(run.choice.by));
+  std::vector<std::string> passed_over;
+  for (const PassedOver& passed : run.choice.passed_over) {
+    passed_over.push_back(std::string(name_of(passed.backend)) + ": " + passed.reason);
+  }
+  node.set("passed_over", text_list(passed_over));
   node.set("argv", text_list(run.plan.argv));
   node.set("cwd", run.plan.cwd);
   std::vector<std::string> environment;

@@ -14,6 +14,7 @@
 #include "policy/decide.h"
 #include "policy/known_sockets.h"
 #include "policy/publish_rule.h"
+#include "run/backends.h"
 #include "run/contained_run.h"
 #include "run/run_note.h"
 
@@ -24,6 +25,13 @@ struct Explained {
   std::string access;
   std::string target;  // the canonical path, or host:port
   Verdict verdict;
+  Mechanism mechanism;
+};
+
+// The policy as a run would have it, and what would carry the run out.
+struct Judged {
+  Judgement judgement;
+  Mechanism mechanism;
 };
 
 struct Endpoint {
@@ -69,14 +77,29 @@ Verdict unreachable() {
 }
 
 // A run of root's is the run of whoever owns what it may write, or is refused for them.
-void explain_owner(const Effective& effective, const Caller& caller, Verdict& verdict) {
-  const auto owner = owner_to_run_as(effective.write, caller, IdentityMapping::AnyOwner);
+void explain_owner(const Judged& judged, const Caller& caller, Verdict& verdict) {
+  const auto owner = owner_to_run_as(judged.judgement.clamped.effective().write, caller,
+                                     identity_mapping(judged.mechanism.choice.backend));
   if (!owner) {
     verdict = {false, "owner", message(owner.error()), owner.error().hint};
   } else if (*owner) {
     verdict.reason += "; the command runs as uid " + std::to_string((*owner)->uid) + ", gid " +
                       std::to_string((*owner)->gid) + ", who owns what it may write";
   }
+}
+
+Result<Judged> judge_run(const Arguments& arguments, const Caller& caller) {
+  CORDON_TRY(backend, asked_backend(arguments));
+  CORDON_TRY(asked, asked_policy(arguments, caller));
+  CORDON_TRY(judgement, judge_policy(asked.policy, asked.ceilings, caller));
+  RunInput input;
+  input.argv = {"true"};
+  input.policy = std::move(asked.policy);
+  input.ceilings = std::move(asked.ceilings);
+  input.backend = backend;
+  input.own_program = "/proc/self/exe";
+  CORDON_TRY(mechanism, mechanism_for(judgement, input, caller));
+  return Judged{std::move(judgement), std::move(mechanism)};
 }
 
 Result<Explained> explain(const Arguments& arguments) {
@@ -91,45 +114,46 @@ Result<Explained> explain(const Arguments& arguments) {
   say_handoffs(recover_runs(caller));
   if (word == "connect" && target.find('/') != std::string_view::npos) {
     CORDON_TRY(socket, canonicalize(target, caller.cwd, caller));
-    CORDON_TRY(asked, asked_policy(arguments, caller));
-    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
-    return Explained{"connect", socket.path,
-                     decide_socket(judged.clamped.effective(), socket.lexical, socket.path)};
+    CORDON_TRY(judged, judge_run(arguments, caller));
+    return Explained{
+        "connect", socket.path,
+        decide_socket(judged.judgement.clamped.effective(), socket.lexical, socket.path),
+        judged.mechanism};
   }
   if (word == "connect") {
     CORDON_TRY(endpoint, parse_endpoint(target));
-    CORDON_TRY(asked, asked_policy(arguments, caller));
-    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
+    CORDON_TRY(judged, judge_run(arguments, caller));
     CORDON_TRY(own, own_addresses());
     return Explained{
         "connect", std::string(target),
-        decide_connect(judged.clamped.effective().net, endpoint.host, endpoint.port, own)};
+        decide_connect(judged.judgement.clamped.effective().net, endpoint.host, endpoint.port, own),
+        judged.mechanism};
   }
   if (word == "publish") {
     CORDON_TRY(rule, parse_publish_rule(target));
-    CORDON_TRY(asked, asked_policy(arguments, caller));
-    CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
+    CORDON_TRY(judged, judge_run(arguments, caller));
     return Explained{"publish", std::string(target),
-                     decide_publish(judged.clamped.effective().net, rule)};
+                     decide_publish(judged.judgement.clamped.effective().net, rule),
+                     judged.mechanism};
   }
   CORDON_TRY(access, parse_access(word));
   CORDON_TRY(spelled, spell_absolute(target, caller.cwd, caller));
-  CORDON_TRY(asked, asked_policy(arguments, caller));
-  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
-  const HostFacts& facts = judged.survey.facts;
-  if (!has_dotdot(spelled) && is_of_sandbox(judged.clamped, facts, spelled)) {
-    return Explained{std::string(word), spelled,
-                     decide(judged.clamped, facts, caller, access, spelled)};
+  CORDON_TRY(judged, judge_run(arguments, caller));
+  const Clamped& clamped = judged.judgement.clamped;
+  const HostFacts& facts = judged.judgement.survey.facts;
+  if (!has_dotdot(spelled) && is_of_sandbox(clamped, facts, spelled)) {
+    return Explained{std::string(word), spelled, decide(clamped, facts, caller, access, spelled),
+                     judged.mechanism};
   }
   const auto path = canonicalize(target, caller.cwd, caller);
   if (!path && path.error().error_number == EACCES) {
-    return Explained{std::string(word), spelled, unreachable()};
+    return Explained{std::string(word), spelled, unreachable(), judged.mechanism};
   }
   if (!path) return fail(path.error());
   Explained explained{std::string(word), path->path,
-                      decide(judged.clamped, facts, caller, access, path->path)};
+                      decide(clamped, facts, caller, access, path->path), judged.mechanism};
   if (access == Access::Write && explained.verdict.allowed) {
-    explain_owner(judged.clamped.effective(), caller, explained.verdict);
+    explain_owner(judged, caller, explained.verdict);
   }
   return explained;
 }
@@ -143,6 +167,10 @@ std::string explain_json(const Explained& explained) {
   node.set("rule", explained.verdict.rule);
   node.set("reason", explained.verdict.reason);
   node.set("change", explained.verdict.change.empty() ? Node() : Node(explained.verdict.change));
+  node.set("backend", name_of(explained.mechanism.choice.backend));
+  std::vector<std::string> lost;
+  for (const Loss loss : explained.mechanism.lost) lost.emplace_back(name_of(loss));
+  node.set("lost", text_list(lost));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 
@@ -154,6 +182,8 @@ std::string explain_text(const Explained& explained) {
   text.append("because: ").append(sanitize(verdict.reason)).append("\n");
   if (!verdict.change.empty())
     text.append("change: ").append(sanitize(verdict.change)).append("\n");
+  const std::string line = choice_line(explained.mechanism.choice, explained.mechanism.lost);
+  if (!line.empty()) text.append("a run is ").append(sanitize(line)).append("\n");
   return text;
 }
 

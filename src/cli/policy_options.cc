@@ -8,6 +8,7 @@
 #include "config/path_entry.h"
 #include "policy/environment.h"
 #include "policy/host_rule.h"
+#include "run/backends.h"
 #include "run/policy_source.h"
 
 namespace cordon {
@@ -248,6 +249,13 @@ Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Pol
   CORDON_CHECK(check_contradictions(arguments));
   for (const GivenFlag& flag : arguments.flags) CORDON_CHECK(apply_flag(flag, cwd, policy));
   return {};
+}
+
+Result<std::optional<BackendKind>> asked_backend(const Arguments& arguments) {
+  const auto name = arguments.value(FlagId::Backend);
+  if (!name) return std::nullopt;
+  CORDON_TRY(kind, parse_backend(*name));
+  return std::optional<BackendKind>(kind);
 }
 
 Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller,

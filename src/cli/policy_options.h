@@ -2,6 +2,7 @@
 // run, policy clamp and policy explain, so that all three judge the same thing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct AskedPolicy {
 // where a command line without --policy starts.
 Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller,
                                  std::string_view preset = "workspace");
+
+// What --backend names, if it was given.
+Result<std::optional<BackendKind>> asked_backend(const Arguments& arguments);
 
 // The flags alone, onto a policy. `cwd` is what relative paths are relative to.
 Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Policy& policy);

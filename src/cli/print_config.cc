@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/flag_table_mcp.h"
 #include "cli/own_executable.h"
+#include "cli/policy_options.h"
 #include "cli/print_config.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
@@ -54,6 +55,8 @@ Result<ServerStart> server_start(const Arguments& arguments) {
     }
     start.profile = *profile;
   }
+  CORDON_TRY(backend, asked_backend(arguments));
+  if (backend) start.backend = name_of(*backend);
   return start;
 }
 

@@ -134,16 +134,7 @@ void say_reductions(const std::vector<Reduction>& reductions) {
   }
 }
 
-void say_losses(const Enforcement& enforcement) {
-  std::string words;
-  for (const Loss loss : enforcement.lost) {
-    if (reach_of(loss) == Reach::Same) continue;
-    words.append(words.empty() ? "" : ", ").append(name_of(loss));
-  }
-  if (words.empty()) return;
-  say_line(Tint::Warning, "backend " + enforcement.backend + " does not hold: " + words +
-                              " (docs/backends.md explains each)");
-}
+void say_choice(const std::string& line) { say_line(Tint::Warning, line); }
 
 void say_dangers(const std::vector<PathRule>& sockets) {
   for (const PathRule& socket : sockets) {

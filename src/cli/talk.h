@@ -26,8 +26,8 @@ void say_error(const Error& error);
 // One line each: `cordon: reduced write /x: outside-ceiling`.
 std::string reduction_line(const Reduction& reduction);
 void say_reductions(const std::vector<Reduction>& reductions);
-// One line with what the command can see or do because this host or backend cannot hold it.
-void say_losses(const Enforcement& enforcement);
+// The line of RunInput::tell_choice.
+void say_choice(const std::string& line);
 // What each listed socket of the host gives away, where that is known.
 void say_dangers(const std::vector<PathRule>& sockets);
 void say_handoffs(const std::vector<Handoff>& handoffs);

@@ -35,7 +35,7 @@ int verb_doctor(const Arguments& arguments) {
   find_causes(checks);
   bool told = false;
   if (arguments.has(FlagId::Json)) {
-    const auto backend = make_backend("native");
+    const auto backend = make_backend(BackendKind::Native);
     told = say_answer(doctor_json(account, checks, (*backend)->probe()));
   } else if (arguments.has(FlagId::FixHints)) {
     told = say_answer(doctor_hints(checks));

@@ -127,6 +127,8 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   input.agent = std::move(agent);
   input.budget = budget;
   input.commit = arguments.has(FlagId::Commit);
+  CORDON_TRY(backend, asked_backend(arguments));
+  input.backend = backend;
   return input;
 }
 
@@ -200,6 +202,7 @@ loop::LoopEnded run_with_lines(loop::LoopInput input, loop::Progress progress,
     display = std::make_unique<loop::PlainDisplay>(write_line);
   }
   loop::Control control;
+  input.tell_choice = say_choice;
   const SignalWatch signals([&] { control.quit(); });
   return loop::Engine(std::move(input), file, recorder, *display, control).run(std::move(progress));
 }
@@ -211,6 +214,9 @@ Result<loop::LoopEnded> run_with_screen(loop::LoopInput input, loop::Progress pr
   loop::Control control;
   CORDON_TRY(screen, loop::Screen::open(control));
   loop::LoopEnded end;
+  // Standard error is the screen's until it is left; the screen itself names the backend.
+  std::vector<std::string> choices;
+  input.tell_choice = [&choices](const std::string& line) { choices.push_back(line); };
   {
     const SignalWatch signals([&] {
       control.quit();
@@ -228,6 +234,7 @@ Result<loop::LoopEnded> run_with_screen(loop::LoopInput input, loop::Progress pr
     screen->run();
     worker.join();
   }
+  for (const std::string& line : choices) say_choice(line);
   lines.write(loop::end_line(end));
   return end;
 }

@@ -7,6 +7,7 @@
 #include "audit/log.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/policy_options.h"
 #include "cli/server_voice.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
@@ -32,6 +33,7 @@ struct McpOptions {
   std::vector<std::string> ceilings;
   std::vector<std::string> hidden;
   std::optional<HttpWish> http;
+  std::optional<BackendKind> backend;
 };
 
 void say_line(const std::string& line) { say("cordon: " + sanitize(line) + "\n"); }
@@ -76,6 +78,8 @@ Result<McpOptions> mcp_options(const Arguments& arguments, const Caller& caller)
     // The spelling is kept: reading it must still notice that it is a symlink.
     options.ceilings.push_back(found.lexical);
   }
+  CORDON_TRY(backend, asked_backend(arguments));
+  options.backend = backend;
   CORDON_TRY(http, http_wish(arguments, options, caller));
   options.http = std::move(http);
   return options;
@@ -124,7 +128,8 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   if (options.http) mask.add(options.http->token);
   const bool can_ask = options.full && std::ranges::any_of(bounds.ceilings, mcp::has_askable);
   const auto toolbox = std::make_shared<mcp::Toolbox>(
-      mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), tell, can_ask},
+      mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), tell, can_ask,
+                          options.backend},
       recorder, std::move(mask));
   mcp::Registry registry;
   const mcp::Switches switches = mcp::read_switches(caller.environment);

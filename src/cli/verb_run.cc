@@ -38,13 +38,15 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
                             "drop one of them: --json captures, --tty passes through"));
   }
   if (arguments.value(FlagId::Cwd) == "") return fail(usage_error("--cwd is empty"));
+  CORDON_TRY(backend, asked_backend(arguments));
   CORDON_TRY(asked, asked_policy(arguments, caller));
   RunInput input;
   for (const std::string_view word : arguments.operands) input.argv.emplace_back(word);
   input.policy = std::move(asked.policy);
   input.ceilings = std::move(asked.ceilings);
   input.cwd = arguments.value(FlagId::Cwd).value_or("");
-  input.backend = arguments.value(FlagId::Backend).value_or("");
+  input.backend = backend;
+  input.tell_choice = say_choice;
   input.own_program = "/proc/self/exe";
   input.describe_policy = json || arguments.has(FlagId::Report);
   input.streams.in = Stdin::Inherit;
@@ -104,10 +106,7 @@ int dry_run(const RunInput& input, const Caller& caller, const Answer& answer) {
 int run(const RunInput& input, const Caller& caller, const Answer& answer) {
   say_dangers(input.policy.net.sockets);
   const Report report = run_contained(input, caller);
-  if (!answer.json) {
-    say_reductions(report.reductions);
-    say_losses(report.enforcement);
-  }
+  if (!answer.json) say_reductions(report.reductions);
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.credential && report.credential->copied) {
     say("cordon: " + describe(*report.credential) + "\n");

@@ -230,6 +230,8 @@ Result<int> set_up(const Arguments& arguments) {
   CORDON_TRY(caller, identify_caller());
   CORDON_TRY(prospect, setup::look_around(wish, caller));
   CORDON_TRY(hosts, host_part(arguments, prospect));
+  hosts.advice.notes.insert(hosts.advice.notes.begin(), prospect.notes.begin(),
+                            prospect.notes.end());
   CORDON_TRY(steps, carry_out(arguments, prospect, hosts.files));
   const std::string answer = arguments.has(FlagId::Json)
                                  ? setup_json(prospect, steps, hosts.advice)

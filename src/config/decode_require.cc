@@ -7,7 +7,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKeys{"layers", "accept_missing"};
+constexpr std::array<std::string_view, 3> kKeys{"layers", "accept_missing", "backends"};
 constexpr std::array<Layer, 5> kLayers{Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
                                        Layer::Capabilities, Layer::Cgroup};
 
@@ -33,6 +33,38 @@ Result<void> append_layers(const Section& require, std::string_view key,
     layers.push_back(layer);
   }
   return {};
+}
+
+Result<BackendKind> decode_backend(const Section& require, const PlacedText& word) {
+  if (const auto kind = backend_called(*word.text)) return *kind;
+  std::vector<std::string_view> names;
+  for (const BackendKind kind : kBackendKinds) names.push_back(name_of(kind));
+  std::string hint = suggestion(*word.text, names);
+  if (hint.empty()) hint = "the backends are " + known_backends();
+  return fail(
+      require.error_at(*word.node, "unknown backend " + shown(*word.text), std::move(hint)));
+}
+
+Result<void> decode_backends(const Section& require, RequireRules& rules) {
+  const Node* list = require.find("backends");
+  if (list == nullptr) return {};
+  CORDON_TRY(words, require.texts("backends"));
+  std::vector<BackendKind> kinds;
+  for (const PlacedText& word : words) {
+    CORDON_TRY(kind, decode_backend(require, word));
+    kinds.push_back(kind);
+  }
+  if (kinds.empty()) {
+    return fail(require.error_at_key(*list, "\"backends\" in [require] names none",
+                                     "name those that may be used, or leave the key out"));
+  }
+  rules.backends = std::move(kinds);
+  return {};
+}
+
+Error for_ceilings_only(const Section& section, const Node& key, std::string_view name) {
+  return section.error_at_key(key, shown(name) + " in [require] is for ceilings only",
+                              "move it to the operator's ceiling");
 }
 
 bool holds(const std::vector<Layer>& layers, Layer layer) {
@@ -62,12 +94,12 @@ Result<void> check_accepted(const Section& section, const RequireRules& require)
 
 Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require) {
   CORDON_TRY(section, document.member("require", kKeys));
-  const Node* accepted = section.find("accept_missing");
-  if (accepted != nullptr && role == DocumentRole::Policy) {
-    return fail(section.error_at_key(*accepted,
-                                     "\"accept_missing\" in [require] is for ceilings only",
-                                     "move it to the operator's ceiling"));
+  for (const char* key : {"accept_missing", "backends"}) {
+    const Node* node = section.find(key);
+    if (node == nullptr || role != DocumentRole::Policy) continue;
+    return fail(for_ceilings_only(section, *node, key));
   }
+  CORDON_CHECK(decode_backends(section, require));
   CORDON_CHECK(append_layers(section, "layers", require.layers));
   CORDON_CHECK(append_layers(section, "accept_missing", require.accept_missing));
   return check_accepted(section, require);

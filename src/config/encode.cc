@@ -95,6 +95,9 @@ Node encode_require(const RequireRules& require) {
   Node table;
   set_list(table, "layers", require.layers, spell);
   set_list(table, "accept_missing", require.accept_missing, spell);
+  if (require.backends) {
+    set_list(table, "backends", *require.backends, [](BackendKind kind) { return name_of(kind); });
+  }
   return table;
 }
 

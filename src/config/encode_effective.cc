@@ -97,6 +97,10 @@ Node encode_effective(const Effective& effective) {
   Node require;
   require.set("layers", sorted(effective.require, layer))
       .set("accept_missing", sorted(effective.accept_missing, layer));
+  if (effective.backends) {
+    require.set("backends",
+                sorted(*effective.backends, [](BackendKind kind) { return name_of(kind); }));
+  }
   Node agent{NodeMap{}};
   const AgentRules& rules = effective.agent;
   agent.set("name", rules.name.empty() ? Node() : Node(rules.name))

@@ -263,6 +263,7 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.net.allow.push_back(parse_host_rule("10.1.2.3/32").value()); },
       [](Effective& e) { e.require.pop_back(); },
       [](Effective& e) { e.accept_missing.push_back(Layer::Landlock); },
+      [](Effective& e) { e.backends = {{BackendKind::Bwrap}}; },
       [](Effective& e) { e.agent.name = "codex"; },
       [](Effective& e) { e.agent.share_login = true; },
   };

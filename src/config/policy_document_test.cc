@@ -359,6 +359,14 @@ TEST(DecodeCeiling, AcceptsTheRootForReadingAndMissingLayers) {
   EXPECT_THAT(ceiling.policy.require.accept_missing, ElementsAre(Layer::Landlock));
 }
 
+TEST(DecodeCeiling, NamesTheBackendsThatArePermitted) {
+  const Ceiling ceiling =
+      ceiling_of("version = 1\n[require]\nbackends = [\"bwrap\", \"native\"]\n");
+  EXPECT_THAT(*ceiling.policy.require.backends,
+              ElementsAre(BackendKind::Bwrap, BackendKind::Native));
+  EXPECT_EQ(ceiling_of("version = 1\n").policy.require.backends, std::nullopt);
+}
+
 TEST(DecodeCeiling, ReadsWhatBecomesOfARunWithoutItsRecord) {
   EXPECT_EQ(ceiling_of("version = 1\n").on_audit_failure, AuditFailure::Deny);
   EXPECT_EQ(ceiling_of("version = 1\n[audit]\n").on_audit_failure, AuditFailure::Deny);

@@ -1,5 +1,7 @@
 #include "loop/engine.h"
 
+#include <utility>
+
 #include "base/line_splitter.h"
 #include "base/text.h"
 #include "loop/contained.h"
@@ -101,6 +103,10 @@ Report Engine::contained(RunInput input) {
   recorder_.choose(audit_failure(*bounds));
   input.ceilings = std::move(*bounds);
   input.recorder = &recorder_;
+  input.backend = input_.backend;
+  input.tell_choice = [this](const std::string& line) {
+    if (input_.tell_choice && std::exchange(told_choice_, line) != line) input_.tell_choice(line);
+  };
   input.terminate = Cancel();
   control_.running(input.terminate);
   Report report = run_contained(input, input_.caller);

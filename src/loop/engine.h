@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,10 @@ struct LoopInput {
   std::vector<std::string> ceiling_files;  // beside the standard ones; all read anew for every run
   std::vector<std::string> held_files;     // the plan and its prompts: read-only inside
   Budget budget;
-  bool commit = false;  // each accepted feature, inside the sandbox
+  bool commit = false;                 // each accepted feature, inside the sandbox
+  std::optional<BackendKind> backend;  // of every run; absent: as in choose.h
+  // The line of RunInput::tell_choice, once, and again when it changes.
+  std::function<void(const std::string& line)> tell_choice;
 };
 
 class Engine {
@@ -69,6 +73,7 @@ class Engine {
   audit::Recorder& recorder_;
   Display& display_;
   Control& control_;
+  std::string told_choice_;
   Progress progress_;
 };
 

@@ -211,7 +211,7 @@ std::string describe_variable(const std::string& variable, const Plan& plan) {
 }
 
 std::string describe(const Plan& plan) {
-  std::string text = fmt::format("backend {}\n", plan.backend);
+  std::string text = fmt::format("backend {}\n", name_of(plan.backend));
   for (const PlannedLimit& limit : plan.limits) text += "      " + describe(limit) + "\n";
   for (const std::string& variable : plan.environment) {
     text += fmt::format("      environment {}\n", quote(describe_variable(variable, plan)));

@@ -39,7 +39,7 @@ class LandlockPlanner {
         request_(request) {}
 
   Result<Plan> make() {
-    plan_.backend = "landlock";
+    plan_.backend = BackendKind::Landlock;
     CORDON_CHECK(refuse_host());
     CORDON_CHECK(refuse_network());
     grants_ = shown_grants(effective_, facts_, plan_);

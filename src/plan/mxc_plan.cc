@@ -54,7 +54,7 @@ class MxcPlanner {
       : plan_(std::move(native)), effective_(effective), executor_(executor) {}
 
   Result<Plan> make() {
-    plan_.backend = "mxc";
+    plan_.backend = BackendKind::Mxc;
     plan_.seal.clear();
     std::vector<Op> operations = std::move(plan_.build);
     plan_.build.clear();

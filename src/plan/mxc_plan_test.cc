@@ -43,7 +43,7 @@ std::string expect_refused(const Resolved& request, const HostFacts& facts) {
 TEST(MxcPlan, TheDocument) {
   const auto plan = planned(resolved_preset("workspace"), made_up_facts());
   ASSERT_TRUE(plan) << message(plan.error());
-  EXPECT_EQ(plan->backend, "mxc");
+  EXPECT_EQ(plan->backend, BackendKind::Mxc);
   EXPECT_EQ(executor_of(*plan).path, kExecutor.path);
   EXPECT_EQ(
       executor_of(*plan).document,

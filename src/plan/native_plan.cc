@@ -38,7 +38,7 @@ class NativePlanner {
         tree_(plan_.build) {}
 
   Result<Plan> make() {
-    plan_.backend = "native";
+    plan_.backend = BackendKind::Native;
     CORDON_CHECK(refuse_unenforceable());
     ShownGrants shown = shown_grants(effective_, facts_, plan_);
     read_ = std::move(shown.read);

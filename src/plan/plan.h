@@ -216,7 +216,7 @@ struct PlannedLimit {
 };
 
 struct Plan {
-  std::string backend;
+  BackendKind backend = BackendKind::Native;
   std::vector<Op> build;    // in the first process
   std::vector<Op> confine;  // in the command's process, up to the point where it waits
   std::vector<Op> seal;     // in the first process again, before the command is released

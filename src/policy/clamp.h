@@ -37,6 +37,7 @@ class Clamped {
 // - Layers: required is what anyone requires. A layer may be missing only if every ceiling that
 //   counts accepts that, whoever requires it, and never all of namespaces, Landlock, seccomp and
 //   capabilities: then Landlock and seccomp stay.
+// - Backends: what every ceiling that names some names; it may be none of them.
 //
 // Errors are for what is not worth reducing (policy/refusal.h): an option of the command line that
 // cannot be granted in full, and a place to start in of which nothing is left. So a reduction of

@@ -18,6 +18,20 @@ bool accepts_missing(const Ceiling& ceiling, Layer layer) {
 constexpr std::array kLayers{Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
                              Layer::Capabilities, Layer::Cgroup};
 
+void clamp_backends(Ceilings ceilings, Effective& result) {
+  for (const ResolvedCeiling& ceiling : ceilings) {
+    const auto& named = ceiling.ceiling.policy.require.backends;
+    if (!named) continue;
+    std::vector<BackendKind> both;
+    for (const BackendKind kind : kBackendKinds) {
+      const bool before =
+          !result.backends || std::ranges::find(*result.backends, kind) != result.backends->end();
+      if (before && std::ranges::find(*named, kind) != named->end()) both.push_back(kind);
+    }
+    result.backends = std::move(both);
+  }
+}
+
 }  // namespace
 
 void clamp_layers(const Resolved& request, Ceilings ceilings, Effective& result) {
@@ -27,6 +41,7 @@ void clamp_layers(const Resolved& request, Ceilings ceilings, Effective& result)
     result.require.insert(result.require.end(), layers.begin(), layers.end());
   }
   sort_unique(result.require);
+  clamp_backends(ceilings, result);
   if (ceilings.empty()) return;
   for (const Layer layer : kLayers) {
     const bool accepted = std::all_of(

@@ -136,6 +136,15 @@ std::vector<Layer> any_layers(Choices& choices) {
   return layers;
 }
 
+std::optional<std::vector<BackendKind>> any_backends(Choices& choices) {
+  if (choices.one_in(2)) return std::nullopt;
+  std::vector<BackendKind> backends;
+  for (const BackendKind kind : kBackendKinds) {
+    if (choices.one_in(2)) backends.push_back(kind);
+  }
+  return backends;
+}
+
 // Of known agents, and none: a ceiling without a name means every agent.
 const std::vector<std::string> kAgentNames{"", "claude", "codex"};
 
@@ -183,6 +192,7 @@ ResolvedCeiling any_ceiling(Choices& choices) {
   ResolvedCeiling ceiling;
   ceiling.ceiling.policy = any_policy(choices);
   ceiling.ceiling.policy.require.accept_missing = any_layers(choices);
+  ceiling.ceiling.policy.require.backends = any_backends(choices);
   ceiling.ceiling.bounds_net = !choices.one_in(4);
   ceiling.sockets = any_sockets(choices);
   ceiling.ceiling.bounds_env = choices.one_in(2);
@@ -364,6 +374,10 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
   RC_ASSERT(keeps_denies(result.deny, bound.deny));
   RC_ASSERT(is_subset(ceiling.policy.require.layers, result.require));
   RC_ASSERT(is_subset(result.accept_missing, ceiling.policy.require.accept_missing));
+  if (const auto& backends = ceiling.policy.require.backends) {
+    RC_ASSERT(result.backends.has_value());
+    RC_ASSERT(is_subset(*result.backends, *backends));
+  }
 }
 
 Resolved as_request(const Effective& effective) {

@@ -375,7 +375,7 @@ TEST(ClampView, NeverAddsScratchThatWasNotAskedFor) {
 
 ResolvedCeiling accepting(std::vector<Layer> missing, std::vector<Layer> required) {
   ResolvedCeiling made;
-  made.ceiling.policy.require = {std::move(required), std::move(missing)};
+  made.ceiling.policy.require = {std::move(required), std::move(missing), {}};
   return made;
 }
 
@@ -401,6 +401,23 @@ TEST(ClampLayers, AreNotMissingWhereTheSameCeilingRequiresThem) {
                   .effective()
                   .accept_missing,
               IsEmpty());
+}
+
+ResolvedCeiling naming(std::vector<BackendKind> backends) {
+  ResolvedCeiling made;
+  made.ceiling.policy.require.backends = std::move(backends);
+  return made;
+}
+
+TEST(ClampBackends, AreWhatEveryCeilingThatNamesSomeNames) {
+  using enum BackendKind;
+  EXPECT_EQ(clamp(Resolved{}, {}).effective().backends, std::nullopt);
+  EXPECT_EQ(clamp_one(Resolved{}, ResolvedCeiling{}).effective().backends, std::nullopt);
+  const std::vector all{naming({Landlock, Native, Bwrap}), ResolvedCeiling{},
+                        naming({Bwrap, Landlock, Mxc})};
+  EXPECT_THAT(*clamp(Resolved{}, all).effective().backends, ElementsAre(Bwrap, Landlock));
+  const std::vector apart{naming({Native}), naming({Bwrap})};
+  EXPECT_THAT(*clamp(Resolved{}, apart).effective().backends, IsEmpty());
 }
 
 TEST(ClampLayers, NeverDwindleToNothing) {

@@ -93,6 +93,8 @@ struct Effective {
   Limits limits;
   std::vector<Layer> require;
   std::vector<Layer> accept_missing;
+  // What every ceiling permits, in the order of BackendKind; absent: no ceiling names any.
+  std::optional<std::vector<BackendKind>> backends;
   AgentRules agent;
   bool operator==(const Effective&) const = default;
 };

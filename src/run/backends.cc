@@ -1,5 +1,7 @@
 #include "run/backends.h"
 
+#include <unistd.h>
+
 #include <string>
 
 #include "backend/bwrap/bwrap_backend.h"
@@ -8,14 +10,17 @@
 #include "backend/native/grouped_backend.h"
 #include "backend/native/native_backend.h"
 #include "backend/seatbelt/seatbelt_backend.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "host/own_programs.h"
 
 namespace cordon {
 namespace {
 
 class Native final : public native::GroupedBackend {
  public:
-  [[nodiscard]] std::string_view name() const override { return "native"; }
+  [[nodiscard]] BackendKind kind() const override { return BackendKind::Native; }
+  [[nodiscard]] PrivateSpace private_space() const override { return PrivateSpace::Mounted; }
   [[nodiscard]] Result<Capabilities> probe() const override { return native::probe_native(); }
   [[nodiscard]] Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
                                   const Caller& caller, const PlanRequest& request) const override {
@@ -30,7 +35,8 @@ class Native final : public native::GroupedBackend {
 
 class Landlock final : public native::GroupedBackend {
  public:
-  [[nodiscard]] std::string_view name() const override { return "landlock"; }
+  [[nodiscard]] BackendKind kind() const override { return BackendKind::Landlock; }
+  [[nodiscard]] PrivateSpace private_space() const override { return PrivateSpace::OnDisk; }
   [[nodiscard]] Result<Capabilities> probe() const override { return landlock::probe_landlock(); }
   [[nodiscard]] Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
                                   const Caller& caller, const PlanRequest& request) const override {
@@ -45,20 +51,58 @@ class Landlock final : public native::GroupedBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_backend(std::string_view name, const std::string& program) {
-  if (name == "native") return std::unique_ptr<Backend>(std::make_unique<Native>());
-  if (name == "landlock") return std::unique_ptr<Backend>(std::make_unique<Landlock>());
-  if (name == "bwrap") return bwrap::make_backend();
-  if (name == "mxc") return mxc::make_mxc_backend(program);
-  if (name == "seatbelt") return seatbelt::make_backend();
-  // Its command lines are values that nothing runs.
-  if (name == "processcontainer") {
-    return fail({.kind = ErrorKind::Unsupported,
-                 .what = "backend processcontainer is not supported by this version",
-                 .hint = "use --backend native"});
+Result<std::unique_ptr<Backend>> make_backend(BackendKind kind, const std::string& program) {
+  switch (kind) {
+    case BackendKind::Native:
+      return std::make_unique<Native>();
+    case BackendKind::Bwrap:
+      return bwrap::make_backend();
+    case BackendKind::Landlock:
+      return std::make_unique<Landlock>();
+    case BackendKind::Mxc:
+      return mxc::make_mxc_backend(program);
+    case BackendKind::Seatbelt:
+      return seatbelt::make_backend();
+    case BackendKind::ProcessContainer:
+      break;
   }
-  return fail(usage_error("unknown backend " + quote(name),
-                          "known: native, bwrap, landlock, mxc, seatbelt"));
+  // Its command lines are values that nothing runs.
+  return fail(
+      {.kind = ErrorKind::Unsupported,
+       .what = "backend " + std::string(name_of(kind)) + " is not supported by this version",
+       .hint = "use --backend native"});
+}
+
+std::string program_inside(const std::string& given, const Caller& caller) {
+  if (!given.empty()) return given;
+  if (!basename(caller.executable).starts_with("cordon-")) return {};
+  for (const std::string& place : own_places(parent(caller.executable), "cordon")) {
+    if (::access(place.c_str(), X_OK) == 0) return place;
+  }
+  return {};
+}
+
+IdentityMapping identity_mapping(BackendKind kind) {
+  switch (kind) {
+    case BackendKind::Native:
+      return IdentityMapping::AnyOwner;
+    case BackendKind::Bwrap:
+    case BackendKind::Landlock:
+    case BackendKind::Mxc:
+    case BackendKind::Seatbelt:
+    case BackendKind::ProcessContainer:
+      return IdentityMapping::OnlySelf;
+  }
+  return IdentityMapping::OnlySelf;
+}
+
+Result<BackendKind> parse_backend(std::string_view name) {
+  if (const auto kind = backend_called(name)) return *kind;
+  std::vector<std::string_view> names;
+  for (const BackendKind kind : kBackendKinds) names.push_back(name_of(kind));
+  Error error = usage_error("unknown backend " + quote(name), "known: " + known_backends());
+  if (const auto near = nearest(name, names)) error.hint = "did you mean " + *near + "?";
+  return fail(std::move(error));
 }
 
 }  // namespace cordon

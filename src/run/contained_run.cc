@@ -19,6 +19,7 @@
 #include "egress/publisher.h"
 #include "host/aftermath.h"
 #include "host/agent_login.h"
+#include "host/host_settings.h"
 #include "host/look.h"
 #include "host/nested.h"
 #include "host/resolve.h"
@@ -126,7 +127,8 @@ void mark_options(const RunInput& input, std::vector<Reduction>& reductions) {
 }
 
 PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
-                         const std::optional<Owner>& owner, std::string start) {
+                         const Backend& backend, const std::optional<Owner>& owner,
+                         std::string start) {
   PlanRequest request;
   request.argv = input.argv;
   request.cwd = std::move(start);
@@ -138,8 +140,7 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   if (effective.caches) {
     request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
   }
-  const bool has_mounts = input.backend != "landlock" && input.backend != "seatbelt";
-  if (!has_mounts && effective.scratch) {
+  if (backend.private_space() == Backend::PrivateSpace::OnDisk && effective.scratch) {
     request.private_directory = join(private_directories(caller), make_run_id());
   }
   return request;
@@ -428,6 +429,12 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   return {};
 }
 
+Result<BackendChoice> choice_for(const RunInput& input, const Effective& effective,
+                                 const Caller& caller, Foresight foresight) {
+  CORDON_TRY(wish, backend_wish(input.backend, input.backend_by, caller));
+  return choose_backend(wish, effective, input.ceilings, foresight, ask_this_host());
+}
+
 Error with_outside_hint(Error error, const JudgedRun& run) {
   if (error.kind == ErrorKind::Command && error.exit_status == 127) {
     error.hint = cure_for_missing(run.plan.argv.front(), run.caller);
@@ -478,40 +485,95 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   return Judgement{std::move(clamped), std::move(found)};
 }
 
-Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
+Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& input,
+                                const Caller& caller) {
+  const Effective& effective = judgement.clamped.effective();
+  CORDON_TRY(choice, choice_for(input, effective, caller, Foresight::AskHost));
+  if (choice.backend == BackendKind::Native) return Mechanism{std::move(choice), {}};
+  CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
+  CORDON_TRY(start, start_directory(input, caller));
+  const PlanRequest request =
+      plan_request(input, effective, caller, *backend, std::nullopt, std::move(start));
+  const auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
+  if (!plan) return fail(with_passed_over(plan.error(), choice));
+  return Mechanism{std::move(choice), plan->lost};
+}
+
+Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight foresight) {
   if (input.argv.empty() || input.argv.front().empty()) {
     return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
   }
-  CORDON_TRY(backend,
-             make_backend(input.backend.empty() ? "native" : input.backend, input.own_program));
   CORDON_TRY(start, start_directory(input, caller));
   CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, {input.helper, start}));
-  CORDON_CHECK(check_shared_login(judgement.clamped.effective(), caller));
-  const IdentityMapping mapping =
-      backend->name() == "native" ? IdentityMapping::AnyOwner : IdentityMapping::OnlySelf;
-  CORDON_TRY(owner, owner_to_run_as(judgement.clamped.effective().write, caller, mapping));
-  PlanRequest request =
-      plan_request(input, judgement.clamped.effective(), caller, owner, std::move(start));
+  const Effective& effective = judgement.clamped.effective();
+  CORDON_CHECK(check_shared_login(effective, caller));
+  CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
+  CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
+  CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
+  PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start));
   Caller inside = caller;
   if (owner) {
     inside.uid = owner->uid;
     inside.gid = owner->gid;
   }
-  CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, inside, request));
-  if (owner) CORDON_CHECK(fit_to_owner(plan, *owner));
-  mark_options(input, plan.reductions);
-  if (auto refused = refusal_of_planned(plan.reductions)) return fail(*std::move(refused));
+  auto plan = backend->plan(judgement.clamped, judgement.survey.facts, inside, request);
+  if (!plan) return fail(with_passed_over(std::move(plan).error(), choice));
+  if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));
+  mark_options(input, plan->reductions);
+  if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));
   std::vector<Reduction> reductions = judgement.clamped.reductions();
-  reductions.insert(reductions.end(), plan.reductions.begin(), plan.reductions.end());
+  reductions.insert(reductions.end(), plan->reductions.begin(), plan->reductions.end());
   return JudgedRun{caller,
                    std::move(judgement.clamped),
                    std::move(judgement.survey),
-                   std::move(plan),
+                   std::move(*plan),
                    std::move(request),
                    std::move(backend),
+                   std::move(choice),
                    std::move(reductions),
                    owner};
 }
+
+namespace {
+
+// From the record of a judged run to its outcome.
+Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report) {
+  report.reductions = run.reductions;
+  report.choice = run.choice;
+  std::string policy = write_json(encode_effective(run.clamped.effective()), JsonStyle::Compact);
+  report.policy_hash = "sha256:" + sha256_hex(policy);
+  if (input.describe_policy) report.policy_json = std::move(policy);
+  report.approvals = approvals_used(input.ceilings, run.clamped.effective());
+  // Nothing is started before this record is durable.
+  CORDON_CHECK(record.begin(run, report.policy_hash));
+  const std::string line = choice_line(run.choice, run.plan.lost);
+  if (!line.empty() && input.tell_choice) input.tell_choice(line);
+  return carry_out(input, run, report);
+}
+
+bool could_not_start_native(const Error& error, const JudgedRun& run) {
+  return run.choice.backend == BackendKind::Native &&
+         (error.kind == ErrorKind::Unavailable || error.kind == ErrorKind::Setup);
+}
+
+// Native was taken at its word, and its launch failed before anything of the command ran. The host
+// is asked now. Where it refuses native, the next backend is tried, as a run with a record of its
+// own; where nothing may come next, the error says what to change. Else the error stands as it is.
+Result<void> after_native(const RunInput& input, const Caller& caller, Error error, JudgedRun& run,
+                          RunRecord& record, Report& report) {
+  const auto refusal = ask_this_host()(BackendKind::Native);
+  if (!refusal) return fail(std::move(error));
+  if (!has_next(run.choice, run.clamped.effective())) {
+    error.hint = refusal->cure;
+    return fail(std::move(error));
+  }
+  CORDON_TRY(next, judge(input, caller, Foresight::AskHost));
+  report.audit = record.close(error);
+  run = std::move(next);
+  return attempt(input, run, record, report);
+}
+
+}  // namespace
 
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report;
@@ -531,25 +593,20 @@ Report run_contained(const RunInput& input, const Caller& caller) {
     return report;
   }
   const std::vector<Handoff> recovered = recover_runs(caller);
-  auto run = judge(input, caller);
+  auto run =
+      judge(input, caller, suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative);
   if (!run) {
     report.audit = record->refuse(run.error());
     report.error = std::move(run).error();
     return report;
   }
-  report.reductions = run->reductions;
-  std::string policy = write_json(encode_effective(run->clamped.effective()), JsonStyle::Compact);
-  report.policy_hash = "sha256:" + sha256_hex(policy);
-  if (input.describe_policy) report.policy_json = std::move(policy);
-  report.approvals = approvals_used(input.ceilings, run->clamped.effective());
-  // Nothing is started before this record is durable.
-  if (auto begun = record->begin(*run, report.policy_hash); !begun) {
-    report.error = std::move(begun).error();
-    return report;
+  auto done = attempt(input, *run, *record, report);
+  if (!done && could_not_start_native(done.error(), *run)) {
+    done = after_native(input, caller, std::move(done).error(), *run, *record, report);
   }
-  if (auto done = carry_out(input, *run, report); !done) {
+  if (!done) {
     report.error = with_outside_hint(std::move(done).error(), *run);
-    report.audit = record->close(*report.error);
+    if (record->is_open()) report.audit = record->close(*report.error);
   } else {
     report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
                                    recovered.end());

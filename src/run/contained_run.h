@@ -1,5 +1,6 @@
-// The straight line: request -> resolve -> clamp -> survey -> plan -> record -> launch -> supervise
-// -> outcome -> record. Every face goes through here; there is no second way to start a command.
+// The straight line: request -> resolve -> clamp -> survey -> choose -> plan -> record -> launch ->
+// supervise -> outcome -> record. Every face goes through here; there is no second way to start a
+// command.
 #pragma once
 
 #include <functional>
@@ -16,6 +17,7 @@
 #include "host/survey.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
+#include "run/choose.h"
 #include "run/streams.h"
 #include "run/supervisor.h"
 
@@ -31,9 +33,10 @@ struct Asker {
 struct RunInput {
   std::vector<std::string> argv;
   Policy policy;
-  std::vector<Ceiling> ceilings;  // all that count, standard ones included
-  std::string cwd;                // as written; empty: the caller's
-  std::string backend;
+  std::vector<Ceiling> ceilings;           // all that count, standard ones included
+  std::string cwd;                         // as written; empty: the caller's
+  std::optional<BackendKind> backend;      // absent: CORDON_BACKEND, or the first that works
+  ChosenBy backend_by = ChosenBy::Option;  // who named it
   // Cordon's own program, for a backend that runs a part of it inside; empty: there is none.
   std::string own_program;
   StreamRequest streams;
@@ -52,6 +55,9 @@ struct RunInput {
   // become those of the clamped policy when the run begins; whoever replaces them clamps as well.
   std::shared_ptr<LiveRules> live_rules;
   std::optional<Errand> errand;
+  // Told once, before anything is started, if native does not carry out the run or the run goes
+  // without something.
+  std::function<void(const std::string& line)> tell_choice;
 };
 
 // A request that was judged. Nothing has been started and nothing has been written.
@@ -62,6 +68,7 @@ struct JudgedRun {
   Plan plan;
   PlanRequest request;
   std::unique_ptr<Backend> backend;
+  BackendChoice choice;
   std::vector<Reduction> reductions;
   std::optional<Owner> owner;  // whom a command of root's runs as
 };
@@ -78,7 +85,16 @@ struct JudgedPlaces {
 };
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const JudgedPlaces& places = {});
-Result<JudgedRun> judge(const RunInput& input, const Caller& caller);
+// Which backend a run of this input would get; the host is asked. Refused as a run would be, if no
+// backend can be had or the one that native leaves it to cannot hold the policy.
+struct Mechanism {
+  BackendChoice choice;
+  std::vector<Loss> lost;
+};
+Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& input,
+                                const Caller& caller);
+Result<JudgedRun> judge(const RunInput& input, const Caller& caller,
+                        Foresight foresight = Foresight::AskHost);
 
 // Carries out the whole line. The report has an outcome or an error, never both.
 Report run_contained(const RunInput& input, const Caller& caller);

@@ -52,7 +52,26 @@ Node identity_node(const std::optional<Identity>& identity) {
   return node;
 }
 
-Node enforcement_node(const Enforcement& enforcement, const std::optional<Identity>& identity) {
+// Who named the backend, and which earlier ones could not be used.
+Node choice_node(const std::optional<BackendChoice>& choice) {
+  if (!choice) return null();
+  NodeList passed_over;
+  for (const PassedOver& passed : choice->passed_over) {
+    Node node{NodeMap{}};
+    node.set("backend", name_of(passed.backend));
+    node.set("reason", passed.reason);
+    node.set("cure", passed.cure.empty() ? null() : Node(passed.cure));
+    passed_over.push_back(std::move(node));
+  }
+  Node node{NodeMap{}};
+  node.set("backend", name_of(choice->backend));
+  node.set("by", name_of(choice->by));
+  node.set("passed_over", std::move(passed_over));
+  return node;
+}
+
+Node enforcement_node(const Report& report) {
+  const Enforcement& enforcement = report.enforcement;
   Node node{NodeMap{}};
   node.set("backend", enforcement.backend.empty() ? null() : Node(enforcement.backend));
   node.set("namespaces", enforcement.namespaces);
@@ -73,7 +92,8 @@ Node enforcement_node(const Enforcement& enforcement, const std::optional<Identi
   NodeList lost;
   for (const Loss loss : enforcement.lost) lost.emplace_back(name_of(loss));
   node.set("lost", std::move(lost));
-  node.set("identity", identity_node(identity));
+  node.set("identity", identity_node(report.identity));
+  node.set("chosen", choice_node(report.choice));
   return node;
 }
 
@@ -204,7 +224,7 @@ std::string Report::json() const {
   node.set("kill_reason", ending.kill_reason);
   node.set("duration_ms", outcome ? Node(outcome->duration_ms) : Node(0));
   add_streams(node, outcome);
-  node.set("enforcement", enforcement_node(enforcement, identity));
+  node.set("enforcement", enforcement_node(*this));
   node.set("policy_hash", policy_hash.empty() ? null() : Node(policy_hash));
   const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
   node.set("policy", policy ? *policy : null());

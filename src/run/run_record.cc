@@ -47,10 +47,12 @@ Result<void> RunRecord::begin(const JudgedRun& run, const std::string& policy_ha
   about.effective = &run.clamped.effective();
   CORDON_TRY(ticket, recorder_.begin(redactor_.pending(about)));
   ticket_ = std::move(ticket);
+  open_ = true;
   return {};
 }
 
 AuditMark RunRecord::close(const audit::Closing& closing) {
+  open_ = false;
   AuditMark mark{ticket_.receipt.event_id, {}, ticket_.unwritten};
   if (auto closed = recorder_.close(ticket_, closing); !closed) {
     mark.unrecorded = std::move(closed).error();

@@ -18,6 +18,8 @@ class RunRecord {
   static Result<RunRecord> open(const RunInput& input, const Caller& caller);
 
   Result<void> begin(const JudgedRun& run, const std::string& policy_hash);
+  // Between begin() and close(). A run that another backend takes over begins a record of its own.
+  [[nodiscard]] bool is_open() const { return open_; }
   // After begin(): exactly one of them.
   AuditMark close(const Outcome& outcome);
   AuditMark close(const Error& error);
@@ -36,6 +38,7 @@ class RunRecord {
   audit::Recorder& recorder_;
   audit::Redactor redactor_;
   audit::Recorder::Ticket ticket_;
+  bool open_ = false;
 };
 
 }  // namespace cordon

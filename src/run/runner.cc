@@ -5,6 +5,7 @@
 
 #include "host/resolve.h"
 #include "policy/environment.h"
+#include "run/backends.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
 
@@ -74,7 +75,12 @@ Report Runner::run(const Request& request) const {
   input.ceilings = std::move(*ceilings);
   input.ceilings.insert(input.ceilings.end(), request.ceilings.begin(), request.ceilings.end());
   input.cwd = request.cwd;
-  input.backend = request.backend;
+  if (!request.backend.empty()) {
+    const auto kind = parse_backend(request.backend);
+    if (!kind) return refused(kind.error());
+    input.backend = *kind;
+    input.backend_by = ChosenBy::Caller;
+  }
   input.streams.in = request.in;
   input.streams.out = request.out;
   input.streams.input = request.input;

@@ -168,5 +168,37 @@ TEST_F(RunnerTest, ManyThreadsRunAtOnceWithoutMixing) {
   for (const std::string& text : wrong) EXPECT_EQ(text, "");
 }
 
+TEST_F(RunnerTest, TheBackendIsChosenOrNamed) {
+  const Runner runner;
+  Request plain = request({"/bin/true"});
+  const Report chosen = runner.run(plain);
+  ASSERT_TRUE(chosen.outcome) << message(*chosen.error);
+  EXPECT_EQ(chosen.choice, (BackendChoice{BackendKind::Native, ChosenBy::Default, {}}));
+  EXPECT_EQ(chosen.enforcement.backend, "native");
+  // One that goes without a layer is refused until every ceiling accepts that.
+  plain.backend = "landlock";
+  EXPECT_EQ(runner.run(plain).error->kind, ErrorKind::Unsupported);
+  Ceiling accepting;
+  accepting.policy.require.accept_missing = {Layer::Namespaces};
+  plain.ceilings = {accepting};
+  const Report named = runner.run(plain);
+  ASSERT_TRUE(named.outcome) << message(*named.error);
+  EXPECT_EQ(named.enforcement.backend, "landlock");
+  EXPECT_EQ(named.choice->by, ChosenBy::Caller);
+  // The variable names it where the request does not, and a ceiling may forbid it.
+  ::setenv("CORDON_BACKEND", "landlock", 1);
+  plain.backend = "";
+  EXPECT_EQ(runner.run(plain).enforcement.backend, "landlock");
+  plain.backend = "native";
+  EXPECT_EQ(runner.run(plain).enforcement.backend, "native");
+  plain.backend = "";
+  plain.ceilings.front().policy.require.backends = {{BackendKind::Native}};
+  EXPECT_EQ(runner.run(plain).error->kind, ErrorKind::Policy);
+  ::unsetenv("CORDON_BACKEND");
+  EXPECT_EQ(runner.run(plain).enforcement.backend, "native");
+  plain.backend = "nativ";
+  EXPECT_EQ(runner.run(plain).error->kind, ErrorKind::Usage);
+}
+
 }  // namespace
 }  // namespace cordon

@@ -2,8 +2,9 @@
 
 namespace cordon::setup {
 
-std::string ceiling_text() {
-  return R"(# The ceiling: the most that any run of this user may have. A run asks for a policy; what is not
+std::string ceiling_text(AcceptMissing accept) {
+  std::string text =
+      R"(# The ceiling: the most that any run of this user may have. A run asks for a policy; what is not
 # permitted here is taken away and reported. It is read anew at every run.
 #
 # Written by `cordon setup`, which never changes a file that is there. After an edit:
@@ -34,6 +35,16 @@ pids = 4096
 # [audit]
 # on_failure = "deny"
 )";
+  if (accept == AcceptMissing::Namespaces) {
+    text += R"(
+# This host refuses namespaces, and the best that it permits is the backend landlock. What that one
+# does not hold is in docs/backends.md (metadata, processes, accounts, scratch). Without this line
+# every run is refused; `cordon doctor` says how to permit namespaces instead.
+[require]
+accept_missing = ["namespaces"]
+)";
+  }
+  return text;
 }
 
 std::string policy_text(const std::string& name) {

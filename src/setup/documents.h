@@ -6,7 +6,10 @@
 
 namespace cordon::setup {
 
-std::string ceiling_text();
+// Namespaces: this host permits nothing better than the backend landlock, and the ceiling accepts
+// what that one goes without.
+enum class AcceptMissing { Nothing, Namespaces };
+std::string ceiling_text(AcceptMissing accept);
 // `name` is accepted by check_project_name().
 std::string policy_text(const std::string& name);
 

@@ -9,7 +9,7 @@ namespace cordon::setup {
 namespace {
 
 TEST(SetupDocuments, CeilingIsValidAndPermitsTheWorkspaceAlone) {
-  const auto document = read_document(ceiling_text(), "ceiling.toml");
+  const auto document = read_document(ceiling_text(AcceptMissing::Nothing), "ceiling.toml");
   ASSERT_TRUE(document.has_value()) << message(document.error());
   const auto ceiling = decode_ceiling(*document, "ceiling.toml", "/");
   ASSERT_TRUE(ceiling.has_value()) << message(ceiling.error());
@@ -33,7 +33,7 @@ TEST(SetupDocuments, PolicyIsValidAndUsesTheCurrentDirectory) {
 
 // The commented lines are offers: taken up, they must be valid too.
 TEST(SetupDocuments, EveryCommentedKeyIsValidOnceItIsUncommented) {
-  std::string ceiling = ceiling_text();
+  std::string ceiling = ceiling_text(AcceptMissing::Nothing);
   std::string policy = policy_text("web");
   for (std::string* text : {&ceiling, &policy}) {
     for (const char* key : {"[audit]", "[env]", "[limits]", "on_failure", "wall", "memory",
@@ -53,6 +53,15 @@ TEST(SetupDocuments, EveryCommentedKeyIsValidOnceItIsUncommented) {
   const auto asked = decode_policy(*second, "web.toml", "/", {});
   ASSERT_TRUE(asked.has_value()) << message(asked.error());
   EXPECT_TRUE(asked->limits.wall_ms && !asked->fs.deny.empty());
+}
+
+TEST(SetupDocuments, AHostWithoutNamespacesIsOfferedToAcceptThat) {
+  const auto document = read_document(ceiling_text(AcceptMissing::Namespaces), "ceiling.toml");
+  ASSERT_TRUE(document.has_value()) << message(document.error());
+  const auto ceiling = decode_ceiling(*document, "ceiling.toml", "/");
+  ASSERT_TRUE(ceiling.has_value()) << message(ceiling.error());
+  EXPECT_EQ(ceiling->policy.require.accept_missing, std::vector{Layer::Namespaces});
+  EXPECT_EQ(ceiling_text(AcceptMissing::Nothing).find("accept_missing"), std::string::npos);
 }
 
 TEST(SetupDocuments, VariablesSwitchNothingOn) {

@@ -1,5 +1,6 @@
 #include "setup/installation.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/path.h"
@@ -11,7 +12,9 @@
 #include "host/resolve.h"
 #include "host/survey.h"
 #include "policy/clamp.h"
+#include "run/choose.h"
 #include "run/policy_source.h"
+#include "setup/documents.h"
 #include "setup/project_name.h"
 #include "setup/separate.h"
 
@@ -45,11 +48,33 @@ Result<Node> content_of(const Document& document, const Caller& caller) {
   return read_document(text, document.path());
 }
 
+// As doctor finds it: neither native nor bwrap works on this host, and landlock does.
+AcceptMissing needed_here() {
+  const HostProbe ask = ask_this_host();
+  const bool landlock_alone =
+      ask(BackendKind::Native) && ask(BackendKind::Bwrap) && !ask(BackendKind::Landlock);
+  return landlock_alone ? AcceptMissing::Namespaces : AcceptMissing::Nothing;
+}
+
+// A ceiling that is there is not changed; what it lacks is told.
+Result<void> note_refused_host(const Caller& caller, Prospect& prospect) {
+  CORDON_TRY(ceilings, load_ceilings({}, caller));
+  for (const Ceiling& ceiling : ceilings) {
+    const std::vector<Layer>& accepted = ceiling.policy.require.accept_missing;
+    if (std::ranges::find(accepted, Layer::Namespaces) != accepted.end()) continue;
+    prospect.notes.push_back(
+        "this host refuses namespaces, so every run is refused until " + quote(ceiling.id) +
+        " has [require] accept_missing = [\"namespaces\"], or cordon doctor passes");
+  }
+  return {};
+}
+
 std::vector<Document> documents_of(const Caller& caller, const std::string& name,
-                                   const std::optional<Separate>& separate) {
+                                   const std::optional<Separate>& separate, AcceptMissing accept) {
   const std::string policies = join(caller.config_directory, "policies");
   std::vector<Document> documents{
-      {Role::Ceiling, caller.config_directory, "ceiling.toml", ceiling_text(), Standing::Missing},
+      {Role::Ceiling, caller.config_directory, "ceiling.toml", ceiling_text(accept),
+       Standing::Missing},
       {Role::Policy, policies, name + ".toml", policy_text(name), Standing::Missing}};
   if (separate) {
     documents.push_back({Role::Variables, separate->directory, separate->file,
@@ -119,7 +144,8 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
   }
   prospect.caller = separate ? within(*separate, caller) : caller;
   CORDON_CHECK(check_directory(prospect.caller.config_directory, caller));
-  prospect.documents = documents_of(prospect.caller, prospect.name, separate);
+  const AcceptMissing accept = needed_here();
+  prospect.documents = documents_of(prospect.caller, prospect.name, separate, accept);
   for (Document& document : prospect.documents) {
     if (auto checked = check_directory(document.directory, caller); !checked) {
       Error error = std::move(checked).error();
@@ -137,6 +163,9 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
     return fail(std::move(error));
   }
   prospect.reductions = std::move(*reductions);
+  if (accept != AcceptMissing::Nothing) {
+    CORDON_CHECK(note_refused_host(prospect.caller, prospect));
+  }
   prospect.toolchains = toolchain_roots(caller, {caller.cwd});
   prospect.agents = find_agents(caller);
   return prospect;

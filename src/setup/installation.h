@@ -43,6 +43,7 @@ struct Prospect {
   std::vector<FoundAgent> agents;
   // What the ceilings of the finished installation take from the policy here.
   std::vector<Reduction> reductions;
+  std::vector<std::string> notes;  // what a ceiling that is there lacks on this host
 };
 
 // A directory that is there belongs to the caller, and nobody else may write it; one that is not

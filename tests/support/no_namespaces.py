@@ -2,7 +2,10 @@
 """Starts a program where user namespaces are refused, the way a container's filter refuses them:
 clone3 does not exist, and clone and unshare may not ask for one.
 
-    no_namespaces.py PROGRAM [ARGUMENT]...
+    no_namespaces.py [--clone3-only] PROGRAM [ARGUMENT]...
+
+With --clone3-only clone and unshare are as the host has them: native, which needs clone3, is refused
+and bubblewrap, which does not, works.
 """
 import ctypes
 import os
@@ -36,19 +39,31 @@ PROGRAM = b"".join([
 ])
 
 
+CLONE3_ONLY = b"".join([
+    step(LOAD, 0, 0, 0),
+    step(EQUAL, 0, 1, CALLS["clone3"]),
+    step(GIVE, 0, 0, ERRNO | ENOSYS),
+    step(GIVE, 0, 0, ALLOW),
+])
+
+
 class Filter(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("program", ctypes.c_char_p)]
 
 
 def main():
     libc = ctypes.CDLL(None, use_errno=True)
-    wanted = Filter(len(PROGRAM) // 8, PROGRAM)
+    words = sys.argv[1:]
+    program = CLONE3_ONLY if words[0] == "--clone3-only" else PROGRAM
+    if program is CLONE3_ONLY:
+        del words[0]
+    wanted = Filter(len(program) // 8, program)
     if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.byref(wanted), 0, 0) != 0:
         sys.exit(f"cannot install the filter: {os.strerror(ctypes.get_errno())}")
     # The interpreter ignores these, and what it becomes would, too.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    os.execv(sys.argv[1], sys.argv[1:])
+    os.execv(words[0], words)
 
 
 main()

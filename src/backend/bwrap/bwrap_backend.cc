@@ -2,8 +2,6 @@
 
 #include <sys/wait.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 
 #include "backend/bwrap/outer.h"
@@ -18,7 +16,6 @@ namespace cordon::bwrap {
 namespace {
 
 constexpr std::chrono::seconds kPatience{5};
-constexpr std::array<std::string_view, 3> kNeeded{"no-new-privileges", "landlock", "seccomp"};
 
 // Really starts the first process in namespaces of bubblewrap's and lets it mount something.
 Result<void> try_first_process(const Program& program) {
@@ -38,7 +35,8 @@ Result<void> try_first_process(const Program& program) {
 
 class Bwrap final : public native::GroupedBackend {
  public:
-  [[nodiscard]] std::string_view name() const override { return "bwrap"; }
+  [[nodiscard]] BackendKind kind() const override { return BackendKind::Bwrap; }
+  [[nodiscard]] PrivateSpace private_space() const override { return PrivateSpace::Mounted; }
 
   [[nodiscard]] Result<Capabilities> probe() const override {
     CORDON_TRY(program, find_program());
@@ -46,20 +44,17 @@ class Bwrap final : public native::GroupedBackend {
     CORDON_CHECK(try_first_process(program));
     // The rest is native's, and so is what it needs of the kernel: but not the namespaces, which
     // may be permitted to bubblewrap alone.
-    const std::vector<native::Probe> probes = native::probe_kernel();
+    const std::vector<native::Probe> probes = native::probe_layers();
     for (const native::Probe& probe : probes) {
-      const bool needed = std::ranges::find(kNeeded, probe.name) != kNeeded.end();
-      if (needed && !probe.ok) return fail(native::refusal_of(probe));
+      if (!probe.ok && native::is_required(probe)) return fail(native::refusal_of(probe));
     }
-    Capabilities capabilities = native::capabilities_of(probes);
-    capabilities.backend = "bwrap";
-    return capabilities;
+    return native::capabilities_of(kind(), probes);
   }
 
   [[nodiscard]] Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
                                   const Caller& caller, const PlanRequest& request) const override {
     CORDON_TRY(made, make_native_plan(clamped, facts, caller, request));
-    made.backend = "bwrap";
+    made.backend = kind();
     return made;
   }
 

@@ -14,6 +14,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "host/host_settings.h"
 #include "host/ways.h"
 #include "sys/calls.h"
 
@@ -130,7 +131,7 @@ Result<Program> find_program(const std::vector<std::string>& places) {
   }
   return fail({.kind = ErrorKind::Unavailable,
                .what = "bubblewrap is not installed",
-               .hint = "install the package bubblewrap, or use --backend native"});
+               .hint = install_line(host_settings(), "bubblewrap")});
 }
 
 Result<void> refuse_within_grants(const Program& program, const Plan& plan) {

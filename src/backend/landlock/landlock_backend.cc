@@ -44,13 +44,11 @@ Result<std::unique_ptr<Child>> launch_landlock(const Plan& plan, const HostFacts
 
 Result<Capabilities> probe_landlock() {
   if (sys::landlock_abi() < kAbiWithScopes) return fail(refused("Landlock ABI 6", 0));
-  for (const native::Probe& probe : native::probe_kernel()) {
-    const bool needed = probe.name == "no-new-privileges" || probe.name == "landlock" ||
-                        probe.name == "seccomp" || probe.name == "seccomp-listener";
-    if (needed && !probe.ok) return fail(refused(probe.name, probe.error_number));
+  for (const native::Probe& probe : native::probe_layers()) {
+    if (!probe.ok) return fail(refused(probe.name, probe.error_number));
   }
   Capabilities capabilities;
-  capabilities.backend = "landlock";
+  capabilities.backend = BackendKind::Landlock;
   capabilities.fs_read = true;
   capabilities.fs_write = true;
   capabilities.execute = true;

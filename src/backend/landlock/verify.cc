@@ -39,7 +39,7 @@ const T& find(const std::vector<Op>& operations) {
 Result<Enforcement> verify(const Plan& plan, const native::Measured& measured) {
   const NetMode net = find<op::InstallSeccomp>(plan.confine).net;
   Enforcement found;
-  found.backend = plan.backend;
+  found.backend = name_of(plan.backend);
   // What could be read before the restriction and cannot after it, and a parent that could be
   // signalled: nothing else changed in between.
   found.landlock = measured.landlock_read_before == 0 && measured.landlock_read == EACCES &&

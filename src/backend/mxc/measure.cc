@@ -196,7 +196,7 @@ Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t keeper,
   if (measured.no_new_privileges != 1) return fail(not_in_force("no_new_privs"));
 
   Enforcement found;
-  found.backend = plan.backend;
+  found.backend = name_of(plan.backend);
   found.namespaces = true;
   found.pivot_root = true;
   found.bind_mounts = true;

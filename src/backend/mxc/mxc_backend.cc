@@ -76,14 +76,15 @@ class Mxc final : public native::GroupedBackend {
  public:
   explicit Mxc(std::string program) : program_(std::move(program)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "mxc"; }
+  [[nodiscard]] BackendKind kind() const override { return BackendKind::Mxc; }
+  [[nodiscard]] PrivateSpace private_space() const override { return PrivateSpace::Mounted; }
 
   [[nodiscard]] Result<Capabilities> probe() const override {
     CORDON_TRY(caller, identify_caller());
     CORDON_TRY(chosen, choose(caller, Effective{}));
     CORDON_TRY(executor, verify_executor(chosen.path, chosen.sha256));
     Capabilities found;
-    found.backend = "mxc";
+    found.backend = kind();
     found.fs_read = true;
     found.fs_write = true;
     found.execute = true;

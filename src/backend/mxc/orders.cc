@@ -146,7 +146,7 @@ std::optional<Orders> unpack_orders(std::string_view bytes) {
   Orders orders;
   orders.terminal = unpacker.number() == 1;
   Plan& plan = orders.plan;
-  plan.backend = "mxc";
+  plan.backend = BackendKind::Mxc;
   plan.cwd = unpacker.text();
   plan.argv = unpacker.list();
   plan.candidates = unpacker.list();

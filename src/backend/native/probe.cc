@@ -134,6 +134,13 @@ int pivot(const IdentityMap& identity) {
   return error_of(sys::pivot_here());
 }
 
+// All of it in one child, as a launch does.
+int whole_sandbox(const IdentityMap& identity) {
+  if (const int error = map_identity(identity); error != 0) return error;
+  if (const int error = fresh_proc(identity); error != 0) return error;
+  return pivot(identity);
+}
+
 int symlink_mount(const IdentityMap& identity) {
   if (const int error = map_identity(identity); error != 0) return error;
   if (const int error = enter_tmpfs(identity); error != 0) return error;
@@ -242,6 +249,29 @@ std::vector<Probe> probe_kernel() {
   return probes;
 }
 
+std::vector<Probe> probe_layers() {
+  std::vector<Probe> probes;
+  for (const Tried& tried : kTried) {
+    if (tried.namespaces != 0) continue;
+    probes.push_back(
+        make_probe(tried.name, tried.done, attempt_in(tried.namespaces, tried.attempt)));
+  }
+  return probes;
+}
+
+std::optional<Refusal> refused_by_host() {
+  Probe whole =
+      make_probe("all-namespaces", "a whole sandbox", attempt_in(kAllNamespaces, whole_sandbox));
+  if (whole.ok) return std::nullopt;
+  Refusal refusal{std::move(whole), probe_kernel()};
+  for (const Probe& probe : refusal.probes) {
+    if (probe.ok || !is_required(probe)) continue;
+    refusal.probe = probe;
+    break;
+  }
+  return refusal;
+}
+
 bool is_required(const Probe& probe) {
   for (const Tried& tried : kTried) {
     if (probe.name == tried.name) return tried.required;
@@ -271,12 +301,13 @@ std::vector<SeccompAction> seccomp_actions() {
   return actions;
 }
 
-Capabilities capabilities_of(const std::vector<Probe>& probes) {
+Capabilities capabilities_of(BackendKind kind, const std::vector<Probe>& probes) {
   bool listens = false;
   for (const Probe& probe : probes) {
     if (probe.name == "seccomp-listener") listens = probe.ok;
   }
   Capabilities capabilities;
+  capabilities.backend = kind;
   capabilities.fs_read = true;
   capabilities.fs_write = true;
   capabilities.execute = true;
@@ -304,9 +335,7 @@ Result<Capabilities> probe_native() {
   for (const Probe& probe : probes) {
     if (!probe.ok && is_required(probe)) return fail(refusal_of(probe));
   }
-  Capabilities capabilities = capabilities_of(probes);
-  capabilities.backend = "native";
-  return capabilities;
+  return capabilities_of(BackendKind::Native, probes);
 }
 
 }  // namespace cordon::native

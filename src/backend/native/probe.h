@@ -22,12 +22,24 @@ struct Probe {
 // mount-namespace, pid-namespace, net-namespace, all-namespaces, fresh-proc, pivot-root,
 // symlink-mount, no-new-privileges, landlock, seccomp, seccomp-listener.
 std::vector<Probe> probe_kernel();
+// Those that need no namespace: no-new-privileges, landlock, seccomp, seccomp-listener.
+std::vector<Probe> probe_layers();
+
+// Why native cannot be used on this host: the first probe that failed, and all of them for the
+// cure.
+struct Refusal {
+  Probe probe;
+  std::vector<Probe> probes;
+};
+// Absent if one child could do all that native's launch asks of the host before it looks at the
+// policy: seven namespaces, the identity map, private mounts, a tmpfs, a fresh /proc, the pivot.
+std::optional<Refusal> refused_by_host();
 
 // True for what every native run needs; without the rest a run is merely less comfortable.
 bool is_required(const Probe& probe);
 
-// What a plan carried out under these probes enforces; the name of the backend is left empty.
-Capabilities capabilities_of(const std::vector<Probe>& probes);
+// What a plan of native's, carried out by `kind` under these probes, enforces.
+Capabilities capabilities_of(BackendKind kind, const std::vector<Probe>& probes);
 Error refusal_of(const Probe& probe);
 
 // The seccomp actions the running kernel knows: "kill-process", "errno", ...

@@ -41,7 +41,7 @@ TEST(Probe, KnowsTheActionsOfSeccomp) {
 TEST(Probe, NativeFiltersHostsWhereAFilterCanAsk) {
   const auto capabilities = probe_native();
   ASSERT_TRUE(capabilities);
-  EXPECT_EQ(capabilities->backend, "native");
+  EXPECT_EQ(capabilities->backend, BackendKind::Native);
   EXPECT_TRUE(capabilities->fs_write);
   const auto probes = probe_kernel();
   const bool asks = std::ranges::any_of(

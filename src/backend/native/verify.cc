@@ -51,7 +51,7 @@ Result<Enforcement> verify(const Plan& plan, const Measured& measured,
   const auto* landlock = find<op::RestrictLandlock>(plan.confine);
   const auto* seccomp = find<op::InstallSeccomp>(plan.confine);
   Enforcement found;
-  found.backend = plan.backend;
+  found.backend = name_of(plan.backend);
   found.namespaces = namespaces_as_planned(measured, outside_namespaces, namespaces->own_network);
   found.pivot_root = measured.root_type == sys::kTmpfsMagic && measured.root_read_only == 1;
   found.bind_mounts = measured.mounts_checked > 0 && measured.wrong_mount < 0;

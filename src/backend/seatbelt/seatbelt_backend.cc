@@ -52,7 +52,7 @@ Result<std::string> find_command(const Plan& plan) {
 
 Enforcement enforcement_of(const Plan& plan, NetMode net) {
   Enforcement found;
-  found.backend = plan.backend;
+  found.backend = name_of(plan.backend);
   found.network = name_of(net);
   for (const PlannedLimit& limit : plan.limits) found.limits[limit.name] = name_of(limit.by);
   for (const Layer layer : plan.missing) found.missing.emplace_back(name_of(layer));
@@ -64,7 +64,8 @@ class Seatbelt final : public Backend {
  public:
   explicit Seatbelt(std::optional<std::string> program) : program_(std::move(program)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "seatbelt"; }
+  [[nodiscard]] BackendKind kind() const override { return BackendKind::Seatbelt; }
+  [[nodiscard]] PrivateSpace private_space() const override { return PrivateSpace::OnDisk; }
 
   [[nodiscard]] Result<Capabilities> probe() const override {
     if (!program_) {
@@ -74,7 +75,7 @@ class Seatbelt final : public Backend {
     }
     CORDON_CHECK(check_sandbox_exec(*program_));
     Capabilities can;
-    can.backend = name();
+    can.backend = kind();
     can.fs_read = can.fs_write = can.execute = true;
     can.net_block = can.net_allow = true;
     can.deny_paths_supported = true;

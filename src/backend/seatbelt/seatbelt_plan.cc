@@ -45,7 +45,7 @@ Result<Plan> make_plan(const Clamped& clamped, const HostFacts& facts, const Cal
                        const PlanRequest& request) {
   const Effective& effective = clamped.effective();
   Plan plan;
-  plan.backend = "seatbelt";
+  plan.backend = BackendKind::Seatbelt;
   CORDON_CHECK(refuse_layers(effective, plan));
   const ShownGrants grants = shown_grants(effective, facts, plan);
   const PrivatePlaces places = plan_private_places(effective, facts, caller, request, grants, plan);

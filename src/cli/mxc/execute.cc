@@ -99,7 +99,7 @@ int dry_run(const RunInput& input, const MxcRequest& request, const Caller& call
                      "\nWorking directory: " + sanitize(request.cwd) + "\nScript timeout: " +
                      std::to_string(request.policy.limits.wall_ms.value_or(0)) +
                      "\nContainer name: " + sanitize(request.container_id) + "\n";
-  if (judged) text += "Backend: " + judged->plan.backend + "\n";
+  if (judged) text += "Backend: " + std::string(name_of(judged->plan.backend)) + "\n";
   text += "Runner completed in " + std::to_string(monotonic_ms() - began) + "ms\n" +
           "Dry run completed. Result: validation " + (judged ? "passed" : "failed") + "\n";
   if (!say_answer(text)) return kRequestError;
@@ -139,6 +139,7 @@ int execute(const Execution& execution, const Caller& caller, const Diagnostics&
     }
     return refuse(input.error(), code_of(input.error()), execution.errors);
   }
+  input->backend = execution.backend;
   if (execution.dry_run) return dry_run(*input, request, caller);
   const Fd signals = watch_signals();
   if (!signals.valid()) {
@@ -146,6 +147,7 @@ int execute(const Execution& execution, const Caller& caller, const Diagnostics&
                   execution.errors);
   }
   input->signal_descriptor = signals.get();
+  input->tell_choice = say_choice;
   return finish(run_contained(*input, caller), execution, diagnostics);
 }
 

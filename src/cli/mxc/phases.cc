@@ -132,12 +132,12 @@ int answer(const PhaseAnswer& done) {
 }  // namespace
 
 int carry_out_phase(const Node& document, const std::string& name, const Caller& caller,
-                    const Diagnostics& diagnostics, bool dry_run) {
+                    const Diagnostics& diagnostics, const PhaseOptions& options) {
   const std::string phase = text_of(document, "phase");
   if (std::ranges::find(kPhases, phase) == kPhases.end()) {
     return answer(tl::make_unexpected(fault("unsupported_phase", "unknown phase " + quote(phase))));
   }
-  if (dry_run && phase != "exec") {
+  if (options.dry_run && phase != "exec") {
     return answer(tl::make_unexpected(
         fault("unsupported_phase", "there is no dry run of the phase " + phase)));
   }
@@ -150,7 +150,8 @@ int carry_out_phase(const Node& document, const std::string& name, const Caller&
   if (phase == "exec") {
     auto request = exec_request(document, name, *sandbox, caller);
     if (!request) return answer(tl::make_unexpected(request.error()));
-    return execute({std::move(*request), dry_run, ErrorsTo::Stdout}, caller, diagnostics);
+    return execute({std::move(*request), options.dry_run, options.backend, ErrorsTo::Stdout},
+                   caller, diagnostics);
   }
   if (auto bad = check_keys(document, phase, {})) return answer(tl::make_unexpected(*bad));
   if (phase == "start") return answer(sandbox->start());

@@ -3,6 +3,7 @@
 // own under it, so nothing lives between two of them.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/mxc/answer.h"
@@ -11,9 +12,14 @@
 
 namespace cordon::mxc {
 
+struct PhaseOptions {
+  bool dry_run = false;
+  std::optional<BackendKind> backend;  // of an exec: that --backend names
+};
+
 // Answers with one JSON document on standard output, but for an exec that was started. A dry run
 // judges an exec; of other phases there is none. The exit status.
 int carry_out_phase(const Node& document, const std::string& name, const Caller& caller,
-                    const Diagnostics& diagnostics, bool dry_run);
+                    const Diagnostics& diagnostics, const PhaseOptions& options);
 
 }  // namespace cordon::mxc

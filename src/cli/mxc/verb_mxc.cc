@@ -5,6 +5,7 @@
 #include "cli/mxc/execute.h"
 #include "cli/mxc/phases.h"
 #include "cli/mxc/request_text.h"
+#include "cli/policy_options.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "host/places.h"
@@ -35,7 +36,7 @@ Result<Arguments> parse(const Verb& verb, std::span<const char* const> words) {
 
 int say_backends() {
   NodeList backends;
-  if (const auto native = make_backend("native"); native) {
+  if (const auto native = make_backend(BackendKind::Native); native) {
     if (const auto works = (*native)->probe(); works) {
       Node entry;
       entry.set("backend", Node("bubblewrap"))
@@ -54,6 +55,8 @@ int refuse_request(const Error& error, std::string_view code) {
 }
 
 int answer(const Arguments& arguments) {
+  const auto backend = asked_backend(arguments);
+  if (!backend) return refuse_request(backend.error(), "malformed_request");
   const auto text = mxc::request_text(arguments);
   if (!text) return refuse_request(text.error(), "malformed_request");
   const auto document = read_json(text->text, text->name);
@@ -64,7 +67,7 @@ int answer(const Arguments& arguments) {
                                      std::string(arguments.value(FlagId::LogFile).value_or("")));
   if (document->find("phase") != nullptr) {
     return mxc::carry_out_phase(*document, text->name, *caller, diagnostics,
-                                arguments.has(FlagId::DryRun));
+                                {arguments.has(FlagId::DryRun), *backend});
   }
   auto request = read_mxc_request(*document, text->name, places_of(*caller));
   if (!request) {
@@ -74,8 +77,9 @@ int answer(const Arguments& arguments) {
     return refuse_request(request.error(),
                           foreign ? "unsupported_containment" : "policy_validation");
   }
-  return mxc::execute({std::move(*request), arguments.has(FlagId::DryRun), mxc::ErrorsTo::Stderr},
-                      *caller, diagnostics);
+  return mxc::execute(
+      {std::move(*request), arguments.has(FlagId::DryRun), *backend, mxc::ErrorsTo::Stderr},
+      *caller, diagnostics);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ Result<std::vector<std::string>> command_of(const Arguments& arguments) {
 
 Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& settings,
                            const Caller& caller, const srt::Debug& debug) {
+  CORDON_TRY(backend, asked_backend(arguments));
   CORDON_TRY(imported, srt::policy_of(settings, caller));
   for (const DroppedKey& loss : imported.losses)
     debug.say("no effect: " + loss.key + ": " + loss.reason);
@@ -59,6 +60,8 @@ Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& sett
   bound_unlimited(input.policy.limits);
   input.ceilings = std::move(ceilings);
   input.describe_policy = false;
+  input.backend = backend;
+  input.tell_choice = say_choice;
   input.streams.in = Stdin::Inherit;
   input.streams.out = Stdout::Inherit;
   input.streams.terminal = at_a_terminal();

@@ -1,6 +1,7 @@
 #include "mcp/tools/toolbox.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mcp/members.h"
 #include "policy/approval.h"
@@ -72,7 +73,17 @@ RunInput Toolbox::input(const Bounds& bounds, const Call& call, std::string tool
   input.asker = {std::move(tool), call_id(call), {}};
   input.recorder = &recorder_;
   input.cancel = call.cancel();
+  input.backend = options_.backend;
+  input.tell_choice = [this](const std::string& line) { tell_choice(line); };
   return input;
+}
+
+void Toolbox::tell_choice(const std::string& line) const {
+  {
+    const std::lock_guard<std::mutex> guard(choice_mutex_);
+    if (std::exchange(told_choice_, line) == line) return;
+  }
+  if (options_.tell) options_.tell(line);
 }
 
 std::optional<std::string> Toolbox::refuse(const Caller& caller, const Call& call,

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,8 @@ struct ToolboxOptions {
   std::vector<std::string> hidden;         // files no sandbox may see, absolute
   // A line for the operator: what went wrong in full, which a model is not told.
   std::function<void(const std::string& line)> tell;
-  bool can_ask = false;  // request_access is among the tools
+  bool can_ask = false;                     // request_access is among the tools
+  std::optional<BackendKind> backend = {};  // that every call is to use; absent: as in choose.h
 };
 
 class Toolbox {
@@ -50,10 +53,14 @@ class Toolbox {
 
  private:
   void add_approved(Bounds& bounds);
+  // Once, and again when it changes: calls are many.
+  void tell_choice(const std::string& line) const;
 
   const ToolboxOptions options_;
   audit::Recorder& recorder_;
   const SecretMask mask_;
+  mutable std::mutex choice_mutex_;
+  mutable std::string told_choice_;
   // Shared with runs that go on: they ask at each connection.
   const std::shared_ptr<Approvals> approvals_ = std::make_shared<Approvals>();
 };

@@ -1,20 +1,15 @@
-#include <algorithm>
-#include <array>
-#include <cerrno>
+#include "run/host_cure.h"
 
-#include "cli/doctor_check.h"
+#include <algorithm>
+#include <cerrno>
+#include <optional>
 
 namespace cordon {
 namespace {
 
-bool is_like(const HostAccount& account, std::string_view name) {
-  const std::string words = " " + account.distribution + " " + account.family + " ";
-  return words.find(" " + std::string(name) + " ") != std::string::npos;
-}
-
-std::optional<std::uint64_t> sysctl(const HostAccount& account, const std::string& name) {
-  const auto found = account.sysctls.find(name);
-  if (found == account.sysctls.end()) return std::nullopt;
+std::optional<std::uint64_t> sysctl(const HostSettings& settings, const std::string& name) {
+  const auto found = settings.sysctls.find(name);
+  if (found == settings.sysctls.end()) return std::nullopt;
   return found->second;
 }
 
@@ -24,42 +19,63 @@ std::string set_sysctl(std::string_view name, std::string_view value) {
   return line.append(name).append(" = ").append(value).append("\" in /etc/sysctl.d/60-cordon.conf");
 }
 
-// Which setting of this host forbids namespaces, most specific first.
-std::string namespace_cure(const native::Probe& probe, const HostAccount& account) {
-  if (probe.error_number == ENOSYS) {
-    return account.filtered
-               ? "this process is already inside a sandbox: run cordon outside of it"
-               : "this kernel has no clone3 or was built without namespaces: use Linux "
-                 "5.13 or newer with CONFIG_USER_NS";
+constexpr const char* kContainerCure =
+    "the container's seccomp profile forbids it: start the container with --security-opt "
+    "seccomp=unconfined, or with a profile that permits clone, clone3, unshare, mount, fsopen, "
+    "open_tree, move_mount, mount_setattr and pivot_root";
+
+// ENOSPC is a limit that is used up; each kind of namespace has its own.
+std::string limit_cure(const native::Probe& probe) {
+  if (probe.name == "mount-namespace") return set_sysctl("user.max_mnt_namespaces", "15000");
+  if (probe.name == "pid-namespace") return set_sysctl("user.max_pid_namespaces", "15000");
+  if (probe.name == "net-namespace") return set_sysctl("user.max_net_namespaces", "15000");
+  if (probe.name == "user-namespace") return set_sysctl("user.max_user_namespaces", "15000");
+  return "raise the limits user.max_*_namespaces (sysctl user)";
+}
+
+// ENOSYS: the call is not there at all.
+std::string missing_call_cure(const HostSettings& settings) {
+  if (!settings.filtered) {
+    return "this kernel has no clone3 or was built without namespaces: use Linux 5.13 or newer "
+           "with CONFIG_USER_NS";
   }
-  if (sysctl(account, "kernel.apparmor_restrict_unprivileged_userns") == 1U && account.uid != 0) {
+  if (settings.in_container) return kContainerCure;
+  return "this process is already inside a sandbox: run cordon outside of it";
+}
+
+// Which setting of this host forbids namespaces, most specific first.
+std::string namespace_cure(const native::Probe& probe, const HostSettings& settings) {
+  if (probe.error_number == ENOSYS) return missing_call_cure(settings);
+  if (probe.error_number == ENOSPC) return limit_cure(probe);
+  if (sysctl(settings, "kernel.unprivileged_userns_clone") == 0U && settings.uid != 0) {
+    return set_sysctl("kernel.unprivileged_userns_clone", "1");
+  }
+  if (sysctl(settings, "kernel.apparmor_restrict_unprivileged_userns") == 1U && settings.uid != 0) {
     return "AppArmor takes the privileges from user namespaces of unprofiled programs: " +
            set_sysctl("kernel.apparmor_restrict_unprivileged_userns", "0") +
            "; or give Cordon's binary an AppArmor profile with \"userns,\"";
   }
-  if (sysctl(account, "kernel.unprivileged_userns_clone") == 0U) {
-    return set_sysctl("kernel.unprivileged_userns_clone", "1");
-  }
-  if (sysctl(account, "user.max_user_namespaces") == 0U) {
+  if (sysctl(settings, "user.max_user_namespaces") == 0U) {
     return set_sysctl("user.max_user_namespaces", "15000");
   }
-  if (account.in_container) {
-    return "the container's seccomp profile forbids it: start the container with --security-opt "
-           "seccomp=unconfined, or with a profile that permits clone, clone3, unshare, mount, "
-           "fsopen, open_tree, move_mount, mount_setattr and pivot_root";
+  if (settings.in_chroot) {
+    return "the kernel makes no user namespace inside a chroot: run cordon outside of it, or enter "
+           "the tree as a mount of its own (systemd-nspawn, podman run --rootfs)";
   }
-  if (account.filtered)
+  if (settings.in_container) return kContainerCure;
+  if (settings.filtered) {
     return "this process is already filtered: run cordon outside of its sandbox";
+  }
   return "permit unprivileged user namespaces on this kernel";
 }
 
-bool passed(const HostAccount& account, std::string_view name) {
+bool passed(const std::vector<native::Probe>& probes, std::string_view name) {
   return std::ranges::any_of(
-      account.probes, [&](const native::Probe& probe) { return probe.name == name && probe.ok; });
+      probes, [&](const native::Probe& probe) { return probe.name == name && probe.ok; });
 }
 
-std::string proc_cure(const HostAccount& account) {
-  if (!account.in_container) {
+std::string proc_cure(const HostSettings& settings) {
+  if (!settings.in_container) {
     return "something is mounted over parts of /proc (findmnt -R /proc): unmount it, since the "
            "kernel then refuses a fresh one";
   }
@@ -71,7 +87,8 @@ std::string proc_cure(const HostAccount& account) {
 
 }  // namespace
 
-std::string cure_for(const native::Probe& probe, const HostAccount& account) {
+std::string cure_for(const native::Probe& probe, const std::vector<native::Probe>& probes,
+                     const HostSettings& settings) {
   if (probe.name == "landlock") {
     return "use a kernel with CONFIG_SECURITY_LANDLOCK=y (Linux 5.13 or newer) and add landlock to "
            "the list of the boot parameter lsm=; in a container the seccomp profile must permit "
@@ -86,21 +103,21 @@ std::string cure_for(const native::Probe& probe, const HostAccount& account) {
            "permits listeners; the other modes do not";
   }
   // With mounts refused as such, the namespace is to be cured first.
-  if (probe.name == "symlink-mount" && passed(account, "mount-namespace")) {
+  if (probe.name == "symlink-mount" && passed(probes, "mount-namespace")) {
     return "git's config files are read-only inside on this kernel; a newer one can mount symlinks";
   }
   if (probe.name == "fresh-proc" && probe.error_number == EPERM &&
-      passed(account, "mount-namespace")) {
-    return proc_cure(account);
+      passed(probes, "mount-namespace")) {
+    return proc_cure(settings);
   }
-  return namespace_cure(probe, account);
+  return namespace_cure(probe, settings);
 }
 
-std::string cgroup_cure(const HostAccount& account) {
-  if (account.idle_group) {
-    const std::string& group = account.idle_group->path;
+std::string cgroup_cure(const HostSettings& settings, const std::optional<IdleGroup>& idle) {
+  if (idle) {
+    const std::string& group = idle->path;
     std::string controllers;
-    for (const std::string& name : account.idle_group->controllers) {
+    for (const std::string& name : idle->controllers) {
       controllers.append(controllers.empty() ? "+" : " +").append(name);
     }
     return "a group with processes in it hands no controllers on; from a shell that is alone in "
@@ -108,35 +125,18 @@ std::string cgroup_cure(const HostAccount& account) {
            group + "/shell && echo $$ > " + group + "/shell/cgroup.procs && echo '" + controllers +
            "' > " + group + "/cgroup.subtree_control";
   }
-  if (account.in_container) {
+  if (settings.in_container) {
     return "give the container a writable cgroup of its own: --cgroupns=private with "
            "/sys/fs/cgroup "
            "mounted read-write";
   }
-  if (account.uid == 0) {
+  if (settings.uid == 0) {
     return "mount cgroup v2 at /sys/fs/cgroup and permit its controllers: echo '+memory +pids "
            "+cpu' "
            "> /sys/fs/cgroup/cgroup.subtree_control";
   }
   return "have a group delegated: start the shell with systemd-run --user --scope -p Delegate=yes "
          "bash, or log in through systemd with Delegate=yes for user@.service";
-}
-
-std::string install_line(const HostAccount& account, const std::string& package) {
-  struct Installer {
-    std::string_view family;
-    std::string_view command;
-  };
-  constexpr std::array kInstallers{
-      Installer{"debian", "sudo apt install "},      Installer{"ubuntu", "sudo apt install "},
-      Installer{"fedora", "sudo dnf install "},      Installer{"rhel", "sudo dnf install "},
-      Installer{"arch", "sudo pacman -S "},          Installer{"suse", "sudo zypper install "},
-      Installer{"opensuse", "sudo zypper install "}, Installer{"alpine", "sudo apk add "},
-  };
-  for (const Installer& installer : kInstallers) {
-    if (is_like(account, installer.family)) return std::string(installer.command) + package;
-  }
-  return "install " + package;
 }
 
 }  // namespace cordon

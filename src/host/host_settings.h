@@ -1,0 +1,32 @@
+// HostSettings: what of this host decides whether namespaces may be made, and what a cure for their
+// refusal is called here. Read from /proc and os-release; nothing is tried.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace cordon {
+
+struct HostSettings {
+  std::string distribution;  // ID of os-release: "debian"
+  std::string family;        // ID_LIKE
+  std::string pretty_name;
+  std::map<std::string, std::uint64_t> sysctls;  // the ones that bear on namespaces, if present
+  bool in_container = false;
+  bool in_chroot = false;  // as far as /proc tells
+  bool filtered = false;   // a seccomp filter is already on this process
+  std::uint32_t uid = 0;
+};
+
+HostSettings host_settings();
+
+// A sign that namespaces may be refused: a sysctl that refuses them to this caller, or a filter on
+// this process. Four short reads and no process, so that every run can ask. No sign proves nothing
+// (a chroot leaves none), and neither does a sign: whoever sees one has to try.
+bool suspects_no_namespaces();
+
+// "sudo apt install bubblewrap": how this distribution installs a package.
+std::string install_line(const HostSettings& settings, const std::string& package);
+
+}  // namespace cordon

@@ -1,0 +1,261 @@
+#include "run/choose.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "host/host_settings.h"
+#include "run/backends.h"
+#include "run/host_cure.h"
+
+namespace cordon {
+namespace {
+
+// Strongest first.
+constexpr std::array kOrder{BackendKind::Native, BackendKind::Bwrap, BackendKind::Landlock};
+
+// Whether a run that names no backend may get this one, which then has a place in kOrder.
+constexpr bool is_in_order(BackendKind kind) {
+  switch (kind) {
+    case BackendKind::Native:
+    case BackendKind::Bwrap:
+    case BackendKind::Landlock:
+      return true;
+    case BackendKind::Mxc:  // somebody else's program, which an operator has to want
+    case BackendKind::Seatbelt:
+    case BackendKind::ProcessContainer:
+      return false;
+  }
+  return false;
+}
+static_assert(std::ranges::all_of(kBackendKinds, [](BackendKind kind) {
+  return is_in_order(kind) == (std::ranges::find(kOrder, kind) != kOrder.end());
+}));
+
+// The layer a backend always goes without. Of those that are only taken when named, the plan says
+// it.
+std::optional<Layer> missing_layer(BackendKind kind) {
+  switch (kind) {
+    case BackendKind::Landlock:
+      return Layer::Namespaces;
+    case BackendKind::Native:
+    case BackendKind::Bwrap:
+    case BackendKind::Mxc:
+    case BackendKind::Seatbelt:
+    case BackendKind::ProcessContainer:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool is_permitted(BackendKind kind, const Effective& effective) {
+  return !effective.backends ||
+         std::ranges::find(*effective.backends, kind) != effective.backends->end();
+}
+
+bool names(const Ceiling& ceiling, BackendKind kind) {
+  const auto& backends = ceiling.policy.require.backends;
+  return !backends || std::ranges::find(*backends, kind) != backends->end();
+}
+
+std::string option_of(const BackendWish& wish) {
+  switch (wish.by) {
+    case ChosenBy::Option:
+      return "--backend";
+    case ChosenBy::Variable:
+      return "CORDON_BACKEND";
+    case ChosenBy::Caller:
+    case ChosenBy::Default:
+      break;
+  }
+  return "the request";
+}
+
+// Which ceiling does not let it be used, and the line of it to change.
+Error not_permitted(const BackendWish& wish, BackendKind kind,
+                    const std::vector<Ceiling>& ceilings) {
+  const std::string name(name_of(kind));
+  const auto against =
+      std::ranges::find_if(ceilings, [&](const Ceiling& ceiling) { return !names(ceiling, kind); });
+  const std::string file = against == ceilings.end() ? "a ceiling" : quote(against->id);
+  return policy_error(
+      "backend " + name + ", which " + option_of(wish) + " asks for, is not permitted by " + file,
+      "name another one, or add \"" + name + "\" to backends in its [require]");
+}
+
+Error none_permitted(const std::vector<Ceiling>& ceilings) {
+  std::string files;
+  for (const Ceiling& ceiling : ceilings) {
+    if (!ceiling.policy.require.backends) continue;
+    files.append(files.empty() ? "" : ", ").append(quote(ceiling.id)).append(" permits");
+    for (const BackendKind kind : *ceiling.policy.require.backends) {
+      files.append(" ").append(name_of(kind));
+    }
+  }
+  return policy_error("the ceilings permit no backend that a run could have: " + files,
+                      "make one of native, bwrap and landlock stand in backends of each [require]");
+}
+
+// The ceilings that have to accept a missing layer and do not; with none, that there is none.
+std::string acceptance(Layer layer, const std::vector<Ceiling>& ceilings) {
+  const std::string line = "[require] accept_missing = [\"" + std::string(name_of(layer)) + "\"]";
+  if (ceilings.empty()) {
+    return "or accept what landlock goes without: cordon setup writes a ceiling with " + line;
+  }
+  std::string files;
+  for (const Ceiling& ceiling : ceilings) {
+    const RequireRules& require = ceiling.policy.require;
+    const auto has = [&](const std::vector<Layer>& layers) {
+      return std::ranges::find(layers, layer) != layers.end();
+    };
+    if (has(require.accept_missing) && !has(require.layers)) continue;
+    files.append(files.empty() ? "" : " and ").append(quote(ceiling.id));
+  }
+  return "or accept what landlock goes without: " + line + " in " + files;
+}
+
+std::string reasons(const std::vector<PassedOver>& passed_over) {
+  std::string text;
+  for (const PassedOver& passed : passed_over) {
+    text.append(text.empty() ? "" : "; ").append(name_of(passed.backend));
+    text.append(": ").append(passed.reason);
+  }
+  return text;
+}
+
+std::string cures(const std::vector<PassedOver>& passed_over) {
+  std::string text;
+  for (const PassedOver& passed : passed_over) {
+    if (passed.cure.empty()) continue;
+    text.append(text.empty() ? "" : "; ").append(passed.cure);
+  }
+  return text;
+}
+
+std::optional<HostRefusal> refused_native() {
+  const auto refusal = native::refused_by_host();
+  if (!refusal) return std::nullopt;
+  return HostRefusal{message(native::refusal_of(refusal->probe)),
+                     cure_for(refusal->probe, refusal->probes, host_settings())};
+}
+
+// What bubblewrap needs is no cure for namespaces that are refused, since it needs them too: told
+// is only why it is of no use.
+std::optional<HostRefusal> refused_by_probe(BackendKind kind) {
+  const auto backend = make_backend(kind);
+  if (!backend) return HostRefusal{message(backend.error()), {}};
+  const auto probed = (*backend)->probe();
+  if (!probed) return HostRefusal{message(probed.error()), {}};
+  return std::nullopt;
+}
+
+}  // namespace
+
+HostProbe ask_this_host() {
+  return [](BackendKind kind) {
+    return kind == BackendKind::Native ? refused_native() : refused_by_probe(kind);
+  };
+}
+
+Result<BackendWish> backend_wish(std::optional<BackendKind> asked, ChosenBy by,
+                                 const Caller& caller) {
+  if (asked) return BackendWish{asked, by};
+  const auto variable = caller.environment.find("CORDON_BACKEND");
+  if (variable == caller.environment.end()) return BackendWish{};
+  if (variable->second.empty()) {
+    return fail(usage_error("CORDON_BACKEND is set but empty",
+                            "name a backend in it (" + known_backends() + "), or unset it"));
+  }
+  auto kind = parse_backend(variable->second);
+  if (!kind) {
+    Error error = std::move(kind).error();
+    error.what = "CORDON_BACKEND: " + error.what;
+    return fail(std::move(error));
+  }
+  return BackendWish{*kind, ChosenBy::Variable};
+}
+
+Result<BackendChoice> choose_backend(const BackendWish& wish, const Effective& effective,
+                                     const std::vector<Ceiling>& ceilings, Foresight foresight,
+                                     const HostProbe& ask) {
+  if (wish.backend) {
+    if (!is_permitted(*wish.backend, effective)) {
+      return fail(not_permitted(wish, *wish.backend, ceilings));
+    }
+    return BackendChoice{*wish.backend, wish.by, {}};
+  }
+  BackendChoice choice;
+  bool any_permitted = false;
+  std::string accept;
+  for (const BackendKind kind : kOrder) {
+    if (!is_permitted(kind, effective)) {
+      choice.passed_over.push_back({kind, "a ceiling does not permit it", {}});
+      continue;
+    }
+    any_permitted = true;
+    const bool trusts = kind == BackendKind::Native && foresight == Foresight::TakeNative;
+    const auto refusal = trusts ? std::nullopt : ask(kind);
+    if (refusal) {
+      choice.passed_over.push_back({kind, refusal->reason, refusal->cure});
+      continue;
+    }
+    const auto layer = missing_layer(kind);
+    if (layer &&
+        std::ranges::find(effective.accept_missing, *layer) == effective.accept_missing.end()) {
+      accept = acceptance(*layer, ceilings);
+      choice.passed_over.push_back(
+          {kind,
+           "it goes without " + std::string(name_of(*layer)) + ", which not every ceiling accepts",
+           {}});
+      continue;
+    }
+    choice.backend = kind;
+    return choice;
+  }
+  if (!any_permitted) return fail(none_permitted(ceilings));
+  std::string hint = cures(choice.passed_over);
+  if (!accept.empty()) hint.append(hint.empty() ? "" : "; ").append(accept);
+  return fail({.kind = ErrorKind::Unavailable,
+               .what = "nothing can contain a run on this host: " + reasons(choice.passed_over),
+               .hint = std::move(hint)});
+}
+
+bool has_next(const BackendChoice& choice, const Effective& effective) {
+  if (choice.by != ChosenBy::Default) return false;
+  const auto* place = std::ranges::find(kOrder, choice.backend);
+  return std::any_of(place + 1, kOrder.end(),
+                     [&](BackendKind kind) { return is_permitted(kind, effective); });
+}
+
+Error with_passed_over(Error error, const BackendChoice& choice) {
+  if (choice.passed_over.empty()) return error;
+  // Advice to use what was just found not to work.
+  constexpr std::array<std::string_view, 3> kNative{
+      ", or use --backend native", "; or use --backend native", ", or --backend native"};
+  for (const std::string_view words : kNative) {
+    if (error.hint.ends_with(words)) error.hint.resize(error.hint.size() - words.size());
+  }
+  error.what.append("; ").append(reasons(choice.passed_over));
+  const std::string cure = cures(choice.passed_over);
+  if (!cure.empty()) {
+    error.hint = error.hint.empty() ? cure : cure + "; or, without that, " + error.hint;
+  }
+  return error;
+}
+
+std::string choice_line(const BackendChoice& choice, const std::vector<Loss>& lost) {
+  std::string words;
+  for (const Loss loss : lost) {
+    if (reach_of(loss) == Reach::Wider) {
+      words.append(words.empty() ? "" : ", ").append(name_of(loss));
+    }
+  }
+  if (words.empty() && choice.passed_over.empty()) return {};
+  std::string line = "contained by " + std::string(name_of(choice.backend));
+  if (!choice.passed_over.empty())
+    line.append(" (").append(reasons(choice.passed_over)).append(")");
+  if (words.empty()) return line.append(", which holds what native does");
+  return line.append(", which does not hold: ").append(words).append(" (docs/backends.md)");
+}
+
+}  // namespace cordon
