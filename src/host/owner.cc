@@ -55,20 +55,20 @@ std::string words(std::uint32_t uid, std::uint32_t gid) {
   return "uid " + std::to_string(uid) + ", gid " + std::to_string(gid);
 }
 
-// Starting as the owner is what always works; the rest depends on why it cannot be done here.
-std::string cure(const WritableRoot& root, const std::string& first) {
+// Starting as the owner is what always works; what else does depends on why it cannot be done here.
+std::string cure(const WritableRoot& root, const std::string& other) {
   const std::string uid = std::to_string(root.status.st_uid);
   const std::string gid = std::to_string(root.status.st_gid);
-  return first + "start as its owner (setpriv --reuid=" + uid + " --regid=" + gid +
+  return "start as its owner (setpriv --reuid=" + uid + " --regid=" + gid +
          " --clear-groups cordon run ...), or give it to root (chown -R 0:0 " +
-         quote(root.grant->path) + ")";
+         quote(root.grant->path) + ")" + other;
 }
 
-Error cannot_write(const WritableRoot& root, const std::string& why, const std::string& first) {
+Error cannot_write(const WritableRoot& root, const std::string& why, const std::string& other) {
   return {.kind = ErrorKind::Unsupported,
           .what = "the command could not write " + quote(root.grant->path) + ", which belongs to " +
                   words(root.status.st_uid, root.status.st_gid) + ": " + why,
-          .hint = cure(root, first)};
+          .hint = cure(root, other)};
 }
 
 }  // namespace
@@ -94,11 +94,11 @@ Result<std::optional<Owner>> owner_to_run_as(const std::vector<Grant>& writable,
   if (closed == roots.end()) return std::nullopt;
   if (!one) {
     return fail(cannot_write(*closed, "the writable paths belong to different owners",
-                             "grant only paths of one owner, "));
+                             ", or grant only paths of one owner"));
   }
   if (mapping == IdentityMapping::OnlySelf) {
     return fail(cannot_write(*closed, "this backend cannot run a command of root's as another user",
-                             "use --backend native, "));
+                             ", or use --backend native where user namespaces are permitted"));
   }
   return fail(cannot_write(*closed,
                            known ? "root has not the power to become its owner here (CAP_SETUID, "
