@@ -127,7 +127,7 @@ def whole() -> list[Suite]:
         Suite("login", "login", (
             GROUPS, "tests/attack/test_rs.py::test_RS01_fork_bomb",
             "tests/attack/test_rs.py::test_R545_memory_bomb",
-            "tests/cli/test_run.py::test_cpus_are_enforced_or_refused", GROUPS), 5),
+            "tests/cli/test_run.py::test_cpus_are_enforced_or_refused"), 4),
         Suite("command-line", "root", ("tests/cli/test_death.py", "tests/cli/test_doctor.py",
                                        "tests/cli/test_run.py"), 15),
         Suite("egress", "root", ("tests/egress/test_reach.py", "tests/egress/test_sockets.py"), 10),
