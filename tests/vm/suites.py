@@ -105,7 +105,8 @@ def chosen() -> list[Suite]:
         Suite("chosen", "root", names, 25, {"CORDON_TEST_FILTER": "few"}),
         Suite("groups-of-root", "root", (
             f"{GROUPS}::test_a_run_without_trouble_is_left_alone", f"{GROUPS}::test_memory_is_held_and_told",
-            f"{GROUPS}::test_the_whole_group_is_ended", f"{GROUPS}::test_many_runs_leave_nothing"), 10, few),
+            f"{GROUPS}::test_the_whole_group_is_ended", f"{GROUPS}::test_many_runs_leave_nothing",
+            f"{GROUPS}::test_a_group_of_ones_own_that_holds_processes"), 10, few),
         Suite("delegated", "delegated", (GROUPS,), 10, few),
     ]
 

@@ -108,7 +108,11 @@ CpuBandwidth cpu_bandwidth(std::uint64_t thousandths_of_a_processor) {
   return {thousandths_of_a_processor * kLongPeriod / 1000, kLongPeriod};
 }
 
-bool kill_group(const std::string& directory) { return bool(put(directory, "cgroup.kill", "1")); }
+bool kill_group(const std::string& directory) {
+  // Dying takes processor time, and a small share of it could take minutes.
+  (void)put(directory, "cpu.max", "max");
+  return bool(put(directory, "cgroup.kill", "1"));
+}
 
 bool remove_group(const std::string& directory) {
   constexpr int kAttempts = 100;

@@ -198,6 +198,7 @@ TEST_F(CgroupTree, IsKilledAsAWholeWhereTheKernelCan) {
     EXPECT_EQ(content("cgroup.kill"), "");
     EXPECT_TRUE(made->kill());
     EXPECT_EQ(content("cgroup.kill"), "1");
+    EXPECT_THAT(content("cpu.max"), ::testing::StartsWith("max"));
   }
   tree_.born_with.erase("cgroup.kill");
   auto older = Cgroup::make(bounded_, facts_, kRun);

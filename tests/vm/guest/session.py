@@ -48,6 +48,9 @@ def mount_everything() -> None:
     mount("mqueue", "/dev/mqueue", "", "nosuid,nodev,noexec")
     mount("cgroup2", str(GROUPS), "nsdelegate,memory_recursiveprot", "nosuid,nodev,noexec")
     Path("/run/lock").mkdir(mode=0o1777)
+    # What the scripts of packages make, which were not run.
+    for name in ("mnt", "media", "opt"):
+        Path("/", name).mkdir(exist_ok=True)
     runtime = Path(f"/run/user/{PERSON}")
     runtime.mkdir(parents=True, mode=0o700)
     os.chown(runtime, PERSON, PERSON)
