@@ -70,6 +70,10 @@ std::string denial_text(const Denial& denial) {
 }
 
 std::string handoff_text(const Handoff& handoff) {
+  if (handoff.kind.starts_with("unchecked: ")) {
+    const std::string place = handoff.path == "." ? "" : handoff.path + ": ";
+    return "unchecked: " + place + handoff.kind.substr(std::string_view("unchecked: ").size());
+  }
   std::string text = handoff.moved_to.empty() ? "appeared: " : "moved out of the tree: ";
   if (handoff.restored) text = "changed by the run and put back: ";
   if (!handoff.original.empty()) text = "changed during the run, to nothing that runs: ";

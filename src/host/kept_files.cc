@@ -252,6 +252,10 @@ Result<Fd> locked(const std::string& outer) {
   return lock;
 }
 
+Fd open_kept(const std::string& directory) {
+  return Fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
 Result<void> keep_all(const std::string& directory, const Keeping& keeping,
                       std::span<const OtherRun> others) {
   CORDON_TRY(into, open_private_directory(directory));
@@ -279,19 +283,28 @@ Result<KeptFiles> KeptFiles::keep(std::string directory, const Keeping& keeping,
 
 Result<void> KeptFiles::put_back(std::span<const std::string> roots, Quarantine& quarantine,
                                  TreeSnapshot& known) {
-  const Fd contents(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  // Killed before anything was kept.
-  if (!contents.valid() && errno == ENOENT) return {};
-  if (!contents.valid()) return fail(setup_error("cannot open " + quote(directory_), errno));
   CORDON_TRY(lock, locked(std::string(parent(directory_))));
   lock_ = std::move(lock);
+  const Fd contents = open_kept(directory_);
+  if (!contents.valid()) return fail(setup_error("cannot open " + quote(directory_), errno));
   CORDON_TRY(entries, read_kept_list(contents.get()));
-  if (!entries) return {};
+  if (!entries)
+    return fail(setup_error("what was kept of protected files is gone from " + quote(directory_), 0,
+                            "look at the protected files of the project yourself"));
   PutBack(*entries, contents.get(), roots, quarantine, known).run();
   return {};
 }
 
+bool KeptFiles::is_needed() const {
+  const Fd contents = open_kept(directory_);
+  if (!contents.valid()) return errno != ENOENT;
+  const auto entries = read_kept_list(contents.get());
+  return !entries || entries->has_value();
+}
+
 void KeptFiles::discard() {
+  if (const Fd contents = open_kept(directory_); contents.valid())
+    give_up_kept_list(contents.get());
   (void)remove_private_tree(directory_);
   lock_.reset();
 }

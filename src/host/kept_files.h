@@ -43,6 +43,9 @@ class KeptFiles {
   // done, and the contents are kept for another attempt.
   Result<void> put_back(std::span<const std::string> roots, Quarantine& quarantine,
                         TreeSnapshot& known);
+  // False if the command was never started, or everything was put back and only the note is left:
+  // then nothing of the tree may be judged by that note, which does not know what was kept.
+  [[nodiscard]] bool is_needed() const;
   // When nothing of it is needed any more, or the command was never started.
   void discard();
 

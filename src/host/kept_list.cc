@@ -97,6 +97,8 @@ Result<void> write_kept_list(int directory, std::span<const KeptEntry> entries) 
   return {};
 }
 
+void give_up_kept_list(int directory) { (void)::unlinkat(directory, kName, 0); }
+
 Result<std::optional<std::vector<KeptEntry>>> read_kept_list(int directory) {
   if (!look(directory, kName)) return std::nullopt;
   const auto text = read_regular(directory, kName, kMostBytes);

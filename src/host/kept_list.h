@@ -38,7 +38,9 @@ struct KeptEntry {
 
 // `directory` is where the contents lie.
 Result<void> write_kept_list(int directory, std::span<const KeptEntry> entries);
-// Nothing if no list was finished there, so that no command was started on it.
+// Nothing if there is none: it was not finished, and no command started, or it was given up.
 Result<std::optional<std::vector<KeptEntry>>> read_kept_list(int directory);
+// The first step of removing what was kept. What is left over then means nothing.
+void give_up_kept_list(int directory);
 
 }  // namespace cordon

@@ -229,13 +229,13 @@ int PutBack::write_content(const KeptEntry& entry, int above, const std::string&
       ::openat(above, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return errno;
   if (const int error = copy_bytes(content.get(), fd.get()); error != 0) return error;
-  // Root gives it back to its owner. Others made it themselves.
+  // Root gives it back to its owner; root of a namespace may not know that one, and others cannot.
+  // Whoever owns it then, it runs as nobody else.
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return errno;
-  if ((status.st_uid != entry.owner || status.st_gid != entry.group) &&
-      ::fchown(fd.get(), entry.owner, entry.group) != 0 && ::geteuid() == 0)
-    return errno;
-  if (::fchmod(fd.get(), entry.mode) != 0) return errno;
+  const bool same = status.st_uid == entry.owner && status.st_gid == entry.group;
+  const bool owned = same || ::fchown(fd.get(), entry.owner, entry.group) == 0;
+  if (::fchmod(fd.get(), owned ? entry.mode : entry.mode & 0777) != 0) return errno;
   const auto times = times_of(entry);
   (void)::futimens(fd.get(), times.data());
   return 0;
@@ -349,9 +349,10 @@ Fd PutBack::enter_child(int above, const std::string& path, HoldKind kind) {
   struct stat status {};
   const bool foreign = fd.valid() && found && ::geteuid() == 0 && ::fstat(fd.get(), &status) == 0 &&
                        status.st_uid != known->owner;
+  // As with files: root of a namespace may not know the owner.
   if (foreign &&
       ::fchownat(above, name.c_str(), known->owner, known->group, AT_SYMLINK_NOFOLLOW) != 0)
-    return Fd();
+    errno = 0;
   return fd;
 }
 

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "host/aftermath_tree.h"
 #include "plan/keeping_plan.h"
+#include "run/run_note.h"
 
 namespace cordon::testing {
 namespace {
@@ -278,14 +279,31 @@ TEST_F(Kept, WhatAppearedDuringAnotherRunIsNotMadeAnew) {
   EXPECT_FALSE(exists(".mcp.json"));
 }
 
-TEST_F(Kept, AnUnfinishedListMeansThatNothingWasStarted) {
-  file(".mcp.json", "{}");
+// Killed while it was kept, or while it was removed: the note does not know these files and must
+// not be used to judge them.
+TEST_F(Kept, WithoutAListNothingIsJudged) {
+  const std::string path = file(".mcp.json", "{}");
   ASSERT_TRUE(begin());
+  EXPECT_TRUE(kept_->is_needed());
   std::filesystem::remove(directory("run-1") + "/list");
-  file(".mcp.json", "the person's");
-  before_ = surveyed(*clamped_, caller_).snapshot;
-  EXPECT_THAT(finish(), IsEmpty());
-  EXPECT_EQ(content(".mcp.json"), "the person's");
+  EXPECT_FALSE(kept_->is_needed());
+  EXPECT_FALSE(try_to_finish());
+  EXPECT_EQ(TestTree::read_path(path), "{}");
+  kept_->discard();
+  EXPECT_FALSE(kept_->is_needed());
+
+  NoteContent note;
+  note.run_id = "run-2";
+  note.kept_directory = directory("run-2");
+  note.writable = clamped_->effective().write;
+  {
+    auto written = RunNote::write(caller_, note);
+    ASSERT_TRUE(written.has_value());
+    written->leave();
+  }
+  EXPECT_THAT(recover_runs(caller_), IsEmpty());
+  EXPECT_EQ(TestTree::read_path(path), "{}");
+  EXPECT_TRUE(std::filesystem::is_empty(caller_.state_directory + "/runs"));
 }
 
 TEST_F(Kept, AnUnreadableListIsAnErrorAndKeepsEverything) {

@@ -146,6 +146,11 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
     if (!remove_private(content.private_directory, caller)) gone = false;
     if (!gone) return;  // the next start looks again
     std::optional<KeptFiles> kept = kept_files(content, caller);
+    if (kept && !kept->is_needed()) {
+      kept->discard();
+      ::unlinkat(directory, name, 0);
+      return;
+    }
     auto found = collect_handoff(content.writable, content.deny, caller, content.snapshot,
                                  join(caller.state_directory, "handoff"), content.run_id,
                                  kept ? &*kept : nullptr);
