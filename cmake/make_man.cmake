@@ -5,7 +5,7 @@ string(REGEX MATCHALL "@OPTIONS:[a-z ]*@" places "${page}")
 foreach(place IN LISTS places)
   string(REGEX REPLACE "@OPTIONS:([a-z ]*)@" "\\1" verb "${place}")
   string(REPLACE " " ";" words "${verb}")
-  execute_process(COMMAND "${CORDON}" help --format=man ${words}
+  execute_process(COMMAND ${CORDON} help --format=man ${words}
                   OUTPUT_VARIABLE options RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "cordon help --format=man ${verb} answered ${status}")
