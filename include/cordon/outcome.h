@@ -9,9 +9,12 @@
 #include <variant>
 #include <vector>
 
+#include "cordon/loss.h"
+#include "cordon/policy.h"
+
 namespace cordon {
 
-// One thing the clamp took away.
+// One thing the clamp took away. Those of a run that was started are of documents and presets.
 struct Reduction {
   enum class Because {
     OutsideCeiling,
@@ -26,6 +29,7 @@ struct Reduction {
   std::string asked;               // as the caller spelled it
   std::optional<std::string> got;  // what remained, if anything
   Because because = Because::OutsideCeiling;
+  Origin origin = Origin::Document;  // who had asked
   auto operator<=>(const Reduction&) const = default;
 };
 
@@ -65,11 +69,14 @@ struct Published {
   bool operator==(const Published&) const = default;
 };
 
-// A protected file that the run made appear. `moved_to` is empty for what is only reported.
+// A protected file that the run made appear, or changed where it could not be held. `moved_to` is
+// empty for what is only reported.
 struct Handoff {
   std::string path;
   std::string kind;
   std::string moved_to;
+  bool restored = false;  // what was there before the run is back
+  std::string original;   // what was there before the run, where the newer one stays; or empty
   bool operator==(const Handoff&) const = default;
 };
 
@@ -97,6 +104,7 @@ struct Enforcement {
   std::string network;                        // "none", "allow", "open"
   std::map<std::string, std::string> limits;  // limit -> what holds it: "cgroup", "rlimit", ...
   std::vector<std::string> missing;           // layers a ceiling accepted to go without
+  std::vector<Loss> lost;                     // what this host or backend cannot hold
   bool operator==(const Enforcement&) const = default;
 };
 

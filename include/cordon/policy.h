@@ -15,12 +15,17 @@
 
 namespace cordon {
 
+// Who asked for a part of a policy. What a document or a preset asks for and may not have is taken
+// away and reported; an option of the command line that cannot be granted refuses the run.
+enum class Origin { Document, Option };
+
 // One entry of a path list as a person wrote it: absolute, "~", "~/x", "@cwd", "@system",
 // "@toolchains", or relative to `base`, which is the policy's own directory (the current directory
 // on the command line).
 struct PathRule {
   std::string text;
   std::string base;
+  Origin origin = Origin::Document;
   bool operator==(const PathRule&) const = default;
 };
 
@@ -104,6 +109,17 @@ struct AgentRules {
   bool operator==(const AgentRules&) const = default;
 };
 
+// Which parts options of the command line asked for. Each stands in its list as well; a path rule
+// says so itself.
+struct OptionRequests {
+  bool net = false;  // the network mode
+  std::vector<HostRule> allow;
+  std::vector<std::string> env;     // names
+  std::vector<std::string> limits;  // keys of [limits]
+  bool scratch = false;
+  bool operator==(const OptionRequests&) const = default;
+};
+
 // What becomes of a run whose audit record cannot be written; legal in a ceiling only.
 enum class AuditFailure { Deny, Buffer, Warn };  // strictest first
 
@@ -116,6 +132,7 @@ struct Policy {
   Limits limits;
   RequireRules require;
   AgentRules agent;
+  OptionRequests options;
 
   // A built-in preset: strict, workspace, readonly, build, agent.
   static Result<Policy> preset(std::string_view name);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,12 +56,22 @@ struct AuditMark {
   std::optional<Error> unrecorded;  // why, or why not even the beginning is there yet
 };
 
+// As whom the command's processes run: inside, and what the kernel makes of that outside.
+struct Identity {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t outside_uid = 0;
+  std::uint32_t outside_gid = 0;
+  bool operator==(const Identity&) const = default;
+};
+
 // Everything a caller may want to know about a run, started or not.
 struct Report {
   std::string run_id;
   std::optional<Outcome> outcome;  // present exactly if the command was started
   std::optional<Error> error;      // present exactly if it was not
   Enforcement enforcement;
+  std::optional<Identity> identity;  // asked of the kernel; absent if nothing ran
   std::vector<Reduction> reductions;
   std::optional<Credential> credential;  // of the agent the run is for
   std::string policy_hash;

@@ -73,6 +73,13 @@ struct ChildLost {};
 // it could not be executed; or nothing is known.
 using ChildEvent = std::variant<ChildRuns, ChildStopped, ChildEnd, Error, ChildLost>;
 
+// A descriptor, and the events of poll(2) on it that mean something. A negative descriptor: nothing
+// tells, and one has to look from time to time.
+struct PolledFor {
+  int descriptor = -1;
+  short events = 0;
+};
+
 // A running sandbox. Its destructor kills the whole tree and reaps it.
 class Child {
  public:
@@ -81,11 +88,14 @@ class Child {
   [[nodiscard]] virtual int event_descriptor() const = 0;
   // True if the kernel kills at a bound of the whole tree's memory.
   [[nodiscard]] virtual bool bounds_memory() const = 0;
-  // Asks to be told by oom_descriptor(); true if the bound was hit before. A command that ends at
-  // once never needs it, so it is not part of the start.
-  virtual bool watch_memory() = 0;
-  // Readable when the memory bound was hit; negative if nothing can tell.
-  [[nodiscard]] virtual int oom_descriptor() const = 0;
+  // Asks the kernel to tell by memory_news(). A command that ends at once never needs it, so it is
+  // not part of the start.
+  virtual void watch_memory() = 0;
+  // Ready when something happened to the memory, which need not be a kill: ask memory_killed().
+  [[nodiscard]] virtual PolledFor memory_news() const = 0;
+  // True if that bound has killed; a kill for somebody else's limit is none. Takes the news, so
+  // that memory_news() tells of what comes next.
+  virtual bool memory_killed() = 0;
   virtual ChildEvent event() = 0;
   // Delivers a signal to every process of the sandbox but its first.
   virtual void signal(int number) = 0;

@@ -48,29 +48,28 @@ std::string exported(const audit::Index& index, const audit::Event& event, Form 
   return {};
 }
 
-// How many actions were written.
-Result<std::uint64_t> export_all(const Arguments& arguments) {
+// The exit status.
+Result<int> export_all(const Arguments& arguments) {
   CORDON_TRY(form, form_of(arguments));
   CORDON_TRY(where, audit_place());
   CORDON_TRY(filter, audit_filter(arguments, where));
   CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
-  std::uint64_t count = 0;
+  bool any = false;
   bool written = form != Form::Csv || say_answer(csv_header());
   CORDON_CHECK(index.each(filter, [&](const audit::Event& event) {
     written = written && say_answer(exported(index, event, form));
-    ++count;
+    any = true;
     return written;
   }));
-  if (!written) return fail(usage_error("standard output does not take the answer"));
-  return count;
+  if (!written) return kAnswerError;
+  return any ? kAnswerYes : kAnswerNo;
 }
 
 }  // namespace
 
 int verb_audit_export(const Arguments& arguments) {
-  const auto count = export_all(arguments);
-  if (!count) return audit_failure_status(count.error());
-  return *count == 0 ? kAnswerNo : kAnswerYes;
+  const auto status = export_all(arguments);
+  return status ? *status : audit_failure_status(status.error());
 }
 
 }  // namespace cordon

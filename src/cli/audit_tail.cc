@@ -86,7 +86,8 @@ Result<Reached> near_the_end(int directory, std::uint64_t count) {
   return reached;
 }
 
-Result<bool> tail(const Arguments& arguments) {
+// The exit status.
+Result<int> tail(const Arguments& arguments) {
   const bool json = arguments.has(FlagId::Json);
   std::uint64_t count = 10;
   if (const auto limit = arguments.value(FlagId::Limit)) {
@@ -119,15 +120,15 @@ Result<bool> tail(const Arguments& arguments) {
     if (watching && ::read(watch.get(), events, sizeof events) < 0 && errno != EINTR) break;
     CORDON_CHECK(read_on(directory.get(), reached, print));
   }
-  return any;
+  if (!written) return kAnswerError;
+  return any ? kAnswerYes : kAnswerNo;
 }
 
 }  // namespace
 
 int verb_audit_tail(const Arguments& arguments) {
-  const auto any = tail(arguments);
-  if (!any) return audit_failure_status(any.error());
-  return *any ? kAnswerYes : kAnswerNo;
+  const auto status = tail(arguments);
+  return status ? *status : audit_failure_status(status.error());
 }
 
 }  // namespace cordon

@@ -11,12 +11,15 @@
 #include "backend/backend.h"
 #include "backend/mxc/examine.h"
 #include "backend/native/probe.h"
+#include "host/cgroup.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
 
 enum class CheckCategory { System, Security, Config };
 enum class CheckStatus { Pass, Warn, Fail };
+// Whether the thing itself was tried, or something before it did not work.
+enum class Evidence { Tried, NotStarted };
 
 struct Check {
   CheckCategory category = CheckCategory::System;
@@ -24,7 +27,12 @@ struct Check {
   CheckStatus status = CheckStatus::Fail;
   std::string message;
   std::string cure;  // what to change; empty if it passed
+  Evidence evidence = Evidence::Tried;
+  std::string cause = {};  // the check that fails for the same reason and says it; empty: this one
 };
+
+// The check that is there only inside a Cordon sandbox, where it explains all others.
+inline constexpr std::string_view kNestedCheck = "nested";
 
 struct ToolFound {
   std::string name;
@@ -41,13 +49,15 @@ struct HostAccount {
   std::string pretty_name;
   std::map<std::string, std::uint64_t> sysctls;  // the ones that bear on namespaces, if present
   bool in_container = false;
-  bool filtered = false;  // a seccomp filter is already on this process
+  bool in_cordon = false;  // inside a sandbox of Cordon's own
+  bool filtered = false;   // a seccomp filter is already on this process
   std::uint32_t uid = 0;
   std::vector<native::Probe> probes;
   std::vector<native::SeccompAction> seccomp_actions;
   int landlock_abi = 0;
   std::uint32_t landlock_errata = 0;
   CgroupFacts cgroup;
+  std::optional<IdleGroup> idle_group;
   std::vector<ToolFound> tools;
   std::optional<mxc::ExecutorAccount> executor;
   std::optional<Error> bwrap_error;  // why the backend bwrap cannot be used, if it cannot
@@ -65,6 +75,11 @@ Check judge_executor(const mxc::ExecutorAccount& executor);
 // Runs the probes of doctor_inside.cc in real sandboxes, each beside a control that must succeed.
 std::vector<Check> live_checks(const Caller& caller);
 
+// Fills `cause`, so that each reason is told once.
+void find_causes(std::vector<Check>& checks);
+// The hint of an error as a cure; `otherwise` if it has none or only leads to `cordon doctor`.
+std::string cure_of(const Error& error, std::string otherwise);
+
 // What to change on this distribution so that the probe passes.
 std::string cure_for(const native::Probe& probe, const HostAccount& account);
 std::string cgroup_cure(const HostAccount& account);
@@ -72,7 +87,6 @@ std::string install_line(const HostAccount& account, const std::string& package)
 
 std::string_view name_of(CheckCategory category);
 std::string_view name_of(CheckStatus status);
-std::string landlock_gaps(int abi);
 
 // The probes themselves, run inside a sandbox: `cordon doctor-inside ATTEMPT ARG...`. The exit
 // status is 0 or the errno of what was refused.

@@ -9,6 +9,7 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "cli/doctor_check.h"
+#include "host/nested.h"
 #include "host/on_path.h"
 #include "host/survey.h"
 #include "run/backends.h"
@@ -110,6 +111,7 @@ HostAccount collect_account(const Caller& caller) {
   read_distribution(account);
   read_sysctls(account);
   account.in_container = looks_like_a_container();
+  account.in_cordon = is_inside_cordon(caller);
   account.filtered = is_filtered();
   account.uid = caller.uid;
   account.probes = native::probe_kernel();
@@ -117,6 +119,7 @@ HostAccount collect_account(const Caller& caller) {
   account.landlock_abi = sys::landlock_abi();
   account.landlock_errata = sys::landlock_errata();
   account.cgroup = cgroup_facts();
+  account.idle_group = idle_group();
   for (const char* name : {"git", "bwrap"}) {
     const std::string path = on_path(name, caller);
     account.tools.push_back({name, path, contained_version(path, caller)});

@@ -97,6 +97,17 @@ std::string cure_for(const native::Probe& probe, const HostAccount& account) {
 }
 
 std::string cgroup_cure(const HostAccount& account) {
+  if (account.idle_group) {
+    const std::string& group = account.idle_group->path;
+    std::string controllers;
+    for (const std::string& name : account.idle_group->controllers) {
+      controllers.append(controllers.empty() ? "+" : " +").append(name);
+    }
+    return "a group with processes in it hands no controllers on; from a shell that is alone in "
+           "it: mkdir " +
+           group + "/shell && echo $$ > " + group + "/shell/cgroup.procs && echo '" + controllers +
+           "' > " + group + "/cgroup.subtree_control";
+  }
   if (account.in_container) {
     return "give the container a writable cgroup of its own: --cgroupns=private with "
            "/sys/fs/cgroup "

@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 #include "cli/doctor_check.h"
+#include "cli/proven.h"
+#include "plan/losses.h"
 
 namespace cordon {
 namespace {
@@ -25,10 +27,10 @@ Check platform(const HostAccount& account) {
 }
 
 Check architecture(const HostAccount& account) {
-  const bool proven = account.machine == "aarch64";
-  const bool known = proven || account.machine == "x86_64";
+  const bool known = account.machine == "aarch64" || account.machine == "x86_64";
+  const bool proven = architecture_is_proven(account.machine);
   return make(CheckCategory::System, "architecture", pass_or(CheckStatus::Fail, known),
-              account.machine + (known && !proven ? " (unproven: never run on it)" : ""),
+              account.machine + (known && !proven ? " (unproven: no suite ran on it)" : ""),
               "supported architectures: aarch64, x86_64");
 }
 
@@ -45,18 +47,23 @@ Check cgroup(const HostAccount& account) {
                     : "no group may be made: pids and memory are held by rlimits and a watch",
                 cgroup_cure(account));
   }
-  std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2" : "v1";
-  if (account.cgroup.version == CgroupFacts::Version::V1) {
-    for (const auto& [controller, directory] : account.cgroup.parents) {
-      message.append(message == "v1" ? ": " : ", ").append(controller);
-    }
+  std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2: " : "v1: ";
+  const char* separator = "";
+  for (const auto& [controller, directory] : account.cgroup.parents) {
+    message.append(separator).append(controller);
+    separator = ", ";
   }
   const bool complete =
-      account.cgroup.version == CgroupFacts::Version::V2 ||
-      (account.cgroup.parents.contains("pids") && account.cgroup.parents.contains("memory"));
+      account.cgroup.parents.contains("pids") && account.cgroup.parents.contains("memory");
   return make(CheckCategory::System, "cgroup", pass_or(CheckStatus::Warn, complete),
               message + (complete ? ", groups may be made" : ", not for pids and memory"),
               cgroup_cure(account));
+}
+
+bool namespaces_work(const HostAccount& account) {
+  return std::ranges::none_of(account.probes, [](const native::Probe& probe) {
+    return probe.name == "user-namespace" && !probe.ok;
+  });
 }
 
 Check tool(const HostAccount& account, const ToolFound& found) {
@@ -64,10 +71,12 @@ Check tool(const HostAccount& account, const ToolFound& found) {
   std::string message = there ? found.path : "not installed (optional)";
   if (!found.version.empty()) message.append(", ").append(found.version);
   if (there && found.name == "bwrap" && account.bwrap_error) {
-    return make(
-        CheckCategory::System, found.name, CheckStatus::Warn,
-        message + ", no use as a backend (optional): " + cordon::message(*account.bwrap_error),
-        account.bwrap_error->hint.empty() ? "use --backend native" : account.bwrap_error->hint);
+    Check check =
+        make(CheckCategory::System, found.name, CheckStatus::Warn,
+             message + ", no use as a backend (optional): " + cordon::message(*account.bwrap_error),
+             cure_of(*account.bwrap_error, "use --backend native"));
+    if (!namespaces_work(account)) check.evidence = Evidence::NotStarted;
+    return check;
   }
   return make(CheckCategory::System, found.name, pass_or(CheckStatus::Warn, there),
               std::move(message),
@@ -111,13 +120,21 @@ Check seccomp_actions_check(const HostAccount& account) {
               "use a newer kernel: the missing actions serve network allow-lists and diagnosis");
 }
 
+std::string sentences(const std::vector<Loss>& losses) {
+  std::string text;
+  for (const Loss loss : losses) {
+    text.append(text.empty() ? "" : "; ").append(name_of(loss)).append(": ");
+    text.append(sentence_of(loss));
+  }
+  return text;
+}
+
 Check residual_gaps(const HostAccount& account) {
-  const std::string older = landlock_gaps(account.landlock_abi);
+  const std::string older = sentences(landlock_losses(account.landlock_abi));
   const std::string always = "Landlock has no rules for UDP (the network namespace holds it)";
   return make(CheckCategory::Security, "residual-gaps", pass_or(CheckStatus::Warn, older.empty()),
               older.empty() ? always : always + "; " + older,
-              "a newer kernel closes it in the second layer; the mount view and the seccomp filter "
-              "hold it meanwhile");
+              "use Linux 6.12 or newer, whose Landlock is a second layer for all of it");
 }
 
 // The tier below native, for hosts that refuse namespaces.
@@ -137,7 +154,8 @@ Check landlock_tier(const HostAccount& account) {
   if (contains && !native) {
     message =
         "--backend landlock contains here without namespaces, where a ceiling accepts that: "
-        "[require] accept_missing = [\"namespaces\"]";
+        "[require] accept_missing = [\"namespaces\"]; it does not hold " +
+        sentences(namespace_losses());
   }
   return make(CheckCategory::Security, "backend-landlock", pass_or(CheckStatus::Warn, contains),
               std::move(message), "use Linux 6.12 or newer with lsm=landlock,...");
@@ -167,6 +185,13 @@ Check state_directory(const HostAccount& account) {
               "");
 }
 
+Check nested() {
+  return make(
+      CheckCategory::System, std::string(kNestedCheck), CheckStatus::Fail,
+      "this is already inside a Cordon sandbox, and sandboxes are not nested",
+      "ask outside of it what this host can enforce; inside, start commands without cordon");
+}
+
 }  // namespace
 
 std::string_view name_of(CheckCategory category) {
@@ -193,19 +218,6 @@ std::string_view name_of(CheckStatus status) {
   return "";
 }
 
-std::string landlock_gaps(int abi) {
-  std::string gaps;
-  const auto add = [&](int first, std::string_view text) {
-    if (abi >= first) return;
-    gaps.append(gaps.empty() ? "" : "; ").append(text);
-  };
-  add(2, "no right for moving files between directories (ABI 2)");
-  add(3, "no right for truncating (ABI 3)");
-  add(5, "no right for ioctl on devices (ABI 5)");
-  add(6, "no scope for signals and abstract sockets (ABI 6)");
-  return gaps;
-}
-
 std::vector<Check> judge_account(const HostAccount& account) {
   std::vector<Check> checks{platform(account), architecture(account), kernel(account),
                             cgroup(account)};
@@ -219,6 +231,7 @@ std::vector<Check> judge_account(const HostAccount& account) {
   checks.push_back(ceilings(account));
   checks.push_back(state_directory(account));
   if (account.executor) checks.push_back(judge_executor(*account.executor));
+  if (account.in_cordon) checks.insert(checks.begin(), nested());
   return checks;
 }
 

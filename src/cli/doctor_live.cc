@@ -105,6 +105,15 @@ bool refused(const Report& report) {
          exit_status(report.outcome->end) != 0;
 }
 
+void explain_failure(Check& check, const Report& report) {
+  const std::string otherwise =
+      report.error ? "every probe of this host passes and a run is refused: please report the line "
+                     "above and what --json prints"
+                   : "do not rely on this host";
+  check.cure = report.error ? cure_of(*report.error, otherwise) : otherwise;
+  if (report.error) check.evidence = Evidence::NotStarted;
+}
+
 // The attempt must be refused and its control must succeed; anything else is no containment, or no
 // evidence of it.
 Check refusal_check(const std::string& name, const Report& attempt, const Report& control,
@@ -117,9 +126,7 @@ Check refusal_check(const std::string& name, const Report& attempt, const Report
   check.status = CheckStatus::Fail;
   check.message += ": " + told(attempt) + "; the control: " + told(control);
   const Report& worse = attempt.error ? attempt : control;
-  check.cure = worse.error && !worse.error->hint.empty()
-                   ? worse.error->hint
-                   : "do not rely on this host until the failing check above is cured";
+  explain_failure(check, worse);
   return check;
 }
 
@@ -161,9 +168,7 @@ Check tree_kill_check(const Theatre& theatre, const Stage& stage) {
   check.message = !timed_out ? "the time limit did not end the run: " + told(report)
                   : lived    ? "a detached grandchild outlived the run"
                              : "the detached grandchild did not start";
-  check.cure = report.error && !report.error->hint.empty()
-                   ? report.error->hint
-                   : "do not rely on this host until the failing check above is cured";
+  explain_failure(check, report);
   return check;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "cli/json_parts.h"
@@ -46,6 +47,21 @@ std::string mark(CheckStatus status) {
       return tinted(STDOUT_FILENO, Tint::Bad, "[FAIL]");
   }
   return {};
+}
+
+// The line that counts and names what fails for the reason that `check` tells.
+std::string dependents(const std::vector<Check>& checks, const Check& check) {
+  std::string names;
+  std::size_t number = 0;
+  for (const Check& other : checks) {
+    if (other.cause != check.name) continue;
+    names.append(names.empty() ? "" : ", ").append(other.name);
+    ++number;
+  }
+  if (number == 0) return {};
+  return "         " + std::to_string(number) +
+         (number == 1 ? " more check depends on it: " : " more checks depend on it: ") + names +
+         "\n";
 }
 
 bool passed(const HostAccount& account, std::string_view name) {
@@ -123,6 +139,7 @@ Node check_node(const Check& check) {
   node.set("status", name_of(check.status));
   node.set("message", check.message);
   node.set("cure", check.cure.empty() ? Node() : Node(check.cure));
+  node.set("cause", check.cause.empty() ? Node() : Node(check.cause));
   return node;
 }
 
@@ -134,14 +151,18 @@ std::string doctor_text(const std::vector<Check>& checks) {
        {CheckCategory::System, CheckCategory::Security, CheckCategory::Config}) {
     text.append("\n").append(name_of(category)).append("\n");
     for (const Check& check : checks) {
-      if (check.category != category) continue;
+      if (check.category != category || !check.cause.empty()) continue;
       text.append("  ").append(mark(check.status)).append(" ").append(check.name);
       text.append(": ").append(sanitize(check.message)).append("\n");
       if (check.cure.empty()) continue;
       text.append("         ").append(sanitize(check.cure)).append("\n");
+      text.append(dependents(checks, check));
     }
   }
-  const Count result = count(checks);
+  std::vector<Check> told;
+  std::ranges::copy_if(checks, std::back_inserter(told),
+                       [](const Check& check) { return check.cause.empty(); });
+  const Count result = count(told);
   text.append("\nSummary: ").append(std::to_string(result.passed)).append(" passed, ");
   text.append(std::to_string(result.warnings)).append(" warning(s), ");
   return text.append(std::to_string(result.failed)).append(" failed\n");
@@ -150,7 +171,7 @@ std::string doctor_text(const std::vector<Check>& checks) {
 std::string doctor_hints(const std::vector<Check>& checks) {
   std::string text;
   for (const Check& check : checks) {
-    if (check.status == CheckStatus::Pass) continue;
+    if (check.status == CheckStatus::Pass || !check.cause.empty()) continue;
     text.append(check.name).append(": ").append(sanitize(check.cure)).append("\n");
   }
   return text;

@@ -189,7 +189,7 @@ inline constexpr std::array kRun{
          Times::Once,
          "capture the streams, print the report",
          "Capture the command's output and print the report as JSON. The exit status stays the "
-         "same.",
+         "same, unless the report cannot be written: then it is not 0.",
          {}},
     Flag{FlagId::Report,
          "--report",
@@ -197,8 +197,9 @@ inline constexpr std::array kRun{
          ValueKind::File,
          Times::Once,
          "write the report to FILE",
-         "Write the report to FILE with mode 0600 and leave the streams alone. A symlink is "
-         "refused.",
+         "Write the report to FILE with mode 0600 and leave the streams alone. Replaces an empty "
+         "file or an older report and refuses everything else, a symlink too; /dev/fd/N names an "
+         "open descriptor.",
          {}},
 };
 

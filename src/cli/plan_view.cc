@@ -43,6 +43,9 @@ std::string plan_json(const JudgedRun& run) {
     limits.push_back(std::move(entry));
   }
   node.set("limits", std::move(limits));
+  std::vector<std::string> lost;
+  for (const Loss loss : run.plan.lost) lost.emplace_back(name_of(loss));
+  node.set("lost", text_list(lost));
   node.set("build", operations(run.plan.build));
   node.set("confine", operations(run.plan.confine));
   node.set("seal", operations(run.plan.seal));

@@ -15,7 +15,7 @@ namespace {
 struct Conversion {
   Node document;
   std::string text;  // the document as it is printed alone
-  std::vector<Loss> losses;
+  std::vector<DroppedKey> losses;
 };
 
 // Nothing is Cordon itself.
@@ -85,7 +85,7 @@ Result<Conversion> convert(const Arguments& arguments) {
 std::string convert_json(const Arguments& arguments, const Result<Conversion>& done) {
   NodeList losses;
   if (done) {
-    for (const Loss& loss : done->losses) {
+    for (const DroppedKey& loss : done->losses) {
       losses.push_back(Node().set("key", Node(loss.key)).set("reason", Node(loss.reason)));
     }
   }
@@ -107,7 +107,7 @@ int verb_policy_convert(const Arguments& arguments) {
   if (arguments.has(FlagId::Json)) {
     if (!say_answer(convert_json(arguments, done))) return kAnswerError;
   } else if (done) {
-    for (const Loss& loss : done->losses) {
+    for (const DroppedKey& loss : done->losses) {
       say("cordon: lost " + sanitize(loss.key) + ": " + sanitize(loss.reason) + "\n");
     }
     if (!say_answer(done->text)) return kAnswerError;

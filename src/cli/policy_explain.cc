@@ -8,6 +8,7 @@
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "egress/own_addresses.h"
+#include "host/owner.h"
 #include "host/resolve.h"
 #include "host/spelling.h"
 #include "policy/decide.h"
@@ -67,6 +68,17 @@ Verdict unreachable() {
           {}};
 }
 
+// A run of root's is the run of whoever owns what it may write, or is refused for them.
+void explain_owner(const Effective& effective, const Caller& caller, Verdict& verdict) {
+  const auto owner = owner_to_run_as(effective.write, caller, IdentityMapping::AnyOwner);
+  if (!owner) {
+    verdict = {false, "owner", message(owner.error()), owner.error().hint};
+  } else if (*owner) {
+    verdict.reason += "; the command runs as uid " + std::to_string((*owner)->uid) + ", gid " +
+                      std::to_string((*owner)->gid) + ", who owns what it may write";
+  }
+}
+
 Result<Explained> explain(const Arguments& arguments) {
   if (arguments.operands.size() != 2) {
     return fail(usage_error("an access and what it is for are to be named",
@@ -114,8 +126,12 @@ Result<Explained> explain(const Arguments& arguments) {
     return Explained{std::string(word), spelled, unreachable()};
   }
   if (!path) return fail(path.error());
-  return Explained{std::string(word), path->path,
-                   decide(judged.clamped, facts, caller, access, path->path)};
+  Explained explained{std::string(word), path->path,
+                      decide(judged.clamped, facts, caller, access, path->path)};
+  if (access == Access::Write && explained.verdict.allowed) {
+    explain_owner(judged.clamped.effective(), caller, explained.verdict);
+  }
+  return explained;
 }
 
 std::string explain_json(const Explained& explained) {

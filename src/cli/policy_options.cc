@@ -28,7 +28,7 @@ Result<void> add_path(const GivenFlag& flag, PathUse use, const std::string& cwd
   if (auto checked = check_path_entry(flag.value, use); !checked) {
     return fail(bad_value(flag, checked.error().what, checked.error().hint));
   }
-  rules.push_back({std::string(flag.value), cwd});
+  rules.push_back({std::string(flag.value), cwd, Origin::Option});
   return {};
 }
 
@@ -69,7 +69,8 @@ Result<void> set_processors(const GivenFlag& flag, std::optional<std::uint64_t>&
   return {};
 }
 
-Result<void> set_net(const GivenFlag& flag, NetRules& net) {
+Result<void> set_net(const GivenFlag& flag, Policy& policy) {
+  NetRules& net = policy.net;
   if (flag.value == "none") {
     net.mode = NetMode::None;
   } else if (flag.value == "open") {
@@ -81,19 +82,23 @@ Result<void> set_net(const GivenFlag& flag, NetRules& net) {
     return fail(bad_value(flag, "not a network mode", "write none or open"));
   }
   net.allow.clear();  // kept, the list would come back to life under another mode
+  policy.options.net = true;
   return {};
 }
 
-Result<void> add_host(const GivenFlag& flag, NetRules& net) {
+Result<void> add_host(const GivenFlag& flag, Policy& policy) {
+  NetRules& net = policy.net;
   auto rule = parse_host_rule(flag.value);
   if (!rule) return fail(bad_value(flag, rule.error().what, rule.error().hint));
   if (net.mode != NetMode::Allow) net.allow.clear();
   net.mode = NetMode::Allow;
-  net.allow.push_back(std::move(*rule));
+  net.allow.push_back(*rule);
+  policy.options.allow.push_back(std::move(*rule));
   return {};
 }
 
-Result<void> set_variable(const GivenFlag& flag, EnvRules& env) {
+Result<void> set_variable(const GivenFlag& flag, Policy& policy) {
+  EnvRules& env = policy.env;
   const std::size_t equals = flag.value.find('=');
   const std::string name(flag.value.substr(0, equals));
   if (!is_valid_variable_name(name)) {
@@ -102,6 +107,7 @@ Result<void> set_variable(const GivenFlag& flag, EnvRules& env) {
   if (is_loader_variable(name)) {
     return fail(bad_value(flag, "refused: it makes the loader run foreign code", ""));
   }
+  policy.options.env.push_back(name);
   std::erase(env.pass, name);
   if (equals == std::string_view::npos) {
     env.set.erase(name);
@@ -144,22 +150,28 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
     case FlagId::Deny:
       return add_path(flag, PathUse::Deny, cwd, policy.fs.deny);
     case FlagId::Net:
-      return set_net(flag, policy.net);
+      return set_net(flag, policy);
     case FlagId::Allow:
-      return add_host(flag, policy.net);
+      return add_host(flag, policy);
     case FlagId::Env:
-      return set_variable(flag, policy.env);
+      return set_variable(flag, policy);
     case FlagId::Timeout:
+      policy.options.limits.emplace_back("wall");
       return set_duration(flag, policy.limits.wall_ms);
     case FlagId::Memory:
+      policy.options.limits.emplace_back("memory");
       return set_size(flag, policy.limits.memory);
     case FlagId::Pids:
+      policy.options.limits.emplace_back("pids");
       return set_count(flag, policy.limits.pids);
     case FlagId::Cpus:
+      policy.options.limits.emplace_back("cpus");
       return set_processors(flag, policy.limits.cpus_milli);
     case FlagId::Scratch:
+      policy.options.scratch = true;
       return set_size(flag, policy.fs.scratch);
     case FlagId::OutputLimit:
+      policy.options.limits.emplace_back("output");
       return set_size(flag, policy.limits.output);
     case FlagId::Require:
       return add_layers(flag, policy.require.layers);

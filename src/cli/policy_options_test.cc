@@ -32,15 +32,30 @@ std::string refusal(std::vector<const char*> words, std::string_view preset = "s
 TEST(PolicyOptions, AppendPathsRelativeToTheCurrentDirectory) {
   const auto policy = applied({"--read", "a", "--write", "/b", "--deny", "*.pem"});
   ASSERT_TRUE(policy);
-  EXPECT_THAT(policy->fs.read, ElementsAre(PathRule{"a", "/work"}));
-  EXPECT_THAT(policy->fs.write, ElementsAre(PathRule{"/b", "/work"}));
-  EXPECT_THAT(policy->fs.deny, ElementsAre(PathRule{"*.pem", "/work"}));
+  EXPECT_THAT(policy->fs.read, ElementsAre(PathRule{"a", "/work", Origin::Option}));
+  EXPECT_THAT(policy->fs.write, ElementsAre(PathRule{"/b", "/work", Origin::Option}));
+  EXPECT_THAT(policy->fs.deny, ElementsAre(PathRule{"*.pem", "/work", Origin::Option}));
 }
 
 TEST(PolicyOptions, AppendToTheListsOfThePreset) {
   const auto policy = applied({"--write", "/b"}, "workspace");
   ASSERT_TRUE(policy);
-  EXPECT_THAT(policy->fs.write, ElementsAre(PathRule{"@cwd", {}}, PathRule{"/b", "/work"}));
+  EXPECT_THAT(policy->fs.write,
+              ElementsAre(PathRule{"@cwd", {}}, PathRule{"/b", "/work", Origin::Option}));
+}
+
+TEST(PolicyOptions, SayThatTheyAskedAndNotThePreset) {
+  EXPECT_EQ(applied({}, "workspace")->options, OptionRequests{});
+  const auto policy =
+      applied({"--timeout", "5m", "--memory", "64M", "--pids", "7", "--cpus", "1.5", "--scratch",
+               "2M", "--output-limit", "3K", "--allow", "a.example", "--env", "A", "--env", "B=1"});
+  ASSERT_TRUE(policy);
+  EXPECT_THAT(policy->options.limits, ElementsAre("wall", "memory", "pids", "cpus", "output"));
+  EXPECT_THAT(policy->options.env, ElementsAre("A", "B"));
+  EXPECT_EQ(policy->options.allow, policy->net.allow);
+  EXPECT_TRUE(policy->options.scratch);
+  EXPECT_FALSE(policy->options.net);
+  EXPECT_TRUE(applied({"--net", "open"})->options.net);
 }
 
 TEST(PolicyOptions, ReplaceScalars) {

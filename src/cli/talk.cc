@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "policy/known_sockets.h"
+#include "run/lost_output.h"
 
 namespace cordon {
 namespace {
@@ -61,6 +62,7 @@ struct KillText {
 std::string denial_text(const Denial& denial) {
   const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
+  if (denial.layer == "host") text = "from outside: ";
   text.append(denial.what).append(": ").append(denial.detail);
   text.append(" (").append(denial.layer);
   if (denial.count > 1) text.append(", ").append(std::to_string(denial.count)).append(" times");
@@ -69,7 +71,12 @@ std::string denial_text(const Denial& denial) {
 
 std::string handoff_text(const Handoff& handoff) {
   std::string text = handoff.moved_to.empty() ? "appeared: " : "moved out of the tree: ";
+  if (handoff.restored) text = "changed by the run and put back: ";
+  if (!handoff.original.empty()) text = "changed during the run, to nothing that runs: ";
   text.append(handoff.path).append(" (").append(handoff.kind).append(")");
+  if (!handoff.original.empty()) return text.append(", as it was: ").append(handoff.original);
+  if (handoff.restored && !handoff.moved_to.empty())
+    return text.append(", the changed one is ").append(handoff.moved_to);
   if (!handoff.moved_to.empty()) text.append(", now ").append(handoff.moved_to);
   return text;
 }
@@ -127,6 +134,17 @@ void say_reductions(const std::vector<Reduction>& reductions) {
   }
 }
 
+void say_losses(const Enforcement& enforcement) {
+  std::string words;
+  for (const Loss loss : enforcement.lost) {
+    if (reach_of(loss) == Reach::Same) continue;
+    words.append(words.empty() ? "" : ", ").append(name_of(loss));
+  }
+  if (words.empty()) return;
+  say_line(Tint::Warning, "backend " + enforcement.backend + " does not hold: " + words +
+                              " (docs/backends.md explains each)");
+}
+
 void say_dangers(const std::vector<PathRule>& sockets) {
   for (const PathRule& socket : sockets) {
     const std::string_view danger = danger_of_socket(socket.text);
@@ -140,17 +158,31 @@ void say_handoffs(const std::vector<Handoff>& handoffs) {
   for (const Handoff& handoff : handoffs) say_line(Tint::Warning, handoff_text(handoff));
 }
 
+void say_lost_output(const Outcome& outcome) {
+  for (const Denial& denial : outcome.denials) {
+    if (const auto lost = lost_output_message(denial)) say_line(Tint::Bad, *lost);
+  }
+}
+
 void say_outcome(const Outcome& outcome) {
   if (const auto killed = std::visit(KillText{}, outcome.end)) say_line(Tint::Bad, *killed);
+  say_lost_output(outcome);
   // A program can try a thousand hosts; the report has them all.
   constexpr std::size_t kMostLines = 20;
-  const std::size_t told = std::min(outcome.denials.size(), kMostLines);
-  for (std::size_t i = 0; i < told; ++i) {
-    say_line(Tint::Warning, denial_text(outcome.denials[i]));
+  std::size_t told = 0;
+  std::size_t untold = 0;
+  for (const Denial& denial : outcome.denials) {
+    if (is_lost_output(denial)) continue;
+    if (told == kMostLines) {
+      ++untold;
+      continue;
+    }
+    say_line(Tint::Warning, denial_text(denial));
+    ++told;
   }
-  if (told < outcome.denials.size()) {
-    say_line(Tint::Warning, "and " + std::to_string(outcome.denials.size() - told) +
-                                " more denials; --report FILE has them all");
+  if (untold > 0) {
+    say_line(Tint::Warning,
+             "and " + std::to_string(untold) + " more denials; --report FILE has them all");
   }
   say_handoffs(outcome.handoff);
 }

@@ -26,10 +26,14 @@ void say_error(const Error& error);
 // One line each: `cordon: reduced write /x: outside-ceiling`.
 std::string reduction_line(const Reduction& reduction);
 void say_reductions(const std::vector<Reduction>& reductions);
+// One line with what the command can see or do because this host or backend cannot hold it.
+void say_losses(const Enforcement& enforcement);
 // What each listed socket of the host gives away, where that is known.
 void say_dangers(const std::vector<PathRule>& sockets);
 void say_handoffs(const std::vector<Handoff>& handoffs);
-// Kills, limits reached and protected files that were moved away.
+// That the command's output did not arrive, for faces that tell nothing else of an outcome.
+void say_lost_output(const Outcome& outcome);
+// Kills, limits reached, output that was lost and protected files that were moved away.
 void say_outcome(const Outcome& outcome);
 
 }  // namespace cordon

@@ -69,7 +69,7 @@ class Demonstration {
 
   int perform(bool run_code) {
     // With everything the ceiling permits, so that every layer has something to hold.
-    const demo::Attempt everything{{"/bin/true"}, {"~/Documents"}, {"~/Downloads"}, {}};
+    const demo::Attempt everything{{"/bin/sh", "-c", ":"}, {"~/Documents"}, {"~/Downloads"}, {}};
     panel_ = {&stage_, stage_.run(everything), run_code};
     if (const auto signal = stage_.interrupted()) return kSignalBase + *signal;
     if (panel_.proof.error) {

@@ -31,7 +31,8 @@ int verb_doctor(const Arguments& arguments) {
     return kAnswerError;
   }
   const HostAccount account = collect_account(*caller);
-  const std::vector<Check> checks = in_order(judge_account(account), live_checks(*caller));
+  std::vector<Check> checks = in_order(judge_account(account), live_checks(*caller));
+  find_causes(checks);
   bool told = false;
   if (arguments.has(FlagId::Json)) {
     const auto backend = make_backend("native");

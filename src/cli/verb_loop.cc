@@ -95,11 +95,9 @@ Result<loop::Budget> budget_of(const Arguments& arguments) {
 
 // An agent that cannot write its project would use up every attempt for nothing.
 Result<void> check_project(const AskedPolicy& asked, const Caller& caller) {
-  CORDON_TRY(judged, judge_policy(asked.policy, asked.ceilings, caller));
-  const auto covers = [&](const Grant& grant) { return contains(grant.path, caller.cwd); };
-  if (std::ranges::any_of(judged.clamped.effective().write, covers)) return {};
-  return fail(policy_error("the project " + quote(caller.cwd) + " is not writable for the agent",
-                           "grant it in the policy, and in every ceiling: write = [\"@cwd\"]"));
+  CORDON_CHECK(judge_policy(asked.policy, asked.ceilings, caller,
+                            {.helper = {}, .start = {}, .keep = Keep::Writable}));
+  return {};
 }
 
 Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& caller) {
@@ -115,7 +113,13 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   input.features = std::move(features);
   CORDON_CHECK(read_prompts(input.features, caller, input.held_files));
   CORDON_TRY(asked, asked_policy(arguments, caller, agent.preset));
-  CORDON_CHECK(check_project(asked, caller));
+  if (auto checked = check_project(asked, caller); !checked) {
+    RunInput refused;
+    refused.argv = words;
+    refused.asker.tool = "loop_agent";
+    (void)record_refusal(refused, caller, checked.error());
+    return fail(std::move(checked).error());
+  }
   input.policy = std::move(asked.policy);
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) {
     input.ceiling_files.emplace_back(file);
@@ -174,12 +178,22 @@ class SignalWatch {
   std::thread thread_;
 };
 
-void write_line(std::string_view line) { write_all(STDOUT_FILENO, std::string(line) + "\n"); }
+// Lines on standard output. When they no longer arrive that is said once, and the work goes on: its
+// progress is kept elsewhere.
+class Lines {
+ public:
+  void write(std::string_view line) { arrived_ = arrived_ && say_answer(std::string(line) + "\n"); }
+  [[nodiscard]] bool arrived() const { return arrived_; }
+
+ private:
+  bool arrived_ = true;
+};
 
 loop::LoopEnded run_with_lines(loop::LoopInput input, loop::Progress progress,
                                const loop::ProgressFile& file, audit::Recorder& recorder,
-                               bool json) {
+                               Lines& lines, bool json) {
   std::unique_ptr<loop::Display> display;
+  const auto write_line = [&](std::string_view line) { lines.write(line); };
   if (json) {
     display = std::make_unique<loop::JsonDisplay>(write_line);
   } else {
@@ -192,7 +206,8 @@ loop::LoopEnded run_with_lines(loop::LoopInput input, loop::Progress progress,
 
 // The loop works on a thread of its own; this one paints.
 Result<loop::LoopEnded> run_with_screen(loop::LoopInput input, loop::Progress progress,
-                                        const loop::ProgressFile& file, audit::Recorder& recorder) {
+                                        const loop::ProgressFile& file, audit::Recorder& recorder,
+                                        Lines& lines) {
   loop::Control control;
   CORDON_TRY(screen, loop::Screen::open(control));
   loop::LoopEnded end;
@@ -213,7 +228,7 @@ Result<loop::LoopEnded> run_with_screen(loop::LoopInput input, loop::Progress pr
     screen->run();
     worker.join();
   }
-  write_line(loop::end_line(end));
+  lines.write(loop::end_line(end));
   return end;
 }
 
@@ -224,15 +239,18 @@ Result<int> start(const Arguments& arguments) {
   CORDON_TRY(progress, progress_for(input, file, arguments.has(FlagId::Restart)));
   audit::Recorder recorder(audit::place_of(caller), AuditFailure::Deny);
   const bool json = arguments.has(FlagId::Json);
+  Lines lines;
   loop::LoopEnded end;
   if (json || arguments.has(FlagId::Plain) || !loop::can_paint()) {
-    end = run_with_lines(std::move(input), std::move(progress), file, recorder, json);
+    end = run_with_lines(std::move(input), std::move(progress), file, recorder, lines, json);
   } else {
-    CORDON_TRY(painted, run_with_screen(std::move(input), std::move(progress), file, recorder));
+    CORDON_TRY(painted,
+               run_with_screen(std::move(input), std::move(progress), file, recorder, lines));
     end = std::move(painted);
   }
   if (end.error && !end.error->hint.empty()) say("hint: " + sanitize(end.error->hint) + "\n");
-  return loop::exit_status(end);
+  const int status = loop::exit_status(end);
+  return status == 0 && !lines.arrived() ? kAnswerError : status;
 }
 
 }  // namespace

@@ -94,6 +94,8 @@ void say_banner(const mcp::Registry& registry, const mcp::Bounds& bounds) {
   if (!bounds.set_by_operator) {
     say_line("mcp: there is no ceiling, so nothing is granted; write " +
              quote(join(bounds.caller.config_directory, "ceiling.toml")));
+  } else if (const auto lost = mcp::lost_workspace(bounds)) {
+    say_line("mcp: no command can start: " + message(*lost) + "; " + lost->hint);
   }
   say_line(
       "mcp: the sandbox contains these tools, not the host that calls them. Deny the host's "

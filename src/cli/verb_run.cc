@@ -1,14 +1,12 @@
 // cordon run: from a command line to a contained command, its report and its exit status.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <csignal>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/plan_view.h"
 #include "cli/policy_options.h"
+#include "cli/report_file.h"
 #include "cli/session.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
@@ -20,36 +18,14 @@ namespace cordon {
 namespace {
 
 constexpr int kRefused = 125;
+// Of a command that succeeded whose report did not arrive, as if SIGPIPE had ended it.
+constexpr int kLost = 128 + SIGPIPE;
 
 Report refusal(const Error& error) {
   Report report;
   report.run_id = make_run_id();
   report.error = error;
   return report;
-}
-
-// Opened before anything runs, so that a report that cannot be written stops the run, and so that
-// the command cannot change what the name leads to. A symlink that an earlier run left behind would
-// make Cordon overwrite what the command itself cannot reach.
-Result<Fd> open_report(const std::string& path) {
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-                 0600));
-  if (!file.valid()) {
-    const int number = errno;
-    return fail(setup_error("cannot open the report file " + quote(path), number,
-                            number == ELOOP ? "it is a symlink: name the file itself" : ""));
-  }
-  return file;
-}
-
-Result<void> write_report(const Fd& file, const std::string& text) {
-  struct stat status {};
-  const bool regular = ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
-  if (regular && (::fchmod(file.get(), 0600) < 0 || ::ftruncate(file.get(), 0) < 0)) {
-    return fail(setup_error("cannot write the report file", errno));
-  }
-  if (!write_all(file.get(), text)) return fail(setup_error("cannot write the report file", errno));
-  return {};
 }
 
 Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
@@ -80,21 +56,24 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
 // Where the report of this run goes, beside what is said on standard error.
 struct Answer {
   bool json = false;
-  Fd file;
+  std::optional<ReportFile> file;
 
-  void give(const Report& report) const {
-    if (!json && !file.valid()) return;
+  // False if it did not arrive everywhere it was to go; says itself why.
+  [[nodiscard]] bool give(const Report& report) const {
+    if (!json && !file) return true;
     const std::string text = report.json() + "\n";
-    if (json) say_answer(text);
-    if (!file.valid()) return;
-    if (const auto written = write_report(file, text); !written) say_error(written.error());
+    const bool told = !json || say_answer(text);
+    if (!file) return told;
+    const auto written = file->write(text);
+    if (!written) say_error(written.error());
+    return told && written.has_value();
   }
 
   [[nodiscard]] int refuse(const Error& error, std::optional<AuditMark> audit = {}) const {
     say_error(error);
     Report report = refusal(error);
     report.audit = std::move(audit);
-    give(report);
+    (void)give(report);
     return error.exit_status;
   }
 };
@@ -103,7 +82,7 @@ Result<Answer> open_answer(const Arguments& arguments) {
   Answer answer;
   answer.json = arguments.has(FlagId::Json);
   if (const auto path = arguments.value(FlagId::Report)) {
-    CORDON_TRY(file, open_report(std::string(*path)));
+    CORDON_TRY(file, ReportFile::open(std::string(*path)));
     answer.file = std::move(file);
   }
   return answer;
@@ -125,15 +104,19 @@ int dry_run(const RunInput& input, const Caller& caller, const Answer& answer) {
 int run(const RunInput& input, const Caller& caller, const Answer& answer) {
   say_dangers(input.policy.net.sockets);
   const Report report = run_contained(input, caller);
-  if (!answer.json) say_reductions(report.reductions);
+  if (!answer.json) {
+    say_reductions(report.reductions);
+    say_losses(report.enforcement);
+  }
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.credential && report.credential->copied) {
     say("cordon: " + describe(*report.credential) + "\n");
   }
   if (report.error) say_error(*report.error);
   if (report.outcome && !answer.json) say_outcome(*report.outcome);
-  answer.give(report);
-  return report.error ? report.error->exit_status : exit_status(report.outcome->end);
+  const bool given = answer.give(report);
+  const int status = report.error ? report.error->exit_status : exit_status(report.outcome->end);
+  return status == 0 && !given ? kLost : status;
 }
 
 }  // namespace

@@ -226,26 +226,32 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
                                              const std::vector<DenyGlob>& deny,
                                              const Caller& caller, const TreeSnapshot& before,
                                              const std::string& handoff_directory,
-                                             const std::string& run_id) {
+                                             const std::string& run_id, KeptFiles* kept) {
   const LookFailures failures;
   Effective effective;
   effective.write = writable;
   effective.deny = deny;
   const GrantPaths grants(effective);
   Quarantine quarantine(handoff_directory, run_id, caller.cwd);
+  TreeSnapshot known = before;
+  if (kept != nullptr) {
+    std::vector<std::string> roots;
+    for (const Grant* root : grants.writable_roots()) roots.push_back(root->path);
+    CORDON_CHECK(kept->put_back(roots, quarantine, known));
+  }
   const UserGit user = read_user_git_config(caller);
-  GitInspection git(before, grants, caller, user, quarantine);
-  AftermathWalk walk(effective, caller, before, grants, git, quarantine);
+  GitInspection git(known, grants, caller, user, quarantine);
+  AftermathWalk walk(effective, caller, known, grants, git, quarantine);
   Result<void> walked;
   for (const Grant* root : grants.writable_roots()) {
     if (root->kind != FileKind::Directory) continue;
     if (Result<void> one = walk_tree(root->path, 0, walk); !one && walked) walked = std::move(one);
   }
   git.finish();
-  take_own_configuration(caller, before, grants, quarantine);
+  take_own_configuration(caller, known, grants, quarantine);
   for (const std::string& program : own_programs(caller))
-    take_false_program(program, before, grants, quarantine);
-  for (const std::string& path : before.unmade) take_false_way(path, before, grants, quarantine);
+    take_false_program(program, known, grants, quarantine);
+  for (const std::string& path : known.unmade) take_false_way(path, known, grants, quarantine);
   walk.close_again();
   CORDON_TRY(handoff, quarantine.finish());
   if (!walked) return fail(std::move(walked).error());

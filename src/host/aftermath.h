@@ -6,6 +6,7 @@
 
 #include "cordon/outcome.h"
 #include "cordon/result.h"
+#include "host/kept_files.h"
 #include "host/survey.h"
 
 namespace cordon {
@@ -13,10 +14,11 @@ namespace cordon {
 // Moves held names that were not there before out of the writable trees into
 // `handoff_directory`/RUN_ID/ (made 0700 on first use), reports the others. Everything is
 // descriptor-relative and follows no symlink; FIFOs, sockets and devices are moved like files.
+// What was `kept` because nothing could hold it is put back first; `before` does not know it.
 Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
                                              const std::vector<DenyGlob>& deny,
                                              const Caller& caller, const TreeSnapshot& before,
                                              const std::string& handoff_directory,
-                                             const std::string& run_id);
+                                             const std::string& run_id, KeptFiles* kept = nullptr);
 
 }  // namespace cordon

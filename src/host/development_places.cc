@@ -108,7 +108,7 @@ Result<DevelopmentPlaces> development_places(const Caller& caller) {
   places.cwd = std::move(cwd);
   places.temporary = std::move(temporary);
   add_programs(places.executable);
-  for (std::string& root : toolchain_roots(caller)) {
+  for (std::string& root : toolchain_roots(caller, {places.cwd})) {
     if (!may_hold_store(root, caller)) places.executable.push_back(std::move(root));
   }
   add_present(kShared, places.readable);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/path.h"
+#include "host/cgroup.h"
 #include "host/test_tree.h"
 
 namespace cordon {
@@ -65,6 +66,55 @@ TEST(CgroupFacts, GivesAnOrdinaryUserNothingThatRootOwns) {
     ASSERT_EQ(::stat(directory.c_str(), &status), 0);
     EXPECT_NE(status.st_uid, 0U) << directory;
   }
+}
+
+// One group of a hierarchy of v2, as files. Those that a writer needs can be taken away.
+void group(const TestTree& tree, const std::string& path, const std::string& has,
+           const std::string& hands_on) {
+  tree.file(path + "/cgroup.procs", "");
+  tree.file(path + "/cgroup.controllers", has + "\n");
+  tree.file(path + "/cgroup.subtree_control", hands_on + "\n");
+}
+
+TEST(UnifiedGroups, NameTheNearestGroupThatHandsControllersOn) {
+  const TestTree tree;
+  group(tree, "", "cpu io memory pids", "cpu io memory pids");
+  group(tree, "user", "cpu io memory pids", "memory pids");
+  group(tree, "user/app", "memory pids", "");
+  const UnifiedGroups found = unified_groups(tree.root(), "/user/app");
+  EXPECT_EQ(found.facts.version, CgroupFacts::Version::V2);
+  const std::map<std::string, std::string> expected = {{"memory", tree.at("user")},
+                                                       {"pids", tree.at("user")}};
+  EXPECT_EQ(found.facts.parents, expected);
+  EXPECT_FALSE(found.idle);
+  // Of the top itself, processor time too.
+  EXPECT_EQ(unified_groups(tree.root(), "/").facts.parents.size(), 3U);
+}
+
+TEST(UnifiedGroups, TakeNoneWhoseProcessesTheCallerMayNotMove) {
+  const TestTree tree;
+  group(tree, "", "memory pids", "");
+  group(tree, "user", "memory pids", "memory pids");
+  group(tree, "user/app", "memory pids", "");
+  ASSERT_EQ(unified_groups(tree.root(), "/user/app").facts.parents.size(), 2U);
+  ASSERT_EQ(::unlink(tree.at("user/cgroup.procs").c_str()), 0);
+  EXPECT_EQ(unified_groups(tree.root(), "/user/app").facts.version, CgroupFacts::Version::None);
+}
+
+TEST(UnifiedGroups, SayWhichGroupCouldHandControllersOn) {
+  const TestTree tree;
+  group(tree, "", "cpu memory pids", "");
+  group(tree, "scope", "cpu memory pids", "");
+  const UnifiedGroups found = unified_groups(tree.root(), "/scope");
+  EXPECT_EQ(found.facts, CgroupFacts{});
+  ASSERT_TRUE(found.idle);
+  EXPECT_EQ(found.idle->path, tree.at("scope"));
+  EXPECT_EQ(found.idle->controllers, (std::vector<std::string>{"cpu", "memory", "pids"}));
+  // One that has no controller for processes is of no use.
+  group(tree, "scope", "memory", "memory");
+  const UnifiedGroups other = unified_groups(tree.root(), "/scope");
+  ASSERT_TRUE(other.idle);
+  EXPECT_EQ(other.idle->path, tree.root());
 }
 
 TEST(GitIdentity, KeepsOnlyWhoCommits) {

@@ -68,9 +68,11 @@ Result<void> LookFailures::check() const {
          .what = "openat2 is missing, and paths cannot be judged without it",
          .hint = "this is already inside a sandbox that forbids it; runs cannot be nested"});
   }
-  return fail(
-      setup_error("the granted trees cannot be searched: " + quote(what_), error_number_,
-                  "nothing may stay unseen there; free what is short, or look at the disk"));
+  const bool files = error_number_ == EMFILE || error_number_ == ENFILE;
+  return fail(setup_error(
+      "the granted trees cannot be searched: " + quote(what_), error_number_,
+      files ? "nothing may stay unseen there: raise the limit of open files (ulimit -n)"
+            : "nothing may stay unseen there; free what is short, or look at the disk"));
 }
 
 Looked looked(const struct stat& status) {

@@ -1,6 +1,7 @@
 #include "host/machine.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include "base/fd.h"
 #include "host/directory_names.h"
 #include "host/look.h"
+#include "policy/own_places.h"
 
 namespace cordon {
 namespace {
@@ -68,6 +70,18 @@ std::vector<SystemEntry> root_entries() {
   }
   std::sort(entries.begin(), entries.end());
   return entries;
+}
+
+std::vector<std::string> network_files() {
+  std::vector<std::string> found;
+  for (const std::string_view path : kNetworkFiles) {
+    std::string file(path);
+    struct stat status {};
+    if (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+      found.push_back(std::move(file));
+    }
+  }
+  return found;
 }
 
 bool attaching_is_forbidden() {

@@ -11,6 +11,9 @@ namespace cordon {
 
 // Everything directly below "/", for a grant of "/" itself.
 std::vector<SystemEntry> root_entries();
+// Of the files that tell a program how to find hosts, those that are there. A minimal image has
+// neither, and /etc/resolv.conf is often a link to what no service has written yet.
+std::vector<std::string> network_files();
 // Password hashes, host keys and the like that exist; they are masked wherever a grant covers them.
 std::vector<std::string_view> machine_secrets();
 

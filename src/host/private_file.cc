@@ -14,17 +14,6 @@
 namespace cordon {
 namespace {
 
-std::string random_name() {
-  std::array<unsigned char, 12> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
-  std::string name = ".cordon-";
-  for (const unsigned char byte : bytes) {
-    name += "0123456789abcdef"[byte >> 4];
-    name += "0123456789abcdef"[byte & 15];
-  }
-  return name;
-}
-
 int write_all(int fd, std::string_view content) {
   while (!content.empty()) {
     const ssize_t put = ::write(fd, content.data(), content.size());
@@ -37,7 +26,7 @@ int write_all(int fd, std::string_view content) {
 
 int place_file(int directory, const std::string& name, std::string_view content, unsigned mode,
                unsigned how) {
-  const std::string temporary = random_name();
+  const std::string temporary = unguessable_name();
   if (temporary.empty()) return EIO;
   const Fd fd(::openat(directory, temporary.c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -51,6 +40,17 @@ int place_file(int directory, const std::string& name, std::string_view content,
 }
 
 }  // namespace
+
+std::string unguessable_name() {
+  std::array<unsigned char, 12> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
+  std::string name = ".cordon-";
+  for (const unsigned char byte : bytes) {
+    name += "0123456789abcdef"[byte >> 4];
+    name += "0123456789abcdef"[byte & 15];
+  }
+  return name;
+}
 
 int put_file(int directory, const std::string& name, std::string_view content, unsigned mode) {
   return place_file(directory, name, content, mode, RENAME_NOREPLACE);

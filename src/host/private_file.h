@@ -6,6 +6,8 @@
 
 namespace cordon {
 
+// A name for a moment that nobody can have planted; empty if there is no randomness.
+std::string unguessable_name();
 // Writes a new file under a name nobody can have planted, then gives it `name` unless that is
 // taken. 0 or errno.
 int put_file(int directory, const std::string& name, std::string_view content, unsigned mode);

@@ -124,6 +124,36 @@ void Quarantine::take(int directory, const std::string& name, const std::string&
   handoff_.push_back({shown(path), std::string(name_of(kind)), std::move(*moved)});
 }
 
+void Quarantine::take_changed(int directory, const std::string& name, const std::string& path,
+                              HoldKind kind) {
+  Result<std::string> moved = move(directory, name, path);
+  if (!moved) return failed(std::move(moved).error());
+  handoff_.push_back({shown(path), std::string(name_of(kind)), std::move(*moved), true, {}});
+}
+
+void Quarantine::put_back(const std::string& path, HoldKind kind) {
+  handoff_.push_back({shown(path), std::string(name_of(kind)), {}, true, {}});
+}
+
+bool Quarantine::keep_original(int content, const std::string& path, HoldKind kind) {
+  if (!open_directory()) return false;
+  const std::string base = handoff_name(shown(path) + ".original");
+  for (unsigned attempt = 0; attempt < 1000; ++attempt) {
+    const std::string as = attempt == 0 ? base : base + "~" + std::to_string(attempt);
+    const Fd copy(::openat(into_.get(), as.c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!copy.valid() && errno == EEXIST) continue;
+    if (!copy.valid()) return false;
+    if (::lseek(content, 0, SEEK_SET) != 0 || copy_bytes(content, copy.get()) != 0) {
+      ::unlinkat(into_.get(), as.c_str(), 0);
+      return false;
+    }
+    handoff_.push_back({shown(path), std::string(name_of(kind)), {}, false, join(place_, as)});
+    return true;
+  }
+  return false;
+}
+
 void Quarantine::report(const std::string& path, HoldKind kind) {
   handoff_.push_back({shown(path), std::string(name_of(kind)), {}});
 }

@@ -21,6 +21,15 @@ class Quarantine {
 
   // `path` is the absolute path of `name` in `directory`, for the report and the new name.
   void take(int directory, const std::string& name, const std::string& path, HoldKind kind);
+  // A changed protected file whose original is back under `path`; `name` is what it is called now.
+  void take_changed(int directory, const std::string& name, const std::string& path, HoldKind kind);
+  // The original is back, and there was nothing to take away.
+  void put_back(const std::string& path, HoldKind kind);
+  // The newer file stays; a copy of what was there before goes with what was taken. False if that
+  // copy cannot be made.
+  bool keep_original(int content, const std::string& path, HoldKind kind);
+  // Something that was changed and cannot be put back, now.
+  void failed(Error error) { errors_.push_back(std::move(error)); }
   // Named in the report, left where it is.
   void report(const std::string& path, HoldKind kind);
 

@@ -27,7 +27,7 @@ enum class Wish { Read, Write };
 std::string_view word(Wish wish) { return wish == Wish::Read ? "read" : "write"; }
 
 Grant make_grant(const PathRule& rule, const Canonical& place, Grant::Source source) {
-  return {rule.text, place.lexical, place.path, source, place.kind, place.id};
+  return {rule.text, place.lexical, place.path, source, place.kind, place.id, rule.origin};
 }
 
 void add_places(const PathRule& rule, std::span<const std::string> paths, Grant::Source source,
@@ -40,9 +40,18 @@ void add_places(const PathRule& rule, std::span<const std::string> paths, Grant:
   }
 }
 
-// True if the rule was one of the groups.
-Result<bool> add_group(const PathRule& rule, Wish wish, const Caller& caller,
-                       std::vector<Grant>& out) {
+// Where runs could have left something behind: what may be written now, and the project, which a
+// policy that only reads it now may have been able to write before.
+std::vector<std::string> run_writable(const std::vector<Grant>& write, const Caller& caller) {
+  std::vector<std::string> places;
+  for (const Grant& grant : write) places.push_back(grant.path);
+  if (!is_no_project(caller.cwd, caller)) places.push_back(caller.cwd);
+  return places;
+}
+
+// True if the rule was one of the groups. `writable` is what the document may write.
+Result<bool> add_group(const PathRule& rule, Wish wish, const std::vector<Grant>& writable,
+                       const Caller& caller, std::vector<Grant>& out) {
   if (rule.text != "@system" && rule.text != "@toolchains") return false;
   if (wish == Wish::Write)
     return fail(policy_error("write " + quote(rule.text) + " would let a command change the system",
@@ -51,7 +60,8 @@ Result<bool> add_group(const PathRule& rule, Wish wish, const Caller& caller,
     const std::vector<std::string> places(kSystemPlaces.begin(), kSystemPlaces.end());
     add_places(rule, places, Grant::Source::System, caller, out);
   } else {
-    add_places(rule, toolchain_roots(caller), Grant::Source::Toolchain, caller, out);
+    add_places(rule, toolchain_roots(caller, run_writable(writable, caller)),
+               Grant::Source::Toolchain, caller, out);
   }
   return true;
 }
@@ -83,17 +93,19 @@ Error no_project(const Caller& caller) {
 // One list of a policy. A current directory that is no project is dropped from the writable paths
 // if others are named, and refused if it is all there is.
 Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish wish,
-                                        const Caller& caller, std::vector<Reduction>& reductions,
+                                        const std::vector<Grant>& writable, const Caller& caller,
+                                        std::vector<Reduction>& reductions,
                                         std::vector<NamedPath>& named) {
   std::vector<Grant> out;
   bool others = false;
   for (const PathRule& rule : rules) others |= rule.text != "@cwd";
   for (const PathRule& rule : rules) {
-    CORDON_TRY(group, add_group(rule, wish, caller, out));
+    CORDON_TRY(group, add_group(rule, wish, writable, caller, out));
     if (group) continue;
     if (wish == Wish::Write && rule.text == "@cwd" && is_no_project(caller.cwd, caller)) {
       if (!others) return fail(no_project(caller));
-      reductions.push_back({"write", rule.text, std::nullopt, Reduction::Because::Forbidden});
+      reductions.push_back(
+          {"write", rule.text, std::nullopt, Reduction::Because::Forbidden, rule.origin});
       continue;
     }
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
@@ -103,13 +115,13 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
       if (auto refusal = refuse_writable(place, rule.text, caller))
         return fail(*std::move(refusal));
     if (is_in_store(place.path, caller) || is_in_store(place.lexical, caller)) {
-      reductions.push_back(
-          {std::string(word(wish)), rule.text, std::nullopt, Reduction::Because::Forbidden});
+      reductions.push_back({std::string(word(wish)), rule.text, std::nullopt,
+                            Reduction::Because::Forbidden, rule.origin});
       continue;
     }
     if (place.kind == FileKind::Absent) {
-      reductions.push_back(
-          {std::string(word(wish)), rule.text, std::nullopt, Reduction::Because::Nonexistent});
+      reductions.push_back({std::string(word(wish)), rule.text, std::nullopt,
+                            Reduction::Because::Nonexistent, rule.origin});
       continue;
     }
     const Grant grant = make_grant(rule, place, Grant::Source::Policy);
@@ -120,11 +132,12 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
 }
 
 Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rules, Wish wish,
+                                                const std::vector<Grant>& writable,
                                                 const Caller& caller,
                                                 std::vector<NamedPath>& named) {
   std::vector<Grant> out;
   for (const PathRule& rule : rules) {
-    CORDON_TRY(group, add_group(rule, wish, caller, out));
+    CORDON_TRY(group, add_group(rule, wish, writable, caller, out));
     if (group) continue;
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
     named.push_back({place.lexical, place.path});
@@ -165,8 +178,8 @@ std::optional<Grant> approved_place(const Approval& approval, const Caller& call
 
 Result<ResolvedAsk> resolve_ask(const AskRules& rules, const Caller& caller) {
   std::vector<NamedPath> named;  // a person sees where it leads
-  CORDON_TRY(read, resolve_ceiling_list(rules.read, Wish::Read, caller, named));
-  CORDON_TRY(write, resolve_ceiling_list(rules.write, Wish::Write, caller, named));
+  CORDON_TRY(write, resolve_ceiling_list(rules.write, Wish::Write, {}, caller, named));
+  CORDON_TRY(read, resolve_ceiling_list(rules.read, Wish::Read, write, caller, named));
   return ResolvedAsk{std::move(read), std::move(write)};
 }
 
@@ -192,8 +205,15 @@ Error at_ceiling(Error error, const Ceiling& ceiling) {
 Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   Resolved out;
   out.policy = policy;
-  CORDON_TRY(read, resolve_list(policy.fs.read, Wish::Read, caller, out.reductions, out.named));
-  CORDON_TRY(write, resolve_list(policy.fs.write, Wish::Write, caller, out.reductions, out.named));
+  // What may be written is known first: toolchains are not looked for through it.
+  std::vector<Reduction> of_write;
+  std::vector<NamedPath> named_to_write;
+  CORDON_TRY(write,
+             resolve_list(policy.fs.write, Wish::Write, {}, caller, of_write, named_to_write));
+  CORDON_TRY(read,
+             resolve_list(policy.fs.read, Wish::Read, write, caller, out.reductions, out.named));
+  out.reductions.insert(out.reductions.end(), of_write.begin(), of_write.end());
+  out.named.insert(out.named.end(), named_to_write.begin(), named_to_write.end());
   CORDON_TRY(deny, resolve_denies(policy.fs.deny, all_of(read, write), caller));
   CORDON_TRY(sockets, resolve_sockets(policy.net.sockets, caller, out.reductions, out.named));
   out.read = std::move(read);
@@ -207,10 +227,10 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
 Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   ResolvedCeiling out;
   out.ceiling = ceiling;
-  auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, caller, out.named);
-  if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
-  auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, caller, out.named);
+  auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, {}, caller, out.named);
   if (!write) return fail(at_ceiling(std::move(write).error(), ceiling));
+  auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, *write, caller, out.named);
+  if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
   auto deny = resolve_denies(ceiling.policy.fs.deny, all_of(*read, *write), caller);
   if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
   auto sockets = resolve_ceiling_sockets(ceiling.policy.net.sockets, caller, out.named);

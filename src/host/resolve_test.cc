@@ -30,6 +30,21 @@ TEST(Resolve, GrantsACanonicalDirectoryWithItsIdentity) {
   EXPECT_NE(grant.id, FileId{});
 }
 
+TEST(Resolve, KeepsWhoAskedForAGrantAndForWhatIsNotThere) {
+  const TestTree tree;
+  tree.directory("real");
+  Policy policy;
+  policy.fs.read = {{tree.at("real"), {}, Origin::Option}, {tree.at("gone"), {}, Origin::Option}};
+  policy.fs.write = {{tree.at("real"), {}}, {tree.at("lost"), {}}};
+  const auto resolved = resolve(policy, tree.caller());
+  ASSERT_TRUE(resolved);
+  EXPECT_EQ(resolved->read.at(0).origin, Origin::Option);
+  EXPECT_EQ(resolved->write.at(0).origin, Origin::Document);
+  ASSERT_EQ(resolved->reductions.size(), 2U);
+  EXPECT_EQ(resolved->reductions[0].origin, Origin::Option);
+  EXPECT_EQ(resolved->reductions[1].origin, Origin::Document);
+}
+
 TEST(Resolve, RefusesAWritableRootHomeOrAncestorOfHome) {
   const TestTree tree;
   const Caller caller = tree.caller();

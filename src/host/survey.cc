@@ -176,6 +176,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
   out.facts.system =
       system_entries(grants_nothing && !effective.scratch ? SystemEntry::Tier::Loader
                                                           : SystemEntry::Tier::Programs);
+  if (effective.net.mode == NetMode::Open) out.facts.network_files = network_files();
   if (grants_nothing && effective.home == HomeMode::None) return out;
   const UserGit user = read_user_git_config(caller);
   out.facts.git_identity = git_identity(std::span<const GitSetting>(user.settings));

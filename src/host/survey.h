@@ -42,8 +42,10 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller);
 // The parts, for doctor and tests.
 std::vector<SystemEntry> system_entries(SystemEntry::Tier tier);  // up to this tier
 CgroupFacts cgroup_facts();
-// Directories under a home that the programs on PATH need (pyenv, nvm, rustup, sdkman, ...).
-std::vector<std::string> toolchain_roots(const Caller& caller);
+// Directories under a home that the programs on PATH need (pyenv, nvm, rustup, sdkman, ...). Links
+// and `pyvenv.cfg` files in `writable`, which runs could have made, lead only to known toolchains.
+std::vector<std::string> toolchain_roots(const Caller& caller,
+                                         const std::vector<std::string>& writable);
 // Credential stores and histories that exist under any home, with symlink targets resolved and both
 // names listed.
 std::vector<Masked> credential_stores(const Caller& caller);

@@ -96,7 +96,7 @@ inline Policy writable(std::initializer_list<std::string> paths) {
 inline Clamped clamped(const Policy& policy, const Caller& caller) {
   const Result<Resolved> resolved = resolve(policy, caller);
   EXPECT_TRUE(resolved.has_value()) << (resolved ? "" : resolved.error().what);
-  return clamp(resolved ? *resolved : Resolved{}, {});
+  return *clamp(resolved ? *resolved : Resolved{}, {});
 }
 
 inline Survey surveyed(const Clamped& what, const Caller& caller) {

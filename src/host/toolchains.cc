@@ -10,6 +10,7 @@
 #include "host/look.h"
 #include "host/resolve.h"
 #include "host/survey.h"
+#include "host/ways.h"
 #include "host/writable_bounds.h"
 
 namespace cordon {
@@ -81,9 +82,14 @@ constexpr std::array kTooMuch = std::to_array<std::string_view>(
     {".aws", ".cache", ".cargo", ".config", ".docker", ".gnupg", ".julia", ".kube", ".local",
      ".local/share", ".local/state", ".ssh", "Desktop", "Documents", "Downloads", "snap"});
 
+// What a run could write leads nowhere it likes. One run may write `home = DIR` into a
+// `pyvenv.cfg`, or a link called `node`, below its project; if the next run followed them, it would
+// be granted whatever the first one named. From such a place the search goes only to directories
+// that are known by name (kHomeTools): where those are is not the run's to say.
 class ToolchainSearch {
  public:
-  explicit ToolchainSearch(const Caller& caller) : caller_(caller) {}
+  ToolchainSearch(const Caller& caller, const std::vector<std::string>& writable)
+      : caller_(caller), writable_(writable) {}
 
   std::vector<std::string> run() {
     const auto path = caller_.environment.find("PATH");
@@ -109,8 +115,24 @@ class ToolchainSearch {
     if (add_known(written) == Known::Complete) return;
     const Result<Canonical> place = canonicalize(written, "/", caller_);
     if (!place || place->kind != FileKind::Directory) return;
+    if (led_by_run(written)) return (void)add_known(place->path, NamedBy::Run);
     if (!is_distribution(place->path)) add_roots_of(place->path);
     follow_links(place->path);
+  }
+
+  [[nodiscard]] bool run_writes(std::string_view path) const {
+    return std::ranges::any_of(writable_,
+                               [&](const std::string& root) { return contains(root, path); });
+  }
+
+  // True if the way to `path` leaves a place that a run could write: by a link that it can have
+  // made. What stays inside such a place is the run's already.
+  bool led_by_run(const std::string& path) {
+    if (writable_.empty()) return false;
+    const Way way = ways_.to(path);
+    if (run_writes(way.end)) return false;
+    return std::ranges::any_of(way.passed,
+                               [&](const std::string& place) { return run_writes(place); });
   }
 
   enum class Known {
@@ -119,8 +141,11 @@ class ToolchainSearch {
     Complete,  // what its programs need is known
   };
 
-  // By spelling alone; most directories on a PATH below a home are one of these.
-  Known add_known(std::string_view directory) {
+  enum class NamedBy { Caller, Run };
+
+  // By spelling alone; most directories on a PATH below a home are one of these. A run can only
+  // name those that hold installed tools, not a person's own programs.
+  Known add_known(std::string_view directory, NamedBy by = NamedBy::Caller) {
     Known result = Known::No;
     for (const std::string& home : caller_.homes) {
       if (home == "/" || directory == home || !contains(home, directory)) continue;
@@ -128,6 +153,7 @@ class ToolchainSearch {
       for (const HomeTool& tool : kHomeTools) {
         if (!contains(tool.place, below)) continue;
         const bool open = tool.place == ".local/bin" || tool.place == "bin";
+        if (open && by == NamedBy::Run) continue;
         result = open ? Known::Partly : Known::Complete;
         for (const std::string_view root : tool.roots)
           if (!root.empty()) add(join(home, root));
@@ -147,8 +173,13 @@ class ToolchainSearch {
     for (const std::string& link : links) {
       const Result<Canonical> target = canonicalize(link, "/", caller_);
       if (!target || target->kind != FileKind::Regular) continue;
-      const std::string_view place = parent(target->path);
-      if (place != directory && !contains("/usr", place)) add_roots_of(std::string(place));
+      const std::string place(parent(target->path));
+      if (place == directory || contains("/usr", place)) continue;
+      if (led_by_run(link)) {
+        add_known(place, NamedBy::Run);
+      } else {
+        add_roots_of(place);
+      }
     }
   }
 
@@ -195,7 +226,10 @@ class ToolchainSearch {
       if (trimmed(line.substr(0, equals)) != "home") continue;
       const Result<Canonical> base =
           canonicalize(trimmed(line.substr(equals + 1)), prefix, caller_);
-      if (base && base->kind == FileKind::Directory && !contains("/usr", base->path)) {
+      if (!base || base->kind != FileKind::Directory || contains("/usr", base->path)) continue;
+      if (run_writes(prefix)) {
+        add_known(base->path, NamedBy::Run);
+      } else {
         add_roots_of(base->path);
         follow_links(base->path);
       }
@@ -212,6 +246,7 @@ class ToolchainSearch {
     if (!tried_.insert(path).second) return;
     const Result<Canonical> place = canonicalize(path, "/", caller_);
     if (!place || place->kind != FileKind::Directory || is_too_much(place->path)) return;
+    if (led_by_run(path)) return;
     roots_.insert(place->path);
   }
 
@@ -244,6 +279,8 @@ class ToolchainSearch {
   }
 
   const Caller& caller_;
+  const std::vector<std::string>& writable_;
+  Ways ways_;
   DirectoryNames names_;
   std::set<std::string> seen_;
   std::set<std::string> examined_;
@@ -253,8 +290,9 @@ class ToolchainSearch {
 
 }  // namespace
 
-std::vector<std::string> toolchain_roots(const Caller& caller) {
-  return ToolchainSearch(caller).run();
+std::vector<std::string> toolchain_roots(const Caller& caller,
+                                         const std::vector<std::string>& writable) {
+  return ToolchainSearch(caller, writable).run();
 }
 
 }  // namespace cordon

@@ -18,11 +18,12 @@ class Toolchains : public ::testing::Test {
     for (const std::string& entry : path) joined += ":" + tree_.at("home/" + entry);
     caller.environment["PATH"] = joined;
     std::vector<std::string> result;
-    for (const std::string& root : toolchain_roots(caller))
+    for (const std::string& root : toolchain_roots(caller, writable_))
       result.push_back(root.substr(caller.home.size() + 1));
     return result;
   }
   TestTree tree_;
+  std::vector<std::string> writable_;  // what runs could have written
 };
 
 TEST_F(Toolchains, GivesRustItsProgramsAndToolchainsButNotItsCredentials) {
@@ -75,6 +76,56 @@ TEST_F(Toolchains, FollowsAVirtualEnvironmentToItsInterpreter) {
                                          tree_.at("home/.pyenv/versions/3.12/bin") +
                                          "\nversion = 3.12\n");
   EXPECT_THAT(roots({"venv/bin"}), UnorderedElementsAre(".pyenv", "venv"));
+}
+
+TEST_F(Toolchains, GoesNowhereForAVirtualEnvironmentThatARunCouldHaveWritten) {
+  tree_.file("home/private/bin/notes");
+  tree_.file("home/project/.venv/bin/python");
+  tree_.file("home/project/.venv/pyvenv.cfg", "home = " + tree_.at("home/private/bin") + "\n");
+  EXPECT_THAT(roots({"project/.venv/bin"}),
+              UnorderedElementsAre("private/bin", "project/.venv"));  // nobody else wrote it
+  writable_ = {tree_.at("home/project")};
+  EXPECT_THAT(roots({"project/.venv/bin"}), ElementsAre("project/.venv"));
+}
+
+TEST_F(Toolchains, FollowsAVirtualEnvironmentOfTheProjectToAKnownToolchain) {
+  tree_.file("home/.local/share/uv/python/cpython-3.12/bin/python3.12");
+  tree_.file("home/project/.venv/pyvenv.cfg",
+             "home = " + tree_.at("home/.local/share/uv/python/cpython-3.12/bin") + "\n");
+  tree_.directory("home/project/.venv/bin");
+  tree_.link("home/project/.venv/bin/python",
+             tree_.at("home/.local/share/uv/python/cpython-3.12/bin/python3.12"));
+  writable_ = {tree_.at("home/project")};
+  EXPECT_THAT(roots({"project/.venv/bin"}),
+              UnorderedElementsAre(".local/share/uv/python", "project/.venv"));
+}
+
+TEST_F(Toolchains, GoesNowhereForALinkThatARunCouldHaveMade) {
+  tree_.file("home/private/notes");
+  tree_.directory("home/project/node_modules/.bin");
+  tree_.link("home/project/node_modules/.bin/node", tree_.at("home/private/notes"));
+  tree_.directory("home/bin");
+  tree_.link("home/bin/python3", tree_.at("home/project/node_modules/.bin/node"));
+  EXPECT_THAT(roots({"project/node_modules/.bin", "bin"}),
+              UnorderedElementsAre("bin", "private", "project/node_modules/.bin"));
+  writable_ = {tree_.at("home/project")};
+  EXPECT_THAT(roots({"project/node_modules/.bin", "bin"}),
+              UnorderedElementsAre("bin", "project/node_modules/.bin"));
+}
+
+TEST_F(Toolchains, GoesNowhereForADirectoryOnPathThatARunCouldHaveMadeALink) {
+  tree_.file("home/private/bin/node");
+  tree_.directory("home/private/lib/node_modules");
+  tree_.directory("home/project");
+  tree_.link("home/project/current", tree_.at("home/private"));
+  EXPECT_THAT(roots({"project/current/bin"}), ElementsAre("private"));
+  writable_ = {tree_.at("home/project")};
+  EXPECT_THAT(roots({"project/current/bin"}), IsEmpty());
+  // A known toolchain below a grant: what its name leads to is the run's choice as well.
+  tree_.directory("home/.local/share/uv");
+  tree_.link("home/.local/share/uv/python", tree_.at("home/private"));
+  writable_ = {tree_.at("home/.local/share/uv")};
+  EXPECT_THAT(roots({".local/share/uv/python/bin"}), IsEmpty());
 }
 
 TEST_F(Toolchains, NeverGivesAwayAHomeOrItsPrivateParts) {

@@ -25,21 +25,6 @@ std::vector<std::string> names_in(int directory) {
   return result;
 }
 
-int copy_bytes(int from, int to) {
-  std::array<char, 65536> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  while (true) {
-    const ssize_t got = ::read(from, buffer.data(), buffer.size());
-    if (got == 0) return 0;
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno;
-    for (ssize_t done = 0; done < got;) {
-      const ssize_t put = ::write(to, buffer.data() + done, static_cast<std::size_t>(got - done));
-      if (put < 0 && errno != EINTR) return errno;
-      if (put > 0) done += put;
-    }
-  }
-}
-
 int copy_file(int from, const std::string& name, int into, const std::string& as, unsigned mode) {
   const Fd source(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!source.valid()) return errno;
@@ -91,6 +76,21 @@ int remove_at_depth(int directory, const std::string& name, int depth) {
 }
 
 }  // namespace
+
+int copy_bytes(int from, int to) {
+  std::array<char, 65536> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  while (true) {
+    const ssize_t got = ::read(from, buffer.data(), buffer.size());
+    if (got == 0) return 0;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t put = ::write(to, buffer.data() + done, static_cast<std::size_t>(got - done));
+      if (put < 0 && errno != EINTR) return errno;
+      if (put > 0) done += put;
+    }
+  }
+}
 
 int remove_tree(int directory, const std::string& name) {
   return remove_at_depth(directory, name, 0);

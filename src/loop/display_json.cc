@@ -85,6 +85,7 @@ struct Nodes {
       Node node{NodeMap{}};
       node.set("path", one.path).set("kind", one.kind);
       node.set("moved_to", one.moved_to.empty() ? Node() : Node(one.moved_to));
+      node.set("restored", one.restored);
       handoff.push_back(std::move(node));
     }
     return begin("agent_ended")

@@ -94,8 +94,9 @@ struct Lines {
                       ", " + std::to_string(denial.count) + "x)");
     }
     for (const Handoff& one : event.handoff) {
-      lines.push_back((one.moved_to.empty() ? "changed: " : "moved away: ") + shown(one.path) +
-                      " (" + one.kind + ")");
+      const char* what = one.moved_to.empty() ? "changed: " : "moved away: ";
+      lines.push_back((one.restored ? "put back: " : what) + shown(one.path) + " (" + one.kind +
+                      ")");
     }
     return lines;
   }

@@ -35,10 +35,19 @@ std::string row(std::string_view host, const Result<Plan>& plan, std::string_vie
   return text.append(" | ").append(lost).append(" |\n");
 }
 
+std::string lost(const Result<Plan>& plan) {
+  std::string words;
+  if (!plan || plan->lost.empty()) return "nothing";
+  for (const Loss loss : plan->lost) {
+    words.append(words.empty() ? "`" : ", `").append(name_of(loss)).append("`");
+  }
+  return words;
+}
+
 TEST(Degradation, IsAsTheTableSays) {
   const auto planned = [](const HostFacts& facts, const Caller& caller, const Resolved& request,
                           const std::vector<ResolvedCeiling>& ceilings = {}) {
-    return make_native_plan(clamp(request, ceilings), facts, caller, made_up_request());
+    return make_native_plan(*clamp(request, ceilings), facts, caller, made_up_request());
   };
   const Resolved request = resolved_preset("workspace");
   HostFacts bare = made_up_facts();
@@ -66,6 +75,13 @@ TEST(Degradation, IsAsTheTableSays) {
   table += row("no Landlock, and every ceiling accepts that",
                planned(without_landlock, made_up_user(), request, {accepting}),
                "files are held by mounts alone; signals and abstract sockets by namespaces alone");
+  constexpr int kNewestAbi = 7;
+  for (int abi = kNewestAbi - 1; abi > 0; --abi) {
+    HostFacts older = whole;
+    older.landlock_abi = abi;
+    const auto plan = planned(older, made_up_user(), request);
+    table += row("Landlock ABI " + std::to_string(abi), plan, lost(plan));
+  }
   EXPECT_EQ(table, kTable);
 }
 

@@ -1,6 +1,8 @@
 // Plans as text: what --dry-run prints, what golden tests compare and what an error names.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "plan/plan.h"
 #include "policy/publish_rule.h"
@@ -217,6 +219,9 @@ std::string describe(const Plan& plan) {
   if (plan.credential) {
     text +=
         fmt::format("      credential of {} {}\n", plan.credential->agent, plan.credential->label);
+  }
+  if (std::ranges::find(plan.lost, Loss::Protected) != plan.lost.end()) {
+    text += "      protected files of the writable grants are kept, and put back after the run\n";
   }
   unsigned number = 0;
   text += "first process:\n";

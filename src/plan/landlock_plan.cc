@@ -1,12 +1,15 @@
 // The landlock plan: no namespaces and no mounts. Files are held by Landlock alone, processes by
-// its scopes, the network by the filter. Landlock only ever adds up what is granted, so whatever
-// would have to be taken out of a grant again is refused.
+// its scopes, the network by the filter. Landlock only ever adds up what is granted, so what would
+// have to be hidden inside a grant is refused. Protected files in a writable one are kept and put
+// back (policy/keeping.h), which is the loss `protected`.
 #include <algorithm>
 #include <array>
 
 #include "base/path.h"
 #include "base/text.h"
+#include "plan/keeping_plan.h"
 #include "plan/limits.h"
+#include "plan/losses.h"
 #include "plan/plan.h"
 #include "plan/private_places.h"
 #include "policy/own_places.h"
@@ -29,7 +32,11 @@ class LandlockPlanner {
  public:
   LandlockPlanner(const Clamped& clamped, const HostFacts& facts, const Caller& caller,
                   const PlanRequest& request)
-      : effective_(clamped.effective()), facts_(facts), caller_(caller), request_(request) {}
+      : clamped_(clamped),
+        effective_(clamped.effective()),
+        facts_(facts),
+        caller_(caller),
+        request_(request) {}
 
   Result<Plan> make() {
     plan_.backend = "landlock";
@@ -38,10 +45,13 @@ class LandlockPlanner {
     grants_ = shown_grants(effective_, facts_, plan_);
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
+    lose(plan_, namespace_losses());
+    if (!keeping_for(effective_, facts_).empty()) lose(plan_, {Loss::Protected});
     plan_.build.emplace_back(op::ScopeProcesses{});
     places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);
     CORDON_CHECK(landlock());
     plan_command_among(places_, effective_, caller_, request_, plan_);
+    leave_out_system_git();
     CORDON_CHECK(confine());
     return std::move(plan_);
   }
@@ -67,8 +77,12 @@ class LandlockPlanner {
   Result<void> landlock();
   void allow(std::string path, LandlockUse use, FileKind kind, FileId id = {});
   void allow_optional(std::string_view path, LandlockUse use);
+  // /etc/gitconfig is no file that a sandbox shows. Where mounts hide it git finds none; here it is
+  // there and refused, and git takes a configuration that it may not read for a fatal error.
+  void leave_out_system_git();
   Result<void> confine();
 
+  const Clamped& clamped_;
   const Effective& effective_;
   const HostFacts& facts_;
   const Caller& caller_;
@@ -147,29 +161,18 @@ Result<void> LandlockPlanner::refuse_exceptions() const {
   }
   for (const Grant& grant : grants_.read) {
     const Grant* above = covering(grants_.write, grant.path);
-    if (above == nullptr) continue;
+    const auto keeps = [&](const Held& held) { return contains(held.path, grant.path); };
+    if (above == nullptr || std::ranges::any_of(facts_.held, keeps)) continue;
     return fail(unsupported("landlock cannot hold " + quote(grant.written) +
                                 " read-only inside the writable grant " + quote(above->written),
                             kHint));
   }
-  for (const GitDirectory& git : facts_.git) {
-    return fail(unsupported(
-        "landlock cannot hold the hooks and configuration of " + quote(git.path) +
-            " inside a writable grant",
-        "make the repository readable and name what may be written: --policy readonly --write "
-        "src; or use --backend native"));
-  }
-  for (const Held& held : facts_.held) {
-    if (covering(grants_.write, held.path) == nullptr) continue;
-    return fail(unsupported("landlock cannot hold " + quote(held.path) + " (" +
-                                std::string(name_of(held.kind)) +
-                                ") read-only inside a writable grant",
-                            kHint));
-  }
   for (const Pinned& pinned : facts_.pinned) {
-    if (covering(grants_.write, pinned.path) == nullptr) continue;
+    if (covering(grants_.write, pinned.path) == nullptr ||
+        leads_to_kept(pinned, clamped_, facts_, caller_))
+      continue;
     return fail(unsupported("landlock cannot keep " + quote(pinned.path) +
-                                " from being renamed: it leads to what is protected",
+                                " from being renamed: a policy or Cordon itself goes by its name",
                             kHint));
   }
   return {};
@@ -208,9 +211,20 @@ Result<void> LandlockPlanner::landlock() {
   return {};
 }
 
+void LandlockPlanner::leave_out_system_git() {
+  for (const std::string_view name : {"GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM"}) {
+    const std::string prefix = std::string(name) + "=";
+    const bool chosen = std::ranges::any_of(plan_.environment, [&](const std::string& variable) {
+      return variable.starts_with(prefix);
+    });
+    if (!chosen) plan_.environment.push_back(prefix + "1");
+  }
+}
+
 Result<void> LandlockPlanner::confine() {
   CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
+  lose(plan_, limit_losses(limits.planned));
   for (op::ResourceLimit& limit : limits.resource_limits) {
     plan_.confine.emplace_back(std::move(limit));
   }

@@ -25,7 +25,7 @@ struct Asked {
     ceiling.write = request.write;
     PlanRequest made = made_up_request();
     made.private_directory = kPrivate;
-    return make_landlock_plan(clamp(request, std::vector{ceiling}), facts, caller, made);
+    return make_landlock_plan(*clamp(request, std::vector{ceiling}), facts, caller, made);
   }
   [[nodiscard]] std::string refusal() const {
     const auto made = plan();
@@ -94,12 +94,20 @@ TEST(LandlockPlan, LeadsHomeAndTemporaryFilesToPrivateDirectories) {
   EXPECT_TRUE(has(with_caches->environment, "XDG_CACHE_HOME=" + made_up_request().cache_directory));
 }
 
+// Refused instead of absent, /etc/gitconfig would end every git.
+TEST(LandlockPlan, GitLooksForNoSystemConfiguration) {
+  const auto plan = Asked{}.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(has(plan->environment, "GIT_CONFIG_NOSYSTEM=1"));
+  EXPECT_TRUE(has(plan->environment, "GIT_ATTR_NOSYSTEM=1"));
+}
+
 TEST(LandlockPlan, NeedsEveryCeilingToAcceptIt) {
   Asked asked;
   asked.accept = {};
   EXPECT_NE(asked.refusal().find("goes without namespaces"), std::string::npos);
   const auto without_ceiling =
-      make_landlock_plan(clamp(asked.request, {}), asked.facts, asked.caller, made_up_request());
+      make_landlock_plan(*clamp(asked.request, {}), asked.facts, asked.caller, made_up_request());
   ASSERT_FALSE(without_ceiling);
   EXPECT_EQ(without_ceiling.error().kind, ErrorKind::Unsupported);
 }
@@ -128,17 +136,8 @@ TEST(LandlockPlan, RefusesWhatWouldHaveToBeTakenOutOfAGrant) {
       }).find("cannot hide"),
       std::string::npos);
   EXPECT_NE(refusal([](HostFacts& facts) {
-              facts.held.push_back(
-                  {"/home/alex/project/.mcp.json", HoldKind::Git, FileKind::Regular, {64, 8}});
-            }).find("cannot hold"),
-            std::string::npos);
-  EXPECT_NE(refusal([](HostFacts& facts) {
               facts.pinned.push_back({"/home/alex/project/way", {64, 9}});
             }).find("from being renamed"),
-            std::string::npos);
-  EXPECT_NE(refusal([](HostFacts& facts) {
-              facts.git.push_back({"/home/alex/project/.git", {64, 10}, {}, {}, {}});
-            }).find("hooks and configuration"),
             std::string::npos);
   // Beside the grants nothing is in the way.
   EXPECT_EQ(
@@ -146,6 +145,44 @@ TEST(LandlockPlan, RefusesWhatWouldHaveToBeTakenOutOfAGrant) {
         facts.masked.push_back({"/home/alex/.ssh", FileKind::Directory, {64, 11}, "credentials"});
       }),
       "planned");
+}
+
+TEST(LandlockPlan, SaysThatProtectedFilesAreKeptInsteadOfHeld) {
+  Asked asked;
+  const auto loses = [&] {
+    const auto plan = asked.plan();
+    EXPECT_TRUE(plan.has_value()) << (plan ? "" : plan.error().what);
+    return plan && std::ranges::find(plan->lost, Loss::Protected) != plan->lost.end();
+  };
+  EXPECT_FALSE(loses());
+  asked.facts.held.push_back(
+      {"/home/alex/project/.mcp.json", HoldKind::Agent, FileKind::Regular, {64, 8}});
+  EXPECT_TRUE(loses());
+  asked.facts.held.clear();
+  asked.facts.git.push_back({"/home/alex/project/.git", {64, 10}, {}, {}, {}});
+  asked.facts.git.back().pinned.push_back(
+      {"/home/alex/project/.git", HoldKind::Git, FileKind::Directory, {64, 10}});
+  EXPECT_TRUE(loses());
+}
+
+// A directory that leads to nothing but protected files is found again by its identity; one that a
+// policy goes by has to stay where it is.
+TEST(LandlockPlan, LetsWaysToProtectedFilesAloneBeRenamed) {
+  Asked asked;
+  asked.facts.held.push_back(
+      {"/home/alex/project/.venv/bin", HoldKind::Path, FileKind::Directory, {64, 8}});
+  asked.facts.pinned.push_back({"/home/alex/project/.venv", {64, 9}});
+  EXPECT_EQ(asked.refusal(), "planned");
+  asked.caller.executable = "/home/alex/project/.venv/tools/cordon";
+  EXPECT_NE(asked.refusal().find("from being renamed"), std::string::npos);
+}
+
+TEST(LandlockPlan, KeepsAProtectedFileThatAGrantWantsReadOnly) {
+  Asked asked;
+  asked.facts.held.push_back(
+      {"/home/alex/project/.mcp.json", HoldKind::Agent, FileKind::Regular, {64, 8}});
+  asked.request.read.push_back(made_up_grant("/home/alex/project/.mcp.json", 8));
+  EXPECT_EQ(asked.refusal(), "planned");
 }
 
 TEST(LandlockPlan, RefusesANarrowerGrantInsideAWritableOne) {

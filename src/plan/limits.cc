@@ -6,12 +6,12 @@ namespace cordon {
 namespace {
 
 std::optional<LimitBy> by_cgroup(const CgroupFacts& cgroup, const std::string& controller) {
+  if (!cgroup.parents.contains(controller)) return std::nullopt;
   switch (cgroup.version) {
     case CgroupFacts::Version::None:
       return std::nullopt;
     case CgroupFacts::Version::V1:
-      if (cgroup.parents.contains(controller)) return LimitBy::CgroupV1;
-      return std::nullopt;
+      return LimitBy::CgroupV1;
     case CgroupFacts::Version::V2:
       return LimitBy::CgroupV2;
   }

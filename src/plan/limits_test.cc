@@ -83,6 +83,15 @@ TEST(PlanLimits, RefuseAV1LimitWhoseControllerIsNotThere) {
   EXPECT_TRUE(plan_limits({.memory = 1 << 20}, NetMode::Allow, facts_with(cgroup), kRoot));
 }
 
+TEST(PlanLimits, RefuseAProcessorShareThatAV2GroupDoesNotHandOn) {
+  CgroupFacts cgroup = made_up_cgroup_v2();
+  cgroup.parents.erase("cpu");
+  EXPECT_FALSE(plan_limits({.cpus_milli = 500}, NetMode::Allow, facts_with(cgroup), kRoot));
+  const auto plan = plan_limits({.memory = 1 << 20}, NetMode::Allow, facts_with(cgroup), kUser);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(holder(*plan, "memory"), LimitBy::CgroupV2);
+}
+
 TEST(PlanLimits, RefuseAProcessorShareWithoutACgroup) {
   const auto refused = plan_limits({.cpus_milli = 500}, NetMode::Allow, made_up_facts(), kUser);
   ASSERT_FALSE(refused);

@@ -52,6 +52,7 @@ inline HostFacts made_up_facts() {
                   {"/usr", Kind::Directory, {}},
                   {"/etc/ld.so.cache", Kind::File, {}},
                   {"/etc/ssl/certs", Kind::Directory, {}, SystemEntry::Tier::Programs}};
+  facts.network_files = {"/etc/hosts", "/etc/resolv.conf"};
   facts.root_entries = {{"/bin", Kind::Symlink, "usr/bin"}, {"/dev", Kind::Directory, {}},
                         {"/etc", Kind::Directory, {}},      {"/home", Kind::Directory, {}},
                         {"/proc", Kind::Directory, {}},     {"/run", Kind::Directory, {}},
@@ -70,7 +71,10 @@ inline CgroupFacts made_up_cgroup_v1() {
 }
 
 inline CgroupFacts made_up_cgroup_v2() {
-  return {CgroupFacts::Version::V2, {{"", "/sys/fs/cgroup/user.slice"}}};
+  return {CgroupFacts::Version::V2,
+          {{"cpu", "/sys/fs/cgroup/user.slice"},
+           {"memory", "/sys/fs/cgroup/user.slice"},
+           {"pids", "/sys/fs/cgroup/user.slice"}}};
 }
 
 inline Grant made_up_grant(std::string path, std::uint64_t inode) {

@@ -66,8 +66,9 @@ class MxcPlanner {
     plan_.build.insert(std::next(pivoted),
                        op::RunExecutor{executor_.path, executor_.sha256, document()});
     for (const std::string& path : doubles_) {
+      // An executor knows the libraries of its own architecture: it may leave /lib64 out.
       plan_.build.emplace_back(
-          op::LandlockAllow{path, LandlockUse::ReadExecute, FileKind::Directory});
+          op::LandlockAllow{path, LandlockUse::ReadExecute, FileKind::Directory, {}, true});
     }
     // The executor leaves the command no capability, not even to drop one; that none is there is
     // measured.

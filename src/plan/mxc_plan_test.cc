@@ -20,7 +20,7 @@ Resolved writable_project() {
 }
 
 Result<Plan> planned(const Resolved& request, const HostFacts& facts) {
-  return make_mxc_plan(clamp(request, {}), facts, made_up_user(), made_up_request(), kExecutor);
+  return make_mxc_plan(*clamp(request, {}), facts, made_up_user(), made_up_request(), kExecutor);
 }
 
 const op::RunExecutor& executor_of(const Plan& plan) {
@@ -120,6 +120,20 @@ TEST(MxcPlan, RulesForTheExecutorsRoot) {
                 "landlock allow /dev: read, write, ioctl",
                 "landlock allow /home/alex/project: read, write, execute",
                 "landlock allow /bin: read, execute", "landlock allow /lib: read, execute"}));
+}
+
+// The executor of one architecture shows no /lib64 that packages of another one made.
+TEST(MxcPlan, ALinkThatTheExecutorDoesNotShowIsNoError) {
+  HostFacts facts = made_up_facts();
+  facts.system.push_back({"/lib64", SystemEntry::Kind::Symlink, "usr/lib64"});
+  const auto plan = planned(writable_project(), facts);
+  ASSERT_TRUE(plan);
+  for (const Op& operation : plan->build) {
+    const auto* rule = std::get_if<op::LandlockAllow>(&operation);
+    if (rule == nullptr) continue;
+    const bool link = rule->path == "/lib64" || rule->path == "/lib" || rule->path == "/bin";
+    EXPECT_EQ(rule->optional, link) << rule->path;
+  }
 }
 
 TEST(MxcPlan, NothingIsAskedOfTheExecutorThatItCannotHold) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "plan/command.h"
 #include "plan/limits.h"
+#include "plan/losses.h"
 #include "plan/plan.h"
 #include "plan/shown_grants.h"
 #include "plan/system_files.h"
@@ -175,8 +176,8 @@ void NativePlanner::system() {
     tree_.file(file.path, std::move(file.content));
   }
   if (effective_.net.mode == NetMode::Open) {
-    for (const std::string_view path : kNetworkFiles) {
-      tree_.bind_system(std::string(path), FileKind::Regular);
+    for (const std::string& path : facts_.network_files) {
+      tree_.bind_system(path, FileKind::Regular);
     }
   } else {
     for (SystemFile& file : isolated_network_files(effective_.net.mode)) {
@@ -358,6 +359,7 @@ void NativePlanner::allow(const std::string& path, LandlockUse use, FileKind kin
 }
 
 void NativePlanner::landlock() {
+  lose(plan_, landlock_losses(facts_.landlock_abi));
   if (!landlocked()) {
     plan_.missing.push_back(Layer::Landlock);
     return;
@@ -404,6 +406,7 @@ void NativePlanner::command() {
 Result<void> NativePlanner::confine() {
   CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
+  lose(plan_, limit_losses(limits.planned));
   for (op::ResourceLimit& limit : limits.resource_limits) {
     plan_.confine.emplace_back(std::move(limit));
   }

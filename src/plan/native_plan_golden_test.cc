@@ -77,7 +77,7 @@ void expect_golden(std::string_view name, const Plan& plan) {
 }
 
 Plan planned(const Resolved& request, const HostFacts& facts, const Caller& caller) {
-  auto plan = make_native_plan(clamp(request, {}), facts, caller, made_up_request());
+  auto plan = make_native_plan(*clamp(request, {}), facts, caller, made_up_request());
   EXPECT_TRUE(plan) << (plan ? "" : message(plan.error()));
   return plan ? std::move(*plan) : Plan{};
 }
@@ -106,7 +106,7 @@ TEST(Plan, OfHostsInTheRangeThatStandsForNamesIsRefused) {
     Resolved request = resolved_preset("agent");
     request.policy.net.allow = {parse_host_rule(rule).value()};
     const auto plan =
-        make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+        make_native_plan(*clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
     ASSERT_FALSE(plan) << rule;
     EXPECT_EQ(plan.error().kind, ErrorKind::Unsupported);
   }
@@ -174,7 +174,7 @@ TEST(Plan, IsRefusedWithoutLandlockUnlessACeilingAcceptsThat) {
   facts.landlock_abi = 0;
   const Resolved request = resolved_preset("workspace");
   const auto refused =
-      make_native_plan(clamp(request, {}), facts, made_up_user(), made_up_request());
+      make_native_plan(*clamp(request, {}), facts, made_up_user(), made_up_request());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::Unavailable);
 
@@ -182,7 +182,7 @@ TEST(Plan, IsRefusedWithoutLandlockUnlessACeilingAcceptsThat) {
   ceiling.ceiling.policy.require.accept_missing = {Layer::Landlock};
   ceiling.read = request.read;
   ceiling.write = request.write;
-  const auto accepted = make_native_plan(clamp(request, std::vector{ceiling}), facts,
+  const auto accepted = make_native_plan(*clamp(request, std::vector{ceiling}), facts,
                                          made_up_user(), made_up_request());
   ASSERT_TRUE(accepted) << message(accepted.error());
   EXPECT_EQ(accepted->missing, std::vector{Layer::Landlock});
@@ -193,7 +193,7 @@ TEST(Plan, IsRefusedForAGrantOfDevicesOrProcesses) {
     Resolved request = resolved_preset("workspace");
     request.read.push_back(made_up_grant(path, 300));
     const auto refused =
-        make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+        make_native_plan(*clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
     ASSERT_FALSE(refused) << path;
     EXPECT_EQ(refused.error().kind, ErrorKind::Policy) << path;
   }
@@ -202,7 +202,7 @@ TEST(Plan, IsRefusedForAGrantOfDevicesOrProcesses) {
 TEST(Plan, StartsInTheRootWhereTheDirectoryDoesNotExistInside) {
   PlanRequest request = made_up_request();
   request.cwd = "/mnt/elsewhere";
-  const auto plan = make_native_plan(clamp(resolved_preset("strict"), {}), made_up_facts(),
+  const auto plan = make_native_plan(*clamp(resolved_preset("strict"), {}), made_up_facts(),
                                      made_up_user(), request);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->cwd, "/");

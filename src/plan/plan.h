@@ -227,6 +227,7 @@ struct Plan {
   std::string cwd;                       // inside
   std::vector<Reduction> reductions;     // what planning had to take away
   std::vector<Layer> missing;            // layers a ceiling accepted to go without
+  std::vector<Loss> lost;                // what this host or backend cannot hold
   std::optional<Credential> credential;  // of the agent; no view shows what it says
 };
 

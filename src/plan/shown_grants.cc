@@ -17,7 +17,7 @@ ShownGrants shown_grants(const Effective& effective, const HostFacts& facts, Pla
         to.push_back(grant);
       } else {
         plan.reductions.push_back(
-            {what, grant.written, std::nullopt, Reduction::Because::Forbidden});
+            {what, grant.written, std::nullopt, Reduction::Because::Forbidden, grant.origin});
       }
     }
   };

@@ -197,7 +197,7 @@ TEST(AdmitProperty, StaysWithinCeilingAndApprovedPartOfAsk) {
     Resolved request;
     request.read = any_grants(choices);
     request.write = any_grants(choices);
-    const Clamped clamped = clamp(request, std::span(&widened, 1));
+    const Clamped clamped = *clamp(request, std::span(&widened, 1));
     const PathModes got(clamped.effective().read, clamped.effective().write);
     const PathModes wanted(request.read, request.write);
     for (const std::string& path : all_paths()) {
@@ -220,7 +220,7 @@ TEST(AdmitProperty, AnyCeilingWithoutTheEntryWins) {
     admit_path(stack.back(), {}, PathMode::Write, place);
     Resolved request;
     request.write = {place};
-    const Clamped clamped = clamp(request, stack);
+    const Clamped clamped = *clamp(request, stack);
     const PathModes got(clamped.effective().read, clamped.effective().write);
     for (const std::string& path : all_paths()) RC_ASSERT(got.at(path) <= mode_at(second, path));
   });

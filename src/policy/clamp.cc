@@ -1,10 +1,11 @@
 #include "policy/clamp.h"
 
 #include "policy/clamp_parts.h"
+#include "policy/refusal.h"
 
 namespace cordon {
 
-Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings) {
+Result<Clamped> clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings) {
   Clamped clamped;
   Effective& result = clamped.effective_;
   std::vector<Reduction>& reductions = clamped.reductions_;
@@ -22,6 +23,9 @@ Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings
   detail::clamp_limits(request, ceilings, result, reductions);
   detail::clamp_layers(request, ceilings, result);
   detail::clamp_agent(request, ceilings, result, reductions);
+  if (auto refused = refusal_of(request, ceilings, result, reductions)) {
+    return fail(*std::move(refused));
+  }
   return clamped;
 }
 

@@ -19,7 +19,7 @@ class Clamped {
   [[nodiscard]] const std::vector<NamedPath>& named() const { return named_; }
 
  private:
-  friend Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings);
+  friend Result<Clamped> clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings);
   Clamped() = default;
   Effective effective_;
   std::vector<Reduction> reductions_;
@@ -37,6 +37,10 @@ class Clamped {
 // - Layers: required is what anyone requires. A layer may be missing only if every ceiling that
 //   counts accepts that, whoever requires it, and never all of namespaces, Landlock, seccomp and
 //   capabilities: then Landlock and seccomp stay.
-Clamped clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings);
+//
+// Errors are for what is not worth reducing (policy/refusal.h): an option of the command line that
+// cannot be granted in full, and a place to start in of which nothing is left. So a reduction of
+// what an option asked for never reaches a launch.
+Result<Clamped> clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings);
 
 }  // namespace cordon

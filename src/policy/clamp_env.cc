@@ -22,13 +22,19 @@ std::optional<Because> refused(const std::string& name, Ceilings ceilings) {
   return std::nullopt;
 }
 
+Origin origin_of(const Resolved& request, const std::string& name) {
+  const auto& names = request.policy.options.env;
+  return std::find(names.begin(), names.end(), name) != names.end() ? Origin::Option
+                                                                    : Origin::Document;
+}
+
 }  // namespace
 
 void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,
                Reductions& reductions) {
   for (const std::string& name : request.policy.env.pass) {
     if (const auto because = refused(name, ceilings)) {
-      reductions.push_back({"env", name, std::nullopt, *because});
+      reductions.push_back({"env", name, std::nullopt, *because, origin_of(request, name)});
     } else {
       result.env.pass.push_back(name);
     }
@@ -39,7 +45,7 @@ void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,
     // A NUL would cut the value short without a word.
     if (!because && value.find('\0') != std::string::npos) because = Because::Malformed;
     if (because) {
-      reductions.push_back({"env", name, std::nullopt, *because});
+      reductions.push_back({"env", name, std::nullopt, *because, origin_of(request, name)});
     } else {
       result.env.set.emplace(name, value);
     }

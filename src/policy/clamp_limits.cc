@@ -14,8 +14,11 @@ void clamp_limits(const Resolved& request, Ceilings ceilings, Effective& result,
       if (bound) value = value ? std::min(*value, *bound) : *bound;
     }
     if (!asked || value == asked) continue;
+    const auto& keys = request.policy.options.limits;
+    const bool option = std::find(keys.begin(), keys.end(), field.key) != keys.end();
     reductions.push_back({"limits." + std::string(field.key), format_limit(field.unit, *asked),
-                          format_limit(field.unit, *value), Reduction::Because::Narrowed});
+                          format_limit(field.unit, *value), Reduction::Because::Narrowed,
+                          option ? Origin::Option : Origin::Document});
   }
 }
 

@@ -63,8 +63,14 @@ bool has_to_be_named(const HostRule& rule) {
   return kind != AddressKind::Public && kind != AddressKind::Private;
 }
 
-void report_hosts(const NetRules& asked, const NetRules& got, Reductions& reductions) {
-  for (const HostRule& rule : asked.allow) {
+Origin origin_of(const HostRule& rule, const OptionRequests& options) {
+  const bool option = std::ranges::find(options.allow, rule) != options.allow.end();
+  return option ? Origin::Option : Origin::Document;
+}
+
+void report_hosts(const Policy& policy, const NetRules& got, Reductions& reductions) {
+  for (const HostRule& rule : policy.net.allow) {
+    const Origin origin = origin_of(rule, policy.options);
     const auto kept = [&](const HostRule& other) {
       return has_to_be_named(rule) ? makes_needless(other, rule) : covers(other, rule);
     };
@@ -74,10 +80,27 @@ void report_hosts(const NetRules& asked, const NetRules& got, Reductions& reduct
       if (covers(rule, other)) rest.append(rest.empty() ? "" : ", ").append(to_string(other));
     }
     if (rest.empty()) {
-      reductions.push_back({"allow", to_string(rule), std::nullopt, Because::OutsideCeiling});
+      reductions.push_back(
+          {"allow", to_string(rule), std::nullopt, Because::OutsideCeiling, origin});
     } else {
-      reductions.push_back({"allow", to_string(rule), std::move(rest), Because::Narrowed});
+      reductions.push_back({"allow", to_string(rule), std::move(rest), Because::Narrowed, origin});
     }
+  }
+}
+
+bool asks_by_option(const Policy& policy) {
+  return policy.net.mode == NetMode::Allow && !policy.options.allow.empty();
+}
+
+// A deny wins over every grant, so an option that names what is denied would do nothing. A document
+// may well deny a part of what it grants.
+void report_denied(const Policy& policy, const NetRules& got, Reductions& reductions) {
+  if (!asks_by_option(policy)) return;
+  for (const HostRule& rule : policy.options.allow) {
+    const auto denies = [&](const HostRule& deny) { return covers(deny, rule); };
+    if (std::ranges::none_of(got.deny, denies)) continue;
+    reductions.push_back(
+        {"allow", to_string(rule), std::nullopt, Because::Forbidden, Origin::Option});
   }
 }
 
@@ -123,19 +146,32 @@ void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
   result.net = in_one_form(asked);
   for (const ResolvedCeiling& ceiling : ceilings) result.net = narrow(result.net, ceiling.ceiling);
   report_ports(asked, result.net, reductions);
+  report_denied(request.policy, result.net, reductions);
   if (result.net.mode != asked.mode) {
     const Because because =
         result.net.mode == NetMode::None ? Because::OutsideCeiling : Because::Narrowed;
-    reductions.push_back(
-        {"net", std::string(name_of(asked.mode)), std::string(name_of(result.net.mode)), because});
+    const bool option = request.policy.options.net || asks_by_option(request.policy);
+    reductions.push_back({"net", std::string(name_of(asked.mode)),
+                          std::string(name_of(result.net.mode)), because,
+                          option ? Origin::Option : Origin::Document});
   } else if (asked.mode == NetMode::Allow) {
-    report_hosts(asked, result.net, reductions);
+    report_hosts(request.policy, result.net, reductions);
   }
 }
 
 }  // namespace cordon::detail
 
 namespace cordon {
+
+bool permits_host(const Ceiling& ceiling, const HostRule& host) {
+  Policy policy;
+  policy.net.mode = NetMode::Allow;
+  policy.net.allow = {host};
+  const NetRules got = detail::narrow(policy.net, ceiling);
+  std::vector<Reduction> reductions;
+  if (got.mode == NetMode::Allow) detail::report_hosts(policy, got, reductions);
+  return got.mode == NetMode::Allow && reductions.empty();
+}
 
 NetRules narrow_net(const NetRules& rules, std::span<const Ceiling> ceilings) {
   NetRules result = rules;

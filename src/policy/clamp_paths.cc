@@ -17,7 +17,7 @@ class PathMeet {
  public:
   PathMeet(std::span<const Grant> read, std::span<const Grant> write, const HeldPlaces& held,
            Ceilings ceilings)
-      : request_(read, write), held_(held), originals_(ceilings) {
+      : request_(read, write), read_(read), write_(write), held_(held), originals_(ceilings) {
     for (const ResolvedCeiling& ceiling : ceilings) {
       ceilings_.emplace_back(ceiling.read, ceiling.write);
     }
@@ -47,6 +47,7 @@ class PathMeet {
     return std::min(request_.at(path), permitted(path));
   }
   [[nodiscard]] PathMode shield(std::string_view path) const;
+  [[nodiscard]] Origin origin(std::string_view path, PathMode mode) const;
   [[nodiscard]] PathMode inherited(std::string_view path) const;
   [[nodiscard]] Grant piece(std::string_view path) const;
   [[nodiscard]] bool only_a_symlink_is_inside(const Grant& grant, PathMode mode) const;
@@ -59,12 +60,23 @@ class PathMeet {
                        Reductions& reductions) const;
 
   PathModes request_;
+  std::span<const Grant> read_;
+  std::span<const Grant> write_;
   const HeldPlaces& held_;
   Ceilings originals_;
   std::vector<PathModes> ceilings_;
   std::set<std::string_view> places_;
   std::map<std::string_view, Granted> granted_;
 };
+
+// Of several rules for one path only one counts; that an option is among them does in any case.
+Origin PathMeet::origin(std::string_view path, PathMode mode) const {
+  const auto by_option = [&](const Grant& grant) {
+    return grant.path == path && grant.origin == Origin::Option;
+  };
+  const bool found = std::ranges::any_of(mode == PathMode::Write ? write_ : read_, by_option);
+  return found ? Origin::Option : Origin::Document;
+}
 
 // What the result says above `path`, from what was emitted so far.
 PathMode PathMeet::inherited(std::string_view path) const {
@@ -86,6 +98,7 @@ Grant PathMeet::piece(std::string_view path) const {
     grant.written = path;
     grant.lexical = path;
     grant.source = request_.deepest(path)->grant->source;
+    grant.origin = Origin::Document;
     if (!found || grant < *found) found = std::move(grant);
   }
   return *found;
@@ -122,7 +135,9 @@ void PathMeet::emit(std::string_view place) {
   if (mode == PathMode::None) return;
   const auto asked = request_.entries().find(place);
   if (asked != request_.entries().end()) {
-    granted_.try_emplace(place, Granted{*asked->second.grant, mode});
+    Granted granted{*asked->second.grant, mode};
+    granted.grant.origin = origin(place, asked->second.mode);
+    granted_.try_emplace(place, std::move(granted));
   } else if (mode != inherited(place)) {
     granted_.try_emplace(place, Granted{piece(place), mode});
   }
@@ -182,10 +197,11 @@ void PathMeet::report_one(const Grant& grant, PathMode mode, Reductions& reducti
   const std::string what = mode == PathMode::Write ? "write" : "read";
   const std::string& asked = grant.written.empty() ? grant.path : grant.written;
   const PathMode most = shield(grant.path);
+  const Origin by = origin(grant.path, mode);
   if (permitted(grant.path) >= mode && most < mode) {
     std::optional<std::string> kept;
     if (most == PathMode::Read) kept = "read-only";
-    reductions.push_back({what, asked, std::move(kept), Because::Forbidden});
+    reductions.push_back({what, asked, std::move(kept), Because::Forbidden, by});
     return;
   }
   if (permitted(grant.path) >= mode) {
@@ -193,16 +209,16 @@ void PathMeet::report_one(const Grant& grant, PathMode mode, Reductions& reducti
         mode == PathMode::Write ? holes_below(grant.path) : std::vector<std::string_view>{};
     if (holes.empty()) return;
     reductions.push_back(
-        {what, asked, grant.path + " without " + list_of(holes), Because::Narrowed});
+        {what, asked, grant.path + " without " + list_of(holes), Because::Narrowed, by});
     return;
   }
   if (const auto parts = parts_below(grant.path, mode); !parts.empty()) {
-    reductions.push_back({what, asked, list_of(parts), Because::Narrowed});
+    reductions.push_back({what, asked, list_of(parts), Because::Narrowed, by});
     return;
   }
   const Because because =
       only_a_symlink_is_inside(grant, mode) ? Because::SymlinkEscape : Because::OutsideCeiling;
-  reductions.push_back({what, asked, std::nullopt, because});
+  reductions.push_back({what, asked, std::nullopt, because, by});
 }
 
 // One line for a whole group: a person wrote "@toolchains", not the dozen paths it stands for.
@@ -211,7 +227,9 @@ void PathMeet::report_baseline(Grant::Source source, std::span<const Grant> read
   std::size_t asked = 0;
   std::size_t whole = 0;
   std::size_t some = 0;
+  Origin by = Origin::Document;
   for (const Grant& grant : read) {
+    if (grant.source == source && grant.origin == Origin::Option) by = Origin::Option;
     const auto entry = request_.entries().find(grant.path);
     if (grant.source != source || entry == request_.entries().end() ||
         entry->second.grant != &grant) {
@@ -225,12 +243,12 @@ void PathMeet::report_baseline(Grant::Source source, std::span<const Grant> read
   if (whole == asked) return;
   const std::string name = source == Grant::Source::System ? "@system" : "@toolchains";
   if (some == 0) {
-    reductions.push_back({"read", name, std::nullopt, Because::OutsideCeiling});
+    reductions.push_back({"read", name, std::nullopt, Because::OutsideCeiling, by});
     return;
   }
   reductions.push_back({"read", name,
                         std::to_string(some) + " of " + std::to_string(asked) + " paths",
-                        Because::Narrowed});
+                        Because::Narrowed, by});
 }
 
 void PathMeet::report(std::span<const Grant> read, std::span<const Grant> write,
@@ -248,7 +266,7 @@ void PathMeet::report(std::span<const Grant> read, std::span<const Grant> write,
   }
   for (const Grant* grant : request_.conflicts()) {
     reductions.push_back({"write", grant->written.empty() ? grant->path : grant->written,
-                          "read-only", Because::Narrowed});
+                          "read-only", Because::Narrowed, origin(grant->path, PathMode::Write)});
   }
 }
 
@@ -260,7 +278,7 @@ void clamp_paths(const Resolved& request, Ceilings ceilings, Effective& result,
   for (const Grant& grant : request.write) {
     if (grant.path == "/") {
       reductions.push_back({"write", grant.written.empty() ? grant.path : grant.written,
-                            std::nullopt, Because::Forbidden});
+                            std::nullopt, Because::Forbidden, grant.origin});
     } else {
       write.push_back(grant);
     }

@@ -397,7 +397,7 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   all_of_it.deny = wide.deny;
   all_of_it.sockets = wide.ceiling.bounds_net ? wide.sockets : other.sockets;
   const std::vector<ResolvedCeiling> both{wide, other};
-  const Clamped clamped = clamp(all_of_it, both);
+  const Clamped clamped = *clamp(all_of_it, both);
   const Effective& met = clamped.effective();
   ResolvedCeiling narrow;
   narrow.ceiling.policy = as_request(met).policy;
@@ -427,7 +427,7 @@ TEST(ClampProperty, PathsAreExactlyWhatRequestAndEveryCeilingShare) {
     const auto ceilings = any_ceilings(choices);
     RC_LOG() << request << rc::toString(ceilings.size());
     for (const auto& ceiling : ceilings) RC_LOG() << ceiling;
-    const Clamped clamped = clamp(request, ceilings);
+    const Clamped clamped = *clamp(request, ceilings);
     const Effective& result = clamped.effective();
     const std::vector<Grant> write = without_root(request.write);
     for (const std::string& path : all_paths()) {
@@ -445,7 +445,7 @@ TEST(ClampProperty, IsNeverWiderThanTheRequestOrAnyCeilingInAnyDimension) {
     Choices choices = any_choices();
     const Resolved request = any_request(choices);
     const auto ceilings = any_ceilings(choices);
-    const Clamped clamped = clamp(request, ceilings);
+    const Clamped clamped = *clamp(request, ceilings);
     Resolved bound = request;
     bound.write = without_root(request.write);
     assert_within_request(clamped.effective(), bound);
@@ -464,7 +464,7 @@ TEST(ClampProperty, NetworkIsExactlyWhatRequestAndEveryCeilingShare) {
     request.policy.net = any_net(choices);
     std::vector<ResolvedCeiling> ceilings(choices.below(3));
     for (ResolvedCeiling& ceiling : ceilings) ceiling.ceiling.policy.net = any_net(choices);
-    const Clamped clamped = clamp(request, ceilings);
+    const Clamped clamped = *clamp(request, ceilings);
     for (const HostRule& target : all_targets()) {
       bool expected = admits(request.policy.net, target);
       for (const ResolvedCeiling& ceiling : ceilings) {
@@ -480,8 +480,8 @@ TEST(ClampProperty, OfItsOwnResultChangesAndReportsNothing) {
     Choices choices = any_choices();
     const Resolved request = any_request(choices);
     const auto ceilings = any_ceilings(choices);
-    const Clamped once = clamp(request, ceilings);
-    const Clamped twice = clamp(as_request(once.effective()), ceilings);
+    const Clamped once = *clamp(request, ceilings);
+    const Clamped twice = *clamp(as_request(once.effective()), ceilings);
     RC_ASSERT(twice.effective() == once.effective());
     RC_ASSERT(twice.reductions().empty());
   });
@@ -493,8 +493,8 @@ TEST(ClampProperty, UnderANarrowerCeilingIsNarrower) {
     const Resolved request = any_request(choices);
     const ResolvedCeiling wide = any_ceiling(choices);
     const ResolvedCeiling narrow = narrowed(wide, any_ceiling(choices));
-    const Clamped from_wide = clamp(request, std::span(&wide, 1));
-    const Clamped from_narrow = clamp(request, std::span(&narrow, 1));
+    const Clamped from_wide = *clamp(request, std::span(&wide, 1));
+    const Clamped from_narrow = *clamp(request, std::span(&narrow, 1));
     assert_within_request(from_narrow.effective(), as_request(from_wide.effective()));
     if (!meets_the_floor(wide)) {
       RC_ASSERT(
@@ -509,12 +509,12 @@ TEST(ClampProperty, DoesNotDependOnTheOrderOfCeilings) {
     const Resolved request = any_request(choices);
     auto ceilings = any_ceilings(choices);
     ceilings.push_back(any_ceiling(choices));
-    const Clamped forward = clamp(request, ceilings);
+    const Clamped forward = *clamp(request, ceilings);
     std::rotate(ceilings.begin(),
                 ceilings.begin() + static_cast<std::ptrdiff_t>(choices.below(ceilings.size())),
                 ceilings.end());
     if (choices.one_in(2)) std::reverse(ceilings.begin(), ceilings.end());
-    const Clamped other = clamp(request, ceilings);
+    const Clamped other = *clamp(request, ceilings);
     RC_ASSERT(other.effective() == forward.effective());
     RC_ASSERT(other.reductions() == forward.reductions());
   });
@@ -524,7 +524,7 @@ TEST(ClampProperty, WithoutACeilingIsTheRequestLessWhatIsForbidden) {
   check_cases(10'000, [] {
     Choices choices = any_choices();
     const Resolved request = any_request(choices);
-    const Clamped clamped = clamp(request, {});
+    const Clamped clamped = *clamp(request, {});
     const Effective& result = clamped.effective();
     const std::vector<Grant> write = without_root(request.write);
     for (const std::string& path : all_paths()) {

@@ -34,7 +34,8 @@ void clamp_scratch(const Resolved& request, Ceilings ceilings, Effective& result
   }
   if (result.scratch == request.policy.fs.scratch) return;
   reductions.push_back({"scratch", format_size(*request.policy.fs.scratch),
-                        format_size(*result.scratch), Because::Narrowed});
+                        format_size(*result.scratch), Because::Narrowed,
+                        request.policy.options.scratch ? Origin::Option : Origin::Document});
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class Decide : public ::testing::Test {
   }
 
   Verdict ask(Access access, std::string_view path) {
-    return decide(clamp(request_, {}), facts_, caller_, access, path);
+    return decide(*clamp(request_, {}), facts_, caller_, access, path);
   }
   void expect_allowed(Access access, std::string_view path, std::string_view rule) {
     const Verdict verdict = ask(access, path);
@@ -186,7 +186,7 @@ TEST_F(Decide, AGrantOfTheWholeDiskLeavesTheSandboxItsOwn) {
 
 TEST_F(Decide, KnowsWhatIsOfTheSandboxUnlessAGrantShowsTheHosts) {
   const auto own = [&](std::string_view path) {
-    return is_of_sandbox(clamp(request_, {}), facts_, path);
+    return is_of_sandbox(*clamp(request_, {}), facts_, path);
   };
   EXPECT_TRUE(own("/proc/self/mem"));
   EXPECT_TRUE(own("/dev/stdin"));

@@ -21,6 +21,7 @@ struct Grant {
   Source source = Source::Policy;
   FileKind kind = FileKind::Absent;
   FileId id;  // zero if absent
+  Origin origin = Origin::Document;
   auto operator<=>(const Grant&) const = default;
 };
 
@@ -47,6 +48,9 @@ struct NamedPath {
   bool operator==(const NamedPath&) const = default;
 };
 
+// How much of the place to start in has to be left.
+enum class Keep { Something, Writable };
+
 // A request or ceiling after the host has resolved its paths.
 struct Resolved {
   Policy policy;  // scalars, net, env, limits; its own path lists are superseded by the ones here
@@ -57,6 +61,10 @@ struct Resolved {
   std::vector<Reduction> reductions;  // entries dropped while resolving
   HeldPlaces held;
   std::vector<NamedPath> named;
+  // Where the command is to start, canonical: a request that asks for this place and keeps nothing
+  // of it is refused. Empty: nothing is to be started.
+  std::string start;
+  Keep keep = Keep::Something;
 };
 
 struct ResolvedCeiling {

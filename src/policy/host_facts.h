@@ -86,7 +86,7 @@ struct GitDirectory {
 struct CgroupFacts {
   enum class Version { None, V1, V2 };
   Version version = Version::None;
-  // v1: controller -> directory in which a child group may be made. v2: one entry, "".
+  // Controller -> directory in which a group with it may be made; v2: one directory for all.
   std::map<std::string, std::string> parents;
   auto operator<=>(const CgroupFacts&) const = default;
 };
@@ -98,7 +98,8 @@ struct HostFacts {
   unsigned processors = 1;
   CgroupFacts cgroup;
   std::vector<SystemEntry> system;
-  std::vector<SystemEntry> root_entries;  // the top of the file system, if a grant is "/" itself
+  std::vector<std::string> network_files;  // of /etc/hosts and /etc/resolv.conf, those that exist
+  std::vector<SystemEntry> root_entries;   // the top of the file system, if a grant is "/" itself
   std::vector<Masked> masked;
   std::vector<Held> held;
   std::vector<Pinned> pinned;

@@ -43,10 +43,10 @@ using Paths = std::vector<std::string>;
 TEST(ClampSockets, KeepsWhatEveryCeilingLists) {
   Resolved request;
   request.sockets = {socket("/b", 2), socket("/a", 1), socket("/c", 3), socket("/a", 1)};
-  EXPECT_EQ(paths(clamp(request, {}).effective().sockets), (Paths{"/a", "/b", "/c"}));
+  EXPECT_EQ(paths(clamp(request, {})->effective().sockets), (Paths{"/a", "/b", "/c"}));
   const ResolvedCeiling bounds[] = {ceiling({socket("/a", 1), socket("/b", 2)}),
                                     ceiling({socket("/b", 2), socket("/c", 3)})};
-  const Clamped clamped = clamp(request, bounds);
+  const Clamped clamped = *clamp(request, bounds);
   EXPECT_EQ(paths(clamped.effective().sockets), Paths{"/b"});
   EXPECT_EQ(clamped.reductions().size(), 3U);
   EXPECT_EQ(clamped.reductions().front().what, "sockets");
@@ -57,19 +57,19 @@ TEST(ClampSockets, ACeilingWithoutAnyPermitsNone) {
   Resolved request;
   request.sockets = {socket("/a", 1)};
   const ResolvedCeiling none[] = {ceiling({})};
-  EXPECT_TRUE(clamp(request, none).effective().sockets.empty());
+  EXPECT_TRUE(clamp(request, none)->effective().sockets.empty());
   // Another file of the same name is not the one that was permitted.
   const ResolvedCeiling other[] = {ceiling({socket("/a", 9)})};
-  EXPECT_TRUE(clamp(request, other).effective().sockets.empty());
+  EXPECT_TRUE(clamp(request, other)->effective().sockets.empty());
   ResolvedCeiling unbound = ceiling({});
   unbound.ceiling.bounds_net = false;
-  EXPECT_EQ(clamp(request, {&unbound, 1}).effective().sockets.size(), 1U);
+  EXPECT_EQ(clamp(request, {&unbound, 1})->effective().sockets.size(), 1U);
 }
 
 TEST(DecideSocket, FollowsTheList) {
   Resolved request;
   request.sockets = {socket("/run/docker.sock", 1)};
-  const Clamped clamped = clamp(request, {});
+  const Clamped clamped = *clamp(request, {});
   const Verdict yes =
       decide_socket(clamped.effective(), "/var/run/docker.sock", "/run/docker.sock");
   EXPECT_TRUE(yes.allowed);

@@ -29,11 +29,11 @@ class ShieldTest : public ::testing::Test {
 
   Clamped clamp_write(const std::string& path) {
     request.write = {grant(path)};
-    return clamp(request, std::span(&ceiling, 1));
+    return *clamp(request, std::span(&ceiling, 1));
   }
   Clamped clamp_read(const std::string& path) {
     request.read = {grant(path)};
-    return clamp(request, std::span(&ceiling, 1));
+    return *clamp(request, std::span(&ceiling, 1));
   }
 
   ResolvedCeiling ceiling;
@@ -80,21 +80,21 @@ TEST_F(ShieldTest, LetsTheOperatorNameWhatLiesBelow) {
 
 TEST_F(ShieldTest, NoGrantOpensAProtectedName) {
   request.write = {grant("/w/.vscode")};
-  const Clamped clamped = clamp(request, {});
+  const Clamped clamped = *clamp(request, {});
   EXPECT_THAT(clamped.effective().write, IsEmpty());
   EXPECT_THAT(paths(clamped.effective().read), ElementsAre("/w/.vscode"));
   // A person without a ceiling may work in a tree that happens to lie in one.
   request.write = {grant("/w/.claude/worktrees/t")};
-  EXPECT_THAT(paths(clamp(request, {}).effective().write), ElementsAre("/w/.claude/worktrees/t"));
+  EXPECT_THAT(paths(clamp(request, {})->effective().write), ElementsAre("/w/.claude/worktrees/t"));
 }
 
 TEST_F(ShieldTest, LetsTheGitDirectoryOfALinkedWorktreeBe) {
   request.write = {grant("/w/repo/.git/worktrees/t")};
   request.write.front().source = Grant::Source::GitDirectory;
-  EXPECT_THAT(clamp(request, std::span(&ceiling, 1)).effective().write, ::testing::SizeIs(1));
+  EXPECT_THAT(clamp(request, std::span(&ceiling, 1))->effective().write, ::testing::SizeIs(1));
   request.write = {grant("/w/.claude/repo/.git")};
   request.write.front().source = Grant::Source::GitDirectory;
-  EXPECT_THAT(clamp(request, std::span(&ceiling, 1)).effective().write, IsEmpty());
+  EXPECT_THAT(clamp(request, std::span(&ceiling, 1))->effective().write, IsEmpty());
 }
 
 // Without any ceiling: the person at the keyboard asks for it by name.
@@ -104,7 +104,7 @@ TEST_F(ShieldTest, NothingInAnAgentsOwnDirectoryIsWritable) {
     Resolved asked;
     asked.held = request.held;
     asked.write = {grant(path)};
-    const Clamped clamped = clamp(asked, {});
+    const Clamped clamped = *clamp(asked, {});
     EXPECT_THAT(clamped.effective().write, IsEmpty()) << path;
     EXPECT_THAT(paths(clamped.effective().read), ElementsAre(path));
     ASSERT_EQ(clamped.reductions().size(), 1U) << path;
@@ -115,7 +115,7 @@ TEST_F(ShieldTest, NothingInAnAgentsOwnDirectoryIsWritable) {
     Resolved asked;
     asked.held = request.held;
     asked.write = {grant(path)};
-    EXPECT_THAT(paths(clamp(asked, {}).effective().write), ElementsAre(path));
+    EXPECT_THAT(paths(clamp(asked, {})->effective().write), ElementsAre(path));
   }
 }
 
@@ -162,7 +162,7 @@ TEST(ShieldProperty, NoRequestReachesWhatTheGrantOfItsCeilingHolds) {
     Resolved request;
     request.read = any_grants();
     request.write = any_grants();
-    const Clamped clamped = clamp(request, std::span(&ceiling, 1));
+    const Clamped clamped = *clamp(request, std::span(&ceiling, 1));
     const PathModes bound(ceiling.read, ceiling.write);
     for (int probes = 0; probes < 8; ++probes) {
       const std::string path = any_path();

@@ -20,13 +20,18 @@
 #include "host/aftermath.h"
 #include "host/agent_login.h"
 #include "host/look.h"
+#include "host/nested.h"
 #include "host/resolve.h"
 #include "host/tree_removal.h"
 #include "host/ways.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
+#include "policy/refusal.h"
 #include "run/backends.h"
 #include "run/git_watch.h"
+#include "run/identity.h"
+#include "run/kept_run.h"
+#include "run/owner_reach.h"
 #include "run/run_note.h"
 #include "run/run_record.h"
 
@@ -89,19 +94,49 @@ Result<std::string> start_directory(const RunInput& input, const Caller& caller)
   return found.path;
 }
 
-Result<PlanRequest> plan_request(const RunInput& input, const Effective& effective,
-                                 const Caller& caller) {
+// What lasts is kept apart for every owner: a file of one would be closed to another.
+std::string for_owner(std::string path, const std::optional<Owner>& owner) {
+  return owner ? path + "-" + std::to_string(owner->uid) + "-" + std::to_string(owner->gid) : path;
+}
+
+// A writable directory that is held as a whole, since the host finds programs in it by name, is no
+// more than readable: an option that asked to write it would get nothing.
+std::vector<Reduction> held_options(const Clamped& clamped, const Survey& found) {
+  std::vector<Reduction> reductions;
+  for (const Grant& grant : clamped.effective().write) {
+    const auto holds = [&](const Held& held) { return held.path == grant.path; };
+    if (grant.origin != Origin::Option || std::ranges::none_of(found.facts.held, holds)) continue;
+    reductions.push_back(
+        {"write", grant.written, "read-only", Reduction::Because::Forbidden, Origin::Option});
+  }
+  return reductions;
+}
+
+// A plan knows paths by their grants; who asked for variables and for the place to start in is
+// known here.
+void mark_options(const RunInput& input, std::vector<Reduction>& reductions) {
+  const std::vector<std::string>& names = input.policy.options.env;
+  for (Reduction& reduction : reductions) {
+    const bool variable =
+        reduction.what == "env" && std::ranges::find(names, reduction.asked) != names.end();
+    if (variable || (reduction.what == "cwd" && !input.cwd.empty())) {
+      reduction.origin = Origin::Option;
+    }
+  }
+}
+
+PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
+                         const std::optional<Owner>& owner, std::string start) {
   PlanRequest request;
   request.argv = input.argv;
-  CORDON_TRY(cwd, start_directory(input, caller));
-  request.cwd = std::move(cwd);
+  request.cwd = std::move(start);
   if (effective.home == HomeMode::Persistent) {
     // One per project: the place it was called from. Where the command starts grants nothing.
-    request.persistent_home =
-        join(caller.state_directory, "homes/" + sha256_hex(caller.cwd).substr(0, 16));
+    request.persistent_home = for_owner(
+        join(caller.state_directory, "homes/" + sha256_hex(caller.cwd).substr(0, 16)), owner);
   }
   if (effective.caches) {
-    request.cache_directory = join(caller.state_directory, "caches");
+    request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
   }
   const bool has_mounts = input.backend != "landlock" && input.backend != "seatbelt";
   if (!has_mounts && effective.scratch) {
@@ -127,22 +162,57 @@ Result<void> check_shared_login(const Effective& effective, const Caller& caller
                    "write home = \"persistent\" in [fs], and grant no path above the home"));
 }
 
+// A directory of Cordon's own that the command writes; root's are the owner's, below one that only
+// root may enter.
+Result<Fd> open_persistent(const std::string& path, const std::optional<Owner>& owner) {
+  if (!owner) return open_private_directory(path);
+  CORDON_CHECK(open_private_directory(std::string(parent(path))));
+  const bool made = ::mkdir(path.c_str(), 0700) == 0;
+  Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!directory.valid() || ::fstat(directory.get(), &status) < 0) {
+    return fail(setup_error("cannot make " + quote(path), errno));
+  }
+  if (status.st_uid != owner->uid && !made && status.st_uid != 0) {
+    return fail(setup_error("state directory " + quote(path) + " belongs to somebody else", 0,
+                            "remove it; it is made again"));
+  }
+  if (::fchown(directory.get(), owner->uid, owner->gid) < 0) {
+    return fail(setup_error("cannot give " + quote(path) + " to the command", errno));
+  }
+  return directory;
+}
+
+// What was written into the private home is the owner's too: `login` is one directory and a name.
+Result<void> give_login(int home, const std::string& login, const std::optional<Owner>& owner) {
+  if (!owner) return {};
+  for (const std::string& name : {std::string(parent(login)), login}) {
+    if (::fchownat(home, name.c_str(), owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0) {
+      return fail(setup_error("cannot give the login to the command", errno));
+    }
+  }
+  return {};
+}
+
 // The directories of ours that last from run to run, made on first use.
 Result<void> make_persistent(JudgedRun& run) {
   const PlanRequest& request = run.request;
   const HostFacts& facts = run.survey.facts;
   if (!request.cache_directory.empty()) {
-    CORDON_CHECK(open_private_directory(request.cache_directory));
+    CORDON_CHECK(open_persistent(request.cache_directory, run.owner));
   }
   if (!request.private_directory.empty()) {
     CORDON_CHECK(open_private_directory(private_directories(run.caller)));
   }
   if (request.persistent_home.empty()) return {};
-  CORDON_TRY(directory, open_private_directory(request.persistent_home));
+  CORDON_TRY(directory, open_persistent(request.persistent_home, run.owner));
   if (run.clamped.effective().agent.share_login) {
     const AgentNeeds* agent = find_agent(run.clamped.effective().agent.name);
     CORDON_TRY(copy, copy_login(std::string(agent->login), run.caller, directory.get()));
     run.plan.credential->copied = copy == LoginCopy::Made;
+    if (copy == LoginCopy::Made) {
+      CORDON_CHECK(give_login(directory.get(), std::string(agent->login), run.owner));
+    }
   }
   if (facts.git_identity.empty()) return {};
   const Fd file(::openat(directory.get(), ".gitconfig",
@@ -150,6 +220,9 @@ Result<void> make_persistent(JudgedRun& run) {
   if (file.valid() &&
       ::write(file.get(), facts.git_identity.data(), facts.git_identity.size()) < 0) {
     return fail(setup_error("cannot write the private .gitconfig", errno));
+  }
+  if (file.valid() && run.owner && ::fchown(file.get(), run.owner->uid, run.owner->gid) < 0) {
+    return fail(setup_error("cannot give the private .gitconfig to the command", errno));
   }
   return {};
 }
@@ -159,6 +232,7 @@ NoteContent note_of(const JudgedRun& run, const std::string& run_id) {
   note.run_id = run_id;
   note.cgroups = run.backend->leftovers(run.plan, run.survey.facts, run_id);
   note.private_directory = run.request.private_directory;
+  if (keeps(run.plan)) note.kept_directory = kept_directory(run.caller, run_id);
   note.writable = run.clamped.effective().write;
   note.deny = run.clamped.effective().deny;
   note.snapshot = run.survey.snapshot;
@@ -290,6 +364,7 @@ void add_attempts(Broker& broker, Outcome& outcome) {
 Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   CORDON_CHECK(make_persistent(run));
   report.credential = run.plan.credential;
+  if (keeps(run.plan)) forget_kept(run.survey.facts, run.survey.snapshot);
   RunNote note;
   const bool leaves_something =
       !run.clamped.effective().write.empty() || !run.request.private_directory.empty() ||
@@ -299,9 +374,12 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     note = std::move(written);
   }
   const PrivateTree private_tree(run.request.private_directory);
+  CORDON_TRY(kept, keep_for(run, report.run_id));
+  KeptUnlessStarted unstarted(kept);
   CORDON_TRY(broker, make_broker(input, run));
   CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
+  if (run.owner) CORDON_CHECK(streams.give_to(run.owner->uid, run.owner->gid));
   // Watching begins before the command can make anything appear.
   const GitWatch git_watch(watched_directories(run));
   auto launched =
@@ -312,7 +390,9 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     streams.drain();
     return fail(std::move(launched).error());
   }
+  unstarted.started();
   const std::unique_ptr<Child> child = std::move(*launched);
+  report.identity = identity_of(child->first_process());
   EgressDescriptors egress = child->take_egress();
   const auto serve = [&] { serve_calls(input, run, egress, broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
@@ -330,11 +410,13 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
   if (broker) add_attempts(*broker, outcome);
   if (publisher) outcome.published = publisher->end();
   if (!run.clamped.effective().write.empty()) {
-    auto handoff = collect_handoff(run.clamped.effective().write, run.clamped.effective().deny,
-                                   run.caller, run.survey.snapshot,
-                                   join(run.caller.state_directory, "handoff"), report.run_id);
+    auto handoff =
+        collect_handoff(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
+                        run.survey.snapshot, join(run.caller.state_directory, "handoff"),
+                        report.run_id, kept ? &*kept : nullptr);
     if (handoff) {
       outcome.handoff = std::move(*handoff);
+      if (kept) kept->discard();
     } else {
       // The command ran, so there is an outcome; what could not be looked at is said in it, and
       // stays known to the next start.
@@ -373,21 +455,26 @@ std::string cure_for_missing(const std::string& name, const Caller& caller) {
 }
 
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
-                               const Caller& caller, const std::string& helper) {
+                               const Caller& caller, const JudgedPlaces& places) {
   CORDON_TRY(resolved, resolve(policy, caller));
+  resolved.start = places.start.value_or(caller.cwd);
+  resolved.keep = places.keep;
   std::vector<ResolvedCeiling> bounds;
   for (const Ceiling& ceiling : ceilings) {
     CORDON_TRY(bound, resolve(ceiling, caller));
     bounds.push_back(std::move(bound));
   }
-  if (!helper.empty()) {
-    CORDON_TRY(program, helper_grant(helper, caller));
+  if (!places.helper.empty()) {
+    CORDON_TRY(program, helper_grant(places.helper, caller));
     resolved.read.push_back(program);
     for (ResolvedCeiling& bound : bounds) bound.read.push_back(program);
   }
-  Clamped clamped = clamp(resolved, bounds);
+  CORDON_TRY(clamped, clamp(resolved, bounds));
   CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
   CORDON_TRY(found, survey(clamped, caller));
+  if (auto refused = refusal_of_planned(held_options(clamped, found))) {
+    return fail(*std::move(refused));
+  }
   return Judgement{std::move(clamped), std::move(found)};
 }
 
@@ -397,10 +484,23 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
   }
   CORDON_TRY(backend,
              make_backend(input.backend.empty() ? "native" : input.backend, input.own_program));
-  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, input.helper));
+  CORDON_TRY(start, start_directory(input, caller));
+  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, {input.helper, start}));
   CORDON_CHECK(check_shared_login(judgement.clamped.effective(), caller));
-  CORDON_TRY(request, plan_request(input, judgement.clamped.effective(), caller));
-  CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, caller, request));
+  const IdentityMapping mapping =
+      backend->name() == "native" ? IdentityMapping::AnyOwner : IdentityMapping::OnlySelf;
+  CORDON_TRY(owner, owner_to_run_as(judgement.clamped.effective().write, caller, mapping));
+  PlanRequest request =
+      plan_request(input, judgement.clamped.effective(), caller, owner, std::move(start));
+  Caller inside = caller;
+  if (owner) {
+    inside.uid = owner->uid;
+    inside.gid = owner->gid;
+  }
+  CORDON_TRY(plan, backend->plan(judgement.clamped, judgement.survey.facts, inside, request));
+  if (owner) CORDON_CHECK(fit_to_owner(plan, *owner));
+  mark_options(input, plan.reductions);
+  if (auto refused = refusal_of_planned(plan.reductions)) return fail(*std::move(refused));
   std::vector<Reduction> reductions = judgement.clamped.reductions();
   reductions.insert(reductions.end(), plan.reductions.begin(), plan.reductions.end());
   return JudgedRun{caller,
@@ -409,12 +509,17 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller) {
                    std::move(plan),
                    std::move(request),
                    std::move(backend),
-                   std::move(reductions)};
+                   std::move(reductions),
+                   owner};
 }
 
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report;
   report.run_id = make_run_id();
+  if (auto outermost = refuse_nesting(caller); !outermost) {
+    report.error = std::move(outermost).error();
+    return report;
+  }
   // Made before the trees are looked at: what does not exist cannot be masked.
   if (auto state = open_private_directory(join(caller.state_directory, "runs")); !state) {
     report.error = std::move(state).error();

@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "cordon/runner.h"
 #include "egress/live_rules.h"
+#include "host/owner.h"
 #include "host/survey.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
@@ -62,15 +63,21 @@ struct JudgedRun {
   PlanRequest request;
   std::unique_ptr<Backend> backend;
   std::vector<Reduction> reductions;
+  std::optional<Owner> owner;  // whom a command of root's runs as
 };
 
-// Resolve and clamp alone, for the query verbs.
+// Resolve and clamp alone, for the query verbs. What would refuse a run is an error here too.
 struct Judgement {
   Clamped clamped;
   Survey survey;
 };
+struct JudgedPlaces {
+  std::string helper;                // RunInput::helper
+  std::optional<std::string> start;  // canonical; absent: the caller's directory
+  Keep keep = Keep::Something;       // how much of that has to be left
+};
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
-                               const Caller& caller, const std::string& helper = {});
+                               const Caller& caller, const JudgedPlaces& places = {});
 Result<JudgedRun> judge(const RunInput& input, const Caller& caller);
 
 // Carries out the whole line. The report has an outcome or an error, never both.

@@ -1,8 +1,6 @@
 // The published report, cordon.report/1: every key is always present.
-#include <algorithm>
 #include <csignal>
 
-#include "base/text.h"
 #include "config/node.h"
 #include "cordon/runner.h"
 
@@ -41,20 +39,20 @@ struct DescribeEnd {
   }
 };
 
-// What a run goes without when it has no namespaces, as docs/backends.md explains each: names and
-// attributes of every file and the numbers of processes are seen, the host's account names are, and
-// the private space is watched instead of bounded.
-Node lost_node(const std::vector<std::string>& missing) {
-  NodeList lost;
-  if (std::ranges::find(missing, name_of(Layer::Namespaces)) != missing.end()) {
-    for (const char* word : {"metadata", "processes", "accounts", "scratch"}) {
-      lost.emplace_back(word);
-    }
-  }
-  return Node(std::move(lost));
+Node identity_node(const std::optional<Identity>& identity) {
+  if (!identity) return null();
+  const auto number = [](std::uint32_t id) { return Node(std::uint64_t{id}); };
+  Node outside{NodeMap{}};
+  outside.set("uid", number(identity->outside_uid));
+  outside.set("gid", number(identity->outside_gid));
+  Node node{NodeMap{}};
+  node.set("uid", number(identity->uid));
+  node.set("gid", number(identity->gid));
+  node.set("outside", std::move(outside));
+  return node;
 }
 
-Node enforcement_node(const Enforcement& enforcement) {
+Node enforcement_node(const Enforcement& enforcement, const std::optional<Identity>& identity) {
   Node node{NodeMap{}};
   node.set("backend", enforcement.backend.empty() ? null() : Node(enforcement.backend));
   node.set("namespaces", enforcement.namespaces);
@@ -72,7 +70,10 @@ Node enforcement_node(const Enforcement& enforcement) {
   NodeList missing;
   for (const std::string& layer : enforcement.missing) missing.emplace_back(layer);
   node.set("missing", std::move(missing));
-  node.set("lost", lost_node(enforcement.missing));
+  NodeList lost;
+  for (const Loss loss : enforcement.lost) lost.emplace_back(name_of(loss));
+  node.set("lost", std::move(lost));
+  node.set("identity", identity_node(identity));
   return node;
 }
 
@@ -143,6 +144,8 @@ Node handoff_node(const std::vector<Handoff>& handoff) {
     node.set("path", entry.path);
     node.set("kind", entry.kind);
     node.set("moved_to", entry.moved_to.empty() ? null() : Node(entry.moved_to));
+    node.set("restored", entry.restored);
+    node.set("original", entry.original.empty() ? null() : Node(entry.original));
     list.push_back(std::move(node));
   }
   return Node(std::move(list));
@@ -201,7 +204,7 @@ std::string Report::json() const {
   node.set("kill_reason", ending.kill_reason);
   node.set("duration_ms", outcome ? Node(outcome->duration_ms) : Node(0));
   add_streams(node, outcome);
-  node.set("enforcement", enforcement_node(enforcement));
+  node.set("enforcement", enforcement_node(enforcement, identity));
   node.set("policy_hash", policy_hash.empty() ? null() : Node(policy_hash));
   const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
   node.set("policy", policy ? *policy : null());

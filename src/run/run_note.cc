@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "backend/native/cgroup.h"
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
@@ -35,6 +36,7 @@ std::string encode(const NoteContent& content) {
   node.set("pid", Node(static_cast<std::uint64_t>(::getpid())));
   node.set("cgroups", texts(content.cgroups));
   node.set("private", content.private_directory);
+  node.set("kept", content.kept_directory);
   NodeList writable;
   for (const Grant& grant : content.writable) writable.emplace_back(grant.path);
   node.set("writable", std::move(writable));
@@ -66,6 +68,9 @@ NoteContent decode(const Node& node) {
   if (const Node* path = node.find("private"); path != nullptr && path->text() != nullptr) {
     content.private_directory = *path->text();
   }
+  if (const Node* path = node.find("kept"); path != nullptr && path->text() != nullptr) {
+    content.kept_directory = *path->text();
+  }
   for (const std::string& path : list_of(node, "writable")) {
     Grant grant;
     grant.written = grant.lexical = grant.path = path;
@@ -86,20 +91,28 @@ NoteContent decode(const Node& node) {
 }
 
 // Only groups of ours: the note could have been written by anyone who can write the state
-// directory.
+// directory. What is left in one is killed, where the kernel can kill a group: its supervisor is
+// dead, and nobody else will.
 // False while processes of the run are still on their way out of it.
 bool remove_cgroup(const std::string& path, const std::string& run_id) {
-  if (path.starts_with("/sys/fs/cgroup/") && !has_dotdot(path) &&
-      basename(path) == "cordon-" + run_id) {
-    return ::rmdir(path.c_str()) == 0 || errno != EBUSY;
+  if (!path.starts_with("/sys/fs/cgroup/") || has_dotdot(path) ||
+      basename(path) != "cordon-" + run_id) {
+    return true;
   }
-  return true;
+  (void)native::kill_group(path);
+  return native::remove_group(path) || errno != EBUSY;
 }
 
 // Only one of ours, for the same reason.
 bool remove_private(const std::string& path, const Caller& caller) {
   if (path.empty() || has_dotdot(path) || parent(path) != private_directories(caller)) return true;
   return remove_private_tree(path);
+}
+
+// Only one of ours, for the same reason. Nothing if the run kept nothing.
+std::optional<KeptFiles> kept_files(const NoteContent& content, const Caller& caller) {
+  if (content.kept_directory != join(kept_directories(caller), content.run_id)) return std::nullopt;
+  return KeptFiles(content.kept_directory);
 }
 
 std::string read_whole(int fd) {
@@ -132,8 +145,10 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
     }
     if (!remove_private(content.private_directory, caller)) gone = false;
     if (!gone) return;  // the next start looks again
+    std::optional<KeptFiles> kept = kept_files(content, caller);
     auto found = collect_handoff(content.writable, content.deny, caller, content.snapshot,
-                                 join(caller.state_directory, "handoff"), content.run_id);
+                                 join(caller.state_directory, "handoff"), content.run_id,
+                                 kept ? &*kept : nullptr);
     if (!found) {
       // What is left in the tree would be forgotten with the note: the next start looks again.
       const std::string place = content.writable.empty() ? "." : content.writable.front().path;
@@ -141,6 +156,7 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
       return;
     }
     moved.insert(moved.end(), found->begin(), found->end());
+    if (kept) kept->discard();
   }
   ::unlinkat(directory, name, 0);
 }
@@ -150,6 +166,8 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
 std::string private_directories(const Caller& caller) {
   return join(caller.state_directory, "private");
 }
+
+std::string kept_directories(const Caller& caller) { return join(caller.state_directory, "kept"); }
 
 RunNote::~RunNote() { remove(); }
 
@@ -166,6 +184,7 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
   note.name_ = content.run_id;
   note.cgroups_ = content.cgroups;
   note.private_directory_ = content.private_directory;
+  note.kept_directory_ = content.kept_directory;
   const std::string text = encode(content);
   if (::flock(note.file_.get(), LOCK_EX) < 0 ||
       ::write(note.file_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
@@ -177,7 +196,8 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
 void RunNote::remove() {
   const auto there = [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; };
   const bool gone = std::ranges::none_of(cgroups_, there) &&
-                    (private_directory_.empty() || !there(private_directory_));
+                    (private_directory_.empty() || !there(private_directory_)) &&
+                    (kept_directory_.empty() || !there(kept_directory_));
   if (gone && !name_.empty() && file_.valid()) ::unlinkat(directory_.get(), name_.c_str(), 0);
   leave();
 }
@@ -187,19 +207,46 @@ void RunNote::leave() {
   file_.reset();
 }
 
-std::vector<Handoff> recover_runs(const Caller& caller) {
-  std::vector<Handoff> moved;
+namespace {
+
+// Calls `each` with the directory of the notes and the name of every one.
+template <typename Each>
+void for_each_note(const Caller& caller, Each each) {
   const std::string path = join(caller.state_directory, "runs");
   struct Close {
     void operator()(DIR* directory) const { ::closedir(directory); }
   };
   const std::unique_ptr<DIR, Close> directory(::opendir(path.c_str()));
-  if (!directory) return moved;
+  if (!directory) return;
   while (const dirent* entry = ::readdir(directory.get())) {
-    if (entry->d_name[0] != '.') {
-      recover(::dirfd(directory.get()), entry->d_name, caller, moved);
-    }
+    if (entry->d_name[0] != '.') each(::dirfd(directory.get()), entry->d_name);
   }
+}
+
+}  // namespace
+
+std::vector<OtherRun> other_runs(const Caller& caller, const std::string& run_id) {
+  std::vector<OtherRun> runs;
+  for_each_note(caller, [&](int directory, const char* name) {
+    if (name == run_id) return;
+    const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file.valid()) return;
+    const auto node = read_json(read_whole(file.get()), name);
+    if (!node) return;
+    const NoteContent content = decode(*node);
+    OtherRun run;
+    if (kept_files(content, caller)) run.kept_directory = content.kept_directory;
+    for (const Grant& grant : content.writable) run.writable.push_back(grant.path);
+    run.held = content.snapshot.protected_objects;
+    runs.push_back(std::move(run));
+  });
+  return runs;
+}
+
+std::vector<Handoff> recover_runs(const Caller& caller) {
+  std::vector<Handoff> moved;
+  for_each_note(caller,
+                [&](int directory, const char* name) { recover(directory, name, caller, moved); });
   return moved;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "cordon/result.h"
+#include "host/kept_files.h"
 #include "host/survey.h"
 #include "policy/host_facts.h"
 
@@ -17,6 +18,7 @@ struct NoteContent {
   std::string run_id;
   std::vector<std::string> cgroups;
   std::string private_directory;  // of this run alone, to be removed with all it holds; or empty
+  std::string kept_directory;     // what was kept of protected files, to be put back; or empty
   std::vector<Grant> writable;
   std::vector<DenyGlob> deny;
   TreeSnapshot snapshot;
@@ -24,6 +26,9 @@ struct NoteContent {
 
 // Where the private directories of all runs lie that have no mounts to hide them by.
 std::string private_directories(const Caller& caller);
+
+// Where what is kept of protected files lies, of all runs.
+std::string kept_directories(const Caller& caller);
 
 class RunNote {
  public:
@@ -45,13 +50,18 @@ class RunNote {
   Fd directory_;
   std::vector<std::string> cgroups_;
   std::string private_directory_;
+  std::string kept_directory_;
   Fd file_;  // holds the lock that says its writer lives
   std::string name_;
 };
 
+// The runs that are not over, as their notes say, but for the one of that id.
+std::vector<OtherRun> other_runs(const Caller& caller, const std::string& run_id);
+
 // Cleans up after runs whose supervisor was killed: empties their cgroups, removes their private
-// directories, moves protected files that appeared out of the tree. Returns what was moved, and one
-// entry for each run whose files could not be dealt with; its note is kept.
+// directories, puts back what was kept of protected files, moves those that appeared out of the
+// tree. Returns what was moved, and one entry for each run whose files could not be dealt with; its
+// note is kept.
 std::vector<Handoff> recover_runs(const Caller& caller);
 
 }  // namespace cordon

@@ -6,9 +6,8 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
 
 #include "run/monotonic.h"
 #include "run/terminal.h"
@@ -16,10 +15,10 @@
 namespace cordon {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{64} * 1024;
-// A terminal or socket that was reported writable may still block on a large write.
-constexpr std::size_t kWriteBlock = 4096;
-constexpr std::uint64_t kDrainMilliseconds = 5000;
+// What was written last is kept for a reader who pauses this long, and is slow for that long.
+constexpr std::uint64_t kPauseMilliseconds = 5000;
+constexpr std::uint64_t kDrainMilliseconds = 60000;
+constexpr int kLookMilliseconds = 100;
 
 bool is_anonymous_pipe(int fd) {
   struct stat status {};
@@ -36,66 +35,18 @@ bool is_null_device(int fd) {
                                      given.st_rdev == null.st_rdev);
 }
 
+// Where a file stands that can be read from any position; nothing for streams.
+std::optional<off_t> position_of(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) < 0) return std::nullopt;
+  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)) return std::nullopt;
+  const off_t position = ::lseek(fd, 0, SEEK_CUR);
+  return position < 0 ? std::nullopt : std::optional(position);
+}
+
 void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
 }  // namespace
-
-bool Relay::read_some() {
-  std::array<char, kBlock> block;
-  const ssize_t got = ::read(from_, block.data(), block.size());
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (got <= 0) {  // EIO is how a pty says that nobody holds its other end
-    from_ = -1;
-    return false;
-  }
-  const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
-  bytes_ += bytes.size();
-  if (to_ < 0) {
-    if (capture_ != nullptr) capture_->add(bytes);
-    if (listener_ != nullptr) listener_->output(listener_name_, bytes);
-  } else {
-    pending_.assign(bytes);
-  }
-  return true;
-}
-
-namespace {
-
-// A write to a reader that is gone answers EPIPE and nothing more: the signal that goes with it
-// would end this process, which may be anybody's, unless it is blocked and taken.
-ssize_t write_without_signal(int fd, std::string_view bytes) {
-  sigset_t pipe;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&pipe);
-  ::sigaddset(&pipe, SIGPIPE);
-  ::sigpending(&pending);
-  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
-  const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-  const int error = errno;
-  if (written < 0 && error == EPIPE && !was_pending) {
-    const timespec at_once{};
-    ::sigtimedwait(&pipe, nullptr, &at_once);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return written;
-}
-
-}  // namespace
-
-bool Relay::write_some() {
-  const std::string_view next = std::string_view(pending_).substr(0, kWriteBlock);
-  const ssize_t written = write_without_signal(to_, next);
-  if (written < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (written < 0) {  // the reader is gone: nobody wants the rest
-    stop();
-    return false;
-  }
-  pending_.erase(0, static_cast<std::size_t>(written));
-  return true;
-}
 
 Result<Streams> Streams::open(const StreamRequest& request) {
   Streams streams;
@@ -135,9 +86,22 @@ Result<void> Streams::open_input(const StreamRequest& request) {
   input_end_ = Fd(ends[1]);
   command_.in = ends[0];
   set_nonblocking(ends[1]);
-  relays_.emplace_back(from_memory ? -1 : STDIN_FILENO, ends[1], nullptr);
-  if (from_memory) relays_.back().preset(*request.input);
-  if (from_memory && request.input->empty()) close_input();
+  if (!from_memory) return open_input_from(STDIN_FILENO);
+  relays_.push_back(Relay::input_bytes(*request.input, ends[1]));
+  settle(relays_.back());
+  return {};
+}
+
+Result<void> Streams::open_input_from(int descriptor) {
+  const std::optional<off_t> position = position_of(descriptor);
+  if (!position) {
+    relays_.push_back(Relay::input(descriptor, input_end_.get()));
+    return {};
+  }
+  Fd reading_end(::fcntl(command_.in, F_DUPFD_CLOEXEC, 0));
+  if (!reading_end.valid()) return fail(setup_error("cannot duplicate a pipe", errno));
+  input_file_ = InputFile{*position, std::move(reading_end)};
+  relays_.push_back(Relay::input_file(descriptor, *position, input_end_.get()));
   return {};
 }
 
@@ -153,15 +117,27 @@ Result<void> Streams::open_output(const StreamRequest& request, int host_fd, int
   }
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
-  our_fds_.emplace_back(ends[0]);
+  Fd reading_end(ends[0]);
   command_fds_.emplace_back(ends[1]);
   command_end = ends[1];
   set_nonblocking(ends[0]);
-  if (captured) capture = std::make_unique<Capture>(request.keep);
-  relays_.emplace_back(ends[0], captured || is_null_device(host_fd) ? -1 : host_fd, capture.get());
+  if (!captured) {
+    const int to = is_null_device(host_fd) ? -1 : host_fd;
+    relays_.push_back(Relay::output(std::move(reading_end), to));
+    return {};
+  }
   using From = OutputListener::From;
-  if (captured) {
-    relays_.back().listen(request.listener, host_fd == STDOUT_FILENO ? From::Out : From::Err);
+  capture = std::make_unique<Capture>(request.keep);
+  relays_.push_back(Relay::capture(std::move(reading_end), capture.get()));
+  relays_.back().listen(request.listener, host_fd == STDOUT_FILENO ? From::Out : From::Err);
+  return {};
+}
+
+Result<void> Streams::give_to(uid_t uid, gid_t gid) {
+  for (const int end : {command_.in, command_.out, command_.err}) {
+    if (end >= 0 && ::fchown(end, uid, gid) < 0) {
+      return fail(setup_error("cannot give a pipe to the command", errno));
+    }
   }
   return {};
 }
@@ -171,43 +147,84 @@ void Streams::command_started() { command_fds_.clear(); }
 void Streams::attach_terminal(Fd master) {
   master_ = std::move(master);
   set_nonblocking(master_.get());
-  relays_.emplace_back(STDIN_FILENO, master_.get(), nullptr);
-  relays_.emplace_back(master_.get(), STDOUT_FILENO, nullptr);
+  using Direction = Relay::Direction;
+  relays_.push_back(Relay::between(Direction::In, STDIN_FILENO, master_.get()));
+  relays_.push_back(Relay::between(Direction::Out, master_.get(), STDOUT_FILENO));
 }
 
-bool Streams::input_relay(const Relay& relay) const {
-  return relay.to() >= 0 && (relay.to() == input_end_.get() || relay.to() == master_.get());
+void Streams::settle(const Relay& relay) {
+  if (relay.direction() == Relay::Direction::In) {
+    if (relay.over()) close_input();
+    return;
+  }
+  if (relay.error() == 0 || !master_.valid()) return;
+  // The terminal outside is gone or full: the one inside hangs up.
+  for (Relay& other : relays_) other.stop();
+  master_.reset();
 }
-
-void Streams::close_input() { input_end_.reset(); }
 
 std::uint64_t Streams::output_bytes() const {
   std::uint64_t total = 0;
   for (const Relay& relay : relays_) {
-    if (!input_relay(relay)) total += relay.bytes();
+    if (relay.direction() == Relay::Direction::Out) total += relay.bytes();
   }
   return total;
 }
 
-void Streams::drain() {
-  const std::uint64_t deadline = monotonic_ms() + kDrainMilliseconds;
-  for (Relay& relay : relays_) {
-    if (input_relay(relay)) {
-      relay.stop();
-      continue;
+namespace {
+
+void drain_relay(Relay& relay, std::uint64_t last) {
+  std::uint64_t deadline = monotonic_ms() + kPauseMilliseconds;
+  while (!relay.over()) {
+    const std::uint64_t now = monotonic_ms();
+    if (now >= std::min(deadline, last)) return relay.abandon(ETIMEDOUT);
+    pollfd polled{};
+    polled.fd = relay.wants_write() ? relay.to() : relay.from();
+    polled.events = relay.wants_write() ? POLLOUT : POLLIN;
+    if (::poll(&polled, 1, kLookMilliseconds) <= 0) continue;
+    const std::uint64_t before = relay.bytes() + relay.delivered();
+    if (relay.wants_write()) {
+      relay.write_some();
+    } else {
+      relay.read_some();
     }
-    while ((!relay.done() || relay.wants_write()) && monotonic_ms() < deadline) {
-      pollfd polled{};
-      polled.fd = relay.wants_write() ? relay.to() : relay.from();
-      polled.events = relay.wants_write() ? POLLOUT : POLLIN;
-      if (::poll(&polled, 1, 100) <= 0) continue;
-      if (relay.wants_write()) {
-        relay.write_some();
-      } else {
-        relay.read_some();
-      }
+    if (relay.bytes() + relay.delivered() != before) deadline = now + kPauseMilliseconds;
+  }
+}
+
+}  // namespace
+
+void Streams::drain() {
+  const std::uint64_t last = monotonic_ms() + kDrainMilliseconds;
+  return_unread();
+  for (Relay& relay : relays_) {
+    if (relay.direction() == Relay::Direction::In) {
+      relay.stop();
+    } else {
+      drain_relay(relay, last);
     }
   }
+}
+
+void Streams::return_unread() {
+  if (!input_file_) return;
+  std::uint64_t sent = 0;
+  for (const Relay& relay : relays_) {
+    if (relay.direction() == Relay::Direction::In) sent = relay.delivered();
+  }
+  // The command may have written into its own end; it cannot have read less than nothing.
+  const std::uint64_t unread = std::min(sent, unread_bytes(input_file_->reading_end.get()));
+  const off_t start = input_file_->start;
+  // Somebody else who reads the same file meanwhile has moved it: that is then the position.
+  if (::lseek(STDIN_FILENO, 0, SEEK_CUR) != start) return;
+  ::lseek(STDIN_FILENO, start + static_cast<off_t>(sent - unread), SEEK_SET);
+}
+
+int Streams::lost_output() const {
+  for (const Relay& relay : relays_) {
+    if (relay.direction() == Relay::Direction::Out && relay.error() != 0) return relay.error();
+  }
+  return 0;
 }
 
 std::optional<Stream> Streams::take_out() {

@@ -3,7 +3,8 @@
 // it, through a terminal it could read keys, through a socket it could be sent descriptors.
 #pragma once
 
-#include <array>
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,16 +16,9 @@
 #include "cordon/result.h"
 #include "cordon/runner.h"
 #include "run/capture.h"
+#include "run/relay.h"
 
 namespace cordon {
-
-// Sees what a command writes while it runs, on the thread that supervises it.
-class OutputListener {
- public:
-  enum class From { Out, Err };
-  virtual ~OutputListener() = default;
-  virtual void output(From from, std::string_view bytes) = 0;
-};
 
 struct StreamRequest {
   Stdin in = Stdin::Null;
@@ -39,40 +33,11 @@ struct StreamRequest {
   std::optional<std::uint64_t> total;             // bytes after which the command is to be killed
 };
 
-// One direction of copying. Reads only when the last block is delivered, so memory is bounded and a
-// slow reader slows the command.
-class Relay {
- public:
-  // From a descriptor to a descriptor or, if `to` is negative, into `capture`.
-  Relay(int from, int to, Capture* capture) : from_(from), to_(to), capture_(capture) {}
-  void listen(OutputListener* listener, OutputListener::From as) {
-    listener_ = listener;
-    listener_name_ = as;
-  }
-
-  [[nodiscard]] bool done() const { return from_ < 0; }
-  [[nodiscard]] bool wants_read() const { return from_ >= 0 && pending_.empty(); }
-  [[nodiscard]] bool wants_write() const { return !pending_.empty(); }
-  [[nodiscard]] int from() const { return from_; }
-  [[nodiscard]] int to() const { return to_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  // Both return false when this direction has come to its end.
-  bool read_some();
-  bool write_some();
-  void stop() {
-    from_ = -1;
-    pending_.clear();
-  }
-  void preset(std::string bytes) { pending_ = std::move(bytes); }
-
- private:
-  int from_;
-  int to_;
-  Capture* capture_;
-  OutputListener* listener_ = nullptr;
-  OutputListener::From listener_name_ = OutputListener::From::Out;
-  std::string pending_;
-  std::uint64_t bytes_ = 0;
+// A file as standard input. Its position belongs to everybody who holds it open, so it stays where
+// it was during the run and is set once at the end, behind what the command has read.
+struct InputFile {
+  off_t start = 0;
+  Fd reading_end;  // of the command's pipe: tells how much nobody has read
 };
 
 class Streams {
@@ -84,31 +49,41 @@ class Streams {
   // The command's ends; they are closed by command_started().
   [[nodiscard]] const CommandStreams& command_ends() const { return command_; }
   void command_started();
+  // Lets another user than this one open them by name: a program that opens /dev/stdout opens the
+  // pipe anew, and is judged by the pipe's owner.
+  Result<void> give_to(uid_t uid, gid_t gid);
   // Connects the master of the sandbox's pty with the caller's terminal.
   void attach_terminal(Fd master);
   [[nodiscard]] int terminal_master() const { return master_.get(); }
 
   std::vector<Relay>& relays() { return relays_; }
-  // The relay of the command's stdin ended: close our end so that the command sees it.
-  void close_input();
+  // To be called after a relay moved something: the command learns that its input has ended, or
+  // that its terminal is gone.
+  void settle(const Relay& relay);
   // Bytes the command wrote, on both streams.
   [[nodiscard]] std::uint64_t output_bytes() const;
-  // Copies what is left after the tree is dead, for at most five seconds.
+  // When the tree is dead: copies what is left, for as long as somebody takes it, and leaves in a
+  // file that was the input what the command has not read.
   void drain();
+  // Why bytes that the command wrote were lost, as errno; 0: none were. ETIMEDOUT: nobody took
+  // them.
+  [[nodiscard]] int lost_output() const;
   std::optional<Stream> take_out();
   std::optional<Stream> take_err();
-  [[nodiscard]] bool input_relay(const Relay& relay) const;
 
  private:
   Streams() = default;
   Result<void> open_input(const StreamRequest& request);
+  Result<void> open_input_from(int descriptor);
+  void close_input() { input_end_.reset(); }
+  void return_unread();
   Result<void> open_output(const StreamRequest& request, int host_fd, int& command_end,
                            std::unique_ptr<Capture>& capture);
 
   CommandStreams command_;
   std::vector<Fd> command_fds_;
-  std::vector<Fd> our_fds_;
   Fd input_end_;
+  std::optional<InputFile> input_file_;
   Fd master_;
   std::unique_ptr<Capture> out_;
   std::unique_ptr<Capture> err_;

@@ -11,6 +11,7 @@
 #include <climits>
 #include <string_view>
 
+#include "run/lost_output.h"
 #include "run/memory_watch.h"
 #include "run/monotonic.h"
 #include "run/scratch_watch.h"
@@ -76,21 +77,20 @@ class Loop {
     const bool oom = std::ranges::any_of(outcome.denials, [](const Denial& denial) {
       return denial.what == "memory" && denial.layer == "cgroup";
     });
-    // The event says that the bound was met; a tree killed at once leaves no count of it.
-    const auto* over = std::get_if<OverLimit>(&*end_);
-    if (over != nullptr && over->reason == "oom" && !request_.watched_memory && !oom) {
-      outcome.denials.push_back({"memory", "killed at the memory limit", "cgroup", 1});
-    }
     const auto* signaled = std::get_if<Signaled>(&*end_);
     if (oom && signaled != nullptr && signaled->signal == SIGKILL) end_ = OverLimit{"oom"};
     outcome.end = *end_;
+    if (const int error = streams_.lost_output(); error != 0) {
+      outcome.denials.push_back(lost_output(error));
+      outcome.end = end_with_lost_output(*end_);
+    }
     return outcome;
   }
 
  private:
   enum class Source {
     Child,
-    Oom,
+    Memory,
     Signal,
     Cancel,
     Terminate,
@@ -115,7 +115,8 @@ class Loop {
     polled_.clear();
     watched_.clear();
     add(child_.event_descriptor(), POLLIN, Source::Child);
-    add(child_.oom_descriptor(), POLLIN | POLLPRI, Source::Oom);
+    const PolledFor memory = child_.memory_news();
+    add(memory.descriptor, memory.events, Source::Memory);
     add(request_.signal_descriptor, POLLIN, Source::Signal);
     if (request_.cancel) add(request_.cancel->descriptor(), POLLIN, Source::Cancel);
     if (request_.terminate && cancelled_by_ == 0) {
@@ -156,8 +157,8 @@ class Loop {
       case Source::Child:
         child_event();
         break;
-      case Source::Oom:
-        memory_exceeded("cgroup");
+      case Source::Memory:
+        memory_event();
         break;
       case Source::Signal:
         signals();
@@ -229,6 +230,13 @@ class Loop {
     }
   }
 
+  void memory_event() {
+    if (child_.memory_killed()) memory_exceeded("cgroup");
+    if (child_.memory_news().descriptor < 0) {
+      next_memory_watch_ = monotonic_ms() + kMemoryWatchMilliseconds;
+    }
+  }
+
   // The kernel's own kill may take one process only; the bound is the tree's.
   void memory_exceeded(const char* layer) {
     if (std::string_view(layer) == "watch") {
@@ -251,11 +259,17 @@ class Loop {
       } else if (cancelled_by_ != 0) {
         finish(Cancelled{cancelled_by_});
       } else {
-        cancelled_by_ = number;
-        child_.signal(number);
-        kill_deadline_ = monotonic_ms() + kGraceMilliseconds * 9 / 10;
+        end_by(number);
       }
     }
+  }
+
+  // The whole tree gets the signal, and has a moment to end.
+  void end_by(int number) {
+    if (cancelled_by_ != 0) return;
+    cancelled_by_ = number;
+    child_.signal(number);
+    kill_deadline_ = monotonic_ms() + kGraceMilliseconds * 9 / 10;
   }
 
   // Stops with the terminal in order, and takes it back when continued.
@@ -299,20 +313,23 @@ class Loop {
   }
 
   void relay_read(Relay& relay) {
-    if (relay.read_some()) {
-      if (request_.output_total && streams_.output_bytes() > *request_.output_total) {
-        denials_.push_back({"output", "killed at the output limit", "relay", 1});
-        finish(OverLimit{"output"});
-      }
-    } else if (streams_.input_relay(relay) && streams_.terminal_master() < 0) {
-      streams_.close_input();
+    if (!relay.wants_read()) return;
+    relay.read_some();
+    streams_.settle(relay);
+    if (relay.done()) return;
+    if (request_.output_total && streams_.output_bytes() > *request_.output_total) {
+      denials_.push_back({"output", "killed at the output limit", "relay", 1});
+      finish(OverLimit{"output"});
     }
   }
 
   void relay_write(Relay& relay) {
+    if (!relay.wants_write()) return;
+    const bool had_terminal = streams_.terminal_master() >= 0;
     relay.write_some();
-    const bool input_sent = relay.done() && !relay.wants_write() && streams_.input_relay(relay);
-    if (input_sent && streams_.terminal_master() < 0) streams_.close_input();
+    streams_.settle(relay);
+    // A program that ignores the hang-up would go on writing to a terminal that is gone.
+    if (had_terminal && streams_.terminal_master() < 0) end_by(SIGHUP);
   }
 
   void check_clocks() {
@@ -325,9 +342,9 @@ class Loop {
       next_git_look_ = now + kGitLookMilliseconds;
     }
     if (next_memory_watch_ && now >= *next_memory_watch_) {
-      if (child_.watch_memory()) memory_exceeded("cgroup");
+      child_.watch_memory();
       next_memory_watch_.reset();
-      if (child_.oom_descriptor() < 0) next_memory_watch_ = now + kMemoryWatchMilliseconds;
+      memory_event();
     }
     if (next_scratch_look_ && now >= *next_scratch_look_) look_at_scratch(now);
     if (next_watch_ && now >= *next_watch_) {

@@ -81,7 +81,8 @@ Result<std::vector<Reduction>> rehearse(const Prospect& prospect) {
     CORDON_TRY(bound, resolve(ceiling, caller));
     bounds.push_back(std::move(bound));
   }
-  return clamp(resolved, bounds).reductions();
+  CORDON_TRY(clamped, clamp(resolved, bounds));
+  return clamped.reductions();
 }
 
 }  // namespace
@@ -136,7 +137,7 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
     return fail(std::move(error));
   }
   prospect.reductions = std::move(*reductions);
-  prospect.toolchains = toolchain_roots(caller);
+  prospect.toolchains = toolchain_roots(caller, {caller.cwd});
   prospect.agents = find_agents(caller);
   return prospect;
 }

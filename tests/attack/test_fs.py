@@ -105,8 +105,13 @@ def test_FS10_sibling_with_the_same_prefix_is_outside(world):
 
 @pytest.mark.group("traversal")
 def test_FS11_cwd_option_grants_nothing(world):
-    options = ["--cwd", world.outside]
-    world.denied("write", world.outside / "x", options=options)
+    done = world.run("touch", "x", options=["--cwd", world.outside])
+    assert done.status == 125 and not (world.outside / "x").exists(), done.account()
+    # A directory on the way to what is granted is there, and holds nothing else of the host's.
+    world.make_directory(world.outside / "sub")
+    options = ["--read", world.outside / "sub", "--cwd", world.outside]
+    world.run("touch", "x", options=options)
+    assert not (world.outside / "x").exists()
     world.denied("read", world.outside / "secret", options=options)
 
 

@@ -149,8 +149,9 @@ def test_a_run_does_not_choose_what_the_next_is_granted(world, document, kind, b
     if document == "policy":
         options = ["--policy", world.document(text, "named.toml")]
     else:
-        options = ["--ceiling", world.document(text, "named.toml"), f"--{kind}",
-                   world.home / "secret"]
+        asks = f'version = 1\nextends = "workspace"\n[fs]\n{kind} = ["{world.home}/secret"]\n'
+        options = ["--ceiling", world.document(text, "named.toml"), "--policy",
+                   world.document(asks, "asks.toml")]
     refused, secret = turned(world, place, options)
     assert refused.status != 0 and "SECRET" not in refused.out, refused.account()
     # The same turn made by the person is followed.

@@ -349,11 +349,18 @@ while True:
         assert harness.wait_until(lambda: not harness.processes_with(marker), 1.0)
 
 
+def asks(net, *hosts):
+    """A policy for these hosts: what an option asks for beyond a ceiling is refused instead."""
+    listed = ", ".join(f'"{host}"' for host in hosts)
+    return net.document(f'version = 1\nextends = "workspace"\n[net]\nallow = [{listed}]\n', "asks.toml")
+
+
 def test_NT42_a_ceiling_without_network_wins(net):
     ceiling = net.document('version = 1\n[fs]\nread = ["/"]\nwrite = ["@cwd"]\n[net]\nmode = "none"\n',
                            "ceiling.toml")
     script = 'print(reach("203.0.113.10"))'
-    words, report = inside(net, script, rules=["203.0.113.10"], options=["--ceiling", ceiling])
+    words, report = inside(net, script, rules=[], options=["--ceiling", ceiling, "--policy",
+                                                           asks(net, "203.0.113.10")])
     assert words == ["ENETUNREACH"] and report["enforcement"]["network"] == "none"
     assert bare(net, script) == ["ok"]
 
@@ -363,6 +370,7 @@ def test_NT42_a_ceiling_of_hosts_narrows(net):
                            'allow = ["*.good.example:80", "203.0.113.10:80"]\n', "ceiling.toml")
     words, report = inside(net, """
 print(reach("api.good.example"), reach("api.good.example", 8080), reach("203.0.113.11"))
-""", rules=["api.good.example", "203.0.113.0/24"], options=["--ceiling", ceiling])
+""", rules=[], options=["--ceiling", ceiling, "--policy",
+                            asks(net, "api.good.example", "203.0.113.0/24")])
     assert words == ["ok", "EACCES", "EACCES"]
     assert any(r["what"] == "allow" for r in report["reductions"])

@@ -28,9 +28,10 @@ def test_PL01_every_ceiling_counts(world):
     narrow = ceiling(world, 'version = 1\n[fs]\nread = ["/usr"]\nwrite = ["{project}/sub"]\n'
                      '[limits]\nwall = "20s"\n', "narrow.toml")
     # The second has no [net]; the first no [limits]: neither absence may undo the other.
-    options = ["--ceiling", wide, "--ceiling", narrow, "--read", world.outside, "--timeout", "60s"]
-    done, report = world.report(world.probe, "write", world.project / "x", options=[
-        *options, "--read", world.probe])
+    asks = world.document(f'version = 1\nextends = "workspace"\n[fs]\nread = ["{world.outside}", '
+                          f'"{world.probe}"]\n[limits]\nwall = "60s"\n')
+    options = ["--ceiling", wide, "--ceiling", narrow, "--policy", asks]
+    done, report = world.report(world.probe, "write", world.project / "x", options=options)
     assert done.status != 0, done.account()
     assert report["policy"]["limits"]["wall_ms"] == 20000, done.report_text
     environment = world.run(world.probe, "write", world.project / "sub/x", options=options,
@@ -44,16 +45,26 @@ def test_PL01_a_request_below_what_the_ceiling_holds(world):
         world.make_directory(world.project / name)
     path = ceiling(world, CEILING + 'deny = ["private"]\n')
 
-    def write(name):
-        return world.run(world.probe, "write", world.project / name / "x", options=[
-            "--policy", "strict", "--ceiling", path, "--read", world.probe,
-            "--write", world.project / name])
+    def write(name, *options):
+        return world.run(world.probe, "write", world.project / name / "x",
+                         options=["--ceiling", path, *options])
+
+    def by_option(name):
+        return write(name, "--policy", "strict", "--read", world.probe, "--write", world.project / name)
+
+    def by_policy(name):
+        return write(name, "--policy", world.document(
+            f'version = 1\nextends = "strict"\n[fs]\nread = ["{world.probe}"]\n'
+            f'write = ["{world.project / name}"]\n'))
 
     for name in (".claude/commands", ".vscode", ".git/hooks", "private/sub"):
-        done = write(name)
+        refused(world, by_option(name), f"--write {world.project / name}")
+        done = by_policy(name)
         assert done.status != 0 and "forbidden" in done.err, done.account()
         assert not (world.project / name / "x").exists(), name
-    write("plain/sub").expect(0)
+    by_option("plain/sub").expect(0)
+    (world.project / "plain/sub/x").unlink()
+    by_policy("plain/sub").expect(0)
     hidden = world.write(world.project / "private/sub/secret", "secret", 0o644)
     for place in (hidden, hidden.parent):
         done = world.run("cat", hidden, options=["--policy", "strict", "--ceiling", path,
@@ -112,10 +123,11 @@ def test_PL07_quotes_end_nothing(world, word):
 
 def test_PL09_nested_call_cannot_replace_the_policy(world):
     inner = world.write(world.project / "cordon2", world.cordon.read_bytes(), 0o755)
-    done = world.run(inner, "run", "--json", "--read", world.outside, "--", "cat",
-                     world.outside / "secret")
-    assert "SECRET" not in done.out, done.account()
-    assert done.status == 125 and done.json["error"]["kind"] == "unavailable", done.account()
+    # Inside there is nothing of that path which could be granted, and no sandbox to be had.
+    for options, kind in ((["--read", world.outside], "policy"), ([], "unavailable")):
+        done = world.run(inner, "run", "--json", *options, "--", "cat", world.outside / "secret")
+        assert "SECRET" not in done.out, done.account()
+        assert done.status == 125 and done.json["error"]["kind"] == kind, done.account()
 
 
 def test_PL10_denies_and_grants_in_every_order(world):
@@ -124,9 +136,13 @@ def test_PL10_denies_and_grants_in_every_order(world):
     for order in (["--deny", world.project / "d", "--read", world.project / "d/open"],
                   ["--read", world.project / "d/open", "--deny", world.project / "d"],
                   ["--write", world.project / "d/open", "--deny", world.project / "d"]):
+        refused(world, world.run("touch", "ran", options=order), "is denied")
+    for kind in ("read", "write"):
+        policy = world.document(f'version = 1\nextends = "workspace"\n[fs]\n'
+                                f'{kind} = ["{world.project}/d/open"]\ndeny = ["{world.project}/d"]\n')
         found = world.inside([("read", world.project / "d/y"),
-                              ("read", world.project / "d/open/x")], options=order)
-        assert not any(a.ok for a in found), (order, found)
+                              ("read", world.project / "d/open/x")], options=["--policy", policy])
+        assert not any(a.ok for a in found), (kind, found)
     assert world.inside([("read", world.project / "d/y")])[0].ok
     # A read-only path inside a writable one stays read-only, whichever is named first.
     for order in (["--read", world.project / "d", "--write", world.project],
@@ -257,7 +273,10 @@ def test_PL22_a_deny_never_allows(world):
 
 
 def test_PL24_one_bad_path_drops_nothing_else(world):
-    options = ["--read", world.outside / "absent", "--read", world.outside, "--deny", "file.txt"]
+    refused(world, world.run("touch", "ran", options=["--read", world.outside / "absent"]), "absent")
+    options = ["--policy", world.document(
+        f'version = 1\nextends = "workspace"\n[fs]\nread = ["{world.outside}/absent", '
+        f'"{world.outside}"]\ndeny = ["file.txt"]\n')]
     done, report = world.report("true", options=options)
     done.expect(0)
     assert any(r["because"] == "nonexistent" and r["asked"].endswith("absent")

@@ -63,6 +63,21 @@ def test_the_table_of_what_is_lost_is_the_generated_one():
     assert table.count("\n") > 5 and table in (ROOT / "docs/policy.md").read_text()
 
 
+def test_every_loss_is_documented_in_its_own_sentence():
+    """The word and the sentence of the report and doctor are those of docs/backends.md."""
+    code = (ROOT / "src/base/loss.cc").read_text()
+    names, sentences = [
+        {case: "".join(re.findall(r'"([^"]*)"', text)) for case, text in
+         re.findall(r'case Loss::(\w+):\s*return ((?:"[^"]*"\s*)+);', body)}
+        for body in code.split("sentence_of(Loss loss)")]
+    declared = (ROOT / "include/cordon/loss.h").read_text().split("{", 2)[2].split("}")[0]
+    assert set(names) == set(sentences) == set(re.findall(r"^  (\w+),$", declared, flags=re.M))
+    document = (ROOT / "docs/backends.md").read_text()
+    for loss, name in names.items():
+        assert f"| `{name}` | {sentences[loss]} |" in document, name
+        assert re.search(rf"\b{name}\b", (ROOT / "schema/report.schema.json").read_text()), name
+
+
 def test_the_table_of_protected_names_is_the_compiled_one():
     code = (ROOT / "src/policy/protected_names.cc").read_text()
     rows = re.findall(r'ProtectedName\{"([^"]+)",\s*HoldKind::(\w+),\s*k(Hold|Report),\s*'

@@ -89,3 +89,25 @@ def test_an_unknown_host_is_refused(world):
     done = world.cordon_verb("doctor", "--host", "emacs")
     done.expect(2)
     assert "claude" in done.err
+
+
+def test_doctor_inside_says_it_once(world):
+    done = world.run(world.cordon, "doctor", options=["--read", world.cordon.parent]).expect(1)
+    assert done.out.count("already inside a Cordon sandbox") == 1, done.account()
+    assert done.out.count("[FAIL]") == 1 and "more checks depend on it" in done.out
+
+
+def test_doctor_tells_one_cause_once(world):
+    setup = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\""
+    wrap = ["unshare", "-Ur", "/bin/sh", "-c", setup, "sh", world.cordon, "doctor"]
+    done = world.execute(wrap).expect(1)
+    counted = re.search(r"(\d+) more checks depend on it: (.+)", done.out)
+    assert counted and int(counted[1]) == len(counted[2].split(", ")) >= 8, done.account()
+    for name in ("mount-namespace", "live-write-outside", "live-tree-kill"):
+        assert name in counted[2] and done.out.count(name) == 1, done.account()
+    lines = [line.strip() for line in done.out.splitlines() if line.startswith("         ")]
+    assert len(lines) == len(set(lines)), done.account()
+    assert "cordon doctor" not in done.out, done.account()
+    checks = {check["name"]: check for check in world.execute([*wrap, "--json"]).json["checks"]}
+    assert checks["live-write-outside"]["cause"] == "user-namespace", checks
+    assert checks["user-namespace"]["cause"] is None, checks

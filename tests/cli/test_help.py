@@ -1,9 +1,12 @@
 """Help, versions, completions: what the flag table says, and that its examples are true."""
 
+import json
 import shutil
 import subprocess
 
 import pytest
+
+from support import harness
 
 VERBS = [(), ("run",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
@@ -62,6 +65,13 @@ def test_version(world):
     assert world.cordon_verb("--version").expect(0).out == "cordon 0.1.0\n"
     told = world.cordon_verb("--version", "--verbose").expect(0).out
     assert told.startswith("cordon 0.1.0\n") and "architecture" in told and "unproven" in told
+    accounts = json.loads((harness.ROOT / "tests/vm/proven.json").read_text())["machines"]
+    lines = [line for line in told.splitlines() if line.startswith("proven on: ")]
+    assert len(lines) == len(accounts)
+    for line, account in zip(lines, accounts):
+        cases = sum(suite["passed"] for suite in account["suites"])
+        assert f"{account['architecture']}, Linux {account['kernel']}, " in line
+        assert f": {cases} cases, " in line and account["commit"][:12] in line
 
 
 def test_nothing_at_all_is_a_usage_error(world):

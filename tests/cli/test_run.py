@@ -289,12 +289,12 @@ def test_cwd(world):
                      env={"PWD": str(world.home / "alias")}).out == f"{world.project}\n"
 
 
-def test_unreachable_cwd_is_reported(world):
-    done, report = world.report("pwd", options=["--policy", "strict", "--cwd", world.outside])
-    assert done.out in ("/\n", f"{world.outside}\n"), done.account()
-    if done.out == "/\n":
-        assert report["reductions"], done.report_text
-    assert world.run("pwd", options=["--cwd", world.outside / "absent"]).status in (0, 125)
+def test_an_unreachable_cwd_is_refused(world):
+    for place in (world.outside, world.outside / "absent"):
+        done = world.run("pwd", options=["--policy", "strict", "--cwd", place])
+        assert done.expect(125).out == "" and str(place) in done.err, done.account()
+    options = ["--policy", "strict", "--cwd", world.outside, "--read", world.outside]
+    assert world.run("pwd", options=options).expect(0).out == f"{world.outside}\n"
 
 
 @pytest.mark.parametrize("place", ["/", "/usr", "/etc", "home", "above"])
@@ -431,8 +431,9 @@ def test_policy_hash_is_stable_and_honest(world):
 def test_reductions_are_listed(world):
     ceiling = world.document(f'version = 1\n[fs]\nread = ["/usr"]\nwrite = ["{world.project}"]\n'
                              '[limits]\nwall = "10s"\n', "ceiling.toml")
-    done, report = world.report("true", options=["--ceiling", ceiling, "--write", world.outside,
-                                                 "--timeout", "60s"])
+    policy = world.document(f'version = 1\n[fs]\nwrite = ["@cwd", "{world.outside}"]\n'
+                            '[limits]\nwall = "60s"\n')
+    done, report = world.report("true", options=["--ceiling", ceiling, "--policy", policy])
     done.expect(0)
     check_report(report)
     found = {(r["what"], r["because"]) for r in report["reductions"]}

@@ -17,6 +17,7 @@ class Refusal:
 
 NO_EXCEPTIONS = "nothing can be taken out of a grant"
 NO_NETWORK = "no network of its own"
+PUT_BACK = "they are put back when the command has ended"
 NO_BROKER = "no broker inside"
 NO_HOSTS = "a profile knows no hosts"
 NO_LOOPBACK = "no loopback"
@@ -36,9 +37,6 @@ REFUSALS = {
     ("landlock", "a grant of `/`"): Refusal("cannot leave /proc out", NO_EXCEPTIONS),
     ("landlock", "`fs.deny` of what is there"): Refusal("cannot hide", NO_EXCEPTIONS),
     ("landlock", "credential stores under a grant"): Refusal("cannot hide", NO_EXCEPTIONS),
-    ("landlock", "protected names that are there"): Refusal("cannot hold", NO_EXCEPTIONS),
-    ("landlock", "git's hooks"): Refusal("cannot hold the hooks", NO_EXCEPTIONS),
-    ("landlock", "git's configuration"): Refusal("hooks and configuration", NO_EXCEPTIONS),
     ("landlock", "`net.publish`"): Refusal("net.publish", NO_NETWORK),
     ("mxc", "a grant of `/`"):
         Refusal("you may not read it", "the executor wants to read all that is in `/`", "user"),
@@ -53,6 +51,7 @@ REFUSALS = {
 
 # Of a column and a row: what is not so, and why.
 GAPS = {
+    ("landlock", "protected names that are there"): {"they are not written": PUT_BACK},
     ("landlock", "private home"): {"it lies at its usual path": HOME_ELSEWHERE},
     ("landlock", "private temporary directory"): {"it lies at its usual path": TMPDIR_ELSEWHERE},
     ("landlock", "`fs.scratch`"):

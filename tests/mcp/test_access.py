@@ -96,8 +96,10 @@ def test_a_policy_has_no_such_table(world):
     assert done.status == 125 and "[ask] is for ceilings only" in done.err, done.account()
     # In a ceiling it permits nothing by itself.
     ceiling = world.document(ceiling_of(world, ask_table(world)), "ceiling.toml")
+    asks = world.document(f'version = 1\nextends = "workspace"\n[fs]\nread = ["{world.outside}"]\n',
+                          "asks.toml")
     world.denied("read", world.outside / "secret",
-                 options=["--ceiling", str(ceiling), "--read", str(world.outside)])
+                 options=["--ceiling", str(ceiling), "--policy", str(asks)])
 
 
 # A yes.

@@ -178,7 +178,7 @@ def test_since_a_run_is_since_the_last_look_before_it(full):
 
 def test_a_workspace_that_may_not_be_seen_has_no_difference(serve_full):
     server = serve_full(ceiling="version = 1\n")
-    server.good("run_code", {"argv": ["true"]})
+    server.bad("run_code", {"argv": ["true"]})
     assert server.bad("workspace_diff", {})["type"] == "SandboxDeniedError"
 
 

@@ -38,8 +38,9 @@ class Unconfined final : public Child {
 
   [[nodiscard]] int event_descriptor() const override { return event_.get(); }
   [[nodiscard]] bool bounds_memory() const override { return false; }
-  bool watch_memory() override { return false; }
-  [[nodiscard]] int oom_descriptor() const override { return -1; }
+  void watch_memory() override {}
+  [[nodiscard]] PolledFor memory_news() const override { return {}; }
+  bool memory_killed() override { return false; }
   ChildEvent event() override {
     int status = 0;
     if (reaped_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return ChildRuns{};

@@ -179,6 +179,9 @@ def test_debugging(world):
 def test_ceilings_count(world):
     ceiling = world.document('version = 1\n[fs]\nread = ["/usr"]\n', "ceiling.toml")
     path = settings(world, allowWrite=["."])
+    away = srt(world, "-s", path, "echo", "ran", env={"CORDON_CEILING": str(ceiling)})
+    assert away.status != 0 and away.out == "" and str(ceiling) in away.err, away.account()
+    world.document(f'version = 1\n[fs]\nread = ["/usr", "{world.project}"]\n', "ceiling.toml")
     done = srt(world, "-d", "-s", path, "-c", f"echo x > {world.project}/new",
                env={"CORDON_CEILING": str(ceiling)})
     assert done.status != 0 and not (world.project / "new").exists()

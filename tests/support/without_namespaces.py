@@ -49,8 +49,8 @@ class LandlockWorld(harness.World):
 
     def left_behind(self) -> list[Path]:
         state = self.home / ".local/state/cordon"
-        return [path for name in ("private", "runs") if (state / name).exists()
-                for path in (state / name).iterdir()]
+        return [path for name in ("private", "runs", "kept") if (state / name).exists()
+                for path in (state / name).iterdir() if path.name != "lock"]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ using ::testing::Not;
 
 Plan plan_of(const Resolved& request) {
   auto plan =
-      make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+      make_native_plan(*clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
   EXPECT_TRUE(plan);
   return std::move(*plan);
 }

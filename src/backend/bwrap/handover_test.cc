@@ -17,7 +17,7 @@ Handover made_up_handover(std::string_view preset) {
                           .id = {64, 7},
                           .reason = "credentials"});
   Handover handover;
-  handover.plan = *make_native_plan(clamp(resolved_preset(preset), {}), facts, made_up_user(),
+  handover.plan = *make_native_plan(*clamp(resolved_preset(preset), {}), facts, made_up_user(),
                                     made_up_request());
   handover.fds = {10, 11, 12, 13, 14};
   handover.outside = {1, 2, 3, 4, 5, 6, 7};

@@ -53,6 +53,7 @@ Result<Enforcement> verify(const Plan& plan, const native::Measured& measured) {
   found.network = name_of(net);
   for (const PlannedLimit& limit : plan.limits) found.limits[limit.name] = name_of(limit.by);
   for (const Layer layer : plan.missing) found.missing.emplace_back(name_of(layer));
+  found.lost = plan.lost;
 
   if (!found.landlock) return fail(not_in_force("landlock"));
   if (!found.seccomp) return fail(not_in_force("seccomp"));

@@ -22,7 +22,7 @@ Plan plan_of(NetMode net, const Caller& caller = testing::made_up_user()) {
   ceiling.write = request.write;
   HostFacts facts = testing::made_up_facts();
   facts.cgroup = testing::made_up_cgroup_v2();
-  auto plan = make_landlock_plan(clamp(request, std::vector{ceiling}), facts, caller,
+  auto plan = make_landlock_plan(*clamp(request, std::vector{ceiling}), facts, caller,
                                  testing::made_up_request());
   EXPECT_TRUE(plan);
   return plan ? std::move(*plan) : Plan{};

@@ -16,6 +16,7 @@
 #include "backend/mxc/platform.h"
 #include "backend/mxc/terminal.h"
 #include "backend/native/launch_parts.h"
+#include "backend/native/odd_host.h"
 #include "base/check.h"
 #include "base/text.h"
 
@@ -87,6 +88,7 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   CORDON_TRY(orders, sealed_memory("orders", pack_orders(plan, streams.terminal)));
   const Fd self(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!self.valid()) return fail(setup_error("cannot open " + quote(program), errno));
+  CORDON_CHECK(native::check_host(plan));
   CORDON_TRY(pins, native::pin(plan));
   CORDON_TRY(cgroup, native::Cgroup::make(plan, facts.cgroup, run_id));
   CORDON_TRY(channel, socket_pair());

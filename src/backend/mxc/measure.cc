@@ -208,6 +208,7 @@ Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t keeper,
   found.network = name_of(filter.net);
   for (const PlannedLimit& limit : plan.limits) found.limits[limit.name] = name_of(limit.by);
   for (const Layer layer : plan.missing) found.missing.emplace_back(name_of(layer));
+  found.lost = plan.lost;
   return found;
 }
 

@@ -12,6 +12,7 @@
 
 #include "backend/mxc/measure.h"
 #include "backend/native/launch_parts.h"
+#include "backend/native/odd_host.h"
 #include "base/text.h"
 #include "sys/passing.h"
 
@@ -93,11 +94,6 @@ MxcChild::~MxcChild() {
   cgroup_.remove();
 }
 
-bool MxcChild::watch_memory() {
-  cgroup_.watch_memory();
-  return cgroup_.events().oom_kills > 0;
-}
-
 ChildEvent MxcChild::event() {
   if (ended_) return *ended_;
   KeeperMessage message;
@@ -130,6 +126,7 @@ void MxcChild::signal(int number) {
 
 void MxcChild::kill_and_wait() {
   if (!pidfd_.valid()) return;
+  (void)cgroup_.kill();
   sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
   while (sys::wait_pidfd(pidfd_.get(), usage_) == -EINTR) {
   }
@@ -143,8 +140,8 @@ std::vector<Denial> MxcChild::denials() {
   if (events.pids_refused > 0) {
     found.push_back({"pids", "EAGAIN at " + bound("pids"), "cgroup", events.pids_refused});
   }
-  if (events.oom_kills > 0) {
-    found.push_back({"memory", "killed at " + bound("memory"), "cgroup", events.oom_kills});
+  if (auto denial = native::memory_denial(events.memory, bound("memory"))) {
+    found.push_back(std::move(*denial));
   }
   return found;
 }
@@ -183,7 +180,10 @@ Result<MxcChild::Waiting> MxcChild::wait_for_program() {
   if (message.kind == KeeperMessage::Kind::NotBuilt) {
     Error error =
         setup_error("building the executor's view failed", message.error, "see cordon doctor");
-    if (message.index < plan_.build.size()) error.operation = describe(plan_.build[message.index]);
+    if (message.index < plan_.build.size()) {
+      error.operation = describe(plan_.build[message.index]);
+      native::name_cause(plan_.build[message.index], error);
+    }
     return fail(std::move(error));
   }
   if (message.kind == KeeperMessage::Kind::NotStarted) {

@@ -135,6 +135,7 @@ std::string pack_orders(const Plan& plan, bool terminal) {
     packer.text(rule->path);
     packer.number(static_cast<std::uint64_t>(rule->use));
     packer.number(static_cast<std::uint64_t>(rule->kind));
+    packer.number(rule->optional ? 1 : 0);
   }
   return packer.take();
 }
@@ -154,8 +155,9 @@ std::optional<Orders> unpack_orders(std::string_view bytes) {
   while (unpacker.good() && !unpacker.at_end()) {
     std::string path = unpacker.text();
     const auto use = unpacker.choice(LandlockUse::Device);
-    plan.build.emplace_back(
-        op::LandlockAllow{std::move(path), use, unpacker.choice(FileKind::Other)});
+    const auto kind = unpacker.choice(FileKind::Other);
+    const bool optional = unpacker.number() == 1;
+    plan.build.emplace_back(op::LandlockAllow{std::move(path), use, kind, {}, optional});
   }
   if (!unpacker.good() || plan.argv.empty()) return std::nullopt;
   return orders;

@@ -14,9 +14,10 @@ Plan made_up_plan() {
   plan.confine = {op::ResourceLimit{"nofile", 256}, op::ResourceLimit{"core", 0},
                   op::NoNewPrivileges{}, op::RestrictLandlock{7},
                   op::InstallSeccomp{NetMode::Open}};
-  plan.build = {op::BindSystem{"/usr"},
-                op::LandlockAllow{"/usr", LandlockUse::ReadExecute, FileKind::Directory},
-                op::LandlockAllow{"/etc/ld.so.cache", LandlockUse::Read, FileKind::Regular}};
+  plan.build = {
+      op::BindSystem{"/usr"},
+      op::LandlockAllow{"/usr", LandlockUse::ReadExecute, FileKind::Directory},
+      op::LandlockAllow{"/etc/ld.so.cache", LandlockUse::Read, FileKind::Regular, {}, true}};
   return plan;
 }
 
@@ -33,6 +34,8 @@ TEST(MxcOrders, WhatIsPackedComesOutAgain) {
   ASSERT_EQ(back->build.size(), 2U);
   EXPECT_EQ(describe(back->build[0]), describe(plan.build[1]));
   EXPECT_EQ(describe(back->build[1]), describe(plan.build[2]));
+  EXPECT_FALSE(std::get<op::LandlockAllow>(back->build[0]).optional);
+  EXPECT_TRUE(std::get<op::LandlockAllow>(back->build[1]).optional);
   std::vector<std::string> confine;
   for (const Op& operation : back->confine) confine.push_back(describe(operation));
   EXPECT_EQ(confine, (std::vector<std::string>{

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 
 #include "backend/native/scope.h"
 #include "sys/calls.h"
+#include "sys/ids.h"
 #include "sys/landlock.h"
 
 namespace cordon::native {
@@ -154,6 +156,17 @@ int open_granted(const op::LandlockAllow& o) {
   return path;
 }
 
+// The source of a mount. A granted object is reached without symlinks; directories of Cordon's own
+// and entries of "/" are what they are.
+int open_source(const op::Bind& o) {
+  if (is_set(o.id)) {
+    return sys::openat2(AT_FDCWD, o.source.c_str(), O_PATH | O_CLOEXEC, 0,
+                        sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
+  }
+  const int source = ::open(o.source.c_str(), O_PATH | O_CLOEXEC);
+  return source < 0 ? -errno : source;
+}
+
 class CarryOut {
  public:
   CarryOut(const Prepared& prepared, BuildState& state) : prepared_(prepared), state_(state) {}
@@ -161,8 +174,12 @@ class CarryOut {
   // The clone itself did it; only its outcome is measured.
   int operator()(const op::EnterNamespaces&) const { return 0; }
 
-  int operator()(const op::MapIdentity&) const {
+  int operator()(const op::MapIdentity& o) const {
     if (prepared_.map_by == MapBy::Supervisor) {
+      if (prepared_.becomes_owner) {
+        open_sources_early();
+        return become_owner(o);
+      }
       // Groups such as docker or disk would still open host files by their group bits.
       // The raw call: the library's wrapper would signal threads that are not in this process.
       return answer(::syscall(SYS_setgroups, 0, nullptr));
@@ -234,18 +251,13 @@ class CarryOut {
   }
 
   int operator()(const op::Bind& o) const {
+    const int early = prepared_.becomes_owner ? prepared_.early_sources[state_.next_source++] : -1;
     if (prepared_.sabotage == Sabotage::Mounts && is_set(o.id)) return 0;
-    int tree = -1;
-    if (is_set(o.id)) {
-      const int source = sys::openat2(AT_FDCWD, o.source.c_str(), O_PATH | O_CLOEXEC, 0,
-                                      sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
-      if (source < 0) return source;
-      const int error = same_object(source, o.id);
-      tree = error < 0 ? error : sys::open_tree_at(source);
-      ::close(source);
-    } else {
-      tree = sys::open_tree_path(o.source.c_str());
-    }
+    const int source = early >= 0 ? early : open_source(o);
+    if (source < 0) return source;
+    const int other = is_set(o.id) ? same_object(source, o.id) : 0;
+    const int tree = other < 0 ? other : sys::open_tree_at(source);
+    ::close(source);
     if (tree < 0) return tree;
     const bool read_only =
         o.access == MountAccess::ReadOnly && prepared_.sabotage != Sabotage::ReadOnly;
@@ -431,6 +443,24 @@ class CarryOut {
   }
 
  private:
+  // While this process is still the caller, who may pass through directories that the owner may
+  // not. What it cannot open is opened by the owner when its turn comes.
+  void open_sources_early() const {
+    std::size_t next = 0;
+    for (const Op& operation : prepared_.plan->build) {
+      const auto* bind = std::get_if<op::Bind>(&operation);
+      if (bind != nullptr) prepared_.early_sources[next++] = open_source(*bind);
+    }
+  }
+
+  // The capabilities stay: they belong to this namespace, and none of its ids is root. A change of
+  // identity takes the right to look at /proc/self away, which is given back here; another process
+  // of the owner still has no power over this namespace, which is the caller's.
+  static int become_owner(const op::MapIdentity& o) {
+    if (const int error = sys::become(o.inside_uid, o.inside_gid); error < 0) return error;
+    return answer(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+  }
+
   static bool append(char* buffer, std::size_t size, std::string_view text) {
     std::size_t used = 0;
     while (buffer[used] != '\0') ++used;

@@ -11,6 +11,7 @@ struct BuildState {
   int ruleset = -1;  // Landlock rules collected so far
   int abi = 0;
   bool masks_ready = false;
+  std::size_t next_source = 0;  // in Prepared::early_sources
   int resolver_datagrams = -1;  // sockets at 127.0.0.1:53, in network mode allow
   int resolver_streams = -1;
   int socket_source = -1;     // where ports are published: this end answers with sockets

@@ -1,6 +1,7 @@
 #include "backend/native/cgroup.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,8 +18,6 @@
 namespace cordon::native {
 namespace {
 
-constexpr std::uint64_t kPeriodMicroseconds = 100'000;
-
 Result<void> put(const std::string& directory, const char* file, const std::string& value) {
   const std::string path = join(directory, file);
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -28,21 +27,15 @@ Result<void> put(const std::string& directory, const char* file, const std::stri
   return {};
 }
 
-std::string get(const std::string& directory, const char* file) {
-  const Fd fd(::open(join(directory, file).c_str(), O_RDONLY | O_CLOEXEC));
+// From the beginning, however often it is asked; empty if it cannot be read.
+std::string get(const Fd& file) {
   std::array<char, 4096> buffer{};
-  const ssize_t size = fd.valid() ? ::read(fd.get(), buffer.data(), buffer.size()) : 0;
+  const ssize_t size = file.valid() ? ::pread(file.get(), buffer.data(), buffer.size(), 0) : 0;
   return {buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
-// The number after "name " in a flat keyed file.
-std::uint64_t field(const std::string& text, std::string_view name) {
-  for (const std::string_view line : split(text, '\n')) {
-    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ' ') {
-      return parse_number(line.substr(name.size() + 1)).value_or(0);
-    }
-  }
-  return 0;
+std::string get(const std::string& directory, const char* file) {
+  return get(Fd(::open(join(directory, file).c_str(), O_RDONLY | O_CLOEXEC)));
 }
 
 std::string_view first_line(const std::string& text) {
@@ -65,21 +58,22 @@ Result<void> set_v1(const std::string& directory, const PlannedLimit& limit) {
     (void)put(directory, "memory.memsw.limit_in_bytes", std::to_string(limit.value));
     return {};
   }
-  CORDON_CHECK(put(directory, "cpu.cfs_period_us", std::to_string(kPeriodMicroseconds)));
-  return put(directory, "cpu.cfs_quota_us",
-             std::to_string(limit.value * kPeriodMicroseconds / 1000));
+  const CpuBandwidth bandwidth = cpu_bandwidth(limit.value);
+  CORDON_CHECK(put(directory, "cpu.cfs_period_us", std::to_string(bandwidth.period_us)));
+  return put(directory, "cpu.cfs_quota_us", std::to_string(bandwidth.quota_us));
 }
 
 Result<void> set_v2(const std::string& directory, const PlannedLimit& limit) {
   if (limit.name == "pids") return put(directory, "pids.max", std::to_string(limit.value));
   if (limit.name == "memory") {
     CORDON_CHECK(put(directory, "memory.max", std::to_string(limit.value)));
+    // Absent without swap accounting; then the bound is on memory alone.
     (void)put(directory, "memory.swap.max", "0");
     return put(directory, "memory.oom.group", "1");
   }
+  const CpuBandwidth bandwidth = cpu_bandwidth(limit.value);
   return put(directory, "cpu.max",
-             std::to_string(limit.value * kPeriodMicroseconds / 1000) + " " +
-                 std::to_string(kPeriodMicroseconds));
+             std::to_string(bandwidth.quota_us) + " " + std::to_string(bandwidth.period_us));
 }
 
 }  // namespace
@@ -89,8 +83,7 @@ std::vector<std::string> cgroup_directories(const Plan& plan, const CgroupFacts&
   std::vector<std::string> directories;
   for (const PlannedLimit& limit : plan.limits) {
     if (!by_cgroup(limit)) continue;
-    const auto parent =
-        facts.parents.find(limit.by == LimitBy::CgroupV2 ? std::string() : controller_of(limit));
+    const auto parent = facts.parents.find(controller_of(limit));
     if (parent == facts.parents.end()) continue;
     std::string directory = join(parent->second, "cordon-" + run_id);
     if (directories.empty() || directories.back() != directory) {
@@ -103,6 +96,29 @@ std::vector<std::string> cgroup_directories(const Plan& plan, const CgroupFacts&
 std::size_t v1_groups(const Plan& plan) {
   return static_cast<std::size_t>(std::ranges::count_if(
       plan.limits, [](const PlannedLimit& limit) { return limit.by == LimitBy::CgroupV1; }));
+}
+
+CpuBandwidth cpu_bandwidth(std::uint64_t thousandths_of_a_processor) {
+  // The kernel takes no quota below a millisecond and no period above a second.
+  constexpr std::uint64_t kLeastQuota = 1'000;
+  constexpr std::uint64_t kPeriod = 100'000;
+  constexpr std::uint64_t kLongPeriod = 1'000'000;
+  const std::uint64_t quota = thousandths_of_a_processor * kPeriod / 1000;
+  if (quota >= kLeastQuota) return {quota, kPeriod};
+  return {thousandths_of_a_processor * kLongPeriod / 1000, kLongPeriod};
+}
+
+bool kill_group(const std::string& directory) { return bool(put(directory, "cgroup.kill", "1")); }
+
+bool remove_group(const std::string& directory) {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (::rmdir(directory.c_str()) == 0 || errno == ENOENT) return true;
+    if (errno != EBUSY) return false;
+    const timespec moment{0, 2'000'000};
+    ::nanosleep(&moment, nullptr);
+  }
+  return false;
 }
 
 Cgroup::~Cgroup() { remove(); }
@@ -122,7 +138,7 @@ Result<Cgroup> Cgroup::make(const Plan& plan, const CgroupFacts& facts, const st
     const std::string controller = unified ? std::string() : controller_of(limit);
     const Group* group = cgroup.find(controller);
     if (group == nullptr) {
-      const auto parent = facts.parents.find(controller);
+      const auto parent = facts.parents.find(controller_of(limit));
       if (parent == facts.parents.end()) {
         return fail(setup_error("no cgroup for limit " + limit.name, 0));
       }
@@ -148,11 +164,15 @@ Result<Cgroup> Cgroup::make(const Plan& plan, const CgroupFacts& facts, const st
   return cgroup;
 }
 
+bool Cgroup::holds_memory() const { return find("memory") != nullptr; }
+
 void Cgroup::watch_memory() {
   const Group* memory = find("memory");
-  if (memory == nullptr || oom_event_.valid()) return;
+  if (memory == nullptr || watches_memory_) return;
+  watches_memory_ = true;
   if (memory->controller.empty()) {
-    oom_event_ = Fd(::open(join(memory->directory, "memory.events").c_str(), O_RDONLY | O_CLOEXEC));
+    memory_event_ =
+        Fd(::open(join(memory->directory, "memory.events").c_str(), O_RDONLY | O_CLOEXEC));
     return;
   }
   oom_control_ =
@@ -160,36 +180,63 @@ void Cgroup::watch_memory() {
   Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   const std::string registration =
       std::to_string(event.get()) + " " + std::to_string(oom_control_.get());
-  if (put(memory->directory, "cgroup.event_control", registration)) oom_event_ = std::move(event);
+  if (put(memory->directory, "cgroup.event_control", registration)) {
+    memory_event_ = std::move(event);
+  }
 }
 
-bool Cgroup::holds_memory() const { return find("memory") != nullptr; }
+PolledFor Cgroup::memory_news() const {
+  const short events = oom_control_.valid() ? POLLIN : POLLPRI;
+  return {memory_event_.get(), events};
+}
+
+bool Cgroup::memory_killed() {
+  const Group* memory = find("memory");
+  if (memory == nullptr) return false;
+  if (memory->controller.empty() && memory_event_.valid()) {
+    const std::string events = get(memory_event_);
+    // Of a group that is gone, poll would tell for ever.
+    if (events.empty()) memory_event_.reset();
+    return account_of_events(events).kill() == MemoryKill::AtOwnBound;
+  }
+  std::uint64_t told = 0;
+  if (memory_event_.valid() && ::read(memory_event_.get(), &told, sizeof told) > 0) {
+    memory_event_.reset();
+  }
+  return account(*memory).kill() == MemoryKill::AtOwnBound;
+}
+
+MemoryAccount Cgroup::account(const Group& memory) {
+  const std::string& directory = memory.directory;
+  if (memory.controller.empty()) return account_of_events(get(directory, "memory.events"));
+  return account_of_oom_control(get(directory, "memory.oom_control"),
+                                get(directory, "memory.limit_in_bytes"),
+                                get(directory, "memory.max_usage_in_bytes"),
+                                get(directory, "memory.memsw.max_usage_in_bytes"));
+}
 
 Cgroup::Events Cgroup::events() const {
   Events events;
   if (const Group* memory = find("memory")) {
-    const bool unified = memory->controller.empty();
-    events.oom_kills =
-        field(get(memory->directory, unified ? "memory.events" : "memory.oom_control"), "oom_kill");
+    events.memory = account(*memory);
     const std::string peak =
-        get(memory->directory, unified ? "memory.peak" : "memory.max_usage_in_bytes");
+        get(memory->directory,
+            memory->controller.empty() ? "memory.peak" : "memory.max_usage_in_bytes");
     events.peak_memory = parse_number(first_line(peak));
   }
   if (const Group* pids = find("pids")) {
-    events.pids_refused = field(get(pids->directory, "pids.events"), "max");
+    events.pids_refused = keyed_number(get(pids->directory, "pids.events"), "max");
   }
   return events;
 }
 
+bool Cgroup::kill() const {
+  return !groups_.empty() && groups_.front().controller.empty() &&
+         kill_group(groups_.front().directory);
+}
+
 void Cgroup::remove() {
-  for (const Group& group : groups_) {
-    // The last process may still be on its way out of the group when it was reaped.
-    for (int attempt = 0; attempt < 50 && ::rmdir(group.directory.c_str()) < 0 && errno == EBUSY;
-         ++attempt) {
-      const timespec moment{0, 2'000'000};
-      ::nanosleep(&moment, nullptr);
-    }
-  }
+  for (const Group& group : groups_) (void)remove_group(group.directory);
   groups_.clear();
 }
 

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/backend.h"
+#include "backend/native/memory_account.h"
 #include "base/fd.h"
 #include "cordon/result.h"
 #include "plan/plan.h"
@@ -22,6 +24,20 @@ std::vector<std::string> cgroup_directories(const Plan& plan, const CgroupFacts&
 
 // How many v1 groups the limits of `plan` need.
 std::size_t v1_groups(const Plan& plan);
+
+// Processor time for each period, as the kernel bounds it.
+struct CpuBandwidth {
+  std::uint64_t quota_us = 0;
+  std::uint64_t period_us = 0;
+};
+CpuBandwidth cpu_bandwidth(std::uint64_t thousandths_of_a_processor);
+
+// Kills what is in a group, where the kernel can do that for the group as a whole (v2, 5.14): no
+// process outruns it by forking. False where it cannot.
+bool kill_group(const std::string& directory);
+// Removes a group; waits a moment for the last processes, which may still be on their way out of it
+// when they were reaped. False if the group is still there.
+bool remove_group(const std::string& directory);
 
 class Cgroup {
  public:
@@ -43,19 +59,22 @@ class Cgroup {
   // not wait for every other fork on the machine: any other write to a v1 group takes a global lock
   // that costs milliseconds.
   [[nodiscard]] const std::vector<Fd>& join_descriptors() const { return joins_; }
-  // From then on oom_descriptor() tells, if the kernel lets it; what came before is in events().
-  void watch_memory();
   [[nodiscard]] bool holds_memory() const;
-  // Becomes readable (v1) or has an exceptional condition (v2) when the memory bound kills.
-  [[nodiscard]] int oom_descriptor() const { return oom_event_.get(); }
+  // See Child. v2 tells of every change to the counters, and until the file is read on the same
+  // descriptor; POLLIN means nothing there, a file of the kernel's is always readable. v1 tells
+  // before it kills: from then on one has to look.
+  void watch_memory();
+  [[nodiscard]] PolledFor memory_news() const;
+  bool memory_killed();
 
   struct Events {
-    std::uint64_t oom_kills = 0;
+    MemoryAccount memory;
     std::uint64_t pids_refused = 0;
     std::optional<std::uint64_t> peak_memory;
   };
   [[nodiscard]] Events events() const;
-  // Removes the groups; waits a moment for the kernel to let go of them.
+  // v2: ends every process in the group at once; false where the kernel cannot.
+  [[nodiscard]] bool kill() const;
   void remove();
 
  private:
@@ -64,12 +83,14 @@ class Cgroup {
     std::string directory;
   };
   [[nodiscard]] const Group* find(const std::string& controller) const;
+  [[nodiscard]] static MemoryAccount account(const Group& memory);
 
   std::vector<Group> groups_;
   Fd birth_;
   std::vector<Fd> joins_;
-  Fd oom_control_;
-  Fd oom_event_;
+  bool watches_memory_ = false;
+  Fd oom_control_;   // v1
+  Fd memory_event_;  // v1: an eventfd; v2: memory.events
 };
 
 }  // namespace cordon::native

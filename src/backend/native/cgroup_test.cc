@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,8 +84,10 @@ class CgroupTree : public ::testing::Test {
         {"pids.max", "max\n"},       {"pids.events", "max 0\n"},
         {"memory.max", "max\n"},     {"memory.swap.max", "max\n"},
         {"memory.oom.group", "0\n"}, {"memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n"},
-        {"memory.peak", "0\n"},      {"cpu.max", "max 100000\n"}};
-    facts_ = {CgroupFacts::Version::V2, {{"", tree_.root}}};
+        {"memory.peak", "0\n"},      {"cpu.max", "max 100000\n"},
+        {"cgroup.kill", ""}};
+    facts_ = {CgroupFacts::Version::V2,
+              {{"cpu", tree_.root}, {"memory", tree_.root}, {"pids", tree_.root}}};
   }
   [[nodiscard]] std::string group() const { return tree_.root + "/cordon-" + kRun; }
   [[nodiscard]] std::string content(const std::string& file) const {
@@ -125,9 +128,9 @@ TEST_F(CgroupTree, GivesV2OneGroupWithEveryBoundInIt) {
   EXPECT_THAT(content("cpu.max"), ::testing::StartsWith("150000 100000"));
   EXPECT_GE(made->birth_descriptor(), 0);
   EXPECT_THAT(made->join_descriptors(), IsEmpty());
-  EXPECT_LT(made->oom_descriptor(), 0);
+  EXPECT_LT(made->memory_news().descriptor, 0);
   made->watch_memory();
-  EXPECT_GE(made->oom_descriptor(), 0);
+  EXPECT_GE(made->memory_news().descriptor, 0);
 }
 
 TEST_F(CgroupTree, MakesNoGroupWhereNoLimitNeedsOne) {
@@ -144,13 +147,72 @@ TEST_F(CgroupTree, ReadsWhatTheKernelCounted) {
   as_v2();
   auto made = Cgroup::make(bounded_, facts_, kRun);
   ASSERT_TRUE(made);
-  EXPECT_EQ(made->events().oom_kills, 0U);
+  EXPECT_EQ(made->events().memory, MemoryAccount{});
   write("memory.events", "low 0\nhigh 0\nmax 7\noom 3\noom_kill 2\noom_group_kill 1\n");
   write("pids.events", "max 5\n");
   write("memory.peak", "777216\n");
-  EXPECT_EQ(made->events().oom_kills, 2U);
+  EXPECT_EQ(made->events().memory, (MemoryAccount{3, 2}));
   EXPECT_EQ(made->events().pids_refused, 5U);
   EXPECT_EQ(made->events().peak_memory, 777216U);
+}
+
+// A file of the kernel's is always readable: polled for that, every run would look killed at once.
+TEST_F(CgroupTree, TakesOnlyAKillAtItsOwnBoundForOne) {
+  as_v2();
+  auto made = Cgroup::make(bounded_, facts_, kRun);
+  ASSERT_TRUE(made);
+  made->watch_memory();
+  EXPECT_FALSE(made->memory_killed());
+  const PolledFor news = made->memory_news();
+  EXPECT_EQ(news.events, POLLPRI);
+  pollfd readable{news.descriptor, POLLIN, 0};
+  EXPECT_EQ(::poll(&readable, 1, 0), 1);
+  pollfd polled{news.descriptor, news.events, 0};
+  EXPECT_EQ(::poll(&polled, 1, 0), 0);
+  // A change that is no kill; a kill that a group above asked for; one at the own bound.
+  write("memory.events", "low 0\nhigh 0\nmax 7\noom 0\noom_kill 0\n");
+  EXPECT_FALSE(made->memory_killed());
+  write("memory.events", "low 0\nhigh 0\nmax 7\noom 0\noom_kill 1\n");
+  EXPECT_FALSE(made->memory_killed());
+  write("memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\n");
+  EXPECT_TRUE(made->memory_killed());
+  EXPECT_GE(made->memory_news().descriptor, 0);
+}
+
+// Of a group that was removed, the kernel would tell without end.
+TEST_F(CgroupTree, IsNotPolledOnceItCannotBeRead) {
+  as_v2();
+  auto made = Cgroup::make(bounded_, facts_, kRun);
+  ASSERT_TRUE(made);
+  made->watch_memory();
+  write("memory.events", "");
+  EXPECT_FALSE(made->memory_killed());
+  EXPECT_LT(made->memory_news().descriptor, 0);
+}
+
+TEST_F(CgroupTree, IsKilledAsAWholeWhereTheKernelCan) {
+  as_v2();
+  {
+    auto made = Cgroup::make(bounded_, facts_, kRun);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(content("cgroup.kill"), "");
+    EXPECT_TRUE(made->kill());
+    EXPECT_EQ(content("cgroup.kill"), "1");
+  }
+  tree_.born_with.erase("cgroup.kill");
+  auto older = Cgroup::make(bounded_, facts_, kRun);
+  ASSERT_TRUE(older);
+  EXPECT_FALSE(older->kill());
+  EXPECT_FALSE(Cgroup().kill());
+}
+
+TEST(CpuBandwidth, IsWhatTheKernelTakes) {
+  for (const std::uint64_t thousandths : {1ULL, 9ULL, 10ULL, 500ULL, 1000ULL, 65'536'000ULL}) {
+    const CpuBandwidth bandwidth = cpu_bandwidth(thousandths);
+    EXPECT_GE(bandwidth.quota_us, 1'000U) << thousandths;
+    EXPECT_LE(bandwidth.period_us, 1'000'000U) << thousandths;
+    EXPECT_EQ(bandwidth.quota_us * 1000, thousandths * bandwidth.period_us) << thousandths;
+  }
 }
 
 TEST_F(CgroupTree, HasNoPeakWhereTheKernelKeepsNone) {
@@ -202,6 +264,7 @@ TEST_F(CgroupTree, GivesV1AGroupPerControllerToJoin) {
                      {"pids.max", ""},
                      {"memory.limit_in_bytes", ""},
                      {"memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n"},
+                     {"memory.max_usage_in_bytes", "1048576\n"},
                      {"cgroup.event_control", ""}};
   facts_ = {CgroupFacts::Version::V1, {{"memory", memory}, {"pids", pids}}};
   const Plan bounded =
@@ -213,9 +276,20 @@ TEST_F(CgroupTree, GivesV1AGroupPerControllerToJoin) {
     ASSERT_TRUE(made) << message(made.error());
     EXPECT_LT(made->birth_descriptor(), 0);
     EXPECT_EQ(made->join_descriptors().size(), 2U);
-    EXPECT_EQ(made->events().oom_kills, 4U);
+    EXPECT_EQ(made->events().memory, (MemoryAccount{1, 4}));
     EXPECT_TRUE(std::filesystem::exists(memory + name));
     EXPECT_TRUE(std::filesystem::exists(pids + name));
+    // The event of v1 comes before the kill: from then on one has to look.
+    made->watch_memory();
+    const PolledFor news = made->memory_news();
+    EXPECT_EQ(news.events, POLLIN);
+    EXPECT_TRUE(made->memory_killed());
+    EXPECT_EQ(made->memory_news().descriptor, news.descriptor);
+    const std::uint64_t told = 1;
+    ASSERT_EQ(::write(news.descriptor, &told, sizeof told), static_cast<ssize_t>(sizeof told));
+    EXPECT_TRUE(made->memory_killed());
+    made->watch_memory();
+    EXPECT_LT(made->memory_news().descriptor, 0);
   }
   EXPECT_FALSE(std::filesystem::exists(memory + name));
   EXPECT_FALSE(std::filesystem::exists(pids + name));

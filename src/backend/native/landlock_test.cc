@@ -120,7 +120,7 @@ class LandlockAlone : public ::testing::Test {
     request.read = {grant("readable")};
     HostFacts facts = testing::made_up_facts();
     facts.system = {{"/usr", SystemEntry::Kind::Directory, {}}};
-    const auto plan = make_native_plan(clamp(request, {}), facts, testing::made_up_user(),
+    const auto plan = make_native_plan(*clamp(request, {}), facts, testing::made_up_user(),
                                        testing::made_up_request());
     EXPECT_TRUE(plan) << (plan ? "" : message(plan.error()));
     if (plan) rules_ = plan->build;

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "backend/native/odd_host.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "sys/calls.h"
 
@@ -23,6 +25,21 @@ Granted granted_by(const Op& operation) {
   return {};
 }
 
+// A home or a project that is mounted noexec: the file's own mode says otherwise.
+void name_noexec(const Plan& plan, Error& error) {
+  const std::string mountinfo = read_mountinfo();
+  for (const std::string& candidate : plan.candidates) {
+    const std::string path = candidate.starts_with('/') ? candidate : join(plan.cwd, candidate);
+    const std::string mount = noexec_mount(normalize(path), mountinfo);
+    if (mount.empty() || ::access(path.c_str(), F_OK) != 0) continue;
+    error.what += ": " + quote(mount) + " is mounted noexec";
+    error.hint =
+        "give a script to its interpreter (sh FILE), or keep programs on a file system "
+        "that is mounted with exec";
+    return;
+  }
+}
+
 }  // namespace
 
 Error command_error(const Plan& plan, int number) {
@@ -39,6 +56,7 @@ Error command_error(const Plan& plan, int number) {
   } else {
     error.what = name + " cannot be executed inside the sandbox";
     error.exit_status = 126;
+    if (number == EACCES) name_noexec(plan, error);
   }
   return error;
 }
@@ -59,6 +77,10 @@ Result<std::vector<Fd>> pin(const Plan& plan) {
     if (granted.id == FileId{}) continue;
     Fd fd(sys::openat2(AT_FDCWD, granted.path->c_str(), O_PATH | O_CLOEXEC, 0,
                        sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks));
+    if (fd.get() == -EMFILE || fd.get() == -ENFILE) {
+      return fail(setup_error("cannot hold " + quote(*granted.path) + " while the sandbox is built",
+                              -fd.get(), "raise the limit of open files: ulimit -n"));
+    }
     sys::FileStatus status{};
     const bool same = fd.get() >= 0 && sys::status_of(fd.get(), status) == 0 &&
                       FileId{status.device, status.inode} == granted.id;

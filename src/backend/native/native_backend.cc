@@ -16,6 +16,7 @@
 #include "backend/native/first_process.h"
 #include "backend/native/launch_parts.h"
 #include "backend/native/native_child.h"
+#include "backend/native/odd_host.h"
 #include "backend/native/prepared.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
@@ -88,6 +89,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
   Prepared prepared = prepare(plan, ::geteuid());
   prepared.terminal = streams.terminal;
   prepared.window = {streams.rows, streams.columns, 0, 0};
+  CORDON_CHECK(check_host(plan));
   CORDON_TRY(pins, pin(plan));
   // A v2 group is one to be born in. The v1 ones are made while the first process builds.
   Cgroup cgroup;

@@ -13,6 +13,7 @@
 
 #include "backend/native/errand.h"
 #include "backend/native/launch_parts.h"
+#include "backend/native/odd_host.h"
 #include "backend/native/process_status.h"
 #include "backend/native/verify.h"
 #include "base/check.h"
@@ -29,6 +30,9 @@ const Op* find_seccomp(const Plan& plan) {
   CORDON_ASSERT(found != plan.confine.end());
   return &*found;
 }
+
+// For a parent that is to reap the tree before it ends.
+constexpr int kPatienceMilliseconds = 1000;
 
 Error ended_early(int number) {
   return setup_error("the sandbox's first process ended while it was being built", number);
@@ -54,6 +58,7 @@ Error operation_error(const Plan& plan, const Message& message) {
   Error error = setup_error("building the sandbox failed", message.error, "see cordon doctor");
   if (message.index < operations->size()) {
     error.operation = describe((*operations)[message.index]);
+    name_cause((*operations)[message.index], error);
   }
   if (message.error == EINVAL && error.operation.find("network allow") != std::string::npos) {
     error.kind = ErrorKind::Unavailable;
@@ -69,11 +74,6 @@ NativeChild::~NativeChild() {
   if (ended_ && !cgroup_.holds_first_process()) cgroup_.remove();
   kill_and_wait();
   cgroup_.remove();
-}
-
-bool NativeChild::watch_memory() {
-  cgroup_.watch_memory();
-  return cgroup_.events().oom_kills > 0;
 }
 
 ChildEvent NativeChild::event() {
@@ -117,8 +117,13 @@ void NativeChild::kill_and_wait() {
     signal(SIGKILL);
     leash_.reset();
     sys::pidfd_send_signal(pidfd_.get(), SIGCONT);
+    // It ends what descends from it and reaps it, so that its usage covers the tree. The group is
+    // for what it cannot reach.
+    wait_for(pidfd_.get(), POLLIN, cgroup_.holds_first_process() ? kPatienceMilliseconds : -1);
+    (void)cgroup_.kill();
   } else {
     if (parent_) end_below_parent();
+    (void)cgroup_.kill();
     // Ending the first process makes the kernel kill its whole pid namespace before it is reaped.
     sys::pidfd_send_signal(pidfd_.get(), SIGKILL);
   }
@@ -146,9 +151,8 @@ std::vector<Denial> NativeChild::denials() {
   if (file_size_full_) {
     found.push_back({"file_size", "SIGXFSZ at " + enforcement_bound("file_size"), "rlimit", 1});
   }
-  if (events.oom_kills > 0) {
-    found.push_back(
-        {"memory", "killed at " + enforcement_bound("memory"), "cgroup", events.oom_kills});
+  if (auto denial = memory_denial(events.memory, enforcement_bound("memory"))) {
+    found.push_back(std::move(*denial));
   }
   return found;
 }
@@ -260,7 +264,6 @@ Result<void> NativeChild::make_groups(const CgroupFacts& facts, const std::strin
 }
 
 void NativeChild::end_below_parent() const {
-  constexpr int kPatienceMilliseconds = 1000;
   // One that has not begun yet sees the end of the channel when it does.
   ::shutdown(channel_.get(), SHUT_WR);
   if (inside_.valid()) {
@@ -277,11 +280,11 @@ void NativeChild::end_below_parent() const {
 }
 
 Result<void> NativeChild::wait_for_begin() const {
-  constexpr int kPatienceMilliseconds = 4000;
+  constexpr int kBeginMilliseconds = 4000;
   pollfd polled[] = {{channel_.get(), POLLIN, 0}, {pidfd_.get(), POLLIN, 0}};
   int ready = 0;
   do {
-    ready = ::poll(polled, std::size(polled), kPatienceMilliseconds);
+    ready = ::poll(polled, std::size(polled), kBeginMilliseconds);
   } while (ready < 0 && errno == EINTR);
   if (polled[0].revents != 0) return {};
   // Nothing will come any more from a child whose parent ended.

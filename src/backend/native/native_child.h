@@ -34,8 +34,9 @@ class NativeChild final : public Child {
 
   [[nodiscard]] int event_descriptor() const override { return channel_.get(); }
   [[nodiscard]] bool bounds_memory() const override { return cgroup_.holds_memory(); }
-  bool watch_memory() override;
-  [[nodiscard]] int oom_descriptor() const override { return cgroup_.oom_descriptor(); }
+  void watch_memory() override { cgroup_.watch_memory(); }
+  [[nodiscard]] PolledFor memory_news() const override { return cgroup_.memory_news(); }
+  bool memory_killed() override { return cgroup_.memory_killed(); }
 
   ChildEvent event() override;
 

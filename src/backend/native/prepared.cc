@@ -79,6 +79,7 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
           std::to_string(map->inside_uid) + " " + std::to_string(map->outside_uid) + " 1";
       prepared.gid_map =
           std::to_string(map->inside_gid) + " " + std::to_string(map->outside_gid) + " 1";
+      prepared.becomes_owner = outside_uid == 0 && map->outside_uid != 0;
     }
   }
   prepared.landlock_probe = prepared.shares_host ? "/proc/self/status" : kLandlockProbe;
@@ -88,9 +89,18 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
     prepared.watch_memory = false;
     return prepared;
   }
-  // Root has groups to drop only if it has other ones than its own.
-  prepared.map_by =
-      outside_uid == 0 && has_other_groups() ? MapBy::Supervisor : MapBy::FirstProcess;
+  // Root has groups to drop only if it has other ones than its own, and only the supervisor can map
+  // another id than the first process's.
+  prepared.map_by = prepared.becomes_owner || (outside_uid == 0 && has_other_groups())
+                        ? MapBy::Supervisor
+                        : MapBy::FirstProcess;
+  if (prepared.becomes_owner) {
+    const auto is_bind = [](const Op& operation) {
+      return std::holds_alternative<op::Bind>(operation);
+    };
+    prepared.early_sources.assign(
+        static_cast<std::size_t>(std::ranges::count_if(plan.build, is_bind)), -1);
+  }
   return prepared;
 }
 

@@ -38,6 +38,10 @@ struct Prepared {
   std::string uid_map;
   std::string gid_map;
   MapBy map_by = MapBy::FirstProcess;
+  bool becomes_owner = false;  // the identity that is mapped is not the caller's own
+  // For that: the sources of all mounts, in their order, opened while the first process is still
+  // the caller. The memory is made before the clone and filled after it.
+  mutable std::vector<int> early_sources;
   const char* scratch = nullptr;         // a path inside on the scratch tmpfs, to see it full
   std::uint64_t process_bound = 0;       // processes allowed by RLIMIT_NPROC; 0 if a cgroup counts
   std::uint64_t cpu_seconds = 0;         // processor time allowed by RLIMIT_CPU; 0: no limit

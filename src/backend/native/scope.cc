@@ -1,5 +1,6 @@
 #include "backend/native/scope.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,6 +23,16 @@ int drop_groups() {
   return ::syscall(SYS_setgroups, 0, nullptr) < 0 && errno != EPERM ? -errno : 0;
 }
 
+// Every domain forbids links and renames from one directory to another unless it grants them, also
+// one that is about signals alone. Which files may be moved where is for the command's own domain.
+int allow_moving(int ruleset) {
+  const int root = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0) return -errno;
+  const int added = sys::landlock_add_path(ruleset, root, sys::landlock::kRefer);
+  ::close(root);
+  return added;
+}
+
 }  // namespace
 
 int scope_processes() {
@@ -29,8 +40,10 @@ int scope_processes() {
   const pid_t parent = ::getppid();
   const bool could = ::kill(parent, 0) == 0;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0) return -errno;
-  const int ruleset = sys::landlock_create_ruleset(0, sys::landlock::scopes(kAbi));
+  const int ruleset =
+      sys::landlock_create_ruleset(sys::landlock::kRefer, sys::landlock::scopes(kAbi));
   if (ruleset < 0) return ruleset;
+  if (const int error = allow_moving(ruleset); error < 0) return error;
   const int restricted = sys::landlock_restrict_self(ruleset);
   ::close(ruleset);
   if (restricted < 0) return restricted;

@@ -18,12 +18,10 @@
 #include <string>
 
 #include "support/bpf_interpreter.h"
+#include "support/filter_calls.h"
 
 namespace cordon {
 namespace {
-
-using Arguments = std::array<std::uint64_t, 4>;
-using Values = std::vector<std::uint64_t>;
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
@@ -33,26 +31,6 @@ constexpr std::uint32_t kBroker = SECCOMP_RET_USER_NOTIF;
 constexpr std::uint32_t kFamily = SECCOMP_RET_ERRNO | EAFNOSUPPORT;
 
 constexpr Arch kArches[] = {Arch::Aarch64, Arch::X86_64};
-constexpr FilterProfile kProfiles[] = {{NetMode::None, false},
-                                       {NetMode::None, true},
-                                       {NetMode::Allow, false},
-                                       {NetMode::Open, false},
-                                       {NetMode::Open, true}};
-
-std::uint32_t token(Arch arch) {
-  return arch == Arch::Aarch64 ? AUDIT_ARCH_AARCH64 : AUDIT_ARCH_X86_64;
-}
-
-seccomp_data call(std::uint32_t audit_arch, std::uint32_t number, const Arguments& arguments = {}) {
-  seccomp_data data{};
-  data.arch = audit_arch;
-  data.nr = static_cast<int>(number);
-  for (std::size_t i = 0; i < arguments.size(); ++i) data.args[i] = arguments[i];
-  data.args[4] = 0x5412;  // must not matter
-  data.args[5] = ~std::uint64_t{0};
-  return data;
-}
-
 std::uint32_t permit(bool allowed) { return allowed ? kAllow : kPermission; }
 
 std::uint32_t expected_socket(std::uint32_t family, std::uint32_t type, std::uint32_t protocol,
@@ -146,70 +124,6 @@ std::uint32_t expected(Arch arch, std::uint32_t number, const Arguments& argumen
   return kPermission;
 }
 
-Values upto(std::uint64_t end) {
-  Values values;
-  for (std::uint64_t value = 0; value < end; ++value) values.push_back(value);
-  return values;
-}
-
-Values plus(Values values, std::initializer_list<std::uint64_t> more) {
-  values.insert(values.end(), more);
-  return values;
-}
-
-// Every bit alone, and neighbours of the values that rules name.
-Values bits() {
-  Values values = {0, 0xffffffff, 0x11};
-  for (unsigned bit = 0; bit < 32; ++bit) values.push_back(std::uint64_t{1} << bit);
-  return values;
-}
-
-// The arguments worth trying for each judged call, by position.
-std::map<std::string_view, std::array<Values, 4>> interesting() {
-  const Values one = {0};
-  const Values types = plus(upto(18), {0x80001, 0x80002, 0x80003, 0x80802, 0x80005, 0x805});
-  Values modes;
-  for (std::uint64_t kind = 0; kind < 17; ++kind) modes.push_back(kind << 12 | 0644);
-  for (const std::uint64_t mode : {04755U, 02755U, 06755U, 01777U, 0104755U, 042775U})
-    modes.push_back(mode);
-  const Values opening = {0,         0100,     01102,   0102,      020200001,
-                          020000000, 02000000, 0200000, 0xffffffff};
-  const Values flags = plus(bits(), {0x20004000, 0x4040});
-  return {
-      {"clone", {plus(bits(), {0x01200011, 0x3d0f00, 0x4111, 0x10000011}), one, one, one}},
-      {"ioctl",
-       {one, plus(upto(0x5500), {0x890f, 0x8910, 0x8912, 0x89ff, 0x8a00, 0x40086602, 0x80045430}),
-        one, one}},
-      {"chmod", {one, modes, one, one}},
-      {"fchmod", {one, modes, one, one}},
-      {"creat", {one, modes, one, one}},
-      {"fchmodat", {one, one, modes, one}},
-      {"fchmodat2", {one, one, modes, one}},
-      {"open", {one, opening, modes, one}},
-      {"openat", {one, one, opening, modes}},
-      {"mknod", {one, modes, one, one}},
-      {"mknodat", {one, one, modes, one}},
-      {"personality",
-       {plus(bits(), {0x8, 0x20008, 0x40008, 0x60000, 0x400000, 0xfffffffe}), one, one, one}},
-      {"prctl",
-       {plus(upto(100), {0x53564d40, 0x53564d41, 0x53564d42, 0x41555855, 0x41555856, 0x41555857,
-                         0x59616d61, 0xffffffff}),
-        {0, 1, 2, 3},
-        one,
-        one}},
-      {"seccomp", {plus(upto(6), {0xffffffff}), plus(upto(64), {0x80000008}), one, one}},
-      {"sendto", {one, one, one, flags}},
-      {"sendmmsg", {one, one, one, flags}},
-      {"sendmsg", {one, one, flags, one}},
-      {"setsockopt",
-       {one, plus(upto(8), {17, 41, 284, 0xffffffff}), plus(upto(80), {0xffffffff}), one}},
-      {"socket",
-       {plus(upto(50), {0xffffffff}), types, plus(upto(60), {132, 136, 255, 262, 0xffffffff}),
-        one}},
-      {"socketpair", {plus(upto(50), {0xffffffff}), types, {0, 1, 6}, one}},
-  };
-}
-
 class Matrix : public ::testing::TestWithParam<std::tuple<Arch, FilterProfile>> {};
 
 // Runs one call and once more with noise in the high halves, which the kernel ignores.
@@ -250,17 +164,14 @@ void try_every_argument(BpfInterpreter& filter, Arch arch, const FilterProfile& 
 TEST_P(Matrix, AnswersEveryNumberAndArgumentAsTheRulesSayAndHasNoDeadStep) {
   const auto [arch, profile] = GetParam();
   BpfInterpreter filter(compile_filter(arch, profile));
-  constexpr std::uint64_t kAll = 0xffffffff;
-  for (std::uint32_t number = 0; number < 1024; ++number) {
-    for (const Arguments& arguments :
-         {Arguments{}, Arguments{kAll, kAll, kAll, kAll}, Arguments{1, 1, 1, 1},
-          Arguments{2, 2, 6, 2}, Arguments{10, 0x5412, 0x20000000, 0x20000000}}) {
+  for (std::uint32_t number = 0; number < kNumbers; ++number) {
+    for (const Arguments& arguments : kUsualArguments) {
       for (std::uint32_t high : {0u, 0x40000000u, 0x80000000u, 0xc0000000u}) {
         ASSERT_TRUE(agrees(filter, arch, profile, number | high, arguments));
       }
     }
   }
-  for (std::uint32_t number : {0x3fffffffu, 0x7fffffffu, 0xffffffffu, 0xfffffc00u, 65536u}) {
+  for (std::uint32_t number : kOddNumbers) {
     ASSERT_TRUE(agrees(filter, arch, profile, number, {}));
   }
   try_every_argument(filter, arch, profile);

@@ -21,7 +21,7 @@ constexpr std::array<std::uint64_t, 7> kOutside{1, 2, 3, 4, 5, 6, 7};
 
 Plan plan_of(const Resolved& request) {
   auto plan =
-      make_native_plan(clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
+      make_native_plan(*clamp(request, {}), made_up_facts(), made_up_user(), made_up_request());
   EXPECT_TRUE(plan);
   return plan ? std::move(*plan) : Plan{};
 }
@@ -139,8 +139,8 @@ TEST(Verify, WantsTheHostsNetworkExactlyWhereThePlanSaysSo) {
 TEST(Verify, DoesNotAskAnOlderLandlockForItsScopes) {
   HostFacts facts = made_up_facts();
   facts.landlock_abi = 5;
-  const auto plan = make_native_plan(clamp(resolved_preset("workspace"), {}), facts, made_up_user(),
-                                     made_up_request());
+  const auto plan = make_native_plan(*clamp(resolved_preset("workspace"), {}), facts,
+                                     made_up_user(), made_up_request());
   ASSERT_TRUE(plan);
   Measured measured = confined();
   measured.landlock_signal = 0;
@@ -157,7 +157,7 @@ TEST(Verify, SaysWhichLayerACeilingAcceptedToGoWithout) {
   ceiling.ceiling.policy.require.accept_missing = {Layer::Landlock};
   ceiling.read = request.read;
   ceiling.write = request.write;
-  const auto plan = make_native_plan(clamp(request, std::vector{ceiling}), facts, made_up_user(),
+  const auto plan = make_native_plan(*clamp(request, std::vector{ceiling}), facts, made_up_user(),
                                      made_up_request());
   ASSERT_TRUE(plan) << message(plan.error());
   Measured measured = confined();

@@ -56,6 +56,7 @@ Enforcement enforcement_of(const Plan& plan, NetMode net) {
   found.network = name_of(net);
   for (const PlannedLimit& limit : plan.limits) found.limits[limit.name] = name_of(limit.by);
   for (const Layer layer : plan.missing) found.missing.emplace_back(name_of(layer));
+  found.lost = plan.lost;
   return found;
 }
 

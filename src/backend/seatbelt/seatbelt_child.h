@@ -18,8 +18,9 @@ class SeatbeltChild final : public Child {
 
   [[nodiscard]] int event_descriptor() const override { return kept_.channel.get(); }
   [[nodiscard]] bool bounds_memory() const override { return false; }
-  bool watch_memory() override { return false; }
-  [[nodiscard]] int oom_descriptor() const override { return -1; }
+  void watch_memory() override {}
+  [[nodiscard]] PolledFor memory_news() const override { return {}; }
+  bool memory_killed() override { return false; }
   ChildEvent event() override;
   void signal(int number) override;
   void kill_and_wait() override { end(kept_); }

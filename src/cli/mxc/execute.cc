@@ -102,7 +102,7 @@ int dry_run(const RunInput& input, const MxcRequest& request, const Caller& call
   if (judged) text += "Backend: " + judged->plan.backend + "\n";
   text += "Runner completed in " + std::to_string(monotonic_ms() - began) + "ms\n" +
           "Dry run completed. Result: validation " + (judged ? "passed" : "failed") + "\n";
-  say_answer(text);
+  if (!say_answer(text)) return kRequestError;
   return judged ? 0 : refuse(judged.error(), code_of(judged.error()), ErrorsTo::Stderr);
 }
 
@@ -110,6 +110,7 @@ int finish(const Report& report, const Execution& execution, const Diagnostics& 
   for (const Reduction& reduction : report.reductions) diagnostics.say(reduction_line(reduction));
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.error) return refuse(*report.error, code_of(*report.error), execution.errors);
+  say_lost_output(*report.outcome);
   for (const Handoff& handoff : report.outcome->handoff) {
     diagnostics.say("protected file appeared: " + handoff.path);
   }
@@ -126,7 +127,7 @@ int finish(const Report& report, const Execution& execution, const Diagnostics& 
 
 int execute(const Execution& execution, const Caller& caller, const Diagnostics& diagnostics) {
   const MxcRequest& request = execution.request;
-  for (const Loss& loss : request.losses) {
+  for (const DroppedKey& loss : request.losses) {
     diagnostics.say("no effect: " + loss.key + ": " + loss.reason);
   }
   auto input = run_input(request, caller);

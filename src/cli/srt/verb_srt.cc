@@ -50,7 +50,8 @@ Result<std::vector<std::string>> command_of(const Arguments& arguments) {
 Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& settings,
                            const Caller& caller, const srt::Debug& debug) {
   CORDON_TRY(imported, srt::policy_of(settings, caller));
-  for (const Loss& loss : imported.losses) debug.say("no effect: " + loss.key + ": " + loss.reason);
+  for (const DroppedKey& loss : imported.losses)
+    debug.say("no effect: " + loss.key + ": " + loss.reason);
   CORDON_TRY(ceilings, load_ceilings({}, caller));
   RunInput input;
   input.policy = std::move(imported.policy);
@@ -78,7 +79,8 @@ int finish(const Report& report, const std::vector<std::string>& command, const 
   for (const Denial& denial : report.outcome->denials) {
     debug.say("denied " + denial.what + ": " + denial.detail);
   }
-  // What was taken out of the tree is said in any case.
+  // What was lost and what was taken out of the tree is said in any case.
+  say_lost_output(*report.outcome);
   say_handoffs(report.outcome->handoff);
   return exit_status(report.outcome->end);
 }

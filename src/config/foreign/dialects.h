@@ -15,7 +15,7 @@ struct Exporter {
   const Policy& policy;
   const Places& places;
   Restrictions& restrictions;
-  std::vector<Loss> losses;
+  std::vector<DroppedKey> losses;
 
   void lose(std::string key, std::string reason) {
     losses.push_back({std::move(key), std::move(reason)});

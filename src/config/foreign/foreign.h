@@ -1,7 +1,7 @@
 // Policies in other tools' languages: MXC requests, sandbox-runtime settings, SafeClaw policies.
 //
-// A conversion never widens. What the target cannot say is left out and listed as a Loss if the
-// result grants no more without it; a restriction that the target cannot say is an error.
+// A conversion never widens. What the target cannot say is left out and listed as a DroppedKey if
+// the result grants no more without it; a restriction that the target cannot say is an error.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,10 @@ std::string_view name_of(Dialect dialect);
 std::optional<Dialect> parse_dialect(std::string_view word);
 
 // Something that was left out, by the key the source has it under: "network.proxy".
-struct Loss {
+struct DroppedKey {
   std::string key;
   std::string reason;
-  bool operator==(const Loss&) const = default;
+  bool operator==(const DroppedKey&) const = default;
 };
 
 // Where the conversion takes place. Two spellings of one directory must not be taken for two, so
@@ -41,7 +41,7 @@ struct Places {
 
 struct Imported {
   Policy policy;
-  std::vector<Loss> losses;
+  std::vector<DroppedKey> losses;
 };
 // Errors carry the place of the key or value at fault. `dropped` are restrictions of the source
 // that are to be given up; the error that asks for one says its name.
@@ -50,7 +50,7 @@ Result<Imported> import_policy(Dialect dialect, const Node& document, const std:
 
 struct Exported {
   Node document;
-  std::vector<Loss> losses;
+  std::vector<DroppedKey> losses;
 };
 // Here `dropped` are keys of the policy: "limits.memory", or "limits" for all of them.
 Result<Exported> export_policy(Dialect dialect, const Policy& policy, const Places& places,

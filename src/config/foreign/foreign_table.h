@@ -30,13 +30,13 @@ class ForeignTables {
   void lose(std::string key, std::string reason) {
     losses_.push_back({std::move(key), std::move(reason)});
   }
-  std::vector<Loss> take_losses() && { return std::move(losses_); }
+  std::vector<DroppedKey> take_losses() && { return std::move(losses_); }
 
  private:
   const std::string* file_;
   bool null_is_absent_;
   std::deque<Node> cleaned_;  // what the sections refer to
-  std::vector<Loss> losses_;
+  std::vector<DroppedKey> losses_;
 };
 
 // Refuses a key named keychainAccess that is true, wherever it stands: nothing reaches the

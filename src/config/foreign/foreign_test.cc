@@ -28,7 +28,7 @@ std::string mxc(const std::string& version, const std::string& rest = "",
 
 bool lost(const Imported& imported, std::string_view key) {
   return std::any_of(imported.losses.begin(), imported.losses.end(),
-                     [&](const Loss& loss) { return loss.key == key; });
+                     [&](const DroppedKey& loss) { return loss.key == key; });
 }
 
 struct Case {
@@ -213,6 +213,22 @@ TEST(SrtRead, RefusesWhatItCannotHold) {
             (std::vector<PathRule>{{"/home/alex/.ssh", {}}, {"/k/**/*.pem", {}}}));
   EXPECT_TRUE(decide_connect(good->policy.net, "x.a.example", 443, {}).allowed);
   EXPECT_FALSE(decide_connect(good->policy.net, "a.example", 443, {}).allowed);
+}
+
+TEST(SrtRead, AVariableThatIsWithheldIsNotPassedOn) {
+  const auto withheld = [](const std::string& name) {
+    return srt("", "",
+               R"(, "credentials": {"envVars": [{"name": ")" + name + R"(", "mode": "deny"}]})");
+  };
+  const auto before = imported(Dialect::Srt, srt(""));
+  const auto after = imported(Dialect::Srt, withheld("LC_ALL"));
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(before->policy.env.pass.size(), after->policy.env.pass.size() + 1);
+  EXPECT_EQ(std::ranges::count(after->policy.env.pass, "LC_ALL"), 0);
+  check(Dialect::Srt, {{withheld("API_TOKEN"), ""},
+                       {withheld("USER"), "\"USER\" cannot be withheld"},
+                       {srt("", "", R"(, "credentials": {"envVars": [{"mode": "deny"}]})"),
+                        "missing key \"name\""}});
 }
 
 TEST(SafeClawRead, LimitsAndRestrictions) {

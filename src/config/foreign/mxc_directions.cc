@@ -11,12 +11,6 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 3> kEgressKeys{"default", "allow", "deny"};
-constexpr std::array<std::string_view, 2> kIngressKeys{"default", "hostLoopback"};
-constexpr std::array<std::string_view, 2> kRuleKeys{"to", "ports"};
-constexpr std::array<std::string_view, 2> kToKeys{"cidr", "except"};
-constexpr std::array<std::string_view, 3> kPortKeys{"protocol", "port", "endPort"};
-constexpr std::array<std::string_view, 1> kRuntimeKeys{"networkProxy"};
 constexpr std::array<std::string_view, 2> kWords{"allow", "deny"};
 constexpr std::array<std::string_view, 4> kProtocols{"tcp", "udp", "icmp", "any"};
 constexpr std::uint16_t kLastPort = 65535;
@@ -70,18 +64,8 @@ HostRule at_ports(HostRule host, const PortRange& ports) {
   return host;
 }
 
-std::vector<HostRule> loopback() {
-  HostRule four = everything(HostRule::Kind::Address4);
-  four.address = {127};
-  four.prefix = 8;
-  HostRule six = everything(HostRule::Kind::Address6);
-  six.address[15] = 1;
-  six.prefix = 128;
-  return {four, six};
-}
-
 bool is_loopback(const HostRule& endpoint) {
-  const std::vector<HostRule> places = loopback();
+  const std::vector<HostRule> places = mxc_loopback();
   return endpoint.name == "localhost" ||
          std::any_of(places.begin(), places.end(),
                      [&](const HostRule& place) { return covers(place, endpoint); });
@@ -108,7 +92,7 @@ Result<void> DirectionReader::targets(const Node& list, const std::string& name,
     return fail(at(list, "\"to\" must be a list that is not empty"));
   }
   for (const Node& target : *list.list()) {
-    CORDON_TRY(section, document_.tables.open(target, name + ".to", kToKeys, UnknownKeys::Refused));
+    CORDON_TRY(section, document_.element(target, name + ".to", mxc_table::kTo));
     CORDON_TRY(cidr, section.text("cidr"));
     if (!cidr) return fail(section.error_at(section.node(), "missing key \"cidr\""));
     CORDON_TRY(host, range(section, *cidr));
@@ -123,8 +107,7 @@ Result<void> DirectionReader::targets(const Node& list, const std::string& name,
 }
 
 Result<PortRange> DirectionReader::port(const Node& node, const std::string& name) {
-  CORDON_TRY(section,
-             document_.tables.open(node, name + ".ports", kPortKeys, UnknownKeys::Refused));
+  CORDON_TRY(section, document_.element(node, name + ".ports", mxc_table::kPort));
   CORDON_TRY(protocol, one_of(section, "protocol", kProtocols));
   CORDON_TRY(first, whole(section, "port", kLastPort));
   CORDON_TRY(last, whole(section, "endPort", kLastPort));
@@ -143,7 +126,7 @@ Result<PortRange> DirectionReader::port(const Node& node, const std::string& nam
 }
 
 Result<Rule> DirectionReader::rule(const Node& node, const std::string& name) {
-  CORDON_TRY(section, document_.tables.open(node, name, kRuleKeys, UnknownKeys::Refused));
+  CORDON_TRY(section, document_.element(node, name, mxc_table::kRule));
   Rule rule;
   rule.node = &node;
   if (const Node* to = section.find("to")) {
@@ -179,8 +162,7 @@ Result<std::vector<Rule>> DirectionReader::rules(const Section& egress, std::str
 }
 
 Result<void> DirectionReader::read_egress(const Section& network, Policy& policy) {
-  CORDON_TRY(egress, document_.tables.member(network, "network", "egress", kEgressKeys,
-                                             UnknownKeys::Refused));
+  CORDON_TRY(egress, document_.member(network, mxc_table::kEgress));
   CORDON_TRY(word, one_of(egress, "default", kWords));
   CORDON_TRY(allow, rules(egress, "allow"));
   CORDON_TRY(deny, rules(egress, "deny"));
@@ -217,14 +199,13 @@ Result<void> DirectionReader::read_egress(const Section& network, Policy& policy
     }
   }
   // The host's loopback is its own switch there, and it is off.
-  for (const HostRule& rule : loopback()) policy.net.deny.push_back(rule);
+  for (const HostRule& rule : mxc_loopback()) policy.net.deny.push_back(rule);
   return {};
 }
 
 Result<void> DirectionReader::refuse_ingress(const Section& network) {
-  CORDON_TRY(ingress, document_.tables.member(network, "network", "ingress", kIngressKeys,
-                                              UnknownKeys::Refused));
-  for (const std::string_view key : kIngressKeys) {
+  CORDON_TRY(ingress, document_.member(network, mxc_table::kIngress));
+  for (const std::string_view key : mxc_table::kIngress.keys) {
     CORDON_TRY(word, one_of(ingress, key, kWords));
     if (word && *word == "allow") {
       return fail(
@@ -237,8 +218,7 @@ Result<void> DirectionReader::refuse_ingress(const Section& network) {
 }
 
 Result<void> DirectionReader::read_runtime(Policy& policy) {
-  CORDON_TRY(runtime, document_.tables.member(document_.top, "", "runtimeConfig", kRuntimeKeys,
-                                              UnknownKeys::Refused));
+  CORDON_TRY(runtime, document_.member(document_.top, mxc_table::kRuntime));
   CORDON_TRY(url, runtime.text("networkProxy"));
   if (!url) return {};
   if (policy.net.mode != NetMode::None) {
@@ -254,6 +234,16 @@ Result<void> DirectionReader::read_runtime(Policy& policy) {
 }
 
 }  // namespace
+
+std::vector<HostRule> mxc_loopback() {
+  HostRule four = everything(HostRule::Kind::Address4);
+  four.address = {127};
+  four.prefix = 8;
+  HostRule six = everything(HostRule::Kind::Address6);
+  six.address[15] = 1;
+  six.prefix = 128;
+  return {four, six};
+}
 
 Result<void> read_mxc_directions(MxcDocument& document, const Section& network, Policy& policy) {
   DirectionReader reader(document, network.file());

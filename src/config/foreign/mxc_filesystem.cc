@@ -1,13 +1,9 @@
-#include <array>
-
 #include "config/document_text.h"
 #include "config/foreign/mxc_parts.h"
 
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFilesystemKeys{"readwritePaths", "readonlyPaths",
-                                                          "deniedPaths"};
 // Stands for the private /tmp that every sandbox of MXC has.
 constexpr std::uint64_t kScratch = 1ULL << 30U;
 
@@ -33,8 +29,7 @@ Result<void> withhold_read_only(MxcDocument& document, const Places& places, FsR
 }  // namespace
 
 Result<void> read_mxc_filesystem(MxcDocument& document, const Places& places, Policy& policy) {
-  CORDON_TRY(fs, document.tables.member(document.top, "", "filesystem", kFilesystemKeys,
-                                        document.nested()));
+  CORDON_TRY(fs, document.member(document.top, mxc_table::kFilesystem));
   struct List {
     std::string_view key;
     std::string_view wish;

@@ -10,13 +10,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNetworkKeys{
-    "defaultPolicy",     "enforcementMode", "allowedHosts", "blockedHosts",
-    "allowLocalNetwork", "proxy",           "egress",       "ingress"};
 constexpr std::array<std::string_view, 6> kLegacyKeys{"defaultPolicy",     "enforcementMode",
                                                       "allowedHosts",      "blockedHosts",
                                                       "allowLocalNetwork", "proxy"};
-constexpr std::array<std::string_view, 3> kProxyKeys{"localhost", "url", "builtinTestServer"};
 constexpr std::array<std::string_view, 2> kDefaults{"allow", "block"};
 constexpr std::array<std::string_view, 3> kModes{"capabilities", "firewall", "both"};
 constexpr std::uint64_t kLastPort = 65535;
@@ -43,6 +39,11 @@ Result<std::vector<HostRule>> read_hosts(const Section& network, std::string_vie
     }
     rules.push_back(std::move(*rule));
   }
+  return rules;
+}
+
+std::vector<HostRule> with_loopback(std::vector<HostRule> rules) {
+  for (const HostRule& rule : mxc_loopback()) rules.push_back(rule);
   return rules;
 }
 
@@ -79,8 +80,7 @@ Result<void> check_era(const MxcDocument& document, const Section& network) {
 }
 
 Result<void> read_proxy(MxcDocument& document, const Section& network, Policy& policy) {
-  CORDON_TRY(proxy,
-             document.tables.member(network, "network", "proxy", kProxyKeys, document.nested()));
+  CORDON_TRY(proxy, document.member(network, mxc_table::kProxy));
   CORDON_TRY(port, whole(proxy, "localhost", kLastPort));
   CORDON_TRY(url, proxy.text("url"));
   CORDON_TRY(test_server, proxy.flag("builtinTestServer"));
@@ -125,11 +125,25 @@ Result<void> read_legacy(MxcDocument& document, const Section& network, Policy& 
           network.error_at_key(*network.find("proxy"), "\"proxy\" needs defaultPolicy \"allow\""));
     }
     if (mode && *mode != "capabilities") {
-      return fail(
-          network.error_at_key(*network.find("proxy"), "\"proxy\" cannot stand beside a firewall"));
+      return fail(network.error_at_key(
+          *network.find("proxy"),
+          "\"proxy\" cannot stand beside \"enforcementMode\" " + shown(*mode)));
     }
     return read_proxy(document, network, policy);
   }
+  // What the host's loopback offers is not for a sandbox that says so. With the host's own network
+  // that cannot be held, and MXC's own executors refuse it.
+  const bool closed = local && !*local;
+  if (closed && open && allowed.empty()) {
+    Error error = network.error_at_key(
+        *network.find("allowLocalNetwork"),
+        "\"allowLocalNetwork\" false cannot be held with defaultPolicy \"allow\": the network is "
+        "the host's own, its loopback included",
+        "name what is to be reached in \"allowedHosts\", or write \"block\"");
+    error.kind = ErrorKind::Unsupported;
+    return fail(std::move(error));
+  }
+  if (closed) blocked = with_loopback(std::move(blocked));
   // An allow list is meant as one, whatever the default says: MXC itself opens the network then.
   if (!allowed.empty()) {
     policy.net = {NetMode::Allow, std::move(allowed), std::move(blocked)};
@@ -166,8 +180,7 @@ void go_through_proxy(const std::string& url, const HostRule& endpoint, Policy& 
 }
 
 Result<void> read_mxc_network(MxcDocument& document, Policy& policy) {
-  CORDON_TRY(network,
-             document.tables.member(document.top, "", "network", kNetworkKeys, document.nested()));
+  CORDON_TRY(network, document.member(document.top, mxc_table::kNetwork));
   CORDON_CHECK(check_era(document, network));
   if (has_legacy(network)) return read_legacy(document, network, policy);
   if (document.version.at_least(0, 8)) return read_mxc_directions(document, network, policy);

@@ -11,35 +11,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 22> kTopKeys{"$schema",
-                                                    "_comment",
-                                                    "version",
-                                                    "phase",
-                                                    "sandboxId",
-                                                    "containerId",
-                                                    "containment",
-                                                    "process",
-                                                    "lifecycle",
-                                                    "appContainer",
-                                                    "lxc",
-                                                    "filesystem",
-                                                    "fallback",
-                                                    "network",
-                                                    "ui",
-                                                    "processContainer",
-                                                    "experimental",
-                                                    "seatbelt",
-                                                    "macos_sandbox",
-                                                    "runtimeConfig",
-                                                    "telemetry",
-                                                    "correlationVector"};
 constexpr std::array<std::string_view, 5> kSections{"lxc", "processContainer", "appContainer",
                                                     "seatbelt", "macos_sandbox"};
-constexpr std::array<std::string_view, 5> kProcessKeys{"commandLine", "cwd", "env", "timeout",
-                                                       "inheritDefaultEnv"};
-constexpr std::array<std::string_view, 3> kUiKeys{"disable", "clipboard", "injection"};
-constexpr std::array<std::string_view, 2> kLifecycleKeys{"destroyOnExit", "preservePolicy"};
-constexpr std::array<std::string_view, 1> kFallbackKeys{"allowDaclMutation"};
 constexpr std::array<std::string_view, 4> kClipboard{"none", "read", "write", "all"};
 
 constexpr std::uint64_t kMostTimeout = 0xFFFFFFFF;
@@ -144,7 +117,7 @@ Result<void> read_timeout(const MxcDocument& document, const Section& process, P
 
 // Nothing of a desktop is ever inside, so what these grant is lost and what they withhold holds.
 Result<void> read_ui(MxcDocument& document) {
-  CORDON_TRY(ui, document.tables.member(document.top, "", "ui", kUiKeys, document.nested()));
+  CORDON_TRY(ui, document.member(document.top, mxc_table::kUi));
   CORDON_TRY(disable, ui.flag("disable"));
   CORDON_TRY(clipboard, ui.text("clipboard"));
   // Before 0.8 any word was taken.
@@ -164,16 +137,17 @@ Result<void> read_remarks(MxcDocument& document, MxcRequest& request) {
     request.container_id = *id->text;
     if (!id->text->empty()) tables.lose("containerId", "a run has an identity of its own");
   }
-  CORDON_TRY(lifecycle,
-             tables.member(document.top, "", "lifecycle", kLifecycleKeys, document.nested()));
+  CORDON_TRY(lifecycle, document.member(document.top, mxc_table::kLifecycle));
   CORDON_TRY(destroy, lifecycle.flag("destroyOnExit"));
   CORDON_TRY(preserve, lifecycle.flag("preservePolicy"));
   const std::string ends = "nothing of a sandbox outlives its run";
   if (destroy && !*destroy) tables.lose("lifecycle.destroyOnExit", ends);
   if (preserve && *preserve) tables.lose("lifecycle.preservePolicy", ends);
-  CORDON_TRY(fallback,
-             tables.member(document.top, "", "fallback", kFallbackKeys, document.nested()));
-  CORDON_CHECK(fallback.flag("allowDaclMutation"));
+  CORDON_TRY(fallback, document.member(document.top, mxc_table::kFallback));
+  CORDON_TRY(mutation, fallback.flag("allowDaclMutation"));
+  if (mutation && *mutation) {
+    tables.lose("fallback.allowDaclMutation", "permissions of the host's files are never changed");
+  }
   for (const std::string_view key : {"experimental", "telemetry"}) {
     const Node* node = document.top.find(key);
     if (node == nullptr) continue;
@@ -200,8 +174,7 @@ Result<void> refuse_phases(const Section& top) {
 
 Result<void> read_mxc_process(MxcDocument& document, MxcRequest& request) {
   CORDON_CHECK(require_key(document.top, "process"));
-  CORDON_TRY(process,
-             document.tables.member(document.top, "", "process", kProcessKeys, document.nested()));
+  CORDON_TRY(process, document.member(document.top, mxc_table::kProcess));
   CORDON_TRY(command, process.text("commandLine"));
   if (!command || command->text->empty()) {
     return fail(process.error_at(command ? *command->node : process.node(),
@@ -228,7 +201,7 @@ Result<MxcRequest> read_mxc_request(const Node& node, const std::string& file,
   request.version = version;
   ForeignTables tables(file, !version.at_least(0, 9));
   CORDON_TRY(top,
-             tables.open(node, "", kTopKeys,
+             tables.open(node, "", mxc_table::kTop.keys,
                          version.at_least(0, 7) ? UnknownKeys::Refused : UnknownKeys::Ignored));
   MxcDocument document{tables, top, version};
   request.policy.name = file;

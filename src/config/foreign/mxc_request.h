@@ -32,7 +32,7 @@ struct MxcRequest {
   std::string command_line;
   std::string cwd;  // empty: not given
   Policy policy;    // everything the document grants
-  std::vector<Loss> losses;
+  std::vector<DroppedKey> losses;
 };
 Result<MxcRequest> read_mxc_request(const Node& node, const std::string& file,
                                     const Places& places);

@@ -14,7 +14,7 @@ void Restrictions::give_up(const std::string& key, std::string reason) {
   kept_.push_back({key, std::move(reason)});
 }
 
-Result<std::vector<Loss>> Restrictions::settle(Dialect dialect) const {
+Result<std::vector<DroppedKey>> Restrictions::settle(Dialect dialect) const {
   if (!kept_.empty()) {
     Error error = policy_error("the conversion would permit more: " + kept_.front().key + ": " +
                                kept_.front().reason);

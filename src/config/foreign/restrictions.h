@@ -19,12 +19,12 @@ class Restrictions {
   void give_up(const std::string& key, std::string reason);
   // The losses of what was given up; an error for what was not, or for a name that stood for
   // nothing.
-  Result<std::vector<Loss>> settle(Dialect dialect) const;
+  Result<std::vector<DroppedKey>> settle(Dialect dialect) const;
 
  private:
   std::span<const std::string> dropped_;
-  std::vector<Loss> given_up_;
-  std::vector<Loss> kept_;
+  std::vector<DroppedKey> given_up_;
+  std::vector<DroppedKey> kept_;
   std::set<std::string> used_;
 };
 

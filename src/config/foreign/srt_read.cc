@@ -1,7 +1,9 @@
 // The settings of sandbox-runtime. There everything may be read but what is denied, and nothing
 // written but what is allowed; unknown keys, which it drops without a word, are refused here.
+#include <algorithm>
 #include <array>
 
+#include "config/document_text.h"
 #include "config/foreign/dialects.h"
 #include "config/foreign/srt_parts.h"
 
@@ -55,6 +57,7 @@ class SrtReader {
 
  private:
   Result<void> read_credentials(const Section& top);
+  Result<void> withhold_variable(const Section& entry, const Node& node);
 
   const Node& document_;
   const std::string& file_;
@@ -62,6 +65,21 @@ class SrtReader {
   ForeignTables tables_;
   Policy policy_;
 };
+
+// Few variables are passed on at all. One that every sandbox has cannot be withheld.
+Result<void> SrtReader::withhold_variable(const Section& entry, const Node& node) {
+  constexpr std::array<std::string_view, 6> kAlways{"PATH",    "HOME",  "USER",
+                                                    "LOGNAME", "SHELL", "PWD"};
+  CORDON_TRY(name, entry.text("name"));
+  if (!name) return fail(entry.error_at(node, "missing key \"name\""));
+  if (std::find(kAlways.begin(), kAlways.end(), *name->text) != kAlways.end()) {
+    return fail(entry.error_at(*name->node,
+                               shown(*name->text) + " cannot be withheld: every sandbox has one",
+                               "remove it"));
+  }
+  std::erase(policy_.env.pass, *name->text);
+  return {};
+}
 
 Result<void> SrtReader::read_credentials(const Section& top) {
   CORDON_TRY(credentials,
@@ -79,7 +97,10 @@ Result<void> SrtReader::read_credentials(const Section& top) {
                                    UnknownKeys::Refused));
       CORDON_TRY(mode, one_of(one, "mode", kModes));
       if (!mode) return fail(one.error_at(node, "missing key \"mode\""));
-      if (!file) continue;  // a variable that is not passed on is not inside
+      if (!file) {
+        CORDON_CHECK(withhold_variable(one, node));
+        continue;
+      }
       const Node* path = one.find("path");
       if (path == nullptr) return fail(one.error_at(node, "missing key \"path\""));
       CORDON_TRY(denied, read_srt_entry(one, *path, places_, tables_));

@@ -23,7 +23,7 @@ inline Places plain_places() {
 
 class PolicyAccess {
  public:
-  explicit PolicyAccess(const Policy& policy) : clamped_(clamp(resolved(policy), {})) {}
+  explicit PolicyAccess(const Policy& policy) : clamped_(*clamp(resolved(policy), {})) {}
 
   [[nodiscard]] bool may(Access access, std::string_view path) const {
     const Verdict verdict = decide(clamped_, facts_, caller_, access, path);

@@ -76,7 +76,8 @@ std::optional<Clamped> reached(const Bounds& bounds, const Approval& approval,
   Policy policy = policy_for(bounds, approval);
   policy.limits.wall_ms = lifetime;
   if (!permits_whole(bounds, policy)) return std::nullopt;
-  auto judged = judge_policy(policy, bounds.ceilings, bounds.caller);
+  auto judged = judge_policy(policy, bounds.ceilings, bounds.caller,
+                             {.helper = {}, .start = std::string(), .keep = Keep::Something});
   if (!judged) return std::nullopt;
   if (approval.kind != Approval::Kind::Net) {
     const Access access = approval.kind == Approval::Kind::Write ? Access::Write : Access::Read;

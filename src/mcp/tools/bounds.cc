@@ -77,18 +77,29 @@ void ask_for_approved(Policy& policy, const Bounds& bounds, const RunWish& wish)
   }
 }
 
+// A ceiling's own list as a request. What it calls "@cwd" is no wish of the caller's, who may start
+// elsewhere.
+std::vector<PathRule> as_asked(std::vector<PathRule> rules, const Caller& caller) {
+  for (PathRule& rule : rules) {
+    if (rule.text == "@cwd") rule = {caller.cwd, {}};
+  }
+  return rules;
+}
+
 void hide(Policy& policy, const Bounds& bounds) {
   for (const std::string& file : bounds.hidden) policy.fs.deny.push_back({file, {}});
 }
 
-Result<Effective> clamp_under(const Bounds& bounds, const Policy& policy) {
+Result<Effective> clamp_under(const Bounds& bounds, const Policy& policy, std::string start = {}) {
   CORDON_TRY(resolved, resolve(policy, bounds.caller));
+  resolved.start = std::move(start);
   std::vector<ResolvedCeiling> ceilings;
   for (const Ceiling& ceiling : bounds.ceilings) {
     CORDON_TRY(bound, resolve(ceiling, bounds.caller));
     ceilings.push_back(std::move(bound));
   }
-  return clamp(resolved, ceilings).effective();
+  CORDON_TRY(clamped, clamp(resolved, ceilings));
+  return clamped.effective();
 }
 
 Policy file_policy(const Bounds& bounds, std::string_view name) {
@@ -119,9 +130,10 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
   policy.limits.output_total = kOutputTotal;
   // The first ceiling as the request: what is left of it after all of them is their meet.
   const Policy& most = bounds.ceilings.front().policy;
-  policy.fs.read = wish.read ? rules_of(*wish.read, bounds.caller) : most.fs.read;
-  policy.fs.write =
-      wish.write ? rules_of(*wish.write, bounds.caller) : askable(most.fs.write, bounds.caller);
+  policy.fs.read =
+      wish.read ? rules_of(*wish.read, bounds.caller) : as_asked(most.fs.read, bounds.caller);
+  policy.fs.write = wish.write ? rules_of(*wish.write, bounds.caller)
+                               : as_asked(askable(most.fs.write, bounds.caller), bounds.caller);
   policy.net = most.net;
   // Calls run side by side, and each port of the host can be had once.
   policy.net.publish.clear();
@@ -133,6 +145,21 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
   if (!wish.timeout_ms && !bounded) policy.limits.wall_ms = wish.unattended_wall_ms;
   hide(policy, bounds);
   return policy;
+}
+
+std::optional<Error> lost_workspace(const Bounds& bounds) {
+  // Without a ceiling nothing is granted anywhere, and the server says so.
+  if (!bounds.set_by_operator) return std::nullopt;
+  const std::vector<PathRule> workspace{{"@cwd", {}}};
+  Policy policy;
+  policy.name = "mcp";
+  policy.fs.write = askable(workspace, bounds.caller);
+  if (policy.fs.write.empty()) policy.fs.read = workspace;
+  auto effective = clamp_under(bounds, policy, bounds.caller.cwd);
+  if (effective) return std::nullopt;
+  Error error = std::move(effective).error();
+  error.hint += "; or start the server with --workspace DIR";
+  return error;
 }
 
 Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms) {

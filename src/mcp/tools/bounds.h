@@ -37,6 +37,9 @@ struct RunWish {
   std::uint64_t unattended_wall_ms = 0;  // if neither the caller nor a ceiling bounds the time
 };
 Policy run_policy(const Bounds& bounds, const RunWish& wish);
+// Why commands cannot start in the server's directory: the operator's ceilings leave nothing of it,
+// and a command would work somewhere else. For the operator; a model is not told the ceilings.
+std::optional<Error> lost_workspace(const Bounds& bounds);
 // What a run that names nothing would get; the trees themselves are not looked at.
 Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms);
 // For a file tool: nothing but one path, and never a network.

@@ -81,6 +81,8 @@ Report FileCall::run(Policy policy, const std::vector<std::string>& words,
   RunInput input = toolbox_.input(*bounds_, call_, kind_.tool);
   input.asker.path = place_.path;
   input.policy = std::move(policy);
+  // Paths are canonical; a file is reached whether or not the server's directory is granted.
+  input.cwd = "/";
   input.policy.limits.output = std::uint64_t{4} * kMostRead;
   end_with_approvals(input.policy, *bounds_);
   input.helper = caller_->executable;

@@ -150,6 +150,11 @@ std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& c
                      outside_help(request.bounds), "SandboxDeniedError"});
     }
     request.input.cwd = *cwd;
+  } else if (!request.bounds.set_by_operator) {
+    request.input.cwd = "/";  // nothing is granted, and the server says so
+  } else if (const auto lost = lost_workspace(request.bounds)) {
+    return refuse(*lost, {"Policy error", "the working directory is outside what is granted",
+                          outside_help(request.bounds), "SandboxDeniedError"});
   }
   return request;
 }

@@ -1,0 +1,36 @@
+// The file that `--report` names. It is looked at before the command starts, so that a report that
+// could not be written stops the run, and put in place whole after it: whatever fails in between,
+// an older report stays as it was. Nothing is ever replaced but an empty file and an older report.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "cordon/result.h"
+
+namespace cordon {
+
+class ReportFile {
+ public:
+  // Refuses what is neither absent, nor empty, nor a report, nor something that is written to
+  // without being replaced: a fifo, a character device, or an open descriptor by its name
+  // (/dev/stdout, /dev/stderr, /dev/fd/N). A symlink is refused: one that an earlier run left
+  // behind could lead to what the command itself cannot reach.
+  static Result<ReportFile> open(const std::string& path);
+  [[nodiscard]] Result<void> write(std::string_view text) const;
+
+ private:
+  ReportFile() = default;
+  static Result<ReportFile> open_stream(const std::string& path, int descriptor);
+  [[nodiscard]] Result<void> replace(std::string_view text) const;
+
+  std::string path_;  // as written
+  Fd stream_;         // what is written to as it is
+  // Or a name in a directory. The directory is held open, since the command may be able to put
+  // another one in its place.
+  Fd directory_;
+  std::string name_;
+};
+
+}  // namespace cordon

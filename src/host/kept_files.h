@@ -1,0 +1,54 @@
+// KeptFiles: protected files of a writable tree that no mount holds. Their content is copied before
+// the command starts, compared when it is dead, and put back where it differs; the changed one is
+// handed off. Every file is known by its path: that is where a tool of the host looks for it.
+//
+// Between start and end a changed file is there for everybody: that is the loss `protected`.
+//
+// Two runs may write one tree. What the first of them kept is the original for the second too:
+// otherwise the second would take what the first has just changed for the truth, and put it back
+// after the first has cleaned up.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "cordon/result.h"
+#include "host/kept_list.h"
+#include "host/quarantine.h"
+#include "host/survey.h"
+
+namespace cordon {
+
+// A run that is not over, or was killed and is not cleaned up after.
+struct OtherRun {
+  std::string kept_directory;         // empty: it keeps nothing
+  std::vector<std::string> writable;  // its writable grants
+  std::set<FileId> held;              // what was there when it began and could not be changed by it
+};
+
+class KeptFiles {
+ public:
+  // Copies everything into `directory`, which it makes. Refuses more than 16384 files or 256 MiB,
+  // what cannot be read, and files with a name that is not known. On failure nothing is left.
+  static Result<KeptFiles> keep(std::string directory, const Keeping& keeping,
+                                std::span<const OtherRun> others);
+  // Of a run that was killed.
+  explicit KeptFiles(std::string directory) : directory_(std::move(directory)) {}
+
+  // After the last process has ended. `roots` are the writable grants. What is as it was, or is so
+  // again, is entered into `known`; everything else has appeared. On failure what could be done was
+  // done, and the contents are kept for another attempt.
+  Result<void> put_back(std::span<const std::string> roots, Quarantine& quarantine,
+                        TreeSnapshot& known);
+  // When nothing of it is needed any more, or the command was never started.
+  void discard();
+
+ private:
+  std::string directory_;
+  Fd lock_;  // from put_back() to discard(): no other run keeps or puts back meanwhile
+};
+
+}  // namespace cordon

@@ -1,0 +1,110 @@
+#include "host/owner.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "base/text.h"
+#include "sys/ids.h"
+
+namespace cordon {
+namespace {
+
+struct WritableRoot {
+  const Grant* grant;
+  struct stat status;
+};
+
+Result<std::vector<WritableRoot>> look_at(const std::vector<Grant>& writable) {
+  std::vector<WritableRoot> roots;
+  for (const Grant& grant : writable) {
+    WritableRoot root{&grant, {}};
+    if (::lstat(grant.path.c_str(), &root.status) < 0) {
+      return fail(setup_error("cannot look at " + quote(grant.path), errno));
+    }
+    roots.push_back(root);
+  }
+  return roots;
+}
+
+// What the permissions leave to root without its powers.
+bool writable_without_power(const struct stat& status) {
+  if (status.st_uid == 0) return true;  // its own bits are its own to change
+  if (status.st_gid == 0) return (status.st_mode & S_IWGRP) != 0;
+  return (status.st_mode & S_IWOTH) != 0;
+}
+
+// True if this user namespace has the id: one that it lacks cannot be mapped further in, and shows
+// as the overflow id.
+bool has_id(const char* map, std::uint32_t id) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(map, "re"), std::fclose);
+  if (!file) return false;
+  unsigned inside = 0;
+  unsigned outside = 0;
+  unsigned count = 0;
+  while (std::fscanf(file.get(), "%u %u %u", &inside, &outside, &count) == 3) {
+    if (id >= inside && id - inside < count) return true;
+  }
+  return false;
+}
+
+std::string words(std::uint32_t uid, std::uint32_t gid) {
+  return "uid " + std::to_string(uid) + ", gid " + std::to_string(gid);
+}
+
+// Starting as the owner is what always works; the rest depends on why it cannot be done here.
+std::string cure(const WritableRoot& root, const std::string& first) {
+  const std::string uid = std::to_string(root.status.st_uid);
+  const std::string gid = std::to_string(root.status.st_gid);
+  return first + "start as its owner (setpriv --reuid=" + uid + " --regid=" + gid +
+         " --clear-groups cordon run ...), or give it to root (chown -R 0:0 " +
+         quote(root.grant->path) + ")";
+}
+
+Error cannot_write(const WritableRoot& root, const std::string& why, const std::string& first) {
+  return {.kind = ErrorKind::Unsupported,
+          .what = "the command could not write " + quote(root.grant->path) + ", which belongs to " +
+                  words(root.status.st_uid, root.status.st_gid) + ": " + why,
+          .hint = cure(root, first)};
+}
+
+}  // namespace
+
+Result<std::optional<Owner>> owner_to_run_as(const std::vector<Grant>& writable,
+                                             const Caller& caller, IdentityMapping mapping) {
+  if (caller.uid != 0 || writable.empty()) return std::nullopt;
+  CORDON_TRY(roots, look_at(writable));
+  const auto theirs = [](const WritableRoot& root) { return root.status.st_uid != 0; };
+  const auto first = std::ranges::find_if(roots, theirs);
+  if (first == roots.end()) return std::nullopt;
+  const Owner owner{first->status.st_uid, first->status.st_gid};
+  const bool one = std::ranges::all_of(roots, [&](const WritableRoot& root) {
+    return root.status.st_uid == owner.uid && root.status.st_gid == owner.gid;
+  });
+  const bool known =
+      has_id("/proc/self/uid_map", owner.uid) && has_id("/proc/self/gid_map", owner.gid);
+  const bool able = sys::may_change_ids() && known;
+  if (one && able && mapping == IdentityMapping::AnyOwner) return owner;
+
+  const auto closed = std::ranges::find_if(
+      roots, [](const WritableRoot& root) { return !writable_without_power(root.status); });
+  if (closed == roots.end()) return std::nullopt;
+  if (!one) {
+    return fail(cannot_write(*closed, "the writable paths belong to different owners",
+                             "grant only paths of one owner, "));
+  }
+  if (mapping == IdentityMapping::OnlySelf) {
+    return fail(cannot_write(*closed, "this backend cannot run a command of root's as another user",
+                             "use --backend native, "));
+  }
+  return fail(cannot_write(*closed,
+                           known ? "root has not the power to become its owner here (CAP_SETUID, "
+                                   "CAP_SETGID)"
+                                 : "this user namespace does not have that id",
+                           {}));
+}
+
+}  // namespace cordon

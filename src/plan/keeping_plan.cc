@@ -1,0 +1,65 @@
+#include "plan/keeping_plan.h"
+
+#include <algorithm>
+
+#include "base/path.h"
+
+namespace cordon {
+namespace {
+
+bool is_writable(const Effective& effective, std::string_view path) {
+  return std::ranges::any_of(effective.write,
+                             [&](const Grant& grant) { return contains(grant.path, path); });
+}
+
+KeptPath kept(const Held& held) {
+  return {held.path, held.kind,
+          held.file == FileKind::Directory ? KeptPath::Form::Tree : KeptPath::Form::File};
+}
+
+}  // namespace
+
+Keeping keeping_for(const Effective& effective, const HostFacts& facts) {
+  Keeping keeping;
+  for (const Held& held : facts.held)
+    if (is_writable(effective, held.path)) keeping.paths.push_back(kept(held));
+  for (const GitDirectory& git : facts.git) {
+    for (const Held& held : git.held) keeping.paths.push_back(kept(held));
+    for (const GitDirectory::Config& config : git.configs)
+      keeping.paths.push_back({config.path, HoldKind::Git, KeptPath::Form::GitConfig});
+    for (const Held& pinned : git.pinned)
+      if (is_writable(effective, pinned.path)) keeping.ways.push_back(pinned.path);
+  }
+  for (const Pinned& pinned : facts.pinned)
+    if (is_writable(effective, pinned.path)) keeping.ways.push_back(pinned.path);
+  std::ranges::sort(keeping.paths);
+  std::ranges::sort(keeping.ways);
+  const auto twice = std::ranges::unique(keeping.ways);
+  keeping.ways.erase(twice.begin(), twice.end());
+  return keeping;
+}
+
+bool leads_to_kept(const Pinned& pinned, const Clamped& clamped, const HostFacts& facts,
+                   const Caller& caller) {
+  const auto leads = [&](std::string_view path) {
+    return !path.empty() && contains(pinned.path, path);
+  };
+  const Effective& effective = clamped.effective();
+  for (const NamedPath& named : clamped.named())
+    if (leads(named.lexical) || leads(named.path)) return false;
+  for (const std::vector<Grant>* grants : {&effective.read, &effective.write, &effective.sockets})
+    for (const Grant& grant : *grants)
+      if (leads(grant.path) || leads(grant.lexical)) return false;
+  for (const DenyGlob& rule : effective.deny)
+    if (leads(rule.anchor)) return false;
+  for (const Masked& mask : facts.masked)
+    if (leads(mask.path)) return false;
+  for (const std::string* own : {&caller.config_directory, &caller.state_directory,
+                                 &caller.runtime_directory, &caller.executable})
+    if (leads(*own)) return false;
+  const auto below = [&](const Held& held) { return leads(held.path) && held.path != pinned.path; };
+  const auto in_git = [&](const GitDirectory& git) { return std::ranges::any_of(git.held, below); };
+  return std::ranges::any_of(facts.held, below) || std::ranges::any_of(facts.git, in_git);
+}
+
+}  // namespace cordon

@@ -1,0 +1,40 @@
+#include "plan/losses.h"
+
+#include <algorithm>
+
+namespace cordon {
+namespace {
+
+constexpr int kAbiWithRefer = 2;
+constexpr int kAbiWithTruncate = 3;
+constexpr int kAbiWithIoctl = 5;
+constexpr int kAbiWithScopes = 6;
+
+}  // namespace
+
+std::vector<Loss> landlock_losses(int abi) {
+  if (abi <= 0) return {Loss::LandlockFiles, Loss::LandlockScopes};
+  std::vector<Loss> lost;
+  if (abi < kAbiWithRefer) lost.push_back(Loss::LandlockRefer);
+  if (abi < kAbiWithTruncate) lost.push_back(Loss::LandlockTruncate);
+  if (abi < kAbiWithIoctl) lost.push_back(Loss::LandlockIoctl);
+  if (abi < kAbiWithScopes) lost.push_back(Loss::LandlockScopes);
+  return lost;
+}
+
+std::vector<Loss> namespace_losses() {
+  return {Loss::Metadata, Loss::Processes, Loss::Accounts, Loss::Scratch};
+}
+
+std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits) {
+  const bool watched = std::ranges::any_of(limits, [](const PlannedLimit& limit) {
+    return limit.name == "memory" && limit.by == LimitBy::RlimitAndWatch;
+  });
+  return watched ? std::vector{Loss::MemoryBurst} : std::vector<Loss>{};
+}
+
+void lose(Plan& plan, const std::vector<Loss>& more) {
+  plan.lost.insert(plan.lost.end(), more.begin(), more.end());
+}
+
+}  // namespace cordon

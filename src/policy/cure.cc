@@ -1,0 +1,157 @@
+#include "policy/cure.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/host_rule.h"
+
+namespace cordon {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// The environment form is the one ceiling that no document holds.
+bool is_of_environment(const Ceiling& ceiling) {
+  return ceiling.policy.file.empty() && ceiling.id == "environment";
+}
+
+// A string as TOML and JSON both spell it.
+std::string spelled(std::string_view text) {
+  std::string out = "\"";
+  for (const char byte : text) {
+    if (byte == '"' || byte == '\\') out += '\\';
+    out += byte;
+  }
+  return out + "\"";
+}
+
+std::string spelled(const Texts& texts) {
+  std::string out = "[";
+  for (const std::string& text : texts)
+    out.append(out.size() > 1 ? ", " : "").append(spelled(text));
+  return out + "]";
+}
+
+struct Entry {
+  std::string_view key;
+  std::string value;  // as both languages spell it
+};
+
+// All entries of one table of a ceiling's document.
+std::string in_document(const Ceiling& ceiling, std::string_view table,
+                        const std::vector<Entry>& entries) {
+  const bool json = ceiling.id.ends_with(".json");
+  std::string text =
+      json ? "in \"" + std::string(table) + "\" of " : "below [" + std::string(table) + "] in ";
+  text += quote(ceiling.id) + ": ";
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0) text += " and ";
+    text +=
+        json ? "\"" + std::string(entries[i].key) + "\": " : std::string(entries[i].key) + " = ";
+    text += entries[i].value;
+  }
+  return text;
+}
+
+std::string variable(std::string_view suffix, const std::string& value) {
+  return "set CORDON_SANDBOX_" + std::string(suffix) + "=" + quote(value);
+}
+
+std::string variable(std::string_view suffix, const Texts& paths) {
+  std::string value;
+  for (const std::string& path : paths) value.append(value.empty() ? "" : ":").append(path);
+  return variable(suffix, value);
+}
+
+Texts texts_of(const std::vector<PathRule>& rules) {
+  Texts texts;
+  for (const PathRule& rule : rules) texts.push_back(rule.text);
+  return texts;
+}
+
+// What is left of a ceiling's read list once nothing in it lies at or below `path`.
+Texts without(const ResolvedCeiling& ceiling, const std::string& path) {
+  Texts kept = texts_of(ceiling.ceiling.policy.fs.read);
+  for (const Grant& grant : ceiling.read) {
+    if (!is_baseline(grant) && contains(path, grant.path)) std::erase(kept, grant.written);
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string title_of(const Ceiling& ceiling) {
+  if (is_of_environment(ceiling)) return "the ceiling of the environment (CORDON_SANDBOX_...)";
+  return ceiling.id.empty() ? "a ceiling" : "the ceiling " + quote(ceiling.id);
+}
+
+std::string cure_for_path(const ResolvedCeiling& ceiling, const std::string& path, PathMode mode) {
+  const Policy& most = ceiling.ceiling.policy;
+  Texts read = texts_of(most.fs.read);
+  Texts write = texts_of(most.fs.write);
+  const auto is_there = [&](const Grant& grant) { return grant.path == path; };
+  const bool writes = mode == PathMode::Write;
+  if (writes) read = without(ceiling, path);
+  auto& list = writes ? write : read;
+  if (std::ranges::none_of(writes ? ceiling.write : ceiling.read, is_there)) list.push_back(path);
+  const bool read_changes = read != texts_of(most.fs.read);
+  const bool write_changes = write != texts_of(most.fs.write);
+  if (is_of_environment(ceiling.ceiling)) {
+    std::string text;
+    if (write_changes) text = variable("READWRITE_PATHS", write);
+    if (read_changes)
+      text.append(text.empty() ? "" : " and ").append(variable("READONLY_PATHS", read));
+    return text;
+  }
+  std::vector<Entry> entries;
+  if (read_changes) entries.push_back({"read", spelled(read)});
+  if (write_changes) entries.push_back({"write", spelled(write)});
+  return in_document(ceiling.ceiling, "fs", entries);
+}
+
+std::string cure_for_group(const Ceiling& ceiling, std::string_view group) {
+  if (is_of_environment(ceiling))
+    return "use a ceiling file: the variables cannot name " + std::string(group);
+  Texts read = texts_of(ceiling.policy.fs.read);
+  read.emplace_back(group);
+  return in_document(ceiling, "fs", {{"read", spelled(read)}});
+}
+
+std::string cure_for_host(const Ceiling& ceiling, const HostRule& host) {
+  if (is_of_environment(ceiling)) return variable("NETWORK", std::string("allow"));
+  Texts hosts;
+  for (const HostRule& rule : ceiling.policy.net.allow) hosts.push_back(to_string(rule));
+  hosts.push_back(to_string(host));
+  std::vector<Entry> entries;
+  if (ceiling.policy.net.mode != NetMode::Allow) entries.push_back({"mode", spelled("allow")});
+  entries.push_back({"allow", spelled(hosts)});
+  return in_document(ceiling, "net", entries);
+}
+
+std::string cure_for_open_network(const Ceiling& ceiling) {
+  if (is_of_environment(ceiling)) return variable("NETWORK", std::string("allow"));
+  std::string text = in_document(ceiling, "net", {{"mode", spelled("open")}});
+  if (!ceiling.policy.net.allow.empty()) text += ", without allow";
+  return text;
+}
+
+std::string cure_for_variable(const Ceiling& ceiling, const std::string& name) {
+  Texts names = ceiling.policy.env.pass;
+  names.push_back(name);
+  return in_document(ceiling, "env", {{"pass", spelled(names)}});
+}
+
+std::string cure_for_limit(const Ceiling& ceiling, const LimitField& field, std::uint64_t value) {
+  if (is_of_environment(ceiling)) return variable("TIMEOUT_MS", std::to_string(value));
+  const std::string text = format_limit(field.unit, value);
+  const bool bare = field.unit == LimitUnit::Count || field.unit == LimitUnit::Thousandths;
+  return in_document(ceiling, "limits", {{field.key, bare ? text : spelled(text)}});
+}
+
+std::string cure_for_scratch(const Ceiling& ceiling, std::uint64_t bytes) {
+  return in_document(ceiling, "fs", {{"scratch", spelled(format_size(bytes))}});
+}
+
+}  // namespace cordon

@@ -1,0 +1,34 @@
+"""The compiled filter in the running kernel, over every system-call number, against the interpreter."""
+
+import json
+import os
+import platform
+import subprocess
+
+from support import harness
+
+PROGRAM = harness.ROOT / "out/release/tests/filter/filter_in_kernel"
+
+
+def test_the_kernel_and_the_interpreter_agree_on_every_number():
+    # Two profiles of the six where every call is emulated, and asking about all takes a minute.
+    few = os.environ.get("CORDON_TEST_FILTER") == "few"
+    done = subprocess.run([PROGRAM, *(["few"] if few else [])], stdout=subprocess.PIPE, timeout=600,
+                          check=False, text=True)
+    told = json.loads(done.stdout)
+    assert told["differences"] == []
+    assert done.returncode == 0
+    assert told["architecture"] == platform.machine()
+    # Numbers times arguments times profiles; connect, bind and listen where there is a broker.
+    assert told["answers"] > (2 if few else 6) * 100_000
+    assert told["supervised"] == (3 if few else 9)
+    if platform.machine() == "x86_64":
+        # x32 with every number, with and without the highest bit, and what lies beyond.
+        assert told["killed"] >= 2 * 1024
+        # The other gate of 32 bits, which no program needs to be one of 32 bits for.
+        assert told["int80"] == 512
+        assert told["program32"] == "killed"
+    else:
+        # There is no other way in but from a program of 32 bits, and not every processor runs one.
+        assert told["killed"] == 0 and told["int80"] == 0
+        assert told["program32"] in ("killed", "none")

@@ -1,0 +1,85 @@
+"""What is brought into a machine: the checkout as it is, the programs built for that machine where the
+suites look for them, and the job. One tar archive, written to the machine's second disk."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+from images import CHECKOUT, STORE
+from machines import Machine
+
+COMPILED = STORE / "pycache"
+
+# Sources and corpora that no suite reads; the machine has no compiler.
+LEFT_OUT = ("src/", "tests/fuzz/", "tests/mcp/hosts/", "tests/mcp/suite/", "tests/mxc/suite/")
+
+
+def pack(machine: Machine, job: dict, target: Path) -> None:
+    if not (CHECKOUT / machine.binaries / "cordon").exists():
+        raise SystemExit(f"tests/vm: {machine.binaries}/cordon does not exist: build it first "
+                         f"({_how_to_build(machine)})")
+    with tarfile.open(target, "w") as archive:
+        for name in _files():
+            _add(archive, CHECKOUT / name, f"cordon/{name}")
+        compiled = _compiled(job)
+        for path in sorted(compiled.rglob("*.pyc")):
+            place = path.parent.relative_to(compiled)
+            _add(archive, path, f"cordon/{place}/__pycache__/{path.name}")
+        for path in sorted((CHECKOUT / machine.binaries).glob("cordon*")):
+            if path.is_file():
+                _add(archive, path, f"cordon/build/{path.name}")
+        programs = CHECKOUT / machine.test_programs
+        for path in sorted(programs.rglob("*")):
+            if path.is_file() and path.stat().st_mode & 0o100 and _is_program(path):
+                _add(archive, path, f"cordon/out/release/tests/{path.relative_to(programs)}")
+        text = json.dumps(job).encode()
+        entry = tarfile.TarInfo("job.json")
+        entry.size = len(text)
+        entry.mode = 0o644
+        archive.addfile(entry, io.BytesIO(text))
+
+
+def _compiled(job: dict) -> Path:
+    """The tests as this machine's pytest compiles them: an emulated one would take minutes for it. What is
+    older than its source, or was made by another version, is not used."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(COMPILED)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    for suite in job["suites"]:
+        if "pytest" in suite:
+            subprocess.run(["/usr/bin/python3", "-m", "pytest", "--collect-only", "-q", "-p",
+                            "no:cacheprovider", f"--rootdir={CHECKOUT}", *suite["pytest"]],
+                           cwd=CHECKOUT, env=environment, check=False, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return COMPILED / CHECKOUT.relative_to("/")
+
+
+def _files() -> list[str]:
+    """What git knows or would: a file that was just written is tried before it is committed."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            cwd=CHECKOUT, check=True, stdout=subprocess.PIPE).stdout.decode()
+    return [name for name in listed.split("\0")
+            if name and not name.startswith(LEFT_OUT) and (CHECKOUT / name).is_file()]
+
+
+def _is_program(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF" and path.suffix != ".so"
+
+
+def _add(archive: tarfile.TarFile, path: Path, name: str) -> None:
+    def of_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+        entry.uid = entry.gid = 0
+        entry.uname = entry.gname = "root"
+        entry.mode |= 0o444 | (0o111 if entry.mode & 0o100 else 0)
+        return entry
+    archive.add(path, name, recursive=False, filter=of_root)
+
+
+def _how_to_build(machine: Machine) -> str:
+    preset = "release" if machine.binaries == "build" else "x86_64"
+    return f"cmake --preset {preset} && cmake --build --preset {preset} --target cordon probe"

@@ -1,0 +1,138 @@
+"""What is run on a machine. A tier is a list of suites; a suite is a set of tests and who starts them.
+
+The cases are those of the host's suites, run as they are: none is written twice. What belongs to these
+machines alone lies in suites/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# One boot in ./test, of about 120 cases. Each line stands for a layer that differs from kernel to
+# kernel or from one architecture to another; a name without brackets is run as root and as a user.
+CHOSEN = {
+    "the processes and the files of every preset": (
+        "tests/contract/test_contract.py::test_process_state",
+        "tests/contract/test_contract.py::test_strict_shows_only_what_was_granted",
+    ),
+    "mounts: Landlock ABI 2 and the mount calls of an older kernel": (
+        "tests/attack/test_fs.py::test_R522_symlink_to_a_protected_directory",
+        "tests/attack/test_fs.py::test_R524_dots_lead_nowhere",
+        "tests/attack/test_fs.py::test_FS17_all_open_calls_agree",
+        "tests/attack/test_fs.py::test_FS15_second_hard_link_to_a_denied_file",
+        "tests/attack/test_fs.py::test_FS40_device_nodes",
+        "tests/attack/test_fs.py::test_FS47_every_way_to_mount",
+        "tests/attack/test_fs.py::test_FS49_nested_namespace_cannot_reveal_a_mask",
+    ),
+    "other processes: scopes that this Landlock lacks are the namespace's": (
+        "tests/attack/test_pr.py::test_PR01_ptrace",
+        "tests/attack/test_pr.py::test_PR04_memory_file_of_an_outside_process",
+        "tests/attack/test_pr.py::test_PR05_signals_to_outside_processes",
+        "tests/attack/test_pr.py::test_PR07_no_capability_survives",
+        "tests/attack/test_pr.py::test_PR10_unshare",
+        "tests/attack/test_pr.py::test_PR11_clone3",
+        "tests/attack/test_pr.py::test_PR12_setns",
+        "tests/attack/test_pr.py::test_PR25_no_descriptor_beyond_the_three",
+        "tests/attack/test_ip.py::test_IP07_abstract_socket",
+        "tests/attack/test_ip.py::test_IP15_shared_memory_and_queues",
+    ),
+    "the filter, with this architecture's numbers": (
+        "tests/filter/test_in_kernel.py",
+        "tests/attack/test_sy.py::test_SY01_io_uring",
+        "tests/attack/test_sy.py::test_SY05_userfaultfd",
+        "tests/attack/test_sy.py::test_SY06_keyrings",
+        "tests/attack/test_sy.py::test_SY08_machine_wide_calls",
+        "tests/attack/test_sy.py::test_SY11_foreign_architecture",
+        "tests/attack/test_sy.py::test_SY13_unknown_numbers",
+        "tests/attack/test_sy.py::test_SY18_muted_landlock_domain_hides_nothing",
+        "tests/attack/test_sy.py::test_SY23_the_filter_is_on_in_every_network_mode",
+    ),
+    "limits, by control groups of version 2": (
+        "tests/attack/test_rs.py::test_RS01_fork_bomb",
+        "tests/attack/test_rs.py::test_R545_memory_bomb",
+        "tests/attack/test_rs.py::test_RS14_cgroup_release_agent",
+        "tests/cli/test_run.py::test_cpus_are_enforced_or_refused",
+        "tests/cli/test_run.py::test_enforcement_is_always_there",
+    ),
+    "the end of everything that was started": (
+        "tests/attack/test_rs.py::test_R532_no_survivor_after_any_end",
+        "tests/attack/test_rs.py::test_RS15_death_of_cordon",
+        "tests/cli/test_death.py::test_sigkill_of_cordon",
+        "tests/cli/test_death.py::test_next_start_tidies_what_a_dead_one_noted",
+    ),
+    "the network and what the supervisor decides": (
+        "tests/attack/test_nt.py::test_NT33_loopback_services_of_the_host",
+        "tests/attack/test_ip_sockets.py::test_IP05_a_listed_socket_and_no_other",
+        "tests/egress/test_reach.py::test_names",
+        "tests/egress/test_reach.py::test_an_allowed_address_is_reached_and_another_is_not",
+    ),
+    "what doctor says of this host": (
+        "tests/cli/test_doctor.py::test_this_host_can_contain",
+        "tests/cli/test_doctor.py::test_json",
+    ),
+}
+
+# What a machine of these cannot run. It is left out by name, and how many cases that are is shown.
+LEFT_OUT = {
+    "tests/attack/test_rs.py::test_R531_timeout_is_exact": "measures time, which an emulator stretches",
+    "tests/contract/test_contract.py::test_whole_matrix_is_quick": "measures time",
+    "tests/attack/test_catalogue.py": "reads the sources, which are not brought in",
+    "tests/attack/test_tt.py::test_R544_two_gigabytes_of_output_are_bounded":
+        "two gigabytes through an emulator take longer than the whole tier",
+}
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    place: str  # who starts it: see guest/session.py
+    tests: tuple[str, ...]
+    minutes: float
+    env: dict = field(default_factory=dict)
+
+    def job(self) -> dict:
+        deselected = [word for name in LEFT_OUT for word in ("--deselect", name)]
+        return {"name": self.name, "as": self.place, "seconds": self.minutes * 60, "env": self.env,
+                "pytest": [*self.tests, *deselected]}
+
+
+GROUPS = "tests/vm/suites/test_cgroup2.py"
+
+
+def chosen() -> list[Suite]:
+    names = tuple(name for group in CHOSEN.values() for name in group)
+    few = {"CORDON_TEST_CGROUP_RUNS": "8"}
+    return [
+        Suite("chosen", "root", names, 25, {"CORDON_TEST_FILTER": "few"}),
+        Suite("groups-of-root", "root", (
+            f"{GROUPS}::test_a_run_without_trouble_is_left_alone", f"{GROUPS}::test_memory_is_held_and_told",
+            f"{GROUPS}::test_the_whole_group_is_ended", f"{GROUPS}::test_many_runs_leave_nothing"), 10, few),
+        Suite("delegated", "delegated", (GROUPS,), 10, few),
+    ]
+
+
+def whole() -> list[Suite]:
+    """Attacks as root and as a user, the contract once, and some of everything else."""
+    return [
+        Suite("contract", "root", ("tests/contract",), 12),
+        Suite("attack", "root", ("tests/attack",), 30),
+        Suite("filter", "root", ("tests/filter",), 6),
+        Suite("groups-of-root", "root", (GROUPS,), 10, {"CORDON_TEST_CGROUP_RUNS": "500"}),
+        Suite("delegated", "delegated", (
+            GROUPS, "tests/attack/test_rs.py::test_RS01_fork_bomb",
+            "tests/attack/test_rs.py::test_R545_memory_bomb",
+            "tests/attack/test_rs.py::test_R532_no_survivor_after_any_end",
+            "tests/cli/test_run.py::test_cpus_are_enforced_or_refused",
+            "tests/cli/test_death.py"), 5),
+        Suite("login", "login", (
+            GROUPS, "tests/attack/test_rs.py::test_RS01_fork_bomb",
+            "tests/attack/test_rs.py::test_R545_memory_bomb",
+            "tests/cli/test_run.py::test_cpus_are_enforced_or_refused"), 4),
+        Suite("command-line", "root", ("tests/cli/test_death.py", "tests/cli/test_doctor.py",
+                                       "tests/cli/test_run.py"), 15),
+        Suite("egress", "root", ("tests/egress/test_reach.py", "tests/egress/test_sockets.py"), 10),
+        Suite("audit", "root", ("tests/audit/test_runs.py",), 5),
+        Suite("mcp", "root", ("tests/mcp/test_product.py",), 5),
+    ]
+
+
+TIERS = {"chosen": chosen, "whole": whole}

@@ -1,0 +1,121 @@
+"""What the runner of machines says of a run, and that nobody can type a proof. No machine is started."""
+
+import json
+
+import pytest
+
+import gaps
+import judge
+import machines
+import proven
+import suites
+from images import CHECKOUT
+
+MACHINE = "x86_64-6.1"
+GAP = gaps.Gap("tests/a/test_x.py::test_scope[*]", (MACHINE,), "scopes", "EINVAL")
+
+
+def report(*cases):
+    """A JUnit file as pytest writes it: name and None, or the words of a failure or a skip."""
+    body = "".join(
+        f'<testcase classname="tests.a.test_x" name="{name}">{inner or ""}</testcase>'
+        for name, inner in cases)
+    return f'<testsuites><testsuite name="pytest">{body}</testsuite></testsuites>'.encode()
+
+
+def failure(words):
+    return f'<failure message="{words}">{words}</failure>'
+
+
+def judged(*cases, ended="status", status=0):
+    files = {"machine.json": b"{}", "one.xml": report(*cases), "suites.json": json.dumps(
+        [{"name": "one", "as": "root", "ended": ended, "status": status, "seconds": 1,
+          "pytest": True}]).encode()}
+    return judge.judge(MACHINE, files)
+
+
+@pytest.fixture(autouse=True)
+def one_gap(monkeypatch):
+    monkeypatch.setattr(judge, "GAPS", (GAP,))
+
+
+def test_cases_that_passed_are_counted():
+    account, troubles = judged(("test_a[root]", None), ("test_a[user]", None))
+    assert troubles == []
+    assert account["suites"][0] == {"name": "one", "as": "root", "seconds": 1, "cases": 2,
+                                    "passed": 2, "gaps": 0}
+
+
+def test_a_failure_that_nothing_explains_is_trouble():
+    _, troubles = judged(("test_a[root]", failure("assert 1 == 2")), status=1)
+    assert len(troubles) == 1 and "tests/a/test_x.py::test_a[root]: failed" in troubles[0]
+    assert "assert 1 == 2" in troubles[0]
+
+
+def test_a_gap_is_seen_as_it_is_described():
+    account, troubles = judged(("test_scope[root]", failure("got EINVAL")), status=1)
+    assert troubles == [] and account["suites"][0]["gaps"] == 1 and account["lacks"] == ["scopes"]
+
+
+@pytest.mark.parametrize("inner", [failure("got EPERM"), None], ids=["otherwise", "no longer"])
+def test_a_gap_that_is_not_seen_is_trouble(inner):
+    _, troubles = judged(("test_scope[root]", inner))
+    assert len(troubles) == 1 and "gaps.py says" in troubles[0]
+
+
+def test_a_gap_of_another_machine_explains_nothing(monkeypatch):
+    monkeypatch.setattr(judge, "GAPS", (gaps.Gap(GAP.case, ("aarch64-6.1",), "x", "EINVAL"),))
+    assert len(judged(("test_scope[root]", failure("got EINVAL")), status=1)[1]) == 1
+
+
+def test_nothing_is_skipped():
+    assert "was skipped" in judged(("test_a[root]", '<skipped message="no"/>'))[1][0]
+
+
+@pytest.mark.parametrize("how", [{"ended": "time limit", "status": -9}, {"status": 2},
+                                 {"status": 5}])
+def test_a_suite_that_did_not_run_is_trouble(how):
+    assert len(judged(("test_a[root]", None), **how)[1]) == 1
+
+
+def test_a_report_without_a_case_is_trouble():
+    assert judged()[1] == ["one: no case was run"]
+
+
+def test_gaps_name_machines_that_exist():
+    for gap in gaps.GAPS:
+        assert set(gap.machines) <= set(machines.MACHINES), gap
+        assert gap.lacks and gap.seen, gap
+
+
+def test_chosen_tests_exist():
+    """A test that was renamed would be an error of pytest's in the machine, half an hour later."""
+    names = [name for suite in [*suites.chosen(), *suites.whole()] for name in suite.tests]
+    for name in [*names, *suites.LEFT_OUT]:
+        path, _, test = name.partition("::")
+        assert (CHECKOUT / path).exists(), name
+        assert not test or f"def {test}(" in (CHECKOUT / path).read_text(), name
+
+
+def test_the_tables_are_what_the_accounts_say():
+    assert proven.check() == 0
+
+
+@pytest.mark.parametrize("change", [
+    {"commit": "HEAD"}, {"date": "today"}, {"suites": []}, {"landlock_abi": "7"},
+    {"suites": [{"name": "a", "as": "root", "cases": 3, "passed": 2, "gaps": 0}]}])
+def test_an_account_that_is_not_whole_is_refused(change):
+    whole = {"machine": "m", "tier": "whole", "commit": "0" * 40, "date": "2026-01-02T03:04:05Z",
+             "kernel": "6.1", "architecture": "x86_64", "landlock_abi": 2, "cgroup": 2, "lacks": [],
+             "suites": [{"name": "a", "as": "root", "cases": 3, "passed": 2, "gaps": 1}]}
+    assert proven.trouble_with(whole) is None
+    assert proven.trouble_with({**whole, **change}) is not None
+
+
+def test_a_typed_proof_is_found(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "README.md"
+    page.write_text(f"# x\n{proven.BEGIN}| mips, Linux 9 | proven |\n{proven.END}")
+    monkeypatch.setattr(proven, "PAGES", (page,))
+    assert proven.check() == 1 and "README.md" in capsys.readouterr().err
+    proven.write()
+    assert proven.check() == 0 and "mips" not in page.read_text()
