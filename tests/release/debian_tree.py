@@ -15,7 +15,7 @@ from support.harness import ORDINARY_UID, ROOT, remove_tree
 
 # Runs in a mount and a process namespace of its own. $1 is the tree.
 ENTER = """
-mount --bind "$1" "$1" && cd "$1" && mkdir -p .host && pivot_root . .host && cd / &&
+mount --bind "$1" "$1" && mount --rbind /sys "$1/sys" && cd "$1" && mkdir -p .host && pivot_root . .host && cd / &&
 mount -t proc proc /proc && umount -l /.host && rmdir /.host && shift && exec "$@"
 """
 # AppArmor as the suite has it, to be installed without a network.
@@ -42,7 +42,10 @@ class DebianTree:
         self.path = Path(tempfile.mkdtemp(prefix="cordon-tree.", dir="/var/tmp"))
         self.path.chmod(0o755)
         call("tar", "-C", self.path, "-xf", packed(suite))
-        for name, owner in (("root-project", 0), ("user-project", ORDINARY_UID), ("user-home", ORDINARY_UID)):
+        # What an installer of Debian writes, and mmdebstrap does not.
+        (self.path / "etc/hosts").write_text("127.0.0.1\tlocalhost\n::1\tlocalhost\n")
+        for name, owner in (("root-project", 0), ("user-project", ORDINARY_UID), ("user-home", ORDINARY_UID),
+                            ("user-outside", ORDINARY_UID)):
             (self.path / "srv" / name).mkdir()
             os.chown(self.path / "srv" / name, owner, owner)
 
@@ -70,9 +73,9 @@ class DebianTree:
         return f"/srv/{file.name}"
 
     def listing(self) -> set[str]:
-        """Every path with kind, mode, owner and target, but for what dpkg notes about packages."""
+        """Every path with kind, mode, owner and target, but for what dpkg, mount and the tests note."""
         found = call("find", self.path, "-xdev", "-printf", "%P %y %m %U:%G %l\n").stdout.splitlines()
-        return {line for line in found if not line.startswith(("var/lib/dpkg/", "var/log/", "var/cache/ldconfig", "srv/"))}
+        return {line for line in found if not line.startswith(("var/lib/dpkg/", "var/log/", "var/cache/ldconfig", "run/", "srv/"))}
 
     def remove(self) -> None:
         remove_tree(self.path)

@@ -192,8 +192,10 @@ def test_the_package_and_the_archive_have_the_same_executables(unpacked, package
 
 
 def test_lintian_finds_no_error_and_every_override_is_needed_and_explained(products):
-    said = call("lintian", "--allow-root", "--tag-display-limit", "0", "--display-info", "--show-overrides",
-                products.package).stdout
+    # Its status counts errors that an override explains, once they are shown; the release itself ran plain.
+    said = subprocess.run(["lintian", "--allow-root", "--tag-display-limit", "0", "--display-info",
+                           "--show-overrides", str(products.package)], capture_output=True, text=True,
+                          timeout=300, check=False).stdout
     assert not re.findall(r"^[EW]: .*", said, re.M), said
     assert "unused-override" not in said and "mismatched-override" not in said, said
     hidden = set(re.findall(r"^O: cordon: (\S+)", said, re.M))
