@@ -14,7 +14,7 @@
 #include "policy/decide.h"
 #include "policy/known_sockets.h"
 #include "policy/publish_rule.h"
-#include "run/backends.h"
+#include "run/choose.h"
 #include "run/contained_run.h"
 #include "run/run_note.h"
 

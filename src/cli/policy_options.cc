@@ -8,7 +8,7 @@
 #include "config/path_entry.h"
 #include "policy/environment.h"
 #include "policy/host_rule.h"
-#include "run/backends.h"
+#include "run/choose.h"
 #include "run/policy_source.h"
 
 namespace cordon {

@@ -45,7 +45,7 @@ TEST(Losses, OfEachLandlockAreThoseOfTheNewerOneAndItsOwn) {
 }
 
 Result<Plan> native_plan(const HostFacts& facts) {
-  return make_native_plan(clamp(resolved_preset("workspace"), {}), facts, made_up_user(),
+  return make_native_plan(*clamp(resolved_preset("workspace"), {}), facts, made_up_user(),
                           made_up_request());
 }
 

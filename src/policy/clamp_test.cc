@@ -411,13 +411,13 @@ ResolvedCeiling naming(std::vector<BackendKind> backends) {
 
 TEST(ClampBackends, AreWhatEveryCeilingThatNamesSomeNames) {
   using enum BackendKind;
-  EXPECT_EQ(clamp(Resolved{}, {}).effective().backends, std::nullopt);
+  EXPECT_EQ(clamp(Resolved{}, {})->effective().backends, std::nullopt);
   EXPECT_EQ(clamp_one(Resolved{}, ResolvedCeiling{}).effective().backends, std::nullopt);
   const std::vector all{naming({Landlock, Native, Bwrap}), ResolvedCeiling{},
                         naming({Bwrap, Landlock, Mxc})};
-  EXPECT_THAT(*clamp(Resolved{}, all).effective().backends, ElementsAre(Bwrap, Landlock));
+  EXPECT_THAT(*clamp(Resolved{}, all)->effective().backends, ElementsAre(Bwrap, Landlock));
   const std::vector apart{naming({Native}), naming({Bwrap})};
-  EXPECT_THAT(*clamp(Resolved{}, apart).effective().backends, IsEmpty());
+  EXPECT_THAT(*clamp(Resolved{}, apart)->effective().backends, IsEmpty());
 }
 
 TEST(ClampLayers, NeverDwindleToNothing) {

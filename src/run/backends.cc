@@ -1,7 +1,5 @@
 #include "run/backends.h"
 
-#include <unistd.h>
-
 #include <string>
 
 #include "backend/bwrap/bwrap_backend.h"
@@ -10,9 +8,6 @@
 #include "backend/native/grouped_backend.h"
 #include "backend/native/native_backend.h"
 #include "backend/seatbelt/seatbelt_backend.h"
-#include "base/path.h"
-#include "base/text.h"
-#include "host/own_programs.h"
 
 namespace cordon {
 namespace {
@@ -71,38 +66,6 @@ Result<std::unique_ptr<Backend>> make_backend(BackendKind kind, const std::strin
       {.kind = ErrorKind::Unsupported,
        .what = "backend " + std::string(name_of(kind)) + " is not supported by this version",
        .hint = "use --backend native"});
-}
-
-std::string program_inside(const std::string& given, const Caller& caller) {
-  if (!given.empty()) return given;
-  if (!basename(caller.executable).starts_with("cordon-")) return {};
-  for (const std::string& place : own_places(parent(caller.executable), "cordon")) {
-    if (::access(place.c_str(), X_OK) == 0) return place;
-  }
-  return {};
-}
-
-IdentityMapping identity_mapping(BackendKind kind) {
-  switch (kind) {
-    case BackendKind::Native:
-      return IdentityMapping::AnyOwner;
-    case BackendKind::Bwrap:
-    case BackendKind::Landlock:
-    case BackendKind::Mxc:
-    case BackendKind::Seatbelt:
-    case BackendKind::ProcessContainer:
-      return IdentityMapping::OnlySelf;
-  }
-  return IdentityMapping::OnlySelf;
-}
-
-Result<BackendKind> parse_backend(std::string_view name) {
-  if (const auto kind = backend_called(name)) return *kind;
-  std::vector<std::string_view> names;
-  for (const BackendKind kind : kBackendKinds) names.push_back(name_of(kind));
-  Error error = usage_error("unknown backend " + quote(name), "known: " + known_backends());
-  if (const auto near = nearest(name, names)) error.hint = "did you mean " + *near + "?";
-  return fail(std::move(error));
 }
 
 }  // namespace cordon

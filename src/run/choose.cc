@@ -1,10 +1,14 @@
 #include "run/choose.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "host/host_settings.h"
+#include "host/own_programs.h"
 #include "run/backends.h"
 #include "run/host_cure.h"
 
@@ -150,6 +154,38 @@ std::optional<HostRefusal> refused_by_probe(BackendKind kind) {
 }
 
 }  // namespace
+
+std::string program_inside(const std::string& given, const Caller& caller) {
+  if (!given.empty()) return given;
+  if (!basename(caller.executable).starts_with("cordon-")) return {};
+  for (const std::string& place : own_places(parent(caller.executable), "cordon")) {
+    if (::access(place.c_str(), X_OK) == 0) return place;
+  }
+  return {};
+}
+
+IdentityMapping identity_mapping(BackendKind kind) {
+  switch (kind) {
+    case BackendKind::Native:
+      return IdentityMapping::AnyOwner;
+    case BackendKind::Bwrap:
+    case BackendKind::Landlock:
+    case BackendKind::Mxc:
+    case BackendKind::Seatbelt:
+    case BackendKind::ProcessContainer:
+      return IdentityMapping::OnlySelf;
+  }
+  return IdentityMapping::OnlySelf;
+}
+
+Result<BackendKind> parse_backend(std::string_view name) {
+  if (const auto kind = backend_called(name)) return *kind;
+  std::vector<std::string_view> names;
+  for (const BackendKind kind : kBackendKinds) names.push_back(name_of(kind));
+  Error error = usage_error("unknown backend " + quote(name), "known: " + known_backends());
+  if (const auto near = nearest(name, names)) error.hint = "did you mean " + *near + "?";
+  return fail(std::move(error));
+}
 
 HostProbe ask_this_host() {
   return [](BackendKind kind) {

@@ -16,12 +16,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cordon/backend_kind.h"
 #include "cordon/loss.h"
 #include "cordon/policy.h"
 #include "cordon/result.h"
+#include "host/owner.h"
 #include "policy/effective.h"
 #include "policy/host_facts.h"
 
@@ -35,6 +37,16 @@ struct HostRefusal {
 // Asks the host by doing. Each backend is asked when its turn comes, and not before.
 using HostProbe = std::function<std::optional<HostRefusal>(BackendKind)>;
 HostProbe ask_this_host();
+
+// The `cordon` that a backend can run inside: the one that is given, or the one that the caller's
+// program belongs to. Empty: there is none, as in a program that embeds the library.
+std::string program_inside(const std::string& given, const Caller& caller);
+
+// Whom a command of root's can be made to run as.
+IdentityMapping identity_mapping(BackendKind kind);
+
+// An unknown name is a usage error.
+Result<BackendKind> parse_backend(std::string_view name);
 
 enum class Foresight { TakeNative, AskHost };
 

@@ -29,6 +29,7 @@
 #include "policy/approval.h"
 #include "policy/refusal.h"
 #include "run/backends.h"
+#include "run/choose.h"
 #include "run/git_watch.h"
 #include "run/identity.h"
 #include "run/kept_run.h"
@@ -362,7 +363,10 @@ void add_attempts(Broker& broker, Outcome& outcome) {
   outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
 }
 
-Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
+// Whether a command may have run: one that may have is never started again.
+enum class Launch { NotDone, Done };
+
+Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, Launch& launch) {
   CORDON_CHECK(make_persistent(run));
   report.credential = run.plan.credential;
   if (keeps(run.plan)) forget_kept(run.survey.facts, run.survey.snapshot);
@@ -392,6 +396,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report) {
     return fail(std::move(launched).error());
   }
   unstarted.started();
+  launch = Launch::Done;
   const std::unique_ptr<Child> child = std::move(*launched);
   report.identity = identity_of(child->first_process());
   EgressDescriptors egress = child->take_egress();
@@ -537,7 +542,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
 namespace {
 
 // From the record of a judged run to its outcome.
-Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report) {
+Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report,
+                     Launch& launch) {
   report.reductions = run.reductions;
   report.choice = run.choice;
   std::string policy = write_json(encode_effective(run.clamped.effective()), JsonStyle::Compact);
@@ -548,12 +554,7 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   CORDON_CHECK(record.begin(run, report.policy_hash));
   const std::string line = choice_line(run.choice, run.plan.lost);
   if (!line.empty() && input.tell_choice) input.tell_choice(line);
-  return carry_out(input, run, report);
-}
-
-bool could_not_start_native(const Error& error, const JudgedRun& run) {
-  return run.choice.backend == BackendKind::Native &&
-         (error.kind == ErrorKind::Unavailable || error.kind == ErrorKind::Setup);
+  return carry_out(input, run, report, launch);
 }
 
 // Native was taken at its word, and its launch failed before anything of the command ran. The host
@@ -561,6 +562,9 @@ bool could_not_start_native(const Error& error, const JudgedRun& run) {
 // own; where nothing may come next, the error says what to change. Else the error stands as it is.
 Result<void> after_native(const RunInput& input, const Caller& caller, Error error, JudgedRun& run,
                           RunRecord& record, Report& report) {
+  if (error.kind != ErrorKind::Unavailable && error.kind != ErrorKind::Setup) {
+    return fail(std::move(error));
+  }
   const auto refusal = ask_this_host()(BackendKind::Native);
   if (!refusal) return fail(std::move(error));
   if (!has_next(run.choice, run.clamped.effective())) {
@@ -570,7 +574,8 @@ Result<void> after_native(const RunInput& input, const Caller& caller, Error err
   CORDON_TRY(next, judge(input, caller, Foresight::AskHost));
   report.audit = record.close(error);
   run = std::move(next);
-  return attempt(input, run, record, report);
+  Launch launch = Launch::NotDone;
+  return attempt(input, run, record, report, launch);
 }
 
 }  // namespace
@@ -600,8 +605,9 @@ Report run_contained(const RunInput& input, const Caller& caller) {
     report.error = std::move(run).error();
     return report;
   }
-  auto done = attempt(input, *run, *record, report);
-  if (!done && could_not_start_native(done.error(), *run)) {
+  Launch launch = Launch::NotDone;
+  auto done = attempt(input, *run, *record, report, launch);
+  if (!done && launch == Launch::NotDone && run->choice.backend == BackendKind::Native) {
     done = after_native(input, caller, std::move(done).error(), *run, *record, report);
   }
   if (!done) {

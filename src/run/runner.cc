@@ -5,7 +5,7 @@
 
 #include "host/resolve.h"
 #include "policy/environment.h"
-#include "run/backends.h"
+#include "run/choose.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
 

@@ -357,16 +357,20 @@ def test_loop(world):
     world.write(world.project / "PLAN.md", "- [ ] one: Make it\n  verify: test -s one\n")
     agent = world.write(world.project / "agent", "#!/bin/sh\ncat >/dev/null; echo one > one\n", 0o755)
     loop = [world.cordon, "loop", "--json", "--net", "none"]
-    done = world.execute([*launcher(), *loop, "--", agent]).expect(0)
-    events = [json.loads(line) for line in done.out.splitlines()]
-    held = [event["enforcement"] for event in events if "enforcement" in event]
-    assert held and held[0]["backend"] == "landlock", events
-    assert "contained by landlock" in the_line(done), done.account()
+
+    def backend_of(done):
+        events = [json.loads(line) for line in done.out.splitlines()]
+        [held] = [event["enforcement"] for event in events if "enforcement" in event]
+        return held["backend"]
+    done = world.execute([*clone3_only(), *loop, "--", agent]).expect(0)
+    assert backend_of(done) == "bwrap" and "contained by bwrap" in the_line(done), done.account()
     (world.project / "one").unlink()
     done = world.execute([*loop, "--restart", "--backend", "bwrap", "--", agent]).expect(0)
-    held = [json.loads(line) for line in done.out.splitlines()]
-    held = [event["enforcement"] for event in held if "enforcement" in event]
-    assert held[0]["backend"] == "bwrap" and done.err == "", done.account()
+    assert backend_of(done) == "bwrap" and done.err == "", done.account()
+    (world.project / "one").unlink()
+    named = [*loop, "--restart", "--backend", "native", "--", agent]
+    world.execute([*clone3_only(), *named]).expect(125)
+    assert not (world.project / "one").exists()
 
 
 class Server:

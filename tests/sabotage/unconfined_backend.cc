@@ -79,8 +79,11 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 
 class Liar final : public Backend {
  public:
-  [[nodiscard]] std::string_view name() const override { return "native"; }
-  [[nodiscard]] Result<Capabilities> probe() const override { return Capabilities{"native"}; }
+  [[nodiscard]] BackendKind kind() const override { return BackendKind::Native; }
+  [[nodiscard]] PrivateSpace private_space() const override { return PrivateSpace::Mounted; }
+  [[nodiscard]] Result<Capabilities> probe() const override {
+    return Capabilities{BackendKind::Native};
+  }
   [[nodiscard]] Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
                                   const Caller& caller, const PlanRequest& request) const override {
     return make_native_plan(clamped, facts, caller, request);
@@ -112,7 +115,7 @@ class Liar final : public Backend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_backend(std::string_view, const std::string&) {
+Result<std::unique_ptr<Backend>> make_backend(BackendKind, const std::string&) {
   return std::unique_ptr<Backend>(std::make_unique<Liar>());
 }
 
