@@ -94,7 +94,7 @@ TEST(Choose, NamesTheCeilingsThatDoNotAccept) {
   MadeUpHost host = without_namespaces();
   const auto refused = choose(host, {}, {ceiling("/a", {Layer::Namespaces}), ceiling("/b", {})});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().hint, AllOf(HasSubstr("\"/b\""), Not(HasSubstr("\"/a\"")),
+  EXPECT_THAT(refused.error().hint, AllOf(HasSubstr(" in /b"), Not(HasSubstr("/a")),
                                           HasSubstr("accept_missing = [\"namespaces\"]")));
 }
 
@@ -119,7 +119,7 @@ TEST(Choose, OnlyWhatEveryCeilingPermits) {
                            {BackendKind::Landlock, ChosenBy::Option});
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().kind, ErrorKind::Policy);
-  EXPECT_THAT(told.error().what, AllOf(HasSubstr("--backend"), HasSubstr("\"/c\"")));
+  EXPECT_THAT(told.error().what, AllOf(HasSubstr("--backend"), HasSubstr("permitted by /c")));
   effective.backends = std::vector<BackendKind>{};
   EXPECT_EQ(choose(host, effective, ceilings).error().kind, ErrorKind::Policy);
 }
