@@ -571,9 +571,14 @@ Result<void> after_native(const RunInput& input, const Caller& caller, Error err
     error.hint = refusal->cure;
     return fail(std::move(error));
   }
-  CORDON_TRY(next, judge(input, caller, Foresight::AskHost));
+  auto next = judge(input, caller, Foresight::AskHost);
+  if (!next) {
+    // What native met says more than that nothing is left; what to do instead is for both.
+    if (!next.error().hint.empty()) error.hint = next.error().hint;
+    return fail(std::move(error));
+  }
   report.audit = record.close(error);
-  run = std::move(next);
+  run = std::move(*next);
   Launch launch = Launch::NotDone;
   return attempt(input, run, record, report, launch);
 }

@@ -110,6 +110,10 @@ std::string cure_for(const native::Probe& probe, const std::vector<native::Probe
       passed(probes, "mount-namespace")) {
     return proc_cure(settings);
   }
+  // Without a user namespace none of the others can be made: its cure comes first.
+  for (const native::Probe& first : probes) {
+    if (first.name == "user-namespace" && !first.ok) return namespace_cure(first, settings);
+  }
   return namespace_cure(probe, settings);
 }
 

@@ -40,12 +40,14 @@ def test_writes_a_ceiling_and_a_policy_that_work(world):
     assert "next: cordon run --policy project -- CMD" in done.out and done.err == ""
     world.run("/bin/sh", "-c", "echo made > made", options=["--policy", "project"]).expect(0)
     assert (world.project / "made").read_text() == "made\n"
-    # The ceiling bounds: what it does not permit is taken away, and .env is not seen.
+    # The ceiling bounds: what it does not permit is refused, and .env is not seen.
     world.write(world.project / ".env", "SECRET-env\n")
-    refused = world.run("/bin/sh", "-c", f"cat .env; echo x > {world.outside}/made",
-                        options=["--policy", "project", "--write", world.outside])
-    assert "SECRET-env" not in refused.out and not (world.outside / "made").exists()
-    assert "outside-ceiling" in refused.err
+    hidden = world.run("cat", ".env", options=["--policy", "project"])
+    assert hidden.status == 1 and "SECRET-env" not in hidden.out, hidden.account()
+    refused = world.run("/bin/sh", "-c", f"echo x > {world.outside}/made",
+                        options=["--policy", "project", "--write", world.outside]).expect(125)
+    assert "is outside what is granted" in refused.err and str(ceiling) in refused.err
+    assert not (world.outside / "made").exists()
     ceiling.unlink()
     world.run("/bin/sh", "-c", f"cat .env; echo x > {world.outside}/made",
               options=["--policy", "project", "--write", world.outside]).expect(0)
