@@ -191,6 +191,8 @@ def test_the_report_names_the_backend_and_what_was_measured(world):
     reports = {}
     for backend in ("native", "bwrap"):
         world.backend = backend
-        reports[backend] = world.run("true", options=["--json"]).expect(0).json["enforcement"]
+        report = world.run("true", options=["--json"]).expect(0).json["enforcement"]
+        assert report.pop("chosen")["backend"] == backend
+        reports[backend] = report
         assert reports[backend].pop("backend") == backend
     assert reports["native"] == reports["bwrap"]
