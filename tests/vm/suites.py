@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# One boot in ./test. Each line stands for a layer that differs from kernel to
+# One boot in ./test, of about 120 cases. Each line stands for a layer that differs from kernel to
 # kernel or from one architecture to another; a name without brackets is run as root and as a user.
 CHOSEN = {
     "the processes and the files of every preset": (
@@ -37,6 +37,26 @@ CHOSEN = {
     ),
     "the filter, with this architecture's numbers": (
         "tests/filter/test_in_kernel.py",
+        "tests/attack/test_sy.py::test_SY01_io_uring",
+        "tests/attack/test_sy.py::test_SY05_userfaultfd",
+        "tests/attack/test_sy.py::test_SY06_keyrings",
+        "tests/attack/test_sy.py::test_SY08_machine_wide_calls",
+        "tests/attack/test_sy.py::test_SY11_foreign_architecture",
+        "tests/attack/test_sy.py::test_SY13_unknown_numbers",
+        "tests/attack/test_sy.py::test_SY18_muted_landlock_domain_hides_nothing",
+        "tests/attack/test_sy.py::test_SY23_the_filter_is_on_in_every_network_mode",
+    ),
+    "limits, by control groups of version 2": (
+        "tests/attack/test_rs.py::test_R545_memory_bomb",
+        "tests/attack/test_rs.py::test_RS14_cgroup_release_agent",
+        "tests/cli/test_run.py::test_cpus_are_enforced_or_refused",
+        "tests/cli/test_run.py::test_enforcement_is_always_there",
+    ),
+    "the end of everything that was started": (
+        "tests/attack/test_rs.py::test_R532_no_survivor_after_any_end",
+        "tests/attack/test_rs.py::test_RS15_death_of_cordon",
+        "tests/cli/test_death.py::test_sigkill_of_cordon",
+        "tests/cli/test_death.py::test_next_start_tidies_what_a_dead_one_noted",
     ),
 }
 
