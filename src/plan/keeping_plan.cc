@@ -34,8 +34,7 @@ Keeping keeping_for(const Effective& effective, const HostFacts& facts) {
     if (is_writable(effective, pinned.path)) keeping.ways.push_back(pinned.path);
   std::ranges::sort(keeping.paths);
   std::ranges::sort(keeping.ways);
-  const auto twice = std::ranges::unique(keeping.ways);
-  keeping.ways.erase(twice.begin(), twice.end());
+  keeping.ways.erase(std::unique(keeping.ways.begin(), keeping.ways.end()), keeping.ways.end());
   return keeping;
 }
 
