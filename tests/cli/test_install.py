@@ -141,3 +141,10 @@ def test_example_answers_with_the_commands_status(embed, tmp_path):
     done = subprocess.run([embed, "absent-program"], cwd=tmp_path, check=False, timeout=60,
                           stderr=subprocess.DEVNULL)
     assert done.returncode == 127
+
+
+@pytest.mark.parametrize("what", ["build", "test"])
+def test_nothing_is_installed_twice(what):
+    """Also where a package is there for two architectures, as the libraries of the x86_64 build are."""
+    done = call(ROOT / "tools/install-dependencies", what)
+    assert (done.stdout, done.stderr) == ("", "")
