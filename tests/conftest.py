@@ -1,7 +1,6 @@
 """Fixtures of every black-box test, and the account at the end of a run."""
 
 import os
-import signal
 
 import pytest
 
@@ -13,10 +12,7 @@ SEED_GROUPS = ("symlink", "traversal", "secrets", "network", "timeout", "binary 
 
 
 def pytest_configure(config):
-    # Under nohup SIGHUP is ignored, and what a test starts would ignore it as well. A handler keeps
-    # this process alive in the same way and is not inherited.
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, lambda *_: None)
+    harness.hear_hangups()
     config.addinivalue_line("markers", "group(name): the seed group an attack case belongs to")
     config.addinivalue_line("markers", "only(person): the case concerns root or the user alone")
 

@@ -77,6 +77,7 @@ def main() -> int:
     what.add_argument("--write", type=Path, metavar="FILE")
     what.add_argument("--check", type=Path, metavar="FILE")
     asked = parser.parse_args()
+    harness.hear_hangups()
     matrix = Judge(observe_all(), GAPS, REFUSALS).judge()
     cells = [cell for row in matrix.rows.values() for cell in row.values()]
     if asked.write and not matrix.complaints:

@@ -460,3 +460,10 @@ def stop(process: subprocess.Popen) -> None:
     if process.poll() is None:
         process.kill()
     process.communicate()
+
+
+def hear_hangups() -> None:
+    """Under nohup SIGHUP is ignored, and what a test starts would ignore it as well: it outlives its
+    terminal. A handler keeps this process alive in the same way and is not inherited."""
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
