@@ -186,12 +186,28 @@ Result<Fd> open_persistent(const std::string& path, const std::optional<Owner>& 
 }
 
 // What was written into the private home is the owner's too: `login` is one directory and a name.
+// Both are given by descriptor. The owner's other runs can write this home: by a second look-up of
+// the names, a link put there meanwhile would have root give away a file outside.
 Result<void> give_login(int home, const std::string& login, const std::optional<Owner>& owner) {
   if (!owner) return {};
-  for (const std::string& name : {std::string(parent(login)), login}) {
-    if (::fchownat(home, name.c_str(), owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0) {
-      return fail(setup_error("cannot give the login to the command", errno));
-    }
+  const auto give = [&](int descriptor) {
+    return ::fchownat(descriptor, "", owner->uid, owner->gid, AT_EMPTY_PATH) == 0;
+  };
+  const Fd place(::openat(home, std::string(parent(login)).c_str(),
+                          O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!place.valid()) return fail(setup_error("cannot give the login to the command", errno));
+  const Fd file(
+      ::openat(place.get(), std::string(basename(login)).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) < 0) {
+    return fail(setup_error("cannot give the login to the command", errno));
+  }
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
+    return fail(setup_error("the login in the private home was replaced while it was made", 0,
+                            "end the other run of this project, then try again"));
+  }
+  if (!give(place.get()) || !give(file.get())) {
+    return fail(setup_error("cannot give the login to the command", errno));
   }
   return {};
 }

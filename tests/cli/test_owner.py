@@ -228,3 +228,22 @@ def test_attempts_are_answered_as_in_a_project_of_roots(theirs):
     give(theirs.project, 0, 0)
     assert here == [answer.ok for answer in theirs.inside(attempts)]
     assert here == [False] * 7 + [True] * 2, here
+
+
+def test_a_shared_login_is_the_owners_and_no_link_leads_it_away(theirs):
+    policies = theirs.make_directory(theirs.home / ".config/cordon/policies")
+    for directory in (policies, policies.parent):
+        directory.chmod(0o700)
+    theirs.write(policies / "sharing.toml", 'version = 1\nextends = "agent:codex"\n[agent]\nshare_login = true\n',
+                 0o600)
+    roots = theirs.write(theirs.home / ".codex/auth.json", "TOKEN\n", 0o600)
+    options = ["--policy", "sharing"]
+    done = theirs.run("/bin/sh", "-c", "cat ~/.codex/auth.json && echo new > ~/.codex/auth.json", options=options)
+    assert done.expect(0).out == "TOKEN\n", done.account()
+    [copy] = (theirs.home / ".local/state/cordon/homes").glob("*/.codex/auth.json")
+    assert owners(copy) == owners(copy.parent) == (OWNER, GROUP)
+    # The command may put a link in the place of the directory: nothing of root's is given away by it.
+    theirs.run("/bin/sh", "-c", f"rm -r ~/.codex && ln -s {roots.parent} ~/.codex", options=options).expect(0)
+    done = theirs.run("true", options=options).expect(125)
+    assert "in the private home is not a directory" in done.err, done.account()
+    assert owners(roots) == owners(roots.parent) == (0, 0) and roots.read_text() == "TOKEN\n"
