@@ -231,6 +231,16 @@ bool is_loopback(const HostRule& rule) {
 
 bool has_one_port(const HostRule& rule) { return rule.first_port == rule.last_port; }
 
+bool names_its_host(const HostRule& rule) {
+  return names_one_address(rule) || rule.kind == Kind::Name;
+}
+
+// Only such a rule gives anything of the host's loopback: it names it, with one port. A range that
+// holds loopback gives nothing of it, so it is compared as any other range.
+bool gives_loopback(const HostRule& rule) {
+  return is_loopback(rule) && names_its_host(rule) && has_one_port(rule);
+}
+
 bool host_covers(const HostRule& outer, const HostRule& inner) {
   switch (outer.kind) {
     case Kind::Name:
@@ -324,9 +334,8 @@ bool names_one_address(const HostRule& rule) {
 
 bool makes_needless(const HostRule& outer, const HostRule& inner) {
   if (!covers(outer, inner)) return false;
-  if (is_loopback(inner) && has_one_port(inner) && !has_one_port(outer)) return false;
-  const bool named = names_one_address(outer) || outer.kind == Kind::Name;
-  return named || !names_one_address(inner);
+  if (gives_loopback(inner) && !has_one_port(outer)) return false;
+  return names_its_host(outer) || !names_one_address(inner);
 }
 
 bool covers(const HostRule& outer, const HostRule& inner) {
@@ -349,11 +358,8 @@ std::optional<HostRule> intersect(const HostRule& a, const HostRule& b) {
   if (both.first_port > both.last_port) return std::nullopt;
   // A rule for the host's loopback with several ports admits nothing of it.
   const bool one_each = has_one_port(a) && has_one_port(b);
-  if (is_loopback(both) && has_one_port(both) && !one_each) return std::nullopt;
-  const auto names = [](const HostRule& rule) {
-    return names_one_address(rule) || rule.kind == Kind::Name;
-  };
-  if (names_one_address(both)) both.ranged = !names(a) || !names(b);
+  if (gives_loopback(both) && !one_each) return std::nullopt;
+  if (names_one_address(both)) both.ranged = !names_its_host(a) || !names_its_host(b);
   return both;
 }
 
