@@ -110,7 +110,7 @@ def test_signal_is_forwarded(world, number):
     process.send_signal(number)
     out, err = process.communicate(timeout=10)
     assert f'"detail":"{number.name}"'.encode() in out, (out, err)
-    assert process.returncode in (0, 128 + number), process.returncode
+    assert process.returncode == 128 + number, (process.returncode, err)
 
 
 def test_signal_grace_then_kill(world):
@@ -283,6 +283,8 @@ def test_cwd(world):
     assert world.run("pwd").out == f"{world.project}\n"
     assert world.run("/bin/sh", "-c", "echo $PWD").out == f"{world.project}\n"
     assert world.run("pwd", options=["--cwd", "sub"]).out == f"{world.project}/sub\n"
+    done = world.run("pwd", options=["--cwd", "absent"])
+    assert done.status == 125 and "absent does not exist" in done.err, done.account()
     assert world.run("pwd", cwd=world.project / "sub").out == f"{world.project}/sub\n"
     world.link(world.home / "alias", world.project)
     assert world.run("pwd", cwd=world.home / "alias",
