@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <span>
 
 #include "base/text.h"
 #include "policy/known_sockets.h"
@@ -150,7 +151,13 @@ void say_dangers(const std::vector<PathRule>& sockets) {
 }
 
 void say_handoffs(const std::vector<Handoff>& handoffs) {
-  for (const Handoff& handoff : handoffs) say_line(Tint::Warning, handoff_text(handoff));
+  // A run can plant as many as it likes; the report has the first thousand.
+  constexpr std::size_t kMostLines = 50;
+  for (const Handoff& handoff : std::span(handoffs).first(std::min(handoffs.size(), kMostLines)))
+    say_line(Tint::Warning, handoff_text(handoff));
+  if (handoffs.size() > kMostLines)
+    say_line(Tint::Warning, "and " + std::to_string(handoffs.size() - kMostLines) +
+                                " more such lines: see --report");
 }
 
 void say_lost_output(const Outcome& outcome) {
