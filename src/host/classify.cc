@@ -116,7 +116,8 @@ const DenyGlob* Classifier::denied(const WalkedDirectory& directory,
 const DenyGlob* Classifier::denied_with_parents(std::string_view path) const {
   for (const DenyGlob& deny : effective_.deny) {
     if (deny_matches(deny, path)) return &deny;
-    for (std::string_view up = path; !deny.anchor.empty() && up != "/";) {
+    const bool above = !deny.anchor.empty() || deny.written.starts_with("**/");
+    for (std::string_view up = path; above && up != "/";) {
       up = parent(up);
       if (deny_matches(deny, up)) return &deny;
     }

@@ -110,7 +110,7 @@ PathMode PathMeet::shield(std::string_view path) const {
   PathMode most = PathMode::Write;
   const PathEntry* asked = request_.deepest(path);
   const auto source = asked != nullptr ? asked->grant->source : Grant::Source::Policy;
-  if (const ProtectedName* name = held_name(path, held_);
+  if (const ProtectedName* name = held_place(path, held_);
       name != nullptr && !(source == Grant::Source::GitDirectory && name->kind == HoldKind::Git)) {
     most = PathMode::Read;
   }

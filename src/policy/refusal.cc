@@ -146,8 +146,10 @@ Refused dropped_path(const Reduction& reduction) {
 
 Refused shielded_path(const std::string& option, const Grant& grant, const Resolved& request,
                       Ceilings ceilings) {
-  if (const ProtectedName* name = held_name(grant.path, request.held)) {
-    return {option + " cannot be granted: " + std::string(name->reason) +
+  if (const ProtectedName* name = held_place(grant.path, request.held)) {
+    const bool itself = held_name(grant.path, request.held) != nullptr;
+    const std::string place = itself ? "" : " lies in " + quote(name->name) + " and";
+    return {option + place + " cannot be granted: " + std::string(name->reason) +
                 ", so it is never more than readable",
             "leave the option out; what a command makes there is moved out of the tree"};
   }

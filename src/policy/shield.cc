@@ -38,6 +38,16 @@ const ProtectedName* held_name(std::string_view path, const HeldPlaces& places) 
   return name != nullptr && is_held_in(*name, directory, places.homes) ? name : nullptr;
 }
 
+const ProtectedName* held_place(std::string_view path, const HeldPlaces& places) {
+  for (std::string_view at = path; at != "/"; at = parent(at)) {
+    // Claude Code keeps working trees here, each a project of its own.
+    if (parent(at).ends_with("/.claude/worktrees")) return nullptr;
+    const ProtectedName* name = held_name(at, places);
+    if (name != nullptr && (at == path || name->kind != HoldKind::Path)) return name;
+  }
+  return nullptr;
+}
+
 bool is_in_agent_directory(std::string_view path, const HeldPlaces& places) {
   for (; path != "/"; path = parent(path)) {
     const auto home = std::ranges::find(places.homes, parent(path));
