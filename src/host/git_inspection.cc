@@ -55,7 +55,7 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
     const Fd fd = open_beneath(directory, part.path, kList);
     seen_.insert(seen->id);
     const std::string full = join(path, part.path);
-    const Age age = before_.protected_objects.contains(seen->id) ? Age::Old : Age::New;
+    const Age age = before_.protected_objects.contains(*seen) ? Age::Old : Age::New;
     const bool leads =
         part.role == GitRole::Main || (fd.valid() && leads_back(fd.get(), full, part.role));
     if (age == Age::New && !leads) {
@@ -71,9 +71,9 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
   }
 }
 
-// A `.git` file in the writable part of the tree that leads to `gitdir`.
+// A `.git` file that leads to `gitdir`. It may lie outside of what the run could write: then the
+// person made it, by `git worktree add` during the run.
 bool GitInspection::names_file(const std::string& file, const std::string& gitdir) const {
-  if (!grants_.is_writable(file)) return false;
   const Fd directory = open_canonical(std::string(parent(file)), O_PATH | O_DIRECTORY);
   if (!directory.valid()) return false;
   const auto text = read_regular(directory.get(), std::string(basename(file)), kPointerLimit);
@@ -174,7 +174,8 @@ void GitInspection::clean_config(int directory, const std::string& path, const c
     const auto keep = [&](const GitSetting& setting) {
       const bool worktree =
           setting.section == "core" && setting.subsection.empty() && setting.key == "worktree";
-      return is_harmless(setting) || (worktree && role == GitRole::Module);
+      return is_harmless(setting) || (worktree && role == GitRole::Module) ||
+             before_.git_settings.contains(digest_of(full, setting));
     };
     if (settings && std::all_of(settings->begin(), settings->end(), keep)) return;
     if (settings) std::copy_if(settings->begin(), settings->end(), std::back_inserter(kept), keep);

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "host/look.h"
+#include "host/snapshot.h"
 
 namespace cordon {
 namespace {
@@ -35,7 +36,7 @@ class GitDescription {
     if (part.empty()) found_.directory.id = seen->id;
     found_.directory.pinned.push_back(
         {join(path_, part), HoldKind::Git, FileKind::Directory, seen->id});
-    snapshot_.protected_objects.insert(seen->id);
+    snapshot_.protected_objects.insert(*seen);
   }
 
   void describe(const GitPart& part) {
@@ -68,7 +69,7 @@ class GitDescription {
       return;
     }
     found_.directory.held.push_back({join(path, name), HoldKind::Git, seen->kind, seen->id});
-    snapshot_.protected_objects.insert(seen->id);
+    snapshot_.protected_objects.insert(*seen);
   }
 
   void copy(int fd, const std::string& path, const char* name, std::vector<GitSetting>& settings) {
@@ -78,9 +79,13 @@ class GitDescription {
     // What cannot be copied is held instead: a link, a FIFO, an unreadable or huge file.
     if (!content) return hold(fd, path, name);
     found_.directory.configs.push_back({join(path, name), seen->id, *content});
-    snapshot_.protected_objects.insert(seen->id);
-    if (auto parsed = parse_git_config(*content))
-      settings.insert(settings.end(), parsed->begin(), parsed->end());
+    snapshot_.protected_objects.insert(*seen);
+    auto parsed = parse_git_config(*content);
+    if (!parsed) return;
+    for (const GitSetting& setting : *parsed)
+      if (!is_harmless(setting))
+        snapshot_.git_settings.insert(digest_of(join(path, name), setting));
+    settings.insert(settings.end(), parsed->begin(), parsed->end());
   }
 
   int directory_;

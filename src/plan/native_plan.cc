@@ -315,6 +315,11 @@ void NativePlanner::holds() {
     plan_.build.emplace_back(
         op::Hold{held.path, held.id, MountAccess::ReadOnly, std::string(name_of(held.kind))});
   }
+  for (const Pinned& closed : facts_.closed) {
+    if (!tree_.from_host(closed.path)) continue;
+    plan_.build.emplace_back(
+        op::Hold{closed.path, closed.id, MountAccess::ReadOnly, "cannot be searched"});
+  }
 }
 
 void NativePlanner::git() {

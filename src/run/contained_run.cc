@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <set>
 
 #include "base/path.h"
 #include "base/private_directory.h"
@@ -24,6 +25,7 @@
 #include "host/nested.h"
 #include "host/resolve.h"
 #include "host/tree_removal.h"
+#include "host/tree_survey.h"
 #include "host/ways.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
@@ -124,6 +126,26 @@ void mark_options(const RunInput& input, std::vector<Reduction>& reductions) {
     if (variable || (reduction.what == "cwd" && !input.cwd.empty())) {
       reduction.origin = Origin::Option;
     }
+  }
+}
+
+// What other runs made appear is not old. One that wrote its note while this survey was under way
+// may have planted something that the survey took for old, so it is made again.
+Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller) {
+  constexpr int kMostAttempts = 8;
+  const auto ids = [](const std::vector<OlderRun>& runs) {
+    std::set<std::string> found;
+    for (const OlderRun& run : runs) found.insert(run.id);
+    return found;
+  };
+  std::vector<OlderRun> older = older_runs(caller, clamped.effective());
+  for (int attempt = 1;; ++attempt) {
+    CORDON_TRY(found, survey(clamped, caller, older));
+    std::vector<OlderRun> now = older_runs(caller, clamped.effective());
+    const std::set<std::string> before = ids(older);
+    const std::set<std::string> after = ids(now);
+    if (std::ranges::includes(before, after) || attempt == kMostAttempts) return found;
+    older = std::move(now);
   }
 }
 
@@ -254,6 +276,7 @@ NoteContent note_of(const JudgedRun& run, const std::string& run_id) {
   note.writable = run.clamped.effective().write;
   note.deny = run.clamped.effective().deny;
   note.snapshot = run.survey.snapshot;
+  note.roots = run.survey.roots;
   return note;
 }
 
@@ -386,6 +409,8 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   CORDON_CHECK(make_persistent(run));
   report.credential = run.plan.credential;
   if (keeps(run.plan)) forget_kept(run.survey.facts, run.survey.snapshot);
+  // Without mounts nothing holds them.
+  if (run.choice.backend == BackendKind::Landlock) run.survey.snapshot.closed = {};
   RunNote note;
   const bool leaves_something =
       !run.clamped.effective().write.empty() || !run.request.private_directory.empty() ||
@@ -435,7 +460,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
     auto handoff =
         collect_handoff(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
                         run.survey.snapshot, join(run.caller.state_directory, "handoff"),
-                        report.run_id, kept ? &*kept : nullptr);
+                        report.run_id, kept ? &*kept : nullptr, run.survey.roots);
     if (handoff) {
       outcome.handoff = std::move(*handoff);
       if (kept) kept->discard();
@@ -499,7 +524,7 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   }
   CORDON_TRY(clamped, clamp(resolved, bounds));
   CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
-  CORDON_TRY(found, survey(clamped, caller));
+  CORDON_TRY(found, survey_beside_others(clamped, caller));
   if (auto refused = refusal_of_planned(held_options(clamped, found))) {
     return fail(*std::move(refused));
   }
@@ -537,6 +562,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
     inside.uid = owner->uid;
     inside.gid = owner->gid;
   }
+  if (choice.backend != BackendKind::Landlock)
+    pin_roots_of(older_runs(caller, effective), effective, judgement.survey.facts);
   auto plan = backend->plan(judgement.clamped, judgement.survey.facts, inside, request);
   if (!plan) return fail(with_passed_over(std::move(plan).error(), choice));
   if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));

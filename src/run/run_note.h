@@ -22,6 +22,7 @@ struct NoteContent {
   std::vector<Grant> writable;
   std::vector<DenyGlob> deny;
   TreeSnapshot snapshot;
+  std::vector<SearchRoot> roots;  // of `writable`, those that are searched; no descriptors
 };
 
 // Where the private directories of all runs lie that have no mounts to hide them by.
@@ -58,10 +59,16 @@ class RunNote {
 // The runs that are not over, as their notes say, but for the one of that id.
 std::vector<OtherRun> other_runs(const Caller& caller, const std::string& run_id);
 
+// The same as the search for what is new wants them, of those that can write in one of the trees of
+// `effective`. Runs that keep protected files instead of holding them put back what they changed
+// themselves, and are left out.
+std::vector<OlderRun> older_runs(const Caller& caller, const Effective& effective);
+
 // Cleans up after runs whose supervisor was killed: empties their cgroups, removes their private
 // directories, puts back what was kept of protected files, moves those that appeared out of the
 // tree. Returns what was moved, and one entry for each run whose files could not be dealt with; its
-// note is kept.
+// note is kept. So is one that cannot be read, or whose recovery twice ended Cordon: that must not
+// end every later start as well.
 std::vector<Handoff> recover_runs(const Caller& caller);
 
 }  // namespace cordon

@@ -61,5 +61,55 @@ TEST(RunNote, IsKeptWhileItsFilesCannotBeTakenAway) {
   EXPECT_THAT(recover_runs(caller), IsEmpty());
 }
 
+// A JSON document of Cordon's may have 1 MiB; a note has a line for each object.
+TEST(RunNote, IsReadWhateverItsSizeAndItsBytes) {
+  const TestTree tree;
+  const Caller caller = tree.caller();
+  const Clamped policy = clamped(writable({"@cwd"}), caller);
+  NoteContent content;
+  content.run_id = "1";
+  content.writable = policy.effective().write;
+  content.snapshot = surveyed(policy, caller).snapshot;
+  constexpr std::uint64_t kMany = 60'000;
+  for (std::uint64_t i = 0; i < kMany; ++i)
+    content.snapshot.loose_objects[{1'000'000 + i, i}] = {FileKind::Regular, 1};
+  content.snapshot.unmade = {"/not \xff utf-8 % \n"};
+  content.roots.push_back({"/a%20b", {7, 8}, 9, nullptr});
+  write_and_die(caller, content);
+  const std::vector<OlderRun> runs = older_runs(caller, policy.effective());
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].snapshot.loose_objects, content.snapshot.loose_objects);
+  EXPECT_EQ(runs[0].snapshot.unmade, content.snapshot.unmade);
+  EXPECT_EQ(runs[0].snapshot.began_ns, content.snapshot.began_ns);
+  EXPECT_THAT(recover_runs(caller), IsEmpty());
+  EXPECT_FALSE(tree.exists("home/.local/state/cordon/runs/1"));
+}
+
+TEST(RunNote, ThatCannotBeReadIsKeptAndNamed) {
+  const TestTree tree;
+  const Caller caller = tree.caller();
+  tree.file("home/.local/state/cordon/runs/1", "{\"run_id\": ");
+  const std::vector<Handoff> told = recover_runs(caller);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].kind, HasSubstr("cannot be read"));
+  EXPECT_TRUE(tree.exists("home/.local/state/cordon/runs/1"));
+}
+
+TEST(RunNote, IsTriedTwiceIfThatEndsCordon) {
+  const TestTree tree;
+  const Caller caller = tree.caller();
+  NoteContent content;
+  content.run_id = "1";
+  write_and_die(caller, content);
+  const std::string runs = tree.at("home/.local/state/cordon/runs/");
+  ASSERT_EQ(::rename((runs + "1").c_str(), (runs + "1~2").c_str()), 0);
+  const std::vector<Handoff> told = recover_runs(caller);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].kind, HasSubstr("cut off twice"));
+  ASSERT_EQ(::rename((runs + "1~2").c_str(), (runs + "1~1").c_str()), 0);
+  EXPECT_THAT(recover_runs(caller), IsEmpty());
+  EXPECT_FALSE(tree.exists("home/.local/state/cordon/runs/1~1"));
+}
+
 }  // namespace
 }  // namespace cordon
