@@ -107,13 +107,23 @@ class AftermathWalk final : public TreeVisitor {
           quarantine_.report(join(directory.path(), entry.name), HoldKind::Build);
       }
     }
-    if (entry.type != EntryType::Directory) return;
-    if (directory.name() == ".git" || git_.has_seen(directory.id())) {
+    const bool git = directory.name() == ".git" || git_.has_seen(directory.id());
+    if (entry.type != EntryType::Directory) {
+      if ((git || (state & kGit) != 0) && entry.type != EntryType::Regular)
+        git_.odd_entry(directory.descriptor(), std::string(entry.name),
+                       join(directory.path(), entry.name));
+      return;
+    }
+    bool searched = true;  // for odd entries, where nothing else matters
+    if (git) {
       state |= kGit;
       if (entry.name == "objects" || entry.name == "refs" || entry.name == "logs")
         state |= kDenyOnly;
+      searched = entry.name != "objects";
     }
-    if ((state & kDenyOnly) != 0 && !classifier_.may_deny_below(directory.path())) return;
+    if ((state & kDenyOnly) != 0 && !((state & kGit) != 0 && searched) &&
+        !classifier_.may_deny_below(directory.path()))
+      return;
     directory.descend(entry, state);
   }
 
@@ -139,7 +149,8 @@ class AftermathWalk final : public TreeVisitor {
     const auto seen = look_at(directory, entry);
     if (!seen) return;
     const std::string path = join(directory.path(), entry.name);
-    if (was_there(before_, *seen) && !(seen->symlink && leads_to_something_new(path))) return;
+    if (was_there(before_, *seen) && !(seen->symlink && leads_to_something_new(path)))
+      return git_.old_pointer(path);
     if (seen->kind == FileKind::Regular) return git_.pointer(path);
     take(directory, entry, HoldKind::Git);
   }
@@ -246,6 +257,7 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   for (const Grant* root : grants.writable_roots()) {
     if (root->kind != FileKind::Directory) continue;
     if (Result<void> one = walk_tree(root->path, 0, walk); !one && walked) walked = std::move(one);
+    git.root(root->path);
   }
   git.finish();
   take_own_configuration(caller, known, grants, quarantine);

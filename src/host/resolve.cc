@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "host/credentials.h"
 #include "host/deny_rules.h"
+#include "host/git_layout.h"
 #include "host/listed_sockets.h"
 #include "host/look.h"
 #include "host/survey.h"
@@ -158,7 +159,8 @@ std::vector<Grant> all_of(const std::vector<Grant>& read, const std::vector<Gran
 
 // An empty or relative entry of PATH means another directory wherever the caller stands.
 HeldPlaces held_places(const Caller& caller) {
-  HeldPlaces places{caller.homes, {}};
+  HeldPlaces places;
+  places.homes = caller.homes;
   const auto path = caller.environment.find("PATH");
   if (path == caller.environment.end()) return places;
   for (const std::string_view entry : split(path->second, ':')) {
@@ -167,6 +169,15 @@ HeldPlaces held_places(const Caller& caller) {
     if (place && place->kind == FileKind::Directory) places.on_path.push_back(place->path);
   }
   return places;
+}
+
+// The git directories that what may be written lies in, or is.
+std::vector<std::string> git_directories(const std::vector<Grant>& write) {
+  std::vector<std::string> found;
+  for (const Grant& grant : write)
+    for (std::string& directory : git_directories_above(grant.path))
+      found.push_back(std::move(directory));
+  return found;
 }
 
 // A path that leads elsewhere by now, or to another object, is not what was approved.
@@ -221,6 +232,7 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   out.deny = std::move(deny);
   out.sockets = std::move(sockets);
   out.held.homes = caller.homes;
+  out.held.git = git_directories(out.write);
   return out;
 }
 
@@ -240,6 +252,7 @@ Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   out.write = std::move(*write);
   out.deny = std::move(*deny);
   if (!out.write.empty() || !ceiling.approved.empty()) out.held = held_places(caller);
+  out.held.git = git_directories(out.write);
   if (ceiling.approved.empty()) return out;
   const auto ask = resolve_ask(ceiling.ask, caller);
   if (!ask) return fail(at_ceiling(ask.error(), ceiling));

@@ -39,7 +39,7 @@ FileKind kind_of(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot) {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = {"began:" + std::to_string(snapshot.began_ns)};
   for (const FileId& id : snapshot.protected_objects) lines.push_back("held:" + write_id(id));
   for (const auto& [id, loose] : snapshot.loose_objects)
     lines.push_back("loose:" + write_id(id) + ":" + letter(loose.kind) + ":" +
@@ -65,6 +65,8 @@ TreeSnapshot read_snapshot(std::span<const std::string> lines) {
     const auto id = read_id(std::span(fields).subspan(1));
     if (!id) continue;
     if (fields[0] == "held") snapshot.protected_objects.insert(*id);
+    if (fields[0] == "began" && fields.size() == 2)
+      snapshot.began_ns = static_cast<std::int64_t>(parse_number(fields[1]).value_or(0));
     const auto changed = fields.size() == 5 ? parse_number(fields[4]) : std::nullopt;
     if (fields[0] == "loose" && changed)
       snapshot.loose_objects[*id] = {kind_of(fields[3]), static_cast<std::int64_t>(*changed)};

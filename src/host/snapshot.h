@@ -23,6 +23,12 @@ inline bool was_there(const TreeSnapshot& before, const Looked& seen) {
   return before.protected_objects.contains(seen.id) || is_unchanged(before, seen);
 }
 
+// Nothing that was there: it was made, changed or renamed to this name during the run. Other than
+// was_there it can tell for objects of which nothing was written down.
+inline bool has_appeared(const TreeSnapshot& before, const Looked& seen) {
+  return !was_there(before, seen) && before.began_ns != 0 && seen.changed_ns >= before.began_ns;
+}
+
 // One short text for each object; read_snapshot ignores what it does not understand.
 std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot);
 TreeSnapshot read_snapshot(std::span<const std::string> lines);

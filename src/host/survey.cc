@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 
 #include <algorithm>
 
@@ -31,6 +32,13 @@ void add_machine(HostFacts& facts) {
   cpu_set_t processors;
   if (::sched_getaffinity(0, sizeof processors, &processors) == 0)
     facts.processors = static_cast<unsigned>(std::max(1, CPU_COUNT(&processors)));
+}
+
+// The coarse clock is the one that file systems take their times from.
+std::int64_t now_ns() {
+  struct timespec now {};
+  if (::clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0) return 0;
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 bool covered(const Effective& effective, std::string_view path) {
@@ -169,6 +177,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
   const Effective& effective = clamped.effective();
   const LookFailures failures;
   Survey out;
+  out.snapshot.began_ns = now_ns();
   add_machine(out.facts);
   out.facts.cgroup = cgroup_facts();
   // A policy that grants nothing has nothing to be looked through, and no home for an identity.

@@ -6,7 +6,6 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/git_above.h"
 #include "host/git_metadata.h"
 #include "host/resolve.h"
 #include "host/ways.h"
@@ -24,17 +23,17 @@ TreeSurvey::TreeSurvey(const Effective& effective, const Caller& caller, const U
       user_(user),
       out_(out),
       grants_(effective),
-      classifier_(effective, caller) {}
+      classifier_(effective, caller),
+      references_(caller, user) {}
 
 Result<void> TreeSurvey::run() {
   const std::vector<const Grant*> roots = grants_.writable_roots();
-  if (!roots.empty())
-    for (const std::string& target : user_.referenced) hold_reference(target);
   for (const Grant* grant : roots) {
-    for (const std::string& target : referenced_above(grant->path, caller_, user_))
-      hold_reference(target);
+    references_.add_above(grant->path);
     CORDON_CHECK(walk_root(*grant));
   }
+  if (!roots.empty())
+    for (const GitReference& reference : references_.find()) hold_reference(reference);
   if (refusal_) return fail(*std::move(refusal_));
   return walk_denies();
 }
@@ -84,10 +83,10 @@ void TreeSurvey::visit(WalkedDirectory& directory) {
 
 void TreeSurvey::visit_git(const WalkedDirectory& directory) {
   if (!git_seen_.insert(directory.id()).second) return;
-  GitFindings found = describe_git_directory(directory.descriptor(), directory.path(), caller_,
-                                             user_.settings, out_.snapshot);
+  GitFindings found =
+      describe_git_directory(directory.descriptor(), directory.path(), out_.snapshot);
   for (const Held& pinned : found.directory.pinned) git_seen_.insert(pinned.id);
-  for (const std::string& target : found.referenced) hold_reference(target);
+  for (const GitPart& part : found.parts) references_.add(part.path, part.role);
   for (const std::string& link : found.links) hold_target(link, HoldKind::Git);
   out_.facts.git.push_back(std::move(found.directory));
 }
@@ -97,8 +96,10 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
     return deny(directory, entry, *rule);
   WalkedDirectory::State state = Classifier::below(directory, entry);
   if ((state & kDenyOnly) == 0) {
-    if (entry.name == ".git" && entry.type != EntryType::Directory)
+    if (entry.name == ".git" && entry.type != EntryType::Directory) {
+      references_.add_pointer(join(directory.path(), entry.name));
       return protect(directory, entry, {HoldKind::Git, HoldAction::Hold});
+    }
     if (const auto protection = classifier_.protection(directory, entry)) {
       protect(directory, entry, *protection);
       if (protection->action == HoldAction::Hold) state |= kDenyOnly;
@@ -151,9 +152,13 @@ void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry
   hold_target(path, protection.kind);
 }
 
-void TreeSurvey::hold_reference(const std::string& target) {
+void TreeSurvey::hold_reference(const GitReference& reference) {
+  const std::string& target = reference.path;
+  // Most words of a command are no files, and there may be hundreds of aliases.
+  if (!look_path(target)) return;
   const Result<Canonical> place = canonicalize(target, "/", caller_);
   if (!place || place->kind == FileKind::Absent) return;
+  if (place->kind == FileKind::Directory && !reference.directory) return;
   // What a grant lies in cannot be held as a whole.
   for (const Grant* grant : grants_.writable_roots()) {
     if (!contains(place->path, grant->path) || refusal_) continue;

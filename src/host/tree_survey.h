@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/classify.h"
-#include "host/git_identity.h"
+#include "host/git_references.h"
 #include "host/grant_paths.h"
 #include "host/look.h"
 #include "host/survey.h"
@@ -46,8 +46,8 @@ class TreeSurvey final : public TreeVisitor {
   void deny(const WalkedDirectory& directory, const DirectoryEntry& entry, const DenyGlob& rule);
   void protect(WalkedDirectory& directory, const DirectoryEntry& entry,
                const Protection& protection);
-  // Where git outside takes hooks or configuration from.
-  void hold_reference(const std::string& target);
+  // What git outside runs, or takes hooks or configuration from.
+  void hold_reference(const GitReference& reference);
   void remember_loose(const Looked& seen);
 
   const Effective& effective_;
@@ -57,6 +57,7 @@ class TreeSurvey final : public TreeVisitor {
   GrantPaths grants_;
   Classifier classifier_;
   std::set<FileId> git_seen_;
+  GitReferences references_;
   std::vector<std::string> named_;
   std::optional<Error> refusal_;
 };

@@ -115,7 +115,11 @@ PathMode PathMeet::shield(std::string_view path) const {
     most = PathMode::Read;
   }
   if (is_in_agent_directory(path, held_)) most = PathMode::Read;
+  const bool arranged = source == Grant::Source::GitDirectory;
+  if (!arranged && is_in_git_part(path, held_)) most = PathMode::Read;
   for (std::size_t i = 0; i < ceilings_.size(); ++i) {
+    if (!arranged && is_in_git_part(path, originals_[i].held))
+      most = std::min(most, PathMode::Read);
     const PathEntry* rule = ceilings_[i].deepest(path);
     if (rule == nullptr) continue;
     most = std::min(most, bound_of(shield_below(originals_[i], rule->grant->path, path, source)));

@@ -39,6 +39,7 @@ struct DenyGlob {
 struct HeldPlaces {
   std::vector<std::string> homes;
   std::vector<std::string> on_path;  // directories of the caller's PATH
+  std::vector<std::string> git;      // git directories at or above what may be written
 };
 
 // A path by which a policy or a ceiling finds what it grants or lists, there or not.

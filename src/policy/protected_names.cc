@@ -197,6 +197,15 @@ bool counts_in(const ProtectedName& name, std::string_view directory,
 
 bool is_held_in(const ProtectedName& name, std::string_view directory,
                 std::span<const std::string> homes) {
+// git's own names below a git directory, of all gits since the first: gitrepository-layout(5), and
+// what the commands for interrupted work and the usual extensions make.
+constexpr std::array<std::string_view, 23> kNames = {
+    "annex",       "branches",     "commondir",    "config",  "config.worktree",
+    "description", "gitdir",       "HEAD",         "hooks",   "index",
+    "info",        "lfs",          "logs",         "modules", "objects",
+    "packed-refs", "rebase-apply", "rebase-merge", "refs",    "remotes",
+    "rr-cache",    "sequencer",    "worktrees"};
+
   if (name.action != HoldAction::Hold || !counts_in(name, directory, homes)) return false;
   if (name.kind != HoldKind::Editor) return true;
   const auto parts = components(directory);
@@ -234,3 +243,8 @@ bool is_package_directory(std::string_view name) {
 }
 
 }  // namespace cordon
+bool is_git_name(std::string_view name) {
+  return std::ranges::find(kNames, name) != kNames.end() || name.starts_with("BISECT_") ||
+         name.ends_with("_HEAD") || name.ends_with("_MSG") || name.ends_with("_EDITMSG");
+}
+

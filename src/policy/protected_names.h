@@ -37,3 +37,7 @@ std::string_view name_of(HoldKind kind);
 bool is_package_directory(std::string_view name);
 
 }  // namespace cordon
+// Whether `name`, directly below a git directory, is one of git's own: a grant or a file tool that
+// begins there reaches what git runs, and not a work tree that lies in a bare repository.
+bool is_git_name(std::string_view name);
+

@@ -157,6 +157,12 @@ Refused shielded_path(const std::string& option, const Grant& grant, const Resol
                 "more than readable",
             "leave the option out"};
   }
+  if (is_in_git_part(grant.path, request.held)) {
+    return {option +
+                " cannot be granted: it lies in a git directory, and git outside runs what is "
+                "there, so it is never more than readable",
+            "leave the option out, or name the work tree"};
+  }
   const Takers denying = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
     return shield_of(ceiling, grant.path) == Shield::Denied;
   });

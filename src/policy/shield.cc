@@ -23,7 +23,8 @@ bool is_protected(const HeldPlaces& places, std::string_view path, Grant::Source
   }
   // The git directory of a linked worktree is asked for by Cordon itself, and arranged as one.
   const bool arranged = asked == Grant::Source::GitDirectory;
-  if (!arranged && lower_case(basename(path)) == ".git") return true;
+  if (!arranged && (lower_case(basename(path)) == ".git" || is_in_git_part(path, places)))
+    return true;
   const ProtectedName* name = held_name(path, places);
   return name != nullptr && !(arranged && name->kind == HoldKind::Git);
 }
@@ -49,6 +50,15 @@ bool is_in_agent_directory(std::string_view path, const HeldPlaces& places) {
 }
 
 Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,
+bool is_in_git_part(std::string_view path, const HeldPlaces& places) {
+  std::string_view innermost;
+  for (const std::string& directory : places.git)
+    if (contains(directory, path) && directory.size() > innermost.size()) innermost = directory;
+  if (innermost.empty() || innermost == path) return false;
+  const std::string_view below = path.substr(innermost.size() + 1);
+  return is_git_name(below.substr(0, below.find('/')));
+}
+
                     Grant::Source asked) {
   Shield shield = Shield::None;
   for (; path != root && path != "/"; path = parent(path)) {

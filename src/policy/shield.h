@@ -27,6 +27,11 @@ const ProtectedName* held_name(std::string_view path, const HeldPlaces& places);
 // servers from it, so nothing there is opened for writing, whoever asks for it by name.
 bool is_in_agent_directory(std::string_view path, const HeldPlaces& places);
 
+// Whether `path` is or lies in a part of a git directory that git itself uses, whatever the
+// directory is called: hooks, configuration, and what an interrupted rebase left. A git directory
+// as a whole is arranged as one, and a work tree may lie in a bare repository.
+bool is_in_git_part(std::string_view path, const HeldPlaces& places);
+
 // For a path below `root`, which is the ceiling's own rule that decides about it; what lies above
 // and the root itself are the operator's choice.
 Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,

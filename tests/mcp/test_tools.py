@@ -335,6 +335,27 @@ def test_files_that_tools_load_cannot_be_planted(served, path):
     served.good("write_local_file", {"path": str(ordinary), "content": "{}"})
 
 
+@pytest.mark.parametrize("path", ["hooks/post-update", "config", "info/attributes", "rebase-merge/git-rebase-todo",
+                                  "modules/m/hooks/x"])
+def test_git_directories_are_known_by_whatever_name(served, path):
+    """A bare repository of the workspace. Its hooks are run by the person's next push to it."""
+    world = served.world
+    store = world.project / "store"
+    world.bare("git", "init", "-q", "--bare", store).expect(0)
+    place = store / path
+    world.make_directory(place.parent)
+    before = place.read_bytes() if place.exists() else None
+    refused = served.bad("write_local_file", {"path": str(place), "content": "planted"})
+    assert refused["type"] == "SandboxDeniedError" and "protected" in refused["message"]
+    write = {"argv": ["sh", "-c", 'echo planted > "$0"', str(place)], "readwrite_paths": [str(place.parent)]}
+    served.result("run_code", write)
+    assert (place.read_bytes() if place.exists() else None) == before
+    # The same name where there is no repository, and a work tree in a bare one.
+    for free in (world.project / "other" / path, store / "tree" / path):
+        world.make_directory(free.parent)
+        served.good("write_local_file", {"path": str(free), "content": "x"})
+
+
 def test_a_deny_at_any_depth_holds_for_what_lies_below_it(serve, world):
     for name in ("private/deep/a", "open/deep/a", "open/key.pem"):
         world.write(world.project / name, "content\n")
