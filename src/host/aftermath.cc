@@ -242,6 +242,7 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   Effective effective;
   effective.write = writable;
   effective.deny = deny;
+  effective.protect = before.protect;
   const GrantPaths grants(effective);
   Quarantine quarantine(handoff_directory, run_id, caller.cwd);
   TreeSnapshot known = before;
@@ -256,8 +257,8 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
   Result<void> walked;
   for (const Grant* root : grants.writable_roots()) {
     if (root->kind != FileKind::Directory) continue;
-    if (Result<void> one = walk_tree(root->path, 0, walk); !one && walked) walked = std::move(one);
     git.root(root->path);
+    if (Result<void> one = walk_tree(root->path, 0, walk); !one && walked) walked = std::move(one);
   }
   git.finish();
   take_own_configuration(caller, known, grants, quarantine);

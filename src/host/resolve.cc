@@ -253,6 +253,7 @@ Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   out.deny = std::move(*deny);
   if (!out.write.empty() || !ceiling.approved.empty()) out.held = held_places(caller);
   out.held.git = git_directories(out.write);
+  out.held.protect = ceiling.policy.protect;
   if (ceiling.approved.empty()) return out;
   const auto ask = resolve_ask(ceiling.ask, caller);
   if (!ask) return fail(at_ceiling(ask.error(), ceiling));

@@ -45,6 +45,8 @@ std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot) {
     lines.push_back("loose:" + write_id(id) + ":" + letter(loose.kind) + ":" +
                     std::to_string(loose.changed_ns));
   for (const std::string& path : snapshot.git_directories) lines.push_back("git:" + path);
+  for (const std::string& name : snapshot.protect.add) lines.push_back("add:" + name);
+  for (const std::string& name : snapshot.protect.release) lines.push_back("release:" + name);
   for (const std::string& path : snapshot.unmade) lines.push_back("unmade:" + path);
   return lines;
 }
@@ -57,16 +59,18 @@ TreeSnapshot read_snapshot(std::span<const std::string> lines) {
       snapshot.git_directories.insert(line.substr(4));
       continue;
     }
+    if (fields[0] == "add") snapshot.protect.add.push_back(line.substr(4));
+    if (fields[0] == "release") snapshot.protect.release.push_back(line.substr(8));
     if (fields[0] == "unmade") {
       snapshot.unmade.insert(line.substr(7));
       continue;
     }
+    if (fields[0] == "began" && fields.size() == 2)
+      snapshot.began_ns = static_cast<std::int64_t>(parse_number(fields[1]).value_or(0));
     if (fields.size() < 3) continue;
     const auto id = read_id(std::span(fields).subspan(1));
     if (!id) continue;
     if (fields[0] == "held") snapshot.protected_objects.insert(*id);
-    if (fields[0] == "began" && fields.size() == 2)
-      snapshot.began_ns = static_cast<std::int64_t>(parse_number(fields[1]).value_or(0));
     const auto changed = fields.size() == 5 ? parse_number(fields[4]) : std::nullopt;
     if (fields[0] == "loose" && changed)
       snapshot.loose_objects[*id] = {kind_of(fields[3]), static_cast<std::int64_t>(*changed)};

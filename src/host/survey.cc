@@ -178,6 +178,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
   const LookFailures failures;
   Survey out;
   out.snapshot.began_ns = now_ns();
+  out.snapshot.protect = effective.protect;
   add_machine(out.facts);
   out.facts.cgroup = cgroup_facts();
   // A policy that grants nothing has nothing to be looked through, and no home for an identity.

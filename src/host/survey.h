@@ -26,6 +26,7 @@ struct TreeSnapshot {
   // By the clock of the file system, so that a ctime not before it means: changed during the run.
   // Zero if it is not known.
   std::int64_t began_ns = 0;
+  ProtectRules protect;                // of the run's policy and ceilings
   std::set<FileId> protected_objects;  // every held or masked object that was there, by identity
   std::map<FileId, Loose> loose_objects;
   std::set<std::string> git_directories;

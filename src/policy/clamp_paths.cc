@@ -287,7 +287,9 @@ void clamp_paths(const Resolved& request, Ceilings ceilings, Effective& result,
       write.push_back(grant);
     }
   }
-  const PathMeet meet(request.read, write, request.held, ceilings);
+  HeldPlaces held = request.held;
+  held.protect = result.protect;
+  const PathMeet meet(request.read, write, held, ceilings);
   meet.write_to(result);
   meet.report(request.read, write, reductions);
 }

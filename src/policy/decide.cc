@@ -140,12 +140,15 @@ Decision::Maybe Decision::by_protected_name() const {
   const std::string& root = grant_->grant->path;
   for (std::string_view place = path_; place != root && place != "/"; place = parent(place)) {
     const std::string_view above = parent(place);
-    const ProtectedName* name = find_protected(basename(above), basename(place));
+    const ProtectRules& rules = effective_.protect;
+    const ProtectedName* name = find_protected(basename(above), basename(place), rules);
     if (name == nullptr || !is_held_in(*name, above, caller_.homes)) continue;
     // A new repository needs its config; what matters there are single keys.
     if (name->name == ".git/config") continue;
     return refuse(
-        rule_text("protected", name->name),
+        rule_text("protected", name->kind == HoldKind::Operator
+                                   ? added_name(basename(above), basename(place), rules)
+                                   : name->name),
         std::string(name->reason) + "; what appears is moved out of the tree after the run",
         "make the change outside the sandbox");
   }

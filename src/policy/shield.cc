@@ -34,8 +34,9 @@ bool is_protected(const HeldPlaces& places, std::string_view path, Grant::Source
 const ProtectedName* held_name(std::string_view path, const HeldPlaces& places) {
   const std::string_view directory = parent(path);
   const std::string_view above = basename(directory);
-  const ProtectedName* name = find_protected(above, basename(path));
-  if (name == nullptr) name = find_protected(lower_case(above), lower_case(basename(path)));
+  const ProtectedName* name = find_protected(above, basename(path), places.protect);
+  if (name == nullptr)
+    name = find_protected(lower_case(above), lower_case(basename(path)), places.protect);
   return name != nullptr && is_held_in(*name, directory, places.homes) ? name : nullptr;
 }
 
@@ -49,7 +50,6 @@ bool is_in_agent_directory(std::string_view path, const HeldPlaces& places) {
   return false;
 }
 
-Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,
 bool is_in_git_part(std::string_view path, const HeldPlaces& places) {
   std::string_view innermost;
   for (const std::string& directory : places.git)
@@ -59,6 +59,7 @@ bool is_in_git_part(std::string_view path, const HeldPlaces& places) {
   return is_git_name(below.substr(0, below.find('/')));
 }
 
+Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,
                     Grant::Source asked) {
   Shield shield = Shield::None;
   for (; path != root && path != "/"; path = parent(path)) {

@@ -70,6 +70,15 @@ TEST_F(ShieldTest, LeavesPartsOfAGitDirectoryReadOnly) {
   EXPECT_THAT(clamp_write("/w/store/hooks").effective().write, IsEmpty());
 }
 
+TEST_F(ShieldTest, TakesTheNamesThatOperatorsAddAndRelease) {
+  ceiling.ceiling.policy.protect = {{"deploy"}, {".vscode"}};
+  ceiling.held.protect = ceiling.ceiling.policy.protect;
+  EXPECT_THAT(clamp_write("/w/a/deploy").effective().write, IsEmpty());
+  EXPECT_THAT(clamp_write("/w/a/deploy/x").effective().write, IsEmpty());
+  EXPECT_THAT(paths(clamp_write("/w/a/.vscode").effective().write), ElementsAre("/w/a/.vscode"));
+  EXPECT_THAT(clamp_write("/w/a/.claude").effective().write, IsEmpty());
+}
+
 TEST_F(ShieldTest, LeavesOtherRequestsAlone) {
   for (const char* path : {"/w", "/w/a", "/w/bin", "/w/a/.ssh", "/w/tools", "/w/.github/workflows",
                            "/w/node_modules/p/.vscode", "/w/claude"}) {
