@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "policy/known_sockets.h"
 #include "run/lost_output.h"
@@ -146,6 +147,67 @@ void say_dangers(const std::vector<PathRule>& sockets) {
     if (danger.empty()) continue;
     say_line(Tint::Warning,
              "beware of net.sockets " + quote(socket.text) + ": " + std::string(danger));
+  }
+}
+
+void say_changes(const std::string& run_id, const std::vector<Change>& changes,
+                 const std::vector<Handoff>& handoffs) {
+  constexpr std::size_t kMostTops = 10;
+  std::vector<std::string> tops;
+  std::size_t told = 0;
+  for (const Change& change : changes) {
+    if (change.state != Change::State::Held) continue;
+    const auto same = [&](const Handoff& one) { return one.path == change.path; };
+    if (std::any_of(handoffs.begin(), handoffs.end(), same)) {
+      ++told;
+      continue;
+    }
+    if (std::find(tops.begin(), tops.end(), change.top) == tops.end()) tops.push_back(change.top);
+  }
+  for (std::size_t i = 0; i < tops.size() && i < kMostTops; ++i) {
+    std::size_t files = 0;
+    std::string reason;
+    for (const Change& change : changes) {
+      if (change.state != Change::State::Held || change.top != tops[i]) continue;
+      ++files;
+      reason = change.reason;
+    }
+    // Of git's configuration the settings say more than the number of files.
+    std::string what = " (" + std::to_string(files) + (files == 1 ? " file)" : " files)");
+    if (reason.starts_with("git: ")) what = ": " + reason.substr(5);
+    say_line(Tint::Warning, "held back: " + tops[i] + what + "; cordon changes apply " + run_id +
+                                " " + shell_word(tops[i]));
+  }
+  if (tops.size() > kMostTops) {
+    say_line(Tint::Warning, "and " + std::to_string(tops.size() - kMostTops) +
+                                " more; cordon changes list " + run_id);
+  }
+  std::string gone;
+  std::string count;
+  std::size_t names = 0;
+  for (const Change& change : changes) {
+    if (change.state != Change::State::Lost) continue;
+    // "private home: 3 files, 120 bytes in all"
+    if (count.empty()) {
+      const std::size_t colon = change.reason.find(": ");
+      const std::size_t comma = change.reason.find(',');
+      if (colon != std::string::npos && comma != std::string::npos) {
+        count = change.reason.substr(colon + 2, comma - colon - 2);
+      }
+    }
+    if (++names <= 3) {
+      if (!gone.empty()) gone += ", ";
+      gone += "~" + change.path.substr(change.top.size());
+    }
+  }
+  if (!gone.empty()) {
+    say_line(Tint::Warning, "gone with the run: " + count + " in the private home (" + gone +
+                                (names > 3 ? ", …)" : ")"));
+  }
+  if (told > 0) {
+    say_line(Tint::Warning, "held back: " + std::to_string(told) +
+                                (told == 1 ? " file" : " files") +
+                                " named above; cordon changes list " + run_id);
   }
 }
 

@@ -46,7 +46,8 @@ class LandlockPlanner {
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
     lose(plan_, namespace_losses());
-    if (!keeping_for(effective_, facts_).empty()) lose(plan_, {Loss::Protected});
+    plan_.keeping = keeping_for(effective_, facts_);
+    if (!plan_.keeping.empty()) lose(plan_, {Loss::Protected});
     plan_.build.emplace_back(op::ScopeProcesses{});
     places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);
     CORDON_CHECK(landlock());

@@ -107,10 +107,12 @@ Decision::Maybe Decision::by_deny() const {
 
 Decision::Maybe Decision::held_at(const Held& held) const {
   if (!writes() || !contains(held.path, path_)) return std::nullopt;
-  return refuse(rule_text("hold", held.path),
-                "protected " + std::string(name_of(held.kind)) +
-                    " files inside a writable grant are read-only",
-                "make the change outside the sandbox");
+  return refuse(
+      rule_text("hold", held.path),
+      "protected " + std::string(name_of(held.kind)) +
+          " files inside a writable grant stay as they are: a run changes a private copy, "
+          "or cannot write them",
+      "cordon changes apply takes what a run made of it");
 }
 
 Decision::Maybe Decision::by_git() const {
@@ -120,8 +122,10 @@ Decision::Maybe Decision::by_git() const {
     }
     for (const GitDirectory::Config& config : git.configs) {
       if (!writes() || config.path != path_) continue;
-      return allow(rule_text("git", config.path),
-                   "writes go to a private copy of this run; the file itself stays as it is");
+      return allow(
+          rule_text("git", config.path),
+          "writes go to a private copy of this run; the file itself gets only new remotes, "
+          "branches and submodules of it");
     }
   }
   return std::nullopt;

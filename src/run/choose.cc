@@ -282,7 +282,9 @@ Error with_passed_over(Error error, const BackendChoice& choice) {
 std::string choice_line(const BackendChoice& choice, const std::vector<Loss>& lost) {
   std::string words;
   for (const Loss loss : lost) {
-    if (reach_of(loss) == Reach::Wider) {
+    // A single file that git tracks, which native keeps and puts back: told when it was changed.
+    const bool tracked = choice.backend == BackendKind::Native && loss == Loss::Protected;
+    if (reach_of(loss) == Reach::Wider && !tracked) {
       words.append(words.empty() ? "" : ", ").append(name_of(loss));
     }
   }

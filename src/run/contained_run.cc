@@ -14,14 +14,17 @@
 #include "base/private_directory.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "changes/gone.h"
 #include "config/policy_document.h"
 #include "egress/broker.h"
 #include "egress/publisher.h"
 #include "host/aftermath.h"
 #include "host/agent_login.h"
+#include "host/git_index.h"
 #include "host/host_settings.h"
 #include "host/look.h"
 #include "host/nested.h"
+#include "host/on_path.h"
 #include "host/resolve.h"
 #include "host/tree_removal.h"
 #include "host/ways.h"
@@ -31,6 +34,7 @@
 #include "run/backends.h"
 #include "run/choose.h"
 #include "run/git_watch.h"
+#include "run/held_run.h"
 #include "run/identity.h"
 #include "run/kept_run.h"
 #include "run/owner_reach.h"
@@ -103,11 +107,15 @@ std::string for_owner(std::string path, const std::optional<Owner>& owner) {
 
 // A writable directory that is held as a whole, since the host finds programs in it by name, is no
 // more than readable: an option that asked to write it would get nothing.
-std::vector<Reduction> held_options(const Clamped& clamped, const Survey& found) {
+std::vector<Reduction> held_options(const Clamped& clamped, const Survey& found,
+                                    const Caller& caller) {
   std::vector<Reduction> reductions;
   for (const Grant& grant : clamped.effective().write) {
     const auto holds = [&](const Held& held) { return held.path == grant.path; };
-    if (grant.origin != Origin::Option || std::ranges::none_of(found.facts.held, holds)) continue;
+    if (grant.origin != Origin::Option) continue;
+    if (std::ranges::none_of(found.facts.held, holds) && !is_directory_on_path(grant.id, caller)) {
+      continue;
+    }
     reductions.push_back(
         {"write", grant.written, "read-only", Reduction::Because::Forbidden, Origin::Option});
   }
@@ -141,10 +149,25 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   if (effective.caches) {
     request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
   }
-  if (backend.private_space() == Backend::PrivateSpace::OnDisk && effective.scratch) {
+  // Bubblewrap and foreign executors bring what they mount themselves: there it is read-only.
+  request.private_copies = backend.kind() == BackendKind::Native && !effective.write.empty();
+  const bool on_disk = backend.private_space() == Backend::PrivateSpace::OnDisk;
+  if ((on_disk && effective.scratch) || request.private_copies) {
     request.private_directory = join(private_directories(caller), make_run_id());
   }
   return request;
+}
+
+// Single protected files that git replaces when it checks out. One with a second name cannot be put
+// back so that both names lead to it, and stays covered.
+std::set<std::string> tracked_held(const HostFacts& facts, const Effective& effective) {
+  std::vector<std::string> files;
+  for (const Held& held : facts.held) {
+    if (held.file != FileKind::Regular) continue;
+    if (const auto seen = look_path(held.path); seen && seen->links == 1)
+      files.push_back(held.path);
+  }
+  return files.empty() ? std::set<std::string>() : tracked_files(files, effective.write);
 }
 
 // A shared login is put into the private home that is kept, so that one has to be seen inside.
@@ -301,15 +324,17 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
 // Removes the private directories of a run when it is over.
 class PrivateTree {
  public:
-  explicit PrivateTree(const std::string& path) : path_(path) {}
+  explicit PrivateTree(std::string path) : path_(std::move(path)) {}
   ~PrivateTree() {
     if (!path_.empty()) (void)remove_private_tree(path_);
   }
   PrivateTree(const PrivateTree&) = delete;
   PrivateTree& operator=(const PrivateTree&) = delete;
+  // What the run changed in it could not be kept: the next start tries again.
+  void leave() { path_.clear(); }
 
  private:
-  const std::string& path_;
+  std::string path_;
 };
 
 // Where the broker may change modes and times for a sandbox that has the host's view of files.
@@ -379,13 +404,26 @@ void add_attempts(Broker& broker, Outcome& outcome) {
   outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
 }
 
+// One entry for each name; the number of files and bytes is said with the first.
+void add_gone(const Gone& gone, const std::string& home, std::vector<Change>& changes) {
+  for (const std::string& name : gone.names) {
+    std::string reason = "private home";
+    if (&name == &gone.names.front()) {
+      reason += ": " + std::to_string(gone.files) + (gone.files == 1 ? " file, " : " files, ") +
+                std::to_string(gone.bytes) + " bytes in all";
+    }
+    changes.push_back(
+        {join(home, name), Change::Kind::Added, Change::State::Lost, std::move(reason), home});
+  }
+}
+
 // Whether a command may have run: one that may have is never started again.
 enum class Launch { NotDone, Done };
 
 Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, Launch& launch) {
   CORDON_CHECK(make_persistent(run));
   report.credential = run.plan.credential;
-  if (keeps(run.plan)) forget_kept(run.survey.facts, run.survey.snapshot);
+  if (keeps(run.plan)) forget_kept(run.plan.keeping, run.survey.facts, run.survey.snapshot);
   RunNote note;
   const bool leaves_something =
       !run.clamped.effective().write.empty() || !run.request.private_directory.empty() ||
@@ -394,9 +432,12 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
     note = std::move(written);
   }
-  const PrivateTree private_tree(run.request.private_directory);
+  PrivateTree private_tree(run.request.private_directory);
+  CORDON_TRY(copies, copy_held(run));
+  report.reductions = run.reductions;
   CORDON_TRY(kept, keep_for(run, report.run_id));
   KeptUnlessStarted unstarted(kept);
+  Removal removal(run.survey.facts, run.clamped.effective().write);
   CORDON_TRY(broker, make_broker(input, run));
   CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
@@ -431,6 +472,9 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   report.enforcement = child->enforcement();
   if (broker) add_attempts(*broker, outcome);
   if (publisher) outcome.published = publisher->end();
+  if (const Fd home = child->take_private_home(); home.valid()) {
+    add_gone(gone_with(home.get(), run.survey.facts.git_identity), run.caller.home, report.changes);
+  }
   if (!run.clamped.effective().write.empty()) {
     auto handoff =
         collect_handoff(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
@@ -439,7 +483,18 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
     if (handoff) {
       outcome.handoff = std::move(*handoff);
       if (kept) kept->discard();
+      mark_moved_in_clones(outcome.handoff, run);
+      auto settled = settle_held(copies, &removal, outcome.handoff, run.clamped.effective().write,
+                                 run.caller, report.run_id);
+      if (settled) {
+        std::ranges::move(changes_of(*settled, run.caller.cwd), std::back_inserter(report.changes));
+      } else {
+        note.leave();
+        private_tree.leave();
+        outcome.handoff.push_back({".", "unchecked: " + message(settled.error()), {}});
+      }
     } else {
+      private_tree.leave();
       // The command ran, so there is an outcome; what could not be looked at is said in it, and
       // stays known to the next start.
       note.leave();
@@ -500,7 +555,7 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   CORDON_TRY(clamped, clamp(resolved, bounds));
   CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
   CORDON_TRY(found, survey(clamped, caller));
-  if (auto refused = refusal_of_planned(held_options(clamped, found))) {
+  if (auto refused = refusal_of_planned(held_options(clamped, found, caller))) {
     return fail(*std::move(refused));
   }
   return Judgement{std::move(clamped), std::move(found)};
@@ -532,6 +587,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
   PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start));
+  if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
   Caller inside = caller;
   if (owner) {
     inside.uid = owner->uid;

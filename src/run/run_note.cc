@@ -20,6 +20,7 @@
 #include "host/aftermath.h"
 #include "host/snapshot.h"
 #include "host/tree_removal.h"
+#include "run/held_run.h"
 
 namespace cordon {
 namespace {
@@ -109,6 +110,29 @@ bool remove_private(const std::string& path, const Caller& caller) {
   return remove_private_tree(path);
 }
 
+// Only of one of ours, for the same reason.
+Result<PrivateCopies> copies_of(const NoteContent& content, const Caller& caller) {
+  const std::string& path = content.private_directory;
+  if (path.empty() || has_dotdot(path) || parent(path) != private_directories(caller)) {
+    return PrivateCopies{};
+  }
+  CORDON_TRY(copies, read_private_copies(path));
+  return copies ? std::move(*copies) : PrivateCopies{};
+}
+
+// What was kept aside of the copies, as a later run tells it.
+std::vector<Handoff> held_handoffs(const PrivateCopies& copies,
+                                   const std::vector<ChangeRecord>& records) {
+  std::vector<Handoff> told;
+  for (const CopiedObject& object : copies.objects) {
+    const auto in_it = [&](const ChangeRecord& one) { return one.top == object.what.path; };
+    const auto first = std::ranges::find_if(records, in_it);
+    if (first == records.end()) continue;
+    told.push_back({object.what.path, object.what.reason, first->kept, true, {}});
+  }
+  return told;
+}
+
 // Only one of ours, for the same reason. Nothing if the run kept nothing.
 std::optional<KeptFiles> kept_files(const NoteContent& content, const Caller& caller) {
   if (content.kept_directory != join(kept_directories(caller), content.run_id)) return std::nullopt;
@@ -143,11 +167,17 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
     for (const std::string& path : content.cgroups) {
       if (!remove_cgroup(path, content.run_id)) gone = false;
     }
-    if (!remove_private(content.private_directory, caller)) gone = false;
     if (!gone) return;  // the next start looks again
+    // Before anything is removed: what the run changed in its copies exists nowhere else.
+    auto copies = copies_of(content, caller);
+    if (!copies) {
+      moved.push_back({content.private_directory, "unchecked: " + message(copies.error()), {}});
+      return;
+    }
     std::optional<KeptFiles> kept = kept_files(content, caller);
     if (kept && !kept->is_needed()) {
       kept->discard();
+      if (!remove_private(content.private_directory, caller)) return;
       ::unlinkat(directory, name, 0);
       return;
     }
@@ -162,6 +192,14 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
     }
     moved.insert(moved.end(), found->begin(), found->end());
     if (kept) kept->discard();
+    if (auto held = settle_held(*copies, nullptr, *found, content.writable, caller, content.run_id);
+        !held) {
+      moved.push_back({content.private_directory, "unchecked: " + message(held.error()), {}});
+      return;
+    } else {
+      for (const Handoff& one : held_handoffs(*copies, *held)) moved.push_back(one);
+    }
+    if (!remove_private(content.private_directory, caller)) return;
   }
   ::unlinkat(directory, name, 0);
 }

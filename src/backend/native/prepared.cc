@@ -73,6 +73,7 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   for (const Op& operation : plan.build) {
     if (const auto* scratch = std::get_if<op::ScratchDirectory>(&operation)) {
       if (prepared.scratch == nullptr) prepared.scratch = scratch->path.c_str();
+      if (scratch->name == "home") prepared.home = scratch->path.c_str();
     }
     if (const auto* map = std::get_if<op::MapIdentity>(&operation)) {
       prepared.uid_map =
@@ -96,7 +97,8 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
                         : MapBy::FirstProcess;
   if (prepared.becomes_owner) {
     const auto is_bind = [](const Op& operation) {
-      return std::holds_alternative<op::Bind>(operation);
+      return std::holds_alternative<op::Bind>(operation) ||
+             std::holds_alternative<op::PrivateCopy>(operation);
     };
     prepared.early_sources.assign(
         static_cast<std::size_t>(std::ranges::count_if(plan.build, is_bind)), -1);
