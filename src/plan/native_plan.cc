@@ -274,8 +274,17 @@ Result<void> NativePlanner::grants() {
   std::vector<Entry> entries;
   for (const Grant& grant : read_)
     entries.push_back({grant.path, &grant, MountAccess::ReadOnly, grant.id});
-  for (const Grant& grant : write_)
-    entries.push_back({grant.path, &grant, MountAccess::ReadWrite, grant.id});
+  for (const Grant& grant : write_) {
+    // A directory on PATH that a document grants is held all the same.
+    const auto is_it = [&](const Held& held) { return held.path == grant.path; };
+    const bool held = std::ranges::any_of(facts_.held, is_it);
+    if (held) {
+      plan_.reductions.push_back({"write", grant.written, "read-only",
+                                  Reduction::Because::Forbidden, grant.origin});
+    }
+    entries.push_back({grant.path, &grant, held ? MountAccess::ReadOnly : MountAccess::ReadWrite,
+                       grant.id});
+  }
   for (const Pinned& pinned : facts_.pinned)
     entries.push_back({pinned.path, nullptr, MountAccess::ReadWrite, pinned.id});
   // Parents first: a nested grant is mounted over the tree it narrows or widens.
@@ -356,6 +365,9 @@ bool NativePlanner::has_mounts_below(const std::string& path) const {
 
 bool NativePlanner::may_be_copied(const Held& held) const {
   if (!request_.private_copies || held.kind == HoldKind::Denied) return false;
+  // What is granted is what was judged, and no copy of it.
+  const auto is_it = [&](const Grant& grant) { return grant.path == held.path; };
+  if (std::ranges::any_of(read_, is_it) || std::ranges::any_of(write_, is_it)) return false;
   // A copy would show what is masked below, and hide what is granted there.
   if (held.file == FileKind::Directory) return !has_mounts_below(held.path);
   // A program of Cordon's own, and the pointer by which git finds a repository, are to stay.
