@@ -37,6 +37,16 @@ class FieldReader {
     text_.remove_prefix(end + 1);
     return field;
   }
+  // Exactly that many bytes, whatever they are.
+  std::string bytes(std::uint64_t size) {
+    if (size > text_.size()) {
+      good_ = false;
+      return {};
+    }
+    std::string field(text_.substr(0, size));
+    text_.remove_prefix(size);
+    return field;
+  }
   std::uint64_t number() {
     const auto value = parse_number(text());
     if (!value) good_ = false;

@@ -79,6 +79,8 @@ class Comparison {
     for (const CopiedEntry& entry : object_.entries) compare(entry);
     for (const auto& [name, found] : found_) {
       if (S_ISDIR(found.status.st_mode)) continue;
+      // They were left out of the copy, and `git init` makes them anew.
+      if (basename(object_.what.path) == "hooks" && name.ends_with(".sample")) continue;
       if (!known_.contains(name)) differences_.push_back({name, Change::Kind::Added, true});
     }
     std::ranges::sort(differences_, {}, &Difference::name);

@@ -34,6 +34,16 @@ std::uint64_t nanoseconds(const timespec& time) {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(fd, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return 0;
+}
+
 // Copies one object. A text says why it cannot be copied; nothing of it is left then.
 class Copier {
  public:
@@ -43,6 +53,7 @@ class Copier {
   std::optional<std::string> copy(int from, const std::string& name, const struct stat& status,
                                   const std::string& to) {
     device_ = status.st_dev;
+    hooks_ = name == "hooks";
     const Fd into(::open(std::string(parent(to)).c_str(), kOpenDirectory));
     if (!into.valid()) return failure(errno);
     return object(from, name, into.get(), std::string(basename(to)), {}, 0);
@@ -151,6 +162,7 @@ class Copier {
     if (!names.read(source.get())) return failure(EIO);
     for (const DirectoryEntry& child : names.entries()) {
       const std::string one(child.name);
+      if (hooks_ && depth == 0 && one.ends_with(".sample")) continue;
       const std::string below = path.empty() ? one : path + "/" + one;
       if (auto problem = object(source.get(), one, target.get(), one, below, depth + 1)) {
         return problem;
@@ -164,6 +176,7 @@ class Copier {
   std::uint64_t& bytes_;
   std::size_t& count_;
   dev_t device_ = 0;
+  bool hooks_ = false;
   std::vector<CopiedEntry> entries_;
 };
 
@@ -172,34 +185,20 @@ Result<void> give(const std::string& path, const std::optional<Owner>& owner) {
   return fail(setup_error("cannot give " + quote(path) + " to the command", errno));
 }
 
-Result<void> write_new(const std::string& path, std::string_view content) {
-  const std::string directory(parent(path));
-  const Fd fd(::open(directory.c_str(), kOpenDirectory));
-  const int error =
-      fd.valid() ? put_file(fd.get(), std::string(basename(path)), content, 0600) : errno;
-  if (error == 0) return {};
-  return fail(setup_error("cannot write " + quote(path), error));
-}
-
-Result<void> make_configs(const std::string& directory, const std::vector<ConfigRequest>& requests,
+Result<void> make_configs(const std::vector<ConfigRequest>& requests,
                           const std::optional<Owner>& owner, PrivateCopies& copies) {
   if (requests.empty()) return {};
-  const std::string bases = join(directory, "base");
-  CORDON_CHECK(open_private_directory(bases));
-  std::string above;
+  const std::string place(parent(requests.front().copy));
+  CORDON_TRY(into, open_private_directory(place));
   for (const ConfigRequest& request : requests) {
-    const std::string place(parent(request.copy));
-    CORDON_CHECK(open_private_directory(place));
-    CORDON_CHECK(write_new(request.copy, request.content));
-    CopiedConfig config{request.path, request.copy,
-                        join(bases, std::to_string(copies.configs.size()))};
-    CORDON_CHECK(write_new(config.base, request.content));
+    const Fd file(::openat(into.get(), std::string(basename(request.copy)).c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const int error = file.valid() ? write_all(file.get(), request.content) : errno;
+    if (error != 0) return fail(setup_error("cannot write " + quote(request.copy), error));
     CORDON_CHECK(give(request.copy, owner));
-    CORDON_CHECK(give(place, owner));
-    above = std::string(parent(place));
-    copies.configs.push_back(std::move(config));
+    copies.configs.push_back({request.path, request.copy, request.content});
   }
-  return give(above, owner);
+  return give(place, owner);
 }
 
 std::string write_list(const PrivateCopies& copies) {
@@ -225,7 +224,8 @@ std::string write_list(const PrivateCopies& copies) {
   for (const CopiedConfig& config : copies.configs) {
     add_field(text, config.path);
     add_field(text, config.copy);
-    add_field(text, config.base);
+    add_field(text, config.base.size());
+    text += config.base;
   }
   return text;
 }
@@ -261,7 +261,7 @@ std::optional<PrivateCopies> read_list(std::string_view text) {
     CopiedConfig config;
     config.path = fields.text();
     config.copy = fields.text();
-    config.base = fields.text();
+    config.base = fields.bytes(fields.number());
     copies.configs.push_back(std::move(config));
   }
   if (!fields.good() || !fields.at_end()) return std::nullopt;
@@ -279,7 +279,6 @@ Result<MadeCopies> make_private_copies(const std::string& directory,
   std::uint64_t bytes = 0;
   std::size_t count = 0;
   for (const CopyRequest& request : requests) {
-    CORDON_CHECK(open_private_directory(std::string(parent(request.source))));
     const Fd above = open_canonical(std::string(parent(request.path)), O_PATH | O_DIRECTORY);
     const std::string name(basename(request.path));
     struct stat status {};
@@ -301,8 +300,10 @@ Result<MadeCopies> make_private_copies(const std::string& directory,
     }
     made.copies.objects.push_back({request, copier.take()});
   }
-  CORDON_CHECK(make_configs(directory, configs, owner, made.copies));
-  CORDON_CHECK(write_new(join(directory, kListName), write_list(made.copies)));
+  CORDON_CHECK(make_configs(configs, owner, made.copies));
+  if (const int error = put_file(own.get(), kListName, write_list(made.copies), 0600); error != 0) {
+    return fail(setup_error("cannot write a list in " + quote(directory), error));
+  }
   return made;
 }
 

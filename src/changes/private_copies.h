@@ -14,8 +14,9 @@
 //
 // One budget holds for all copies of a run: 64 MiB and 20,000 files. What does not fit, has a FIFO
 // or a mount point in it, or cannot be read, is not copied, and its holder binds it read-only
-// instead. A file that changes while it is copied is no danger: it is what the person's other
-// programs see too, and only the copy is compared.
+// instead. Every file of a copy costs its creation before the launch: the samples that git puts
+// into `hooks` are started by nobody and are left out. A file that changes while it is copied is no
+// danger: it is what the person's other programs see too, and only the copy is compared.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +64,7 @@ struct CopiedObject {
 struct CopiedConfig {
   std::string path;
   std::string copy;
-  std::string base;  // a file with the content that the copy began with
+  std::string base;  // the content that the copy began with
 };
 
 struct PrivateCopies {

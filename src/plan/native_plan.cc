@@ -29,7 +29,7 @@ constexpr std::uint32_t kInsideIdForRoot = 1000;
 constexpr std::string_view kGitDirectory = "/dev/cordon/git";
 // Below the private directory of the run.
 constexpr std::string_view kConfigCopies = "git";
-constexpr std::string_view kHeldCopies = "held";
+constexpr std::string_view kHeldCopy = "held-";
 
 class NativePlanner {
  public:
@@ -279,11 +279,11 @@ Result<void> NativePlanner::grants() {
     const auto is_it = [&](const Held& held) { return held.path == grant.path; };
     const bool held = std::ranges::any_of(facts_.held, is_it);
     if (held) {
-      plan_.reductions.push_back({"write", grant.written, "read-only",
-                                  Reduction::Because::Forbidden, grant.origin});
+      plan_.reductions.push_back(
+          {"write", grant.written, "read-only", Reduction::Because::Forbidden, grant.origin});
     }
-    entries.push_back({grant.path, &grant, held ? MountAccess::ReadOnly : MountAccess::ReadWrite,
-                       grant.id});
+    entries.push_back(
+        {grant.path, &grant, held ? MountAccess::ReadOnly : MountAccess::ReadWrite, grant.id});
   }
   for (const Pinned& pinned : facts_.pinned)
     entries.push_back({pinned.path, nullptr, MountAccess::ReadWrite, pinned.id});
@@ -386,8 +386,8 @@ void NativePlanner::hold(const Held& held, std::string reason) {
     plan_.keeping.paths.push_back({held.path, held.kind, KeptPath::Form::File});
     return;
   }
-  const std::string place = join(request_.private_directory, kHeldCopies);
-  plan_.build.emplace_back(op::PrivateCopy{join(place, std::to_string(copies_++)), held.path,
+  const std::string name = std::string(kHeldCopy) + std::to_string(copies_++);
+  plan_.build.emplace_back(op::PrivateCopy{join(request_.private_directory, name), held.path,
                                            held.file, held.id, std::move(reason)});
 }
 
@@ -413,16 +413,18 @@ void NativePlanner::git() {
       }
     }
     for (const GitDirectory::Config& config : directory.configs) {
-      const std::string copy = "/" + std::to_string(number++) + "/config";
-      const std::string name = "git" + copy.substr(0, copy.rfind('/'));
+      const std::string name = "git/" + std::to_string(number);
+      std::string copy = std::string(kGitDirectory) + "/" + std::to_string(number++);
       if (request_.private_copies) {
+        // One directory for all of them: each file of its own makes its own lock beside it.
         const std::string place = join(request_.private_directory, kConfigCopies);
-        plan_.configs.push_back({config.path, config.id, config.content, place + copy});
+        plan_.configs.push_back(
+            {config.path, config.id, config.content, join(place, basename(copy))});
       } else {
         plan_.build.emplace_back(op::ScratchFile{name + "/config", config.content, 0600});
+        copy += "/config";
       }
-      plan_.build.emplace_back(
-          op::PrivateConfig{config.path, config.id, name, std::string(kGitDirectory) + copy});
+      plan_.build.emplace_back(op::PrivateConfig{config.path, config.id, name, std::move(copy)});
     }
   }
 }

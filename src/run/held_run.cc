@@ -75,8 +75,7 @@ std::optional<std::string> text_at(const std::string& path) {
 
 // What is harmless and new goes back to the host's file, the rest is kept aside and named.
 Result<void> settle_config(const CopiedConfig& config, HeldBack& held) {
-  const auto base = text_at(config.base);
-  if (!base) return fail(setup_error("cannot read " + quote(config.base), 0));
+  const std::string& base = config.base;
   const auto now = text_at(config.copy);
   if (now == base) return {};
   ChangeRecord record;
@@ -94,8 +93,8 @@ Result<void> settle_config(const CopiedConfig& config, HeldBack& held) {
     held.add(std::move(record));
     return {};
   }
-  const auto change = judge_config_change(*base, *now);
-  std::string expected = *base;
+  const auto change = judge_config_change(base, *now);
+  std::string expected = base;
   std::vector<std::string> left =
       change ? change->held : std::vector<std::string>{"it cannot be read"};
   if (change && !change->written.empty()) {
@@ -105,7 +104,7 @@ Result<void> settle_config(const CopiedConfig& config, HeldBack& held) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     }
     std::string text;
-    CORDON_TRY(wrote, write_back_config(config.path, *base, change->written, text));
+    CORDON_TRY(wrote, write_back_config(config.path, base, change->written, text));
     if (wrote == WroteBack::Done) {
       expected = text;
       ChangeRecord applied = record;
@@ -114,7 +113,7 @@ Result<void> settle_config(const CopiedConfig& config, HeldBack& held) {
       applied.put = fingerprint_path(config.path);
       CORDON_TRY(kept, held.keep_text(text, config.path));
       applied.kept = std::move(kept);
-      CORDON_TRY(before, held.keep_text(*base, config.path + ".original"));
+      CORDON_TRY(before, held.keep_text(base, config.path + ".original"));
       applied.replaced = std::move(before);
       held.add(std::move(applied));
     } else {
