@@ -37,33 +37,33 @@ std::string patched(const std::string& old_text, const std::string& diff) {
   return out;
 }
 
-TEST(LineDiff, EqualTextsDiffer_InNothing) { EXPECT_EQ(line_diff("a\n", "a\n", "x", "y"), ""); }
+TEST(ChangesDiff, EqualTextsDifferInNothing) { EXPECT_EQ(line_diff("a\n", "a\n", "x", "y"), ""); }
 
-TEST(LineDiff, OneChangedLineHasItsContext) {
+TEST(ChangesDiff, OneChangedLineHasItsContext) {
   EXPECT_EQ(line_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nX\n6\n7\n8\n9\n", "a", "b"),
             "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+X\n 6\n 7\n 8\n");
 }
 
-TEST(LineDiff, WhatIsNewOrGoneHasAnEmptySide) {
+TEST(ChangesDiff, WhatIsNewOrGoneHasAnEmptySide) {
   EXPECT_EQ(line_diff("", "a\n", "/dev/null", "b"), "--- /dev/null\n+++ b\n@@ -0,0 +1,1 @@\n+a\n");
   EXPECT_EQ(line_diff("a\n", "", "a", "/dev/null"), "--- a\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n");
 }
 
-TEST(LineDiff, ControlBytesAreEscapedAndBinaryIsSaid) {
+TEST(ChangesDiff, ControlBytesAreEscapedAndBinaryIsSaid) {
   EXPECT_EQ(line_diff("", "\x1b[2J\n", "a", "b").find('\x1b'), std::string::npos);
   EXPECT_NE(line_diff("", std::string("a\0b", 3), "a", "b").find("binary"), std::string::npos);
 }
 
-TEST(LineDiff, EveryDifferenceCanBeAppliedAgain) {
+TEST(ChangesDiff, EveryDifferenceCanBeAppliedAgain) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     std::string a;
     std::string b;
-    const unsigned size = random() % 40;
-    for (unsigned i = 0; i < size; ++i)
+    const auto size = random() % 40;
+    for (std::size_t i = 0; i < size; ++i)
       a += std::string(1, static_cast<char>('a' + random() % 4)) + "\n";
     for (char c : a) b += c;
-    for (unsigned i = 0; i < random() % 12; ++i) {
+    for (std::size_t i = 0; i < random() % 12; ++i) {
       std::vector<std::string> lines;
       std::istringstream text(b);
       for (std::string line; std::getline(text, line);) lines.push_back(line);

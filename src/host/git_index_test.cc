@@ -69,7 +69,9 @@ TEST(GitIndex, MarkedEntriesAreSkippedAndTheOthersStay) {
     EXPECT_EQ(index->version, version == 2 ? 3U : version);
     for (const GitIndexEntry& entry : index->entries) {
       EXPECT_EQ(entry.extended, entry.name.starts_with(".vscode/")) << entry.name;
-      if (entry.extended) EXPECT_EQ((*marked)[entry.flags + 2], 0x40);
+      if (entry.extended) {
+        EXPECT_EQ((*marked)[entry.flags + 2], 0x40);
+      }
     }
   }
   EXPECT_FALSE(mark_skip_worktree(index_of(names, 2, 20), {"nothing"}));
