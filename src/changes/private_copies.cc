@@ -65,6 +65,17 @@ class Copier {
     return message(setup_error("it cannot be copied", error_number));
   }
 
+  // Root reads everything, and the command, which has root's id without its powers, or the id of
+  // the project's owner, does not: a copy must not show what the original would not.
+  [[nodiscard]] bool may_read(const struct stat& status) const {
+    if (::geteuid() != 0 || S_ISLNK(status.st_mode)) return true;
+    const uid_t uid = owner_ ? owner_->uid : 0;
+    const gid_t gid = owner_ ? owner_->gid : ::getegid();
+    const unsigned shift = status.st_uid == uid ? 6 : status.st_gid == gid ? 3 : 0;
+    const unsigned wanted = S_ISDIR(status.st_mode) ? 5U : 4U;
+    return ((status.st_mode >> shift) & wanted) == wanted;
+  }
+
   std::optional<std::string> object(int from, const std::string& name, int into,
                                     const std::string& as, const std::string& path, int depth) {
     struct stat status {};
@@ -73,6 +84,7 @@ class Copier {
       return errno == ENOENT && depth > 0 ? std::nullopt : std::optional(failure(errno));
     }
     if (depth > kDeepest) return "it lies too deep";
+    if (!may_read(status)) return "it has something in it that the command may not read";
     if (status.st_dev != device_) return "something is mounted in it";
     if (++count_ > kMostEntries) {
       return "there are more than " + std::to_string(kMostEntries) + " protected files";

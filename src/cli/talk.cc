@@ -182,6 +182,14 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
     say_line(Tint::Warning, "and " + std::to_string(tops.size() - kMostTops) +
                                 " more; cordon changes list " + run_id);
   }
+  const auto removed = std::count_if(changes.begin(), changes.end(), [](const Change& change) {
+    return change.state == Change::State::Applied && change.change == Change::Kind::Deleted &&
+           change.reason == "removed by the run";
+  });
+  if (removed > 0) {
+    say_line(Tint::Warning, "finished what the run began to remove: " + std::to_string(removed) +
+                                " protected paths; cordon changes restore " + run_id);
+  }
   std::string gone;
   std::string count;
   std::size_t names = 0;

@@ -186,6 +186,16 @@ def test_what_is_masked_in_a_held_directory_stays_masked(world, branches):
     assert plain.out == "SECRET\n"
 
 
+@pytest.mark.only("root")
+def test_a_copy_shows_root_nothing_that_the_original_would_not(world, branches):
+    """Root reads every file; its command, without root's powers, does not."""
+    theirs = world.write(branches / ".vscode/theirs", "SECRET\n", 0o600)
+    os.chown(theirs, 64123, 64123)
+    done, report = shell(world, f"cat .vscode/theirs; echo evil > {SETTINGS}")
+    assert "SECRET" not in done.out and "Read-only file system" in done.err, done.account()
+    assert any(entry["what"] == "held" for entry in report["reductions"]), report["reductions"]
+
+
 def test_a_single_file_that_git_does_not_track_is_a_private_copy(world, branches):
     git(world, "rm", "-q", "--cached", ".mcp.json")
     git(world, "commit", "-q", "-m", "untracked")
@@ -337,6 +347,7 @@ def test_a_nested_repository_can_be_removed(world):
     assert not (world.project / "build").exists(), done.account()
     assert (world.project / ".git/HEAD").exists()
     gone = [e for e in report["changes"] if e["reason"] == "removed by the run"]
+    assert "finished what the run began to remove" in done.err
     assert {"build/deps/lib/.git"} <= {e["path"] for e in gone}, report["changes"]
     world.cordon_verb("changes", "restore", report["run_id"]).expect(0)
     assert (world.project / "build/deps/lib/.git/config").exists()
