@@ -314,6 +314,7 @@ def test_what_is_only_reported_stays_where_it_was_written(served, name):
     assert "protected_files_moved_away" not in ran and (path.parent / "d" / name).exists()
     moved = served.good("run_code", {"argv": ["sh", "-c", "mkdir -p e/.vscode; echo > e/.vscode/x"]})
     assert moved["protected_files_moved_away"] == 1
+    assert moved["changes_held_back"] == 1
 
 
 @pytest.mark.parametrize("path", [".vscode/tasks.json", ".vscode/deep/er", ".claude/commands/x.md",
@@ -333,6 +334,18 @@ def test_files_that_tools_load_cannot_be_planted(served, path):
         assert ran["success"] is False and "protected" in ran["not_granted"][0]["reason"]
     ordinary = world.project / "ordinary.json"
     served.good("write_local_file", {"path": str(ordinary), "content": "{}"})
+
+
+def test_a_held_file_that_is_there_is_never_said_to_be_written(served):
+    world = served.world
+    held = world.write(world.project / ".vscode/tasks.json", "{}\n")
+    result = served.bad("write_local_file", {"path": str(held), "content": "evil"})
+    assert result["type"] == "SandboxDeniedError" and held.read_text() == "{}\n"
+    ran = served.good("run_code", {"argv": ["sh", "-c", "echo evil > .vscode/tasks.json; "
+                                            "cat .vscode/tasks.json"], "cwd": str(world.project),
+                                   "readwrite_paths": [str(world.project)]})
+    assert ran["stdout"] == "evil\n" and ran["changes_held_back"] == 1
+    assert held.read_text() == "{}\n"
 
 
 def test_a_deny_at_any_depth_holds_for_what_lies_below_it(serve, world):
