@@ -395,8 +395,8 @@ std::optional<Error> refusal_of_planned(std::span<const Reduction> reductions) {
                          "leave the option out"});
     } else if (reduction.got) {
       refused.push_back({option +
-                             " cannot be granted: it is on PATH or protected, and the host runs "
-                             "programs from there by name",
+                             " cannot be granted: it is on PATH, and the host runs programs from "
+                             "there by name, so it is never more than readable",
                          "leave the option out; into a directory on PATH that lies in a granted "
                          "project a run can install"});
     } else {
