@@ -426,6 +426,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   SuperviseRequest watching = supervise_request(input, run, git_watch);
   watching.first_call = egress.listener.get();
   watching.on_first_call = serve;
+  note.started(child->first_process());
   if (broker) watching.over_sent = broker->over_descriptor();
   CORDON_TRY(outcome, supervise(*child, streams, watching));
   report.enforcement = child->enforcement();

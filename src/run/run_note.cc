@@ -125,6 +125,66 @@ std::string read_whole(int fd) {
   }
 }
 
+// "4711 (name) S 4710 ...": the parent and the time of the start, which tells a process from a
+// later one with the same number. Nothing of a process that is gone, and of one whose every thread
+// has ended: the first process of a pid namespace gets there after everything in it.
+struct ProcessMark {
+  pid_t parent = 0;
+  std::string text;  // "PID START"
+};
+std::optional<ProcessMark> mark_of(pid_t process) {
+  const Fd file(
+      ::open(("/proc/" + std::to_string(process) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string stat = file.valid() ? read_whole(file.get()) : std::string();
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
+  // From the state on: fields 3 (state), 4 (parent) and 22 (start).
+  const std::vector<std::string_view> fields =
+      split(std::string_view(stat).substr(name_end + 2), ' ');
+  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return std::nullopt;
+  ProcessMark mark;
+  mark.parent = static_cast<pid_t>(parse_number(fields[1]).value_or(0));
+  mark.text = std::to_string(process) + " " + std::string(fields[19]);
+  return mark;
+}
+
+std::vector<std::string> marks_in(const std::string& note) {
+  std::vector<std::string> marks;
+  for (const std::string_view line : split(note, '\n')) {
+    if (!line.empty() && line.front() != '{') marks.emplace_back(line);
+  }
+  return marks;
+}
+
+bool lives(const std::string& mark) {
+  const auto number = parse_number(std::string_view(mark).substr(0, mark.find(' ')));
+  const auto now = number ? mark_of(static_cast<pid_t>(*number)) : std::nullopt;
+  return now && now->text == mark;
+}
+
+// A supervisor that is killed takes its sandbox with it, but not at once: what was put back could
+// be written again by a process that is still on its way. True when the last one is gone, which is
+// waited for; false: the next start looks again.
+bool processes_are_gone(const Node& note, const std::vector<std::string>& marks,
+                        const struct stat& file) {
+  constexpr time_t kLaunchSeconds = 2;
+  constexpr int kLooks = 50;
+  constexpr long kBetweenNanoseconds = 10'000'000;
+  if (marks.empty()) {
+    // Killed before it could say whom it had started; or this process's own, which left it.
+    const Node* writer = note.find("pid");
+    const auto* pid = writer != nullptr ? std::get_if<std::int64_t>(&writer->value) : nullptr;
+    const bool own = pid != nullptr && *pid == ::getpid();
+    return own || ::time(nullptr) - file.st_mtime >= kLaunchSeconds;
+  }
+  for (int look = 0; look < kLooks; ++look) {
+    if (std::ranges::none_of(marks, lives)) return true;
+    const timespec pause{0, kBetweenNanoseconds};
+    ::nanosleep(&pause, nullptr);
+  }
+  return false;
+}
+
 void recover(int directory, const char* name, const Caller& caller, std::vector<Handoff>& moved) {
   const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   // The lock is held by a supervisor that lives.
@@ -133,16 +193,18 @@ void recover(int directory, const char* name, const Caller& caller, std::vector<
   // Its writer has made it and is about to lock and fill it; one that died there left an old one.
   struct stat status {};
   constexpr time_t kAbandonedSeconds = 60;
-  if (text.empty() && ::fstat(file.get(), &status) == 0 &&
-      ::time(nullptr) - status.st_mtime < kAbandonedSeconds) {
-    return;
-  }
-  if (const auto node = read_json(text, name)) {
+  if (::fstat(file.get(), &status) != 0) return;
+  if (text.empty() && ::time(nullptr) - status.st_mtime < kAbandonedSeconds) return;
+  // The first line is the note, each further one a process that it started.
+  const std::vector<std::string> marks = marks_in(text);
+  if (const auto node = read_json(text.substr(0, text.find('\n')), name)) {
     const NoteContent content = decode(*node);
+    // Emptying a group ends what is in it.
     bool gone = true;
     for (const std::string& path : content.cgroups) {
       if (!remove_cgroup(path, content.run_id)) gone = false;
     }
+    if (!gone || !processes_are_gone(*node, marks, status)) return;
     if (!remove_private(content.private_directory, caller)) gone = false;
     if (!gone) return;  // the next start looks again
     std::optional<KeptFiles> kept = kept_files(content, caller);
@@ -198,6 +260,18 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
   return note;
 }
 
+// Appended, so that whoever reads meanwhile finds the note whole. Without a guard the parent is
+// this process. A line that cannot be written is missed only by a start right after a kill.
+void RunNote::started(pid_t first_process) {
+  if (!file_.valid()) return;
+  std::string lines;
+  const auto first = mark_of(first_process);
+  if (first) lines.append(first->text).append("\n");
+  const auto above = first && first->parent != ::getpid() ? mark_of(first->parent) : std::nullopt;
+  if (above) lines.append(above->text).append("\n");
+  [[maybe_unused]] const ssize_t written = ::write(file_.get(), lines.data(), lines.size());
+}
+
 void RunNote::remove() {
   const auto there = [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; };
   const bool gone = std::ranges::none_of(cgroups_, there) &&
@@ -236,7 +310,8 @@ std::vector<OtherRun> other_runs(const Caller& caller, const std::string& run_id
     if (name == run_id) return;
     const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file.valid()) return;
-    const auto node = read_json(read_whole(file.get()), name);
+    const std::string text = read_whole(file.get());
+    const auto node = read_json(text.substr(0, text.find('\n')), name);
     if (!node) return;
     const NoteContent content = decode(*node);
     OtherRun run;

@@ -2,6 +2,8 @@
 // and removed at the end; a note whose writer is dead tells the next start what to clean up.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -40,6 +42,8 @@ class RunNote {
   RunNote& operator=(const RunNote&) = delete;
 
   static Result<RunNote> write(const Caller& caller, const NoteContent& content);
+  // After the launch: whose end is waited for before the next start cleans up after this run.
+  void started(pid_t first_process);
   // Keeps the note if a cgroup or directory it names is still there: the next start tries again.
   void remove();
   // Leaves the note, as of a run whose supervisor is gone: what could not be looked at in its trees

@@ -1,8 +1,12 @@
 #include "run/run_note.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "host/test_tree.h"
 
@@ -16,16 +20,75 @@ using testing::surveyed;
 using testing::TestTree;
 using testing::writable;
 
-// Leaves a note whose writer is dead.
-void write_and_die(const Caller& caller, const NoteContent& content) {
+// Leaves a note whose writer is dead; the sandbox that it started is dead too, or still there.
+enum class Sandbox { Gone, Lives };
+pid_t write_and_die(const Caller& caller, const NoteContent& content, Sandbox sandbox) {
+  int told[2];
+  EXPECT_EQ(::pipe(told), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    Result<RunNote> note = RunNote::write(caller, content);
+    if (!note) ::_exit(1);
+    const pid_t first = ::fork();
+    if (first == 0) {
+      // As every first process does: the lock of the note is its writer's alone.
+      for (int fd = 3; fd < 256; ++fd) ::close(fd);
+      ::pause();
+      ::_exit(0);
+    }
+    note->started(first);
+    if (sandbox == Sandbox::Gone) {
+      ::kill(first, SIGKILL);
+      ::waitpid(first, nullptr, 0);
+    }
+    ::_exit(::write(told[1], &first, sizeof first) == sizeof first ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+  pid_t first = 0;
+  EXPECT_EQ(::read(told[0], &first, sizeof first), static_cast<ssize_t>(sizeof first));
+  ::close(told[0]);
+  ::close(told[1]);
+  return first;
+}
+
+TEST(RunNote, IsDealtWithWhenTheLastProcessIsGone) {
+  const TestTree tree;
+  const Caller caller = tree.caller();
+  const Clamped policy = clamped(writable({"@cwd"}), caller);
+  NoteContent content;
+  content.run_id = "0123456789abcdef";
+  content.writable = policy.effective().write;
+  content.snapshot = surveyed(policy, caller).snapshot;
+  const pid_t first = write_and_die(caller, content, Sandbox::Lives);
+  tree.file("home/project/.mcp.json", "evil");
+  EXPECT_THAT(recover_runs(caller), IsEmpty());
+  EXPECT_TRUE(tree.exists("home/project/.mcp.json")) << "it could be written again";
+  ASSERT_EQ(::kill(first, SIGKILL), 0);
+  EXPECT_EQ(recover_runs(caller).size(), 1U);
+  EXPECT_FALSE(tree.exists("home/project/.mcp.json"));
+  EXPECT_FALSE(tree.exists("home/.local/state/cordon/runs/" + content.run_id));
+}
+
+TEST(RunNote, OfARunThatWasKilledWhileItStartedIsLeftForAMoment) {
+  const TestTree tree;
+  const Caller caller = tree.caller();
+  NoteContent content;
+  content.run_id = "0123456789abcdef";
   const pid_t pid = ::fork();
   if (pid == 0) {
     const Result<RunNote> note = RunNote::write(caller, content);
     ::_exit(note ? 0 : 1);
   }
-  int status = -1;
-  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-  ASSERT_EQ(status, 0);
+  ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
+  const std::string note = "home/.local/state/cordon/runs/" + content.run_id;
+  (void)recover_runs(caller);
+  EXPECT_TRUE(tree.exists(note));
+  const timespec past[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, tree.at(note).c_str(), past, 0), 0);
+  (void)recover_runs(caller);
+  EXPECT_FALSE(tree.exists(note));
 }
 
 TEST(RunNote, IsKeptWhileItsFilesCannotBeTakenAway) {
@@ -36,7 +99,7 @@ TEST(RunNote, IsKeptWhileItsFilesCannotBeTakenAway) {
   content.run_id = std::string(240, 'r');  // the name beside the file would be too long
   content.writable = policy.effective().write;
   content.snapshot = surveyed(policy, caller).snapshot;
-  write_and_die(caller, content);
+  write_and_die(caller, content, Sandbox::Gone);
   const std::string note = "home/.local/state/cordon/runs/" + content.run_id;
   ASSERT_TRUE(tree.exists(note));
   tree.file("home/project/.mcp.json", "evil");

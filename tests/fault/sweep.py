@@ -205,10 +205,12 @@ def next_start_problems(scene: Scene) -> list[str]:
     groups = []
     for note in scene.notes():
         try:
-            groups += json.loads(note.read_text())["cgroups"]
-        except ValueError:
-            # A starting run has such a note for an instant, so it counts as one for a minute.
-            os.utime(note, (0, 0))
+            groups += json.loads(note.read_text().splitlines()[0])["cgroups"]
+        except (ValueError, IndexError):
+            pass
+        # A starting run has an empty note for an instant, so it counts as one for a minute; and for
+        # two seconds one that does not name its processes yet.
+        os.utime(note, (0, 0))
     done = scene.world.run("/bin/true", options=["--policy", "strict"])
     left = [str(path) for path in scene.notes()] + [g for g in groups if os.path.exists(g)]
     for note in scene.notes():
