@@ -52,6 +52,7 @@ struct KillText {
   std::optional<std::string> operator()(const OverLimit& end) const {
     if (end.reason == "oom") return "killed: memory limit";
     if (end.reason == "output") return "killed: output limit";
+    if (end.reason == "pids") return "killed: process limit";
     return "killed: " + end.reason;
   }
   std::optional<std::string> operator()(const Cancelled& end) const {

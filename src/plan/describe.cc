@@ -174,8 +174,6 @@ std::string_view name_of(LimitBy by) {
       return "cgroup";
     case LimitBy::Rlimit:
       return "rlimit";
-    case LimitBy::RlimitAndWatch:
-      return "rlimit+watch";
     case LimitBy::Tmpfs:
       return "tmpfs";
     case LimitBy::Clock:

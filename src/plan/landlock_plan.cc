@@ -105,10 +105,7 @@ Result<void> LandlockPlanner::refuse_host() const {
         "numbers of the host's processes can be seen inside",
         "accept that in every ceiling that counts: [require] accept_missing = [\"namespaces\"]"));
   }
-  const bool wants_cgroup =
-      std::ranges::find(effective_.require, Layer::Cgroup) != effective_.require.end();
-  if (wants_cgroup && facts_.cgroup.version == CgroupFacts::Version::None &&
-      !accepted(Layer::Cgroup)) {
+  if (lacks_required_cgroup(effective_, facts_)) {
     return fail(unsupported("the policy requires cgroup limits and no cgroup can be made here",
                             "start as root, or delegate a cgroup (systemd-run --user --scope)"));
   }

@@ -27,10 +27,13 @@ std::vector<Loss> namespace_losses() {
 }
 
 std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits) {
-  const bool watched = std::ranges::any_of(limits, [](const PlannedLimit& limit) {
-    return limit.name == "memory" && limit.by == LimitBy::RlimitAndWatch;
-  });
-  return watched ? std::vector{Loss::MemoryBurst} : std::vector<Loss>{};
+  std::vector<Loss> lost;
+  for (const PlannedLimit& limit : limits) {
+    if (limit.by != LimitBy::Watch) continue;
+    if (limit.name == "memory") lost.push_back(Loss::MemoryBurst);
+    if (limit.name == "pids") lost.push_back(Loss::ProcessBurst);
+  }
+  return lost;
 }
 
 void lose(Plan& plan, const std::vector<Loss>& more) {

@@ -141,8 +141,7 @@ Result<void> NativePlanner::refuse_unenforceable() const {
                  .hint = "boot with lsm=landlock,..., or accept it in a ceiling: [require] "
                          "accept_missing = [\"landlock\"]"});
   }
-  if (std::ranges::find(effective_.require, Layer::Cgroup) != effective_.require.end() &&
-      facts_.cgroup.version == CgroupFacts::Version::None && !accepted(Layer::Cgroup)) {
+  if (lacks_required_cgroup(effective_, facts_)) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "the policy requires cgroup limits and no cgroup can be made here",
                  .hint = "start as root, or delegate a cgroup (systemd-run --user --scope)"});

@@ -31,6 +31,7 @@
 #include "run/backends.h"
 #include "run/choose.h"
 #include "run/git_watch.h"
+#include "run/host_cure.h"
 #include "run/identity.h"
 #include "run/kept_run.h"
 #include "run/owner_reach.h"
@@ -279,7 +280,8 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   request.wall_ms = limits.wall_ms;
   request.output_total = limits.output_total;
   request.sent = limits.sent;
-  request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::RlimitAndWatch);
+  request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::Watch);
+  request.watched_tasks = limit_held_by(run.plan, "pids", LimitBy::Watch);
   if (const auto bytes = limit_held_by(run.plan, "scratch", LimitBy::Watch)) {
     request.scratch = {run.request.private_directory, *bytes};
   }
@@ -541,6 +543,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   auto plan = backend->plan(judgement.clamped, judgement.survey.facts, inside, request);
   if (!plan) return fail(with_passed_over(std::move(plan).error(), choice));
   if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));
+  CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   mark_options(input, plan->reductions);
   if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));
   std::vector<Reduction> reductions = judgement.clamped.reductions();

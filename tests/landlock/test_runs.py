@@ -55,7 +55,7 @@ def test_native_loses_nothing(world):
     done = world.execute([world.cordon, "run", "--report", target, "--", "true"]).expect(0)
     held = json.loads(target.read_text())["enforcement"]
     # A bound that is only watched is named; nothing of it is said at every run.
-    assert held["lost"] == ["memory-burst"] * (held["limits"]["memory"] == "rlimit+watch"), held
+    assert held["lost"] == ["memory-burst"] * (held["limits"]["memory"] == "watch"), held
     assert "does not hold" not in done.err, done.account()
 
 
@@ -177,7 +177,7 @@ def test_memory(world):
     code = "x = bytearray(512 << 20)\nimport time; time.sleep(20)"
     done, report = world.report("/usr/bin/python3", "-c", code, options=["--memory", "64M"])
     assert done.status != 0 and done.seconds < 15, done.account()
-    assert report["enforcement"]["limits"]["memory"] in ("cgroup", "rlimit+watch")
+    assert report["enforcement"]["limits"]["memory"] in ("cgroup", "watch")
 
 
 def test_processes(world):

@@ -68,7 +68,7 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   prepared.groups = v1_groups(plan);
   for (const PlannedLimit& limit : plan.limits) {
     if (limit.name == "pids" && limit.by == LimitBy::Rlimit) prepared.process_bound = limit.value;
-    if (limit.by == LimitBy::RlimitAndWatch) prepared.watch_memory = true;
+    if (limit.name == "memory" && limit.by == LimitBy::Watch) prepared.watch_memory = true;
   }
   for (const Op& operation : plan.build) {
     if (const auto* scratch = std::get_if<op::ScratchDirectory>(&operation)) {
