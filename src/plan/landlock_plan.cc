@@ -1,7 +1,7 @@
 // The landlock plan: no namespaces and no mounts. Files are held by Landlock alone, processes by
 // its scopes, the network by the filter. Landlock only ever adds up what is granted, so what would
-// have to be hidden inside a grant is refused. Protected files in a writable one are kept and put
-// back (policy/keeping.h), which is the loss `protected`.
+// have to be hidden inside a grant is refused. What is protected or read-only in a writable one is
+// kept and put back (policy/keeping.h), which is the loss `protected`.
 #include <algorithm>
 #include <array>
 
@@ -155,14 +155,6 @@ Result<void> LandlockPlanner::refuse_exceptions() const {
     return fail(unsupported(
         "landlock cannot hide " + quote(mask.path) + " (" + mask.reason + ") inside a grant",
         kHint));
-  }
-  for (const Grant& grant : grants_.read) {
-    const Grant* above = covering(grants_.write, grant.path);
-    const auto keeps = [&](const Held& held) { return contains(held.path, grant.path); };
-    if (above == nullptr || std::ranges::any_of(facts_.held, keeps)) continue;
-    return fail(unsupported("landlock cannot hold " + quote(grant.written) +
-                                " read-only inside the writable grant " + quote(above->written),
-                            kHint));
   }
   for (const Pinned& pinned : facts_.pinned) {
     if (covering(grants_.write, pinned.path) == nullptr ||

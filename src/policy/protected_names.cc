@@ -223,6 +223,8 @@ std::string_view name_of(HoldKind kind) {
       return "cron";
     case HoldKind::Denied:
       return "denied";
+    case HoldKind::ReadOnly:
+      return "read-only";
     case HoldKind::Build:
       return "build";
   }

@@ -7,7 +7,19 @@
 
 namespace cordon {
 
-enum class HoldKind { Git, Shell, Editor, Agent, Ssh, Path, Autostart, Cron, Denied, Build };
+enum class HoldKind {
+  Git,
+  Shell,
+  Editor,
+  Agent,
+  Ssh,
+  Path,
+  Autostart,
+  Cron,
+  Denied,
+  Build,
+  ReadOnly
+};
 
 enum class HoldAction {
   Hold,    // read-only if present; moved out of the tree if it appears
