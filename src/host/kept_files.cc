@@ -26,8 +26,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{256} * 1024 * 1024;
 constexpr int kDeepest = 64;
 constexpr const char* kLockName = "lock";
 
-constexpr const char* kCure =
-    "grant the directories beside it instead of the one above, or use --backend native";
+constexpr const char* kCure = "grant the directories beside it instead of the one above";
 
 Error cannot_keep(const std::string& path, const std::string& why) {
   return {

@@ -126,7 +126,7 @@ Result<void> LandlockPlanner::refuse_network() const {
   if (!net.publish.empty()) {
     return fail(unsupported(
         "net.publish cannot be held by landlock: it needs a network of the sandbox's own",
-        "remove the list, or use --backend native"));
+        "remove the list"));
   }
   return {};
 }
@@ -136,10 +136,9 @@ Result<void> LandlockPlanner::refuse_broad() const {
     for (const Grant& grant : *grants) {
       for (const std::string_view reserved : {"/proc", "/dev", "/sys"}) {
         if (!contains(reserved, grant.path) && !contains(grant.path, reserved)) continue;
-        return fail(
-            unsupported("landlock cannot leave " + std::string(reserved) + " out of the grant " +
-                            quote(grant.written),
-                        "grant the directories that the command needs, or use --backend native"));
+        return fail(unsupported("landlock cannot leave " + std::string(reserved) +
+                                    " out of the grant " + quote(grant.written),
+                                "grant the directories that the command needs"));
       }
     }
   }
@@ -147,8 +146,7 @@ Result<void> LandlockPlanner::refuse_broad() const {
 }
 
 Result<void> LandlockPlanner::refuse_exceptions() const {
-  constexpr const char* kHint =
-      "grant the directories beside it instead of the one above, or use --backend native";
+  constexpr const char* kHint = "grant the directories beside it instead of the one above";
   CORDON_CHECK(refuse_broad());
   for (const Masked& mask : facts_.masked) {
     if (!shows(grants_, mask.path)) continue;

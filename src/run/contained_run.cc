@@ -397,7 +397,11 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
     note = std::move(written);
   }
   const PrivateTree private_tree(run.request.private_directory);
-  CORDON_TRY(kept, keep_for(run, report.run_id));
+  auto keeping = keep_for(run, report.run_id);
+  if (!keeping) {
+    return fail(with_passed_over(std::move(keeping).error(), run.choice, ask_this_host()));
+  }
+  std::optional<KeptFiles> kept = std::move(*keeping);
   KeptUnlessStarted unstarted(kept);
   CORDON_TRY(broker, make_broker(input, run));
   CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
@@ -519,7 +523,7 @@ Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& inpu
   const PlanRequest request =
       plan_request(input, effective, caller, *backend, std::nullopt, std::move(start));
   const auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
-  if (!plan) return fail(with_passed_over(plan.error(), choice));
+  if (!plan) return fail(with_passed_over(plan.error(), choice, ask_this_host()));
   return Mechanism{std::move(choice), plan->lost};
 }
 
@@ -541,7 +545,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
     inside.gid = owner->gid;
   }
   auto plan = backend->plan(judgement.clamped, judgement.survey.facts, inside, request);
-  if (!plan) return fail(with_passed_over(std::move(plan).error(), choice));
+  if (!plan) return fail(with_passed_over(std::move(plan).error(), choice, ask_this_host()));
   if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));
   CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   mark_options(input, plan->reductions);
