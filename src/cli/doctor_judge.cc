@@ -155,7 +155,7 @@ Check landlock_tier(const HostAccount& account) {
     message =
         "--backend landlock contains here without namespaces, where a ceiling accepts that: "
         "[require] accept_missing = [\"namespaces\"]; it does not hold " +
-        sentences(namespace_losses());
+        sentences(namespace_losses(NetMode::None));
   }
   return make(CheckCategory::Security, "backend-landlock", pass_or(CheckStatus::Warn, contains),
               std::move(message), "use Linux 6.12 or newer with lsm=landlock,...");

@@ -254,6 +254,7 @@ Result<Fd> locked(const std::string& outer) {
 Fd open_kept(const std::string& directory) {
   return Fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
+
 // The contents are on the disk before the list says that they are there: after a power failure a
 // complete list with empty contents would put empty files back. Many files are flushed with
 // everything else of their file system, which costs as much whatever their number.
@@ -268,7 +269,6 @@ int sync_contents(int into, std::span<const KeptEntry> entries) {
   }
   return 0;
 }
-
 
 Result<void> keep_all(const std::string& directory, const Keeping& keeping,
                       std::span<const OtherRun> others) {

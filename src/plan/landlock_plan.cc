@@ -45,7 +45,7 @@ class LandlockPlanner {
     grants_ = shown_grants(effective_, facts_, plan_);
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
-    lose(plan_, namespace_losses());
+    lose(plan_, namespace_losses(effective_.net.mode));
     if (!keeping_for(effective_, facts_).empty()) lose(plan_, {Loss::Protected});
     plan_.build.emplace_back(op::ScopeProcesses{});
     places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);
@@ -114,11 +114,7 @@ Result<void> LandlockPlanner::refuse_host() const {
 
 Result<void> LandlockPlanner::refuse_network() const {
   const NetRules& net = effective_.net;
-  if (net.mode == NetMode::Allow) {
-    return fail(unsupported(
-        "network mode allow cannot be held by landlock: it needs a network of the sandbox's own",
-        "use --net none or --net open, or --backend native"));
-  }
+  CORDON_CHECK(refuse_synthetic(net));
   if (net.mode == NetMode::Open && !net.deny.empty()) {
     return fail(unsupported("net.deny cannot be held with network mode open by landlock",
                             "use --net none, or remove the deny"));
@@ -183,8 +179,17 @@ Result<void> LandlockPlanner::landlock() {
           directory ? FileKind::Directory : FileKind::Regular);
   }
   for (const std::string_view path : kAccountFiles) allow_optional(path, LandlockUse::Read);
-  if (effective_.net.mode == NetMode::Open) {
-    for (const std::string_view path : kNetworkFiles) allow_optional(path, LandlockUse::Read);
+  switch (effective_.net.mode) {
+    case NetMode::None:
+      break;
+    case NetMode::Allow:
+      // Any name server that is listed there is answered for by Cordon. Without the file some
+      // libraries give up. The host's own table of names would bypass the rules for names.
+      allow_optional("/etc/resolv.conf", LandlockUse::Read);
+      break;
+    case NetMode::Open:
+      for (const std::string_view path : kNetworkFiles) allow_optional(path, LandlockUse::Read);
+      break;
   }
   for (const std::string_view path : kDevices) allow_optional(path, LandlockUse::Device);
   for (const std::string& place : places_.all())

@@ -22,8 +22,10 @@ std::vector<Loss> landlock_losses(int abi) {
   return lost;
 }
 
-std::vector<Loss> namespace_losses() {
-  return {Loss::Metadata, Loss::Processes, Loss::Accounts, Loss::Scratch};
+std::vector<Loss> namespace_losses(NetMode net) {
+  std::vector<Loss> lost = {Loss::Metadata, Loss::Processes, Loss::Accounts, Loss::Scratch};
+  if (net != NetMode::Open) lost.push_back(Loss::Loopback);
+  return lost;
 }
 
 std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits) {

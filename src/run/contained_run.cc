@@ -314,10 +314,14 @@ class PrivateTree {
   const std::string& path_;
 };
 
+bool shares_host(const Plan& plan) {
+  return std::ranges::find(plan.missing, Layer::Namespaces) != plan.missing.end();
+}
+
 // Where the broker may change modes and times for a sandbox that has the host's view of files.
 std::vector<std::string> changeable(const Plan& plan) {
   std::vector<std::string> paths;
-  if (std::ranges::find(plan.missing, Layer::Namespaces) == plan.missing.end()) return paths;
+  if (!shares_host(plan)) return paths;
   for (const Op& operation : plan.build) {
     const auto* rule = std::get_if<op::LandlockAllow>(&operation);
     if (rule != nullptr && rule->use == LandlockUse::ReadWrite) paths.push_back(rule->path);
@@ -334,6 +338,7 @@ BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
           input.ceilings_now,
           effective.limits.connections,
           effective.limits.sent,
+          shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
           changeable(run.plan)};
 }
 
@@ -421,6 +426,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   launch = Launch::Done;
   const std::unique_ptr<Child> child = std::move(*launched);
   report.identity = identity_of(child->first_process());
+  note.started(child->first_process());
   EgressDescriptors egress = child->take_egress();
   const auto serve = [&] { serve_calls(input, run, egress, broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
@@ -432,7 +438,6 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   SuperviseRequest watching = supervise_request(input, run, git_watch);
   watching.first_call = egress.listener.get();
   watching.on_first_call = serve;
-  note.started(child->first_process());
   if (broker) watching.over_sent = broker->over_descriptor();
   CORDON_TRY(outcome, supervise(*child, streams, watching));
   report.enforcement = child->enforcement();
@@ -538,6 +543,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
   CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
+  CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start));
   Caller inside = caller;
   if (owner) {
@@ -547,7 +553,6 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   auto plan = backend->plan(judgement.clamped, judgement.survey.facts, inside, request);
   if (!plan) return fail(with_passed_over(std::move(plan).error(), choice, ask_this_host()));
   if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));
-  CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   mark_options(input, plan->reductions);
   if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));
   std::vector<Reduction> reductions = judgement.clamped.reductions();

@@ -298,6 +298,20 @@ def test_sigkill_of_cordon_and_the_next_start(world, project):
     assert world.left_behind() == []
 
 
+def test_a_start_right_after_the_kill_puts_back_what_stays(world, project):
+    """Processes of the dead run that are still on their way write again after nobody."""
+    writers = "for i in 1 2 3 4; do (while :; do echo EVIL > .mcp.json; done) & done; touch ready; wait"
+    for _ in range(5):
+        (project / "ready").unlink(missing_ok=True)
+        process = started(world, writers, "ready")
+        process.kill()
+        done = world.run("true", options=["--policy", "strict"]).expect(0)
+        assert (project / ".mcp.json").read_text() == "{}\n", done.account()
+        process.communicate()
+        assert not wait_until(lambda: (project / ".mcp.json").read_text() != "{}\n", 0.3)
+        assert world.left_behind() == []
+
+
 def snapshot_or_none(project):
     try:
         return snapshot(project)
@@ -323,20 +337,6 @@ def test_a_full_disk_when_it_is_put_back(world):
     place = world.make_directory(world.path / "small")
     script = f"""
 set -e
-def test_a_start_right_after_the_kill_puts_back_what_stays(world, project):
-    """Processes of the dead run that are still on their way write again after nobody."""
-    writers = "for i in 1 2 3 4; do (while :; do echo EVIL > .mcp.json; done) & done; touch ready; wait"
-    for _ in range(5):
-        (project / "ready").unlink(missing_ok=True)
-        process = started(world, writers, "ready")
-        process.kill()
-        done = world.run("true", options=["--policy", "strict"]).expect(0)
-        assert (project / ".mcp.json").read_text() == "{}\n", done.account()
-        process.communicate()
-        assert not wait_until(lambda: (project / ".mcp.json").read_text() != "{}\n", 0.3)
-        assert world.left_behind() == []
-
-
 mount -t tmpfs -o size=256k tmpfs {place}
 mkdir {place}/p; cd {place}/p
 head -c 65536 /dev/urandom > .mcp.json; sum=$(sha256sum < .mcp.json)

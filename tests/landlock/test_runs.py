@@ -42,8 +42,8 @@ def test_report_says_what_is_held_and_what_is_lost(world):
         assert held[layer] is False, held
     assert held["landlock_abi"] >= 6
     assert held["missing"] == ["namespaces"], held
-    lost = ["metadata", "processes", "accounts", "scratch"]
-    watched = held["limits"].get("memory") == "rlimit+watch"
+    lost = ["metadata", "processes", "accounts", "scratch", "loopback"]
+    watched = held["limits"].get("memory") == "watch"
     assert held["lost"] == lost + ["memory-burst"] * watched, held
     assert held["limits"]["scratch"] == "watch", held
     assert (world.project / "ran").read_text() == "ran\n"

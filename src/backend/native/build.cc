@@ -26,6 +26,7 @@ constexpr const char* kMaskFile = ".mask-file";
 constexpr const char* kMaskDirectory = ".mask-directory";
 
 constexpr std::uint16_t kResolverPort = 53;
+constexpr std::uint64_t kTcpRights = sys::landlock::kBindTcp | sys::landlock::kConnectTcp;
 
 // Before the pivot the working directory is the new root, so an inside path is relative to it.
 const char* relative(const std::string& path) { return path.size() > 1 ? path.c_str() + 1 : "."; }
@@ -412,7 +413,8 @@ class CarryOut {
     if (state_.ruleset < 0) {
       state_.abi = sys::landlock_abi();
       state_.ruleset = sys::landlock_create_ruleset(sys::landlock::file_rights(state_.abi),
-                                                    sys::landlock::scopes(state_.abi));
+                                                    sys::landlock::scopes(state_.abi),
+                                                    prepared_.refuse_tcp ? kTcpRights : 0);
       if (state_.ruleset < 0) return state_.ruleset;
     }
     const int path = open_granted(o);

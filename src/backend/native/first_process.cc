@@ -183,7 +183,8 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   message.measured.landlock_read_before = report.landlock_read_before;
   message.measured.landlock_read = report.landlock_read;
   message.measured.landlock_signal = report.landlock_signal;
-  message.measured.inet_socket = report.inet_socket;
+  message.measured.tcp_bind = report.tcp_bind;
+  message.measured.refused_socket = report.refused_socket;
   message.measured.filtered_call = report.filtered_call;
   message.measured.first_process = ::getpid();
   message.measured.namespaces = own_namespaces();

@@ -56,6 +56,9 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
     }
     if (const auto* seccomp = std::get_if<op::InstallSeccomp>(&operation)) {
       prepared.shares_host = seccomp->shares_host;
+      // What may be reached is connected by the supervisor, outside of the command's domain.
+      prepared.refuse_tcp = seccomp->shares_host && seccomp->net != NetMode::Open;
+      prepared.allows_hosts = seccomp->net == NetMode::Allow;
       prepared.filter =
           compile_filter(native_arch(), {seccomp->net, seccomp->brokered, seccomp->shares_host});
     }

@@ -48,6 +48,8 @@ struct Prepared {
   bool file_size_bound = false;          // RLIMIT_FSIZE is set
   bool watch_memory = false;             // no cgroup counts what the sandbox's ipc namespace holds
   bool shares_host = false;              // the plan enters no namespaces
+  bool refuse_tcp = false;               // Landlock refuses to bind and connect
+  bool allows_hosts = false;             // network mode allow
   const char* landlock_probe = nullptr;  // a file that no rule names
   std::size_t groups = 0;                // v1 groups that the command is to join
   bool terminal = false;                 // the command gets a pty of the sandbox's own
