@@ -19,7 +19,7 @@ set(start_cordon ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:cordon>)
 
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
-  foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit
+  foreach(page IN ITEMS cordon cordon-run cordon-policy cordon-doctor cordon-audit cordon-changes
                        cordon-mcp cordon-hook cordon-loop cordon-setup cordon-demo cordon-mxc
                        cordon-srt cordon-apply)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
@@ -79,6 +79,7 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/schema/policy.schema.json
               ${PROJECT_SOURCE_DIR}/schema/report.schema.json
               ${PROJECT_SOURCE_DIR}/schema/audit.schema.json
+              ${PROJECT_SOURCE_DIR}/schema/changes.schema.json
         DESTINATION ${CMAKE_INSTALL_DATADIR}/cordon/schema COMPONENT runtime)
 # Read by nobody where it lies: the Debian package and docs/install.md say how it comes into force.
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/apparmor/cordon
@@ -93,7 +94,7 @@ endforeach()
 ")
 
 set(cordon_helpers cordon-audit cordon-mcp cordon-loop cordon-setup cordon-demo cordon-mxc
-                   cordon-srt cordon-apply cordon-inside)
+                   cordon-srt cordon-apply cordon-inside cordon-tools)
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 install(TARGETS ${cordon_helpers}
         RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon COMPONENT runtime)

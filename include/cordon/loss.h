@@ -24,6 +24,10 @@ enum class Loss : std::uint8_t {
   LandlockScopes,
   // Without mounts.
   Protected,
+  // Without a network namespace.
+  Loopback,
+  // Without a control group, for root.
+  ProcessBurst,
 };
 
 // The word in the report: "metadata".

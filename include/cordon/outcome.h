@@ -126,7 +126,7 @@ struct TimedOut {
   std::uint64_t limit_ms = 0;
   bool operator==(const TimedOut&) const = default;
 };
-// Killed by Cordon or the kernel at a bound other than the wall clock: "oom", "output" or "sent".
+// Killed at a bound other than the wall clock: "oom", "output", "sent", "scratch" or "pids".
 struct OverLimit {
   std::string reason;
   bool operator==(const OverLimit&) const = default;

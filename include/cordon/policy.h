@@ -105,6 +105,14 @@ struct RequireRules {
   bool operator==(const RequireRules&) const = default;
 };
 
+// Changes to the table of protected names: what the host runs or loads by itself. An entry is one
+// name, or "a/b" for the name b directly below a. `release` is legal in a ceiling only.
+struct ProtectRules {
+  std::vector<std::string> add;
+  std::vector<std::string> release;
+  bool operator==(const ProtectRules&) const = default;
+};
+
 // The agent a run is for, and whose credential it may have. Without a name it is for none.
 struct AgentRules {
   std::string name;          // of a known agent: "claude"
@@ -135,6 +143,7 @@ struct Policy {
   Limits limits;
   RequireRules require;
   AgentRules agent;
+  ProtectRules protect;
   OptionRequests options;
 
   // A built-in preset: strict, workspace, readonly, build, agent.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cordon/backend_kind.h"
+#include "cordon/change.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
 #include "cordon/result.h"
@@ -77,6 +78,7 @@ struct Report {
   std::optional<Identity> identity;     // asked of the kernel; absent if nothing ran
   std::optional<BackendChoice> choice;  // absent if the run was refused before one was made
   std::vector<Reduction> reductions;
+  std::vector<Change> changes;           // what the run did not write for good
   std::optional<Credential> credential;  // of the agent the run is for
   std::string policy_hash;
   std::string policy_json;             // the effective policy, canonical

@@ -51,7 +51,8 @@ Judged<void> prepare_files(const SafeClawPolicy& policy, Preparation& made) {
                                         ") cannot withhold truncating; Linux 6.2 can");
   }
   made.handled = sys::landlock::file_rights(made.abi);
-  const int ruleset = sys::landlock_create_ruleset(made.handled, sys::landlock::scopes(made.abi));
+  const int ruleset =
+      sys::landlock_create_ruleset(made.handled, sys::landlock::scopes(made.abi), 0);
   if (ruleset < 0) {
     return tl::unexpected(with_errno(Status::Landlock, "cannot make a Landlock ruleset", -ruleset));
   }

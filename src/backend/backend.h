@@ -113,6 +113,9 @@ class Child {
   // Once. Where the plan publishes ports: answers with sockets of the sandbox's network
   // (sys/socket_source.h). Else invalid.
   virtual Fd take_socket_source() = 0;
+  // Once. The directory that the private home is, if it is gone with the run: what was written
+  // there can still be told. Invalid where there is none, or it lasts.
+  virtual Fd take_private_home() { return Fd(); }
   [[nodiscard]] virtual const Enforcement& enforcement() const = 0;
   // Limits reached, as far as the kernel counted them. Call after the tree is gone.
   virtual std::vector<Denial> denials() = 0;

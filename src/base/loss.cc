@@ -12,8 +12,12 @@ std::string_view name_of(Loss loss) {
       return "accounts";
     case Loss::Scratch:
       return "scratch";
+    case Loss::Loopback:
+      return "loopback";
     case Loss::MemoryBurst:
       return "memory-burst";
+    case Loss::ProcessBurst:
+      return "process-burst";
     case Loss::LandlockFiles:
       return "landlock-files";
     case Loss::LandlockRefer:
@@ -40,13 +44,19 @@ std::string_view sentence_of(Loss loss) {
              "process outside";
     case Loss::Accounts:
       return "the command reads the host's own /etc/passwd, /etc/group, /etc/nsswitch.conf and "
-             "host name";
+             "host name, and with a list of hosts its /etc/resolv.conf";
     case Loss::Scratch:
       return "the private space is on the host's disk and its size is looked at from time to time, "
              "so a burst can pass the bound before the run is ended";
+    case Loss::Loopback:
+      return "the command has no loopback of its own: it can listen on no port, so programs inside "
+             "cannot reach each other over TCP or UDP";
     case Loss::MemoryBurst:
       return "no control group bounds the memory: it is summed from time to time, so a burst can "
              "pass the bound before the run is ended";
+    case Loss::ProcessBurst:
+      return "no control group bounds the number of processes, and nothing else binds root: they "
+             "are counted from time to time, so a burst can pass the bound before the run is ended";
     case Loss::LandlockFiles:
       return "there is no Landlock: which files can be reached is held by the mount view alone";
     case Loss::LandlockRefer:
@@ -63,8 +73,8 @@ std::string_view sentence_of(Loss loss) {
       return "Landlock before ABI 6 does not check signals and abstract sockets: they are held by "
              "the pid namespace, the network namespace and the broker alone";
     case Loss::Protected:
-      return "protected files in writable grants can be changed while the command runs; what was "
-             "there is kept beforehand and put back when the command has ended";
+      return "protected and read-only files in writable grants can be changed while the command "
+             "runs; what was there is kept beforehand and put back when the command has ended";
   }
   return "";
 }
@@ -77,7 +87,9 @@ Reach reach_of(Loss loss) {
     case Loss::Scratch:
     case Loss::Protected:
       return Reach::Wider;
+    case Loss::Loopback:
     case Loss::MemoryBurst:
+    case Loss::ProcessBurst:
     case Loss::LandlockFiles:
     case Loss::LandlockRefer:
     case Loss::LandlockTruncate:

@@ -57,7 +57,10 @@ Result<void> parse_arguments(const Verb& verb, std::span<const char* const> word
     // A lone "-" is an operand by long custom.
     if (word.size() < 2 || word.front() != '-') break;
     ++next;
-    if (word == "--") break;
+    if (word == "--") {
+      arguments.ended_flags = true;
+      break;
+    }
     const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
     const std::string_view name = word.substr(0, equals);
     const Flag* flag = find_flag(verb, name);

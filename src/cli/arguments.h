@@ -22,6 +22,7 @@ struct GivenFlag {
 struct Arguments {
   std::vector<GivenFlag> flags;  // as given, in order
   std::vector<std::string_view> operands;
+  bool ended_flags = false;  // by "--", so that every operand is what it says
 
   [[nodiscard]] bool has(FlagId id) const;
   // The last one given.

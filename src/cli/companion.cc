@@ -29,13 +29,17 @@ Result<std::string> main_program() {
 
 int become_companion(const Verb& verb, std::span<const char* const> words) {
   const std::size_t blank = verb.name.find(' ');
-  const std::string name = "cordon-" + std::string(verb.name.substr(0, blank));
+  std::string group(verb.name.substr(0, blank));
+  // Several verbs share one program, which is told which of them it is.
+  const bool shared = group == "changes";
+  const std::string name = shared ? "cordon-tools" : "cordon-" + group;
   const std::string sub_verb(verb.name.substr(blank + 1));
   const auto self = own_executable();
   std::vector<char*> argv;
   std::string first = name;
   std::string second = sub_verb;
   argv.push_back(first.data());
+  if (shared) argv.push_back(group.data());
   argv.push_back(second.data());
   for (const char* word : words) argv.push_back(const_cast<char*>(word));
   argv.push_back(nullptr);

@@ -41,11 +41,10 @@ Check kernel(const HostAccount& account) {
 
 Check cgroup(const HostAccount& account) {
   if (account.cgroup.version == CgroupFacts::Version::None) {
-    return make(CheckCategory::System, "cgroup",
-                account.uid == 0 ? CheckStatus::Fail : CheckStatus::Warn,
-                account.uid == 0
-                    ? "no group may be made, and rlimits do not bind root: limits cannot be held"
-                    : "no group may be made: pids and memory are held by rlimits and a watch",
+    return make(CheckCategory::System, "cgroup", CheckStatus::Warn,
+                account.uid == 0 ? "no group may be made: processes and memory are watched"
+                                 : "no group may be made: pids are held by an rlimit and memory is "
+                                   "watched",
                 cgroup_cure(account, account.idle_group));
   }
   std::string message = account.cgroup.version == CgroupFacts::Version::V2 ? "v2: " : "v1: ";
@@ -156,7 +155,7 @@ Check landlock_tier(const HostAccount& account) {
     message =
         "--backend landlock contains here without namespaces, where a ceiling accepts that: "
         "[require] accept_missing = [\"namespaces\"]; it does not hold " +
-        sentences(namespace_losses());
+        sentences(namespace_losses(NetMode::None));
   }
   return make(CheckCategory::Security, "backend-landlock", pass_or(CheckStatus::Warn, contains),
               std::move(message), "use Linux 6.12 or newer with lsm=landlock,...");

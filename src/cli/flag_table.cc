@@ -5,6 +5,7 @@
 
 #include "cli/flag_table_apply.h"
 #include "cli/flag_table_audit.h"
+#include "cli/flag_table_changes.h"
 #include "cli/flag_table_demo.h"
 #include "cli/flag_table_hook.h"
 #include "cli/flag_table_loop.h"
@@ -52,7 +53,7 @@ constexpr std::array kExplainOperands{
     Operand{"ACCESS", "read, write, exec or connect", ValueKind::Choice, flags::kAccessChoices},
     Operand{
         "PATH|HOST:PORT", "what would be accessed; it need not exist yet", ValueKind::Path, {}}};
-constexpr std::array kSchemaOperands{Operand{"policy|report|audit",
+constexpr std::array kSchemaOperands{Operand{"policy|report|audit|changes",
                                              "which schema (default: policy)", ValueKind::Choice,
                                              flags::kSchemaChoices}};
 constexpr std::array kHelpOperands{Operand{"VERB", "the verb to explain", ValueKind::Free, {}}};
@@ -204,8 +205,10 @@ constexpr std::array kVerbs{
          kExplainText, kExplainGroups, kExplainOperands, kExplainExamples, kQueryUsage},
     Verb{"policy convert", "FILE|PRESET", "turn a policy into another tool's document, or back",
          kConvertText, kConvertGroups, kConvertOperands, kConvertExamples, kQueryUsage},
-    Verb{"policy schema", "[policy|report|audit]", "print a JSON Schema",
-         "Prints the JSON Schema of policy files, of the report or of a record of the audit log.",
+    Verb{"policy schema", "[policy|report|audit|changes]", "print a JSON Schema",
+         "Prints the JSON Schema of policy files, of the report, of a record of the audit log or "
+         "of what "
+         "cordon changes --json answers.",
          kBareGroups, kSchemaOperands, kSchemaExamples, kQueryUsage},
     flags::kAuditVerbs[0],
     flags::kAuditVerbs[1],
@@ -215,6 +218,13 @@ constexpr std::array kVerbs{
     flags::kAuditVerbs[5],
     flags::kAuditVerbs[6],
     flags::kAuditVerbs[7],
+    flags::kChangesVerbs[0],
+    flags::kChangesVerbs[1],
+    flags::kChangesVerbs[2],
+    flags::kChangesVerbs[3],
+    flags::kChangesVerbs[4],
+    flags::kChangesVerbs[5],
+    flags::kChangesVerbs[6],
     flags::kMcpVerb,
     flags::kLoopVerb,
     flags::kHookVerbs[0],

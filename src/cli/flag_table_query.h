@@ -10,7 +10,8 @@ namespace cordon::flags {
 
 inline constexpr std::array<std::string_view, 5> kFormatChoices{"text", "man", "bash", "zsh",
                                                                 "fish"};
-inline constexpr std::array<std::string_view, 3> kSchemaChoices{"policy", "report", "audit"};
+inline constexpr std::array<std::string_view, 4> kSchemaChoices{"policy", "report", "audit",
+                                                                "changes"};
 inline constexpr std::array<std::string_view, 4> kAccessChoices{"read", "write", "exec", "connect"};
 
 inline constexpr std::array kHelp{

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
+#include "config/changes_schema.h"
 #include "config/policy_document.h"
 
 namespace cordon {
@@ -12,10 +13,12 @@ int verb_policy_schema(const Arguments& arguments) {
     if (which == "policy") return policy_schema();
     if (which == "report") return report_schema();
     if (which == "audit") return audit_schema();
+    if (which == "changes") return changes_schema();
     return std::nullopt;
   }();
   if (!answer || arguments.operands.size() > 1) {
-    say_error(usage_error("no schema is called " + quote(which), "write policy, report or audit"));
+    say_error(usage_error("no schema is called " + quote(which),
+                          "write policy, report, audit or changes"));
     return kAnswerError;
   }
   return say_answer(*answer) ? kAnswerYes : kAnswerError;

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <span>
 
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "policy/known_sockets.h"
 #include "run/lost_output.h"
@@ -52,6 +54,7 @@ struct KillText {
   std::optional<std::string> operator()(const OverLimit& end) const {
     if (end.reason == "oom") return "killed: memory limit";
     if (end.reason == "output") return "killed: output limit";
+    if (end.reason == "pids") return "killed: process limit";
     return "killed: " + end.reason;
   }
   std::optional<std::string> operator()(const Cancelled& end) const {
@@ -149,8 +152,83 @@ void say_dangers(const std::vector<PathRule>& sockets) {
   }
 }
 
+void say_changes(const std::string& run_id, const std::vector<Change>& changes,
+                 const std::vector<Handoff>& handoffs) {
+  constexpr std::size_t kMostTops = 10;
+  std::vector<std::string> tops;
+  std::size_t told = 0;
+  for (const Change& change : changes) {
+    if (change.state != Change::State::Held) continue;
+    const auto same = [&](const Handoff& one) { return one.path == change.path; };
+    if (std::any_of(handoffs.begin(), handoffs.end(), same)) {
+      ++told;
+      continue;
+    }
+    if (std::find(tops.begin(), tops.end(), change.top) == tops.end()) tops.push_back(change.top);
+  }
+  for (std::size_t i = 0; i < tops.size() && i < kMostTops; ++i) {
+    std::size_t files = 0;
+    std::string reason;
+    for (const Change& change : changes) {
+      if (change.state != Change::State::Held || change.top != tops[i]) continue;
+      ++files;
+      reason = change.reason;
+    }
+    // Of git's configuration the settings say more than the number of files.
+    std::string what = " (" + std::to_string(files) + (files == 1 ? " file)" : " files)");
+    if (reason.starts_with("git: ")) what = ": " + reason.substr(5);
+    say_line(Tint::Warning, "held back: " + tops[i] + what + "; cordon changes apply " + run_id +
+                                " " + shell_word(tops[i]));
+  }
+  if (tops.size() > kMostTops) {
+    say_line(Tint::Warning, "and " + std::to_string(tops.size() - kMostTops) +
+                                " more; cordon changes list " + run_id);
+  }
+  const auto removed = std::count_if(changes.begin(), changes.end(), [](const Change& change) {
+    return change.state == Change::State::Applied && change.change == Change::Kind::Deleted &&
+           change.reason == "removed by the run";
+  });
+  if (removed > 0) {
+    say_line(Tint::Warning, "finished what the run began to remove: " + std::to_string(removed) +
+                                " protected paths; cordon changes restore " + run_id);
+  }
+  std::string gone;
+  std::string count;
+  std::size_t names = 0;
+  for (const Change& change : changes) {
+    if (change.state != Change::State::Lost) continue;
+    // "private home: 3 files, 120 bytes in all"
+    if (count.empty()) {
+      const std::size_t colon = change.reason.find(": ");
+      const std::size_t comma = change.reason.find(',');
+      if (colon != std::string::npos && comma != std::string::npos) {
+        count = change.reason.substr(colon + 2, comma - colon - 2);
+      }
+    }
+    if (++names <= 3) {
+      if (!gone.empty()) gone += ", ";
+      gone += "~" + change.path.substr(change.top.size());
+    }
+  }
+  if (!gone.empty()) {
+    say_line(Tint::Warning, "gone with the run: " + count + " in the private home (" + gone +
+                                (names > 3 ? ", …)" : ")"));
+  }
+  if (told > 0) {
+    say_line(Tint::Warning, "held back: " + std::to_string(told) +
+                                (told == 1 ? " file" : " files") +
+                                " named above; cordon changes list " + run_id);
+  }
+}
+
 void say_handoffs(const std::vector<Handoff>& handoffs) {
-  for (const Handoff& handoff : handoffs) say_line(Tint::Warning, handoff_text(handoff));
+  // A run can plant as many as it likes; the report has the first thousand.
+  constexpr std::size_t kMostLines = 50;
+  for (const Handoff& handoff : std::span(handoffs).first(std::min(handoffs.size(), kMostLines)))
+    say_line(Tint::Warning, handoff_text(handoff));
+  if (handoffs.size() > kMostLines)
+    say_line(Tint::Warning, "and " + std::to_string(handoffs.size() - kMostLines) +
+                                " more such lines: see --report");
 }
 
 void say_lost_output(const Outcome& outcome) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cordon/change.h"
 #include "cordon/error.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
@@ -30,6 +31,11 @@ void say_reductions(const std::vector<Reduction>& reductions);
 void say_choice(const std::string& line);
 // What each listed socket of the host gives away, where that is known.
 void say_dangers(const std::vector<PathRule>& sockets);
+// What the run did not write for good: one line for each protected object, with the command that
+// takes it.
+// Those that are told as handoffs already are only counted.
+void say_changes(const std::string& run_id, const std::vector<Change>& changes,
+                 const std::vector<Handoff>& handoffs);
 void say_handoffs(const std::vector<Handoff>& handoffs);
 // That the command's output did not arrive, for faces that tell nothing else of an outcome.
 void say_lost_output(const Outcome& outcome);

@@ -112,7 +112,10 @@ int run(const RunInput& input, const Caller& caller, const Answer& answer) {
     say("cordon: " + describe(*report.credential) + "\n");
   }
   if (report.error) say_error(*report.error);
-  if (report.outcome && !answer.json) say_outcome(*report.outcome);
+  if (report.outcome && !answer.json) {
+    say_outcome(*report.outcome);
+    say_changes(report.run_id, report.changes, report.outcome->handoff);
+  }
   const bool given = answer.give(report);
   const int status = report.error ? report.error->exit_status : exit_status(report.outcome->end);
   return status == 0 && !given ? kLost : status;

@@ -15,6 +15,8 @@ Result<void> decode_net(const Section& document, const std::string& base, NetRul
 Result<void> decode_env(const Section& document, EnvRules& env);
 Result<void> decode_limits(const Section& document, Limits& limits);
 Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require);
+// A policy may add names; only a ceiling releases one.
+Result<void> decode_protect(const Section& document, DocumentRole role, ProtectRules& protect);
 // The name of a policy that shares a login is an agent's that keeps one in a file.
 Result<void> decode_agent(const Section& document, DocumentRole role, AgentRules& agent);
 Result<void> refuse_audit(const Section& document);  // in a policy

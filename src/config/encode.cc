@@ -108,6 +108,14 @@ Node encode_agent(const AgentRules& agent) {
   return table;
 }
 
+Node encode_protect(const ProtectRules& protect) {
+  const auto name = [](const std::string& text) { return text; };
+  Node table;
+  set_list(table, "add", protect.add, name);
+  set_list(table, "release", protect.release, name);
+  return table;
+}
+
 }  // namespace
 
 Node encode_ask(const AskRules& ask) {
@@ -131,6 +139,7 @@ Node encode_policy(const Policy& policy) {
   add("limits", encode_limits(policy.limits));
   add("require", encode_require(policy.require));
   add("agent", encode_agent(policy.agent));
+  add("protect", encode_protect(policy.protect));
   return document;
 }
 

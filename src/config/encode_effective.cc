@@ -113,6 +113,14 @@ Node encode_effective(const Effective& effective) {
       .set("limits", encode_limits(effective.limits))
       .set("require", std::move(require))
       .set("agent", std::move(agent));
+  // Left out if nobody changed the table, so that the digest of such a policy stays what it was.
+  if (const ProtectRules& protect = effective.protect;
+      !protect.add.empty() || !protect.release.empty()) {
+    const auto name = [](const std::string& text) { return text; };
+    Node table;
+    table.set("add", sorted(protect.add, name)).set("release", sorted(protect.release, name));
+    document.set("protect", std::move(table));
+  }
   return document;
 }
 

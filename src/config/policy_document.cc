@@ -8,8 +8,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 10> kPolicyKeys{
-    "version", "extends", "fs", "net", "env", "limits", "require", "agent", "audit", "ask"};
+constexpr std::array<std::string_view, 11> kPolicyKeys{"version", "extends", "fs",      "net",
+                                                       "env",     "limits",  "require", "agent",
+                                                       "protect", "audit",   "ask"};
 
 Result<void> check_version(const Section& document) {
   const Node* version = document.find("version");
@@ -49,6 +50,7 @@ Result<void> decode_sections(const Section& document, const std::string& base, D
   CORDON_CHECK(decode_env(document, policy.env));
   CORDON_CHECK(decode_limits(document, policy.limits));
   CORDON_CHECK(decode_require(document, role, policy.require));
+  CORDON_CHECK(decode_protect(document, role, policy.protect));
   return decode_agent(document, role, policy.agent);
 }
 

@@ -359,6 +359,13 @@ TEST(DecodeCeiling, AcceptsTheRootForReadingAndMissingLayers) {
   EXPECT_THAT(ceiling.policy.require.accept_missing, ElementsAre(Layer::Landlock));
 }
 
+TEST(DecodeCeiling, AddsAndReleasesProtectedNames) {
+  const Ceiling ceiling = ceiling_of(
+      "version = 1\n[protect]\nadd = [\"deploy.sh\", \"ci/run\"]\nrelease = [\".vscode\"]\n");
+  EXPECT_THAT(ceiling.policy.protect.add, ElementsAre("deploy.sh", "ci/run"));
+  EXPECT_THAT(ceiling.policy.protect.release, ElementsAre(".vscode"));
+}
+
 TEST(DecodeCeiling, NamesTheBackendsThatArePermitted) {
   const Ceiling ceiling =
       ceiling_of("version = 1\n[require]\nbackends = [\"bwrap\", \"native\"]\n");

@@ -27,7 +27,8 @@ constexpr auto kPatience = std::chrono::seconds(1);
 // Shared by all threads: one that is held up by the C library or the kernel outlives the broker.
 struct Broker::State : std::enable_shared_from_this<Broker::State> {
   State(BrokerRequest request, std::vector<ListedSocket> listed, std::unique_ptr<Meter> counts,
-        std::vector<Address> own, std::uint64_t host_network, Resolver::Ipv6 ipv6, Fd stop_event)
+        std::vector<Address> own, std::uint64_t host_network, Resolver::Ipv6 ipv6, Fd stop_event,
+        Fd name_event)
       : mode(request.net.mode),
         rules(
             request.live ? std::move(request.live) : std::make_shared<const LiveRules>(request.net),
@@ -38,8 +39,11 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
         resolver(rules, names, attempts, ipv6),
         local(attempts, std::move(listed), host_network, stop.get()),
         files(std::move(request.writable)),
-        switchboard({mode, host_network, std::move(own)}, rules, names, attempts, local, files,
-                    budget, *meter, stop.get()) {}
+        switchboard(
+            {mode, host_network, std::move(own),
+             name_event.valid() ? &name_sockets.emplace(resolver, attempts, std::move(name_event))
+                                : nullptr},
+            rules, names, attempts, local, files, budget, *meter, stop.get()) {}
 
   const NetMode mode;
   const RulesSource rules;
@@ -51,6 +55,7 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
   Resolver resolver;
   LocalSockets local;
   const FileChanges files;
+  std::optional<NameSockets> name_sockets;  // of a sandbox on the host's network
   Switchboard switchboard;
 
   std::mutex mutex;  // of all below
@@ -107,10 +112,16 @@ Result<Broker> Broker::make(BrokerRequest request) {
   if (!host_network) return fail(setup_error("cannot tell the host's network namespace", errno));
   Fd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return fail(setup_error("cannot make an event descriptor", errno));
+  Fd name_event;
+  if (mode == NetMode::Allow && request.network == SandboxNetwork::Hosts) {
+    name_event = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!name_event.valid()) return fail(setup_error("cannot make an event descriptor", errno));
+  }
   const auto ipv6 = has_public_ipv6(own) ? Resolver::Ipv6::Yes : Resolver::Ipv6::No;
   CORDON_TRY(meter, Meter::make(request.sent));
   Broker broker(std::make_shared<State>(std::move(request), std::move(listed), std::move(meter),
-                                        std::move(own), *host_network, ipv6, std::move(stop)));
+                                        std::move(own), *host_network, ipv6, std::move(stop),
+                                        std::move(name_event)));
   if (mode != NetMode::Allow) return broker;
   CORDON_CHECK(start(broker.state_, answer_names));
   CORDON_CHECK(start(broker.state_, count_bytes));
@@ -145,6 +156,7 @@ void Broker::serve(BrokerSockets sockets) {
 }
 
 void Broker::answer_names(State& state) {
+  if (state.name_sockets) return state.name_sockets->serve(state.stop.get());
   state.resolver.serve(state.sockets.datagrams.get(), state.sockets.streams.get(),
                        state.stop.get());
 }
@@ -197,7 +209,7 @@ void Broker::answer_calls(State& state) {
     if (another) (void)start(state.shared_from_this(), answer_calls);
     WaitingCall waiting(listener, call);
     const int error = state.switchboard.answer(waiting, state.sockets.network);
-    (void)sys::answer_notification(listener, call.id, error);
+    if (!waiting.answered()) (void)sys::answer_notification(listener, call.id, error);
   }
 }
 

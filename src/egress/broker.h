@@ -22,12 +22,15 @@ namespace cordon {
 // What a sandbox is answered on.
 struct BrokerSockets {
   Fd listener;                       // of the command's filter
-  Fd datagrams;                      // of the sandbox's network, for DNS; mode allow alone
+  Fd datagrams;                      // of the sandbox's own network, for DNS; mode allow alone
   Fd streams;                        // the same, listening
   std::uint64_t network = 0;         // the namespace of those two
   std::uint64_t private_device = 0;  // what only the sandbox can have made files on; or zero
   BindInside bind_inside;
 };
+
+// Whose network the command's own sockets are of, in the modes none and allow.
+enum class SandboxNetwork { Own, Hosts };
 
 struct BrokerRequest {
   NetRules net;
@@ -36,7 +39,8 @@ struct BrokerRequest {
   RulesSource::CeilingsNow ceilings_now;     // of a run during which ceilings may change
   std::optional<std::uint64_t> connections;  // the most that may be made
   std::optional<std::uint64_t> sent;         // the most bytes that may be sent over them
-  std::vector<std::string> writable;         // where modes and times may be changed, if asked
+  SandboxNetwork network = SandboxNetwork::Own;
+  std::vector<std::string> writable;  // where modes and times may be changed, if asked
 };
 
 class Broker {

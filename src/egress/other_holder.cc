@@ -106,17 +106,84 @@ int look_at(int proc, const std::string& process, std::string_view wanted, Held&
   return 0;
 }
 
+// The parent of a process, from "4711 (name) S 4710 ..."; zero if it is gone.
+pid_t parent_of(pid_t process) {
+  const std::string stat = read_head(AT_FDCWD, "/proc/" + std::to_string(process) + "/stat");
+  const std::size_t at = stat.rfind(')');
+  pid_t parent = 0;
+  if (at != std::string::npos && at + 4 < stat.size()) {
+    std::from_chars(stat.data() + at + 4, stat.data() + stat.size(), parent);
+  }
+  return parent;
+}
+
+void add_children(pid_t process, std::vector<pid_t>& found) {
+  const std::string tasks = "/proc/" + std::to_string(process) + "/task";
+  const Directory list = open_directory(AT_FDCWD, tasks.c_str());
+  if (!list) return;
+  while (const dirent* entry = ::readdir(list.get())) {
+    // A child is listed under the thread that made it.
+    const std::string text =
+        read_head(::dirfd(list.get()), std::string(entry->d_name) + "/children");
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at < end) {
+      pid_t child = 0;
+      const auto read = std::from_chars(at, end, child);
+      if (read.ec != std::errc{}) break;
+      found.push_back(child);
+      at = read.ptr + 1;
+    }
+  }
+}
+
+// Every process of the caller's sandbox, where the host's /proc shows them among all others: what
+// descends from the one that this process started for it.
+std::vector<pid_t> sandbox_of(pid_t caller) {
+  const pid_t supervisor = ::getpid();
+  pid_t top = caller;
+  for (pid_t above = parent_of(top); above > 1 && above != supervisor; above = parent_of(top)) {
+    top = above;
+  }
+  std::vector<pid_t> processes;
+  add_children(top, processes);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const pid_t process = processes[i];
+    add_children(process, processes);
+  }
+  return processes;
+}
+
+// A process that hides its descriptors is passed over: the socket stays unconnected there, and
+// nothing can be done with it.
+int find_among_hosts(pid_t own, const std::string& wanted, std::vector<OtherHolder>& holders) {
+  const Directory proc = open_directory(AT_FDCWD, "/proc");
+  if (!proc) return EACCES;
+  const int at = ::dirfd(proc.get());
+  for (const pid_t process : sandbox_of(own)) {
+    if (process == own) continue;
+    const std::string name = std::to_string(process);
+    Held held;
+    if (look_at(at, name, wanted, held) != 0 || !held.at_all) continue;
+    holders.push_back(
+        {process, held.every_one_closes_on_exec && (flags_of(at, name) & kForkedNotExecuted) != 0});
+  }
+  return 0;
+}
+
 }  // namespace
 
-int find_other_holders(pid_t caller, ino_t inode, std::vector<OtherHolder>& holders) {
+int find_other_holders(pid_t caller, ino_t inode, Neighbours neighbours,
+                       std::vector<OtherHolder>& holders) {
   constexpr pid_t kFirstProcess = 1;  // Cordon's own; it holds no sockets of programs
   holders.clear();
   const auto own = number_inside(caller);
+  const std::string wanted = "socket:[" + std::to_string(inode) + "]";
+  if (neighbours == Neighbours::Host) return own ? find_among_hosts(*own, wanted, holders) : EACCES;
   const Directory proc =
       open_directory(AT_FDCWD, ("/proc/" + std::to_string(caller) + "/root/proc").c_str());
   if (!own || !proc) return EACCES;
   const int at = ::dirfd(proc.get());
-  const std::string wanted = "socket:[" + std::to_string(inode) + "]";
   while (const dirent* entry = ::readdir(proc.get())) {
     const auto process = number_in(entry->d_name);
     if (!process || *process == *own || *process == kFirstProcess) continue;

@@ -14,8 +14,12 @@ struct OtherHolder {
   bool in_passing = false;
 };
 
-// Looks through every process that the caller's own /proc shows, but its own. `inode` is the
-// socket's. An errno if one of them cannot be looked at.
-int find_other_holders(pid_t caller, ino_t inode, std::vector<OtherHolder>& holders);
+// Whom the caller's own /proc shows: its sandbox alone, or every process of the host.
+enum class Neighbours { OwnNamespace, Host };
+
+// Looks through every process of the caller's sandbox but its own. `inode` is the socket's. An
+// errno if one of them cannot be looked at.
+int find_other_holders(pid_t caller, ino_t inode, Neighbours neighbours,
+                       std::vector<OtherHolder>& holders);
 
 }  // namespace cordon

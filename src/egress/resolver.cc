@@ -28,32 +28,6 @@ struct Client {
   DnsBytes pending;
 };
 
-// False when the stream has ended or does not keep to the protocol.
-bool converse(Resolver& resolver, Client& client) {
-  std::uint8_t buffer[4096];
-  const ssize_t got = ::recv(client.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-  if (got < 0) return errno == EAGAIN || errno == EINTR;
-  if (got == 0) return false;
-  client.pending.insert(client.pending.end(), buffer, buffer + got);
-  while (client.pending.size() >= kLengthBytes) {
-    const std::size_t size = static_cast<std::size_t>(client.pending[0]) << 8U | client.pending[1];
-    if (client.pending.size() < kLengthBytes + size) return true;
-    const std::span question(client.pending.data() + kLengthBytes, size);
-    DnsBytes answer = resolver.answer(question);
-    if (answer.empty()) return false;
-    const std::uint8_t length[] = {static_cast<std::uint8_t>(answer.size() >> 8U),
-                                   static_cast<std::uint8_t>(answer.size())};
-    answer.insert(answer.begin(), std::begin(length), std::end(length));
-    // A client that does not read its answers is not waited for.
-    const ssize_t sent =
-        ::send(client.fd.get(), answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent != static_cast<ssize_t>(answer.size())) return false;
-    client.pending.erase(client.pending.begin(),
-                         client.pending.begin() + static_cast<std::ptrdiff_t>(kLengthBytes + size));
-  }
-  return true;
-}
-
 void answer_datagram(Resolver& resolver, int socket) {
   std::uint8_t buffer[4096];
   sockaddr_storage from{};
@@ -99,6 +73,29 @@ DnsBytes Resolver::answer(std::span<const std::uint8_t> message) {
   return write_answer(*question, DnsCode::NoError, {&*address, 1});
 }
 
+bool Resolver::converse(int stream, DnsBytes& pending) {
+  std::uint8_t buffer[4096];
+  const ssize_t got = ::recv(stream, buffer, sizeof buffer, MSG_DONTWAIT);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  if (got == 0) return false;
+  pending.insert(pending.end(), buffer, buffer + got);
+  while (pending.size() >= kLengthBytes) {
+    const std::size_t size = static_cast<std::size_t>(pending[0]) << 8U | pending[1];
+    if (pending.size() < kLengthBytes + size) return true;
+    DnsBytes reply = answer({pending.data() + kLengthBytes, size});
+    if (reply.empty()) return false;
+    const std::uint8_t length[] = {static_cast<std::uint8_t>(reply.size() >> 8U),
+                                   static_cast<std::uint8_t>(reply.size())};
+    reply.insert(reply.begin(), std::begin(length), std::end(length));
+    // A client that does not read its answers is not waited for.
+    const ssize_t sent = ::send(stream, reply.data(), reply.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent != static_cast<ssize_t>(reply.size())) return false;
+    pending.erase(pending.begin(),
+                  pending.begin() + static_cast<std::ptrdiff_t>(kLengthBytes + size));
+  }
+  return true;
+}
+
 void Resolver::serve(int datagrams, int streams, int stop) {
   std::list<Client> open;
   std::vector<pollfd> polled;
@@ -109,7 +106,8 @@ void Resolver::serve(int datagrams, int streams, int stop) {
     if (polled[0].revents != 0) return;
     std::size_t index = 3;
     for (auto stream = open.begin(); stream != open.end();) {
-      const bool ended = polled[index++].revents != 0 && !converse(*this, *stream);
+      const bool ended =
+          polled[index++].revents != 0 && !converse(stream->fd.get(), stream->pending);
       stream = ended ? open.erase(stream) : std::next(stream);
     }
     if (polled[1].revents != 0) answer_datagram(*this, datagrams);

@@ -20,6 +20,10 @@ class Resolver {
   // The answer to one message; empty if it deserves none.
   DnsBytes answer(std::span<const std::uint8_t> message);
 
+  // Answers the questions that a stream has complete; what is left of one stays in `pending`. False
+  // when the stream has ended or does not keep to the protocol.
+  bool converse(int stream, DnsBytes& pending);
+
   // Answers until `stop` is readable. The sockets are non-blocking; `streams` listens.
   void serve(int datagrams, int streams, int stop);
 

@@ -68,13 +68,25 @@ void copy_options(int from, int to) {
   if ((locks & kReceiveLocked) != 0) copy_buffer(from, to, SO_RCVBUF);
 }
 
-std::optional<std::chrono::milliseconds> connect_timeout(int socket) {
+namespace {
+
+std::optional<std::chrono::milliseconds> timeout_of(int socket, int name) {
   timeval time{};
   socklen_t size = sizeof time;
-  if (::getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, &size) < 0) return std::nullopt;
+  if (::getsockopt(socket, SOL_SOCKET, name, &time, &size) < 0) return std::nullopt;
   if (time.tv_sec == 0 && time.tv_usec == 0) return std::nullopt;
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::seconds(time.tv_sec) +
                                                       std::chrono::microseconds(time.tv_usec));
+}
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> connect_timeout(int socket) {
+  return timeout_of(socket, SO_SNDTIMEO);
+}
+
+std::optional<std::chrono::milliseconds> receive_timeout(int socket) {
+  return timeout_of(socket, SO_RCVTIMEO);
 }
 
 }  // namespace cordon

@@ -12,5 +12,7 @@ void copy_options(int from, int to);
 
 // How long the program itself would wait for a connection; nothing: as long as it takes.
 std::optional<std::chrono::milliseconds> connect_timeout(int socket);
+// The same for a message.
+std::optional<std::chrono::milliseconds> receive_timeout(int socket);
 
 }  // namespace cordon

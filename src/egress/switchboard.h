@@ -1,7 +1,9 @@
 // Switchboard: what becomes of one trapped call of a sandbox. It decides, acts, and answers an
-// errno for the caller; it never lets a call continue.
+// errno for the caller; it lets no call continue but those that
+// only receive or ask, on a socket that it has nothing to do with: they reach nobody.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <set>
@@ -15,6 +17,7 @@
 #include "egress/local_sockets.h"
 #include "egress/lookup.h"
 #include "egress/meter.h"
+#include "egress/name_sockets.h"
 #include "egress/rules_source.h"
 #include "egress/synthetic_names.h"
 #include "egress/waiting_call.h"
@@ -30,6 +33,8 @@ class Switchboard {
     NetMode mode = NetMode::None;
     std::uint64_t host_network = 0;
     std::vector<Address> own;  // addresses of this host
+    // Where the sandbox shares the host's network in mode allow; else null.
+    NameSockets* names = nullptr;
   };
   Switchboard(Place place, const RulesSource& rules, const SyntheticNames& names,
               Attempts& attempts, LocalSockets& local, const FileChanges& files,
@@ -54,6 +59,26 @@ class Switchboard {
   int connect(WaitingCall& call, std::uint64_t network);
   int bind(WaitingCall& call, std::uint64_t network);
   int listen(WaitingCall& call, std::uint64_t network) const;
+  [[nodiscard]] bool shares_host() const { return place_.names != nullptr; }
+  // Of a sandbox that shares the host's network in mode allow.
+  int make_datagram_socket(WaitingCall& call) const;
+  int connect_sharing(WaitingCall& call, const GivenSocket& socket, const GivenAddress& address);
+  int connect_datagrams(const GivenSocket& socket, const GivenAddress& address);
+  int send_datagram(WaitingCall& call);
+  // What a call that receives is answered on a socket that stands for one of datagrams.
+  struct Received {
+    std::vector<std::byte> bytes;
+    ssize_t answer = 0;  // of the call, which may be more than the bytes that there was room for
+    GivenAddress sender;
+  };
+  int receive(const WaitingCall& call, const GivenSocket& socket, int flags, std::size_t room,
+              Received& received) const;
+  int receive_from(WaitingCall& call) const;
+  int receive_message(WaitingCall& call) const;
+  int tell_address(WaitingCall& call) const;
+  [[nodiscard]] bool stands_for_datagrams(const GivenSocket& socket) const;
+  int refuse_port(const GivenAddress& address);
+  int ask_for_names(WaitingCall& call, const GivenSocket& socket) const;
   // True if the socket belongs to the network that the mode gives.
   [[nodiscard]] bool is_own(const GivenSocket& socket, std::uint64_t network) const;
   int connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,

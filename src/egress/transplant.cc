@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "egress/move_watches.h"
-#include "egress/other_holder.h"
 
 namespace cordon {
 namespace {
@@ -30,14 +29,15 @@ int set_blocking(int fd, bool blocking) {
 // Descriptors can be put into the calling process only: elsewhere the old socket would stay. What
 // is there at first has time to go away; a process that was forked since counts only if it stays
 // what it is.
-int refuse_shared(const WaitingCall& call, int socket, std::string& reason) {
+int refuse_shared(const WaitingCall& call, int socket, Neighbours neighbours, std::string& reason) {
   struct stat status {};
   if (::fstat(socket, &status) < 0) return errno;
   std::set<pid_t> at_first;
   std::vector<OtherHolder> holders;
   for (int look = 0; look < kLooks; ++look) {
     if (look > 0) std::this_thread::sleep_for(kBetweenLooks);
-    if (const int error = find_other_holders(call.thread(), status.st_ino, holders); error != 0) {
+    if (const int error = find_other_holders(call.thread(), status.st_ino, neighbours, holders);
+        error != 0) {
       return error;
     }
     if (look == 0) {
@@ -66,7 +66,7 @@ int put_everywhere(const WaitingCall& call, const SocketUses& uses, int connecte
 }  // namespace
 
 int transplant(WaitingCall& call, const GivenSocket& old_socket, const Fd& connected,
-               std::string& reason) {
+               Neighbours neighbours, std::string& reason) {
   reason = "the connected socket could not be handed over";
   const int before = old_socket.fd.get();
   const int after = connected.get();
@@ -77,7 +77,7 @@ int transplant(WaitingCall& call, const GivenSocket& old_socket, const Fd& conne
   const auto is_target = [&](const SocketUses::Holder& holder) { return holder.fd == target; };
   // Gone meanwhile: another thread closed or replaced it.
   if (!std::ranges::any_of(uses.holders, is_target)) return EBADF;
-  if (const int error = refuse_shared(call, before, reason); error != 0) return error;
+  if (const int error = refuse_shared(call, before, neighbours, reason); error != 0) return error;
   if (const int error = prepare_watches(uses.watches, after); error != 0) return error;
   if (const int error = put_everywhere(call, uses, after, before); error != 0) {
     forget_watches(uses.watches, after);

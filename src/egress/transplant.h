@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "egress/other_holder.h"
 #include "egress/waiting_call.h"
 
 namespace cordon {
@@ -10,6 +11,6 @@ namespace cordon {
 // Replaces the caller's socket in every descriptor of its process, and in every epoll that watches
 // it. An errno if that cannot be done in full: then everything is as it was, and `reason` says why.
 int transplant(WaitingCall& call, const GivenSocket& old_socket, const Fd& connected,
-               std::string& reason);
+               Neighbours neighbours, std::string& reason);
 
 }  // namespace cordon

@@ -82,8 +82,8 @@ int WaitingCall::copy(int fd, Fd& into) {
   return waiting() ? 0 : ESRCH;
 }
 
-int WaitingCall::read_memory(std::size_t index, void* into, std::size_t size) const {
-  const ssize_t got = sys::read_memory(call_.thread, call_.arguments[index], into, size);
+int WaitingCall::read_at(std::uint64_t address, void* into, std::size_t size) const {
+  const ssize_t got = sys::read_memory(call_.thread, address, into, size);
   if (!waiting()) return ESRCH;
   if (got < 0) return static_cast<int>(got == -ESRCH ? EPERM : -got);
   return static_cast<std::size_t>(got) == size ? 0 : EFAULT;
@@ -110,12 +110,12 @@ int WaitingCall::read_path(std::size_t index, std::string& path) const {
   return ENAMETOOLONG;
 }
 
-int WaitingCall::read_address(GivenAddress& address) const {
-  const int size = argument_as_int(2);
+int WaitingCall::read_address(std::size_t index, GivenAddress& address) const {
+  const int size = argument_as_int(index + 1);
   if (size < 0 || static_cast<std::size_t>(size) > sizeof address.bytes) return EINVAL;
   address.size = static_cast<std::size_t>(size);
   const ssize_t got =
-      sys::read_memory(call_.thread, call_.arguments[1], &address.bytes, address.size);
+      sys::read_memory(call_.thread, call_.arguments[index], &address.bytes, address.size);
   if (!waiting()) return ESRCH;
   if (address.size > 0 && got < 0) return static_cast<int>(got == -ESRCH ? EPERM : -got);
   return static_cast<std::size_t>(got) == address.size ? 0 : EFAULT;
@@ -175,6 +175,33 @@ int WaitingCall::find_uses(int socket, SocketUses& uses) {
     }
   }
   return waiting() ? 0 : ESRCH;
+}
+
+void WaitingCall::answer(std::int64_t value) {
+  (void)sys::answer_with_value(listener_, call_.id, value);
+  answered_ = true;
+}
+
+void WaitingCall::let_continue() {
+  (void)sys::let_continue(listener_, call_.id);
+  answered_ = true;
+}
+
+int WaitingCall::write_memory(std::uint64_t address, const void* from, std::size_t size) {
+  if (!memory_.valid()) {
+    const int opened = sys::open_memory(call_.thread);
+    if (opened < 0) return -opened;
+    memory_ = Fd(opened);
+    if (!waiting()) return ESRCH;
+  }
+  const ssize_t put = ::pwrite(memory_.get(), from, size, static_cast<off_t>(address));
+  return put == static_cast<ssize_t>(size) ? 0 : EFAULT;
+}
+
+int WaitingCall::give(int source, sys::CloseOnExec close) {
+  const int result = sys::answer_with_descriptor(listener_, call_.id, source, close);
+  answered_ = result >= 0;
+  return result < 0 ? -result : 0;
 }
 
 int WaitingCall::put(int source, const SocketUses::Holder& holder) const {

@@ -61,14 +61,28 @@ class WaitingCall {
   }
   [[nodiscard]] std::uint64_t argument(std::size_t index) const { return call_.arguments[index]; }
   // What an argument points to. A path ends before its zero.
-  int read_memory(std::size_t index, void* into, std::size_t size) const;
+  int read_memory(std::size_t index, void* into, std::size_t size) const {
+    return read_at(argument(index), into, size);
+  }
+  int read_at(std::uint64_t address, void* into, std::size_t size) const;
   int read_path(std::size_t index, std::string& path) const;
   int read_descriptor(int fd, Fd& into) { return copy(fd, into); }
-  int read_address(GivenAddress& address) const;  // of arguments 1 and 2
-  int read_socket(GivenSocket& socket);           // of argument 0
+  int read_address(GivenAddress& address) const { return read_address(1, address); }
+  int read_address(std::size_t index, GivenAddress& address) const;  // its size is the next one
+  int read_socket(GivenSocket& socket);                              // of argument 0
   // Every descriptor of the process that leads to the socket, and every epoll that watches it.
   int find_uses(int socket, SocketUses& uses);
   int put(int source, const SocketUses::Holder& holder) const;
+  // Answers the call with a new descriptor of the caller's.
+  int give(int source, sys::CloseOnExec close);
+  // Answers it with a number.
+  void answer(std::int64_t value);
+  // Has the kernel carry it out: only where that is harmless whatever its arguments are by then.
+  void let_continue();
+  // At an address of the caller. Its memory is opened first and the call seen waiting after that,
+  // so it is the caller's own even if its number passes to another process meanwhile.
+  int write_memory(std::uint64_t address, const void* from, std::size_t size);
+  [[nodiscard]] bool answered() const { return answered_; }
 
  private:
   int open();
@@ -77,6 +91,8 @@ class WaitingCall {
   int listener_;
   const sys::Notification& call_;
   Fd pidfd_;
+  bool answered_ = false;
+  Fd memory_;
 };
 
 }  // namespace cordon

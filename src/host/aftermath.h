@@ -1,6 +1,7 @@
 // aftermath: after the process tree is dead, one walk by name finds what a run made appear.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,14 @@ namespace cordon {
 // Moves held names that were not there before out of the writable trees into
 // `handoff_directory`/RUN_ID/ (made 0700 on first use), reports the others. Everything is
 // descriptor-relative and follows no symlink; FIFOs, sockets and devices are moved like files.
-// What was `kept` because nothing could hold it is put back first; `before` does not know it.
+// What was `kept` because nothing could hold it is put back first; `before` does not know it. A
+// writable directory that is among `roots` is searched as the object that it was, wherever it is
+// now; if something else answers to its name, that is named as unchecked.
 Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
                                              const std::vector<DenyGlob>& deny,
                                              const Caller& caller, const TreeSnapshot& before,
                                              const std::string& handoff_directory,
-                                             const std::string& run_id, KeptFiles* kept = nullptr);
+                                             const std::string& run_id, KeptFiles* kept = nullptr,
+                                             std::span<const SearchRoot> roots = {});
 
 }  // namespace cordon

@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 
 #include "host/aftermath_tree.h"
+#include "host/git_files.h"
 #include "host/git_inspection.h"
 
 namespace cordon {
@@ -196,6 +198,72 @@ TEST_F(AftermathOfGit, TakesALinkUnderTheNameOfTheHooks) {
   start();
   link(".hooks", "scripts");
   EXPECT_THAT(paths_of(end()), Contains(".hooks"));
+}
+
+// git writes the message of a commit through a link.
+TEST_F(AftermathOfGit, TakesLinksThatAppearInAGitDirectory) {
+  git(caller_.cwd, "init -q");
+  link(".git/old", "/nowhere");
+  ::usleep(20'000);  // a tick of the clock that change times come from
+  start();
+  link(".git/COMMIT_EDITMSG", caller_.home + "/.bashrc");
+  file(".git/logs/x");
+  link(".git/logs/HEAD", caller_.home + "/.bashrc");
+  std::filesystem::remove(in(".git/HEAD"));
+  link(".git/HEAD", "refs/heads/main");
+  EXPECT_THAT(paths_of(end()), ElementsAre(".git/COMMIT_EDITMSG", ".git/logs/HEAD"));
+  EXPECT_TRUE(exists(".git/old"));
+  EXPECT_TRUE(exists(".git/HEAD"));
+}
+
+TEST_F(AftermathOfGit, TakesWhatAnInterruptedRebaseWouldRun) {
+  git(caller_.cwd, "init -q");
+  start();
+  file(".git/rebase-merge/strategy", "planted/x\n");
+  file(".git/rebase-merge/strategy_opts", "'--ours'\n");
+  file(".git/sequencer/opts", "[options]\n\tstrategy = planted/x\n");
+  file(".git/remotes/origin", "URL: ext::x\n");
+  file(".git/branches/origin", "ext::x\n");
+  EXPECT_THAT(paths_of(end()), ElementsAre(".git/branches/origin", ".git/rebase-merge/strategy",
+                                           ".git/remotes/origin", ".git/sequencer/opts"));
+  EXPECT_TRUE(exists(".git/rebase-merge/strategy_opts"));
+}
+
+// git asks the directory that a linked worktree shares for no HEAD.
+TEST_F(AftermathOfGit, CleansASharedDirectoryWithoutAHead) {
+  start();
+  file("x/config", "[core]\n\tfsmonitor = evil\n");
+  file("x/hooks/pre-commit");
+  file("x/objects/keep");
+  file("x/refs/keep");
+  file("x/worktrees/w/HEAD", "ref: refs/heads/main\n");
+  file("x/worktrees/w/commondir", "../..\n");
+  file("x/worktrees/w/gitdir", in("lure/.git") + "\n");
+  file("lure/.git", "gitdir: " + in("x/worktrees/w") + "\n");
+  EXPECT_THAT(paths_of(end()), ElementsAre("x/config", "x/hooks/pre-commit"));
+}
+
+// Named by a configuration above the grant, or by one that a `.git` file leads to.
+TEST_F(AftermathOfGit, TakesProgramsThatAConfigurationElsewhereNames) {
+  git(caller_.home, "init -q");
+  git(caller_.home, "config core.fsmonitor ./project/tools/watch");
+  git(caller_.home, "config core.editor 'sh project/edit.sh'");
+  file("edit.sh");
+  start();
+  file("tools/watch");
+  EXPECT_THAT(paths_of(end()), ElementsAre("tools/watch"));
+  EXPECT_TRUE(exists("edit.sh"));
+}
+
+TEST_F(AftermathOfGit, LeavesAloneWhatLayThereBeforeANewRepository) {
+  tree_.file("home/.gitconfig", "[diff \"d\"]\n\ttextconv = ./conv.sh\n\tcommand = ./new.sh\n");
+  file("conv.sh");
+  ::usleep(20'000);
+  start();
+  git(caller_.cwd, "init -q");
+  file("new.sh");
+  EXPECT_THAT(paths_of(end()), ElementsAre("new.sh"));
+  EXPECT_TRUE(exists("conv.sh"));
 }
 
 TEST(RunsSomething, KnowsExecLinesInEverySpelling) {

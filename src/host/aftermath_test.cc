@@ -8,11 +8,13 @@
 namespace cordon {
 namespace {
 
+using testing::clamped;
 using ::testing::ElementsAre;
 using testing::git;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::paths_of;
+using testing::surveyed;
 using testing::TestTree;
 using testing::writable;
 
@@ -281,17 +283,92 @@ TEST_F(Aftermath, LeavesDirectoriesThatWereClosedBefore) {
     ASSERT_EQ(::chmod(in(name).c_str(), std::string(name) == "list" ? 0400 : 0), 0);
   }
   ASSERT_EQ(::chmod(in("passed").c_str(), 0100), 0);
+  const HostFacts facts = surveyed(clamped(writable({"@cwd"}), caller_), caller_).facts;
+  EXPECT_THAT(paths_of(facts.closed),
+              ElementsAre(in("list"), in("passed"), in("reopened"), in("shut")));
   start();
+  // By the person: a mount keeps the run from it.
   ASSERT_EQ(::chmod(in("reopened").c_str(), 0700), 0);
   file("reopened/.vscode/launch.json");
-  ASSERT_EQ(::chmod(in("reopened").c_str(), 0), 0);
-  const std::vector<Handoff> found = end();
-  EXPECT_THAT(paths_of(found), ElementsAre("passed", "reopened/.vscode"));
-  EXPECT_THAT(found[0].kind, HasSubstr("unchecked"));
+  EXPECT_THAT(end(), IsEmpty());
+  EXPECT_TRUE(exists("reopened/.vscode/launch.json"));
   for (const char* name : {"shut", "list", "reopened", "passed"})
     ASSERT_EQ(::chmod(in(name).c_str(), 0755), 0);
   EXPECT_TRUE(exists("shut/.vscode/tasks.json"));
   EXPECT_TRUE(exists("list/.vscode/tasks.json"));
+}
+
+TEST_F(Aftermath, KnowsAHeldFileByMoreThanItsNumber) {
+  file(".mcp.json");
+  file(".bashrc");
+  start();
+  Looked other = *look_path(in(".mcp.json"));
+  other.born_ns += 1;
+  before_.protected_objects.insert(other);
+  EXPECT_THAT(paths_of(end()), ElementsAre(".mcp.json"));
+  EXPECT_TRUE(exists(".bashrc"));
+}
+
+TEST_F(Aftermath, SearchesDirectoriesUnderNamesThatAreReported) {
+  start();
+  file("conftest.py/.vscode/tasks.json");
+  file(".devcontainer/devcontainer.json");
+  file(".devcontainer/.mcp.json");
+  EXPECT_THAT(paths_of(end()), ElementsAre(".devcontainer", ".devcontainer/.mcp.json",
+                                           "conftest.py", "conftest.py/.vscode"));
+  EXPECT_TRUE(exists(".devcontainer/devcontainer.json"));
+}
+
+TEST_F(Aftermath, SearchesARootThatWasRenamed) {
+  const Clamped policy = clamped(writable({"@cwd"}), caller_);
+  const Survey found = surveyed(policy, caller_);
+  file(".vscode/tasks.json");
+  std::filesystem::rename(caller_.cwd, tree_.at("home/elsewhere"));
+  tree_.file("home/project/.vscode/mine");
+  const auto handoff =
+      collect_handoff(policy.effective().write, {}, caller_, found.snapshot,
+                      caller_.state_directory + "/handoff", "run-1", nullptr, found.roots);
+  ASSERT_TRUE(handoff.has_value());
+  ASSERT_EQ(handoff->size(), 2U);
+  EXPECT_EQ((*handoff)[0].path, tree_.at("home/elsewhere/.vscode"));
+  EXPECT_THAT((*handoff)[1].kind, HasSubstr("another directory"));
+  EXPECT_FALSE(tree_.exists("home/elsewhere/.vscode"));
+  EXPECT_TRUE(tree_.exists("home/project/.vscode/mine"));
+}
+
+TEST_F(Aftermath, NamesAThousandAndTakesAll) {
+  start();
+  constexpr int kMany = 1500;
+  for (int i = 0; i < kMany; ++i) file("d" + std::to_string(i) + "/.mcp.json");
+  const std::vector<Handoff> found = end();
+  ASSERT_EQ(found.size(), 1001U);
+  EXPECT_EQ(found.back().path, "and 500 more");
+  EXPECT_EQ(found.back().moved_to, caller_.state_directory + "/handoff/run-1");
+  for (int i = 0; i < kMany; ++i) EXPECT_FALSE(exists("d" + std::to_string(i) + "/.mcp.json"));
+}
+
+TEST_F(Aftermath, LeavesADeniedRootAlone) {
+  file("data/.vscode/tasks.json");
+  Policy policy = writable({in("data")});
+  policy.fs.deny.push_back({in("data"), {}});
+  start(policy);
+  EXPECT_THAT(end(), IsEmpty());
+  EXPECT_TRUE(exists("data/.vscode/tasks.json"));
+}
+
+// What the older run planted is new to the younger one; what was there before both is not.
+TEST_F(Aftermath, SharesWhatIsOldWithAnOlderRun) {
+  file("mine/.mcp.json");
+  const Clamped policy = clamped(writable({"@cwd"}), caller_);
+  OlderRun older{"older", {caller_.cwd}, surveyed(policy, caller_).snapshot};
+  older.snapshot.began_ns = 0;
+  file(".mcp.json", "evil");
+  clamped_.emplace(policy);
+  const Result<Survey> found = survey(policy, caller_, {&older, 1});
+  ASSERT_TRUE(found.has_value());
+  before_ = found->snapshot;
+  EXPECT_THAT(paths_of(end()), ElementsAre(".mcp.json"));
+  EXPECT_TRUE(exists("mine/.mcp.json"));
 }
 
 TEST_F(Aftermath, TakesAConfigurationOfItsOwn) {

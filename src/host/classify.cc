@@ -47,8 +47,10 @@ Classifier::Classifier(const Effective& effective, const Caller& caller)
       caller_(caller),
       path_directories_(directories_on_path(effective, caller)) {
   for (const DenyGlob& deny : effective.deny) (deny.anchor.empty() ? any_depth_ : anchored_) = true;
-  for (const ProtectedName& name : protected_names()) {
-    const std::string_view last = last_part(name.name);
+  std::vector<std::string_view> names(effective.protect.add.begin(), effective.protect.add.end());
+  for (const ProtectedName& name : protected_names()) names.push_back(name.name);
+  for (const std::string_view name : names) {
+    const std::string_view last = last_part(name);
     // A case-folding directory may show the first letter in either case.
     for (const char first : {last.front(), lower_case(last).front()})
       lengths_[static_cast<unsigned char>(first)] |= 1ULL << std::min<std::size_t>(last.size(), 63);
@@ -63,10 +65,11 @@ bool Classifier::may_be_protected(std::string_view name) const {
 const ProtectedName* Classifier::find_name(const WalkedDirectory& directory,
                                            const DirectoryEntry& entry) const {
   if (!may_be_protected(entry.name)) return nullptr;
-  if (const ProtectedName* found = find_protected(directory.name(), entry.name)) return found;
+  const ProtectRules& rules = effective_.protect;
+  if (const auto* found = find_protected(directory.name(), entry.name, rules)) return found;
   const std::string folded = lower_case(entry.name);
   if (folded == entry.name) return nullptr;
-  const ProtectedName* found = find_protected(directory.name(), folded);
+  const ProtectedName* found = find_protected(directory.name(), folded, rules);
   if (found == nullptr) return nullptr;
   // Another spelling counts only where the file system takes it for the same name.
   const auto here = look(directory.descriptor(), std::string(entry.name));
@@ -116,7 +119,8 @@ const DenyGlob* Classifier::denied(const WalkedDirectory& directory,
 const DenyGlob* Classifier::denied_with_parents(std::string_view path) const {
   for (const DenyGlob& deny : effective_.deny) {
     if (deny_matches(deny, path)) return &deny;
-    for (std::string_view up = path; !deny.anchor.empty() && up != "/";) {
+    const bool above = !deny.anchor.empty() || deny.written.starts_with("**/");
+    for (std::string_view up = path; above && up != "/";) {
       up = parent(up);
       if (deny_matches(deny, up)) return &deny;
     }

@@ -36,8 +36,8 @@ class Classifier {
   // The deny that names the entry; null if none does.
   [[nodiscard]] const DenyGlob* denied(const WalkedDirectory& directory,
                                        const DirectoryEntry& entry) const;
-  // The deny that names `path` or a directory above it; a deny without '/' only names what is in a
-  // grant, so it is not asked about directories above.
+  // The deny that names `path` or a directory above it; a deny written without '/' only names what
+  // is in a grant, so it is not asked about directories above.
   [[nodiscard]] const DenyGlob* denied_with_parents(std::string_view path) const;
   // Whether anything below `path` could be denied, so that it has to be searched for that.
   [[nodiscard]] bool may_deny_below(std::string_view path) const;

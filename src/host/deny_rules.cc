@@ -55,7 +55,7 @@ Result<void> add_anchored(const PathRule& rule, std::string_view text, const Cal
 }  // namespace
 
 Result<std::vector<DenyGlob>> resolve_denies(std::span<const PathRule> rules,
-                                             std::span<const Grant> grants, const Caller& caller) {
+                                             const Caller& caller) {
   std::vector<DenyGlob> out;
   for (const PathRule& rule : rules) {
     CORDON_CHECK(check_pattern(rule.text));
@@ -70,8 +70,8 @@ Result<std::vector<DenyGlob>> resolve_denies(std::span<const PathRule> rules,
     if (text.find('/') == std::string_view::npos && !place) {
       out.push_back({rule.text, {}, std::string(text)});
     } else if (everywhere) {
-      for (const Grant& grant : grants)
-        out.push_back({rule.text, grant.path, "**/" + std::string(text)});
+      // The whole path counts: in a grant that begins inside `conf`, `**/conf/x` still names x.
+      out.push_back({rule.text, "/", "**/" + std::string(text)});
     } else {
       CORDON_CHECK(add_anchored(rule, text, caller, out));
     }

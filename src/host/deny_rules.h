@@ -11,9 +11,7 @@
 
 namespace cordon {
 
-// `grants` are the roots that a leading "**/" applies to: such a deny names every depth of every
-// grant, not just the directory it was written in.
-Result<std::vector<DenyGlob>> resolve_denies(std::span<const PathRule> rules,
-                                             std::span<const Grant> grants, const Caller& caller);
+// A leading "**/" means every directory there is, not just those below the one it was written in.
+Result<std::vector<DenyGlob>> resolve_denies(std::span<const PathRule> rules, const Caller& caller);
 
 }  // namespace cordon

@@ -13,6 +13,7 @@ namespace cordon {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} * 1024;
+constexpr std::size_t kPortion = 64000;
 
 EntryType type_of_mode(mode_t mode) {
   if (S_ISDIR(mode)) return EntryType::Directory;
@@ -51,12 +52,19 @@ bool is_dot(const char* name) {
 
 DirectoryNames::DirectoryNames() : buffer_(new std::uint64_t[kBufferBytes / 8]) {}
 
-bool DirectoryNames::read(int descriptor) {
+bool DirectoryNames::read(int descriptor) { return read_names(descriptor, SIZE_MAX) == End::Whole; }
+
+bool DirectoryNames::read_portion(int descriptor) {
+  return read_names(descriptor, kPortion) == End::Portion;
+}
+
+DirectoryNames::End DirectoryNames::read_names(int descriptor, std::size_t most) {
   arena_.clear();
   spans_.clear();
   entries_.clear();
   ssize_t got = 0;
-  while ((got = ::getdents64(descriptor, buffer_.get(), kBufferBytes)) > 0) {
+  while (entries_.size() < most &&
+         (got = ::getdents64(descriptor, buffer_.get(), kBufferBytes)) > 0) {
     const char* const begin = static_cast<const char*>(static_cast<const void*>(buffer_.get()));
     for (const char* at = begin; at < begin + got;) {
       const auto* entry = static_cast<const struct dirent64*>(static_cast<const void*>(at));
@@ -68,10 +76,12 @@ bool DirectoryNames::read(int descriptor) {
       entries_.push_back({{}, type_of(descriptor, *entry), entry->d_ino});
     }
   }
+  const int error = errno;
   for (std::size_t i = 0; i < entries_.size(); ++i)
     entries_[i].name = std::string_view(arena_).substr(spans_[i].begin, spans_[i].length);
-  if (got < 0) LookFailures::note(errno, "a directory");
-  return got == 0;
+  if (got < 0) LookFailures::note(error, "a directory");
+  if (got < 0) return End::Failed;
+  return got == 0 ? End::Whole : End::Portion;
 }
 
 const DirectoryEntry* DirectoryNames::find(std::string_view name) const {

@@ -25,10 +25,15 @@ class DirectoryNames {
   // Everything but "." and "..". False on an error; what was read until then is kept. Names are
   // valid until the next call.
   bool read(int descriptor);
+  // The same, but stops after some 64,000 names, for a directory that somebody filled without end.
+  // True if the next call may find more.
+  bool read_portion(int descriptor);
   [[nodiscard]] std::span<const DirectoryEntry> entries() const { return entries_; }
   [[nodiscard]] const DirectoryEntry* find(std::string_view name) const;
 
  private:
+  enum class End { Whole, Portion, Failed };
+  End read_names(int descriptor, std::size_t most);
   struct Span {
     std::size_t begin;
     std::size_t length;

@@ -1,4 +1,4 @@
-// The caller's own git configuration: who commits, and where hooks of every repository lie.
+// The caller's own git configuration: who commits, and what git runs in every repository.
 #pragma once
 
 #include <string>
@@ -10,13 +10,12 @@
 namespace cordon {
 
 struct UserGit {
-  std::vector<GitSetting> settings;
-  // What it names by an absolute path, and so for every repository there will be: files it
-  // includes, on a condition or not, and directories of hooks.
-  std::vector<std::string> referenced;
+  std::vector<GitSetting> settings;     // later ones win
+  std::vector<GitSetting> conditional;  // that hold in some repositories
+  std::vector<std::string> included;    // absolute, unresolved
 };
 
-// The system's, then the user's files, unconditional includes followed; later settings win.
+// The system's, then the user's files, with all they include.
 UserGit read_user_git_config(const Caller& caller);
 std::string git_identity(std::span<const GitSetting> settings);
 

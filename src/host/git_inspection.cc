@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kList = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
 constexpr std::size_t kConfigLimit = std::size_t{1024} * 1024;
-constexpr std::size_t kTodoLimit = std::size_t{16} * 1024 * 1024;
+constexpr std::size_t kFileLimit = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kPointerLimit = 8192;
 
 std::string_view trimmed_end(std::string_view text) {
@@ -29,17 +29,6 @@ std::string_view trimmed_end(std::string_view text) {
 }
 
 }  // namespace
-
-bool runs_something(std::string_view todo) {
-  for (std::string_view line : split(todo, '\n')) {
-    const std::size_t begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string_view::npos) continue;
-    line.remove_prefix(begin);
-    const std::string_view word = line.substr(0, line.find_first_of(" \t\r"));
-    if (word == "exec" || word == "x" || word.starts_with('!')) return true;
-  }
-  return false;
-}
 
 void GitInspection::inspect(int directory, const std::string& path, FileId id) {
   if (!seen_.insert(id).second) return;
@@ -55,7 +44,7 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
     const Fd fd = open_beneath(directory, part.path, kList);
     seen_.insert(seen->id);
     const std::string full = join(path, part.path);
-    const Age age = before_.protected_objects.contains(seen->id) ? Age::Old : Age::New;
+    const Age age = before_.protected_objects.contains(*seen) ? Age::Old : Age::New;
     const bool leads =
         part.role == GitRole::Main || (fd.valid() && leads_back(fd.get(), full, part.role));
     if (age == Age::New && !leads) {
@@ -68,12 +57,13 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
     if (!fd.valid()) continue;
     known_.insert(full);
     inspect_part(fd.get(), full, part.role, age);
+    (age == Age::Old ? old_references_ : new_references_).add(full, part.role);
   }
 }
 
-// A `.git` file in the writable part of the tree that leads to `gitdir`.
+// A `.git` file that leads to `gitdir`. It may lie outside of what the run could write: then the
+// person made it, by `git worktree add` during the run.
 bool GitInspection::names_file(const std::string& file, const std::string& gitdir) const {
-  if (!grants_.is_writable(file)) return false;
   const Fd directory = open_canonical(std::string(parent(file)), O_PATH | O_DIRECTORY);
   if (!directory.valid()) return false;
   const auto text = read_regular(directory.get(), std::string(basename(file)), kPointerLimit);
@@ -127,8 +117,11 @@ void GitInspection::inspect_part(int directory, const std::string& path, GitRole
     else
       clean_config(directory, path, "config.worktree", GitRole::Worktree);
   }
-  for (const char* file : kTodoFiles) inspect_todo(directory, path, file);
-  if (age == Age::Old) note_references(directory, path, role);
+  if (appeared("gitdir") && age == Age::Old)
+    quarantine_.take(directory, "gitdir", join(path, "gitdir"), HoldKind::Git);
+  for (const GitFile& file : git_files()) inspect_file(directory, path, file);
+  for (const std::string_view name : kAddressDirectories)
+    if (appeared(std::string(name).c_str())) inspect_addresses(directory, path, std::string(name));
 }
 
 void GitInspection::inspect_hooks(int directory, const std::string& path) {
@@ -142,22 +135,51 @@ void GitInspection::inspect_hooks(int directory, const std::string& path) {
       quarantine_.take(fd.get(), std::string(entry.name), join(hooks, entry.name), HoldKind::Git);
 }
 
-void GitInspection::inspect_todo(int directory, const std::string& path, const std::string& file) {
-  const std::string outer(file.substr(0, file.find('/')));
-  const std::string inner(file.substr(file.find('/') + 1));
-  const auto above = look(directory, outer);
-  if (!above) return;
-  if (above->symlink && !is_unchanged(before_, *above))
-    return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
-  const Fd fd(::openat(directory, outer.c_str(), kList | O_NOFOLLOW | O_CLOEXEC));
-  // git needs no listing to read the list in there.
-  if (!fd.valid() && errno == EACCES)
-    return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
-  const auto seen = fd.valid() ? look(fd.get(), inner) : std::nullopt;
+void GitInspection::inspect_file(int directory, const std::string& path, const GitFile& file) {
+  const std::size_t slash = file.path.find('/');
+  std::string name(file.path);
+  Fd inner;
+  if (slash != std::string_view::npos) {
+    const std::string outer(file.path.substr(0, slash));
+    name = file.path.substr(slash + 1);
+    const auto above = look(directory, outer);
+    if (!above) return;
+    if (above->symlink && !is_unchanged(before_, *above))
+      return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
+    inner = Fd(::openat(directory, outer.c_str(), kList | O_NOFOLLOW | O_CLOEXEC));
+    // git needs no listing to read a file in there.
+    if (!inner.valid() && errno == EACCES)
+      return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
+    if (!inner.valid()) return;
+  }
+  const int place = inner.valid() ? inner.get() : directory;
+  const auto seen = look(place, name);
   if (!seen || is_unchanged(before_, *seen)) return;
-  const auto text = read_regular(fd.get(), inner, kTodoLimit);
-  if (!text || runs_something(*text))
-    quarantine_.take(fd.get(), inner, join(path, file), HoldKind::Git);
+  const auto text = read_regular(place, name, kFileLimit);
+  if (!text || !file.runs_nothing(*text))
+    quarantine_.take(place, name, join(path, file.path), HoldKind::Git);
+}
+
+void GitInspection::inspect_addresses(int directory, const std::string& path,
+                                      const std::string& name) {
+  const std::string full = join(path, name);
+  const Fd fd(::openat(directory, name.c_str(), kList | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) return quarantine_.take(directory, name, full, HoldKind::Git);
+  DirectoryNames names;
+  names.read(fd.get());
+  for (const DirectoryEntry& entry : names.entries())
+    quarantine_.take(fd.get(), std::string(entry.name), join(full, entry.name), HoldKind::Git);
+}
+
+void GitInspection::odd_entry(int directory, const std::string& name, const std::string& path) {
+  const auto seen = look(directory, name);
+  if (!seen || seen->kind != FileKind::Other || !has_appeared(before_, *seen)) return;
+  // The old form of HEAD is a link to a branch.
+  if (seen->symlink)
+    if (const auto target = read_link(directory, name);
+        target && target->starts_with("refs/") && !has_dotdot(*target))
+      return;
+  quarantine_.take(directory, name, path, HoldKind::Git);
 }
 
 // Keeps a configuration that runs nothing byte for byte; otherwise the original goes and its
@@ -174,7 +196,8 @@ void GitInspection::clean_config(int directory, const std::string& path, const c
     const auto keep = [&](const GitSetting& setting) {
       const bool worktree =
           setting.section == "core" && setting.subsection.empty() && setting.key == "worktree";
-      return is_harmless(setting) || (worktree && role == GitRole::Module);
+      return is_harmless(setting) || (worktree && role == GitRole::Module) ||
+             before_.git_settings.contains(digest_of(full, setting));
     };
     if (settings && std::all_of(settings->begin(), settings->end(), keep)) return;
     if (settings) std::copy_if(settings->begin(), settings->end(), std::back_inserter(kept), keep);
@@ -184,37 +207,24 @@ void GitInspection::clean_config(int directory, const std::string& path, const c
     put_file(directory, name, write_git_config(kept), seen->mode & 0777);
 }
 
-void GitInspection::note_references(int directory, const std::string& path, GitRole role) {
-  std::vector<GitSetting> settings;
-  for (const char* name : {"config", "config.worktree"})
-    if (const auto text = read_regular(directory, name, kConfigLimit))
-      if (auto parsed = parse_git_config(*text))
-        settings.insert(settings.end(), parsed->begin(), parsed->end());
-  const std::string worktree = worktree_of(directory, path, role, settings);
-  for (std::string& target : referenced_paths(settings, path, worktree, caller_))
-    references_.insert(std::move(target));
-  if (const auto hooks = last_value(user_.settings, "core", "", "hookspath")) {
-    const GitSetting setting{"core", "", "hookspath", hooks};
-    for (std::string& target : referenced_paths({&setting, 1}, path, worktree, caller_))
-      references_.insert(std::move(target));
-  }
-}
-
-void GitInspection::take_reference(const std::string& path) {
+void GitInspection::take_reference(const GitReference& reference, Age age) {
+  if (!reference.certain || !look_path(reference.path)) return;
+  const Result<Canonical> target = canonicalize(reference.path, "/", caller_);
+  if (target && target->kind == FileKind::Directory && !reference.directory) return;
   const auto take = [&](const std::string& victim) {
     if (!grants_.is_writable(victim) || grants_.covers_grant(victim)) return;
     const Fd above = open_canonical(std::string(parent(victim)), O_PATH | O_DIRECTORY);
     if (!above.valid()) return;
     const std::string name(basename(victim));
     const auto seen = look(above.get(), name);
-    if (seen && !was_there(before_, *seen))
+    // What lay there before a new repository was made around it was not looked at.
+    if (seen && !was_there(before_, *seen) && (age == Age::Old || has_appeared(before_, *seen)))
       quarantine_.take(above.get(), name, victim, HoldKind::Git);
   };
-  const Result<Canonical> target = canonicalize(path, "/", caller_);
   if (target && target->kind != FileKind::Absent) take(target->path);
   // A new link under the referenced name leads to what was there for another purpose.
-  const Result<Canonical> directory = canonicalize(parent(path), "/", caller_);
-  if (directory) take(join(directory->path, basename(path)));
+  const Result<Canonical> directory = canonicalize(parent(reference.path), "/", caller_);
+  if (directory) take(join(directory->path, basename(reference.path)));
 }
 
 void GitInspection::finish() {
@@ -226,12 +236,15 @@ void GitInspection::finish() {
     if (target) {
       const std::string spelled = target->front() == '/' ? *target : "./" + *target;
       const Result<Canonical> found = canonicalize(spelled, parent(path), caller_);
-      if (found && known_.contains(found->path)) continue;
+      if (found && known_.contains(found->path)) {
+        new_references_.add_pointer(path);
+        continue;
+      }
     }
     quarantine_.take(directory.get(), ".git", path, HoldKind::Git);
   }
-  references_.insert(user_.referenced.begin(), user_.referenced.end());
-  for (const std::string& path : references_) take_reference(path);
+  for (const GitReference& reference : old_references_.find()) take_reference(reference, Age::Old);
+  for (const GitReference& reference : new_references_.find()) take_reference(reference, Age::New);
 }
 
 }  // namespace cordon

@@ -9,7 +9,6 @@ namespace cordon {
 namespace {
 
 constexpr int kList = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
-constexpr std::size_t kPointerLimit = 8192;
 
 class LayoutReader {
  public:
@@ -79,12 +78,6 @@ class LayoutReader {
   GitLayout layout_;
 };
 
-std::string absolute(std::string_view written, std::string_view base, const Caller& caller) {
-  if (written.starts_with("~/")) return normalize(join(caller.home, written.substr(2)));
-  if (written.starts_with('/')) return normalize(written);
-  return normalize(join(base, written));
-}
-
 }  // namespace
 
 bool looks_like_git_directory(const DirectoryNames& names) {
@@ -92,13 +85,15 @@ bool looks_like_git_directory(const DirectoryNames& names) {
   bool objects = false;
   bool refs = false;
   bool commondir = false;
+  bool worktrees = false;
   for (const DirectoryEntry& entry : names.entries()) {
     head |= entry.name == "HEAD";
     objects |= entry.name == "objects";
     refs |= entry.name == "refs";
     commondir |= entry.name == "commondir";
+    worktrees |= entry.name == "worktrees";
   }
-  return head && (commondir || (objects && refs));
+  return (head && commondir) || (objects && refs && (head || worktrees));
 }
 
 GitLayout read_git_layout(int directory, std::string_view path) {
@@ -107,40 +102,17 @@ GitLayout read_git_layout(int directory, std::string_view path) {
   return LayoutReader(directory).run(worktree ? GitRole::Worktree : GitRole::Main);
 }
 
-std::vector<std::string> referenced_paths(std::span<const GitSetting> settings,
-                                          std::string_view config_directory,
-                                          std::string_view worktree, const Caller& caller) {
-  std::vector<std::string> result;
-  for (const GitSetting& setting : settings) {
-    if (!setting.value || setting.value->empty()) continue;
-    const bool include =
-        (setting.section == "include" || setting.section == "includeif") && setting.key == "path";
-    if (include) result.push_back(absolute(*setting.value, config_directory, caller));
-    const bool hooks = setting.section == "core" && setting.key == "hookspath";
-    if (hooks) result.push_back(absolute(*setting.value, worktree, caller));
-  }
-  return result;
+bool is_git_directory(const std::string& path) {
+  const auto has = [&](std::string_view name) { return look_path(join(path, name)).has_value(); };
+  if (has("HEAD")) return has("commondir") || (has("objects") && has("refs"));
+  return has("worktrees") && has("objects") && has("refs");
 }
 
-std::string worktree_of(int directory, std::string_view path, GitRole role,
-                        std::span<const GitSetting> settings) {
-  switch (role) {
-    case GitRole::Worktree:
-      if (const auto pointer = read_regular(directory, "gitdir", kPointerLimit)) {
-        std::string_view text = *pointer;
-        while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
-        const std::string file =
-            text.starts_with('/') ? normalize(text) : normalize(join(path, text));
-        return std::string(parent(file));
-      }
-      break;
-    case GitRole::Main:
-    case GitRole::Module:
-      if (const auto named = last_value(settings, "core", "", "worktree"))
-        return named->starts_with('/') ? normalize(*named) : normalize(join(path, *named));
-      break;
-  }
-  return basename(path) == ".git" ? std::string(parent(path)) : std::string(path);
+std::vector<std::string> git_directories_above(std::string_view path) {
+  std::vector<std::string> found;
+  for (; path != "/"; path = parent(path))
+    if (is_git_directory(std::string(path))) found.emplace_back(path);
+  return found;
 }
 
 }  // namespace cordon

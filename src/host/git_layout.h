@@ -2,14 +2,11 @@
 // linked worktrees. Read by name with one listing each; no git is run and no symlink followed.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "host/directory_names.h"
-#include "host/git_config.h"
-#include "policy/host_facts.h"
 
 namespace cordon {
 
@@ -26,18 +23,13 @@ struct GitLayout {
 };
 
 // What git takes for a git directory when it stands in it: HEAD with objects and refs, or HEAD with
-// a pointer to where those are.
+// a pointer to where those are. Also what linked worktrees share, which git asks for no HEAD.
 bool looks_like_git_directory(const DirectoryNames& names);
+// The same for a canonical path that nobody listed.
+bool is_git_directory(const std::string& path);
+// Those that `path`, canonical, is or lies in.
+std::vector<std::string> git_directories_above(std::string_view path);
 // `path` is absolute; a worktree's own directory is known by the name of its parent.
 GitLayout read_git_layout(int directory, std::string_view path);
-
-// Files and directories outside of the git directory from which its configuration makes git run or
-// read more: core.hooksPath and every include. Absolute; symlinks are not resolved.
-std::vector<std::string> referenced_paths(std::span<const GitSetting> settings,
-                                          std::string_view config_directory,
-                                          std::string_view worktree, const Caller& caller);
-// Where a part's hooks run, and what relative paths in its configuration mean.
-std::string worktree_of(int directory, std::string_view path, GitRole role,
-                        std::span<const GitSetting> settings);
 
 }  // namespace cordon

@@ -2,8 +2,12 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+
 #include "base/path.h"
+#include "host/git_files.h"
 #include "host/look.h"
+#include "host/snapshot.h"
 
 namespace cordon {
 namespace {
@@ -12,9 +16,8 @@ constexpr std::size_t kConfigLimit = std::size_t{1024} * 1024;
 
 class GitDescription {
  public:
-  GitDescription(int directory, const std::string& path, const Caller& caller,
-                 std::span<const GitSetting> user, TreeSnapshot& snapshot)
-      : directory_(directory), path_(path), caller_(caller), user_(user), snapshot_(snapshot) {}
+  GitDescription(int directory, const std::string& path, TreeSnapshot& snapshot)
+      : directory_(directory), path_(path), snapshot_(snapshot) {}
 
   GitFindings run() {
     found_.directory.path = path_;
@@ -35,7 +38,7 @@ class GitDescription {
     if (part.empty()) found_.directory.id = seen->id;
     found_.directory.pinned.push_back(
         {join(path_, part), HoldKind::Git, FileKind::Directory, seen->id});
-    snapshot_.protected_objects.insert(seen->id);
+    snapshot_.protected_objects.insert(*seen);
   }
 
   void describe(const GitPart& part) {
@@ -43,20 +46,26 @@ class GitDescription {
     if (!fd.valid()) return;
     const std::string path = join(path_, part.path);
     snapshot_.git_directories.insert(path);
+    found_.parts.push_back({path, part.role});
     for (const char* name : {"hooks", "commondir", "gitdir"}) hold(fd.get(), path, name);
-    std::vector<GitSetting> settings;
-    for (const char* name : {"config", "config.worktree"}) copy(fd.get(), path, name, settings);
-    for (const char* name : kTodoFiles)
-      if (const auto seen = look(fd.get(), name))
-        snapshot_.loose_objects[seen->id] = {seen->kind, seen->changed_ns};
-    const std::string worktree = worktree_of(fd.get(), path, part.role, settings);
-    for (std::string& target : referenced_paths(settings, path, worktree, caller_))
-      found_.referenced.push_back(std::move(target));
-    if (const auto hooks = last_value(user_, "core", "", "hookspath")) {
-      const GitSetting setting{"core", "", "hookspath", hooks};
-      for (std::string& target : referenced_paths({&setting, 1}, path, worktree, caller_))
-        found_.referenced.push_back(std::move(target));
-    }
+    for (const char* name : {"config", "config.worktree"}) copy(fd.get(), path, name);
+    for (const GitFile& file : git_files())
+      if (const auto seen = look(fd.get(), std::string(file.path))) remember(*seen);
+    for (const std::string_view name : kAddressDirectories)
+      if (has_entries(fd.get(), std::string(name))) hold(fd.get(), path, std::string(name).c_str());
+  }
+
+  // Templates make them empty, in every repository.
+  static bool has_entries(int fd, const std::string& name) {
+    const Fd place = open_beneath(fd, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+    if (!place.valid()) return false;
+    DirectoryNames names;
+    names.read(place.get());
+    return !names.entries().empty();
+  }
+
+  void remember(const Looked& seen) {
+    snapshot_.loose_objects[seen.id] = {seen.kind, seen.changed_ns};
   }
 
   void hold(int fd, const std::string& path, const char* name) {
@@ -64,38 +73,38 @@ class GitDescription {
     if (!seen) return;
     if (seen->symlink) {
       found_.links.push_back(join(path, name));
-      snapshot_.loose_objects[seen->id] = {seen->kind, seen->changed_ns};
+      remember(*seen);
       return;
     }
     found_.directory.held.push_back({join(path, name), HoldKind::Git, seen->kind, seen->id});
-    snapshot_.protected_objects.insert(seen->id);
+    snapshot_.protected_objects.insert(*seen);
   }
 
-  void copy(int fd, const std::string& path, const char* name, std::vector<GitSetting>& settings) {
+  void copy(int fd, const std::string& path, const char* name) {
     const auto seen = look(fd, name);
     if (!seen) return;
     const auto content = read_regular(fd, name, kConfigLimit);
     // What cannot be copied is held instead: a link, a FIFO, an unreadable or huge file.
     if (!content) return hold(fd, path, name);
     found_.directory.configs.push_back({join(path, name), seen->id, *content});
-    snapshot_.protected_objects.insert(seen->id);
-    if (auto parsed = parse_git_config(*content))
-      settings.insert(settings.end(), parsed->begin(), parsed->end());
+    snapshot_.protected_objects.insert(*seen);
+    const auto parsed = parse_git_config(*content);
+    if (!parsed) return;
+    for (const GitSetting& setting : *parsed)
+      if (!is_harmless(setting))
+        snapshot_.git_settings.insert(digest_of(join(path, name), setting));
   }
 
   int directory_;
   const std::string& path_;
-  const Caller& caller_;
-  std::span<const GitSetting> user_;
   TreeSnapshot& snapshot_;
   GitFindings found_;
 };
 
 }  // namespace
 
-GitFindings describe_git_directory(int directory, const std::string& path, const Caller& caller,
-                                   std::span<const GitSetting> user, TreeSnapshot& snapshot) {
-  return GitDescription(directory, path, caller, user, snapshot).run();
+GitFindings describe_git_directory(int directory, const std::string& path, TreeSnapshot& snapshot) {
+  return GitDescription(directory, path, snapshot).run();
 }
 
 }  // namespace cordon

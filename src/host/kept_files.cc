@@ -26,8 +26,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{256} * 1024 * 1024;
 constexpr int kDeepest = 64;
 constexpr const char* kLockName = "lock";
 
-constexpr const char* kCure =
-    "grant the directories beside it instead of the one above, or use --backend native";
+constexpr const char* kCure = "grant the directories beside it instead of the one above";
 
 Error cannot_keep(const std::string& path, const std::string& why) {
   return {
@@ -256,6 +255,21 @@ Fd open_kept(const std::string& directory) {
   return Fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+// The contents are on the disk before the list says that they are there: after a power failure a
+// complete list with empty contents would put empty files back. Many files are flushed with
+// everything else of their file system, which costs as much whatever their number.
+int sync_contents(int into, std::span<const KeptEntry> entries) {
+  constexpr std::ptrdiff_t kOneByOne = 64;
+  const auto is_file = [](const KeptEntry& entry) { return entry.type == KeptEntry::Type::File; };
+  if (std::ranges::count_if(entries, is_file) > kOneByOne) return ::syncfs(into) < 0 ? errno : 0;
+  for (const KeptEntry& entry : entries) {
+    if (!is_file(entry)) continue;
+    const Fd content(::openat(into, entry.payload.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!content.valid() || ::fdatasync(content.get()) < 0) return errno;
+  }
+  return 0;
+}
+
 Result<void> keep_all(const std::string& directory, const Keeping& keeping,
                       std::span<const OtherRun> others) {
   CORDON_TRY(into, open_private_directory(directory));
@@ -265,7 +279,10 @@ Result<void> keep_all(const std::string& directory, const Keeping& keeping,
   for (const KeptPath& path : keeping.paths) CORDON_CHECK(keeper.keep(path));
   for (const std::string& way : keeping.ways) keeper.way(way);
   CORDON_CHECK(keeper.check_links());
-  return write_kept_list(into.get(), keeper.take());
+  const std::vector<KeptEntry> entries = keeper.take();
+  if (const int error = sync_contents(into.get(), entries); error != 0)
+    return fail(setup_error("cannot keep protected files on the disk", error));
+  return write_kept_list(into.get(), entries);
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ constexpr std::size_t kFields = 12;
 // More than the most entries with the longest paths there can be.
 constexpr std::size_t kMostBytes = std::size_t{128} * 1024 * 1024;
 
-constexpr std::array kKinds = {
-    HoldKind::Git,  HoldKind::Shell,     HoldKind::Editor, HoldKind::Agent,  HoldKind::Ssh,
-    HoldKind::Path, HoldKind::Autostart, HoldKind::Cron,   HoldKind::Denied, HoldKind::Build};
+constexpr std::array kKinds = {HoldKind::Git,       HoldKind::Shell,    HoldKind::Editor,
+                               HoldKind::Agent,     HoldKind::Ssh,      HoldKind::Path,
+                               HoldKind::Autostart, HoldKind::Cron,     HoldKind::Denied,
+                               HoldKind::Build,     HoldKind::Operator, HoldKind::ReadOnly};
 
 Error malformed() {
   return setup_error("the list of what was kept before a run cannot be understood", 0,

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
@@ -89,22 +90,44 @@ Looked looked(const struct stat& status) {
   return result;
 }
 
-std::optional<Looked> look(int directory, const std::string& name) {
-  struct stat status {};
-  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    LookFailures::note(errno, name);
+namespace {
+
+std::int64_t nanoseconds(const struct statx_timestamp& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// struct stat has no birth time.
+std::optional<Looked> look_with(int directory, const char* name, int flags) {
+  struct statx status {};
+  if (::statx(directory, name, AT_STATX_SYNC_AS_STAT | flags, STATX_BASIC_STATS | STATX_BTIME,
+              &status) != 0)
     return std::nullopt;
-  }
-  return looked(status);
+  Looked result;
+  if (S_ISDIR(status.stx_mode)) result.kind = FileKind::Directory;
+  if (S_ISREG(status.stx_mode)) result.kind = FileKind::Regular;
+  result.symlink = S_ISLNK(status.stx_mode);
+  result.id = {::makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
+  result.links = status.stx_nlink;
+  result.mode = status.stx_mode;
+  result.owner = status.stx_uid;
+  result.size = status.stx_size;
+  result.changed_ns = nanoseconds(status.stx_ctime);
+  if ((status.stx_mask & STATX_BTIME) != 0) result.born_ns = nanoseconds(status.stx_btime);
+  return result;
+}
+
+}  // namespace
+
+std::optional<Looked> look(int directory, const std::string& name) {
+  auto seen = look_with(directory, name.c_str(), AT_SYMLINK_NOFOLLOW);
+  if (!seen) LookFailures::note(errno, name);
+  return seen;
 }
 
 std::optional<Looked> look(int descriptor) {
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) {
-    LookFailures::note(errno, "an open file");
-    return std::nullopt;
-  }
-  return looked(status);
+  auto seen = look_with(descriptor, "", AT_EMPTY_PATH);
+  if (!seen) LookFailures::note(errno, "an open file");
+  return seen;
 }
 
 std::optional<Looked> look_path(const std::string& path) { return look(AT_FDCWD, path); }

@@ -25,6 +25,7 @@ struct Looked {
   std::uint32_t owner = 0;
   std::uint64_t size = 0;
   std::int64_t changed_ns = 0;  // ctime: no program can set it back
+  std::int64_t born_ns = 0;     // when the object was made, which nothing changes; 0: not known
 };
 
 // Collects, while it lives, what on this thread could not be looked at for another reason than not

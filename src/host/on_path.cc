@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "host/look.h"
 
 namespace cordon {
 namespace {
@@ -31,6 +32,20 @@ std::string on_path(const std::string& name, const Caller& caller) {
     if (is_program(candidate)) return candidate;
   }
   return {};
+}
+
+bool is_directory_on_path(FileId id, const Caller& caller) {
+  const auto path = caller.environment.find("PATH");
+  if (path == caller.environment.end()) return false;
+  for (const std::string_view directory : split(path->second, ':')) {
+    if (!directory.starts_with('/')) continue;
+    struct stat status {};
+    if (::stat(std::string(directory).c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+        looked(status).id == id) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::vector<FoundAgent> find_agents(const Caller& caller) {

@@ -12,6 +12,9 @@ namespace cordon {
 // there is none.
 std::string on_path(const std::string& name, const Caller& caller);
 
+// True if the caller's shell looks for commands in that directory, by whatever name PATH has it.
+bool is_directory_on_path(FileId id, const Caller& caller);
+
 struct FoundAgent {
   std::string name;  // "claude"
   std::string path;

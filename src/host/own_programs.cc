@@ -26,7 +26,7 @@ std::vector<std::string> own_programs(const Caller& caller) {
   std::vector<std::string> programs{caller.executable};
   for (const char* name :
        {"cordon", "cordon-apply", "cordon-audit", "cordon-demo", "cordon-inside", "cordon-loop",
-        "cordon-mcp", "cordon-mxc", "cordon-setup", "cordon-srt"}) {
+        "cordon-mcp", "cordon-mxc", "cordon-setup", "cordon-srt", "cordon-tools"}) {
     for (std::string& place : own_places(parent(caller.executable), name))
       programs.push_back(std::move(place));
   }

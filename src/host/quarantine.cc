@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::size_t kLongestName = 200;
 constexpr unsigned kOwnerOnly = 0700;
+constexpr std::size_t kMostEntries = 1000;
+constexpr std::size_t kMostErrors = 16;
+constexpr std::size_t kLongestShown = 4096;
 
 // Opens a directory to its owner, whatever mode it was left with; returns the mode it had.
 std::optional<unsigned> open_to_owner(int directory) {
@@ -74,8 +77,20 @@ Quarantine::Quarantine(std::string handoff_directory, std::string run_id, std::s
       cwd_(std::move(cwd)) {}
 
 std::string Quarantine::shown(const std::string& path) const {
-  if (path != cwd_ && contains(cwd_, path)) return path.substr(cwd_ == "/" ? 1 : cwd_.size() + 1);
-  return path;
+  std::string_view shown = path;
+  if (path != cwd_ && contains(cwd_, path)) shown.remove_prefix(cwd_ == "/" ? 1 : cwd_.size() + 1);
+  if (shown.size() <= kLongestShown) return std::string(shown);
+  return std::string(shown.substr(0, kLongestShown / 4)) + "/.../" +
+         std::string(shown.substr(shown.size() - kLongestShown / 2));
+}
+
+void Quarantine::add(Handoff entry) {
+  if (handoff_.size() < kMostEntries) return handoff_.push_back(std::move(entry));
+  ++(entry.moved_to.empty() ? more_named_ : more_moved_);
+}
+
+void Quarantine::failed(Error error) {
+  if (errors_.size() < kMostErrors) errors_.push_back(std::move(error));
 }
 
 Result<void> Quarantine::open_directory() {
@@ -97,9 +112,9 @@ Result<std::string> Quarantine::move(int directory, const std::string& name,
   if (const Result<void> opened = open_directory(); opened) {
     const std::string base = handoff_name(shown(path));
     for (unsigned attempt = 0; attempt < 1000; ++attempt) {
-      const std::string as = attempt == 0 ? base : base + "~" + std::to_string(attempt);
+      const std::string as = attempt == 0 ? base : base + "~" + std::to_string(++collisions_);
       error = rename_from(directory, name, into_.get(), as);
-      if (error == EXDEV) error = move_by_copy(directory, name, into_.get(), as);
+      if (error == EXDEV) error = move_by_copy(directory, name, into_.get(), as, budget_);
       if (error == EEXIST) continue;
       if (error == 0) return join(place_, as);
       break;
@@ -107,7 +122,8 @@ Result<std::string> Quarantine::move(int directory, const std::string& name,
   } else {
     error = opened.error().error_number;
   }
-  // The object cannot leave its file system: it stays, under a name no tool knows.
+  // The object cannot leave its file system, or is too much to be copied: it stays, under a name
+  // that no tool knows.
   const std::string harmless = "cordon-handoff-" + run_id_ + "-" + std::to_string(++taken_);
   if (rename_from(directory, name, directory, harmless) == 0) return join(parent(path), harmless);
   return fail(setup_error("a protected file that appeared cannot be taken away: " + quote(path),
@@ -117,22 +133,19 @@ Result<std::string> Quarantine::move(int directory, const std::string& name,
 void Quarantine::take(int directory, const std::string& name, const std::string& path,
                       HoldKind kind) {
   Result<std::string> moved = move(directory, name, path);
-  if (!moved) {
-    errors_.push_back(std::move(moved).error());
-    return;
-  }
-  handoff_.push_back({shown(path), std::string(name_of(kind)), std::move(*moved)});
+  if (!moved) return failed(std::move(moved).error());
+  add({shown(path), std::string(name_of(kind)), std::move(*moved)});
 }
 
 void Quarantine::take_changed(int directory, const std::string& name, const std::string& path,
                               HoldKind kind) {
   Result<std::string> moved = move(directory, name, path);
   if (!moved) return failed(std::move(moved).error());
-  handoff_.push_back({shown(path), std::string(name_of(kind)), std::move(*moved), true, {}});
+  add({shown(path), std::string(name_of(kind)), std::move(*moved), true, {}});
 }
 
 void Quarantine::put_back(const std::string& path, HoldKind kind) {
-  handoff_.push_back({shown(path), std::string(name_of(kind)), {}, true, {}});
+  add({shown(path), std::string(name_of(kind)), {}, true, {}});
 }
 
 bool Quarantine::keep_original(int content, const std::string& path, HoldKind kind) {
@@ -148,18 +161,18 @@ bool Quarantine::keep_original(int content, const std::string& path, HoldKind ki
       ::unlinkat(into_.get(), as.c_str(), 0);
       return false;
     }
-    handoff_.push_back({shown(path), std::string(name_of(kind)), {}, false, join(place_, as)});
+    add({shown(path), std::string(name_of(kind)), {}, false, join(place_, as)});
     return true;
   }
   return false;
 }
 
 void Quarantine::report(const std::string& path, HoldKind kind) {
-  handoff_.push_back({shown(path), std::string(name_of(kind)), {}});
+  add({shown(path), std::string(name_of(kind)), {}});
 }
 
 void Quarantine::unchecked(const std::string& path, std::string_view why) {
-  handoff_.push_back({shown(path), "unchecked: " + std::string(why), {}});
+  add({shown(path), "unchecked: " + std::string(why), {}});
 }
 
 Result<std::vector<Handoff>> Quarantine::finish() {
@@ -170,6 +183,9 @@ Result<std::vector<Handoff>> Quarantine::finish() {
   }
   std::sort(handoff_.begin(), handoff_.end(),
             [](const Handoff& a, const Handoff& b) { return a.path < b.path; });
+  const auto count = [](std::size_t number) { return "and " + std::to_string(number) + " more"; };
+  if (more_moved_ > 0) handoff_.push_back({count(more_moved_), "not listed", place_});
+  if (more_named_ > 0) handoff_.push_back({count(more_named_), "not listed", {}});
   return std::move(handoff_);
 }
 

@@ -1,6 +1,7 @@
 // Quarantine: takes objects out of a tree that a contained program wrote and puts them where no
 // tool looks. Everything is relative to descriptors and follows no symlink; what cannot be moved
-// is renamed in place to a name that means nothing.
+// is renamed in place to a name that means nothing. Everything is taken; the report names the first
+// thousand and counts the rest, with paths of a length that can be shown.
 #pragma once
 
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/fd.h"
 #include "cordon/outcome.h"
 #include "cordon/result.h"
+#include "host/tree_copy.h"
 #include "policy/protected_names.h"
 
 namespace cordon {
@@ -29,7 +31,7 @@ class Quarantine {
   // copy cannot be made.
   bool keep_original(int content, const std::string& path, HoldKind kind);
   // Something that was changed and cannot be put back, now.
-  void failed(Error error) { errors_.push_back(std::move(error)); }
+  void failed(Error error);
   // Named in the report, left where it is.
   void report(const std::string& path, HoldKind kind);
 
@@ -43,6 +45,7 @@ class Quarantine {
   Result<void> open_directory();
   Result<std::string> move(int directory, const std::string& name, const std::string& path);
   [[nodiscard]] std::string shown(const std::string& path) const;
+  void add(Handoff entry);
 
   std::string handoff_directory_;
   std::string run_id_;
@@ -50,7 +53,11 @@ class Quarantine {
   std::string place_;  // handoff_directory_/run_id_
   Fd into_;
   unsigned taken_ = 0;
+  unsigned collisions_ = 0;
+  CopyBudget budget_;
   std::vector<Handoff> handoff_;
+  std::size_t more_moved_ = 0;
+  std::size_t more_named_ = 0;
   std::vector<Error> errors_;
 };
 

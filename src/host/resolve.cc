@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "host/credentials.h"
 #include "host/deny_rules.h"
+#include "host/git_layout.h"
 #include "host/listed_sockets.h"
 #include "host/look.h"
 #include "host/survey.h"
@@ -150,15 +151,10 @@ Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rul
   return out;
 }
 
-std::vector<Grant> all_of(const std::vector<Grant>& read, const std::vector<Grant>& write) {
-  std::vector<Grant> result = read;
-  result.insert(result.end(), write.begin(), write.end());
-  return result;
-}
-
 // An empty or relative entry of PATH means another directory wherever the caller stands.
 HeldPlaces held_places(const Caller& caller) {
-  HeldPlaces places{caller.homes, {}};
+  HeldPlaces places;
+  places.homes = caller.homes;
   const auto path = caller.environment.find("PATH");
   if (path == caller.environment.end()) return places;
   for (const std::string_view entry : split(path->second, ':')) {
@@ -167,6 +163,15 @@ HeldPlaces held_places(const Caller& caller) {
     if (place && place->kind == FileKind::Directory) places.on_path.push_back(place->path);
   }
   return places;
+}
+
+// The git directories that what may be written lies in, or is.
+std::vector<std::string> git_directories(const std::vector<Grant>& write) {
+  std::vector<std::string> found;
+  for (const Grant& grant : write)
+    for (std::string& directory : git_directories_above(grant.path))
+      found.push_back(std::move(directory));
+  return found;
 }
 
 // A path that leads elsewhere by now, or to another object, is not what was approved.
@@ -214,13 +219,14 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
              resolve_list(policy.fs.read, Wish::Read, write, caller, out.reductions, out.named));
   out.reductions.insert(out.reductions.end(), of_write.begin(), of_write.end());
   out.named.insert(out.named.end(), named_to_write.begin(), named_to_write.end());
-  CORDON_TRY(deny, resolve_denies(policy.fs.deny, all_of(read, write), caller));
+  CORDON_TRY(deny, resolve_denies(policy.fs.deny, caller));
   CORDON_TRY(sockets, resolve_sockets(policy.net.sockets, caller, out.reductions, out.named));
   out.read = std::move(read);
   out.write = std::move(write);
   out.deny = std::move(deny);
   out.sockets = std::move(sockets);
   out.held.homes = caller.homes;
+  out.held.git = git_directories(out.write);
   return out;
 }
 
@@ -231,7 +237,7 @@ Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   if (!write) return fail(at_ceiling(std::move(write).error(), ceiling));
   auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, *write, caller, out.named);
   if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
-  auto deny = resolve_denies(ceiling.policy.fs.deny, all_of(*read, *write), caller);
+  auto deny = resolve_denies(ceiling.policy.fs.deny, caller);
   if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
   auto sockets = resolve_ceiling_sockets(ceiling.policy.net.sockets, caller, out.named);
   if (!sockets) return fail(at_ceiling(std::move(sockets).error(), ceiling));
@@ -240,17 +246,12 @@ Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
   out.write = std::move(*write);
   out.deny = std::move(*deny);
   if (!out.write.empty() || !ceiling.approved.empty()) out.held = held_places(caller);
+  out.held.git = git_directories(out.write);
+  out.held.protect = ceiling.policy.protect;
   if (ceiling.approved.empty()) return out;
   const auto ask = resolve_ask(ceiling.ask, caller);
   if (!ask) return fail(at_ceiling(ask.error(), ceiling));
   admit_approved(out, *ask, caller);
-  // A deny that names every depth of every grant holds from the entry of [ask] on: what is approved
-  // may begin below it.
-  std::vector<Grant> roots = all_of(out.read, out.write);
-  for (const Grant& grant : all_of(ask->read, ask->write)) roots.push_back(grant);
-  auto all = resolve_denies(ceiling.policy.fs.deny, roots, caller);
-  if (!all) return fail(at_ceiling(std::move(all).error(), ceiling));
-  out.deny = std::move(*all);
   return out;
 }
 

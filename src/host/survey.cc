@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 
 #include <algorithm>
 
@@ -21,6 +22,13 @@ namespace cordon {
 namespace {
 
 constexpr std::size_t kMaxMounts = 4096;
+
+// The clock that change times are taken from.
+std::int64_t change_clock() {
+  struct timespec now {};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 void add_machine(HostFacts& facts) {
   facts.landlock_abi = sys::landlock_abi();
@@ -96,7 +104,7 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
     if (seen && seen->symlink) trees.hold_target(program, HoldKind::Path);
     if (!seen || seen->kind != FileKind::Regular) continue;
     // Read-only by a grant of its own, it is still the one that belongs there.
-    snapshot.protected_objects.insert(seen->id);
+    snapshot.protected_objects.insert(*seen);
     if (grants.is_writable(program) && !grants.covers_grant(program))
       trees.hold(program, *seen, HoldKind::Path);
   }
@@ -157,7 +165,8 @@ Result<void> protect_other_names(const Effective& effective, const Caller& calle
 }
 
 std::size_t mounts_for(const HostFacts& facts) {
-  std::size_t count = facts.masked.size() + facts.held.size() + facts.pinned.size();
+  std::size_t count =
+      facts.masked.size() + facts.held.size() + facts.pinned.size() + facts.closed.size();
   for (const GitDirectory& git : facts.git)
     count += git.pinned.size() + git.held.size() + git.configs.size();
   return count;
@@ -165,10 +174,13 @@ std::size_t mounts_for(const HostFacts& facts) {
 
 }  // namespace
 
-Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
+Result<Survey> survey(const Clamped& clamped, const Caller& caller,
+                      std::span<const OlderRun> older) {
   const Effective& effective = clamped.effective();
   const LookFailures failures;
   Survey out;
+  out.snapshot.began_ns = change_clock();
+  out.snapshot.protect = effective.protect;
   add_machine(out.facts);
   out.facts.cgroup = cgroup_facts();
   // A policy that grants nothing has nothing to be looked through, and no home for an identity.
@@ -181,7 +193,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller) {
   const UserGit user = read_user_git_config(caller);
   out.facts.git_identity = git_identity(std::span<const GitSetting>(user.settings));
 
-  TreeSurvey trees(effective, caller, user, out);
+  TreeSurvey trees(effective, caller, user, older, out);
   mask_credentials(effective, caller, trees);
   mask_machine_secrets(effective, trees);
   const auto whole = [](const Grant& grant) { return grant.path == "/"; };

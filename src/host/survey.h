@@ -3,15 +3,61 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "cordon/result.h"
+#include "host/look.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
+
+// Objects by identity. An inode number is used again as soon as the object is gone, and a mount
+// over a file does not keep it: when somebody outside replaces the file, the kernel takes the mount
+// away with it (detach_mounts). Two replacements can bring the old number back under another file,
+// which the run could write by then. So the time of birth counts too, which no program can set. A
+// file system that knows none gives the change time of a file instead; of a directory, which
+// changes with every name in it, only the number.
+class ObjectSet {
+ public:
+  // By number alone: for what a mount that nobody outside can take away has held all the time.
+  void insert(const FileId& id) { marks_.emplace(id, 0); }
+  void insert(const Looked& seen) { marks_[seen.id] = mark(seen); }
+  void insert(const FileId& id, std::int64_t mark) { marks_[id] = mark; }
+  void erase(const FileId& id) { marks_.erase(id); }
+  [[nodiscard]] bool contains(const FileId& id) const { return marks_.contains(id); }
+  [[nodiscard]] bool contains(const Looked& seen) const { return contains(seen.id, mark(seen)); }
+  [[nodiscard]] bool contains(const FileId& id, std::int64_t mark) const {
+    const auto found = marks_.find(id);
+    return found != marks_.end() && (found->second == 0 || found->second == mark);
+  }
+  [[nodiscard]] const std::map<FileId, std::int64_t>& marks() const { return marks_; }
+  [[nodiscard]] std::size_t size() const { return marks_.size(); }
+  bool operator==(const ObjectSet&) const = default;
+
+  static std::int64_t mark(const Looked& seen) {
+    if (seen.born_ns != 0) return seen.born_ns;
+    return seen.kind == FileKind::Directory ? 0 : seen.changed_ns;
+  }
+
+ private:
+  std::map<FileId, std::int64_t> marks_;  // 0: not known
+};
+
+// A writable tree that is searched after the run.
+struct SearchRoot {
+  std::string path;  // of the grant
+  FileId id;
+  std::int64_t born_ns = 0;  // 0: not known
+  // Held from the survey on: another run may rename the directory, and the search goes through
+  // here. Null in a run that is recovered from its note.
+  std::shared_ptr<Fd> descriptor;
+};
 
 // The state of the writable trees before a run, kept to tell afterwards what appeared.
 struct TreeSnapshot {
@@ -23,9 +69,16 @@ struct TreeSnapshot {
     std::int64_t changed_ns = 0;
     bool operator==(const Loose&) const = default;
   };
-  std::set<FileId> protected_objects;  // every held or masked object that was there, by identity
+  ProtectRules protect;         // of the run's policy and ceilings
+  ObjectSet protected_objects;  // every held or masked object that was there
   std::map<FileId, Loose> loose_objects;
+  // Directories that nobody can search before the run: they can be entered and not listed, or lie
+  // deeper than paths reach. Nothing is known of what is in them, so they are held as a whole.
+  ObjectSet closed;
+  // What git configurations said before the run, one digest for each setting and file.
+  std::set<std::string> git_settings;
   std::set<std::string> git_directories;
+  std::int64_t began_ns = 0;  // the kernel's clock for change times, before the first look
   // Paths that a policy or a ceiling names, with a part missing that the run can make.
   std::set<std::string> unmade;
 };
@@ -33,11 +86,21 @@ struct TreeSnapshot {
 struct Survey {
   HostFacts facts;
   TreeSnapshot snapshot;
+  std::vector<SearchRoot> roots;
+};
+
+// A run that is not over, in the same trees: what it made appear was not there before it began, so
+// it is new to the younger run as well.
+struct OlderRun {
+  std::string id;
+  std::vector<std::string> writable;
+  TreeSnapshot snapshot;
 };
 
 // One getdents pass over each writable grant (and over read grants if a deny needs it). Refuses
 // more than 4096 masks and holds together.
-Result<Survey> survey(const Clamped& clamped, const Caller& caller);
+Result<Survey> survey(const Clamped& clamped, const Caller& caller,
+                      std::span<const OlderRun> older = {});
 
 // The parts, for doctor and tests.
 std::vector<SystemEntry> system_entries(SystemEntry::Tier tier);  // up to this tier

@@ -8,6 +8,7 @@ namespace {
 using testing::clamped;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using testing::git;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -214,6 +215,56 @@ TEST_F(SurveyTest, AnchorsADenyWithASlash) {
   EXPECT_THAT(paths_of(facts(denying({"a/*cret"})).masked), ElementsAre(in("a/secret")));
   EXPECT_THAT(paths_of(facts(denying({"a/**/secret"})).masked),
               UnorderedElementsAre(in("a/secret"), in("a/c/secret")));
+}
+
+TEST_F(SurveyTest, PinsTheDirectoriesThatADenySpellsOut) {
+  file("svc/deep/conf/a.key");
+  const HostFacts found = facts(denying({"**/conf/*.key"}));
+  EXPECT_THAT(paths_of(found.masked), ElementsAre(in("svc/deep/conf/a.key")));
+  EXPECT_THAT(paths_of(found.pinned), ElementsAre(in("svc/deep/conf")));
+  // Which directories a second "**" stands for cannot be told.
+  EXPECT_THAT(paths_of(facts(denying({"**/svc/**/*.key"})).pinned),
+              UnorderedElementsAre(in("svc"), in("svc/deep"), in("svc/deep/conf")));
+}
+
+TEST_F(SurveyTest, CountsALeadingDoubleStarFromTheTop) {
+  file("conf/a.key");
+  Policy policy;
+  policy.fs.read.push_back({in("conf"), {}});
+  policy.fs.deny.push_back({"**/conf/*.key", {}});
+  EXPECT_THAT(paths_of(facts(policy).masked), ElementsAre(in("conf/a.key")));
+  policy.fs.deny = {{"**/project", {}}};
+  EXPECT_THAT(paths_of(facts(policy).masked), ElementsAre(in("conf")));
+}
+
+TEST_F(SurveyTest, ClosesWhatIsDeeperThanPathsReach) {
+  const std::string name(200, 'd');
+  Fd at(::open(caller_.cwd.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_EQ(::mkdirat(at.get(), name.c_str(), 0755), 0);
+    ASSERT_EQ(::mkdirat(at.get(), ".vscode", 0755), 0);
+    at = Fd(::openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  const HostFacts found = facts(writable({"@cwd"}));
+  ASSERT_EQ(found.closed.size(), 1U);
+  EXPECT_LT(found.closed[0].path.size(), std::size_t{PATH_MAX});
+  for (const Held& held : found.held) EXPECT_LT(held.path.size(), std::size_t{PATH_MAX});
+  EXPECT_THAT(facts(denying({"*.pem"})).closed, IsEmpty()) << "it is hidden then";
+  EXPECT_EQ(facts(denying({"*.pem"})).masked.size(), 1U);
+}
+
+TEST_F(SurveyTest, WritesNothingInsideAGitDirectory) {
+  git(caller_.cwd, "init .");
+  git(caller_.cwd, "init --bare store");
+  const auto is_written = [&](const std::string& path) {
+    const Clamped policy = clamped(writable({path}), caller_);
+    return survey(policy, caller_).has_value() && !policy.effective().write.empty();
+  };
+  EXPECT_FALSE(is_written(in(".git/refs")));
+  EXPECT_FALSE(is_written(in("store/info")));
+  file("store/work/.git", "gitdir: elsewhere");
+  EXPECT_TRUE(is_written(in("store/work")));
+  EXPECT_TRUE(is_written(in("store")));
 }
 
 // FS09.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -25,13 +26,53 @@ std::vector<std::string> names_in(int directory) {
   return result;
 }
 
-int copy_file(int from, const std::string& name, int into, const std::string& as, unsigned mode) {
+// `length` bytes from where both stand, or fewer if the file ends there.
+int copy_range(int from, int to, std::uint64_t length, CopyBudget& budget) {
+  std::array<char, 65536> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  while (length > 0) {
+    const ssize_t got = ::read(from, buffer.data(), std::min<std::uint64_t>(buffer.size(), length));
+    if (got == 0) return 0;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    const auto count = static_cast<std::uint64_t>(got);
+    if (count > budget.bytes) return EFBIG;
+    budget.bytes -= count;
+    length -= count;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t put = ::write(to, buffer.data() + done, static_cast<std::size_t>(got - done));
+      if (put < 0 && errno != EINTR) return errno;
+      if (put > 0) done += put;
+    }
+  }
+  return 0;
+}
+
+// A file system that knows no holes names the whole file as data.
+int copy_content(int from, int to, CopyBudget& budget) {
+  const off_t end = ::lseek(from, 0, SEEK_END);
+  if (end < 0) return errno;
+  for (off_t at = 0; at < end;) {
+    const off_t data = ::lseek(from, at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;  // the rest is a hole
+    if (data < 0) return errno;
+    const off_t hole = ::lseek(from, data, SEEK_HOLE);
+    if (hole < 0 || ::lseek(from, data, SEEK_SET) < 0 || ::lseek(to, data, SEEK_SET) < 0)
+      return errno;
+    const auto length = static_cast<std::uint64_t>(hole - data);
+    if (const int error = copy_range(from, to, length, budget); error != 0) return error;
+    at = hole;
+  }
+  return ::ftruncate(to, end) == 0 ? 0 : errno;
+}
+
+int copy_file(int from, const std::string& name, int into, const std::string& as, unsigned mode,
+              CopyBudget& budget) {
   const Fd source(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!source.valid()) return errno;
   const Fd target(::openat(into, as.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                            mode & 0700));
   if (!target.valid()) return errno;
-  return copy_bytes(source.get(), target.get());
+  return copy_content(source.get(), target.get(), budget);
 }
 
 int copy_link(int from, const std::string& name, int into, const std::string& as) {
@@ -40,9 +81,11 @@ int copy_link(int from, const std::string& name, int into, const std::string& as
   return ::symlinkat(target->c_str(), into, as.c_str()) == 0 ? 0 : errno;
 }
 
-int copy(int from, const std::string& name, int into, const std::string& as, int depth);
+int copy(int from, const std::string& name, int into, const std::string& as, int depth,
+         CopyBudget& budget);
 
-int copy_directory(int from, const std::string& name, int into, const std::string& as, int depth) {
+int copy_directory(int from, const std::string& name, int into, const std::string& as, int depth,
+                   CopyBudget& budget) {
   if (depth >= kDeepest) return ELOOP;
   const Fd source(::openat(from, name.c_str(), kOpenDirectory));
   if (!source.valid()) return errno;
@@ -50,17 +93,21 @@ int copy_directory(int from, const std::string& name, int into, const std::strin
   const Fd target(::openat(into, as.c_str(), kOpenDirectory));
   if (!target.valid()) return errno;
   for (const std::string& child : names_in(source.get()))
-    if (const int error = copy(source.get(), child, target.get(), child, depth + 1); error != 0)
+    if (const int error = copy(source.get(), child, target.get(), child, depth + 1, budget);
+        error != 0)
       return error;
   return 0;
 }
 
-int copy(int from, const std::string& name, int into, const std::string& as, int depth) {
+int copy(int from, const std::string& name, int into, const std::string& as, int depth,
+         CopyBudget& budget) {
+  if (budget.objects == 0) return EFBIG;
+  --budget.objects;
   const auto seen = look(from, name);
   if (!seen) return ENOENT;
   if (seen->symlink) return copy_link(from, name, into, as);
-  if (seen->kind == FileKind::Regular) return copy_file(from, name, into, as, seen->mode);
-  if (seen->kind == FileKind::Directory) return copy_directory(from, name, into, as, depth);
+  if (seen->kind == FileKind::Regular) return copy_file(from, name, into, as, seen->mode, budget);
+  if (seen->kind == FileKind::Directory) return copy_directory(from, name, into, as, depth, budget);
   return 0;
 }
 
@@ -96,10 +143,13 @@ int remove_tree(int directory, const std::string& name) {
   return remove_at_depth(directory, name, 0);
 }
 
-int move_by_copy(int from, const std::string& name, int into, const std::string& as) {
+int move_by_copy(int from, const std::string& name, int into, const std::string& as,
+                 CopyBudget& budget) {
   if (look(into, as)) return EEXIST;
-  if (const int error = copy(from, name, into, as, 0); error != 0) {
+  const CopyBudget before = budget;
+  if (const int error = copy(from, name, into, as, 0, budget); error != 0) {
     remove_tree(into, as);
+    budget = before;
     return error;
   }
   return remove_tree(from, name);

@@ -1,14 +1,17 @@
 #include "host/tree_survey.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/git_above.h"
 #include "host/git_metadata.h"
 #include "host/resolve.h"
+#include "host/root_place.h"
+#include "host/snapshot.h"
 #include "host/ways.h"
 
 namespace cordon {
@@ -17,24 +20,56 @@ using walk_state::kDenyOnly;
 using walk_state::kGit;
 using walk_state::kReported;
 
+namespace {
+
+// A mount is made by path, so nothing deeper can be held by itself; names below still have to fit.
+constexpr std::size_t kDeepestHeld = PATH_MAX - 1 - NAME_MAX - 1;
+
+bool covers(const OlderRun& run, std::string_view path) {
+  return std::ranges::any_of(run.writable,
+                             [&](const std::string& root) { return contains(root, path); });
+}
+
+// Change times go by ticks of the clock: one that is not clearly before the run began may lie in
+// it.
+bool is_before(std::int64_t changed_ns, const OlderRun& run) {
+  constexpr std::int64_t kTwoTicks = 20'000'000;  // of a kernel with 100 in a second
+  return changed_ns < run.snapshot.began_ns - kTwoTicks;
+}
+
+bool is_git(const WalkedDirectory& directory) {
+  if (directory.name() == ".git") return true;
+  return directory.whole() ? looks_like_git_directory(directory.names())
+                           : is_git_directory(directory.descriptor());
+}
+
+}  // namespace
+
 TreeSurvey::TreeSurvey(const Effective& effective, const Caller& caller, const UserGit& user,
-                       Survey& out)
+                       std::span<const OlderRun> older, Survey& out)
     : effective_(effective),
       caller_(caller),
       user_(user),
+      older_(older),
       out_(out),
       grants_(effective),
-      classifier_(effective, caller) {}
+      classifier_(effective, caller),
+      references_(caller, user) {}
 
 Result<void> TreeSurvey::run() {
   const std::vector<const Grant*> roots = grants_.writable_roots();
-  if (!roots.empty())
-    for (const std::string& target : user_.referenced) hold_reference(target);
+  for (const Grant& grant : effective_.write) {
+    if (grant.source == Grant::Source::GitDirectory || !lies_in_git_directory(grant.path)) continue;
+    return fail(policy_error(
+        "write " + quote(grant.written) + " lies in a git directory, where git finds what it runs",
+        "grant the working tree; git's own directory is arranged with it"));
+  }
   for (const Grant* grant : roots) {
-    for (const std::string& target : referenced_above(grant->path, caller_, user_))
-      hold_reference(target);
+    references_.add_above(grant->path);
     CORDON_CHECK(walk_root(*grant));
   }
+  if (!roots.empty())
+    for (const GitReference& reference : references_.find()) hold_reference(reference);
   if (refusal_) return fail(*std::move(refusal_));
   return walk_denies();
 }
@@ -50,7 +85,13 @@ bool TreeSurvey::deny_root(const Grant& grant) {
 Result<void> TreeSurvey::walk_root(const Grant& grant) {
   if (deny_root(grant)) return {};
   if (grant.kind != FileKind::Directory) return {};
-  return walk_tree(grant.path, 0, *this);
+  auto opened = std::make_shared<Fd>(open_canonical(grant.path, O_PATH | O_DIRECTORY));
+  const auto seen = opened->valid() ? look(opened->get()) : std::nullopt;
+  if (!seen || seen->id != grant.id)
+    return fail(setup_error("the writable grant " + quote(grant.path) + " was replaced meanwhile",
+                            ESTALE, "try again when nothing else rearranges it"));
+  out_.roots.push_back({grant.path, seen->id, seen->born_ns, opened});
+  return walk_tree(opened->get(), grant.path, state_of_root(grant.path), *this);
 }
 
 // Read grants are walked only where a pattern could match; a plain denied path is just looked at.
@@ -76,18 +117,19 @@ Result<void> TreeSurvey::walk_denies() {
 }
 
 void TreeSurvey::visit(WalkedDirectory& directory) {
-  const bool git = directory.name() == ".git" || looks_like_git_directory(directory.names());
-  if (git && (directory.state() & kDenyOnly) == 0 && grants_.is_writable(directory.path()))
+  if (is_git(directory) && (directory.state() & kDenyOnly) == 0 &&
+      grants_.is_writable(directory.path()))
     visit_git(directory);
   for (const DirectoryEntry& entry : directory.entries()) visit_entry(directory, entry);
 }
 
 void TreeSurvey::visit_git(const WalkedDirectory& directory) {
   if (!git_seen_.insert(directory.id()).second) return;
-  GitFindings found = describe_git_directory(directory.descriptor(), directory.path(), caller_,
-                                             user_.settings, out_.snapshot);
+  TreeSnapshot seen;
+  GitFindings found = describe_git_directory(directory.descriptor(), directory.path(), seen);
+  add_git_snapshot(directory.path(), std::move(seen));
   for (const Held& pinned : found.directory.pinned) git_seen_.insert(pinned.id);
-  for (const std::string& target : found.referenced) hold_reference(target);
+  for (const GitPart& part : found.parts) references_.add(part.path, part.role);
   for (const std::string& link : found.links) hold_target(link, HoldKind::Git);
   out_.facts.git.push_back(std::move(found.directory));
 }
@@ -97,27 +139,84 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
     return deny(directory, entry, *rule);
   WalkedDirectory::State state = Classifier::below(directory, entry);
   if ((state & kDenyOnly) == 0) {
-    if (entry.name == ".git" && entry.type != EntryType::Directory)
+    if (entry.name == ".git" && entry.type != EntryType::Directory) {
+      references_.add_pointer(join(directory.path(), entry.name));
       return protect(directory, entry, {HoldKind::Git, HoldAction::Hold});
+    }
     if (const auto protection = classifier_.protection(directory, entry)) {
       protect(directory, entry, *protection);
       if (protection->action == HoldAction::Hold) state |= kDenyOnly;
       if (protection->kind == HoldKind::Build) state |= kReported;
     } else if ((state & kReported) != 0) {
       if (const auto seen = look(directory.descriptor(), std::string(entry.name)))
-        remember_loose(*seen);
+        remember_loose(join(directory.path(), entry.name), *seen);
     }
   }
   if (entry.type != EntryType::Directory) return;
-  const bool git = directory.name() == ".git" || git_seen_.contains(directory.id());
-  if (git) {
-    state |= kGit;
-    // Git's own storage: nobody opens a project in there.
-    const bool storage = entry.name == "objects" || entry.name == "refs" || entry.name == "logs";
-    if (storage) state |= kDenyOnly;
-  }
+  if (directory.name() == ".git" || git_seen_.contains(directory.id())) state |= kGit;
   if ((state & kDenyOnly) != 0 && !classifier_.may_deny_below(directory.path())) return;
+  if (directory.path().size() + 1 + entry.name.size() > kDeepestHeld)
+    return close_deep(directory, entry);
+  if (directory.name() == "objects" && !classifier_.may_deny_below(directory.path())) {
+    const auto seen = look(directory.descriptor(), std::string(entry.name));
+    if (seen && is_fan_out(directory, entry, *seen))
+      return remember_loose(join(directory.path(), entry.name), *seen);
+  }
   directory.descend(entry, state);
+}
+
+// Nothing in it could be held or masked by its path, so it is, as a whole.
+void TreeSurvey::close_deep(const WalkedDirectory& directory, const DirectoryEntry& entry) {
+  const auto seen = look(directory.descriptor(), std::string(entry.name));
+  if (!seen) return;
+  const std::string path = join(directory.path(), entry.name);
+  if (classifier_.may_deny_below(path))
+    return mask(path, *seen, "deeper than paths reach, and a deny may name something in it");
+  close(path, *seen);
+}
+
+void TreeSurvey::close(const std::string& path, const Looked& seen) {
+  if (!grants_.is_writable(path)) return;
+  out_.facts.closed.push_back({path, seen.id});
+  out_.snapshot.closed.insert(seen);
+}
+
+// Two runs in one tree: what the older one made appear is new to the younger one too. Otherwise the
+// older plants a file and a second link to it, the younger takes it for one that was there, and
+// when the older has ended and the planted name was moved away, the younger puts the link in its
+// place, under an identity that it knows. The older run's own snapshot was made in the same way, so
+// this reaches back to the oldest. What that has no record of, because its policy differs, is old
+// if it has not changed since: a rename or a new link changes the time.
+bool TreeSurvey::is_older(const std::string& path, const Looked& seen) const {
+  return std::ranges::all_of(older_, [&](const OlderRun& run) {
+    return !covers(run, path) || was_there(run.snapshot, seen) || is_before(seen.changed_ns, run);
+  });
+}
+
+// The same for what is known of a git directory: how old an object is stands for when it changed.
+void TreeSurvey::add_git_snapshot(const std::string& path, TreeSnapshot&& found) {
+  TreeSnapshot& known = out_.snapshot;
+  for (const auto& [id, mark] : found.protected_objects.marks()) {
+    if (std::ranges::all_of(older_, [&, id = id, mark = mark](const OlderRun& run) {
+          return !covers(run, path) || run.snapshot.protected_objects.contains(id, mark) ||
+                 (mark != 0 && is_before(mark, run));
+        }))
+      known.protected_objects.insert(id, mark);
+  }
+  for (const auto& [id, loose] : found.loose_objects) {
+    if (std::ranges::all_of(older_, [&, id = id, loose = loose](const OlderRun& run) {
+          return !covers(run, path) || is_before(loose.changed_ns, run) ||
+                 is_unchanged(run.snapshot, id, loose);
+        }))
+      known.loose_objects[id] = loose;
+  }
+  for (const std::string& digest : found.git_settings) {
+    if (std::ranges::all_of(older_, [&](const OlderRun& run) {
+          return !covers(run, path) || run.snapshot.git_settings.contains(digest);
+        }))
+      known.git_settings.insert(digest);
+  }
+  known.git_directories.merge(found.git_directories);
 }
 
 void TreeSurvey::deny(const WalkedDirectory& directory, const DirectoryEntry& entry,
@@ -126,12 +225,10 @@ void TreeSurvey::deny(const WalkedDirectory& directory, const DirectoryEntry& en
   if (!seen) return;
   const std::string path = join(directory.path(), entry.name);
   const std::string reason = "deny " + quote(rule.written);
-  // What "**" matches may have any name; what stands before it may not.
-  const bool anywhere = rule.pattern.find("**") != std::string::npos;
-  if (!rule.anchor.empty()) name(anywhere ? rule.anchor : path);
+  name_denied(path, rule);
   if (!seen->symlink) return mask(path, *seen, reason);
   // The name is denied, so the object behind it is, under every name it has inside a grant.
-  remember_loose(*seen);
+  remember_loose(path, *seen);
   const Result<Canonical> target = canonicalize(path, "/", caller_);
   if (!target || target->kind == FileKind::Absent) return;
   if (!grants_.is_granted(target->path) || grants_.covers_grant(target->path)) return;
@@ -139,21 +236,43 @@ void TreeSurvey::deny(const WalkedDirectory& directory, const DirectoryEntry& en
   if (const auto object = look_path(target->path)) mask(target->path, *object, reason);
 }
 
+// A pattern matches by the names of directories too: one run renames `conf`, and for the next
+// `**/conf/*.key` names nothing. What stands before the pattern is kept by its anchor. After a
+// leading "**/", which stands for any directories there are, the names that the rest spells out
+// have to stay; with another "**" it cannot be told which did the matching, so all of them have to.
+void TreeSurvey::name_denied(const std::string& path, const DenyGlob& rule) {
+  if (rule.anchor.empty()) return;
+  name(rule.anchor);
+  std::string_view rest = rule.pattern;
+  const bool anywhere = rest.starts_with("**/");
+  if (anywhere) rest.remove_prefix(3);
+  if (!anywhere || rest.find("**") != std::string_view::npos) return name(path);
+  std::string_view place = path;
+  for (std::size_t named = components(rest).size(); named > 1; --named) {
+    place = parent(place);
+    pin(std::string(place));
+  }
+}
+
 void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry,
                          const Protection& protection) {
   const auto seen = look(directory.descriptor(), std::string(entry.name));
   if (!seen) return;
-  if (protection.action == HoldAction::Report) return remember_loose(*seen);
   const std::string path = join(directory.path(), entry.name);
+  if (protection.action == HoldAction::Report) return remember_loose(path, *seen);
   // Also where a grant names it or something inside it: no grant opens a protected name.
   if (!seen->symlink) return hold(path, *seen, protection.kind);
-  remember_loose(*seen);
+  remember_loose(path, *seen);
   hold_target(path, protection.kind);
 }
 
-void TreeSurvey::hold_reference(const std::string& target) {
+void TreeSurvey::hold_reference(const GitReference& reference) {
+  const std::string& target = reference.path;
+  // Most words of a command are no files, and there may be hundreds of aliases.
+  if (!look_path(target)) return;
   const Result<Canonical> place = canonicalize(target, "/", caller_);
   if (!place || place->kind == FileKind::Absent) return;
+  if (place->kind == FileKind::Directory && !reference.directory) return;
   // What a grant lies in cannot be held as a whole.
   for (const Grant* grant : grants_.writable_roots()) {
     if (!contains(place->path, grant->path) || refusal_) continue;
@@ -171,12 +290,12 @@ void TreeSurvey::hold_target(const std::string& link, HoldKind kind) {
   if (!grants_.is_writable(target->path) || grants_.covers_grant(target->path)) return;
   if (const auto seen = look_path(target->path)) hold(target->path, *seen, kind);
   // A link on the way to it cannot be held.
-  if (const auto seen = look_path(link); seen && seen->symlink) remember_loose(*seen);
+  if (const auto seen = look_path(link); seen && seen->symlink) remember_loose(link, *seen);
 }
 
 void TreeSurvey::mask(const std::string& path, const Looked& seen, const std::string& reason) {
   out_.facts.masked.push_back({path, seen.kind, seen.id, reason});
-  out_.snapshot.protected_objects.insert(seen.id);
+  out_.snapshot.protected_objects.insert(seen);
 }
 
 void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind) {
@@ -184,7 +303,7 @@ void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind
   // the host would read that.
   if (seen.kind == FileKind::Other) return mask(path, seen, "not a file, under a protected name");
   out_.facts.held.push_back({path, kind, seen.kind, seen.id});
-  out_.snapshot.protected_objects.insert(seen.id);
+  if (kind == HoldKind::Path || is_older(path, seen)) out_.snapshot.protected_objects.insert(seen);
 }
 
 void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
@@ -199,6 +318,11 @@ void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
     if (held.kind == HoldKind::Path) name(held.path);
   Ways ways;
   std::set<std::string> done;
+  for (const std::string& place : pinned_) {
+    const auto& seen = ways.seen(place);
+    if (!seen || grants_.is_grant(place) || !grants_.is_writable(place)) continue;
+    if (done.insert(place).second) out_.facts.pinned.push_back({place, seen->id});
+  }
   for (const std::string& path : named_) {
     const Way way = ways.to(path);
     for (const std::string& place : way.passed) {
@@ -207,20 +331,46 @@ void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
       if (!done.insert(place).second) continue;
       const Looked& seen = *ways.seen(place);
       out_.facts.pinned.push_back({place, seen.id});
-      if (seen.symlink) out_.snapshot.protected_objects.insert(seen.id);
+      if (seen.symlink && is_older(place, seen)) out_.snapshot.protected_objects.insert(seen);
     }
     if (!way.missing.empty() && grants_.is_writable(way.missing)) out_.snapshot.unmade.insert(path);
   }
 }
 
-void TreeSurvey::remember_loose(const Looked& seen) {
-  out_.snapshot.loose_objects[seen.id] = {seen.kind, seen.changed_ns};
+void TreeSurvey::remember_loose(const std::string& path, const Looked& seen) {
+  if (is_older(path, seen)) out_.snapshot.loose_objects[seen.id] = {seen.kind, seen.changed_ns};
 }
 
-// Stays as it is. Whoever opens it during the run changes its ctime.
+// The command may enter what it cannot list, and its owner may open what is closed: files would be
+// made and changed in there that nobody compared with anything. So it is held as it is. What
+// belongs to somebody else and is closed to the caller is closed to the command too. Without mounts
+// its change time tells whether it was opened.
 Fd TreeSurvey::open_closed(const ClosedDirectory& closed) {
-  if (const auto seen = look(closed.parent, closed.name)) remember_loose(*seen);
+  const auto seen = look(closed.parent, closed.name);
+  if (!seen) return Fd();
+  remember_loose(closed.path, *seen);
+  const bool enters = ::faccessat(closed.parent, closed.name.c_str(), X_OK, AT_EACCESS) == 0;
+  if (enters || seen->owner == ::geteuid()) close(closed.path, *seen);
   return Fd();
+}
+
+void pin_roots_of(std::span<const OlderRun> others, const Effective& effective, HostFacts& facts) {
+  const GrantPaths grants(effective);
+  std::set<std::string> done;
+  for (const Pinned& pinned : facts.pinned) done.insert(pinned.path);
+  for (const GitDirectory& git : facts.git)
+    for (const Held& pinned : git.pinned) done.insert(pinned.path);
+  Ways ways;
+  for (const OlderRun& run : others) {
+    for (const std::string& root : run.writable) {
+      for (const std::string& place : ways.to(root).passed) {
+        if (grants.is_grant(place) || !grants.is_writable(place)) continue;
+        if (!ways.seen(place)->symlink && done.insert(place).second)
+          facts.pinned.push_back({place, ways.seen(place)->id});
+      }
+    }
+  }
+  drop_covered(facts);
 }
 
 namespace {
@@ -249,6 +399,7 @@ void keep_outermost(std::vector<Entry>& entries) {
 void drop_covered(HostFacts& facts) {
   keep_outermost(facts.masked);
   keep_outermost(facts.held);
+  keep_outermost(facts.closed);
   const auto masked = [&](const std::string& path) {
     return std::any_of(facts.masked.begin(), facts.masked.end(),
                        [&](const Masked& mask) { return contains(mask.path, path); });
@@ -258,6 +409,8 @@ void drop_covered(HostFacts& facts) {
                        [&](const Held& hold) { return contains(hold.path, path); });
   };
   std::erase_if(facts.held, [&](const Held& entry) { return masked(entry.path); });
+  std::erase_if(facts.closed,
+                [&](const Pinned& entry) { return masked(entry.path) || held(entry.path); });
   std::erase_if(facts.pinned,
                 [&](const Pinned& entry) { return masked(entry.path) || held(entry.path); });
   for (GitDirectory& git : facts.git) {

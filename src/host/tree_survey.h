@@ -4,11 +4,12 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "host/classify.h"
-#include "host/git_identity.h"
+#include "host/git_references.h"
 #include "host/grant_paths.h"
 #include "host/look.h"
 #include "host/survey.h"
@@ -18,7 +19,8 @@ namespace cordon {
 class TreeSurvey final : public TreeVisitor {
  public:
   // `user` is the caller's own git configuration.
-  TreeSurvey(const Effective& effective, const Caller& caller, const UserGit& user, Survey& out);
+  TreeSurvey(const Effective& effective, const Caller& caller, const UserGit& user,
+             std::span<const OlderRun> older, Survey& out);
 
   Result<void> run();
   // A path that must not be seen; also used for what is found without a walk.
@@ -27,6 +29,8 @@ class TreeSurvey final : public TreeVisitor {
   // Something that is found again by this path and no other way: nothing a lookup passes on the way
   // to it may be renamed or replaced.
   void name(const std::string& path) { named_.push_back(path); }
+  // A directory that may not be renamed, wherever it stands.
+  void pin(std::string path) { pinned_.push_back(std::move(path)); }
   // After run(); `named` by the policy and its ceilings.
   void pin_ways(const std::vector<NamedPath>& named);
 
@@ -46,20 +50,35 @@ class TreeSurvey final : public TreeVisitor {
   void deny(const WalkedDirectory& directory, const DirectoryEntry& entry, const DenyGlob& rule);
   void protect(WalkedDirectory& directory, const DirectoryEntry& entry,
                const Protection& protection);
-  // Where git outside takes hooks or configuration from.
-  void hold_reference(const std::string& target);
-  void remember_loose(const Looked& seen);
+  // What git outside runs, or takes hooks or configuration from.
+  void hold_reference(const GitReference& reference);
+  void remember_loose(const std::string& path, const Looked& seen);
+  // A directory that cannot be searched: nothing in it may change either.
+  void close(const std::string& path, const Looked& seen);
+  void close_deep(const WalkedDirectory& directory, const DirectoryEntry& entry);
+  // False for what lies in a tree of an older run and appeared after that began.
+  [[nodiscard]] bool is_older(const std::string& path, const Looked& seen) const;
+  void add_git_snapshot(const std::string& path, TreeSnapshot&& found);
+  // The directories that a deny needs in place to match `path` again.
+  void name_denied(const std::string& path, const DenyGlob& rule);
 
   const Effective& effective_;
   const Caller& caller_;
   const UserGit& user_;
+  std::span<const OlderRun> older_;
   Survey& out_;
   GrantPaths grants_;
   Classifier classifier_;
   std::set<FileId> git_seen_;
+  GitReferences references_;
   std::vector<std::string> named_;
+  std::vector<std::string> pinned_;
   std::optional<Error> refusal_;
 };
+
+// Other runs work in these places by their names: what this run renamed would be missed by their
+// search. Nothing on the way to their roots can be renamed. For a backend that has mounts.
+void pin_roots_of(std::span<const OlderRun> others, const Effective& effective, HostFacts& facts);
 
 // The last step: nothing twice, nothing inside what hides or holds it anyway.
 void drop_covered(HostFacts& facts);

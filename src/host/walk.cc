@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "base/path.h"
 #include "host/look.h"
@@ -14,65 +16,117 @@ namespace {
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 // Enough to open children by name, also where reading is not allowed.
 constexpr int kReopenDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-// Descriptors of ancestors kept open; further up the way back is "..", checked by identity.
-constexpr std::size_t kOpenAncestors = 64;
+// Descriptors of ancestors kept open. A limit of 64 open files leaves room for them.
+constexpr std::size_t kOpenAncestors = 16;
+// Some 60,000 levels of the longest names.
+constexpr std::size_t kLongestPath = std::size_t{16} << 20U;
+
+// Directories that wait, the last one on top: its name, then what is known of it.
+class Waiting {
+ public:
+  struct Tail {
+    WalkedDirectory::State state;
+    std::uint32_t length;
+  };
+
+  void push(std::string_view name, WalkedDirectory::State state) {
+    const Tail tail{state, static_cast<std::uint32_t>(name.size())};
+    std::array<char, sizeof tail> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::memcpy(bytes.data(), &tail, sizeof tail);
+    packed_.append(name).append(bytes.data(), bytes.size());
+  }
+
+  WalkedDirectory::State pop(std::string& name) {
+    Tail tail{};
+    packed_.copy(static_cast<char*>(static_cast<void*>(&tail)), sizeof tail,
+                 packed_.size() - sizeof tail);
+    const std::size_t begin = packed_.size() - sizeof tail - tail.length;
+    name.assign(packed_, begin, tail.length);
+    packed_.resize(begin);
+    return tail.state;
+  }
+
+  [[nodiscard]] std::size_t mark() const { return packed_.size(); }
+
+ private:
+  std::string packed_;
+};
 
 }  // namespace
 
 class TreeWalk {
  public:
-  TreeWalk(const std::string& root, TreeVisitor& visitor) : root_(root), visitor_(visitor) {}
+  TreeWalk(const std::string& root, TreeVisitor& visitor) : path_(root), visitor_(visitor) {}
 
   Result<void> run(WalkedDirectory::State state) {
-    if (root_ == "/") {
-      Fd fd = open_canonical(root_, kOpenDirectory);
+    if (path_ == "/") {
+      Fd fd = open_canonical(path_, kOpenDirectory);
       const std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
-      if (seen) enter(std::move(fd), *seen, {}, state);
+      if (seen) enter(std::move(fd), *seen, 0, state);
     } else {
-      const Fd above = open_canonical(std::string(parent(root_)), kReopenDirectory);
-      if (above.valid()) open({above.get(), std::string(basename(root_)), root_}, state);
+      const Fd above = open_canonical(std::string(parent(path_)), kReopenDirectory);
+      if (above.valid()) open(above.get(), std::string(basename(path_)), state);
     }
-    while (!frames_.empty()) {
-      Frame& top = frames_.back();
-      if (top.next == top.children.size()) {
-        CORDON_CHECK(leave());
-        continue;
-      }
-      WalkedDirectory::Child child = std::move(top.children[top.next++]);
-      open({top.descriptor.get(), std::move(child.name), {}}, child.state);
-    }
-    return {};
+    return work();
   }
 
-  [[nodiscard]] std::string path() const {
-    std::string result = root_;
-    for (std::size_t i = 1; i < frames_.size(); ++i) {
-      if (result.back() != '/') result += '/';
-      result += frames_[i].name;
+  Result<void> run_from(int descriptor, WalkedDirectory::State state) {
+    Fd fd(::openat(descriptor, ".", kOpenDirectory));
+    const std::optional<Looked> seen = look(fd.valid() ? fd.get() : descriptor);
+    if (fd.valid() && seen && may_search(*seen)) {
+      enter(std::move(fd), *seen, basename(path_).size(), state);
+      return work();
     }
-    return result;
+    // Closed: it is opened by its name in the directory above.
+    const Fd above = open_canonical(std::string(parent(path_)), kReopenDirectory);
+    const std::string name(basename(path_));
+    const auto named = above.valid() ? look(above.get(), name) : std::nullopt;
+    if (seen && named && named->id == seen->id) open(above.get(), name, state);
+    return work();
   }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  void wait(std::string_view name, WalkedDirectory::State state) { waiting_.push(name, state); }
 
  private:
   struct Frame {
     Fd descriptor;
     FileId id;
-    std::string name;
-    std::vector<WalkedDirectory::Child> children;
-    std::size_t next = 0;
+    std::size_t path_length;  // with this directory's own name
+    std::size_t waiting;      // the stack below its children
   };
 
-  // The path of a child is made only if it is needed.
-  void open(ClosedDirectory place, WalkedDirectory::State state) {
-    Fd fd(::openat(place.parent, place.name.c_str(), kOpenDirectory));
-    if (!fd.valid() && errno != EACCES) return LookFailures::note(errno, place.name);
+  Result<void> work() {
+    std::string name;
+    while (!frames_.empty()) {
+      const Frame& top = frames_.back();
+      if (waiting_.mark() == top.waiting) {
+        CORDON_CHECK(leave());
+        continue;
+      }
+      const WalkedDirectory::State state = waiting_.pop(name);
+      open(top.descriptor.get(), name, state);
+    }
+    return {};
+  }
+
+  // The path of a closed child is made only if it is needed.
+  void open(int parent_fd, const std::string& name, WalkedDirectory::State state) {
+    Fd fd(::openat(parent_fd, name.c_str(), kOpenDirectory));
+    if (!fd.valid() && errno != EACCES) return LookFailures::note(errno, name);
     std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
     if (!fd.valid() || (seen && !may_search(*seen))) {
-      if (place.path.empty()) place.path = join(path(), place.name);
-      fd = visitor_.open_closed(place);
+      fd = visitor_.open_closed({parent_fd, name, frames_.empty() ? path_ : join(path_, name)});
       seen = fd.valid() ? look(fd.get()) : std::nullopt;
     }
-    if (seen) enter(std::move(fd), *seen, std::move(place.name), state);
+    if (!seen) return;
+    // The root stands in the path already.
+    if (frames_.empty()) return enter(std::move(fd), *seen, basename(path_).size(), state);
+    if (path_.size() + 1 + name.size() > kLongestPath)
+      return LookFailures::note(ENAMETOOLONG, name);
+    if (path_.back() != '/') path_ += '/';
+    path_ += name;
+    enter(std::move(fd), *seen, name.size(), state);
   }
 
   // Of an open directory. Only its owner is told by these bits, and only an owner can have closed
@@ -81,18 +135,21 @@ class TreeWalk {
     return user_ == 0 || directory.owner != user_ || (directory.mode & S_IXUSR) != 0;
   }
 
-  void enter(Fd fd, const Looked& seen, std::string name, WalkedDirectory::State state) {
-    names_.read(fd.get());
-    frames_.push_back({std::move(fd), seen.id, std::move(name), {}, 0});
+  void enter(Fd fd, const Looked& seen, std::size_t name_length, WalkedDirectory::State state) {
+    frames_.push_back({std::move(fd), seen.id, path_.size(), waiting_.mark()});
     WalkedDirectory directory;
     directory.descriptor_ = frames_.back().descriptor.get();
     directory.id_ = seen.id;
-    directory.name_ = frames_.back().name;
+    directory.name_ = std::string_view(path_).substr(path_.size() - name_length);
     directory.state_ = state;
     directory.names_ = &names_;
     directory.walk_ = this;
-    visitor_.visit(directory);
-    frames_.back().children = std::move(directory.children_);
+    bool more = false;
+    do {
+      more = names_.read_portion(directory.descriptor_);
+      directory.whole_ = directory.whole_ && !more;
+      visitor_.visit(directory);
+    } while (more);
     if (frames_.size() > kOpenAncestors)
       frames_[frames_.size() - 1 - kOpenAncestors].descriptor.reset();
   }
@@ -101,13 +158,15 @@ class TreeWalk {
   Result<void> leave() {
     const Fd below = std::move(frames_.back().descriptor);
     frames_.pop_back();
-    if (frames_.empty() || frames_.back().descriptor.valid()) return {};
+    if (frames_.empty()) return {};
     Frame& up = frames_.back();
+    path_.resize(up.path_length);
+    if (up.descriptor.valid()) return {};
     Fd parent_fd(::openat(below.get(), "..", kReopenDirectory));
     std::optional<Looked> seen = parent_fd.valid() ? look(parent_fd.get()) : std::nullopt;
     if (!seen || seen->id != up.id) {
       // A directory was moved meanwhile, so ".." leads elsewhere: come down again by name.
-      parent_fd = open_canonical(path(), kReopenDirectory);
+      parent_fd = open_canonical(path_, kReopenDirectory);
       seen = parent_fd.valid() ? look(parent_fd.get()) : std::nullopt;
     }
     if (!seen || seen->id != up.id)
@@ -117,16 +176,18 @@ class TreeWalk {
     return {};
   }
 
-  const std::string& root_;
+  std::string path_;  // of the directory on top
   TreeVisitor& visitor_;
   const uid_t user_ = ::geteuid();
   DirectoryNames names_;
   std::vector<Frame> frames_;
+  Waiting waiting_;
 };
 
-const std::string& WalkedDirectory::path() const {
-  if (path_.empty()) path_ = walk_->path();
-  return path_;
+const std::string& WalkedDirectory::path() const { return walk_->path(); }
+
+void WalkedDirectory::descend(const DirectoryEntry& entry, State state) {
+  walk_->wait(entry.name, state);
 }
 
 Fd TreeVisitor::open_closed(const ClosedDirectory& /*closed*/) { return Fd(); }
@@ -134,6 +195,11 @@ Fd TreeVisitor::open_closed(const ClosedDirectory& /*closed*/) { return Fd(); }
 Result<void> walk_tree(const std::string& root, WalkedDirectory::State state,
                        TreeVisitor& visitor) {
   return TreeWalk(root, visitor).run(state);
+}
+
+Result<void> walk_tree(int descriptor, const std::string& path, WalkedDirectory::State state,
+                       TreeVisitor& visitor) {
+  return TreeWalk(path, visitor).run_from(descriptor, state);
 }
 
 }  // namespace cordon

@@ -1,6 +1,7 @@
 #include "host/walk.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include "base/path.h"
 #include "host/look.h"
@@ -41,6 +42,40 @@ TEST(WalkTree, VisitsEveryFileAndFollowsNoSymlink) {
               UnorderedElementsAre(tree.at("a/one"), tree.at("a/b/two"), tree.at("a/link")));
 }
 
+class Portions final : public Collector {
+ public:
+  void visit(WalkedDirectory& directory) override {
+    if (!directory.whole()) ++parts;
+    Collector::visit(directory);
+  }
+  std::size_t parts = 0;
+};
+
+TEST(WalkTree, ShowsALargeDirectoryInPortions) {
+  const TestTree tree;
+  tree.directory("d/sub");
+  const Fd at(::open(tree.at("d").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  constexpr std::size_t kMany = 70'000;
+  for (std::size_t i = 0; i < kMany; ++i)
+    ASSERT_EQ(::mknodat(at.get(), std::to_string(i).c_str(), S_IFREG | 0600, 0), 0);
+  tree.file("d/sub/below");
+  Portions portions;
+  ASSERT_TRUE(walk_tree(tree.at("d"), 0, portions));
+  EXPECT_EQ(portions.parts, 2U);
+  EXPECT_EQ(portions.found.size(), kMany + 1);
+}
+
+TEST(WalkTree, GoesThroughADescriptorWhateverItsNameIs) {
+  const TestTree tree;
+  tree.file("a/b/one");
+  const Fd at(::open(tree.at("a").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::filesystem::rename(tree.at("a"), tree.at("c"));
+  tree.file("a/two");
+  Collector collector;
+  ASSERT_TRUE(walk_tree(at.get(), tree.at("c"), 0, collector));
+  EXPECT_THAT(collector.found, UnorderedElementsAre(tree.at("c/b/one")));
+}
+
 // FS36: no depth limit, also where the path is longer than the system allows.
 TEST(WalkTree, ReachesTheBottomOfADeepTree) {
   const TestTree tree;
@@ -55,8 +90,15 @@ TEST(WalkTree, ReachesTheBottomOfADeepTree) {
     ASSERT_TRUE(at.valid());
   }
   const Fd file(::openat(at.get(), "bottom", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 64;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
   Collector collector;
-  ASSERT_TRUE(walk_tree(tree.root(), 0, collector));
+  const Result<void> walked = walk_tree(tree.root(), 0, collector);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(walked);
   ASSERT_EQ(collector.found.size(), 1U);
   EXPECT_TRUE(collector.found[0].ends_with("/bottom"));
   EXPECT_GT(collector.found[0].size(), kDepth * 250);

@@ -19,20 +19,6 @@ bool is_named_section(const GitSetting& setting) {
           setting.section == "submodule");
 }
 
-bool is_address_of_a_host(std::string_view address) {
-  for (const std::string_view scheme : {"https://", "ssh://", "git://"})
-    if (address.starts_with(scheme))
-      return address.size() > scheme.size() && address[scheme.size()] != '-';
-  // host:path, as scp writes it. A slash before the colon would make it a path of this machine.
-  const std::size_t colon = address.find(':');
-  if (colon == std::string_view::npos || colon == 0 || address.starts_with('-')) return false;
-  const std::string_view host = address.substr(0, colon);
-  if (address.substr(colon).starts_with("://")) return false;
-  const std::size_t at = host.rfind('@');
-  const std::string_view name = at == std::string_view::npos ? host : host.substr(at + 1);
-  return host.find('/') == std::string_view::npos && !name.empty() && !name.starts_with('-');
-}
-
 // Beyond is_harmless, which also judges repositories that a run made for itself.
 bool may_be_added(const GitSetting& setting) {
   if (!is_harmless(setting) || !setting.value) return false;
@@ -47,6 +33,28 @@ bool may_be_added(const GitSetting& setting) {
 }
 
 }  // namespace
+
+bool is_address_of_a_host(std::string_view address) {
+  for (const std::string_view scheme : {"https://", "ssh://", "git://"}) {
+    if (!address.starts_with(scheme)) continue;
+    std::string_view host = address.substr(scheme.size());
+    host = host.substr(0, host.find('/'));
+    if (const std::size_t at = host.rfind('@'); at != std::string_view::npos) {
+      // A user that begins with a dash becomes an option of ssh just as a host does.
+      if (host.starts_with('-')) return false;
+      host.remove_prefix(at + 1);
+    }
+    return !host.empty() && !host.starts_with('-');
+  }
+  // host:path, as scp writes it. A slash before the colon would make it a path of this machine.
+  const std::size_t colon = address.find(':');
+  if (colon == std::string_view::npos || colon == 0 || address.starts_with('-')) return false;
+  const std::string_view host = address.substr(0, colon);
+  if (address.substr(colon).starts_with("://")) return false;
+  const std::size_t at = host.rfind('@');
+  const std::string_view name = at == std::string_view::npos ? host : host.substr(at + 1);
+  return host.find('/') == std::string_view::npos && !name.empty() && !name.starts_with('-');
+}
 
 Stays which_stays(KeptPath::Form form, std::string_view original, std::string_view newer) {
   if (form != KeptPath::Form::GitConfig) return Stays::Original;

@@ -29,6 +29,9 @@
 
 namespace cordon {
 
+// https, ssh, git, or host:path as scp writes it; never a path of this machine.
+bool is_address_of_a_host(std::string_view address);
+
 enum class Stays { Original, Newer };
 
 Stays which_stays(KeptPath::Form form, std::string_view original, std::string_view newer);

@@ -1,5 +1,6 @@
 #include "loop/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/line_splitter.h"
@@ -12,6 +13,18 @@
 
 namespace cordon::loop {
 namespace {
+
+// With what the agent wrote into a private copy of a protected file: the host has its own version
+// back, and nobody may take the agent's for done.
+std::vector<Handoff> handoff_of(const Report& report) {
+  std::vector<Handoff> told = report.outcome->handoff;
+  for (const Change& change : report.changes) {
+    const auto same = [&](const Handoff& one) { return one.path == change.path; };
+    if (change.state != Change::State::Held || std::ranges::any_of(told, same)) continue;
+    told.push_back({change.path, change.reason, {}, true, {}});
+  }
+  return told;
+}
 
 // So often may an attempt leave the tree as it was before the feature is given up.
 constexpr unsigned kIdleAttempts = 2;
@@ -251,7 +264,7 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   progress.spent.tokens += ear.spent().tokens;
   progress.spent.micro_dollars += ear.spent().micro_dollars;
   display_.show(AgentEnded{report.outcome->end, report.outcome->duration_ms,
-                           report.outcome->denials, report.outcome->handoff});
+                           report.outcome->denials, handoff_of(report)});
   return std::nullopt;
 }
 

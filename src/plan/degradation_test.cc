@@ -67,7 +67,7 @@ TEST(Degradation, IsAsTheTableSays) {
   table += row("no cgroup for an ordinary user", planned(bare, made_up_user(), request),
                "memory is summed by looking, so a burst can pass the bound for a moment");
   table += row("no cgroup for root", planned(bare, made_up_root(), request),
-               "nothing else bounds the processes of root");
+               "both are counted by looking, so a burst can pass the bound for a moment");
   table += row("no cgroup, and the policy requires it", planned(bare, made_up_user(), requiring),
                "the policy says that it must hold");
   table += row("no Landlock", planned(without_landlock, made_up_user(), request),

@@ -75,6 +75,12 @@ struct Describe {
   std::string operator()(const op::Hold& o) const {
     return fmt::format("hold {} {} ({})", word(o.access), quote(o.path), o.reason);
   }
+  std::string operator()(const op::PrivateCopy& o) const {
+    return fmt::format("private copy of {} ({})", quote(o.path), o.reason);
+  }
+  std::string operator()(const op::ReadOnlyWay& o) const {
+    return fmt::format("read-only {}, which only leads to a grant", quote(o.path));
+  }
   std::string operator()(const op::Mask& o) const {
     return fmt::format("mask {} ({})", quote(o.path), o.reason);
   }
@@ -174,8 +180,6 @@ std::string_view name_of(LimitBy by) {
       return "cgroup";
     case LimitBy::Rlimit:
       return "rlimit";
-    case LimitBy::RlimitAndWatch:
-      return "rlimit+watch";
     case LimitBy::Tmpfs:
       return "tmpfs";
     case LimitBy::Clock:

@@ -12,6 +12,12 @@ bool is_writable(const Effective& effective, std::string_view path) {
                              [&](const Grant& grant) { return contains(grant.path, path); });
 }
 
+// A grant for writing of the same place or below it is the nearer word.
+bool is_read_only_in_writable(const Effective& effective, const Grant& read) {
+  const auto same = [&](const Grant& grant) { return grant.path == read.path; };
+  return is_writable(effective, read.path) && std::ranges::none_of(effective.write, same);
+}
+
 KeptPath kept(const Held& held) {
   return {held.path, held.kind,
           held.file == FileKind::Directory ? KeptPath::Form::Tree : KeptPath::Form::File};
@@ -32,6 +38,17 @@ Keeping keeping_for(const Effective& effective, const HostFacts& facts) {
   }
   for (const Pinned& pinned : facts.pinned)
     if (is_writable(effective, pinned.path)) keeping.ways.push_back(pinned.path);
+  for (const Grant& grant : effective.read) {
+    const auto covers = [&](const KeptPath& path) {
+      return contains(path.path, grant.path) &&
+             (path.form == KeptPath::Form::Tree || path.path == grant.path);
+    };
+    const bool is_kept = std::ranges::any_of(keeping.paths, covers);
+    if (is_kept || !is_read_only_in_writable(effective, grant)) continue;
+    keeping.paths.push_back(
+        {grant.path, HoldKind::ReadOnly,
+         grant.kind == FileKind::Directory ? KeptPath::Form::Tree : KeptPath::Form::File});
+  }
   std::ranges::sort(keeping.paths);
   std::ranges::sort(keeping.ways);
   keeping.ways.erase(std::unique(keeping.ways.begin(), keeping.ways.end()), keeping.ways.end());

@@ -9,7 +9,8 @@
 
 namespace cordon {
 
-// Protected files that are there, in the writable grants of `effective`.
+// Protected files that are there, and what is granted read-only, in the writable grants of
+// `effective`.
 Keeping keeping_for(const Effective& effective, const HostFacts& facts);
 
 // True for a directory that leads to protected files alone, so that it can be found again by its

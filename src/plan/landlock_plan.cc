@@ -1,7 +1,7 @@
 // The landlock plan: no namespaces and no mounts. Files are held by Landlock alone, processes by
 // its scopes, the network by the filter. Landlock only ever adds up what is granted, so what would
-// have to be hidden inside a grant is refused. Protected files in a writable one are kept and put
-// back (policy/keeping.h), which is the loss `protected`.
+// have to be hidden inside a grant is refused. What is protected or read-only in a writable one is
+// kept and put back (policy/keeping.h), which is the loss `protected`.
 #include <algorithm>
 #include <array>
 
@@ -45,8 +45,9 @@ class LandlockPlanner {
     grants_ = shown_grants(effective_, facts_, plan_);
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
-    lose(plan_, namespace_losses());
-    if (!keeping_for(effective_, facts_).empty()) lose(plan_, {Loss::Protected});
+    lose(plan_, namespace_losses(effective_.net.mode));
+    plan_.keeping = keeping_for(effective_, facts_);
+    if (!plan_.keeping.empty()) lose(plan_, {Loss::Protected});
     plan_.build.emplace_back(op::ScopeProcesses{});
     places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);
     CORDON_CHECK(landlock());
@@ -105,10 +106,7 @@ Result<void> LandlockPlanner::refuse_host() const {
         "numbers of the host's processes can be seen inside",
         "accept that in every ceiling that counts: [require] accept_missing = [\"namespaces\"]"));
   }
-  const bool wants_cgroup =
-      std::ranges::find(effective_.require, Layer::Cgroup) != effective_.require.end();
-  if (wants_cgroup && facts_.cgroup.version == CgroupFacts::Version::None &&
-      !accepted(Layer::Cgroup)) {
+  if (lacks_required_cgroup(effective_, facts_)) {
     return fail(unsupported("the policy requires cgroup limits and no cgroup can be made here",
                             "start as root, or delegate a cgroup (systemd-run --user --scope)"));
   }
@@ -117,11 +115,7 @@ Result<void> LandlockPlanner::refuse_host() const {
 
 Result<void> LandlockPlanner::refuse_network() const {
   const NetRules& net = effective_.net;
-  if (net.mode == NetMode::Allow) {
-    return fail(unsupported(
-        "network mode allow cannot be held by landlock: it needs a network of the sandbox's own",
-        "use --net none or --net open, or --backend native"));
-  }
+  CORDON_CHECK(refuse_synthetic(net));
   if (net.mode == NetMode::Open && !net.deny.empty()) {
     return fail(unsupported("net.deny cannot be held with network mode open by landlock",
                             "use --net none, or remove the deny"));
@@ -129,7 +123,7 @@ Result<void> LandlockPlanner::refuse_network() const {
   if (!net.publish.empty()) {
     return fail(unsupported(
         "net.publish cannot be held by landlock: it needs a network of the sandbox's own",
-        "remove the list, or use --backend native"));
+        "remove the list"));
   }
   return {};
 }
@@ -139,10 +133,9 @@ Result<void> LandlockPlanner::refuse_broad() const {
     for (const Grant& grant : *grants) {
       for (const std::string_view reserved : {"/proc", "/dev", "/sys"}) {
         if (!contains(reserved, grant.path) && !contains(grant.path, reserved)) continue;
-        return fail(
-            unsupported("landlock cannot leave " + std::string(reserved) + " out of the grant " +
-                            quote(grant.written),
-                        "grant the directories that the command needs, or use --backend native"));
+        return fail(unsupported("landlock cannot leave " + std::string(reserved) +
+                                    " out of the grant " + quote(grant.written),
+                                "grant the directories that the command needs"));
       }
     }
   }
@@ -150,22 +143,13 @@ Result<void> LandlockPlanner::refuse_broad() const {
 }
 
 Result<void> LandlockPlanner::refuse_exceptions() const {
-  constexpr const char* kHint =
-      "grant the directories beside it instead of the one above, or use --backend native";
+  constexpr const char* kHint = "grant the directories beside it instead of the one above";
   CORDON_CHECK(refuse_broad());
   for (const Masked& mask : facts_.masked) {
     if (!shows(grants_, mask.path)) continue;
     return fail(unsupported(
         "landlock cannot hide " + quote(mask.path) + " (" + mask.reason + ") inside a grant",
         kHint));
-  }
-  for (const Grant& grant : grants_.read) {
-    const Grant* above = covering(grants_.write, grant.path);
-    const auto keeps = [&](const Held& held) { return contains(held.path, grant.path); };
-    if (above == nullptr || std::ranges::any_of(facts_.held, keeps)) continue;
-    return fail(unsupported("landlock cannot hold " + quote(grant.written) +
-                                " read-only inside the writable grant " + quote(above->written),
-                            kHint));
   }
   for (const Pinned& pinned : facts_.pinned) {
     if (covering(grants_.write, pinned.path) == nullptr ||
@@ -196,8 +180,17 @@ Result<void> LandlockPlanner::landlock() {
           directory ? FileKind::Directory : FileKind::Regular);
   }
   for (const std::string_view path : kAccountFiles) allow_optional(path, LandlockUse::Read);
-  if (effective_.net.mode == NetMode::Open) {
-    for (const std::string_view path : kNetworkFiles) allow_optional(path, LandlockUse::Read);
+  switch (effective_.net.mode) {
+    case NetMode::None:
+      break;
+    case NetMode::Allow:
+      // Any name server that is listed there is answered for by Cordon. Without the file some
+      // libraries give up. The host's own table of names would bypass the rules for names.
+      allow_optional("/etc/resolv.conf", LandlockUse::Read);
+      break;
+    case NetMode::Open:
+      for (const std::string_view path : kNetworkFiles) allow_optional(path, LandlockUse::Read);
+      break;
   }
   for (const std::string_view path : kDevices) allow_optional(path, LandlockUse::Device);
   for (const std::string& place : places_.all())

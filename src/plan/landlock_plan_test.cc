@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/keeping_plan.h"
 #include "plan/made_up_host.h"
 
 namespace cordon {
@@ -185,10 +186,41 @@ TEST(LandlockPlan, KeepsAProtectedFileThatAGrantWantsReadOnly) {
   EXPECT_EQ(asked.refusal(), "planned");
 }
 
-TEST(LandlockPlan, RefusesANarrowerGrantInsideAWritableOne) {
+TEST(LandlockPlan, KeepsWhatIsReadOnlyInsideAWritableGrant) {
   Asked asked;
   asked.request.read.push_back(made_up_grant("/home/alex/project/vendor", 102));
-  EXPECT_NE(asked.refusal().find("read-only inside the writable grant"), std::string::npos);
+  const auto plan = asked.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_NE(std::ranges::find(plan->lost, Loss::Protected), plan->lost.end());
+  Effective effective;
+  effective.write = {made_up_grant("/home/alex/project", 100)};
+  effective.read = {made_up_grant("/home/alex/project/vendor", 102), made_up_grant("/usr/x", 103)};
+  const Keeping keeping = keeping_for(effective, asked.facts);
+  ASSERT_EQ(keeping.paths.size(), 1U);
+  EXPECT_EQ(keeping.paths.front().path, "/home/alex/project/vendor");
+  EXPECT_EQ(keeping.paths.front().kind, HoldKind::ReadOnly);
+  effective.write.push_back(made_up_grant("/home/alex/project/vendor", 102));
+  EXPECT_TRUE(keeping_for(effective, asked.facts).empty()) << "granted both ways it is writable";
+}
+
+TEST(LandlockPlan, ListsOfHostsAreHeldWithoutALoopback) {
+  Asked asked;
+  const auto loses = [&] {
+    const auto plan = asked.plan();
+    EXPECT_TRUE(plan);
+    return plan && std::ranges::find(plan->lost, Loss::Loopback) != plan->lost.end();
+  };
+  EXPECT_TRUE(loses());
+  asked.request.policy.net.mode = NetMode::Allow;
+  EXPECT_TRUE(loses());
+  const auto reads = [&](std::string_view path) {
+    const auto rules = rules_of(*asked.plan());
+    return std::ranges::find(rules, path, &op::LandlockAllow::path) != rules.end();
+  };
+  EXPECT_TRUE(reads("/etc/resolv.conf"));
+  EXPECT_FALSE(reads("/etc/hosts")) << "names would pass by the rules for names";
+  asked.request.policy.net.mode = NetMode::Open;
+  EXPECT_FALSE(loses());
 }
 
 TEST(LandlockPlan, RefusesNetworksItHasNot) {

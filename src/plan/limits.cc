@@ -41,15 +41,17 @@ Result<LimitPlan> plan_limits(const Limits& limits, NetMode net, const HostFacts
     if (const auto by = by_cgroup(facts.cgroup, "memory")) {
       plan.planned.push_back({"memory", *limits.memory, *by});
     } else {
-      plan.planned.push_back({"memory", *limits.memory, LimitBy::RlimitAndWatch});
-      plan.resource_limits.push_back({"data", *limits.memory});
+      // No RLIMIT_DATA beside the watch: it bounds what a process reserves, not what it uses, and
+      // so ends programs that reserve much and use little, such as every sanitizer's.
+      plan.planned.push_back({"memory", *limits.memory, LimitBy::Watch});
     }
   }
   if (limits.pids) {
     if (const auto by = by_cgroup(facts.cgroup, "pids")) {
       plan.planned.push_back({"pids", *limits.pids, *by});
     } else if (uid == 0) {
-      return fail(needs_cgroup("pids", "the process count of uid 0 is bound by nothing else"));
+      // RLIMIT_NPROC does not bind uid 0.
+      plan.planned.push_back({"pids", *limits.pids, LimitBy::Watch});
     } else {
       plan.planned.push_back({"pids", *limits.pids, LimitBy::Rlimit});
       plan.resource_limits.push_back({"nproc", *limits.pids});
@@ -87,6 +89,17 @@ Result<LimitPlan> plan_limits(const Limits& limits, NetMode net, const HostFacts
     plan.planned.push_back({"sent", *limits.sent, LimitBy::Watch});
   }
   return plan;
+}
+
+bool lacks_required_cgroup(const Effective& effective, const HostFacts& facts) {
+  const auto has = [](const std::vector<Layer>& layers) {
+    return std::ranges::find(layers, Layer::Cgroup) != layers.end();
+  };
+  if (!has(effective.require) || has(effective.accept_missing)) return false;
+  const Limits& limits = effective.limits;
+  return facts.cgroup.version == CgroupFacts::Version::None ||
+         (limits.memory && !by_cgroup(facts.cgroup, "memory")) ||
+         (limits.pids && !by_cgroup(facts.cgroup, "pids"));
 }
 
 }  // namespace cordon

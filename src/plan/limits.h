@@ -12,9 +12,13 @@ struct LimitPlan {
   std::vector<op::ResourceLimit> resource_limits;
 };
 
-// Refuses a limit that nothing here can hold: a process limit for uid 0 without a cgroup
-// (RLIMIT_NPROC never binds it), a processor share without one, connections that no broker makes.
+// Refuses a limit that nothing here can hold: a processor share without a cgroup, connections that
+// no broker makes.
 Result<LimitPlan> plan_limits(const Limits& limits, NetMode net, const HostFacts& facts,
                               std::uint32_t uid);
+
+// True if the policy requires cgroup limits and this host has none for one of its bounds, and no
+// ceiling accepts that.
+bool lacks_required_cgroup(const Effective& effective, const HostFacts& facts);
 
 }  // namespace cordon

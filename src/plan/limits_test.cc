@@ -57,30 +57,49 @@ TEST(PlanLimits, UseTheCgroupForMemoryAndProcessesWhereThereIsOne) {
   EXPECT_EQ(rlimit(*v2, "nproc"), std::nullopt);
 }
 
-TEST(PlanLimits, FallBackToRlimitsForAnOrdinaryUserWithoutACgroup) {
+TEST(PlanLimits, WatchMemoryOfAnOrdinaryUserWithoutACgroup) {
   const auto plan =
       plan_limits({.memory = 1 << 20, .pids = 64}, NetMode::Allow, made_up_facts(), kUser);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(holder(*plan, "memory"), LimitBy::RlimitAndWatch);
-  EXPECT_EQ(rlimit(*plan, "data"), 1 << 20);
+  EXPECT_EQ(holder(*plan, "memory"), LimitBy::Watch);
+  EXPECT_EQ(rlimit(*plan, "data"), std::nullopt);  // sanitizers reserve terabytes
   EXPECT_EQ(holder(*plan, "pids"), LimitBy::Rlimit);
   EXPECT_EQ(rlimit(*plan, "nproc"), 64);
 }
 
-TEST(PlanLimits, RefuseAProcessLimitForRootThatNothingHolds) {
-  const auto refused = plan_limits({.pids = 64}, NetMode::Allow, made_up_facts(), kRoot);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
-  EXPECT_THAT(refused.error().what, ::testing::HasSubstr("limit pids"));
-  EXPECT_FALSE(refused.error().hint.empty());
-  EXPECT_TRUE(plan_limits({.pids = 64}, NetMode::Allow, made_up_facts(), kUser));
+TEST(PlanLimits, WatchTheProcessesOfRootWithoutACgroup) {
+  const auto plan =
+      plan_limits({.memory = 1 << 20, .pids = 64}, NetMode::Allow, made_up_facts(), kRoot);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(holder(*plan, "memory"), LimitBy::Watch);
+  EXPECT_EQ(holder(*plan, "pids"), LimitBy::Watch);
+  EXPECT_EQ(rlimit(*plan, "nproc"), std::nullopt);  // it would not bind uid 0
 }
 
-TEST(PlanLimits, RefuseAV1LimitWhoseControllerIsNotThere) {
+TEST(PlanLimits, WatchWhatAV1HierarchyHasNoControllerFor) {
   CgroupFacts cgroup = made_up_cgroup_v1();
   cgroup.parents.erase("pids");
-  EXPECT_FALSE(plan_limits({.pids = 64}, NetMode::Allow, facts_with(cgroup), kRoot));
-  EXPECT_TRUE(plan_limits({.memory = 1 << 20}, NetMode::Allow, facts_with(cgroup), kRoot));
+  const auto plan =
+      plan_limits({.memory = 1 << 20, .pids = 64}, NetMode::Allow, facts_with(cgroup), kRoot);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(holder(*plan, "memory"), LimitBy::CgroupV1);
+  EXPECT_EQ(holder(*plan, "pids"), LimitBy::Watch);
+}
+
+TEST(PlanLimits, ARequiredCgroupIsMissedForEveryBoundThatItShouldHold) {
+  Effective effective;
+  effective.limits = {.memory = 1 << 20, .pids = 64};
+  EXPECT_FALSE(lacks_required_cgroup(effective, made_up_facts()));
+  effective.require = {Layer::Cgroup};
+  EXPECT_TRUE(lacks_required_cgroup(effective, made_up_facts()));
+  CgroupFacts cgroup = made_up_cgroup_v2();
+  EXPECT_FALSE(lacks_required_cgroup(effective, facts_with(cgroup)));
+  cgroup.parents.erase("memory");
+  EXPECT_TRUE(lacks_required_cgroup(effective, facts_with(cgroup)));
+  effective.limits.memory.reset();
+  EXPECT_FALSE(lacks_required_cgroup(effective, facts_with(cgroup)));
+  effective.accept_missing = {Layer::Cgroup};
+  EXPECT_FALSE(lacks_required_cgroup(effective, made_up_facts()));
 }
 
 TEST(PlanLimits, RefuseAProcessorShareThatAV2GroupDoesNotHandOn) {

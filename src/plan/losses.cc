@@ -22,15 +22,20 @@ std::vector<Loss> landlock_losses(int abi) {
   return lost;
 }
 
-std::vector<Loss> namespace_losses() {
-  return {Loss::Metadata, Loss::Processes, Loss::Accounts, Loss::Scratch};
+std::vector<Loss> namespace_losses(NetMode net) {
+  std::vector<Loss> lost = {Loss::Metadata, Loss::Processes, Loss::Accounts, Loss::Scratch};
+  if (net != NetMode::Open) lost.push_back(Loss::Loopback);
+  return lost;
 }
 
 std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits) {
-  const bool watched = std::ranges::any_of(limits, [](const PlannedLimit& limit) {
-    return limit.name == "memory" && limit.by == LimitBy::RlimitAndWatch;
-  });
-  return watched ? std::vector{Loss::MemoryBurst} : std::vector<Loss>{};
+  std::vector<Loss> lost;
+  for (const PlannedLimit& limit : limits) {
+    if (limit.by != LimitBy::Watch) continue;
+    if (limit.name == "memory") lost.push_back(Loss::MemoryBurst);
+    if (limit.name == "pids") lost.push_back(Loss::ProcessBurst);
+  }
+  return lost;
 }
 
 void lose(Plan& plan, const std::vector<Loss>& more) {

@@ -12,7 +12,7 @@ namespace cordon {
 // those.
 std::vector<Loss> landlock_losses(int abi);
 // What every run without namespaces goes without.
-std::vector<Loss> namespace_losses();
+std::vector<Loss> namespace_losses(NetMode net);
 // What the mechanisms that hold the limits go without.
 std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits);
 

@@ -14,10 +14,11 @@ namespace {
 using namespace ::testing;        // matchers
 using namespace cordon::testing;  // the made-up host
 
-constexpr std::array kAll{Loss::Metadata,       Loss::Processes,        Loss::Accounts,
-                          Loss::Scratch,        Loss::MemoryBurst,      Loss::LandlockFiles,
-                          Loss::LandlockRefer,  Loss::LandlockTruncate, Loss::LandlockIoctl,
-                          Loss::LandlockScopes, Loss::Protected};
+constexpr std::array kAll{Loss::Metadata,         Loss::Processes,     Loss::Accounts,
+                          Loss::Scratch,          Loss::Loopback,      Loss::MemoryBurst,
+                          Loss::ProcessBurst,     Loss::LandlockFiles, Loss::LandlockRefer,
+                          Loss::LandlockTruncate, Loss::LandlockIoctl, Loss::LandlockScopes,
+                          Loss::Protected};
 
 TEST(Losses, HaveNamesAndSentencesOfTheirOwn) {
   std::set<std::string_view> names;

@@ -122,6 +122,8 @@ class MxcPlanner {
     // The kernel lets bubblewrap mount a /proc only where a whole one is seen: the keeper has one
     // that is neither masked nor read-only.
     void operator()(const op::MountProc&) const {}
+    // What the executor shows are whole grants.
+    void operator()(const op::ReadOnlyWay&) const {}
     void operator()(const op::MaskProc&) const {}
     template <typename Other>
     void operator()(const Other& o) const {

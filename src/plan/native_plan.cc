@@ -2,6 +2,7 @@
 // capabilities. The order here is the order in which the kernel is asked.
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -26,6 +27,9 @@ constexpr std::uint64_t kBytesPerInode = 4096;
 constexpr std::uint32_t kInsideIdForRoot = 1000;
 // Below /dev nothing can be granted, so that no grant covers it.
 constexpr std::string_view kGitDirectory = "/dev/cordon/git";
+// Below the private directory of the run.
+constexpr std::string_view kConfigCopies = "git";
+constexpr std::string_view kHeldCopy = "held-";
 
 class NativePlanner {
  public:
@@ -51,9 +55,12 @@ class NativePlanner {
     proc_and_devices();
     scratch();
     CORDON_CHECK(grants());
+    ways_to_grants();
     masks();
     holds();
     git();
+    std::ranges::sort(plan_.keeping.paths);
+    if (!plan_.keeping.empty()) lose(plan_, {Loss::Protected});
     finish_build();
     landlock();
     command();
@@ -67,6 +74,7 @@ class NativePlanner {
   void proc_and_devices();
   void scratch();
   Result<void> grants();
+  void ways_to_grants();
   // A policy without any file of its own gets what loading a program needs, and nothing else.
   [[nodiscard]] bool grants_nothing() const {
     return effective_.read.empty() && effective_.write.empty() && !effective_.scratch;
@@ -93,6 +101,10 @@ class NativePlanner {
   void own_scratch(const std::string& name, const std::string& path, unsigned mode);
   void own_persistent(const std::string& source, const std::string& path);
   void masks();
+  // A copy of the run's own, or read-only.
+  void hold(const Held& held, std::string reason);
+  [[nodiscard]] bool may_be_copied(const Held& held) const;
+  [[nodiscard]] bool has_mounts_below(const std::string& path) const;
   void holds();
   void git();
   void finish_build();
@@ -113,6 +125,7 @@ class NativePlanner {
   std::vector<Grant> write_;
   op::MapIdentity inside_;
   std::vector<std::string> own_writable_;
+  std::size_t copies_ = 0;
   std::vector<std::pair<std::string, LandlockUse>> allowed_;
 };
 
@@ -141,8 +154,7 @@ Result<void> NativePlanner::refuse_unenforceable() const {
                  .hint = "boot with lsm=landlock,..., or accept it in a ceiling: [require] "
                          "accept_missing = [\"landlock\"]"});
   }
-  if (std::ranges::find(effective_.require, Layer::Cgroup) != effective_.require.end() &&
-      facts_.cgroup.version == CgroupFacts::Version::None && !accepted(Layer::Cgroup)) {
+  if (lacks_required_cgroup(effective_, facts_)) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "the policy requires cgroup limits and no cgroup can be made here",
                  .hint = "start as root, or delegate a cgroup (systemd-run --user --scope)"});
@@ -233,7 +245,12 @@ void NativePlanner::scratch() {
   if (has_caches()) {
     own_persistent(request_.cache_directory, join(caller_.home, ".cache"));
   }
-  if (needs_private_configs()) own_scratch("git", std::string(kGitDirectory), 0700);
+  if (!needs_private_configs()) return;
+  if (request_.private_copies) {
+    own_persistent(join(request_.private_directory, kConfigCopies), std::string(kGitDirectory));
+  } else {
+    own_scratch("git", std::string(kGitDirectory), 0700);
+  }
 }
 
 void NativePlanner::own_scratch(const std::string& name, const std::string& path, unsigned mode) {
@@ -256,8 +273,17 @@ Result<void> NativePlanner::grants() {
   std::vector<Entry> entries;
   for (const Grant& grant : read_)
     entries.push_back({grant.path, &grant, MountAccess::ReadOnly, grant.id});
-  for (const Grant& grant : write_)
-    entries.push_back({grant.path, &grant, MountAccess::ReadWrite, grant.id});
+  for (const Grant& grant : write_) {
+    // A directory on PATH that a document grants is held all the same.
+    const auto is_it = [&](const Held& held) { return held.path == grant.path; };
+    const bool held = std::ranges::any_of(facts_.held, is_it);
+    if (held) {
+      plan_.reductions.push_back(
+          {"write", grant.written, "read-only", Reduction::Because::Forbidden, grant.origin});
+    }
+    entries.push_back(
+        {grant.path, &grant, held ? MountAccess::ReadOnly : MountAccess::ReadWrite, grant.id});
+  }
   for (const Pinned& pinned : facts_.pinned)
     entries.push_back({pinned.path, nullptr, MountAccess::ReadWrite, pinned.id});
   // Parents first: a nested grant is mounted over the tree it narrows or widens.
@@ -301,6 +327,24 @@ std::vector<SystemEntry> NativePlanner::shown_root_entries() const {
   return shown;
 }
 
+// Beside a grant below a private home there is nothing of the host: what is written there would be
+// gone with the run, and the command would not know. The home itself is a place to write; a
+// directory that only leads to a grant is none. Directories with a dot are where tools keep what is
+// theirs, in whatever home they find.
+void NativePlanner::ways_to_grants() {
+  if (!has_private_home()) return;
+  std::set<std::string> tops;
+  for (const Grant& grant : write_) {
+    if (grant.path == caller_.home || !contains(caller_.home, grant.path)) continue;
+    const std::vector<std::string_view> below =
+        components(std::string_view(grant.path).substr(caller_.home.size()));
+    if (below.size() < 2 || below.front().starts_with('.')) continue;
+    const std::string top = join(caller_.home, below.front());
+    if (!tree_.from_host(top)) tops.insert(top);
+  }
+  for (const std::string& top : tops) plan_.build.emplace_back(op::ReadOnlyWay{top});
+}
+
 void NativePlanner::masks() {
   for (const Masked& masked : facts_.masked) {
     // Behind a private directory there is nothing of the host to hide.
@@ -309,11 +353,51 @@ void NativePlanner::masks() {
   }
 }
 
+bool NativePlanner::has_mounts_below(const std::string& path) const {
+  const auto below = [&](const auto& entry) {
+    return entry.path != path && contains(path, entry.path);
+  };
+  return std::ranges::any_of(facts_.masked, below) || std::ranges::any_of(facts_.pinned, below) ||
+         std::ranges::any_of(facts_.held, below) || std::ranges::any_of(facts_.git, below) ||
+         std::ranges::any_of(read_, below) || std::ranges::any_of(write_, below);
+}
+
+bool NativePlanner::may_be_copied(const Held& held) const {
+  if (!request_.private_copies || held.kind == HoldKind::Denied) return false;
+  // What is granted is what was judged, and no copy of it.
+  const auto is_it = [&](const Grant& grant) { return grant.path == held.path; };
+  if (std::ranges::any_of(read_, is_it) || std::ranges::any_of(write_, is_it)) return false;
+  // A copy would show what is masked below, and hide what is granted there.
+  if (held.file == FileKind::Directory) return !has_mounts_below(held.path);
+  // A program of Cordon's own, and the pointer by which git finds a repository, are to stay.
+  return held.kind != HoldKind::Path && basename(held.path) != ".git";
+}
+
+void NativePlanner::hold(const Held& held, std::string reason) {
+  if (!may_be_copied(held)) {
+    plan_.build.emplace_back(
+        op::Hold{held.path, held.id, MountAccess::ReadOnly, std::move(reason)});
+    return;
+  }
+  // Git replaces a file by another of that name, which the kernel refuses for whatever is mounted
+  // on. So this one is left as it is, kept before the run and put back after it.
+  if (request_.tracked.contains(held.path)) {
+    plan_.keeping.paths.push_back({held.path, held.kind, KeptPath::Form::File});
+    return;
+  }
+  const std::string name = std::string(kHeldCopy) + std::to_string(copies_++);
+  plan_.build.emplace_back(op::PrivateCopy{join(request_.private_directory, name), held.path,
+                                           held.file, held.id, std::move(reason)});
+}
+
 void NativePlanner::holds() {
   for (const Held& held : facts_.held) {
-    if (!tree_.from_host(held.path)) continue;
+    if (tree_.from_host(held.path)) hold(held, std::string(name_of(held.kind)));
+  }
+  for (const Pinned& closed : facts_.closed) {
+    if (!tree_.from_host(closed.path)) continue;
     plan_.build.emplace_back(
-        op::Hold{held.path, held.id, MountAccess::ReadOnly, std::string(name_of(held.kind))});
+        op::Hold{closed.path, closed.id, MountAccess::ReadOnly, "cannot be searched"});
   }
 }
 
@@ -325,13 +409,26 @@ void NativePlanner::git() {
           op::Hold{pinned.path, pinned.id, MountAccess::ReadWrite, "git directory"});
     }
     for (const Held& held : directory.held) {
-      plan_.build.emplace_back(op::Hold{held.path, held.id, MountAccess::ReadOnly, "git"});
+      // Pointers from one git directory to another are single files: they stay read-only.
+      if (held.file == FileKind::Directory) {
+        hold(held, "git");
+      } else {
+        plan_.build.emplace_back(op::Hold{held.path, held.id, MountAccess::ReadOnly, "git"});
+      }
     }
     for (const GitDirectory::Config& config : directory.configs) {
-      const std::string name = "git/" + std::to_string(number++);
-      plan_.build.emplace_back(op::ScratchFile{name + "/config", config.content, 0600});
-      plan_.build.emplace_back(op::PrivateConfig{
-          config.path, config.id, name, std::string(kGitDirectory) + name.substr(3) + "/config"});
+      const std::string name = "git/" + std::to_string(number);
+      std::string copy = std::string(kGitDirectory) + "/" + std::to_string(number++);
+      if (request_.private_copies) {
+        // One directory for all of them: each file of its own makes its own lock beside it.
+        const std::string place = join(request_.private_directory, kConfigCopies);
+        plan_.configs.push_back(
+            {config.path, config.id, config.content, join(place, basename(copy))});
+      } else {
+        plan_.build.emplace_back(op::ScratchFile{name + "/config", config.content, 0600});
+        copy += "/config";
+      }
+      plan_.build.emplace_back(op::PrivateConfig{config.path, config.id, name, std::move(copy)});
     }
   }
 }

@@ -3,6 +3,7 @@
 // run with CORDON_UPDATE_GOLDEN=1, read the difference, build again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -208,6 +209,53 @@ TEST(Plan, StartsInTheRootWhereTheDirectoryDoesNotExistInside) {
   EXPECT_EQ(plan->cwd, "/");
   ASSERT_EQ(plan->reductions.size(), 1U);
   EXPECT_EQ(plan->reductions.front().what, "cwd");
+}
+
+// What is held in the made-up project, planned with private copies.
+Plan planned_with_copies(HostFacts facts, std::set<std::string> tracked = {}) {
+  PlanRequest request = made_up_request();
+  request.private_copies = true;
+  request.private_directory = "/home/alex/.local/state/cordon/private/0123456789abcdef";
+  request.tracked = std::move(tracked);
+  auto plan =
+      make_native_plan(*clamp(resolved_preset("workspace"), {}), facts, made_up_user(), request);
+  EXPECT_TRUE(plan) << (plan ? "" : message(plan.error()));
+  return plan ? std::move(*plan) : Plan{};
+}
+
+std::vector<std::string> steps_with(const Plan& plan, std::string_view word) {
+  std::vector<std::string> found;
+  for (const Op& operation : plan.build) {
+    std::string text = describe(operation);
+    if (text.find(word) != std::string::npos) found.push_back(std::move(text));
+  }
+  return found;
+}
+
+TEST(Plan, CoversWhatIsHeldByCopiesAndKeepsWhatGitReplaces) {
+  HostFacts facts = made_up_facts();
+  const std::string project = "/home/alex/project/";
+  facts.held = {{project + ".mcp.json", HoldKind::Agent, FileKind::Regular, {1, 50}},
+                {project + ".vscode", HoldKind::Editor, FileKind::Directory, {1, 51}},
+                {project + "other", HoldKind::Denied, FileKind::Regular, {1, 52}},
+                {project + "wt/.git", HoldKind::Git, FileKind::Regular, {1, 53}}};
+  const Plan plan = planned_with_copies(facts, {project + ".mcp.json"});
+  EXPECT_EQ(steps_with(plan, "private copy of"),
+            (std::vector<std::string>{"private copy of " + project + ".vscode (editor)"}));
+  EXPECT_EQ(steps_with(plan, "hold read-only").size(), 2U);
+  ASSERT_EQ(plan.keeping.paths.size(), 1U);
+  EXPECT_EQ(plan.keeping.paths.front().path, project + ".mcp.json");
+  EXPECT_EQ(std::ranges::count(plan.lost, Loss::Protected), 1);
+}
+
+TEST(Plan, NeverCopiesADirectoryInWhichSomethingIsMasked) {
+  HostFacts facts = made_up_facts();
+  const std::string vscode = "/home/alex/project/.vscode";
+  facts.held = {{vscode, HoldKind::Editor, FileKind::Directory, {1, 51}}};
+  facts.masked = {{vscode + "/key", FileKind::Regular, {1, 60}, "deny"}};
+  const Plan plan = planned_with_copies(facts);
+  EXPECT_TRUE(steps_with(plan, "private copy of").empty());
+  EXPECT_EQ(steps_with(plan, "hold read-only").size(), 1U);
 }
 
 }  // namespace

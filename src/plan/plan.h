@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -11,6 +12,7 @@
 
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
+#include "policy/keeping.h"
 
 namespace cordon {
 
@@ -25,18 +27,7 @@ enum class LandlockUse {
   Device,       // read, write and ioctl of device nodes
 };
 
-enum class LimitBy {
-  None,
-  CgroupV2,
-  CgroupV1,
-  Rlimit,
-  RlimitAndWatch,
-  Tmpfs,
-  Clock,
-  Relay,
-  Broker,
-  Watch
-};
+enum class LimitBy { None, CgroupV2, CgroupV1, Rlimit, Tmpfs, Clock, Relay, Broker, Watch };
 
 namespace op {
 
@@ -92,6 +83,21 @@ struct Hold {
   MountAccess access = MountAccess::ReadOnly;
   std::string reason;
 };
+// An object inside a writable grant, covered by a copy of it that is this run's own: `source` on
+// the host's disk, made before the launch. Whatever is done to the copy, the object keeps its
+// content.
+struct PrivateCopy {
+  std::string source;
+  std::string path;
+  FileKind kind = FileKind::Directory;
+  FileId id;  // of the object that is covered
+  std::string reason;
+};
+// A directory of a private place that only leads to a grant: read-only, with what is mounted below
+// it as it is.
+struct ReadOnlyWay {
+  std::string path;
+};
 // An object inside a grant that must not be seen: EACCES for a file, empty for a directory.
 struct Mask {
   std::string path;
@@ -114,11 +120,11 @@ struct ScratchFile {
   std::string content;
   unsigned mode = 0600;
 };
-// `path` (a git config) becomes a mounted symlink to a private copy in the scratch space.
+// `path` (a git config) becomes a mounted symlink to a private copy.
 struct PrivateConfig {
   std::string path;
   FileId id;
-  std::string name;    // of the copy, below the scratch space
+  std::string name;    // of a directory below the scratch space, for the symlink
   std::string target;  // the path of the copy inside
 };
 struct MountProc {};
@@ -199,13 +205,14 @@ struct Execute {
 using Op =
     std::variant<op::EnterNamespaces, op::MapIdentity, op::PrivateMounts, op::NewRoot,
                  op::MakeDirectory, op::MountPoint, op::MakeFile, op::MakeSymlink, op::BindSystem,
-                 op::ReadOnlySoFar, op::Bind, op::Hold, op::Mask, op::Scratch, op::ScratchDirectory,
-                 op::ScratchFile, op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
-                 op::MountDevpts, op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName,
-                 op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor,
-                 op::ScopeProcesses, op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock,
-                 op::CloseDescriptors, op::NewSession, op::NewKeyring, op::DropCapabilities,
-                 op::InstallSeccomp, op::LoadProfile, op::ChangeDirectory, op::Execute>;
+                 op::ReadOnlySoFar, op::Bind, op::Hold, op::PrivateCopy, op::ReadOnlyWay, op::Mask,
+                 op::Scratch, op::ScratchDirectory, op::ScratchFile, op::PrivateConfig,
+                 op::MountProc, op::MaskProc, op::DeviceNode, op::MountDevpts, op::LoopbackUp,
+                 op::OpenResolver, op::OfferSockets, op::HostName, op::PivotRoot, op::LandlockAllow,
+                 op::ReadOnlyRoot, op::RunExecutor, op::ScopeProcesses, op::ResourceLimit,
+                 op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors, op::NewSession,
+                 op::NewKeyring, op::DropCapabilities, op::InstallSeccomp, op::LoadProfile,
+                 op::ChangeDirectory, op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {
@@ -213,6 +220,14 @@ struct PlannedLimit {
   std::uint64_t value = 0;
   LimitBy by = LimitBy::None;
   bool operator==(const PlannedLimit&) const = default;
+};
+
+// A git configuration and the file on the host's disk that stands for it inside.
+struct ConfigCopy {
+  std::string path;
+  FileId id;
+  std::string content;
+  std::string copy;
 };
 
 struct Plan {
@@ -228,6 +243,8 @@ struct Plan {
   std::vector<Reduction> reductions;     // what planning had to take away
   std::vector<Layer> missing;            // layers a ceiling accepted to go without
   std::vector<Loss> lost;                // what this host or backend cannot hold
+  Keeping keeping;                       // protected files that nothing holds while it runs
+  std::vector<ConfigCopy> configs;       // to be written before the launch
   std::optional<Credential> credential;  // of the agent; no view shows what it says
 };
 
@@ -236,8 +253,14 @@ struct PlanRequest {
   std::string cwd;              // where the command should start
   std::string persistent_home;  // host directory, if the policy asks for one
   std::string cache_directory;  // host directory, if the policy asks for caches
-  // Host directory of this run alone, which does not exist yet, for a backend without mounts.
+  // Host directory of this run alone, which does not exist yet: the private places of a backend
+  // without mounts, or the private copies of what is held.
   std::string private_directory;
+  // The backend can cover what is held by copies in that directory. Else it is held read-only.
+  bool private_copies = false;
+  // Single files among what is held that git replaces when it checks out: their names stand in the
+  // index of a repository in the grants, and no mount lets a file be replaced.
+  std::set<std::string> tracked;
 };
 
 // A rule for the addresses that stand for names inside could not be told from a name.

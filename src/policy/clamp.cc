@@ -15,6 +15,7 @@ Result<Clamped> clamp(const Resolved& request, std::span<const ResolvedCeiling> 
   for (const ResolvedCeiling& ceiling : ceilings) {
     clamped.named_.insert(clamped.named_.end(), ceiling.named.begin(), ceiling.named.end());
   }
+  detail::clamp_protect(request, ceilings, result);
   detail::clamp_paths(request, ceilings, result, reductions);
   detail::clamp_view(request, ceilings, result, reductions);
   detail::clamp_net(request, ceilings, result, reductions);

@@ -27,6 +27,8 @@ void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,
 void clamp_limits(const Resolved& request, Ceilings ceilings, Effective& result,
                   Reductions& reductions);
 void clamp_layers(const Resolved& request, Ceilings ceilings, Effective& result);
+// Names that anybody protects are protected; one is released only if every ceiling releases it.
+void clamp_protect(const Resolved& request, Ceilings ceilings, Effective& result);
 // A login is shared only if every ceiling says so, for this agent or for any.
 void clamp_agent(const Resolved& request, Ceilings ceilings, Effective& result,
                  Reductions& reductions);

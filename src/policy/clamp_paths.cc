@@ -110,12 +110,16 @@ PathMode PathMeet::shield(std::string_view path) const {
   PathMode most = PathMode::Write;
   const PathEntry* asked = request_.deepest(path);
   const auto source = asked != nullptr ? asked->grant->source : Grant::Source::Policy;
-  if (const ProtectedName* name = held_name(path, held_);
+  if (const ProtectedName* name = held_place(path, held_);
       name != nullptr && !(source == Grant::Source::GitDirectory && name->kind == HoldKind::Git)) {
     most = PathMode::Read;
   }
   if (is_in_agent_directory(path, held_)) most = PathMode::Read;
+  const bool arranged = source == Grant::Source::GitDirectory;
+  if (!arranged && is_in_git_part(path, held_)) most = PathMode::Read;
   for (std::size_t i = 0; i < ceilings_.size(); ++i) {
+    if (!arranged && is_in_git_part(path, originals_[i].held))
+      most = std::min(most, PathMode::Read);
     const PathEntry* rule = ceilings_[i].deepest(path);
     if (rule == nullptr) continue;
     most = std::min(most, bound_of(shield_below(originals_[i], rule->grant->path, path, source)));
@@ -283,7 +287,9 @@ void clamp_paths(const Resolved& request, Ceilings ceilings, Effective& result,
       write.push_back(grant);
     }
   }
-  const PathMeet meet(request.read, write, request.held, ceilings);
+  HeldPlaces held = request.held;
+  held.protect = result.protect;
+  const PathMeet meet(request.read, write, held, ceilings);
   meet.write_to(result);
   meet.report(request.read, write, reductions);
 }

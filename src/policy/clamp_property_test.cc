@@ -148,6 +148,13 @@ std::optional<std::vector<BackendKind>> any_backends(Choices& choices) {
 // Of known agents, and none: a ceiling without a name means every agent.
 const std::vector<std::string> kAgentNames{"", "claude", "codex"};
 
+std::vector<std::string> any_names(Choices& choices) {
+  std::vector<std::string> names;
+  for (const char* name : {".vscode", ".idea", ".claude", ".zed"})
+    if (choices.one_in(2)) names.emplace_back(name);
+  return names;
+}
+
 Policy any_policy(Choices& choices) {
   Policy policy;
   policy.net = any_net(choices);
@@ -164,6 +171,7 @@ Policy any_policy(Choices& choices) {
   policy.agent.name = kAgentNames[choices.below(kAgentNames.size())];
   policy.agent.share_login = choices.one_in(2);
   policy.require.layers = any_layers(choices);
+  if (choices.one_in(2)) policy.protect.add = any_names(choices);
   return policy;
 }
 
@@ -193,6 +201,8 @@ ResolvedCeiling any_ceiling(Choices& choices) {
   ceiling.ceiling.policy = any_policy(choices);
   ceiling.ceiling.policy.require.accept_missing = any_layers(choices);
   ceiling.ceiling.policy.require.backends = any_backends(choices);
+  ceiling.ceiling.policy.protect.release = any_names(choices);
+  ceiling.held.protect = ceiling.ceiling.policy.protect;
   ceiling.ceiling.bounds_net = !choices.one_in(4);
   ceiling.sockets = any_sockets(choices);
   ceiling.ceiling.bounds_env = choices.one_in(2);
@@ -374,6 +384,8 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
   RC_ASSERT(keeps_denies(result.deny, bound.deny));
   RC_ASSERT(is_subset(ceiling.policy.require.layers, result.require));
   RC_ASSERT(is_subset(result.accept_missing, ceiling.policy.require.accept_missing));
+  RC_ASSERT(is_subset(ceiling.policy.protect.add, result.protect.add));
+  RC_ASSERT(is_subset(result.protect.release, ceiling.policy.protect.release));
   if (const auto& backends = ceiling.policy.require.backends) {
     RC_ASSERT(result.backends.has_value());
     RC_ASSERT(is_subset(*result.backends, *backends));
@@ -391,6 +403,7 @@ Resolved as_request(const Effective& effective) {
   request.policy.fs.caches = effective.caches;
   request.policy.agent = effective.agent;
   request.policy.require.layers = effective.require;
+  request.policy.protect.add = effective.protect.add;
   request.read = effective.read;
   request.write = effective.write;
   request.deny = effective.deny;
@@ -416,6 +429,7 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   ResolvedCeiling narrow;
   narrow.ceiling.policy = as_request(met).policy;
   narrow.ceiling.policy.require.accept_missing = met.accept_missing;
+  narrow.ceiling.policy.protect.release = met.protect.release;
   narrow.ceiling.home = met.home;
   narrow.ceiling.caches = met.caches;
   narrow.ceiling.bounds_env = true;
@@ -558,6 +572,7 @@ TEST(ClampProperty, WithoutACeilingIsTheRequestLessWhatIsForbidden) {
     RC_ASSERT(result.agent == request.policy.agent);
     RC_ASSERT(result.require == request.policy.require.layers);
     RC_ASSERT(result.accept_missing.empty());
+    RC_ASSERT(result.protect.release.empty());
     for (const Reduction& reduction : clamped.reductions()) {
       RC_ASSERT(
           (reduction.because == Reduction::Because::Forbidden || reduction.got == "read-only"));

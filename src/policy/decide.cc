@@ -107,10 +107,12 @@ Decision::Maybe Decision::by_deny() const {
 
 Decision::Maybe Decision::held_at(const Held& held) const {
   if (!writes() || !contains(held.path, path_)) return std::nullopt;
-  return refuse(rule_text("hold", held.path),
-                "protected " + std::string(name_of(held.kind)) +
-                    " files inside a writable grant are read-only",
-                "make the change outside the sandbox");
+  return refuse(
+      rule_text("hold", held.path),
+      "protected " + std::string(name_of(held.kind)) +
+          " files inside a writable grant stay as they are: a run changes a private copy, "
+          "or cannot write them",
+      "cordon changes apply takes what a run made of it");
 }
 
 Decision::Maybe Decision::by_git() const {
@@ -120,8 +122,10 @@ Decision::Maybe Decision::by_git() const {
     }
     for (const GitDirectory::Config& config : git.configs) {
       if (!writes() || config.path != path_) continue;
-      return allow(rule_text("git", config.path),
-                   "writes go to a private copy of this run; the file itself stays as it is");
+      return allow(
+          rule_text("git", config.path),
+          "writes go to a private copy of this run; the file itself gets only new remotes, "
+          "branches and submodules of it");
     }
   }
   return std::nullopt;
@@ -140,12 +144,15 @@ Decision::Maybe Decision::by_protected_name() const {
   const std::string& root = grant_->grant->path;
   for (std::string_view place = path_; place != root && place != "/"; place = parent(place)) {
     const std::string_view above = parent(place);
-    const ProtectedName* name = find_protected(basename(above), basename(place));
+    const ProtectRules& rules = effective_.protect;
+    const ProtectedName* name = find_protected(basename(above), basename(place), rules);
     if (name == nullptr || !is_held_in(*name, above, caller_.homes)) continue;
     // A new repository needs its config; what matters there are single keys.
     if (name->name == ".git/config") continue;
     return refuse(
-        rule_text("protected", name->name),
+        rule_text("protected", name->kind == HoldKind::Operator
+                                   ? added_name(basename(above), basename(place), rules)
+                                   : name->name),
         std::string(name->reason) + "; what appears is moved out of the tree after the run",
         "make the change outside the sandbox");
   }

@@ -37,6 +37,7 @@ class OwnPlace {
     return {false, std::move(rule), std::move(reason), std::move(change)};
   }
   [[nodiscard]] Maybe private_place(std::string_view root, std::string rule) const;
+  [[nodiscard]] bool leads_to_a_grant() const;
   [[nodiscard]] Maybe by_home() const;
   [[nodiscard]] Maybe by_scratch() const;
   [[nodiscard]] Verdict by_proc() const;
@@ -56,17 +57,37 @@ class OwnPlace {
 Maybe OwnPlace::private_place(std::string_view root, std::string rule) const {
   if (!contains(root, path_)) return std::nullopt;
   if (access_ == Access::Write) {
-    return yes(std::move(rule), "private to the sandbox; nothing outside changes");
+    return yes(std::move(rule), root == caller_.home && effective_.home == HomeMode::Persistent
+                                    ? "private to the sandbox; nothing outside changes"
+                                    : "private to the sandbox: written, and gone after the run");
   }
   if (path_ == root) return yes(std::move(rule), "private to the sandbox");
   return no(std::move(rule), "the place is private inside; the file outside is not visible",
             "--read " + quote(path_));
 }
 
+// As plan/native_plan.cc has it.
+bool OwnPlace::leads_to_a_grant() const {
+  if (access_ != Access::Write || effective_.home != HomeMode::Private) return false;
+  return std::ranges::any_of(effective_.write, [&](const Grant& grant) {
+    if (grant.path == caller_.home || !contains(caller_.home, grant.path)) return false;
+    const auto below = components(std::string_view(grant.path).substr(caller_.home.size()));
+    return below.size() > 1 && !below.front().starts_with('.') &&
+           contains(join(caller_.home, below.front()), path_);
+  });
+}
+
 Maybe OwnPlace::by_home() const {
   const bool exists = effective_.home == HomeMode::Persistent ||
                       (effective_.home == HomeMode::Private && effective_.scratch);
   if (!exists || caller_.home.empty()) return std::nullopt;
+  if (leads_to_a_grant()) {
+    return no(
+        "home = \"private\"",
+        "it only leads to a grant and is read-only, so that nothing is written where it would "
+        "be gone",
+        "--write " + quote(path_));
+  }
   return private_place(caller_.home, "home = \"" + std::string(name_of(effective_.home)) + "\"");
 }
 

@@ -39,6 +39,8 @@ struct DenyGlob {
 struct HeldPlaces {
   std::vector<std::string> homes;
   std::vector<std::string> on_path;  // directories of the caller's PATH
+  std::vector<std::string> git;      // git directories at or above what may be written
+  ProtectRules protect;              // what the operator added to the table, and took out
 };
 
 // A path by which a policy or a ceiling finds what it grants or lists, there or not.
@@ -96,6 +98,7 @@ struct Effective {
   // What every ceiling permits, in the order of BackendKind; absent: no ceiling names any.
   std::optional<std::vector<BackendKind>> backends;
   AgentRules agent;
+  ProtectRules protect;
   bool operator==(const Effective&) const = default;
 };
 

@@ -103,6 +103,8 @@ struct HostFacts {
   std::vector<Masked> masked;
   std::vector<Held> held;
   std::vector<Pinned> pinned;
+  // Directories in a writable grant that cannot be searched: read-only inside, with all they hold.
+  std::vector<Pinned> closed;
   std::vector<GitDirectory> git;
   std::string git_identity;  // content of the generated .gitconfig
 };

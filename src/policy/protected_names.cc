@@ -31,6 +31,16 @@ constexpr std::array kTable{
     ProtectedName{".gitmodules", HoldKind::Git, kReport, kAnywhere,
                   "git fetches submodules from the addresses in it"},
 
+    // Read by a hook that is installed once: the next git commit runs what they name.
+    ProtectedName{".pre-commit-config.yaml", HoldKind::Git, kHold, kAnywhere,
+                  "the hook of pre-commit runs the programs it names"},
+    ProtectedName{"lefthook.yml", HoldKind::Git, kHold, kAnywhere,
+                  "the hooks of lefthook run the commands in it"},
+    ProtectedName{"lefthook.yaml", HoldKind::Git, kHold, kAnywhere,
+                  "the hooks of lefthook run the commands in it"},
+    ProtectedName{".lefthook.yml", HoldKind::Git, kHold, kAnywhere,
+                  "the hooks of lefthook run the commands in it"},
+
     // Shells and what they read at start.
     ProtectedName{".bashrc", HoldKind::Shell, kHold, kAnywhere, "bash runs it at every start"},
     ProtectedName{".bash_profile", HoldKind::Shell, kHold, kAnywhere, "bash runs it at login"},
@@ -77,6 +87,13 @@ constexpr std::array kTable{
     ProtectedName{".lldbinit", HoldKind::Shell, kHold, kHomeOnly, "lldb runs it at start"},
     ProtectedName{".psqlrc", HoldKind::Shell, kHold, kHomeOnly, "psql runs it at start"},
     ProtectedName{".sqliterc", HoldKind::Shell, kHold, kHomeOnly, "sqlite3 runs it at start"},
+    // Trusted once, by its path: a change is run on the next cd.
+    ProtectedName{"mise.toml", HoldKind::Shell, kHold, kAnywhere,
+                  "mise runs what it names on entering the directory"},
+    ProtectedName{".mise.toml", HoldKind::Shell, kHold, kAnywhere,
+                  "mise runs what it names on entering the directory"},
+    ProtectedName{"mise.local.toml", HoldKind::Shell, kHold, kAnywhere,
+                  "mise runs what it names on entering the directory"},
     // Read only where RIPGREP_CONFIG_PATH names it, but nothing makes one by accident.
     ProtectedName{".ripgreprc", HoldKind::Shell, kHold, kAnywhere,
                   "ripgrep runs the program its --pre names"},
@@ -97,6 +114,21 @@ constexpr std::array kTable{
     ProtectedName{".emacs.d", HoldKind::Editor, kHold, kHomeOnly, "emacs runs init.el in it"},
     ProtectedName{".config/Code", HoldKind::Editor, kHold, kHomeOnly,
                   "user settings and tasks of the editor"},
+    ProtectedName{".zed", HoldKind::Editor, kHold, kAnywhere,
+                  "Zed starts language servers and tasks by it when the folder is opened"},
+    ProtectedName{".exrc", HoldKind::Editor, kHold, kAnywhere,
+                  "vim runs it in the directory it is started in, with 'exrc' set"},
+    ProtectedName{".nvimrc", HoldKind::Editor, kHold, kAnywhere,
+                  "neovim runs it in the directory it is started in, with 'exrc' set"},
+    ProtectedName{".nvim.lua", HoldKind::Editor, kHold, kAnywhere,
+                  "neovim runs it in the directory it is started in, with 'exrc' set"},
+    ProtectedName{".dir-locals.el", HoldKind::Editor, kHold, kAnywhere,
+                  "emacs sets variables and evaluates forms by it for every file it opens"},
+    // Opening a Rust project makes rust-analyzer run cargo.
+    ProtectedName{".cargo/config.toml", HoldKind::Editor, kHold, kAnywhere,
+                  "cargo runs the wrappers, linkers and runners it names"},
+    ProtectedName{".cargo/config", HoldKind::Editor, kHold, kAnywhere,
+                  "cargo runs the wrappers, linkers and runners it names"},
     ProtectedName{".devcontainer", HoldKind::Editor, kReport, kAnywhere,
                   "editors build and start a container from it when told to"},
 
@@ -114,6 +146,20 @@ constexpr std::array kTable{
                   "settings and tool servers of the agent outside"},
     ProtectedName{".copilot", HoldKind::Agent, kHold, kAnywhere,
                   "settings and tool servers of the agent outside"},
+    ProtectedName{".windsurf", HoldKind::Agent, kHold, kAnywhere,
+                  "rules, workflows and tool servers of the agent outside"},
+    ProtectedName{".kiro", HoldKind::Agent, kHold, kAnywhere,
+                  "hooks that run when a file is saved, and tool servers of the agent outside"},
+    ProtectedName{".roo", HoldKind::Agent, kHold, kAnywhere,
+                  "modes and tool servers of the agent outside"},
+    ProtectedName{".continue", HoldKind::Agent, kHold, kAnywhere,
+                  "configuration and tool servers of the agent outside"},
+    ProtectedName{".opencode", HoldKind::Agent, kHold, kAnywhere,
+                  "plugins that the agent outside loads when it starts"},
+    ProtectedName{"opencode.json", HoldKind::Agent, kHold, kAnywhere,
+                  "plugins, formatters and tool servers of the agent outside"},
+    ProtectedName{"opencode.jsonc", HoldKind::Agent, kHold, kAnywhere,
+                  "plugins, formatters and tool servers of the agent outside"},
     ProtectedName{".github/agents", HoldKind::Agent, kHold, kAnywhere,
                   "says which tools the agent outside has"},
 
@@ -145,7 +191,20 @@ constexpr std::array kTable{
     ProtectedName{".envrc", HoldKind::Build, kReport, kAnywhere,
                   "direnv runs it on entering the directory, once allowed"},
     ProtectedName{"conftest.py", HoldKind::Build, kReport, kAnywhere, "pytest imports it"},
+    ProtectedName{".npmrc", HoldKind::Build, kReport, kAnywhere,
+                  "npm takes its shell and the options of node from it"},
+    ProtectedName{".yarnrc.yml", HoldKind::Build, kReport, kAnywhere,
+                  "yarn runs the program and the plugins it names"},
 };
+
+// git's own names below a git directory, of all gits since the first: gitrepository-layout(5), and
+// what the commands for interrupted work and the usual extensions make.
+constexpr std::array<std::string_view, 23> kNames = {
+    "annex",       "branches",     "commondir",    "config",  "config.worktree",
+    "description", "gitdir",       "HEAD",         "hooks",   "index",
+    "info",        "lfs",          "logs",         "modules", "objects",
+    "packed-refs", "rebase-apply", "rebase-merge", "refs",    "remotes",
+    "rr-cache",    "sequencer",    "worktrees"};
 
 std::string_view last_component(std::string_view name) {
   const std::size_t slash = name.rfind('/');
@@ -187,6 +246,37 @@ const ProtectedName* find_protected(std::string_view parent_name, std::string_vi
   return nullptr;
 }
 
+std::string_view added_name(std::string_view parent_name, std::string_view name,
+                            const ProtectRules& rules) {
+  for (const std::string& entry : rules.add) {
+    const std::size_t slash = entry.find('/');
+    if (std::string_view(entry).substr(slash == std::string::npos ? 0 : slash + 1) != name)
+      continue;
+    if (slash == std::string::npos || std::string_view(entry).substr(0, slash) == parent_name)
+      return entry;
+  }
+  return {};
+}
+
+const ProtectedName* find_protected(std::string_view parent_name, std::string_view name,
+                                    const ProtectRules& rules) {
+  static constexpr ProtectedName kAdded{"", HoldKind::Operator, kHold, kAnywhere,
+                                        "an operator protects this name"};
+  const ProtectedName* found = find_protected(parent_name, name);
+  if (rules.add.empty() && rules.release.empty()) return found;
+  const bool released =
+      found != nullptr && std::ranges::find(rules.release, found->name) != rules.release.end();
+  if (found != nullptr && !released && found->action == kHold) return found;
+  if (!added_name(parent_name, name, rules).empty()) return &kAdded;
+  return released ? nullptr : found;
+}
+
+bool can_be_released(std::string_view name) {
+  return !name.starts_with(".git/") && std::ranges::any_of(kTable, [&](const ProtectedName& entry) {
+    return entry.name == name;
+  });
+}
+
 bool counts_in(const ProtectedName& name, std::string_view directory,
                std::span<const std::string> homes) {
   if (!name.home_only) return true;
@@ -223,10 +313,19 @@ std::string_view name_of(HoldKind kind) {
       return "cron";
     case HoldKind::Denied:
       return "denied";
+    case HoldKind::ReadOnly:
+      return "read-only";
     case HoldKind::Build:
       return "build";
+    case HoldKind::Operator:
+      return "operator";
   }
   return "denied";
+}
+
+bool is_git_name(std::string_view name) {
+  return std::ranges::find(kNames, name) != kNames.end() || name.starts_with("BISECT_") ||
+         name.ends_with("_HEAD") || name.ends_with("_MSG") || name.ends_with("_EDITMSG");
 }
 
 bool is_package_directory(std::string_view name) {

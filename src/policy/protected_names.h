@@ -5,9 +5,24 @@
 #include <string>
 #include <string_view>
 
+#include "cordon/policy.h"
+
 namespace cordon {
 
-enum class HoldKind { Git, Shell, Editor, Agent, Ssh, Path, Autostart, Cron, Denied, Build };
+enum class HoldKind {
+  Git,
+  Shell,
+  Editor,
+  Agent,
+  Ssh,
+  Path,
+  Autostart,
+  Cron,
+  Denied,
+  Build,
+  Operator,
+  ReadOnly
+};
 
 enum class HoldAction {
   Hold,    // read-only if present; moved out of the tree if it appears
@@ -25,6 +40,16 @@ struct ProtectedName {
 std::span<const ProtectedName> protected_names();
 // The entry for `name` (a single component) below a directory called `parent_name`; null if none.
 const ProtectedName* find_protected(std::string_view parent_name, std::string_view name);
+// The same by the table as operators left it: what they added is held wherever it lies, and what
+// they released is an ordinary file. An addition wins over a release.
+const ProtectedName* find_protected(std::string_view parent_name, std::string_view name,
+                                    const ProtectRules& rules);
+// The entry of `rules.add` that is meant by find_protected; empty if none is.
+std::string_view added_name(std::string_view parent_name, std::string_view name,
+                            const ProtectRules& rules);
+// Whether a ceiling may release that name: it is one of the table, and not one by which git is kept
+// from running what a run left in a repository.
+bool can_be_released(std::string_view name);
 // Whether `name` means anything for an entry of `directory`: some count only in a home.
 bool counts_in(const ProtectedName& name, std::string_view directory,
                std::span<const std::string> homes);
@@ -32,6 +57,10 @@ bool counts_in(const ProtectedName& name, std::string_view directory,
 bool is_held_in(const ProtectedName& name, std::string_view directory,
                 std::span<const std::string> homes);
 std::string_view name_of(HoldKind kind);
+
+// Whether `name`, directly below a git directory, is one of git's own: a grant or a file tool that
+// begins there reaches what git runs, and not a work tree that lies in a bare repository.
+bool is_git_name(std::string_view name);
 
 // Directories in which editor files are only reported: packages ship them and nobody opens them.
 bool is_package_directory(std::string_view name);

@@ -95,6 +95,59 @@ TEST(ProtectedNames, KnowPackageDirectories) {
   EXPECT_FALSE(is_package_directory("src"));
 }
 
+// Item by item what opening a project runs; .npmrc and .yarnrc.yml only count when they are asked
+// for.
+TEST(ProtectedNames, HoldWhatOpeningAProjectRuns) {
+  for (const auto& [parent, name] : {std::pair{"p", ".zed"},
+                                     {"p", ".windsurf"},
+                                     {"p", ".kiro"},
+                                     {"p", ".roo"},
+                                     {"p", ".continue"},
+                                     {"p", ".opencode"},
+                                     {"p", "opencode.json"},
+                                     {"p", ".pre-commit-config.yaml"},
+                                     {"p", "lefthook.yml"},
+                                     {"p", ".exrc"},
+                                     {"p", ".nvim.lua"},
+                                     {"p", ".dir-locals.el"},
+                                     {"p", "mise.toml"},
+                                     {"p", ".mise.toml"},
+                                     {".cargo", "config.toml"}}) {
+    const ProtectedName* found = find_protected(parent, name);
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_EQ(found->action, HoldAction::Hold) << name;
+  }
+  for (const char* name : {".npmrc", ".yarnrc.yml"})
+    EXPECT_EQ(find_protected("p", name)->action, HoldAction::Report) << name;
+}
+
+TEST(ProtectedNames, AreAddedAndReleasedByOperators) {
+  const ProtectRules rules{{"deploy.sh", "ci/run", "Makefile"}, {".vscode", ".idea"}};
+  EXPECT_EQ(find_protected("p", "deploy.sh", rules)->kind, HoldKind::Operator);
+  EXPECT_EQ(find_protected("ci", "run", rules)->kind, HoldKind::Operator);
+  EXPECT_EQ(find_protected("p", "run", rules), nullptr);
+  EXPECT_EQ(find_protected("p", "Makefile", rules)->action, HoldAction::Hold);
+  EXPECT_EQ(find_protected("p", ".vscode", rules), nullptr);
+  EXPECT_EQ(find_protected("p", ".claude", rules)->name, ".claude");
+  EXPECT_EQ(find_protected("p", ".vscode", {{".vscode"}, {".vscode"}})->action, HoldAction::Hold);
+  EXPECT_EQ(added_name("ci", "run", rules), "ci/run");
+}
+
+TEST(ProtectedNames, CanBeReleasedButForTheFilesOfGit) {
+  EXPECT_TRUE(can_be_released(".vscode"));
+  EXPECT_TRUE(can_be_released(".cargo/config.toml"));
+  EXPECT_FALSE(can_be_released(".git/hooks"));
+  EXPECT_FALSE(can_be_released(".git/config"));
+  EXPECT_FALSE(can_be_released("main.c"));
+}
+
+TEST(GitNames, AreThoseOfAGitDirectory) {
+  for (const char* name : {"hooks", "config", "config.worktree", "rebase-merge", "modules",
+                           "COMMIT_EDITMSG", "FETCH_HEAD", "MERGE_MSG", "BISECT_RUN", "remotes"})
+    EXPECT_TRUE(is_git_name(name)) << name;
+  for (const char* name : {"main", "src", "work", ".git"}) EXPECT_FALSE(is_git_name(name)) << name;
+}
+
 TEST(HoldKinds, AreNamedAsInTheReport) {
   EXPECT_EQ(name_of(HoldKind::Git), "git");
   EXPECT_EQ(name_of(HoldKind::Shell), "shell");
@@ -106,6 +159,7 @@ TEST(HoldKinds, AreNamedAsInTheReport) {
   EXPECT_EQ(name_of(HoldKind::Cron), "cron");
   EXPECT_EQ(name_of(HoldKind::Denied), "denied");
   EXPECT_EQ(name_of(HoldKind::Build), "build");
+  EXPECT_EQ(name_of(HoldKind::Operator), "operator");
 }
 
 }  // namespace

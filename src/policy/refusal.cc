@@ -146,8 +146,10 @@ Refused dropped_path(const Reduction& reduction) {
 
 Refused shielded_path(const std::string& option, const Grant& grant, const Resolved& request,
                       Ceilings ceilings) {
-  if (const ProtectedName* name = held_name(grant.path, request.held)) {
-    return {option + " cannot be granted: " + std::string(name->reason) +
+  if (const ProtectedName* name = held_place(grant.path, request.held)) {
+    const bool itself = held_name(grant.path, request.held) != nullptr;
+    const std::string place = itself ? "" : " lies in " + quote(name->name) + " and";
+    return {option + place + " cannot be granted: " + std::string(name->reason) +
                 ", so it is never more than readable",
             "leave the option out; what a command makes there is moved out of the tree"};
   }
@@ -156,6 +158,12 @@ Refused shielded_path(const std::string& option, const Grant& grant, const Resol
                 " cannot be granted: an agent outside runs what lies there, so it is never "
                 "more than readable",
             "leave the option out"};
+  }
+  if (is_in_git_part(grant.path, request.held)) {
+    return {option +
+                " cannot be granted: it lies in a git directory, and git outside runs what is "
+                "there, so it is never more than readable",
+            "leave the option out, or name the work tree"};
   }
   const Takers denying = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
     return shield_of(ceiling, grant.path) == Shield::Denied;
@@ -395,9 +403,10 @@ std::optional<Error> refusal_of_planned(std::span<const Reduction> reductions) {
                          "leave the option out"});
     } else if (reduction.got) {
       refused.push_back({option +
-                             " cannot be granted: the host runs programs from there by name, so "
-                             "it is never more than readable",
-                         "leave the option out"});
+                             " cannot be granted: it is on PATH, and the host runs programs from "
+                             "there by name, so it is never more than readable",
+                         "leave the option out; into a directory on PATH that lies in a granted "
+                         "project a run can install"});
     } else {
       refused.push_back({option + " is denied, or holds credentials: it cannot be granted",
                          "leave the option out, or the deny"});

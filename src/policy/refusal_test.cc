@@ -162,6 +162,16 @@ TEST(Refusal, SaysWhyAnOptionForAProtectedNameIsRefused) {
   const Error error = refused(request, {});
   EXPECT_THAT(error.what, HasSubstr("--write /p/.vscode cannot be granted: "));
   EXPECT_THAT(error.what, HasSubstr("never more than readable"));
+  // What lies in it is reached by no grant either.
+  request.write = {grant("/p/.claude/commands", Origin::Option)};
+  EXPECT_THAT(refused(request, {}).what,
+              HasSubstr("--write /p/.claude/commands lies in .claude and cannot be granted"));
+  request.write = {grant("/p/.claude/worktrees/w/src", Origin::Option)};
+  EXPECT_TRUE(clamp(request, {})) << "a project of its own";
+  request.held.homes = {"/h"};
+  request.write = {grant("/h/bin/project", Origin::Option)};
+  EXPECT_TRUE(clamp(request, {})) << "programs are looked for in /h/bin alone";
+  request.held.homes = {};
   // A directory of PATH is the operator's choice, if he names it.
   ResolvedCeiling bound = ceiling({}, {"/h"});
   bound.held.on_path = {"/h/bin"};

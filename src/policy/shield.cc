@@ -23,7 +23,8 @@ bool is_protected(const HeldPlaces& places, std::string_view path, Grant::Source
   }
   // The git directory of a linked worktree is asked for by Cordon itself, and arranged as one.
   const bool arranged = asked == Grant::Source::GitDirectory;
-  if (!arranged && lower_case(basename(path)) == ".git") return true;
+  if (!arranged && (lower_case(basename(path)) == ".git" || is_in_git_part(path, places)))
+    return true;
   const ProtectedName* name = held_name(path, places);
   return name != nullptr && !(arranged && name->kind == HoldKind::Git);
 }
@@ -33,9 +34,20 @@ bool is_protected(const HeldPlaces& places, std::string_view path, Grant::Source
 const ProtectedName* held_name(std::string_view path, const HeldPlaces& places) {
   const std::string_view directory = parent(path);
   const std::string_view above = basename(directory);
-  const ProtectedName* name = find_protected(above, basename(path));
-  if (name == nullptr) name = find_protected(lower_case(above), lower_case(basename(path)));
+  const ProtectedName* name = find_protected(above, basename(path), places.protect);
+  if (name == nullptr)
+    name = find_protected(lower_case(above), lower_case(basename(path)), places.protect);
   return name != nullptr && is_held_in(*name, directory, places.homes) ? name : nullptr;
+}
+
+const ProtectedName* held_place(std::string_view path, const HeldPlaces& places) {
+  for (std::string_view at = path; at != "/"; at = parent(at)) {
+    // Claude Code keeps working trees here, each a project of its own.
+    if (parent(at).ends_with("/.claude/worktrees")) return nullptr;
+    const ProtectedName* name = held_name(at, places);
+    if (name != nullptr && (at == path || name->kind != HoldKind::Path)) return name;
+  }
+  return nullptr;
 }
 
 bool is_in_agent_directory(std::string_view path, const HeldPlaces& places) {
@@ -46,6 +58,15 @@ bool is_in_agent_directory(std::string_view path, const HeldPlaces& places) {
     if (name != nullptr && name->kind == HoldKind::Agent) return true;
   }
   return false;
+}
+
+bool is_in_git_part(std::string_view path, const HeldPlaces& places) {
+  std::string_view innermost;
+  for (const std::string& directory : places.git)
+    if (contains(directory, path) && directory.size() > innermost.size()) innermost = directory;
+  if (innermost.empty() || innermost == path) return false;
+  const std::string_view below = path.substr(innermost.size() + 1);
+  return is_git_name(below.substr(0, below.find('/')));
 }
 
 Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,

@@ -52,6 +52,33 @@ TEST_F(ShieldTest, LeavesARequestBelowAProtectedNameReadOnly) {
   }
 }
 
+// Whatever the git directory is called. A work tree may lie in a bare repository.
+TEST_F(ShieldTest, LeavesPartsOfAGitDirectoryReadOnly) {
+  request.held.git = {"/w/store", "/w/store/modules/m"};
+  for (const char* path : {"/w/store/hooks", "/w/store/hooks/x", "/w/store/rebase-merge",
+                           "/w/store/modules", "/w/store/modules/m/hooks", "/w/store/config"}) {
+    EXPECT_TRUE(is_in_git_part(path, request.held)) << path;
+    EXPECT_THAT(clamp_write(path).effective().write, IsEmpty()) << path;
+  }
+  for (const char* path :
+       {"/w/store", "/w/store/modules/m", "/w/store/main", "/w/store/main/hooks", "/w/hooks"}) {
+    EXPECT_FALSE(is_in_git_part(path, request.held)) << path;
+    EXPECT_THAT(paths(clamp_write(path).effective().write), ElementsAre(path));
+  }
+  request.held.git.clear();
+  ceiling.held.git = {"/w/store"};
+  EXPECT_THAT(clamp_write("/w/store/hooks").effective().write, IsEmpty());
+}
+
+TEST_F(ShieldTest, TakesTheNamesThatOperatorsAddAndRelease) {
+  ceiling.ceiling.policy.protect = {{"deploy"}, {".vscode"}};
+  ceiling.held.protect = ceiling.ceiling.policy.protect;
+  EXPECT_THAT(clamp_write("/w/a/deploy").effective().write, IsEmpty());
+  EXPECT_THAT(clamp_write("/w/a/deploy/x").effective().write, IsEmpty());
+  EXPECT_THAT(paths(clamp_write("/w/a/.vscode").effective().write), ElementsAre("/w/a/.vscode"));
+  EXPECT_THAT(clamp_write("/w/a/.claude").effective().write, IsEmpty());
+}
+
 TEST_F(ShieldTest, LeavesOtherRequestsAlone) {
   for (const char* path : {"/w", "/w/a", "/w/bin", "/w/a/.ssh", "/w/tools", "/w/.github/workflows",
                            "/w/node_modules/p/.vscode", "/w/claude"}) {

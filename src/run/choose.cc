@@ -263,16 +263,21 @@ bool has_next(const BackendChoice& choice, const Effective& effective) {
                      [&](BackendKind kind) { return is_permitted(kind, effective); });
 }
 
-Error with_passed_over(Error error, const BackendChoice& choice) {
-  if (choice.passed_over.empty()) return error;
-  // Advice to use what was just found not to work.
-  constexpr std::array<std::string_view, 3> kNative{
-      ", or use --backend native", "; or use --backend native", ", or --backend native"};
-  for (const std::string_view words : kNative) {
-    if (error.hint.ends_with(words)) error.hint.resize(error.hint.size() - words.size());
+Error with_passed_over(Error error, const BackendChoice& choice, const HostProbe& ask) {
+  std::vector<PassedOver> passed_over = choice.passed_over;
+  const bool wants_more =
+      choice.backend == BackendKind::Landlock && error.kind == ErrorKind::Unsupported;
+  if (passed_over.empty() && wants_more) {
+    const auto refusal = ask(BackendKind::Native);
+    if (!refusal) {
+      error.hint.append(error.hint.empty() ? "use --backend native" : ", or use --backend native");
+      return error;
+    }
+    passed_over.push_back({BackendKind::Native, refusal->reason, refusal->cure});
   }
-  error.what.append("; ").append(reasons(choice.passed_over));
-  const std::string cure = cures(choice.passed_over);
+  if (passed_over.empty()) return error;
+  error.what.append("; ").append(reasons(passed_over));
+  const std::string cure = cures(passed_over);
   if (!cure.empty()) {
     error.hint = error.hint.empty() ? cure : cure + "; or, without that, " + error.hint;
   }
@@ -282,7 +287,9 @@ Error with_passed_over(Error error, const BackendChoice& choice) {
 std::string choice_line(const BackendChoice& choice, const std::vector<Loss>& lost) {
   std::string words;
   for (const Loss loss : lost) {
-    if (reach_of(loss) == Reach::Wider) {
+    // A single file that git tracks, which native keeps and puts back: told when it was changed.
+    const bool tracked = choice.backend == BackendKind::Native && loss == Loss::Protected;
+    if (reach_of(loss) == Reach::Wider && !tracked) {
       words.append(words.empty() ? "" : ", ").append(name_of(loss));
     }
   }

@@ -68,9 +68,10 @@ Result<BackendChoice> choose_backend(const BackendWish& wish, const Effective& e
 // True if the choice was open and there is a backend after the chosen one.
 bool has_next(const BackendChoice& choice, const Effective& effective);
 
-// A refusal of the chosen backend's plan or launch, with why an earlier one could not be used and
-// what to change here.
-Error with_passed_over(Error error, const BackendChoice& choice);
+// A refusal of the chosen backend's plan or launch, with why a stronger one could not be used and
+// what to change here. Of landlock's refusals: what would help on this host, which is asked whether
+// native works only then.
+Error with_passed_over(Error error, const BackendChoice& choice, const HostProbe& ask);
 
 // The one line about a run that native does not carry out, or that goes without something; empty if
 // there is nothing to say. `lost` is the plan's.

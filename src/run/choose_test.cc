@@ -162,12 +162,25 @@ TEST(ChoiceLine, SaysNothingOfNativeAndOneLineOfOthers) {
 TEST(PassedOver, ARefusalDoesNotAdviseWhatWasJustRefused) {
   const BackendChoice choice{
       BackendKind::Landlock, ChosenBy::Default, {{BackendKind::Native, "refused", "the cure"}}};
+  const auto works = [](BackendKind) { return std::optional<HostRefusal>(); };
   const Error error = with_passed_over(
-      {.kind = ErrorKind::Unsupported, .what = "x", .hint = "grant less, or use --backend native"},
-      choice);
+      {.kind = ErrorKind::Unsupported, .what = "x", .hint = "grant less"}, choice, works);
   EXPECT_THAT(error.what, HasSubstr("native: refused"));
   EXPECT_EQ(error.hint, "the cure; or, without that, grant less");
-  EXPECT_EQ(with_passed_over({.what = "x", .hint = "y"}, {}).hint, "y");
+  EXPECT_EQ(with_passed_over({.what = "x", .hint = "y"}, {}, works).hint, "y");
+}
+
+TEST(PassedOver, ANamedLandlockAdvisesNativeOnlyWhereItWorks) {
+  const BackendChoice choice{BackendKind::Landlock, ChosenBy::Option, {}};
+  const Error refused{.kind = ErrorKind::Unsupported, .what = "x", .hint = "grant less"};
+  const auto works = [](BackendKind) { return std::optional<HostRefusal>(); };
+  EXPECT_EQ(with_passed_over(refused, choice, works).hint, "grant less, or use --backend native");
+  const auto refuses = [](BackendKind) {
+    return std::optional(HostRefusal{"namespaces are refused", "the cure"});
+  };
+  const Error error = with_passed_over(refused, choice, refuses);
+  EXPECT_EQ(error.hint, "the cure; or, without that, grant less");
+  EXPECT_THAT(error.what, HasSubstr("native: namespaces are refused"));
 }
 
 TEST(BackendKind, EveryKindHasOneName) {

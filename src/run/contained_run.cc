@@ -9,21 +9,26 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <set>
 
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "changes/gone.h"
 #include "config/policy_document.h"
 #include "egress/broker.h"
 #include "egress/publisher.h"
 #include "host/aftermath.h"
 #include "host/agent_login.h"
+#include "host/git_index.h"
 #include "host/host_settings.h"
 #include "host/look.h"
 #include "host/nested.h"
+#include "host/on_path.h"
 #include "host/resolve.h"
 #include "host/tree_removal.h"
+#include "host/tree_survey.h"
 #include "host/ways.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
@@ -31,6 +36,8 @@
 #include "run/backends.h"
 #include "run/choose.h"
 #include "run/git_watch.h"
+#include "run/held_run.h"
+#include "run/host_cure.h"
 #include "run/identity.h"
 #include "run/kept_run.h"
 #include "run/owner_reach.h"
@@ -103,11 +110,15 @@ std::string for_owner(std::string path, const std::optional<Owner>& owner) {
 
 // A writable directory that is held as a whole, since the host finds programs in it by name, is no
 // more than readable: an option that asked to write it would get nothing.
-std::vector<Reduction> held_options(const Clamped& clamped, const Survey& found) {
+std::vector<Reduction> held_options(const Clamped& clamped, const Survey& found,
+                                    const Caller& caller) {
   std::vector<Reduction> reductions;
   for (const Grant& grant : clamped.effective().write) {
     const auto holds = [&](const Held& held) { return held.path == grant.path; };
-    if (grant.origin != Origin::Option || std::ranges::none_of(found.facts.held, holds)) continue;
+    if (grant.origin != Origin::Option) continue;
+    if (std::ranges::none_of(found.facts.held, holds) && !is_directory_on_path(grant.id, caller)) {
+      continue;
+    }
     reductions.push_back(
         {"write", grant.written, "read-only", Reduction::Because::Forbidden, Origin::Option});
   }
@@ -127,6 +138,26 @@ void mark_options(const RunInput& input, std::vector<Reduction>& reductions) {
   }
 }
 
+// What other runs made appear is not old. One that wrote its note while this survey was under way
+// may have planted something that the survey took for old, so it is made again.
+Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller) {
+  constexpr int kMostAttempts = 8;
+  const auto ids = [](const std::vector<OlderRun>& runs) {
+    std::set<std::string> found;
+    for (const OlderRun& run : runs) found.insert(run.id);
+    return found;
+  };
+  std::vector<OlderRun> older = older_runs(caller, clamped.effective());
+  for (int attempt = 1;; ++attempt) {
+    CORDON_TRY(found, survey(clamped, caller, older));
+    std::vector<OlderRun> now = older_runs(caller, clamped.effective());
+    const std::set<std::string> before = ids(older);
+    const std::set<std::string> after = ids(now);
+    if (std::ranges::includes(before, after) || attempt == kMostAttempts) return found;
+    older = std::move(now);
+  }
+}
+
 PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
                          const Backend& backend, const std::optional<Owner>& owner,
                          std::string start) {
@@ -141,10 +172,25 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   if (effective.caches) {
     request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
   }
-  if (backend.private_space() == Backend::PrivateSpace::OnDisk && effective.scratch) {
+  // Bubblewrap and foreign executors bring what they mount themselves: there it is read-only.
+  request.private_copies = backend.kind() == BackendKind::Native && !effective.write.empty();
+  const bool on_disk = backend.private_space() == Backend::PrivateSpace::OnDisk;
+  if ((on_disk && effective.scratch) || request.private_copies) {
     request.private_directory = join(private_directories(caller), make_run_id());
   }
   return request;
+}
+
+// Single protected files that git replaces when it checks out. One with a second name cannot be put
+// back so that both names lead to it, and stays covered.
+std::set<std::string> tracked_held(const HostFacts& facts, const Effective& effective) {
+  std::vector<std::string> files;
+  for (const Held& held : facts.held) {
+    if (held.file != FileKind::Regular) continue;
+    if (const auto seen = look_path(held.path); seen && seen->links == 1)
+      files.push_back(held.path);
+  }
+  return files.empty() ? std::set<std::string>() : tracked_files(files, effective.write);
 }
 
 // A shared login is put into the private home that is kept, so that one has to be seen inside.
@@ -251,9 +297,11 @@ NoteContent note_of(const JudgedRun& run, const std::string& run_id) {
   note.cgroups = run.backend->leftovers(run.plan, run.survey.facts, run_id);
   note.private_directory = run.request.private_directory;
   if (keeps(run.plan)) note.kept_directory = kept_directory(run.caller, run_id);
+  note.holds_by_mounts = run.choice.backend != BackendKind::Landlock;
   note.writable = run.clamped.effective().write;
   note.deny = run.clamped.effective().deny;
   note.snapshot = run.survey.snapshot;
+  note.roots = run.survey.roots;
   return note;
 }
 
@@ -279,7 +327,8 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   request.wall_ms = limits.wall_ms;
   request.output_total = limits.output_total;
   request.sent = limits.sent;
-  request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::RlimitAndWatch);
+  request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::Watch);
+  request.watched_tasks = limit_held_by(run.plan, "pids", LimitBy::Watch);
   if (const auto bytes = limit_held_by(run.plan, "scratch", LimitBy::Watch)) {
     request.scratch = {run.request.private_directory, *bytes};
   }
@@ -301,21 +350,27 @@ StreamRequest stream_request(const RunInput& input, const Limits& limits) {
 // Removes the private directories of a run when it is over.
 class PrivateTree {
  public:
-  explicit PrivateTree(const std::string& path) : path_(path) {}
+  explicit PrivateTree(std::string path) : path_(std::move(path)) {}
   ~PrivateTree() {
     if (!path_.empty()) (void)remove_private_tree(path_);
   }
   PrivateTree(const PrivateTree&) = delete;
   PrivateTree& operator=(const PrivateTree&) = delete;
+  // What the run changed in it could not be kept: the next start tries again.
+  void leave() { path_.clear(); }
 
  private:
-  const std::string& path_;
+  std::string path_;
 };
+
+bool shares_host(const Plan& plan) {
+  return std::ranges::find(plan.missing, Layer::Namespaces) != plan.missing.end();
+}
 
 // Where the broker may change modes and times for a sandbox that has the host's view of files.
 std::vector<std::string> changeable(const Plan& plan) {
   std::vector<std::string> paths;
-  if (std::ranges::find(plan.missing, Layer::Namespaces) == plan.missing.end()) return paths;
+  if (!shares_host(plan)) return paths;
   for (const Op& operation : plan.build) {
     const auto* rule = std::get_if<op::LandlockAllow>(&operation);
     if (rule != nullptr && rule->use == LandlockUse::ReadWrite) paths.push_back(rule->path);
@@ -332,6 +387,7 @@ BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
           input.ceilings_now,
           effective.limits.connections,
           effective.limits.sent,
+          shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
           changeable(run.plan)};
 }
 
@@ -379,13 +435,28 @@ void add_attempts(Broker& broker, Outcome& outcome) {
   outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
 }
 
+// One entry for each name; the number of files and bytes is said with the first.
+void add_gone(const Gone& gone, const std::string& home, std::vector<Change>& changes) {
+  for (const std::string& name : gone.names) {
+    std::string reason = "private home";
+    if (&name == &gone.names.front()) {
+      reason += ": " + std::to_string(gone.files) + (gone.files == 1 ? " file, " : " files, ") +
+                std::to_string(gone.bytes) + " bytes in all";
+    }
+    changes.push_back(
+        {join(home, name), Change::Kind::Added, Change::State::Lost, std::move(reason), home});
+  }
+}
+
 // Whether a command may have run: one that may have is never started again.
 enum class Launch { NotDone, Done };
 
 Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, Launch& launch) {
   CORDON_CHECK(make_persistent(run));
   report.credential = run.plan.credential;
-  if (keeps(run.plan)) forget_kept(run.survey.facts, run.survey.snapshot);
+  if (keeps(run.plan)) forget_kept(run.plan.keeping, run.survey.facts, run.survey.snapshot);
+  // Without mounts nothing holds them.
+  if (run.choice.backend == BackendKind::Landlock) run.survey.snapshot.closed = {};
   RunNote note;
   const bool leaves_something =
       !run.clamped.effective().write.empty() || !run.request.private_directory.empty() ||
@@ -394,9 +465,16 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
     note = std::move(written);
   }
-  const PrivateTree private_tree(run.request.private_directory);
-  CORDON_TRY(kept, keep_for(run, report.run_id));
+  PrivateTree private_tree(run.request.private_directory);
+  CORDON_TRY(copies, copy_held(run));
+  report.reductions = run.reductions;
+  auto keeping = keep_for(run, report.run_id);
+  if (!keeping) {
+    return fail(with_passed_over(std::move(keeping).error(), run.choice, ask_this_host()));
+  }
+  std::optional<KeptFiles> kept = std::move(*keeping);
   KeptUnlessStarted unstarted(kept);
+  Removal removal(run.survey.facts, run.clamped.effective().write);
   CORDON_TRY(broker, make_broker(input, run));
   CORDON_TRY(publisher, make_publisher(run.clamped.effective().net));
   CORDON_TRY(streams, Streams::open(stream_request(input, run.clamped.effective().limits)));
@@ -415,6 +493,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   launch = Launch::Done;
   const std::unique_ptr<Child> child = std::move(*launched);
   report.identity = identity_of(child->first_process());
+  note.started(child->first_process());
   EgressDescriptors egress = child->take_egress();
   const auto serve = [&] { serve_calls(input, run, egress, broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
@@ -431,15 +510,29 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   report.enforcement = child->enforcement();
   if (broker) add_attempts(*broker, outcome);
   if (publisher) outcome.published = publisher->end();
+  if (const Fd home = child->take_private_home(); home.valid()) {
+    add_gone(gone_with(home.get(), run.survey.facts.git_identity), run.caller.home, report.changes);
+  }
   if (!run.clamped.effective().write.empty()) {
     auto handoff =
         collect_handoff(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
                         run.survey.snapshot, join(run.caller.state_directory, "handoff"),
-                        report.run_id, kept ? &*kept : nullptr);
+                        report.run_id, kept ? &*kept : nullptr, run.survey.roots);
     if (handoff) {
       outcome.handoff = std::move(*handoff);
       if (kept) kept->discard();
+      mark_moved_in_clones(outcome.handoff, run);
+      auto settled = settle_held(copies, &removal, outcome.handoff, run.clamped.effective().write,
+                                 run.caller, report.run_id);
+      if (settled) {
+        std::ranges::move(changes_of(*settled, run.caller.cwd), std::back_inserter(report.changes));
+      } else {
+        note.leave();
+        private_tree.leave();
+        outcome.handoff.push_back({".", "unchecked: " + message(settled.error()), {}});
+      }
     } else {
+      private_tree.leave();
       // The command ran, so there is an outcome; what could not be looked at is said in it, and
       // stays known to the next start.
       note.leave();
@@ -499,8 +592,8 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   }
   CORDON_TRY(clamped, clamp(resolved, bounds));
   CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
-  CORDON_TRY(found, survey(clamped, caller));
-  if (auto refused = refusal_of_planned(held_options(clamped, found))) {
+  CORDON_TRY(found, survey_beside_others(clamped, caller));
+  if (auto refused = refusal_of_planned(held_options(clamped, found, caller))) {
     return fail(*std::move(refused));
   }
   return Judgement{std::move(clamped), std::move(found)};
@@ -516,7 +609,7 @@ Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& inpu
   const PlanRequest request =
       plan_request(input, effective, caller, *backend, std::nullopt, std::move(start));
   const auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
-  if (!plan) return fail(with_passed_over(plan.error(), choice));
+  if (!plan) return fail(with_passed_over(plan.error(), choice, ask_this_host()));
   return Mechanism{std::move(choice), plan->lost};
 }
 
@@ -531,14 +624,18 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
   CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
+  CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start));
+  if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
   Caller inside = caller;
   if (owner) {
     inside.uid = owner->uid;
     inside.gid = owner->gid;
   }
+  if (choice.backend != BackendKind::Landlock)
+    pin_roots_of(older_runs(caller, effective), effective, judgement.survey.facts);
   auto plan = backend->plan(judgement.clamped, judgement.survey.facts, inside, request);
-  if (!plan) return fail(with_passed_over(std::move(plan).error(), choice));
+  if (!plan) return fail(with_passed_over(std::move(plan).error(), choice, ask_this_host()));
   if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));
   mark_options(input, plan->reductions);
   if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <optional>
 
+#include "plan/limits.h"
+
 namespace cordon {
 namespace {
 
@@ -141,6 +143,14 @@ std::string cgroup_cure(const HostSettings& settings, const std::optional<IdleGr
   }
   return "have a group delegated: start the shell with systemd-run --user --scope -p Delegate=yes "
          "bash, or log in through systemd with Delegate=yes for user@.service";
+}
+
+Result<void> refuse_without_cgroup(const Effective& effective, const HostFacts& facts) {
+  if (!lacks_required_cgroup(effective, facts)) return {};
+  return fail({.kind = ErrorKind::Unsupported,
+               .what = "the policy requires cgroup limits and no cgroup can be made here",
+               .hint = cgroup_cure(host_settings(), idle_group()) +
+                       "; or run without the requirement: memory is then watched"});
 }
 
 }  // namespace cordon

@@ -9,6 +9,8 @@
 #include "backend/native/probe.h"
 #include "host/cgroup.h"
 #include "host/host_settings.h"
+#include "policy/effective.h"
+#include "policy/host_facts.h"
 
 namespace cordon {
 
@@ -17,5 +19,8 @@ std::string cure_for(const native::Probe& probe, const std::vector<native::Probe
                      const HostSettings& settings);
 // `idle`: the caller's own group, if it could hand controllers on and does not.
 std::string cgroup_cure(const HostSettings& settings, const std::optional<IdleGroup>& idle);
+// Refuses a policy that requires cgroup limits where there is none, with that cure. The plans
+// refuse it too, and know the cure of no host.
+Result<void> refuse_without_cgroup(const Effective& effective, const HostFacts& facts);
 
 }  // namespace cordon

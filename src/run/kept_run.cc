@@ -1,16 +1,13 @@
 #include "run/kept_run.h"
 
-#include <algorithm>
+#include <set>
 
 #include "base/path.h"
-#include "plan/keeping_plan.h"
 #include "run/run_note.h"
 
 namespace cordon {
 
-bool keeps(const Plan& plan) {
-  return std::ranges::find(plan.lost, Loss::Protected) != plan.lost.end();
-}
+bool keeps(const Plan& plan) { return !plan.keeping.empty(); }
 
 std::string kept_directory(const Caller& caller, const std::string& run_id) {
   return join(kept_directories(caller), run_id);
@@ -18,15 +15,17 @@ std::string kept_directory(const Caller& caller, const std::string& run_id) {
 
 Result<std::optional<KeptFiles>> keep_for(const JudgedRun& run, const std::string& run_id) {
   if (!keeps(run.plan)) return std::nullopt;
-  CORDON_TRY(kept, KeptFiles::keep(kept_directory(run.caller, run_id),
-                                   keeping_for(run.clamped.effective(), run.survey.facts),
+  CORDON_TRY(kept, KeptFiles::keep(kept_directory(run.caller, run_id), run.plan.keeping,
                                    other_runs(run.caller, run_id)));
   return std::optional(std::move(kept));
 }
 
-void forget_kept(const HostFacts& facts, TreeSnapshot& snapshot) {
+void forget_kept(const Keeping& keeping, const HostFacts& facts, TreeSnapshot& snapshot) {
+  std::set<std::string_view> kept(keeping.ways.begin(), keeping.ways.end());
+  for (const KeptPath& path : keeping.paths) kept.insert(path.path);
   const auto forget = [&](const auto& entries) {
-    for (const auto& entry : entries) snapshot.protected_objects.erase(entry.id);
+    for (const auto& entry : entries)
+      if (kept.contains(entry.path)) snapshot.protected_objects.erase(entry.id);
   };
   forget(facts.held);
   for (const GitDirectory& git : facts.git) {

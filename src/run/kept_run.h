@@ -17,7 +17,7 @@ std::string kept_directory(const Caller& caller, const std::string& run_id);
 Result<std::optional<KeptFiles>> keep_for(const JudgedRun& run, const std::string& run_id);
 // Being the same file proves nothing for a file that nothing held: takes them out of what the
 // search after the run believes.
-void forget_kept(const HostFacts& facts, TreeSnapshot& snapshot);
+void forget_kept(const Keeping& keeping, const HostFacts& facts, TreeSnapshot& snapshot);
 
 // Drops what was kept for a command that was never started.
 class KeptUnlessStarted {

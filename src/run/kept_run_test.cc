@@ -25,7 +25,7 @@ class Kept : public AftermathTree {
     clamped_.emplace(clamped(writable({"@cwd"}), caller_));
     const Survey found = surveyed(*clamped_, caller_);
     before_ = found.snapshot;
-    before_.protected_objects.clear();
+    before_.protected_objects = {};
     return keeping_for(clamped_->effective(), found.facts);
   }
   Result<void> begin(std::vector<OtherRun> others = {}) {

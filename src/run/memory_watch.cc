@@ -59,8 +59,8 @@ bool is_memory_file(int descriptors, const std::string& number) {
 
 }  // namespace
 
-std::uint64_t MemoryWatch::look() {
-  std::uint64_t total = 0;
+TreeUse MemoryWatch::look() {
+  TreeUse total;
   std::vector<pid_t> tables;
   std::vector<pid_t> pending = {root_};
   while (!pending.empty()) {
@@ -68,7 +68,10 @@ std::uint64_t MemoryWatch::look() {
     pending.pop_back();
     const std::string directory = join(directory_of(process), "task");
     const std::vector<pid_t> tasks = numbers_in(directory);
-    if (process != root_) total += look_at(tasks, tables);
+    if (process != root_) {
+      total.bytes += look_at(tasks, tables);
+      total.tasks += tasks.size();
+    }
     // A child is listed under the thread that made it.
     for (const pid_t task : tasks) {
       const std::string children =
@@ -78,7 +81,8 @@ std::uint64_t MemoryWatch::look() {
       }
     }
   }
-  return total + memory_files(std::move(tables));
+  total.bytes += memory_files(std::move(tables));
+  return total;
 }
 
 std::uint64_t MemoryWatch::look_at(const std::vector<pid_t>& tasks,

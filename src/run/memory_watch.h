@@ -1,4 +1,4 @@
-// MemoryWatch: the memory of a process tree as the host sees it, for hosts without a memory cgroup.
+// MemoryWatch: what a process tree uses as the host sees it, where no cgroup counts it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,17 +13,23 @@
 
 namespace cordon {
 
+struct TreeUse {
+  std::uint64_t bytes = 0;
+  std::uint64_t tasks = 0;  // processes and their threads
+};
+
 class MemoryWatch {
  public:
   // The root itself is the sandbox's first process, a copy of Cordon's caller, and not the
   // command's doing.
   explicit MemoryWatch(pid_t root) : root_(root) {}
 
-  // Bytes that everything that descends from the root holds: resident anonymous and shared pages,
-  // and the memory files it has open, mapped or not. Shared pages count once per process, and once
-  // more where they belong to a memory file, so the figure errs on the large side. One look
-  // examines a bounded number of descriptors and goes on in the next where it stopped.
-  std::uint64_t look();
+  // Tasks, and bytes that everything that descends from the root holds: resident anonymous and
+  // shared pages, and the memory files it has open, mapped or not. Shared pages count once per
+  // process, and once more where they belong to a memory file, so the figure errs on the large
+  // side. One look examines a bounded number of descriptors and goes on in the next where it
+  // stopped.
+  TreeUse look();
 
  private:
   using MemoryFiles = std::map<FileId, std::uint64_t>;  // with the bytes each holds

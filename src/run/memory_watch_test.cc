@@ -58,16 +58,16 @@ bool hold_memory_file() {
 
 TEST(MemoryWatch, CountsNothingWhereNothingIs) {
   MemoryWatch watch(::getpid());
-  EXPECT_EQ(watch.look(), 0U);
+  EXPECT_EQ(watch.look().bytes, 0U);
 }
 
 TEST(MemoryWatch, CountsAnOpenMemoryFileOncePerFile) {
   MemoryWatch watch(::getpid());
   const Holder idle([] { return true; });
-  const std::uint64_t own = watch.look();  // what a copy of this process has by itself
+  const std::uint64_t own = watch.look().bytes;  // what a copy of this process has by itself
   const Holder one([] { return hold_memory_file(); });
-  EXPECT_GE(watch.look(), 2 * own + kPart - kSlack);
-  EXPECT_LT(watch.look(), 2 * own + kPart + kSlack);
+  EXPECT_GE(watch.look().bytes, 2 * own + kPart - kSlack);
+  EXPECT_LT(watch.look().bytes, 2 * own + kPart + kSlack);
   const Holder copies([] {
     const int fd = ::memfd_create("test", 0);
     for (int i = 0; i < 20; ++i) {
@@ -83,14 +83,14 @@ TEST(MemoryWatch, CountsAnOpenMemoryFileOncePerFile) {
     }
     return held && heir > 0;
   });
-  EXPECT_GE(watch.look(), 4 * own + 2 * kPart - kSlack);
-  EXPECT_LT(watch.look(), 4 * own + 2 * kPart + kSlack);
+  EXPECT_GE(watch.look().bytes, 4 * own + 2 * kPart - kSlack);
+  EXPECT_LT(watch.look().bytes, 4 * own + 2 * kPart + kSlack);
 }
 
 TEST(MemoryWatch, CountsChildrenOfEveryThread) {
   std::thread parent([] {
     const Holder holder([] { return true; });
-    EXPECT_GT(MemoryWatch(::getpid()).look(), 0U);
+    EXPECT_GT(MemoryWatch(::getpid()).look().bytes, 0U);
   });
   parent.join();
 }
@@ -106,16 +106,16 @@ TEST(MemoryWatch, FindsAMemoryFileBehindManyDescriptors) {
   MemoryWatch watch(::getpid());
   std::vector<std::unique_ptr<Holder>> holders;
   holders.push_back(std::make_unique<Holder>(crowd));
-  const std::uint64_t own = watch.look();
+  const std::uint64_t own = watch.look().bytes;
   for (int i = 0; i < 24; ++i) holders.push_back(std::make_unique<Holder>(crowd));
-  const std::uint64_t before = watch.look();
+  const std::uint64_t before = watch.look().bytes;
   const Holder last([] { return hold_memory_file(); });
   const std::uint64_t with_file = before + own + kPart - kSlack;
   int looks = 0;
-  while (watch.look() < with_file && looks < 5) ++looks;
+  while (watch.look().bytes < with_file && looks < 5) ++looks;
   EXPECT_LT(looks, 5);
   // What was found stays counted while the watch is busy elsewhere.
-  for (int i = 0; i < 3; ++i) EXPECT_GE(watch.look(), with_file);
+  for (int i = 0; i < 3; ++i) EXPECT_GE(watch.look().bytes, with_file);
 }
 
 }  // namespace

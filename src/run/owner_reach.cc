@@ -48,6 +48,7 @@ struct Needed {
 // The path of an operation that covers something inside a grant; null for every other.
 const std::string* covered_by(const Op& operation) {
   if (const auto* hold = std::get_if<op::Hold>(&operation)) return &hold->path;
+  if (const auto* copy = std::get_if<op::PrivateCopy>(&operation)) return &copy->path;
   if (const auto* mask = std::get_if<op::Mask>(&operation)) return &mask->path;
   if (const auto* config = std::get_if<op::PrivateConfig>(&operation)) return &config->path;
   return nullptr;

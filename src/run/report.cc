@@ -171,6 +171,19 @@ Node handoff_node(const std::vector<Handoff>& handoff) {
   return Node(std::move(list));
 }
 
+Node changes_node(const std::vector<Change>& changes) {
+  NodeList list;
+  for (const Change& change : changes) {
+    Node node{NodeMap{}};
+    node.set("path", change.path);
+    node.set("change", name_of(change.change));
+    node.set("state", name_of(change.state));
+    node.set("reason", change.reason);
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
 Node error_node(const std::optional<Error>& error) {
   if (!error) return null();
   Node node{NodeMap{}};
@@ -238,6 +251,7 @@ std::string Report::json() const {
            connections_node(outcome ? outcome->connections : std::vector<Connection>{}));
   node.set("published", published_node(outcome ? outcome->published : std::vector<Published>{}));
   node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Handoff>{}));
+  node.set("changes", changes_node(changes));
   Node usage{NodeMap{}};
   usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);
   usage.set("max_rss_bytes", outcome ? outcome->usage.max_rss_bytes : 0);

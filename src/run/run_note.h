@@ -2,6 +2,8 @@
 // and removed at the end; a note whose writer is dead tells the next start what to clean up.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -19,9 +21,12 @@ struct NoteContent {
   std::vector<std::string> cgroups;
   std::string private_directory;  // of this run alone, to be removed with all it holds; or empty
   std::string kept_directory;     // what was kept of protected files, to be put back; or empty
+  bool holds_by_mounts = true;    // false: every protected file is kept and put back instead
+  pid_t writer = 0;               // of a note that was read
   std::vector<Grant> writable;
   std::vector<DenyGlob> deny;
   TreeSnapshot snapshot;
+  std::vector<SearchRoot> roots;  // of `writable`, those that are searched; no descriptors
 };
 
 // Where the private directories of all runs lie that have no mounts to hide them by.
@@ -40,6 +45,8 @@ class RunNote {
   RunNote& operator=(const RunNote&) = delete;
 
   static Result<RunNote> write(const Caller& caller, const NoteContent& content);
+  // After the launch: whose end is waited for before the next start cleans up after this run.
+  void started(pid_t first_process);
   // Keeps the note if a cgroup or directory it names is still there: the next start tries again.
   void remove();
   // Leaves the note, as of a run whose supervisor is gone: what could not be looked at in its trees
@@ -58,10 +65,16 @@ class RunNote {
 // The runs that are not over, as their notes say, but for the one of that id.
 std::vector<OtherRun> other_runs(const Caller& caller, const std::string& run_id);
 
+// The same as the search for what is new wants them, of those that can write in one of the trees of
+// `effective`. Runs that keep protected files instead of holding them put back what they changed
+// themselves, and are left out.
+std::vector<OlderRun> older_runs(const Caller& caller, const Effective& effective);
+
 // Cleans up after runs whose supervisor was killed: empties their cgroups, removes their private
 // directories, puts back what was kept of protected files, moves those that appeared out of the
 // tree. Returns what was moved, and one entry for each run whose files could not be dealt with; its
-// note is kept.
+// note is kept. So is one that cannot be read, or whose recovery twice ended Cordon: that must not
+// end every later start as well.
 std::vector<Handoff> recover_runs(const Caller& caller);
 
 }  // namespace cordon

@@ -21,7 +21,12 @@ namespace cordon {
 namespace {
 
 constexpr std::uint64_t kGraceMilliseconds = 1000;
-constexpr std::uint64_t kWatchMilliseconds = 100;
+// How long a tree that no group bounds is left alone: about as long as it takes to fill what is
+// left. Two processors touch some 4 GiB of memory and fork some ten thousand times in a second.
+constexpr std::uint64_t kShortestWatchMs = 10;
+constexpr std::uint64_t kLongestWatchMs = 100;
+constexpr std::uint64_t kBytesPerMs = 4ULL << 20;
+constexpr std::uint64_t kTasksPerMs = 10;
 constexpr std::uint64_t kGitLookMilliseconds = 20;
 constexpr std::uint64_t kMemoryWatchMilliseconds = 20;
 constexpr std::uint64_t kTerminalLookMilliseconds = 200;
@@ -40,9 +45,9 @@ class Loop {
       next_git_look_ = started_ + kGitLookMilliseconds;
     }
     if (child.bounds_memory()) next_memory_watch_ = started_ + kMemoryWatchMilliseconds;
-    if (request.watched_memory) {
-      memory_.emplace(child.first_process());
-      next_watch_ = started_ + kWatchMilliseconds;
+    if (request.watched_memory || request.watched_tasks) {
+      tree_.emplace(child.first_process());
+      next_watch_ = started_ + kShortestWatchMs;
     }
     if (request.scratch) {
       scratch_.emplace(request.scratch->directory);
@@ -73,7 +78,6 @@ class Loop {
     if (const auto peak = child_.peak_memory()) {
       outcome.usage.max_rss_bytes = std::max(outcome.usage.max_rss_bytes, *peak);
     }
-    note_data_limit(outcome);
     const bool oom = std::ranges::any_of(outcome.denials, [](const Denial& denial) {
       return denial.what == "memory" && denial.layer == "cgroup";
     });
@@ -195,14 +199,6 @@ class Loop {
     const Errand::Next next = request_.errand->act();
     errand_done_ = next != Errand::Next::Again;
     if (next == Errand::Next::EndTheRun) finish(Cancelled{0});
-  }
-
-  // Where no cgroup counts, a process that grew to its data limit was refused more there.
-  void note_data_limit(Outcome& outcome) const {
-    if (!request_.watched_memory || !denials_.empty()) return;
-    if (outcome.usage.max_rss_bytes >= *request_.watched_memory / 10 * 9) {
-      outcome.denials.push_back({"memory", "ENOMEM near the memory limit", "rlimit", 1});
-    }
   }
 
   void finish(End end) {
@@ -347,14 +343,30 @@ class Loop {
       memory_event();
     }
     if (next_scratch_look_ && now >= *next_scratch_look_) look_at_scratch(now);
-    if (next_watch_ && now >= *next_watch_) {
-      if (memory_->look() + child_.ipc_memory() > *request_.watched_memory) {
-        memory_exceeded("watch");
-      }
-      // A tree that is made slow to look at gets the greater part of the time all the same.
-      const std::uint64_t looked = monotonic_ms();
-      next_watch_ = looked + std::max(kWatchMilliseconds, (looked - now) * 4);
+    if (next_watch_ && now >= *next_watch_) look_at_tree(now);
+  }
+
+  void look_at_tree(std::uint64_t now) {
+    TreeUse use = tree_->look();
+    use.bytes += child_.ipc_memory();
+    if (request_.watched_memory && use.bytes > *request_.watched_memory) memory_exceeded("watch");
+    if (request_.watched_tasks && use.tasks > *request_.watched_tasks) {
+      denials_.push_back({"pids", "killed at the process limit", "watch", 1});
+      finish(OverLimit{"pids"});
     }
+    // A tree that is made slow to look at gets the greater part of the time all the same.
+    const std::uint64_t looked = monotonic_ms();
+    const std::uint64_t pause =
+        std::min(until_full(use.bytes, request_.watched_memory, kBytesPerMs),
+                 until_full(use.tasks, request_.watched_tasks, kTasksPerMs));
+    next_watch_ = looked + std::max(pause, (looked - now) * 4);
+  }
+
+  // In how many milliseconds a tree that takes as fast as it can is at the bound.
+  static std::uint64_t until_full(std::uint64_t used, const std::optional<std::uint64_t>& most,
+                                  std::uint64_t per_ms) {
+    if (!most || used >= *most) return kLongestWatchMs;
+    return std::clamp((*most - used) / per_ms, kShortestWatchMs, kLongestWatchMs);
   }
 
   Child& child_;
@@ -365,7 +377,7 @@ class Loop {
   std::uint64_t started_;
   std::optional<std::uint64_t> wall_deadline_;
   std::optional<std::uint64_t> kill_deadline_;
-  std::optional<MemoryWatch> memory_;
+  std::optional<MemoryWatch> tree_;
   std::optional<std::uint64_t> next_watch_;
   std::optional<ScratchWatch> scratch_;
   std::optional<std::uint64_t> next_scratch_look_;

@@ -34,6 +34,7 @@ struct SuperviseRequest {
   std::optional<std::uint64_t> wall_ms;
   std::optional<std::uint64_t> output_total;
   std::optional<std::uint64_t> watched_memory;  // only where no cgroup holds it
+  std::optional<std::uint64_t> watched_tasks;   // processes and threads, in the same case
   std::optional<WatchedScratch> scratch;        // only where no file system holds it
   int signal_descriptor = -1;                   // a signalfd of the signals to forward
   std::optional<Cancel> cancel;

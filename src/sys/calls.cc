@@ -232,6 +232,11 @@ int restrict_tree_read_only(int tree) {
                         kAttributeNoSuid | kAttributeNoDev | kAttributeReadOnly);
 }
 
+int make_tree_top_read_only(int tree) {
+  return set_attributes(tree, "", AT_EMPTY_PATH,
+                        kAttributeNoSuid | kAttributeNoDev | kAttributeReadOnly);
+}
+
 int make_read_only(const char* path) {
   return set_attributes(AT_FDCWD, path, 0, kAttributeReadOnly);
 }

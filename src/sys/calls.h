@@ -49,6 +49,7 @@ int open_tree_path(const char* path);         // recursive, of a path
 int open_tree_link(const char* path);         // of a symlink itself
 int restrict_tree(int tree);                  // nosuid and nodev, recursive
 int restrict_tree_read_only(int tree);        // the same and read-only
+int make_tree_top_read_only(int tree);        // its first mount alone
 int make_read_only(const char* path);         // one mount
 int make_read_only_below(const char* path);   // every mount below this one, nosuid and nodev too
 int attach_tree(int tree, const char* path);  // path relative to the working directory

@@ -41,10 +41,12 @@ std::uint32_t landlock_errata() {
   return errata > 0 ? static_cast<std::uint32_t>(errata) : 0;
 }
 
-int landlock_create_ruleset(std::uint64_t file_rights, std::uint64_t scopes) {
-  const RulesetAttribute attribute{file_rights, 0, scopes};
+int landlock_create_ruleset(std::uint64_t file_rights, std::uint64_t scopes,
+                            std::uint64_t net_rights) {
+  const RulesetAttribute attribute{file_rights, net_rights, scopes};
   // An older kernel refuses a structure with fields it does not know, even if they are zero.
-  const std::size_t size = scopes != 0 ? sizeof attribute : sizeof attribute.handled_file;
+  const std::size_t size =
+      scopes != 0 || net_rights != 0 ? sizeof attribute : sizeof attribute.handled_file;
   return negative_errno(::syscall(kCreateRuleset, &attribute, size, 0U));
 }
 

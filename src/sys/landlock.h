@@ -25,6 +25,9 @@ inline constexpr std::uint64_t kRefer = 1ULL << 13;     // ABI 2
 inline constexpr std::uint64_t kTruncate = 1ULL << 14;  // ABI 3
 inline constexpr std::uint64_t kIoctlDev = 1ULL << 15;  // ABI 5
 
+inline constexpr std::uint64_t kBindTcp = 1ULL << 0;     // ABI 4
+inline constexpr std::uint64_t kConnectTcp = 1ULL << 1;  // ABI 4
+
 inline constexpr std::uint64_t kScopeAbstractUnix = 1ULL << 0;  // ABI 6
 inline constexpr std::uint64_t kScopeSignal = 1ULL << 1;        // ABI 6
 
@@ -51,7 +54,9 @@ int landlock_abi();
 std::uint32_t landlock_errata();
 
 // Async-signal-safe; a negative result is -errno.
-int landlock_create_ruleset(std::uint64_t file_rights, std::uint64_t scopes);
+// `net_rights` are only for an ABI that knows them.
+int landlock_create_ruleset(std::uint64_t file_rights, std::uint64_t scopes,
+                            std::uint64_t net_rights);
 int landlock_add_path(int ruleset, int path, std::uint64_t rights);
 int landlock_restrict_self(int ruleset);
 

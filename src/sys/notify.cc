@@ -22,6 +22,7 @@ namespace {
 // Newer than the headers of the distributions that build this.
 constexpr unsigned long kSetFlags = SECCOMP_IOW(4, std::uint64_t);
 constexpr std::uint64_t kSynchronousWakeUp = 1;
+constexpr unsigned kSend = 1U << 1;           // SECCOMP_ADDFD_FLAG_SEND
 constexpr unsigned kThread = O_EXCL;          // PIDFD_THREAD
 constexpr int kNetworkCookie = 71;            // SO_NETNS_COOKIE
 constexpr unsigned long kBoundFile = 0x89e0;  // SIOCUNIXFILE
@@ -96,12 +97,35 @@ int answer_notification(int listener, std::uint64_t id, int error) {
   return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
 }
 
+int answer_with_value(int listener, std::uint64_t id, std::int64_t value) {
+  seccomp_notif_resp response{};
+  response.id = id;
+  response.val = value;
+  return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
+}
+
+int let_continue(int listener, std::uint64_t id) {
+  seccomp_notif_resp response{};
+  response.id = id;
+  response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
+}
+
 int put_descriptor(int listener, std::uint64_t id, int source, int target, CloseOnExec close) {
   seccomp_notif_addfd request{};
   request.id = id;
   request.flags = SECCOMP_ADDFD_FLAG_SETFD;
   request.srcfd = static_cast<unsigned>(source);
   request.newfd = static_cast<unsigned>(target);
+  request.newfd_flags = close == CloseOnExec::Yes ? O_CLOEXEC : 0;
+  return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &request));
+}
+
+int answer_with_descriptor(int listener, std::uint64_t id, int source, CloseOnExec close) {
+  seccomp_notif_addfd request{};
+  request.id = id;
+  request.flags = kSend;
+  request.srcfd = static_cast<unsigned>(source);
   request.newfd_flags = close == CloseOnExec::Yes ? O_CLOEXEC : 0;
   return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &request));
 }
@@ -122,6 +146,13 @@ int open_thread_by_group(pid_t thread) {
 }
 
 int copy_descriptor(int pidfd, int fd) { return answer(::syscall(SYS_pidfd_getfd, pidfd, fd, 0U)); }
+
+int open_memory(pid_t thread) {
+  char path[32] = "/proc/";
+  char* end = std::to_chars(path + 6, path + 24, thread).ptr;
+  for (const char letter : std::string_view("/mem")) *end++ = letter;
+  return answer(::open(path, O_WRONLY | O_CLOEXEC));
+}
 
 ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t size) {
   const iovec local{into, size};

@@ -33,16 +33,25 @@ int receive_notification(int listener, Notification& notification);
 bool is_waiting(int listener, std::uint64_t id);
 // The call answers 0, or fails with `error`.
 int answer_notification(int listener, std::uint64_t id, int error);
+// The call answers `value`.
+int answer_with_value(int listener, std::uint64_t id, std::int64_t value);
+// The kernel carries the call out after all. By then its arguments and whatever they point to may
+// be others than were looked at: only for a call that is harmless whatever they are.
+int let_continue(int listener, std::uint64_t id);
 
 enum class CloseOnExec { No, Yes };
 // Puts a copy of `source` at `target` of the waiting process, closing what was there.
 int put_descriptor(int listener, std::uint64_t id, int source, int target, CloseOnExec close);
+// Adds a copy of `source` to the waiting process and answers the call with its number, in one step:
+// a process that dies meanwhile keeps no descriptor that nobody told it of.
+int answer_with_descriptor(int listener, std::uint64_t id, int source, CloseOnExec close);
 
 // A pidfd that leads to the descriptor table of this very thread.
 int open_thread(pid_t thread);
 // The same before Linux 6.9: through the thread's group, if the two share one table; else -EPERM.
 int open_thread_by_group(pid_t thread);
 int copy_descriptor(int pidfd, int fd);
+int open_memory(pid_t thread);  // for pwrite
 // Bytes copied; fewer than asked if the rest cannot be read.
 ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t size);
 

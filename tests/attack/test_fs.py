@@ -332,7 +332,10 @@ def test_FS35_protected_directory_becomes_a_symlink(world):
 def test_FS36_protected_name_at_great_depth(world):
     deep = "/".join(f"d{i}" for i in range(24))
     world.write(world.project / deep / ".mcp.json", "{}\n")
-    world.denied("write", world.project / deep / ".mcp.json")
+    world.allowed("write", world.project / deep / ".mcp.json")  # of a private copy
+    assert (world.project / deep / ".mcp.json").read_text() == "{}\n"
+    [bare] = world.outside_of([("write", world.project / deep / ".mcp.json")])
+    assert bare.ok
     script = f"mkdir -p {deep}/new/.claude; echo x > {deep}/new/.claude/settings.json"
     world.run("/bin/sh", "-c", script)
     assert not (world.project / deep / "new/.claude").exists()

@@ -69,19 +69,21 @@ def test_product_has_no_such_switch(world):
 
 
 def test_FS_truncating_what_is_read_only(older):
-    """ABI 3: held by read-only mounts."""
+    """ABI 3: held by read-only mounts; a hook by the private copy that covers it."""
     inner = older.write(older.project / "inner/kept.txt", "kept\n")
     beside = older.write(older.outside / "read/kept.txt", "kept\n")
     hook = older.write(older.project / ".git/hooks/pre-commit", "#!/bin/sh\n", 0o755)
     older.write(older.project / ".git/HEAD", "ref: refs/heads/main\n")
     options = ["--read", beside.parent, "--read", inner.parent]
-    for path in (inner, beside, hook):
+    for path in (inner, beside):
         text = path.read_text()
         older.denied("truncate", path, options=options,
                      before_control=lambda: None, control="checked below")
         assert path.read_text() == text
         [bare] = older.outside_of([("truncate", path)])
         assert bare.ok and path.read_text() != text, "the probe itself is broken"
+    [private] = older.inside([("truncate", hook)], options=options)
+    assert private.ok and hook.read_text() == "#!/bin/sh\n", private
     older.allowed("truncate", older.project / "file.txt")
 
 

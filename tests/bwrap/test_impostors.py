@@ -121,7 +121,9 @@ def test_one_that_is_planted_on_the_path_is_never_started(world):
 
 
 def test_one_within_a_writable_grant_is_refused(world):
-    done = world.run("touch", "ran", options=["--write", INSTALLED.parent, "--json"]).expect(125)
+    # What is on PATH is never granted for writing, so it must not be.
+    done = world.execute(["/usr/bin/env", "PATH=/usr/sbin", world.cordon, "run", "--backend", "bwrap", "--write",
+                          INSTALLED.parent, "--json", "--", "/usr/bin/touch", "ran"]).expect(125)
     assert done.json["error"]["kind"] == "untrusted", done.account()
     assert not (world.project / "ran").exists()
     world.run("touch", "ran", options=["--write", world.outside]).expect(0)

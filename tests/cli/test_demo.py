@@ -182,7 +182,7 @@ def test_what_a_killed_one_left_is_removed_by_the_next(world):
     process.communicate(timeout=20)
     assert harness.wait_until(lambda: running(world) == [], 5)
     [lost] = left(world)
-    notes = [json.loads(note.read_text())
+    notes = [json.loads(note.read_text().splitlines()[0])
              for note in (lost / "home/.local/state/cordon/runs").iterdir()]
     groups = [Path(group) for note in notes for group in note["cgroups"]]
     assert notes and (not world.who.is_root or all(group.exists() for group in groups))

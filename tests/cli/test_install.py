@@ -78,7 +78,7 @@ def test_safeclaws_helper_is_a_static_program_of_its_own(prefix, tmp_path):
 @pytest.mark.parametrize("page,word", [("cordon", "doctor"), ("cordon-run", "--output-limit"),
                                        ("cordon-policy", "explain"),
                                        ("cordon-doctor", "--fix-hints"),
-                                       ("cordon-audit", "--keep-days"),
+                                       ("cordon-audit", "--keep-days"), ("cordon-changes", "restore"),
                                        ("cordon-mcp", "--token-file"), ("cordon-hook", "--timeout"),
                                        ("cordon-loop", "--restart"), ("cordon-setup", "--env-file"),
                                        ("cordon-demo", "--config-only"), ("cordon-mxc", "--config-base64"),
@@ -106,7 +106,7 @@ def test_completions_presets_and_schemas(prefix):
     command = prefix / "bin/cordon"
     for preset in ("strict", "workspace", "readonly", "build", "agent"):
         call(command, "policy", "check", share / f"cordon/presets/{preset}.toml")
-    for schema in ("policy", "report", "audit"):
+    for schema in ("policy", "report", "audit", "changes"):
         shipped = json.loads((share / f"cordon/schema/{schema}.schema.json").read_text())
         assert shipped == json.loads(call(command, "policy", "schema", schema).stdout)
 

@@ -153,7 +153,8 @@ def test_without_containment_no_agent_is_started(loop, world):
     assert names(events) == ["probe_started", "loop_ended"] and not marker.exists()
     assert events[-1]["why"] == "uncontained" and events[-1]["error"]["hint"]
     # A policy under which not even that can be started, and one that cannot be held.
-    for more in (["--memory", "64K"], ["--policy", "no-such-preset"]):
+    narrow = world.document('version = 1\nextends = "workspace"\n[limits]\nfiles = 1\n')
+    for more in (["--policy", narrow], ["--policy", "no-such-preset"]):
         done = world.execute([*words[:3], *more, *words[3:]])
         assert done.status in (125, 1) and not marker.exists(), done.account()
         assert "attempt_started" not in done.out

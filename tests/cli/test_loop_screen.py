@@ -159,7 +159,8 @@ def test_a_signal_gives_the_terminal_back(terminal, world, number):
 
 
 def test_a_failed_probe_stays_in_view(terminal, world):
-    screen = terminal("--memory", "64K")
+    narrow = world.document('version = 1\nextends = "workspace"\n[limits]\nfiles = 1\n')
+    screen = terminal("--policy", narrow)
     screen.see("q leave")
     assert "loop uncontained" in screen.text() or "loop failed" in screen.text()
     screen.type(b"q")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
-from place import Place
+from place import Place, Profile
 from support.harness import FILE_ERRORS
 
 
@@ -27,8 +27,8 @@ class Feature:
 
 @dataclass(frozen=True)
 class Try:
-    """One attempt of the probe. `what` is "works", "refused" or "gone": written, and not on the host
-    afterwards."""
+    """One attempt of the probe. `what` is "works", "refused", "gone" (written, and not on the host
+    afterwards) or "kept" (whatever the attempt came to, the host's file was never touched)."""
     what: str
     phrase: str
     attempt: tuple
@@ -47,18 +47,31 @@ def gone(phrase, path) -> Try:
     return Try("gone", phrase, ("write", path))
 
 
+def unchanged(phrase, path) -> Try:
+    return Try("kept", phrase, ("write", path))
+
+
+def mark_of(path: Path):
+    """A file that was changed and put back is another one, or was written at another time."""
+    status = path.stat()
+    return status.st_ino, status.st_ctime_ns, path.read_bytes()
+
+
 def fill_in(text, place: Place) -> str:
     return str(text).format(home=place.home, project=place.project, outside=place.outside,
                             unique=place.unique)
 
 
-def judge_tries(place: Place, tries, answers) -> Facts:
+def judge_tries(place: Place, tries, answers, marks=None) -> Facts:
     facts = Facts()
     for one, answer in zip(tries, answers):
         if one.what == "works":
             facts.works[one.phrase] = bool(answer.ok)
         elif one.what == "gone":
             facts.holds[one.phrase] = not place.is_left(Path(fill_in(one.attempt[1], place)), answer)
+        elif one.what == "kept" and marks:
+            path = Path(fill_in(one.attempt[1], place))
+            facts.holds[one.phrase] = not answer.ok or mark_of(path) == marks[path]
         else:
             assert answer.ok or answer.errno in one.errors, f"failed by itself: {one} {answer}"
             facts.holds[one.phrase] = answer.ok is False
@@ -79,7 +92,10 @@ def tried(name, *tries, options=(), plant=None, policy=None, prepare=None) -> Fe
             text = policy.replace("PROJECT", str(place.project))
             given += ["--policy", place.document(text)]
         attempts = [tuple(fill_in(word, place) for word in one.attempt) for one in tries]
+        watched = [Path(fill_in(one.attempt[1], place)) for one in tries if one.what == "kept"]
+        # A profile is only asked: nothing is written there.
+        marks = {path: mark_of(path) for path in watched} if not isinstance(place, Profile) else None
         answers = place.inside(attempts, options=given)
-        return judge_tries(place, tries, answers)
+        return judge_tries(place, tries, answers, marks)
 
     return Feature(name, measure)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from facts import Facts, Feature, gone, refused, tried, works
+from facts import Facts, Feature, gone, refused, tried, unchanged, works
 from gitrepo import make_repository
 from place import Profile
 
@@ -128,7 +128,7 @@ FEATURES = [
                  "{home}/.local/share/keyrings/login.keyring": "SECRET\n"},
           options=("--policy", "readonly", "--read", "{home}/.local/share")),
     tried("protected names that are there", works("they are read", "read", HELD_FILE),
-          refused("they are not written", "write", HELD_FILE), plant={HELD_FILE: "{}\n"}),
+          unchanged("they are not written", HELD_FILE), plant={HELD_FILE: "{}\n"}),
     tried("protected names that appear", works("the rest is written", "write", "{project}/new"),
           gone("they are not left", HELD_FILE)),
     tried("git's hooks", works("the rest is read", "read", "{project}/.git/HEAD"),

@@ -32,8 +32,6 @@ ALLOW_ROWS = ("`net.mode = \"allow\"`", "`net.deny`", "`limits.connections`", "`
               row_name("agent"))
 
 REFUSALS = {
-    ("landlock", "a read-only path inside a writable one"):
-        Refusal("read-only inside the writable grant", NO_EXCEPTIONS),
     ("landlock", "a grant of `/`"): Refusal("cannot leave /proc out", NO_EXCEPTIONS),
     ("landlock", "`fs.deny` of what is there"): Refusal("cannot hide", NO_EXCEPTIONS),
     ("landlock", "credential stores under a grant"): Refusal("cannot hide", NO_EXCEPTIONS),
@@ -44,13 +42,13 @@ REFUSALS = {
     ("mxc", "`net.sockets`"): Refusal("net.sockets", NO_BROKER),
     ("seatbelt", "`net.publish`"): Refusal("publish ports", "a profile has no ports"),
     ("seatbelt", "`net.sockets`"): Refusal("lists of sockets", "a profile lists no sockets"),
-    **{("landlock", row): Refusal("network mode allow", NO_NETWORK) for row in ALLOW_ROWS},
     **{("mxc", row): Refusal("network mode allow", NO_BROKER) for row in ALLOW_ROWS},
     **{("seatbelt", row): Refusal("lists of hosts", NO_HOSTS) for row in ALLOW_ROWS},
 }
 
 # Of a column and a row: what is not so, and why.
 GAPS = {
+    ("landlock", "a read-only path inside a writable one"): {"it is not written": PUT_BACK},
     ("landlock", "protected names that are there"): {"they are not written": PUT_BACK},
     ("landlock", "private home"): {"it lies at its usual path": HOME_ELSEWHERE},
     ("landlock", "private temporary directory"): {"it lies at its usual path": TMPDIR_ELSEWHERE},
@@ -100,8 +98,12 @@ CONTRACT_GAPS = {
     },
 }
 for column, gaps in CONTRACT_GAPS.items():
-    for preset in ("strict", "workspace", "readonly", "build"):
+    # A profile refuses the lists of hosts that this preset has.
+    listed = ("agent",) if column == "landlock" else ()
+    for preset in ("strict", "workspace", "readonly", "build", *listed):
         # There is no private space under strict that could be missing.
         GAPS[column, row_name(preset)] = {
             probe: why for probe, why in gaps.items()
             if preset != "strict" or not probe.startswith("write-private")}
+GAPS["landlock", row_name("agent")]["internet-udp"] = (
+    "whatever is sent to a name server is answered by Cordon")

@@ -1,9 +1,9 @@
 // Says from inside whether it is confined: judge VERDICT SECRET OUTSIDE DENIED HELD...
 //
 // VERDICT is the file it writes: "confined" and what it found, or "broken" and why. SECRET and
-// DENIED must not be readable, nothing may be made in OUTSIDE, no HELD file opened for writing. It
-// leaves a protected file in its directory, which must not stay there. What it found is what a run
-// of the same policy may find again, and never more.
+// DENIED must not be readable, nothing may be made in OUTSIDE. It tries to change every HELD file,
+// of which the host must see nothing, and leaves a protected file in its directory, which must not
+// stay there. What it found is what a run of the same policy may find again, and never more.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -110,8 +110,13 @@ void network() {
 // An existing protected file. A private copy may be written, the host's own may not; which of them
 // it was is seen on the host.
 void held(const char* path) {
-  require(open(path, O_WRONLY) < 0, std::string("wrote ") + path);
-  require(rename(path, (std::string(path) + ".gone").c_str()) < 0, std::string("renamed ") + path);
+  const int fd = open(path, O_WRONLY | O_TRUNC);
+  if (fd >= 0) {
+    require(write(fd, "changed\n", 8) == 8, std::string("cannot write ") + path);
+    close(fd);
+  }
+  // Of a directory that is a private copy a file can be renamed, a single file that is one cannot.
+  if (rename(path, (std::string(path) + ".gone").c_str()) == 0) unlink(path);
 }
 
 void leave_a_protected_file() {

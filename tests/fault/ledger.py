@@ -219,9 +219,9 @@ class Runs:
         """What a killed Cordon noted is tidied by the next start, so there is one for everybody."""
         for world in self.worlds:
             for note in (world.home / ".local/state/cordon/runs").glob("*"):
-                # A starting run has an empty note for an instant, so it counts as one for a minute.
-                if note.stat().st_size == 0:
-                    os.utime(note, (0, 0))
+                # A starting run has an empty note for an instant, so it counts as one for a minute;
+                # and for two seconds one that does not name its processes yet.
+                os.utime(note, (0, 0))
             world.run("/bin/true").expect(0)
 
 

@@ -180,11 +180,11 @@ def test_setup_does_not_offer_it_elsewhere_and_notes_what_a_ceiling_lacks(world)
 
 def test_what_landlock_cannot_hold_is_refused_with_the_cure(world):
     world.ceiling(net="open")
-    vendor = world.make_directory(world.project / "vendor")
-    policy = world.document(f'version = 1\nextends = "workspace"\n[fs]\nread = ["{vendor}"]\n')
+    world.write(world.project / ".env", "SECRET\n")
+    policy = world.document('version = 1\nextends = "workspace"\n[fs]\ndeny = [".env"]\n')
     run = [world.cordon, "run", "--policy", policy, "--", "touch", "ran"]
     done = world.execute([*limit_of_zero(), *run]).expect(125)
-    assert "landlock cannot hold" in done.err and "native: " in done.err, done.account()
+    assert "landlock cannot hide" in done.err and "native: " in done.err, done.account()
     assert "sysctl -w user.max_user_namespaces" in done.err, done.account()
     assert "use --backend native" not in done.err, done.account()
     assert not (world.project / "ran").exists()

@@ -61,6 +61,31 @@ def restored(report):
     return {entry["path"]: entry["moved_to"] for entry in report["handoff"] if entry["restored"]}
 
 
+# What a policy grants read-only inside what it lets be written.
+
+def test_a_read_only_file_and_directory_come_back(world):
+    world.write(world.project / "PLAN.md", "plan\n", 0o640)
+    world.write(world.project / "vendor/lib/code", "code\n")
+    policy = world.document('version = 1\nextends = "workspace"\n[fs]\n'
+                            f'read = ["{world.project}/PLAN.md", "{world.project}/vendor"]\n')
+    script = ("cat PLAN.md vendor/lib/code; echo mine > PLAN.md; rm -r vendor/lib; echo new > vendor/new; "
+              "chmod 600 PLAN.md; echo kept > other")
+    done, report = world.report("/bin/sh", "-c", script, options=["--policy", policy])
+    assert done.expect(0).out == "plan\ncode\n", done.account()
+    assert "protected" in report["enforcement"]["lost"], report["enforcement"]
+    plan = world.project / "PLAN.md"
+    assert plan.read_text() == "plan\n" and stat.S_IMODE(plan.stat().st_mode) == 0o640
+    assert (world.project / "vendor/lib/code").read_text() == "code\n"
+    assert not (world.project / "vendor/new").exists()
+    assert (world.project / "other").read_text() == "kept\n", "the rest stays"
+    changed = restored(report)["PLAN.md"]
+    assert changed and open(changed).read() == "mine\n", report["handoff"]
+    assert world.left_behind() == []
+    # Without the grant the same script works: the control.
+    done, report = world.report("/bin/sh", "-c", script)
+    assert plan.read_text() == "mine\n" and restored(report) == {}, done.account()
+
+
 # Ordinary work.
 
 def test_git_works_in_a_repository(world, project):
@@ -271,6 +296,20 @@ def test_sigkill_of_cordon_and_the_next_start(world, project):
     assert snapshot(project) == before
     assert {".mcp.json", ".git/config"} <= set(restored(report)), report["handoff"]
     assert world.left_behind() == []
+
+
+def test_a_start_right_after_the_kill_puts_back_what_stays(world, project):
+    """Processes of the dead run that are still on their way write again after nobody."""
+    writers = "for i in 1 2 3 4; do (while :; do echo EVIL > .mcp.json; done) & done; touch ready; wait"
+    for _ in range(5):
+        (project / "ready").unlink(missing_ok=True)
+        process = started(world, writers, "ready")
+        process.kill()
+        done = world.run("true", options=["--policy", "strict"]).expect(0)
+        assert (project / ".mcp.json").read_text() == "{}\n", done.account()
+        process.communicate()
+        assert not wait_until(lambda: (project / ".mcp.json").read_text() != "{}\n", 0.3)
+        assert world.left_behind() == []
 
 
 def snapshot_or_none(project):

@@ -15,7 +15,7 @@ LEVELS = {
     "policy": 1,
     "config": 2, "sys": 2,
     "plan": 3, "host": 3, "audit": 3,
-    "backend": 4, "egress": 4,
+    "backend": 4, "egress": 4, "changes": 4,
     "run": 5, "apply": 5,
     "mcp": 6, "loop": 6, "setup": 6, "demo": 6,
     "cli": 7,

@@ -314,6 +314,7 @@ def test_what_is_only_reported_stays_where_it_was_written(served, name):
     assert "protected_files_moved_away" not in ran and (path.parent / "d" / name).exists()
     moved = served.good("run_code", {"argv": ["sh", "-c", "mkdir -p e/.vscode; echo > e/.vscode/x"]})
     assert moved["protected_files_moved_away"] == 1
+    assert moved["changes_held_back"] == 1
 
 
 @pytest.mark.parametrize("path", [".vscode/tasks.json", ".vscode/deep/er", ".claude/commands/x.md",
@@ -333,6 +334,39 @@ def test_files_that_tools_load_cannot_be_planted(served, path):
         assert ran["success"] is False and "protected" in ran["not_granted"][0]["reason"]
     ordinary = world.project / "ordinary.json"
     served.good("write_local_file", {"path": str(ordinary), "content": "{}"})
+
+
+@pytest.mark.parametrize("path", ["hooks/post-update", "config", "info/attributes", "rebase-merge/git-rebase-todo",
+                                  "modules/m/hooks/x"])
+def test_git_directories_are_known_by_whatever_name(served, path):
+    """A bare repository of the workspace. Its hooks are run by the person's next push to it."""
+    world = served.world
+    store = world.project / "store"
+    world.bare("git", "init", "-q", "--bare", store).expect(0)
+    place = store / path
+    world.make_directory(place.parent)
+    before = place.read_bytes() if place.exists() else None
+    refused = served.bad("write_local_file", {"path": str(place), "content": "planted"})
+    assert refused["type"] == "SandboxDeniedError" and "protected" in refused["message"]
+    write = {"argv": ["sh", "-c", 'echo planted > "$0"', str(place)], "readwrite_paths": [str(place.parent)]}
+    served.result("run_code", write)
+    assert (place.read_bytes() if place.exists() else None) == before
+    # The same name where there is no repository, and a work tree in a bare one.
+    for free in (world.project / "other" / path, store / "tree" / path):
+        world.make_directory(free.parent)
+        served.good("write_local_file", {"path": str(free), "content": "x"})
+
+
+def test_a_held_file_that_is_there_is_never_said_to_be_written(served):
+    world = served.world
+    held = world.write(world.project / ".vscode/tasks.json", "{}\n")
+    result = served.bad("write_local_file", {"path": str(held), "content": "evil"})
+    assert result["type"] == "SandboxDeniedError" and held.read_text() == "{}\n"
+    script = 'echo evil > "$0"; cat "$0"'
+    ran = served.good("run_code", {"argv": ["sh", "-c", script, str(held)],
+                                   "readwrite_paths": [str(world.project)]})
+    assert ran["stdout"] == "evil\n" and ran["changes_held_back"] == 1
+    assert held.read_text() == "{}\n"
 
 
 def test_a_deny_at_any_depth_holds_for_what_lies_below_it(serve, world):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support import harness
+from support.internet import NetWorld
 
 LAUNCHER = Path(__file__).resolve().parent / "no_namespaces.py"
 
@@ -51,6 +52,18 @@ class LandlockWorld(harness.World):
         state = self.home / ".local/state/cordon"
         return [path for name in ("private", "runs", "kept") if (state / name).exists()
                 for path in (state / name).iterdir() if path.name != "lock"]
+
+
+class LandlockNetWorld(NetWorld, LandlockWorld):
+    """The same on the host of a small internet."""
+
+
+@pytest.fixture
+def net(who, internet):
+    made = LandlockNetWorld(who, harness.stage().new_directory(), internet)
+    yield made
+    made.tidy()
+    harness.remove_tree(made.path)
 
 
 @pytest.fixture

@@ -89,6 +89,7 @@ class Translate {
   void operator()(const op::MountPoint&) {}
   void operator()(const op::Mask&) {}
   void operator()(const op::Hold&) {}
+  void operator()(const op::ReadOnlyWay&) {}
   void operator()(const op::PrivateConfig&) {}
   void operator()(const op::OpenResolver&) {}
   void operator()(const op::OfferSockets&) {}
@@ -109,6 +110,8 @@ class Translate {
   void operator()(const op::RunExecutor&) { CORDON_ASSERT(false); }
   void operator()(const op::ScopeProcesses&) { CORDON_ASSERT(false); }
   void operator()(const op::LoadProfile&) { CORDON_ASSERT(false); }
+  // Of native's own: a plan for bubblewrap holds read-only what that one covers.
+  void operator()(const op::PrivateCopy&) { CORDON_ASSERT(false); }
 
  private:
   Words& words_;

@@ -56,6 +56,12 @@ template <>
 struct Members<op::Hold>
     : List<&op::Hold::path, &op::Hold::id, &op::Hold::access, &op::Hold::reason> {};
 template <>
+struct Members<op::PrivateCopy>
+    : List<&op::PrivateCopy::source, &op::PrivateCopy::path, &op::PrivateCopy::kind,
+           &op::PrivateCopy::id, &op::PrivateCopy::reason> {};
+template <>
+struct Members<op::ReadOnlyWay> : List<&op::ReadOnlyWay::path> {};
+template <>
 struct Members<op::Mask>
     : List<&op::Mask::path, &op::Mask::kind, &op::Mask::id, &op::Mask::reason> {};
 template <>

@@ -53,6 +53,8 @@ Result<Capabilities> probe_landlock() {
   capabilities.fs_write = true;
   capabilities.execute = true;
   capabilities.net_block = true;
+  capabilities.net_allow = true;
+  capabilities.network_host_filtering = true;
   capabilities.environment_scrub = true;
   capabilities.tree_kill = true;
   capabilities.pid_limit = true;

@@ -35,7 +35,8 @@ native::Measured confined() {
   measured.seccomp_filters = 1;
   measured.landlock_read = EACCES;
   measured.landlock_signal = EPERM;
-  measured.inet_socket = EPERM;
+  measured.refused_socket = EPERM;
+  measured.tcp_bind = EACCES;
   measured.filtered_call = EPERM;
   return measured;
 }
@@ -62,7 +63,8 @@ TEST(LandlockVerify, RefusesWhateverIsNotInForce) {
       {"seccomp", [](auto& m) { m.filtered_call = 0; }},  // somebody else's filter is on
       {"capabilities", [](auto& m) { m.capabilities[1] = 1; }},
       {"no_new_privs", [](auto& m) { m.no_new_privileges = 0; }},
-      {"network", [](auto& m) { m.inet_socket = 0; }},
+      {"network", [](auto& m) { m.refused_socket = 0; }},
+      {"network", [](auto& m) { m.tcp_bind = 0; }},
   };
   for (const auto& [layer, change] : cases) {
     native::Measured measured = confined();
@@ -82,7 +84,8 @@ TEST(LandlockVerify, OnlyRootCanEmptyTheBoundingSet) {
 
 TEST(LandlockVerify, AnOpenNetworkMayHaveSockets) {
   native::Measured measured = confined();
-  measured.inet_socket = 0;
+  measured.refused_socket = 0;
+  measured.tcp_bind = 0;
   EXPECT_TRUE(verify(plan_of(NetMode::Open), measured));
 }
 

@@ -47,8 +47,9 @@ const op::RunExecutor& executor_of(const Plan& plan) {
 }
 
 bool watches_memory(const Plan& plan) {
-  return std::ranges::any_of(
-      plan.limits, [](const PlannedLimit& limit) { return limit.by == LimitBy::RlimitAndWatch; });
+  return std::ranges::any_of(plan.limits, [](const PlannedLimit& limit) {
+    return limit.name == "memory" && limit.by == LimitBy::Watch;
+  });
 }
 
 Result<void> watch_ipc_memory(const MxcChild& child, pid_t command) {

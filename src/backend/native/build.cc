@@ -26,6 +26,7 @@ constexpr const char* kMaskFile = ".mask-file";
 constexpr const char* kMaskDirectory = ".mask-directory";
 
 constexpr std::uint16_t kResolverPort = 53;
+constexpr std::uint64_t kTcpRights = sys::landlock::kBindTcp | sys::landlock::kConnectTcp;
 
 // Before the pivot the working directory is the new root, so an inside path is relative to it.
 const char* relative(const std::string& path) { return path.size() > 1 ? path.c_str() + 1 : "."; }
@@ -167,6 +168,12 @@ int open_source(const op::Bind& o) {
   return source < 0 ? -errno : source;
 }
 
+// A private copy lies in the state directory, whose own path may lead through symlinks.
+int open_copy(const op::PrivateCopy& o) {
+  const int source = ::open(o.source.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  return source < 0 ? -errno : source;
+}
+
 class CarryOut {
  public:
   CarryOut(const Prepared& prepared, BuildState& state) : prepared_(prepared), state_(state) {}
@@ -285,6 +292,36 @@ class CarryOut {
     return attach_and_close(tree, target);
   }
 
+  int operator()(const op::PrivateCopy& o) const {
+    const int early = prepared_.becomes_owner ? prepared_.early_sources[state_.next_source++] : -1;
+    const int source = early >= 0 ? early : open_copy(o);
+    if (source < 0) return source;
+    int tree = sys::open_tree_at(source);
+    ::close(source);
+    if (tree < 0) return tree;
+    int error = sys::restrict_tree(tree);
+    const int target = error < 0 ? error : open_verified_target(o.path, o.id);
+    if (target < 0) {
+      ::close(tree);
+      return target;
+    }
+    return attach_and_close(tree, target);
+  }
+
+  int operator()(const op::ReadOnlyWay& o) const {
+    const int target = open_target(o.path);
+    if (target < 0) return target;
+    int tree = sys::open_tree_at(target);
+    if (tree >= 0) {
+      // The grants below it are mounts of their own and keep their rights.
+      if (const int error = sys::make_tree_top_read_only(tree); error < 0) {
+        ::close(tree);
+        tree = error;
+      }
+    }
+    return attach_and_close(tree, target);
+  }
+
   int operator()(const op::Mask& o) const {
     if (const int error = prepare_masks(state_); error < 0) return error;
     const int target = open_verified_target(o.path, o.id);
@@ -339,9 +376,16 @@ class CarryOut {
 
   int operator()(const op::PrivateConfig& o) const {
     char link[64] = ".scratch/";
-    if (!append(link, sizeof link, o.name) || !append(link, sizeof link, "/link")) {
-      return -ENAMETOOLONG;
+    if (!append(link, sizeof link, o.name)) return -ENAMETOOLONG;
+    for (char* at = link + sizeof ".scratch"; *at != '\0'; ++at) {
+      if (*at != '/') continue;
+      *at = '\0';
+      const int made = ::mkdir(link, 0700);
+      *at = '/';
+      if (made < 0 && errno != EEXIST) return -errno;
     }
+    if (::mkdir(link, 0700) < 0 && errno != EEXIST) return -errno;
+    if (!append(link, sizeof link, "/link")) return -ENAMETOOLONG;
     const int target = open_verified_target(o.path, o.id);
     if (target < 0) return target;
     if (::symlink(o.target.c_str(), link) < 0) {
@@ -412,7 +456,8 @@ class CarryOut {
     if (state_.ruleset < 0) {
       state_.abi = sys::landlock_abi();
       state_.ruleset = sys::landlock_create_ruleset(sys::landlock::file_rights(state_.abi),
-                                                    sys::landlock::scopes(state_.abi));
+                                                    sys::landlock::scopes(state_.abi),
+                                                    prepared_.refuse_tcp ? kTcpRights : 0);
       if (state_.ruleset < 0) return state_.ruleset;
     }
     const int path = open_granted(o);
@@ -449,7 +494,9 @@ class CarryOut {
     std::size_t next = 0;
     for (const Op& operation : prepared_.plan->build) {
       const auto* bind = std::get_if<op::Bind>(&operation);
+      const auto* copy = std::get_if<op::PrivateCopy>(&operation);
       if (bind != nullptr) prepared_.early_sources[next++] = open_source(*bind);
+      if (copy != nullptr) prepared_.early_sources[next++] = open_copy(*copy);
     }
   }
 

@@ -38,6 +38,20 @@ class CheckMount {
     sys::MountStatus mount{};
     return state(o.path, o.access, mount);
   }
+  bool operator()(const op::PrivateCopy& o) const {
+    sys::MountStatus mount{};
+    sys::FileStatus file{};
+    if (!sys::is_mount_root(o.path.c_str()) || !state(o.path, MountAccess::ReadWrite, mount)) {
+      return false;
+    }
+    // Not the object itself, which could be written then.
+    return sys::status_at(o.path.c_str(), file) == 0 &&
+           (file.device != o.id.device || file.inode != o.id.inode);
+  }
+  bool operator()(const op::ReadOnlyWay& o) const {
+    sys::MountStatus mount{};
+    return state(o.path, MountAccess::ReadOnly, mount);
+  }
   bool operator()(const op::Mask& o) const { return masked(o.path, o.kind); }
   bool operator()(const op::MaskProc& o) const {
     sys::MountStatus mount{};
@@ -93,9 +107,10 @@ class CheckMount {
 template <typename T>
 constexpr bool is_mount =
     std::is_same_v<T, op::BindSystem> || std::is_same_v<T, op::Bind> ||
-    std::is_same_v<T, op::Hold> || std::is_same_v<T, op::Mask> || std::is_same_v<T, op::MaskProc> ||
-    std::is_same_v<T, op::ScratchDirectory> || std::is_same_v<T, op::MountProc> ||
-    std::is_same_v<T, op::PrivateConfig>;
+    std::is_same_v<T, op::Hold> || std::is_same_v<T, op::PrivateCopy> ||
+    std::is_same_v<T, op::ReadOnlyWay> || std::is_same_v<T, op::Mask> ||
+    std::is_same_v<T, op::MaskProc> || std::is_same_v<T, op::ScratchDirectory> ||
+    std::is_same_v<T, op::MountProc> || std::is_same_v<T, op::PrivateConfig>;
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "backend/native/confine.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -30,11 +31,23 @@ int read_probe(const Prepared& prepared) {
   return 0;
 }
 
-int try_inet_socket() {
-  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+int try_socket(int family, int type) {
+  const int fd = ::socket(family, type | SOCK_CLOEXEC, 0);
   if (fd < 0) return errno;
   ::close(fd);
   return 0;
+}
+
+// Taking any free port of loopback, which whoever runs a server does.
+int try_tcp_bind() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int error = ::bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof any) < 0 ? errno : 0;
+  ::close(fd);
+  return error;
 }
 
 // Anyone may read a limit of a process of one's own.
@@ -68,7 +81,9 @@ class Confine {
   int operator()(const op::RestrictLandlock&) const {
     report_.landlock_read_before = read_probe(prepared_);
     if (prepared_.sabotage == Sabotage::Landlock) return 0;
-    return sys::landlock_restrict_self(ruleset_);
+    const int restricted = sys::landlock_restrict_self(ruleset_);
+    if (prepared_.refuse_tcp) report_.tcp_bind = try_tcp_bind();
+    return restricted;
   }
 
   int operator()(const op::CloseDescriptors&) const {
@@ -183,7 +198,9 @@ void become_command(const Prepared& prepared, const CommandStart& start) {
   report.landlock_read = read_probe(prepared);
   report.landlock_signal = ::kill(::getppid(), 0) < 0 ? errno : 0;
   if (prepared.shares_host) {
-    report.inet_socket = try_inet_socket();
+    // In network mode allow a call about the internet would wait for the broker.
+    report.refused_socket =
+        prepared.allows_hosts ? try_socket(AF_NETLINK, SOCK_RAW) : try_socket(AF_INET, SOCK_DGRAM);
     report.filtered_call = try_filtered_call();
   }
   send(report);

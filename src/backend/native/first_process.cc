@@ -112,6 +112,20 @@ int open_terminal(const Prepared& prepared) {
   return sent < 0 ? -errno : 0;
 }
 
+// Hands the private home to the supervisor, which tells at the end what is gone with it. The
+// command cannot have been there yet, so this is the directory itself.
+void offer_home(const Prepared& prepared) {
+  const int home = ::open(prepared.home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (home < 0) give_up(Stage::Seal, 0, errno);
+  Message message;
+  message.kind = Message::Kind::Home;
+  if (sys::send_passing(kChannelFd, &message, sizeof message, {&home, 1}) !=
+      static_cast<ssize_t>(sizeof message)) {
+    end();
+  }
+  ::close(home);
+}
+
 // Reads the command's report; a closed pipe means that its program was started. True if one came.
 bool receive(int fd, CommandReport& report) {
   ssize_t got = 0;
@@ -183,7 +197,8 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   message.measured.landlock_read_before = report.landlock_read_before;
   message.measured.landlock_read = report.landlock_read;
   message.measured.landlock_signal = report.landlock_signal;
-  message.measured.inet_socket = report.inet_socket;
+  message.measured.tcp_bind = report.tcp_bind;
+  message.measured.refused_socket = report.refused_socket;
   message.measured.filtered_call = report.filtered_call;
   message.measured.first_process = ::getpid();
   message.measured.namespaces = own_namespaces();
@@ -393,6 +408,7 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds, Builder
 
   BuildState state;
   build(prepared, builder, state);
+  if (prepared.home != nullptr) offer_home(prepared);
   if (prepared.terminal) {
     if (const int error = open_terminal(prepared); error < 0) give_up(Stage::Seal, 0, -error);
   }

@@ -98,6 +98,7 @@ ChildEvent NativeChild::event() {
     case Message::Kind::Failed:
       return operation_error(plan_, message);
     case Message::Kind::Terminal:
+    case Message::Kind::Home:
     case Message::Kind::Confined:
     case Message::Kind::Begun:
       break;
@@ -179,12 +180,13 @@ void NativeChild::keep(const Message& message, const sys::Passed& passed) {
   std::array<Fd, sys::kMostPassed> came;
   for (std::size_t i = 0; i < passed.count; ++i) came[i] = Fd(passed.descriptors[i]);
   if (message.kind == Message::Kind::Terminal) terminal_ = std::move(came[0]);
+  if (message.kind == Message::Kind::Home) home_ = std::move(came[0]);
   if (message.kind == Message::Kind::Begun) inside_ = std::move(came[0]);
   if (message.kind != Message::Kind::Confined) return;
   const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
   std::size_t next = 0;
   if (seccomp.brokered) egress_.listener = std::move(came[next++]);
-  if (seccomp.net == NetMode::Allow) {
+  if (seccomp.net == NetMode::Allow && !seccomp.shares_host) {
     egress_.resolver_datagrams = std::move(came[next++]);
     egress_.resolver_streams = std::move(came[next++]);
   }
@@ -199,7 +201,7 @@ Result<void> NativeChild::verify_egress() {
   const Error absent = setup_error("layer broker is not in force inside the sandbox", 0,
                                    "the command was not started; the broker needs Linux 5.19");
   if (!sys::is_listener(egress_.listener.get())) return fail(absent);
-  if (seccomp.net == NetMode::Allow) {
+  if (seccomp.net == NetMode::Allow && !seccomp.shares_host) {
     const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const auto outside = sys::network_of(own.get());
     const auto datagrams = sys::network_of(egress_.resolver_datagrams.get());

@@ -56,6 +56,9 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
     }
     if (const auto* seccomp = std::get_if<op::InstallSeccomp>(&operation)) {
       prepared.shares_host = seccomp->shares_host;
+      // What may be reached is connected by the supervisor, outside of the command's domain.
+      prepared.refuse_tcp = seccomp->shares_host && seccomp->net != NetMode::Open;
+      prepared.allows_hosts = seccomp->net == NetMode::Allow;
       prepared.filter =
           compile_filter(native_arch(), {seccomp->net, seccomp->brokered, seccomp->shares_host});
     }
@@ -68,11 +71,12 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   prepared.groups = v1_groups(plan);
   for (const PlannedLimit& limit : plan.limits) {
     if (limit.name == "pids" && limit.by == LimitBy::Rlimit) prepared.process_bound = limit.value;
-    if (limit.by == LimitBy::RlimitAndWatch) prepared.watch_memory = true;
+    if (limit.name == "memory" && limit.by == LimitBy::Watch) prepared.watch_memory = true;
   }
   for (const Op& operation : plan.build) {
     if (const auto* scratch = std::get_if<op::ScratchDirectory>(&operation)) {
       if (prepared.scratch == nullptr) prepared.scratch = scratch->path.c_str();
+      if (scratch->name == "home") prepared.home = scratch->path.c_str();
     }
     if (const auto* map = std::get_if<op::MapIdentity>(&operation)) {
       prepared.uid_map =
@@ -96,7 +100,8 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
                         : MapBy::FirstProcess;
   if (prepared.becomes_owner) {
     const auto is_bind = [](const Op& operation) {
-      return std::holds_alternative<op::Bind>(operation);
+      return std::holds_alternative<op::Bind>(operation) ||
+             std::holds_alternative<op::PrivateCopy>(operation);
     };
     prepared.early_sources.assign(
         static_cast<std::size_t>(std::ranges::count_if(plan.build, is_bind)), -1);

@@ -42,12 +42,15 @@ struct Prepared {
   // For that: the sources of all mounts, in their order, opened while the first process is still
   // the caller. The memory is made before the clone and filled after it.
   mutable std::vector<int> early_sources;
+  const char* home = nullptr;            // the private home, if it is on the scratch tmpfs
   const char* scratch = nullptr;         // a path inside on the scratch tmpfs, to see it full
   std::uint64_t process_bound = 0;       // processes allowed by RLIMIT_NPROC; 0 if a cgroup counts
   std::uint64_t cpu_seconds = 0;         // processor time allowed by RLIMIT_CPU; 0: no limit
   bool file_size_bound = false;          // RLIMIT_FSIZE is set
   bool watch_memory = false;             // no cgroup counts what the sandbox's ipc namespace holds
   bool shares_host = false;              // the plan enters no namespaces
+  bool refuse_tcp = false;               // Landlock refuses to bind and connect
+  bool allows_hosts = false;             // network mode allow
   const char* landlock_probe = nullptr;  // a file that no rule names
   std::size_t groups = 0;                // v1 groups that the command is to join
   bool terminal = false;                 // the command gets a pty of the sandbox's own

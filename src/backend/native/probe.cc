@@ -165,7 +165,7 @@ int landlock(const IdentityMap& identity) {
   if (!before.valid()) return errno;
   const int abi = sys::landlock_abi();
   if (abi <= 0) return ENOSYS;
-  const int ruleset = sys::landlock_create_ruleset(sys::landlock::file_rights(abi), 0);
+  const int ruleset = sys::landlock_create_ruleset(sys::landlock::file_rights(abi), 0, 0);
   if (ruleset < 0) return -ruleset;
   if (const int error = sys::landlock_restrict_self(ruleset); error < 0) return -error;
   const Fd after(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -46,9 +46,11 @@ struct Measured {
   std::int32_t landlock_read_before = 0;  // errno of an attempt before the restriction
   std::int32_t landlock_read = 0;         // errno of the same attempt after it
   std::int32_t landlock_signal = 0;       // errno of signalling the first process, after it
-  // Asked only where no namespaces are entered: errnos of making a socket of the internet, and of a
-  // call that nothing but Cordon's own filter refuses.
-  std::int32_t inet_socket = 0;
+  // Asked only where no namespaces are entered: errnos of binding a TCP socket behind Landlock, of
+  // making a socket that the filter for this network mode refuses, and of a call that nothing but
+  // Cordon's own filter refuses.
+  std::int32_t tcp_bind = 0;
+  std::int32_t refused_socket = 0;
   std::int32_t filtered_call = 0;
   std::int32_t first_process = 0;  // its own number, as it sees it
   std::uint64_t root_type = 0;
@@ -63,12 +65,14 @@ struct Message {
     Failed,    // stage, index and error say which operation failed
     Terminal,  // carries the master of the sandbox's own pty
     Confined,  // everything is in force; the command waits to be released. It carries the filter's
-               // listener, if there is one, in network mode allow the resolver's two sockets, and
+               // listener, if there is one, in network mode allow the resolver's two sockets
+               // where the sandbox has a network of its own, and
                // where ports are published the source of sockets
     Stopped,   // with a terminal: something but the supervisor stopped the command
     Reached,   // a bound that the kernel does not report was seen reached, or what the ipc
                // namespace holds has changed
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
+    Home,      // carries the directory that the private home is
     Begun,     // of a first process that another program started: where it is. It carries a pidfd
   };
   Kind kind = Kind::Failed;
@@ -109,7 +113,8 @@ struct CommandReport {
   std::int32_t landlock_read_before = 0;
   std::int32_t landlock_read = 0;
   std::int32_t landlock_signal = 0;
-  std::int32_t inet_socket = 0;
+  std::int32_t tcp_bind = 0;
+  std::int32_t refused_socket = 0;
   std::int32_t filtered_call = 0;
   std::int32_t listener = -1;  // of its filter, a descriptor of its own, if there is a broker
 };

@@ -41,7 +41,7 @@ int scope_processes() {
   const bool could = ::kill(parent, 0) == 0;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0) return -errno;
   const int ruleset =
-      sys::landlock_create_ruleset(sys::landlock::kRefer, sys::landlock::scopes(kAbi));
+      sys::landlock_create_ruleset(sys::landlock::kRefer, sys::landlock::scopes(kAbi), 0);
   if (ruleset < 0) return ruleset;
   if (const int error = allow_moving(ruleset); error < 0) return error;
   const int restricted = sys::landlock_restrict_self(ruleset);

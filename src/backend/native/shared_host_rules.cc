@@ -1,6 +1,7 @@
 #include "backend/native/shared_host_rules.h"
 
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -43,6 +44,9 @@ constexpr std::string_view kOwnProcess[] = {"prlimit64", "sched_setaffinity", "s
 
 constexpr std::uint32_t kOwnersRights = S_ISUID | S_ISGID;
 
+constexpr std::uint32_t kFastOpenFlag = 0x20000000;
+constexpr std::uint32_t kTypeMask = 0xf;  // the rest is SOCK_NONBLOCK and SOCK_CLOEXEC
+
 // Typing into a terminal and the like, as in argument_rules.cc.
 constexpr std::initializer_list<std::uint32_t> kRefusedTerminalRequests = {0x5412, 0x541c, 0x541d,
                                                                            0x5423};
@@ -73,13 +77,37 @@ BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v, NetMode net) {
   return a.load_argument(1, a.if_at_least(kFirstInterfaceRequest, below, terminal));
 }
 
-// Network none without an empty network: only local sockets, and those answered by the broker.
-BpfLabel write_local_socket(BpfAssembler& a, const Verdicts& v, const FilterProfile& profile) {
-  constexpr std::uint32_t kTypeMask = 0xf;
+// Of the internet in network mode allow: TCP, and what the broker gives for UDP.
+BpfLabel write_inet_socket(BpfAssembler& a, const Verdicts& v) {
+  const auto protocol = [&](std::uint32_t number, BpfLabel target) {
+    return a.load_argument(2, a.if_one_of({number, IPPROTO_IP}, target, v.refuse));
+  };
+  const BpfLabel type =
+      a.if_equal(SOCK_STREAM, protocol(IPPROTO_TCP, v.allow),
+                 a.if_equal(SOCK_DGRAM, protocol(IPPROTO_UDP, v.broker), v.refuse));
+  return a.load_argument(1, a.keep_bits(kTypeMask, type));
+}
+
+// Without an empty network: only local sockets, those answered by the broker, and in mode allow
+// what cannot leave without it.
+BpfLabel write_socket(BpfAssembler& a, const Verdicts& v, const FilterProfile& profile) {
   const BpfLabel type = a.if_one_of({SOCK_SEQPACKET, SOCK_STREAM}, v.allow, v.refuse);
   const BpfLabel local =
       profile.has_broker() ? a.load_argument(1, a.keep_bits(kTypeMask, type)) : v.refuse;
-  return a.load_argument(0, a.if_equal(AF_UNIX, local, v.refuse));
+  const BpfLabel other = profile.net == NetMode::Allow
+                             ? a.if_one_of({AF_INET6, AF_INET}, write_inet_socket(a, v), v.refuse)
+                             : v.refuse;
+  return a.load_argument(0, a.if_equal(AF_UNIX, local, other));
+}
+
+// Interfaces and Fast Open are refused as in argument_rules.cc.
+BpfLabel write_set_socket_option(BpfAssembler& a, const Verdicts& v) {
+  const BpfLabel as_if = a.give(with_errno(0));
+  const BpfLabel tcp = a.load_argument(2, a.if_one_of({23, 30, 33}, v.refuse, v.allow));
+  const BpfLabel socket = a.load_argument(2, a.if_one_of({25, 62}, v.refuse, v.allow));
+  const BpfLabel other = a.if_one_of({IPPROTO_IPV6, IPPROTO_IP}, as_if, v.allow);
+  const BpfLabel level = a.if_equal(SOL_SOCKET, socket, other);
+  return a.load_argument(1, a.if_equal(IPPROTO_TCP, tcp, level));
 }
 
 // Both arguments as given: one's own process and nothing wider, such as all of this user.
@@ -134,7 +162,18 @@ std::vector<SharedHostRule> write_shared_host_rules(BpfAssembler& assembler, Arc
   writer.put("ioprio_set", write_pair(assembler, verdicts, kIoPriorityOfProcess, kCaller));
   writer.put("ioctl", write_ioctl(assembler, verdicts, profile.net));
   if (profile.net != NetMode::Open) {
-    writer.put("socket", write_local_socket(assembler, verdicts, profile));
+    writer.put("socket", write_socket(assembler, verdicts, profile));
+  }
+  if (profile.net == NetMode::Allow) {
+    writer.put("setsockopt", write_set_socket_option(assembler, verdicts));
+    const BpfLabel address =
+        assembler.load_argument(4, assembler.if_equal(0, verdicts.allow, verdicts.broker));
+    writer.put("recvfrom", address);
+    writer.put("recvmsg", verdicts.broker);
+    writer.put("getsockname", verdicts.broker);
+    writer.put("getpeername", verdicts.broker);
+    writer.put("sendto", assembler.load_argument(
+                             3, assembler.if_any_bit(kFastOpenFlag, verdicts.refuse, address)));
   }
   return writer.take();
 }

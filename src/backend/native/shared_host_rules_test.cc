@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -37,6 +38,11 @@ class SharedHost : public ::testing::TestWithParam<std::tuple<Arch, NetMode>> {
   }
   std::uint32_t answer(std::string_view name, std::array<std::uint64_t, 4> arguments = {}) {
     return filter_.run(data(name, arguments)).value_or(0);
+  }
+  std::uint32_t answer_with_address(std::string_view name, std::uint64_t address) {
+    seccomp_data made = data(name, {3, 0, 0, 0});
+    made.args[4] = address;
+    return filter_.run(made).value_or(0);
   }
   static bool known(std::string_view name) {
     return find_syscall(name)->number(arch()).has_value();
@@ -79,7 +85,8 @@ TEST_P(SharedHost, AsksForModesTimesAndOwners) {
     if (!known(name)) continue;
     EXPECT_EQ(answer(name, {0, 0600}), kAsk);
   }
-  // With nobody to ask there is no yes.
+  // With nobody to ask there is no yes. A list of hosts always has somebody.
+  if (net() == NetMode::Allow) return;
   BpfInterpreter alone(compile_filter(arch(), {net(), false, true}));
   EXPECT_EQ(alone.run(data("utimensat", {})), error(EPERM));
 }
@@ -118,14 +125,49 @@ TEST_P(SharedHost, KnowsFewRequests) {
   }
 }
 
-TEST_P(SharedHost, MakesNoSocketOfTheInternetUnlessItIsOpen) {
+TEST_P(SharedHost, MakesNoSocketThatReachesTheInternetUnlessItIsOpen) {
   const std::uint32_t outside = net() == NetMode::Open ? kAllow : error(EPERM);
-  EXPECT_EQ(answer("socket", {AF_INET, SOCK_STREAM, 0}), outside);
-  EXPECT_EQ(answer("socket", {AF_INET6, SOCK_DGRAM, 0}), outside);
+  const bool hosts = net() == NetMode::Allow;
+  // Only the broker connects it; and what it gives for datagrams is none of the internet.
+  EXPECT_EQ(answer("socket", {AF_INET, SOCK_STREAM, 0}), hosts ? kAllow : outside);
+  EXPECT_EQ(answer("socket", {AF_INET6, SOCK_DGRAM, 0}), hosts ? kAsk : outside);
+  EXPECT_EQ(answer("socket", {AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP}),
+            hosts ? kAsk : outside);
   EXPECT_EQ(answer("socket", {AF_NETLINK, SOCK_RAW, 0}), outside);
+  for (const std::uint64_t protocol : {1ULL, 132ULL, 136ULL, 255ULL, 262ULL}) {
+    if (net() == NetMode::Open) break;
+    for (const std::uint64_t type : {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET}) {
+      EXPECT_EQ(answer("socket", {AF_INET, type, protocol}), error(EPERM)) << type << protocol;
+    }
+  }
   EXPECT_NE(answer("socket", {AF_PACKET, SOCK_RAW, 0}), kAllow);
   EXPECT_EQ(answer("socket", {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0}), kAllow);
   EXPECT_EQ(answer("socket", {AF_UNIX, SOCK_DGRAM, 0}), error(EPERM));
+}
+
+TEST_P(SharedHost, AsksForAddressesOfDatagramsWhereHostsAreListed) {
+  if (net() != NetMode::Allow) {
+    EXPECT_EQ(answer_with_address("sendto", 0), kAllow);
+    return;
+  }
+  for (const char* name : {"connect", "bind", "listen", "recvmsg", "getsockname", "getpeername"})
+    EXPECT_EQ(answer(name), kAsk) << name;
+  for (const char* name : {"sendto", "recvfrom"}) {
+    EXPECT_EQ(answer_with_address(name, 0), kAllow) << name;
+    EXPECT_EQ(answer_with_address(name, 0x7fff0010), kAsk) << name;
+  }
+  constexpr std::uint64_t kFastOpen = 0x20000000;
+  EXPECT_EQ(answer("sendto", {3, 0, 0, kFastOpen}), error(EPERM));
+  EXPECT_EQ(answer("sendmsg", {3, 0, kFastOpen}), error(EPERM));
+  EXPECT_EQ(answer("sendmmsg", {3, 0, 1, kFastOpen}), error(EPERM));
+  // As if they were set: a source route, a group, and what resolvers want.
+  for (const std::uint64_t option : {4ULL, 11ULL, 35ULL}) {
+    EXPECT_EQ(answer("setsockopt", {3, IPPROTO_IP, option}), error(0)) << option;
+    EXPECT_EQ(answer("setsockopt", {3, IPPROTO_IPV6, option}), error(0)) << option;
+  }
+  EXPECT_EQ(answer("setsockopt", {3, SOL_SOCKET, SO_BINDTODEVICE}), error(EPERM));
+  EXPECT_EQ(answer("setsockopt", {3, SOL_SOCKET, SO_KEEPALIVE}), kAllow);
+  EXPECT_EQ(answer("setsockopt", {3, IPPROTO_TCP, 30}), error(EPERM));
 }
 
 TEST_P(SharedHost, AnswersEverythingElseAsWithNamespaces) {
@@ -149,7 +191,8 @@ TEST_P(SharedHost, AnswersEverythingElseAsWithNamespaces) {
 
 INSTANTIATE_TEST_SUITE_P(All, SharedHost,
                          ::testing::Combine(::testing::Values(Arch::Aarch64, Arch::X86_64),
-                                            ::testing::Values(NetMode::None, NetMode::Open)));
+                                            ::testing::Values(NetMode::None, NetMode::Allow,
+                                                              NetMode::Open)));
 
 }  // namespace
 }  // namespace cordon

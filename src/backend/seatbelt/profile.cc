@@ -113,6 +113,8 @@ Result<void> Writer::grants() {
 Result<void> Writer::protected_inside(const std::string& root) {
   for (const ProtectedName& name : protected_names()) {
     if (name.action != HoldAction::Hold) continue;
+    const auto& released = effective_.protect.release;
+    if (std::ranges::find(released, name.name) != released.end()) continue;
     const auto deny = [&](const std::string& anchor, std::string_view glob) -> Result<void> {
       CORDON_TRY(pattern, deny_regex(real_path(anchor), glob));
       profile_.text.append("(deny file-write* (regex ").append(pattern).append("))\n");
@@ -123,6 +125,10 @@ Result<void> Writer::protected_inside(const std::string& root) {
       continue;
     }
     for (const std::string& home : caller_.homes) CORDON_CHECK(deny(home, name.name));
+  }
+  for (const std::string& name : effective_.protect.add) {
+    CORDON_TRY(pattern, deny_regex(real_path(root), "**/" + name));
+    profile_.text.append("(deny file-write* (regex ").append(pattern).append("))\n");
   }
   return {};
 }

@@ -31,6 +31,11 @@ Result<void> plan_bounds(const Effective& effective, const Caller& caller, Plan&
     return fail(unsupported("limit memory cannot be held by seatbelt: macOS bounds no memory",
                             "remove limits.memory from the policy, or use --backend native"));
   }
+  if (effective.limits.pids && caller.uid == 0) {
+    return fail(
+        unsupported("limit pids cannot be held by seatbelt for root: nothing binds it there",
+                    "remove limits.pids from the policy, or run as an ordinary user"));
+  }
   // There are no cgroups.
   CORDON_TRY(limits, plan_limits(effective.limits, effective.net.mode, HostFacts(), caller.uid));
   plan.limits.insert(plan.limits.end(), limits.planned.begin(), limits.planned.end());

@@ -114,6 +114,10 @@ int finish(const Report& report, const Execution& execution, const Diagnostics& 
   for (const Handoff& handoff : report.outcome->handoff) {
     diagnostics.say("protected file appeared: " + handoff.path);
   }
+  for (const Change& change : report.changes) {
+    if (change.state == Change::State::Held)
+      diagnostics.say("held back: " + change.path + "; cordon changes list " + report.run_id);
+  }
   if (const auto* timed_out = std::get_if<TimedOut>(&report.outcome->end)) {
     const Error error{
         .kind = ErrorKind::Setup,

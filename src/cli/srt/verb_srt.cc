@@ -82,9 +82,10 @@ int finish(const Report& report, const std::vector<std::string>& command, const 
   for (const Denial& denial : report.outcome->denials) {
     debug.say("denied " + denial.what + ": " + denial.detail);
   }
-  // What was lost and what was taken out of the tree is said in any case.
+  // What was lost, taken out of the tree or held back is said in any case.
   say_lost_output(*report.outcome);
   say_handoffs(report.outcome->handoff);
+  say_changes(report.run_id, report.changes, report.outcome->handoff);
   return exit_status(report.outcome->end);
 }
 

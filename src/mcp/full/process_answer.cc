@@ -34,6 +34,9 @@ void add_status(Node& node, const ProcessStatus& status) {
     if (const std::size_t moved = moved_away(*status.report->outcome); moved > 0) {
       node.set("protected_files_moved_away", moved);
     }
+    if (const std::size_t held = held_back(*status.report); held > 0) {
+      node.set("changes_held_back", held);
+    }
   }
   node.set("age_ms", status.age_ms)
       .set("stdout_bytes", status.out_bytes)

@@ -164,7 +164,7 @@ ToolResult write_file_whole(Workbench& bench, Call& call) {
   if (inside.answer->find("fault") != nullptr) {
     return file.failed(inside.report, change_fault(*inside.answer));
   }
-  if (moved_away(*inside.report.outcome) > 0) return file.moved_away(inside.report);
+  if (held_back(inside.report) > 0) return file.moved_away(inside.report);
   Node node{NodeMap{}};
   node.set("success", true)
       .set("path", file.shown_path())
@@ -184,7 +184,7 @@ ToolResult edit_local_file(Workbench& bench, Call& call) {
   if (inside.answer->find("fault") != nullptr) {
     return file.failed(inside.report, change_fault(*inside.answer));
   }
-  if (moved_away(*inside.report.outcome) > 0) return file.moved_away(inside.report);
+  if (held_back(inside.report) > 0) return file.moved_away(inside.report);
   Node node{NodeMap{}};
   node.set("success", true)
       .set("path", file.shown_path())

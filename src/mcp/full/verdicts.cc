@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostKept = 64;
 constexpr std::array<std::string_view, 3> kIds{"audit_id", "run_id", "process_id"};
 // Words of Cordon's own; everything else in an answer may have been written by somebody else.
-constexpr std::array<std::string_view, 13> kOwnWords{"error",
+constexpr std::array<std::string_view, 14> kOwnWords{"error",
                                                      "message",
                                                      "help",
                                                      "type",
@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 13> kOwnWords{"error",
                                                      "exit_code",
                                                      "signal",
                                                      "protected_files_moved_away",
+                                                     "changes_held_back",
                                                      "state",
                                                      "success"};
 

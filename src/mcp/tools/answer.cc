@@ -145,6 +145,12 @@ std::size_t moved_away(const Outcome& outcome) {
   return static_cast<std::size_t>(std::ranges::count_if(outcome.handoff, moved));
 }
 
+std::size_t held_back(const Report& report) {
+  const auto held = [](const Change& change) { return change.state == Change::State::Held; };
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(report.changes, held));
+  return std::max(count, report.outcome ? moved_away(*report.outcome) : 0);
+}
+
 void add_account(Node& node, const Report& report) {
   const Enforcement& held = report.enforcement;
   Node enforcement{NodeMap{}};

@@ -47,6 +47,10 @@ EndWords words_for(const End& end);
 // stays where it is.
 std::size_t moved_away(const Outcome& outcome);
 
+// How many changes of protected files did not reach the host, those among them: `cordon changes`
+// has them.
+std::size_t held_back(const Report& report);
+
 // Members that tell how a run was held.
 void add_account(Node& node, const Report& report);
 

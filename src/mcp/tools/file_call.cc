@@ -148,8 +148,9 @@ ToolResult FileCall::failed(const Report& report, const ToolFault& fault) const 
 }
 
 ToolResult FileCall::moved_away(const Report& report) const {
-  return failed(report, {kind_.blocked, "a protected file: it was moved out of the tree",
-                         "Tell the user; a person can look at it and put it in place.",
+  return failed(report, {kind_.blocked, "a protected file: the host keeps its version, or has none",
+                         "Tell the user; what was written is kept, and a person can take it with "
+                         "cordon changes.",
                          "SandboxDeniedError"});
 }
 

@@ -71,7 +71,7 @@ ToolResult write_local_file(Toolbox& toolbox, const Call& call) {
                                  {"write", path, std::to_string(content.size())}, content, nullptr);
   if (report.error) return file.not_started(report);
   if (exit_status(report.outcome->end) != 0) return file.blocked(report);
-  if (moved_away(*report.outcome) > 0) return file.moved_away(report);
+  if (held_back(report) > 0) return file.moved_away(report);
   Node node{NodeMap{}};
   node.set("success", true).set("path", file.shown_path()).set("bytes_written", content.size());
   add_account(node, report);

@@ -116,7 +116,7 @@ def test_a_run_without_trouble_is_left_alone(world):
     if may_make_groups(world.who):
         assert limits_of(report)["memory"] == "cgroup" and limits_of(report)["pids"] == "cgroup"
     else:
-        assert limits_of(report)["memory"] == "rlimit+watch" and limits_of(report)["pids"] == "rlimit"
+        assert limits_of(report)["memory"] == "watch" and limits_of(report)["pids"] == "rlimit"
 
 
 @pytest.mark.grouped
@@ -137,7 +137,7 @@ def test_memory_is_held_and_told(grouped):
 def test_memory_without_a_group_is_held_by_rlimit(world):
     done, report = world.report(world.probe, "memory", 200, options=["--memory", "64M"], timeout=60)
     assert '"ok":true' not in done.out, done.account()
-    assert limits_of(report)["memory"] == "rlimit+watch"
+    assert limits_of(report)["memory"] == "watch"
     assert '"ok":true' in world.run(world.probe, "memory", 200, options=["--memory", "600M"]).out
 
 
@@ -329,7 +329,7 @@ def test_a_group_of_ones_own_that_holds_processes(world):
         def enter() -> None:
             (group / "cgroup.procs").write_text(str(os.getpid()))
         _, report = world.report("true", preexec_fn=enter)
-        assert limits_of(report)["memory"] == "rlimit+watch"
+        assert limits_of(report)["memory"] == "watch"
         answer = world.execute([world.cordon, "doctor", "--json"], preexec_fn=enter, timeout=120).json
         [check] = [check for check in answer["checks"] if check["name"] == "cgroup"]
         cure = check["cure"].split("alone in it: ")[1]

@@ -1,0 +1,52 @@
+// Manifest: what a run changed and did not write for good, as a file beside handoff/RUN. It is what
+// `cordon changes` reads and what the report lists. Owner-only, written whole and synced: an entry
+// that says "applied" is never ahead of the file it speaks of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cordon/change.h"
+#include "cordon/result.h"
+
+namespace cordon {
+
+struct ChangeRecord {
+  Change::Kind change = Change::Kind::Modified;
+  Change::State state = Change::State::Held;
+  std::string path;  // absolute
+  std::string reason;
+  std::string top;   // absolute: the protected object it belongs to
+  std::string kept;  // what the run made of it, absolute; empty if it deleted it
+  std::string base;  // fingerprint of what the host had when the run began
+  // Fingerprint of what `apply` put there, and where what it replaced lies; empty before that.
+  std::string put;
+  std::string replaced;
+  bool operator==(const ChangeRecord&) const = default;
+};
+
+struct Manifest {
+  std::string run_id;
+  std::uint64_t time_ns = 0;  // when the run ended
+  std::vector<ChangeRecord> records;
+};
+
+// Where the handoff directories of all runs lie.
+std::string handoff_directory(const std::string& state_directory);
+bool is_run_id(std::string_view text);
+
+Result<void> write_manifest(const std::string& handoff, const Manifest& manifest);
+// Nothing if that run held nothing back.
+Result<std::optional<Manifest>> read_manifest(const std::string& handoff,
+                                              const std::string& run_id);
+// Of the run that ended last among those that have one.
+Result<std::optional<Manifest>> read_last_manifest(const std::string& handoff);
+// Every run that has one, the oldest first.
+Result<std::vector<Manifest>> read_manifests(const std::string& handoff);
+
+// As the report shows them: below `cwd` by their relative path.
+std::vector<Change> changes_of(const std::vector<ChangeRecord>& records, const std::string& cwd);
+
+}  // namespace cordon

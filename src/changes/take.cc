@@ -1,0 +1,269 @@
+#include "changes/take.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/private_directory.h"
+#include "base/text.h"
+#include "changes/exact_copy.h"
+#include "changes/fingerprint.h"
+#include "host/look.h"
+#include "host/private_file.h"
+#include "host/tree_copy.h"
+
+namespace cordon {
+namespace {
+
+// Stands in `replaced` for: there was nothing.
+constexpr const char* kNothing = "-";
+
+Error cannot(const std::string& what, const std::string& path, int error_number) {
+  return setup_error("cannot " + what + " " + quote(path), error_number);
+}
+
+struct Place {
+  Fd above;
+  std::string name;
+};
+
+Result<Place> open_place(const std::string& path) {
+  Place place{open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY),
+              std::string(basename(path))};
+  if (!place.above.valid()) return fail(cannot("open the directory of", path, errno));
+  return place;
+}
+
+// Directories that the run made: they come with what is in them.
+Result<Place> make_place(const std::string& path) {
+  const std::string above(parent(path));
+  std::string at(above);
+  std::vector<std::string> missing;
+  Fd fd;
+  for (;;) {
+    fd = open_canonical(at, O_PATH | O_DIRECTORY);
+    if (fd.valid() || errno != ENOENT || at == "/") break;
+    missing.emplace_back(basename(at));
+    at = std::string(parent(at));
+  }
+  if (!fd.valid()) return fail(cannot("open the directory of", path, errno));
+  for (auto name = missing.rbegin(); name != missing.rend(); ++name) {
+    if (::mkdirat(fd.get(), name->c_str(), 0755) != 0 && errno != EEXIST) {
+      return fail(cannot("make a directory for", path, errno));
+    }
+    fd = Fd(::openat(fd.get(), name->c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid()) return fail(cannot("open a directory for", path, errno));
+  }
+  return Place{std::move(fd), std::string(basename(path))};
+}
+
+// Whoever owns what stands there, or else the directory.
+std::optional<Owner> owner_there(const Place& place) {
+  struct stat status {};
+  if (::fstatat(place.above.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 &&
+      ::fstat(place.above.get(), &status) != 0) {
+    return std::nullopt;
+  }
+  return Owner{status.st_uid, status.st_gid};
+}
+
+// Puts a copy of `from` under the name of `to`, at once, over what is there.
+Result<void> put_copy(const std::string& from, const Place& to, const std::string& path) {
+  CORDON_TRY(source, open_place(from));
+  const std::string between = unguessable_name();
+  if (between.empty()) return fail(cannot("write", path, EIO));
+  const Fd above(::openat(to.above.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!above.valid()) return fail(cannot("write", path, errno));
+  int error = exact_copy(source.above.get(), source.name, above.get(), between, owner_there(to));
+  if (error == 0) {
+    const auto there = look(above.get(), to.name);
+    const bool plain = !there || (there->kind != FileKind::Directory &&
+                                  look(above.get(), between)->kind != FileKind::Directory);
+    const unsigned how = !there ? RENAME_NOREPLACE : plain ? 0 : RENAME_EXCHANGE;
+    if (::renameat2(above.get(), between.c_str(), above.get(), to.name.c_str(), how) != 0) {
+      error = errno;
+    }
+  }
+  // What was exchanged was copied aside before.
+  if (look(above.get(), between)) (void)remove_tree(above.get(), between);
+  if (error != 0) return fail(cannot("write", path, error));
+  (void)::fsync(above.get());
+  return {};
+}
+
+Result<void> remove_at(const Place& place, const std::string& path) {
+  const Fd above(::openat(place.above.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int error = above.valid() ? remove_tree(above.get(), place.name) : errno;
+  if (error != 0 && error != ENOENT) return fail(cannot("remove", path, error));
+  return {};
+}
+
+class Taking {
+ public:
+  Taking(const std::string& handoff, Manifest& manifest, Noting noting = Noting::EachStep)
+      : handoff_(handoff), manifest_(manifest), noting_(noting) {}
+
+  Result<Taken> apply(const std::vector<std::string>& paths) {
+    return each(paths, [&](ChangeRecord& record) { return apply_one(record); });
+  }
+  Result<Taken> discard(const std::vector<std::string>& paths) {
+    return each(paths, [&](ChangeRecord& record) { return discard_one(record); });
+  }
+  Result<Taken> restore(const std::vector<std::string>& paths) {
+    return each(paths, [&](ChangeRecord& record) { return restore_one(record); });
+  }
+
+ private:
+  enum class Became { Nothing, Done, Conflict };
+
+  template <typename One>
+  Result<Taken> each(const std::vector<std::string>& paths, One one) {
+    Taken taken;
+    for (ChangeRecord& record : manifest_.records) {
+      if (!is_selected(record, paths)) continue;
+      CORDON_TRY(became, one(record));
+      if (became == Became::Done) ++taken.done;
+      if (became == Became::Conflict) taken.conflicts.push_back(record.path);
+    }
+    return taken;
+  }
+
+  Result<void> note() {
+    return noting_ == Noting::ByCaller ? Result<void>() : write_manifest(handoff_, manifest_);
+  }
+
+  // Where what is replaced is kept.
+  Result<std::string> aside(const ChangeRecord& record) {
+    const std::string place = join(handoff_, manifest_.run_id);
+    CORDON_TRY(into, open_private_directory(place));
+    for (unsigned number = 0; number < 100000; ++number) {
+      const std::string name = "replaced-" + std::to_string(number);
+      if (!look(into.get(), name)) return join(place, name);
+    }
+    return fail(cannot("keep what stands at", record.path, EEXIST));
+  }
+
+  Result<Became> apply_one(ChangeRecord& record) {
+    if (record.state != Change::State::Held && record.state != Change::State::Conflict) {
+      return Became::Nothing;
+    }
+    const std::string wanted = record.kept.empty() ? kAbsent : fingerprint_path(record.kept);
+    if (wanted == kUnknown || (!record.kept.empty() && wanted == kAbsent)) {
+      return fail(setup_error("what the run made of " + quote(record.path) + " cannot be read", 0,
+                              "it was kept as " + quote(record.kept)));
+    }
+    const std::string now = fingerprint_path(record.path);
+    if (now == wanted) {
+      record.state = Change::State::Applied;
+      record.put = wanted;
+      CORDON_CHECK(note());
+      return Became::Done;
+    }
+    if (now != record.base || now == kUnknown) {
+      record.state = Change::State::Conflict;
+      CORDON_CHECK(note());
+      return Became::Conflict;
+    }
+    CORDON_CHECK(keep_aside(record, now));
+    if (record.kept.empty()) {
+      CORDON_TRY(place, open_place(record.path));
+      CORDON_CHECK(remove_at(place, record.path));
+    } else {
+      CORDON_TRY(place, make_place(record.path));
+      CORDON_CHECK(put_copy(record.kept, place, record.path));
+    }
+    record.state = Change::State::Applied;
+    record.put = wanted;
+    CORDON_CHECK(note());
+    return Became::Done;
+  }
+
+  Result<void> keep_aside(ChangeRecord& record, const std::string& now) {
+    if (now == kAbsent) {
+      record.replaced = kNothing;
+      return note();
+    }
+    CORDON_TRY(to, aside(record));
+    CORDON_TRY(place, open_place(record.path));
+    const Fd into(::open(std::string(parent(to)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const int error = into.valid() ? exact_copy(place.above.get(), place.name, into.get(),
+                                                std::string(basename(to)))
+                                   : errno;
+    if (error != 0) return fail(cannot("keep what stands at", record.path, error));
+    record.replaced = to;
+    return note();
+  }
+
+  Result<Became> discard_one(ChangeRecord& record) {
+    if (record.state != Change::State::Held && record.state != Change::State::Conflict) {
+      return Became::Nothing;
+    }
+    // Only what lies in the run's own directory is removed, whatever the manifest says.
+    if (!record.kept.empty() && contains(join(handoff_, manifest_.run_id), record.kept)) {
+      auto place = open_place(record.kept);
+      if (place) CORDON_CHECK(remove_at(*place, record.kept));
+    }
+    record.state = Change::State::Discarded;
+    record.kept.clear();
+    CORDON_CHECK(note());
+    return Became::Done;
+  }
+
+  Result<Became> restore_one(ChangeRecord& record) {
+    if (record.state != Change::State::Applied || record.replaced.empty()) return Became::Nothing;
+    const std::string before =
+        record.replaced == kNothing ? kAbsent : fingerprint_path(record.replaced);
+    const std::string now = fingerprint_path(record.path);
+    if (now != before) {
+      if (now != record.put) return Became::Conflict;
+      if (record.replaced == kNothing) {
+        CORDON_TRY(place, open_place(record.path));
+        CORDON_CHECK(remove_at(place, record.path));
+      } else {
+        CORDON_TRY(place, make_place(record.path));
+        CORDON_CHECK(put_copy(record.replaced, place, record.path));
+      }
+    }
+    record.state = Change::State::Held;
+    record.base = before;
+    record.replaced.clear();
+    record.put.clear();
+    CORDON_CHECK(note());
+    return Became::Done;
+  }
+
+  const std::string& handoff_;
+  Manifest& manifest_;
+  const Noting noting_;
+};
+
+}  // namespace
+
+bool is_selected(const ChangeRecord& record, const std::vector<std::string>& paths) {
+  return paths.empty() || std::ranges::any_of(paths, [&](const std::string& path) {
+           return contains(path, record.path);
+         });
+}
+
+Result<Taken> apply_changes(const std::string& handoff, Manifest& manifest,
+                            const std::vector<std::string>& paths, Noting noting) {
+  return Taking(handoff, manifest, noting).apply(paths);
+}
+
+Result<Taken> discard_changes(const std::string& handoff, Manifest& manifest,
+                              const std::vector<std::string>& paths) {
+  return Taking(handoff, manifest).discard(paths);
+}
+
+Result<Taken> restore_changes(const std::string& handoff, Manifest& manifest,
+                              const std::vector<std::string>& paths) {
+  return Taking(handoff, manifest).restore(paths);
+}
+
+}  // namespace cordon

@@ -1,0 +1,300 @@
+// cordon changes: what a run held back, shown and taken.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "changes/line_diff.h"
+#include "changes/manifest.h"
+#include "changes/take.h"
+#include "cli/talk.h"
+#include "cli/text_table.h"
+#include "cli/verbs.h"
+#include "config/node.h"
+#include "host/directory_names.h"
+#include "host/look.h"
+#include "host/resolve.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kMostShown = std::size_t{64} * 1024 * 1024;
+
+struct Selection {
+  std::string run;  // empty: the last one
+  std::vector<std::string> paths;
+};
+
+struct Asked {
+  Caller caller;
+  std::string handoff;
+  std::vector<std::string> paths;
+  std::optional<Manifest> manifest;
+};
+
+Selection select(const Arguments& arguments, const std::string& cwd) {
+  Selection selection;
+  std::span<const std::string_view> rest(arguments.operands);
+  if (!arguments.ended_flags && !rest.empty() &&
+      (rest.front() == "last" || is_run_id(rest.front()))) {
+    if (rest.front() != "last") selection.run = std::string(rest.front());
+    rest = rest.subspan(1);
+  }
+  bool ended = arguments.ended_flags;
+  for (const std::string_view word : rest) {
+    if (word == "--" && !ended) {
+      ended = true;
+      continue;
+    }
+    selection.paths.push_back(word.starts_with('/') ? normalize(word) : normalize(join(cwd, word)));
+  }
+  return selection;
+}
+
+// Links on the way are followed as when the run was judged; the last name need not exist.
+std::string canonical(const std::string& path, const Caller& caller) {
+  const auto above = canonicalize(std::string(parent(path)), "/", caller);
+  if (!above || above->kind != FileKind::Directory) return path;
+  return path == "/" ? path : join(above->path, basename(path));
+}
+
+Result<Asked> ask(const Arguments& arguments) {
+  CORDON_TRY(caller, identify_caller());
+  Asked asked;
+  const Selection selection = select(arguments, caller.cwd);
+  for (const std::string& path : selection.paths) {
+    if (has_dotdot(path)) {
+      asked.paths.push_back(canonical(path, caller));
+      continue;
+    }
+    asked.paths.push_back(canonical(path, caller));
+  }
+  asked.handoff = handoff_directory(caller.state_directory);
+  CORDON_TRY(manifest, selection.run.empty() ? read_last_manifest(asked.handoff)
+                                             : read_manifest(asked.handoff, selection.run));
+  asked.manifest = std::move(manifest);
+  asked.caller = std::move(caller);
+  return asked;
+}
+
+std::vector<ChangeRecord> selected(const Asked& asked) {
+  std::vector<ChangeRecord> records;
+  if (!asked.manifest) return records;
+  for (const ChangeRecord& record : asked.manifest->records)
+    if (is_selected(record, asked.paths)) records.push_back(record);
+  return records;
+}
+
+// Of a file, or of everything in a directory, up to a bound.
+std::uint64_t size_at(int directory, const std::string& name, int depth) {
+  const auto seen = look(directory, name);
+  if (!seen || depth > 16) return 0;
+  if (seen->kind != FileKind::Directory) return seen->size;
+  const Fd fd(::openat(directory, name.c_str(),
+                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  DirectoryNames names;
+  if (!fd.valid() || !names.read(fd.get())) return 0;
+  std::uint64_t sum = 0;
+  for (const DirectoryEntry& entry : names.entries())
+    sum += size_at(fd.get(), std::string(entry.name), depth + 1);
+  return sum;
+}
+
+std::uint64_t size_of(const std::string& path) {
+  if (path.empty()) return 0;
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  return above.valid() ? size_at(above.get(), std::string(basename(path)), 0) : 0;
+}
+
+std::string json_of(const Asked& asked) {
+  NodeList list;
+  const std::vector<ChangeRecord> records = selected(asked);
+  for (const Change& change : changes_of(records, asked.caller.cwd)) {
+    Node node{NodeMap{}};
+    node.set("path", change.path);
+    node.set("change", name_of(change.change));
+    node.set("state", name_of(change.state));
+    node.set("reason", change.reason);
+    list.push_back(std::move(node));
+  }
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.changes/1");
+  node.set("run", asked.manifest ? Node(asked.manifest->run_id) : Node());
+  node.set("mode", "live");
+  node.set("changes", std::move(list));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+int refuse(const Error& error) {
+  say_error(error);
+  return kAnswerError;
+}
+
+int nothing(const Arguments& arguments, const Asked& asked) {
+  if (arguments.has(FlagId::Json)) {
+    return say_answer(json_of(asked)) ? kAnswerNo : kAnswerError;
+  }
+  if (!asked.manifest) {
+    say("cordon: no run has held anything back\n");
+  } else {
+    say("cordon: nothing to do for run " + asked.manifest->run_id + "\n");
+  }
+  return kAnswerNo;
+}
+
+// The content of a version as text; a directory is not shown.
+std::optional<std::string> content_of(const std::string& path) {
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  if (!above.valid()) return std::nullopt;
+  const std::string name(basename(path));
+  const auto seen = look(above.get(), name);
+  if (!seen) return std::nullopt;
+  if (seen->symlink) {
+    const auto target = read_link(above.get(), name);
+    return target ? std::optional("-> " + *target + "\n") : std::nullopt;
+  }
+  return read_regular(above.get(), name, kMostShown);
+}
+
+bool is_directory(const std::string& path) {
+  const auto seen = path.empty() ? std::nullopt : look_path(path);
+  return seen && seen->kind == FileKind::Directory;
+}
+
+// The files of one record: itself, or everything in the directory that it is.
+struct Version {
+  std::string path;
+  std::string kept;
+};
+void add_versions(const std::string& path, const std::string& kept,
+                  std::vector<Version>& versions) {
+  constexpr std::size_t kMost = 1000;
+  if (versions.size() >= kMost) return;
+  if (!is_directory(kept)) return versions.push_back({path, kept});
+  const Fd fd = open_canonical(kept, O_RDONLY | O_DIRECTORY);
+  DirectoryNames names;
+  if (!fd.valid() || !names.read(fd.get())) return;
+  std::vector<std::string> sorted;
+  for (const DirectoryEntry& entry : names.entries()) sorted.emplace_back(entry.name);
+  std::ranges::sort(sorted);
+  for (const std::string& name : sorted) add_versions(join(path, name), join(kept, name), versions);
+}
+
+std::vector<Version> versions_of(const std::vector<ChangeRecord>& records) {
+  std::vector<Version> versions;
+  for (const ChangeRecord& record : records) {
+    if (record.state == Change::State::Discarded || record.state == Change::State::Lost) continue;
+    if (record.kept.empty()) {
+      if (record.change == Change::Kind::Deleted) versions.push_back({record.path, {}});
+      continue;
+    }
+    add_versions(record.path, record.kept, versions);
+  }
+  return versions;
+}
+
+using Take = Result<Taken> (*)(const std::string&, Manifest&, const std::vector<std::string>&);
+
+int take(const Arguments& arguments, Take step, std::string_view verb) {
+  auto asked = ask(arguments);
+  if (!asked) return refuse(asked.error());
+  if (!asked->manifest) return nothing(arguments, *asked);
+  const auto taken = step(asked->handoff, *asked->manifest, asked->paths);
+  if (!taken) return refuse(taken.error());
+  if (taken->done == 0 && taken->conflicts.empty()) return nothing(arguments, *asked);
+  if (arguments.has(FlagId::Json)) {
+    if (!say_answer(json_of(*asked))) return kAnswerError;
+  } else {
+    for (const std::string& path : taken->conflicts) {
+      say("cordon: conflict: " + quote(path) +
+          " has changed since the run began; both versions are kept\n");
+    }
+    if (taken->done > 0) {
+      say("cordon: " + std::string(verb) + " " + std::to_string(taken->done) +
+          (taken->done == 1 ? " change" : " changes") + " of run " + asked->manifest->run_id +
+          "\n");
+    }
+  }
+  return taken->conflicts.empty() ? kAnswerYes : kAnswerNo;
+}
+
+}  // namespace
+
+int verb_changes_list(const Arguments& arguments) {
+  const auto asked = ask(arguments);
+  if (!asked) return refuse(asked.error());
+  const std::vector<ChangeRecord> records = selected(*asked);
+  if (records.empty()) return nothing(arguments, *asked);
+  if (arguments.has(FlagId::Json)) return say_answer(json_of(*asked)) ? kAnswerYes : kAnswerError;
+  TextTable table({{"PATH"}, {"CHANGE"}, {"STATE"}, {"SIZE", Align::Right}, {"REASON"}});
+  const std::vector<Change> changes = changes_of(records, asked->caller.cwd);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const Change& change = changes[i];
+    const std::uint64_t size = size_of(records[i].kept);
+    table.add({change.path, std::string(name_of(change.change)), std::string(name_of(change.state)),
+               records[i].kept.empty() ? "-" : format_size(size), change.reason});
+  }
+  const std::string head = "run " + asked->manifest->run_id + "\n";
+  return say_answer(head + table.text()) ? kAnswerYes : kAnswerError;
+}
+
+int verb_changes_show(const Arguments& arguments) {
+  const auto asked = ask(arguments);
+  if (!asked) return refuse(asked.error());
+  const std::vector<ChangeRecord> records = selected(*asked);
+  if (records.empty()) return nothing(arguments, *asked);
+  if (arguments.has(FlagId::Json)) return say_answer(json_of(*asked)) ? kAnswerYes : kAnswerError;
+  const std::vector<Version> versions = versions_of(records);
+  if (versions.empty()) return nothing(arguments, *asked);
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  for (const Version& version : versions) {
+    if (versions.size() > 1) say("==> " + sanitize(version.path) + "\n");
+    if (version.kept.empty()) {
+      say("cordon: the run deleted " + quote(version.path) + "\n");
+      continue;
+    }
+    const auto content = content_of(version.kept);
+    if (!content) {
+      return refuse(setup_error("cannot read the run's version of " + quote(version.path), 0));
+    }
+    if (!say_answer(terminal ? sanitize_lines(*content) : *content)) return kAnswerError;
+  }
+  return kAnswerYes;
+}
+
+int verb_changes_diff(const Arguments& arguments) {
+  const auto asked = ask(arguments);
+  if (!asked) return refuse(asked.error());
+  const std::vector<ChangeRecord> records = selected(*asked);
+  if (records.empty()) return nothing(arguments, *asked);
+  if (arguments.has(FlagId::Json)) return say_answer(json_of(*asked)) ? kAnswerYes : kAnswerError;
+  std::string answer;
+  for (const Version& version : versions_of(records)) {
+    const auto host = content_of(version.path);
+    const auto run = version.kept.empty() ? std::nullopt : content_of(version.kept);
+    answer += line_diff(host.value_or(""), run.value_or(""), host ? version.path : "/dev/null",
+                        run ? version.path : "/dev/null");
+  }
+  if (answer.empty()) return nothing(arguments, *asked);
+  return say_answer(answer) ? kAnswerYes : kAnswerError;
+}
+
+int verb_changes_apply(const Arguments& arguments) {
+  const Take apply = [](const std::string& handoff, Manifest& manifest,
+                        const std::vector<std::string>& paths) {
+    return apply_changes(handoff, manifest, paths);
+  };
+  return take(arguments, apply, "applied");
+}
+int verb_changes_discard(const Arguments& arguments) {
+  return take(arguments, discard_changes, "discarded");
+}
+int verb_changes_restore(const Arguments& arguments) {
+  return take(arguments, restore_changes, "restored");
+}
+
+}  // namespace cordon

@@ -1,0 +1,235 @@
+#include "run/held_run.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "changes/config_write_back.h"
+#include "changes/fingerprint.h"
+#include "changes/held_back.h"
+#include "changes/path_shadow.h"
+#include "changes/take.h"
+#include "host/git_index.h"
+#include "host/look.h"
+
+namespace cordon {
+namespace {
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// A handoff is told relative to where the caller was.
+std::string absolute(const std::string& path, const std::string& cwd) {
+  return path.starts_with('/') ? path : join(cwd, path);
+}
+
+// What was moved out of the tree, or was put back, can be taken like everything that was held.
+void add_handoff(const Handoff& one, const std::string& cwd, HeldBack& held) {
+  if (one.kind.starts_with("unchecked: ")) return;
+  ChangeRecord record;
+  record.path = absolute(one.path, cwd);
+  record.top = record.path;
+  record.reason = one.kind;
+  record.kept = one.moved_to;
+  if (!one.original.empty()) {
+    record.state = Change::State::Applied;
+    record.put = fingerprint_path(record.path);
+    record.replaced = one.original;
+    return held.add(std::move(record));
+  }
+  if (one.moved_to.empty() && !one.restored) return;  // only reported
+  if (one.moved_to.empty()) record.change = Change::Kind::Deleted;
+  if (!one.restored) record.change = Change::Kind::Added;
+  record.base = fingerprint_path(record.path);
+  held.add(std::move(record));
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
+    if (i > 0) text += ", ";
+    text += sanitize(names[i]);
+  }
+  if (names.size() > kMost) text += " and " + std::to_string(names.size() - kMost) + " more";
+  return text;
+}
+
+std::optional<std::string> text_at(const std::string& path) {
+  const Fd above(::open(std::string(parent(path)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  constexpr std::size_t kLimit = std::size_t{1024} * 1024;
+  return above.valid() ? read_regular(above.get(), std::string(basename(path)), kLimit)
+                       : std::nullopt;
+}
+
+// What is harmless and new goes back to the host's file, the rest is kept aside and named.
+Result<void> settle_config(const CopiedConfig& config, HeldBack& held) {
+  const std::string& base = config.base;
+  const auto now = text_at(config.copy);
+  if (now == base) return {};
+  ChangeRecord record;
+  record.path = record.top = config.path;
+  if (!now) {
+    struct stat status {};
+    const bool gone = ::lstat(config.copy.c_str(), &status) != 0;
+    record.change = gone ? Change::Kind::Deleted : Change::Kind::Type;
+    record.reason = "git: everything";
+    record.base = fingerprint_path(config.path);
+    if (!gone) {
+      CORDON_TRY(kept, held.keep(config.copy, config.path));
+      record.kept = std::move(kept);
+    }
+    held.add(std::move(record));
+    return {};
+  }
+  const auto change = judge_config_change(base, *now);
+  std::string expected = base;
+  std::vector<std::string> left =
+      change ? change->held : std::vector<std::string>{"it cannot be read"};
+  if (change && !change->written.empty()) {
+    std::vector<std::string> names;
+    for (const GitSetting& setting : change->written) {
+      std::string name = setting_name(setting);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
+    std::string text;
+    CORDON_TRY(wrote, write_back_config(config.path, base, change->written, text));
+    if (wrote == WroteBack::Done) {
+      expected = text;
+      ChangeRecord applied = record;
+      applied.state = Change::State::Applied;
+      applied.reason = "git: " + list_of(names);
+      applied.put = fingerprint_path(config.path);
+      CORDON_TRY(kept, held.keep_text(text, config.path));
+      applied.kept = std::move(kept);
+      CORDON_TRY(before, held.keep_text(base, config.path + ".original"));
+      applied.replaced = std::move(before);
+      held.add(std::move(applied));
+    } else {
+      left.insert(left.begin(), names.begin(), names.end());
+    }
+  }
+  // Only the form of the text differs, or what differs has been written.
+  if (left.empty()) return {};
+  record.reason = "git: " + list_of(left);
+  record.base = text_at(config.path) == expected ? fingerprint_path(config.path) : kUnknown;
+  CORDON_TRY(kept, held.keep(config.copy, config.path));
+  record.kept = std::move(kept);
+  held.add(std::move(record));
+  return {};
+}
+
+// What was installed into a directory on PATH and hides nothing.
+std::vector<std::string> installed_commands(const std::vector<ChangeRecord>& records,
+                                            const std::vector<Grant>& writable,
+                                            const Caller& caller) {
+  std::vector<std::string> paths;
+  const PathShadow shadow(caller, writable);
+  for (const ChangeRecord& record : records) {
+    if (record.reason != name_of(HoldKind::Path) || record.path == record.top) continue;
+    if (!shadow.may_be_installed_into(record.top)) continue;
+    const bool command = parent(record.path) == record.top;
+    const bool removed = record.change == Change::Kind::Deleted;
+    if (!command || removed || !shadow.hides(basename(record.path))) paths.push_back(record.path);
+  }
+  return paths;
+}
+
+}  // namespace
+
+Result<PrivateCopies> copy_held(JudgedRun& run) {
+  std::vector<CopyRequest> requests;
+  for (const Op& operation : run.plan.build) {
+    if (const auto* copy = std::get_if<op::PrivateCopy>(&operation)) {
+      requests.push_back({copy->path, copy->source, copy->kind, copy->id, copy->reason});
+    }
+  }
+  std::vector<ConfigRequest> configs;
+  for (const ConfigCopy& config : run.plan.configs) {
+    configs.push_back({config.path, config.copy, config.content});
+  }
+  if (requests.empty() && configs.empty()) return PrivateCopies{};
+  CORDON_TRY(made,
+             make_private_copies(run.request.private_directory, requests, configs, run.owner));
+  for (const Uncopied& one : made.uncopied) {
+    for (Op& operation : run.plan.build) {
+      const auto* copy = std::get_if<op::PrivateCopy>(&operation);
+      if (copy == nullptr || copy->path != one.path) continue;
+      operation = op::Hold{copy->path, copy->id, MountAccess::ReadOnly, copy->reason};
+      break;
+    }
+    run.reductions.push_back({"held", one.path, "read-only: " + one.why,
+                              Reduction::Because::Unenforceable, Origin::Document});
+  }
+  return std::move(made.copies);
+}
+
+Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Removal* removal,
+                                              const std::vector<Handoff>& handoff,
+                                              const std::vector<Grant>& writable,
+                                              const Caller& caller, const std::string& run_id) {
+  const std::string place = handoff_directory(caller.state_directory);
+  HeldBack held(place, run_id, caller.cwd);
+  std::set<std::string> gone;
+  if (removal != nullptr) gone = removal->finish(copies, held);
+  const auto is_gone = [&](const std::string& path) {
+    return std::ranges::any_of(gone, [&](const std::string& one) { return contains(one, path); });
+  };
+  for (const CopiedObject& object : copies.objects) {
+    if (!is_gone(object.what.path)) CORDON_CHECK(held.compare(object));
+  }
+  for (const CopiedConfig& config : copies.configs) {
+    if (!is_gone(config.path)) CORDON_CHECK(settle_config(config, held));
+  }
+  for (const Handoff& one : handoff) add_handoff(one, caller.cwd, held);
+  if (held.records().empty()) return std::vector<ChangeRecord>();
+  std::vector<ChangeRecord> records = held.take();
+  std::ranges::stable_sort(records, {}, &ChangeRecord::path);
+  Manifest manifest{run_id, now_ns(), {}};
+  // What an attempt that was interrupted has noted already.
+  CORDON_TRY(earlier, read_manifest(place, run_id));
+  if (earlier) manifest.records = std::move(earlier->records);
+  std::ranges::move(records, std::back_inserter(manifest.records));
+  CORDON_CHECK(write_manifest(place, manifest));
+  const std::vector<std::string> installed = installed_commands(manifest.records, writable, caller);
+  if (installed.empty()) return std::move(manifest.records);
+  // What cannot be put there stays held.
+  (void)apply_changes(place, manifest, installed, Noting::ByCaller);
+  CORDON_CHECK(write_manifest(place, manifest));
+  return std::move(manifest.records);
+}
+
+void mark_moved_in_clones(const std::vector<Handoff>& handoff, const JudgedRun& run) {
+  const auto is_old = [&](const std::string& git) {
+    return std::ranges::any_of(run.survey.facts.git,
+                               [&](const GitDirectory& one) { return one.path == git; });
+  };
+  std::map<std::string, std::vector<std::string>> moved;  // by the top of the work tree
+  for (const Handoff& one : handoff) {
+    if (one.moved_to.empty() || one.restored) continue;
+    const std::string path = absolute(one.path, run.caller.cwd);
+    for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
+      const auto in_root = [&](const Grant& grant) { return contains(grant.path, up); };
+      if (std::ranges::none_of(run.clamped.effective().write, in_root)) break;
+      const std::string git = join(up, ".git");
+      const auto seen = look_path(git);
+      if (!seen || seen->kind != FileKind::Directory) continue;
+      if (!is_old(git)) moved[std::string(up)].push_back(path.substr(up.size() + 1));
+      break;
+    }
+  }
+  for (const auto& [top, names] : moved) (void)mark_skip_worktree_in(top, names);
+}
+
+}  // namespace cordon

@@ -1,0 +1,32 @@
+// What a run sees through private copies (changes/private_copies.h): made before the launch,
+// compared and kept aside after it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "changes/manifest.h"
+#include "changes/private_copies.h"
+#include "changes/removal.h"
+#include "cordon/outcome.h"
+#include "run/contained_run.h"
+
+namespace cordon {
+
+// After the note and before the launch. What cannot be copied is held read-only instead: its
+// operation in the plan is replaced, and a reduction says so.
+Result<PrivateCopies> copy_held(JudgedRun& run);
+
+// After the last process has ended: keeps aside what the run changed in its copies, and notes
+// everything that it did not write for good, `handoff` included. `removal` is null for a run that
+// was killed.
+Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Removal* removal,
+                                              const std::vector<Handoff>& handoff,
+                                              const std::vector<Grant>& writable,
+                                              const Caller& caller, const std::string& run_id);
+
+// In a repository that this run made, what was moved out of it is marked skip-worktree in its
+// index: else the next commit of everything would delete it.
+void mark_moved_in_clones(const std::vector<Handoff>& handoff, const JudgedRun& run);
+
+}  // namespace cordon

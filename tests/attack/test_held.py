@@ -1,0 +1,435 @@
+"""Protected files as private copies: work inside succeeds, the host keeps its own version, and what
+differs is kept aside and named. Every test of what is held has the same step bare, where it works."""
+
+import json
+import os
+import signal
+
+import pytest
+
+from gitrepo import IDENTITY, git, make_repository
+from support.harness import tree_digest, wait_until
+
+SETTINGS = ".vscode/settings.json"
+
+
+def safe(script):
+    """Inside, the project belongs to another id where root runs it."""
+    return ("git config --global --add safe.directory '*'; git config --global user.name A; "
+            "git config --global user.email a@example.org; " + script)
+
+
+def shell(world, script, **how):
+    return world.report("/bin/sh", "-c", safe(script), **how, env=IDENTITY | how.pop("env", {}))
+
+
+@pytest.fixture
+def branches(world):
+    """Two branches that differ in a protected directory, a protected file and an ordinary one."""
+    make_repository(world)
+    world.write(world.project / SETTINGS, '{"on": "main"}\n')
+    world.write(world.project / ".vscode/tasks.json", "{}\n")
+    world.write(world.project / ".mcp.json", '{"on": "main"}\n')
+    world.write(world.project / "plain.txt", "main\n")
+    git(world, "add", SETTINGS, ".vscode/tasks.json", ".mcp.json", "plain.txt")
+    git(world, "commit", "-q", "-m", "settings")
+    git(world, "checkout", "-q", "-b", "other")
+    world.write(world.project / SETTINGS, '{"on": "other"}\n')
+    world.write(world.project / ".vscode/extensions.json", "[]\n")
+    (world.project / ".vscode/tasks.json").unlink()
+    world.write(world.project / ".mcp.json", '{"on": "other"}\n')
+    world.write(world.project / "plain.txt", "other\n")
+    git(world, "add", "-A", ".vscode", ".mcp.json", "plain.txt")
+    git(world, "commit", "-q", "-m", "other")
+    git(world, "checkout", "-q", "main")
+    return world.project
+
+
+def protected(project):
+    return (tree_digest(project / ".vscode"), (project / ".mcp.json").read_bytes(),
+            tree_digest(project / ".git/hooks"))
+
+
+def changes(report):
+    """Without what is gone with the private home: there git's own settings were made."""
+    return {(entry["path"], entry["change"], entry["state"]) for entry in report["changes"]
+            if entry["state"] != "lost"}
+
+
+OPERATIONS = {
+    "checkout": ("git checkout -q other", "other"),
+    "merge": ("git merge -q --no-edit other", "other"),
+    "rebase": ("git checkout -q -b topic main~1 2>/dev/null && git commit -q --allow-empty -m x && "
+               "git rebase -q other", "other"),
+    "reset": ("git reset -q --hard other", "other"),
+    "stash": (f"echo changed > {SETTINGS}; echo changed > .mcp.json; echo changed > plain.txt; "
+              "git stash -q && git stash pop -q && git checkout -q -- plain.txt && "
+              "git checkout -q -f other", "other"),
+    "cherry-pick": ("git cherry-pick other >/dev/null", "other"),
+    "restore": ("git restore -s other -- .vscode .mcp.json plain.txt", "other"),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_git_replaces_protected_files_inside_and_not_on_the_host(world, branches, operation):
+    script, plain = OPERATIONS[operation]
+    before = protected(branches)
+    done, report = shell(world, f"{script} && cat {SETTINGS} .mcp.json plain.txt && ls .vscode")
+    done.expect(0)
+    assert done.out == ('{"on": "other"}\n{"on": "other"}\nother\n'
+                        "extensions.json\nsettings.json\n"), done.account()
+    assert protected(branches) == before, done.account()
+    assert (branches / "plain.txt").read_text() == plain + "\n"
+    assert {(SETTINGS, "modified", "held"), (".vscode/extensions.json", "added", "held"),
+            (".vscode/tasks.json", "deleted", "held"),
+            (".mcp.json", "modified", "held")} <= changes(report), report["changes"]
+    assert "held back: .vscode (3 files); cordon changes apply " in done.err, done.err
+    assert "protected" in report["enforcement"]["lost"]
+    assert world.left_behind() == [] if hasattr(world, "left_behind") else True
+    # Taken, the tree is what git made of it.
+    world.cordon_verb("changes", "apply", report["run_id"]).expect(0)
+    assert (branches / SETTINGS).read_text() == '{"on": "other"}\n'
+    assert (branches / ".mcp.json").read_text() == '{"on": "other"}\n'
+    assert sorted(p.name for p in (branches / ".vscode").iterdir()) == ["extensions.json",
+                                                                        "settings.json"]
+    if operation in ("checkout", "reset", "merge"):
+        assert git(world, "status", "--porcelain", "--untracked-files=no").out == ""
+    # And back.
+    world.cordon_verb("changes", "restore", report["run_id"]).expect(0)
+    assert protected(branches) == before
+
+
+def test_the_same_operations_work_bare(world, branches):
+    for script, _ in OPERATIONS.values():
+        world.bare("git", "checkout", "-q", "-f", "main", env=IDENTITY).expect(0)
+        world.bare("git", "branch", "-q", "-f", "other", "other", env=IDENTITY)
+        head = git(world, "rev-parse", "HEAD").out.strip()
+        world.bare("/bin/sh", "-c", script, env=IDENTITY).expect(0)
+        assert (branches / SETTINGS).read_text() == '{"on": "other"}\n', script
+        git(world, "checkout", "-q", "-f", "main")
+        git(world, "reset", "-q", "--hard", head)
+        world.bare("git", "branch", "-q", "-D", "topic", env=IDENTITY)
+
+
+def test_sparse_checkout_works_inside(world, branches):
+    before = protected(branches)
+    done, report = shell(world, "git status >/dev/null; git sparse-checkout set --no-cone /plain.txt && ls .vscode | wc -l")
+    assert done.expect(0).out.strip() == "0", done.account()
+    assert protected(branches) == before
+    assert (SETTINGS, "deleted", "held") in changes(report)
+    assert any(e["path"] == ".git/config" and "core.sparsecheckout" in e["reason"]
+               for e in report["changes"]) or any(
+                   "worktreeconfig" in e["reason"] for e in report["changes"]), report["changes"]
+
+
+def test_nothing_changed_is_nothing_told(world, branches):
+    done, report = shell(world, "git status --porcelain; cat .mcp.json >/dev/null; ls .vscode")
+    assert changes(report) == set() and "held back" not in done.err, done.account()
+    assert not (world.home / ".local/state/cordon/handoff").exists()
+    assert list((world.home / ".local/state/cordon/private").iterdir()) == []
+
+
+@pytest.mark.parametrize("script,change", [
+    (f"echo evil > {SETTINGS}", (SETTINGS, "modified", "held")),
+    (f"rm {SETTINGS}", (SETTINGS, "deleted", "held")),
+    (f"chmod 777 {SETTINGS}", (SETTINGS, "mode", "held")),
+    (f"rm {SETTINGS}; ln -s /etc/passwd {SETTINGS}", (SETTINGS, "type", "held")),
+    ("mkdir .vscode/d; echo evil > .vscode/d/x", (".vscode/d/x", "added", "held")),
+    (f"mv {SETTINGS} .vscode/y", (".vscode/y", "added", "held")),
+    ("rm -rf .vscode/*; chmod 0 .vscode", (SETTINGS, "deleted", "held")),
+    ("echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+     (".git/hooks/pre-commit", "added", "held")),
+])
+def test_every_kind_of_change_is_held_and_named(world, branches, script, change):
+    before = protected(branches)
+    done, report = shell(world, script)
+    done.expect(0)
+    assert protected(branches) == before
+    assert change in changes(report), report["changes"]
+    assert (branches / SETTINGS).stat().st_mode & 0o777 == 0o644
+    world.bare("/bin/sh", "-c", script).expect(0)
+    world.bare("/bin/sh", "-c", "chmod 700 .vscode").expect(0)
+    assert protected(branches) != before or (branches / SETTINGS).stat().st_mode & 0o777 == 0o777
+
+
+def test_the_copy_cannot_be_removed_or_replaced(world, branches):
+    before = protected(branches)
+    done, _ = shell(world, "rmdir .vscode; mv .vscode gone; rm -rf .vscode; mkdir -p .vscode; "
+                    f"echo evil > {SETTINGS}; cat {SETTINGS}")
+    assert done.out == "evil\n", done.account()
+    assert protected(branches) == before
+
+
+def test_a_second_run_sees_the_hosts_version(world, branches):
+    shell(world, f"echo evil > {SETTINGS}")[0].expect(0)
+    done, _ = shell(world, f"cat {SETTINGS}")
+    assert done.out == '{"on": "main"}\n'
+
+
+def test_too_much_stays_read_only_and_that_is_said(world, branches):
+    for number in range(3):
+        world.write(branches / f".vscode/large{number}", b"x" * (30 << 20))
+    done, report = shell(world, f"echo evil > {SETTINGS}; echo {SETTINGS} > /dev/null")
+    assert "Read-only file system" in done.err, done.account()
+    assert any(entry["what"] == "held" and entry["asked"].endswith(".vscode")
+               for entry in report["reductions"]), report["reductions"]
+    assert (branches / SETTINGS).read_text() == '{"on": "main"}\n'
+
+
+def test_what_is_masked_in_a_held_directory_stays_masked(world, branches):
+    world.write(branches / ".vscode/secret.key", "SECRET\n")
+    done, _ = shell(world, f"cat .vscode/secret.key; echo evil > {SETTINGS}; echo done",
+                    options=["--deny", "**/*.key"])
+    assert "SECRET" not in done.out and "done" in done.out, done.account()
+    assert (branches / SETTINGS).read_text() == '{"on": "main"}\n'
+    plain, _ = shell(world, "cat .vscode/secret.key")
+    assert plain.out == "SECRET\n"
+
+
+@pytest.mark.only("root")
+def test_a_copy_shows_root_nothing_that_the_original_would_not(world, branches):
+    """Root reads every file; its command, without root's powers, does not."""
+    theirs = world.write(branches / ".vscode/theirs", "SECRET\n", 0o600)
+    os.chown(theirs, 64123, 64123)
+    done, report = shell(world, f"cat .vscode/theirs; echo evil > {SETTINGS}")
+    assert "SECRET" not in done.out and "Read-only file system" in done.err, done.account()
+    assert any(entry["what"] == "held" for entry in report["reductions"]), report["reductions"]
+
+
+def test_a_single_file_that_git_does_not_track_is_a_private_copy(world, branches):
+    git(world, "rm", "-q", "--cached", ".mcp.json")
+    git(world, "commit", "-q", "-m", "untracked")
+    before = (branches / ".mcp.json").read_bytes()
+    done, report = shell(world, "echo evil > .mcp.json && cat .mcp.json; rm .mcp.json")
+    assert done.out == "evil\n" and "busy" in done.err.lower(), done.account()
+    assert (branches / ".mcp.json").read_bytes() == before
+    assert (".mcp.json", "modified", "held") in changes(report)
+    assert "protected" not in report["enforcement"]["lost"]
+
+
+def test_a_killed_run_keeps_what_it_changed(world, branches):
+    before = protected(branches)
+    run = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
+                       f"echo evil > {SETTINGS}; echo evil > .mcp.json; touch ready; sleep 60"])
+    try:
+        assert wait_until((branches / "ready").exists, 20)
+        os.killpg(run.pid, signal.SIGKILL)
+    finally:
+        run.wait()
+    done, report = shell(world, f"cat {SETTINGS} .mcp.json")
+    assert done.out == '{"on": "main"}\n{"on": "main"}\n', done.account()
+    assert protected(branches) == before
+    assert ".vscode" in done.err and "the changed one is" in done.err, done.err
+    listed = world.cordon_verb("changes", "list", "--json").expect(0).json
+    assert {(SETTINGS, "modified"), (".mcp.json", "modified")} <= {
+        (entry["path"], entry["change"]) for entry in listed["changes"]}, listed
+    assert listed["run"] != report["run_id"]
+    world.cordon_verb("changes", "apply", listed["run"], ".vscode").expect(0)
+    assert (branches / SETTINGS).read_text() == "evil\n"
+
+
+# git's configuration
+
+CONFIG_KEYS = [
+    # written back
+    ("remote.fork.url", "https://example.com/a.git", True),
+    ("remote.fork.url", "ssh://git@example.com/a.git", True),
+    ("remote.fork.url", "git@example.com:me/a.git", True),
+    ("remote.fork.fetch", "+refs/heads/*:refs/remotes/fork/*", True),
+    ("branch.topic.remote", "origin", True),
+    ("branch.topic.merge", "refs/heads/topic", True),
+    ("branch.topic.rebase", "true", True),
+    ("submodule.lib.url", "https://example.com/lib.git", True),
+    ("submodule.lib.active", "true", True),
+    # held back
+    ("remote.fork.url", "/tmp/evil", False),
+    ("remote.fork.url", "ext::sh -c evil", False),
+    ("remote.fork.url", "ssh://a@-oProxyCommand=evil/x", False),
+    ("remote.fork.fetch", "+refs/heads/*:refs/heads/*", False),
+    ("remote.fork.pushurl", "https://example.com/b.git", False),
+    ("remote.fork.uploadpack", "evil", False),
+    ("remote.fork.vcs", "evil", False),
+    ("remote.fork.proxy", "http://evil.example", False),
+    ("remote.origin.url", "https://evil.example/a.git", False),
+    ("remote.origin.pushurl", "https://evil.example/a.git", False),
+    ("branch.topic.remote", "https://evil.example/a.git", False),
+    ("branch.topic.pushremote", "evil", False),
+    ("submodule.lib.update", "!evil", False),
+    ("user.email", "evil@example.com", False),
+    ("core.fsmonitor", "./evil", False),
+    ("core.hooksPath", "./evil", False),
+    ("alias.st", "!evil", False),
+    ("include.path", "./evil", False),
+    ("url.https://evil.example/.insteadOf", "https://example.com/", False),
+    ("credential.helper", "!evil", False),
+    ("filter.x.clean", "evil", False),
+]
+
+
+def test_the_table_of_settings_that_last(world):
+    make_repository(world)
+    git(world, "remote", "add", "origin", "https://example.com/origin.git")
+    config = world.project / ".git/config"
+    original = config.read_bytes()
+    wrong = []
+    for key, value, lasts in CONFIG_KEYS:
+        done, report = shell(world, f"git config '{key}' '{value}' && git config '{key}'")
+        assert done.expect(0).out == value + "\n"
+        there = world.bare("git", "config", key, env=IDENTITY)
+        [entry] = [e for e in report["changes"] if e["path"] == ".git/config"] or [None]
+        state = entry and entry["state"]
+        held = there.out.strip() != value or original == config.read_bytes()
+        if held == lasts or state != ("applied" if lasts else "held"):
+            wrong.append((key, value, there.out, state))
+        elif key.lower() not in entry["reason"].lower():
+            wrong.append((key, "is not named", entry["reason"]))
+        if not lasts:
+            assert f"held back: .git/config: " in done.err, done.err
+            assert original == config.read_bytes(), key
+        config.write_bytes(original)
+        world.own(config)
+    assert not wrong, wrong
+
+
+def test_ordinary_git_work_lasts(world):
+    make_repository(world)
+    bare = world.make_directory(world.project / "up.git")
+    git(world, "init", "-q", "--bare", str(bare))
+    config = world.project / ".git/config"
+    done, report = shell(world, "git remote add up https://example.com/up.git && "
+                         "git checkout -q -b topic && git config branch.topic.remote up && "
+                         "git config branch.topic.merge refs/heads/topic && "
+                         "git config user.email evil@example.com")
+    done.expect(0)
+    assert git(world, "config", "remote.up.url").out == "https://example.com/up.git\n"
+    assert git(world, "config", "branch.topic.merge").out == "refs/heads/topic\n"
+    assert "evil" not in config.read_text()
+    assert "held back: .git/config: user.email; cordon changes apply" in done.err, done.err
+    assert not (world.project / ".git/config.lock").exists()
+    world.cordon_verb("changes", "apply", report["run_id"], ".git/config").expect(0)
+    assert git(world, "config", "user.email").out == "evil@example.com\n"
+
+
+def test_a_lock_or_a_change_of_the_host_wins(world):
+    make_repository(world)
+    config = world.project / ".git/config"
+    before = config.read_bytes()
+    script = ("git config branch.topic.remote origin; touch ready; "
+              "while [ ! -e go ]; do sleep 0.05; done")
+    for step in ("lock", "change"):
+        run = world.start([world.cordon, "run", "--", "/bin/sh", "-c", safe(script)], env=IDENTITY)
+        assert wait_until((world.project / "ready").exists, 20)
+        if step == "lock":
+            lock = world.write(world.project / ".git/config.lock", "")
+        else:
+            git(world, "config", "user.name", "Person")
+        world.write(world.project / "go", "")
+        _, err = run.communicate(timeout=30)
+        assert b"held back: .git/config: branch.topic.remote" in err, err
+        assert b"branch" not in config.read_bytes()
+        if step == "lock":
+            assert config.read_bytes() == before
+            lock.unlink()
+        for name in ("ready", "go"):
+            (world.project / name).unlink()
+    assert git(world, "config", "user.name").out == "Person\n"
+    world.cordon_verb("changes", "apply", "last", ".git/config").expect(1)
+    assert git(world, "config", "user.name").out == "Person\n"
+
+
+# Removal
+
+def test_a_nested_repository_can_be_removed(world):
+    make_repository(world)
+    make_repository(world, world.project / "build/deps/lib")
+    world.write(world.project / "build/deps/lib/.vscode/settings.json", "{}\n")
+    done, report = shell(world, "rm -rf build; true")
+    assert not (world.project / "build").exists(), done.account()
+    assert (world.project / ".git/HEAD").exists()
+    gone = [e for e in report["changes"] if e["reason"] == "removed by the run"]
+    assert "finished what the run began to remove" in done.err
+    assert {"build/deps/lib/.git"} <= {e["path"] for e in gone}, report["changes"]
+    world.cordon_verb("changes", "restore", report["run_id"]).expect(0)
+    assert (world.project / "build/deps/lib/.git/config").exists()
+
+
+def test_a_linked_worktree_can_be_removed(world):
+    make_repository(world)
+    git(world, "worktree", "add", "-q", "wt")
+    assert (world.project / "wt/tracked.txt").exists()
+    done, report = shell(world, "rm -rf wt; true")
+    assert not (world.project / "wt").exists(), done.account() + json.dumps(report["changes"])
+    assert not (world.project / ".git/worktrees/wt").exists(), done.account()
+    assert "/wt" not in git(world, "worktree", "list").out
+    assert git(world, "worktree", "prune", "-v").out == ""
+    world.cordon_verb("changes", "restore", report["run_id"]).expect(0)
+    assert "/wt" in git(world, "worktree", "list").out
+
+
+def test_what_was_not_emptied_stays(world):
+    make_repository(world)
+    nested = make_repository(world, world.project / "nested")
+    before = tree_digest(nested)
+    shell(world, "rm -rf nested/.git/hooks; true")[0].expect(0)
+    assert tree_digest(nested) == before
+    shell(world, "rm -rf nested/tracked.txt nested/.git/objects; true")
+    assert (nested / ".git/config").exists() and (nested / ".git/HEAD").exists()
+
+
+def test_the_repository_of_the_grant_is_never_finished_off(world):
+    make_repository(world)
+    shell(world, "rm -rf .git; true")
+    assert (world.project / ".git/config").exists()
+
+
+# Directories on PATH
+
+@pytest.fixture
+def venv(world):
+    world.write(world.project / "venv/pyvenv.cfg", "home = /usr/bin\n")
+    world.write(world.project / "venv/bin/activate", "export X=1\n")
+    world.write(world.project / "venv/bin/tool", "#!/bin/sh\necho old\n", 0o755)
+    return {"PATH": f"{world.project}/venv/bin:{os.environ.get('PATH', '/usr/bin:/bin')}",
+            "VIRTUAL_ENV": str(world.project / "venv")}
+
+
+def test_a_virtual_environment_can_be_installed_into(world, venv):
+    place = world.project / "venv/bin"
+    script = ("cd venv/bin && printf '#!/bin/sh\\necho new\\n' > newtool-x && chmod 755 newtool-x && "
+              "echo changed > tool && ln -s newtool-x linked-x && mkdir __pycache__ && "
+              "echo c > __pycache__/a && echo evil > git && echo evil > ls && echo evil >> activate")
+    done, report = world.report("/bin/sh", "-c", script, env=venv)
+    done.expect(0)
+    assert (place / "newtool-x").read_text() == "#!/bin/sh\necho new\n"
+    assert (place / "newtool-x").stat().st_mode & 0o777 == 0o755
+    assert (place / "newtool-x").stat().st_uid == (world.project / "venv").stat().st_uid
+    assert os.readlink(place / "linked-x") == "newtool-x"
+    assert (place / "tool").read_text() == "changed\n"
+    assert (place / "__pycache__/a").exists()
+    assert not (place / "git").exists() and not (place / "ls").exists()
+    assert (place / "activate").read_text() == "export X=1\n"
+    found = changes(report)
+    assert ("venv/bin/newtool-x", "added", "applied") in found
+    for name in ("git", "ls"):
+        assert (f"venv/bin/{name}", "added", "held") in found
+    assert ("venv/bin/activate", "modified", "held") in found
+    assert "held back: venv/bin (3 files)" in done.err, done.err
+
+
+def test_what_another_directory_of_path_has_is_held_back(world, venv):
+    world.write(world.outside / "bin/mytool", "#!/bin/sh\n", 0o755)
+    venv["PATH"] += f":{world.outside}/bin"
+    done, report = world.report("/bin/sh", "-c", "echo evil > venv/bin/mytool", env=venv)
+    assert not (world.project / "venv/bin/mytool").exists(), done.account()
+    assert ("venv/bin/mytool", "added", "held") in changes(report)
+
+
+def test_writing_a_directory_on_path_is_refused_with_its_reason(world):
+    place = world.make_directory(world.home / ".local/bin")
+    done = world.run("/bin/true", options=["--write", place],
+                     env={"PATH": f"{place}:/usr/bin:/bin"})
+    assert done.status == 125 and "PATH" in done.err and "mounts" not in done.err, done.account()
+    own = world.make_directory(world.outside / "bin")
+    done = world.run("/bin/true", options=["--write", own], env={"PATH": f"{own}:/usr/bin:/bin"})
+    assert done.status == 125 and "PATH" in done.err, done.account()
+    world.run("/bin/true", options=["--write", own], env={"PATH": "/usr/bin:/bin"}).expect(0)
