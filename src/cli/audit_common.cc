@@ -10,7 +10,6 @@
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "host/resolve.h"
-#include "run/run_note.h"
 
 namespace cordon {
 namespace {
@@ -46,7 +45,6 @@ Result<std::string> label_of(std::string_view text, const AuditPlace& where) {
 
 Result<AuditPlace> audit_place() {
   CORDON_TRY(caller, identify_caller());
-  say_handoffs(recover_runs(caller));
   audit::Place place = audit::place_of(caller);
   return AuditPlace{std::move(caller), std::move(place)};
 }

@@ -6,7 +6,6 @@
 #include "config/policy_document.h"
 #include "host/resolve.h"
 #include "run/contained_run.h"
-#include "run/run_note.h"
 
 namespace cordon {
 namespace {
@@ -47,7 +46,6 @@ Policy written_out(const Effective& effective) {
 
 Result<std::string> clamped_text(const Arguments& arguments) {
   CORDON_TRY(caller, identify_caller());
-  say_handoffs(recover_runs(caller));
   CORDON_TRY(asked, asked_policy(arguments, caller));
   CORDON_TRY(judgement, judge_policy(asked.policy, asked.ceilings, caller));
   const std::vector<Reduction>& reductions = judgement.clamped.reductions();

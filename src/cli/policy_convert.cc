@@ -7,7 +7,6 @@
 #include "host/places.h"
 #include "host/resolve.h"
 #include "run/policy_source.h"
-#include "run/run_note.h"
 
 namespace cordon {
 namespace {
@@ -77,7 +76,6 @@ Result<Conversion> convert(const Arguments& arguments) {
   }
   CORDON_TRY(dropped, dropped_keys(arguments));
   CORDON_TRY(caller, identify_caller());
-  say_handoffs(recover_runs(caller));
   const std::string word(arguments.operands.front());
   return from ? to_cordon(*from, word, dropped, caller) : from_cordon(*to, word, dropped, caller);
 }

@@ -16,7 +16,6 @@
 #include "policy/publish_rule.h"
 #include "run/choose.h"
 #include "run/contained_run.h"
-#include "run/run_note.h"
 
 namespace cordon {
 namespace {
@@ -111,7 +110,6 @@ Result<Explained> explain(const Arguments& arguments) {
   const std::string_view word = arguments.operands[0];
   const std::string_view target = arguments.operands[1];
   CORDON_TRY(caller, identify_caller());
-  say_handoffs(recover_runs(caller));
   if (word == "connect" && target.find('/') != std::string_view::npos) {
     CORDON_TRY(socket, canonicalize(target, caller.cwd, caller));
     CORDON_TRY(judged, judge_run(arguments, caller));

@@ -5,7 +5,6 @@
 #include "host/resolve.h"
 #include "policy/agents.h"
 #include "run/policy_source.h"
-#include "run/run_note.h"
 
 namespace cordon {
 namespace {
@@ -30,7 +29,6 @@ Result<std::string> shown_policy(const Arguments& arguments) {
                             "options stand before operands: cordon policy show [--json] POLICY"));
   }
   CORDON_TRY(caller, identify_caller());
-  say_handoffs(recover_runs(caller));
   const std::string word(arguments.operands.empty() ? "workspace" : arguments.operands.front());
   CORDON_TRY(policy, load_policy(word, caller));
   if (arguments.has(FlagId::Json)) {

@@ -120,3 +120,17 @@ def test_what_could_not_be_taken_away_is_taken_by_the_next_start(world):
     again = world.run("true").expect(0)
     assert ".mcp.json" in again.err and not (world.project / ".mcp.json").exists()
     assert "handoff" not in world.run("true").expect(0).err, "told once"
+
+
+def test_questions_clean_up_nothing(world):
+    """Only a start does. Whoever asks what is permitted moves and ends nothing."""
+    process = world.start([world.cordon, "run", "--", "sh", "-c", "mkdir .vscode; touch ready; sleep 60"])
+    assert wait_until(lambda: (world.project / "ready").exists(), 10)
+    process.kill()
+    process.communicate(timeout=10)
+    for question in (["policy", "show"], ["policy", "explain", "write", "x"], ["policy", "clamp"],
+                     ["audit", "list"], ["changes", "list"]):
+        world.execute([world.cordon, *question])
+        assert (world.project / ".vscode").exists(), question
+    # The next start waits until the processes of the killed run are gone.
+    assert wait_until(lambda: world.run("true").expect(0) and not (world.project / ".vscode").exists(), 10)
