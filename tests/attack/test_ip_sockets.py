@@ -258,7 +258,7 @@ def test_bind_goes_by_the_rights_of_the_command(world):
     answers = lines(world, f"""
 def bind(path):
     with socket.socket(socket.AF_UNIX) as server: return code(server.bind, path)
-bind(".git/hooks/pre-commit")  # in a private copy, where there is one; never on the host
+print(bind(".git/hooks/pre-commit"))
 print(bind("{readable}/a"), bind("/usr/a"), bind("{world.outside}/a"), bind("/a"), bind("/proc/a"), bind("/dev/a"))
 os.umask(0o027)
 os.makedirs("sub")
@@ -268,6 +268,8 @@ os.chmod(".", 0o555)
 print(bind("shut.sock"))
 os.chmod(".", 0o755)
 """, options=("--read", readable))
+    # In the private copy that native has, refused elsewhere; never on the host.
+    assert answers.pop(0) in ("ok", "EROFS"), answers
     refused = answers[0].split()
     assert set(refused) <= {"EROFS", "EACCES", "ENOENT", "EPERM"}, answers
     assert answers[1:] == ["ok EADDRINUSE ok ENOENT", "EACCES"]
