@@ -389,7 +389,9 @@ class Recovery {
     std::optional<KeptFiles> kept = kept_files(*content, caller_);
     if (kept && !kept->is_needed()) {
       kept->discard();
-      return remove_private(content->private_directory, caller_) ? Done::Yes : Done::Later;
+      // The tree is not judged again, but what the run changed in its copies may not be settled
+      // yet.
+      return settle(*copies, {}, *content);
     }
     auto found = collect_handoff(content->writable, content->deny, caller_, content->snapshot,
                                  join(caller_.state_directory, "handoff"), content->run_id,
@@ -402,13 +404,19 @@ class Recovery {
     }
     moved_.insert(moved_.end(), found->begin(), found->end());
     if (kept) kept->discard();
-    auto held = settle_held(*copies, nullptr, *found, content->writable, caller_, content->run_id);
+    return settle(*copies, *found, *content);
+  }
+
+  // The copies go when everything that differs in them is kept aside, and not before.
+  Done settle(const PrivateCopies& copies, const std::vector<Handoff>& found,
+              const NoteContent& content) {
+    auto held = settle_held(copies, nullptr, found, content.writable, caller_, content.run_id);
     if (!held) {
-      moved_.push_back({content->private_directory, "unchecked: " + message(held.error()), {}});
+      moved_.push_back({content.private_directory, "unchecked: " + message(held.error()), {}});
       return Done::Later;
     }
-    for (const Handoff& one : held_handoffs(*copies, *held)) moved_.push_back(one);
-    return remove_private(content->private_directory, caller_) ? Done::Yes : Done::Later;
+    for (const Handoff& one : held_handoffs(copies, *held)) moved_.push_back(one);
+    return remove_private(content.private_directory, caller_) ? Done::Yes : Done::Later;
   }
 
   int directory_;
