@@ -1,6 +1,7 @@
 #include "host/git_references.h"
 
 #include <gmock/gmock.h>
+#include <pwd.h>
 #include <sys/stat.h>
 
 #include "host/git_config_files.h"
@@ -135,7 +136,10 @@ TEST(GitPath, IsExpandedAsGitDoes) {
   Caller caller;
   caller.home = "/home/alex";
   EXPECT_EQ(git_path("~/x", "/b", caller), "/home/alex/x");
-  EXPECT_EQ(git_path("~root/x", "/b", caller), "/root/x");
+  const struct passwd* account = ::getpwuid(0);
+  ASSERT_NE(account, nullptr);
+  EXPECT_EQ(git_path("~" + std::string(account->pw_name) + "/x", "/b", caller),
+            std::string(account->pw_dir) + "/x");
   EXPECT_EQ(git_path("~no-such-user/x", "/b", caller), std::nullopt);
   EXPECT_EQ(git_path("x", "/b", caller), "/b/x");
   EXPECT_EQ(git_path("/x", "/b", caller), "/x");
