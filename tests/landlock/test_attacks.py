@@ -179,7 +179,8 @@ def test_every_process_of_the_user_at_once(world, victim):
     inside = attempt(world, "os.setpriority(os.PRIO_USER, 0, 19)")
     assert "SUCCEEDED" not in inside.out, inside.account()
     assert os.getpriority(os.PRIO_PROCESS, victim.pid) == before
-    assert "SUCCEEDED" in attempt(world, "os.setpriority(os.PRIO_PROCESS, 0, 5)").out
+    # The control asks for the lowest priority: whoever starts the suite may already be below the others.
+    assert "SUCCEEDED" in attempt(world, "os.setpriority(os.PRIO_PROCESS, 0, 19)").out
 
 
 def test_signal_to_all_reaches_the_sandbox_alone(world, victim):
