@@ -28,6 +28,11 @@ enum class Loss : std::uint8_t {
   Loopback,
   // Without a control group, for root.
   ProcessBurst,
+  // On every kernel.
+  InFlight,
+  Appearing,
+  // Where /proc/sys cannot be written.
+  Inotify,
 };
 
 // The word in the report: "metadata".

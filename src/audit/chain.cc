@@ -55,6 +55,7 @@ Result<void> make_new(int directory, const Key& key, const Writer& writer) {
   CORDON_TRY(head, open_private_file(directory, "head.new", O_RDWR | O_CREAT | O_TRUNC));
   Head first;
   first.boot_id = writer.boot_id;
+  first.keyed_from = 1;
   const std::string bytes = encode_head(first, key);
   if (::pwrite(head.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()) ||
       ::fsync(head.get()) != 0 || ::renameat(directory, "head.new", directory, "head") != 0 ||
@@ -230,7 +231,7 @@ void Chain::place_oldest(Head& head) const {
 
 Result<Landed> Chain::write_record(const Body& body, Durability durability, Head& after) {
   const std::uint64_t before = head_.size;
-  const Composed composed = compose(body, head_.last, head_.last.seq + 1, writer_.boot_id);
+  const Composed composed = compose(body, head_.last, head_.last.seq + 1, writer_.boot_id, key_);
   if (composed.line.size() > kLongestLine) return fail(audit_error("the record is too long", 0));
   const ssize_t put = ::write(day_file_.get(), composed.line.data(), composed.line.size());
   if (put != static_cast<ssize_t>(composed.line.size())) {
@@ -247,6 +248,7 @@ Result<Landed> Chain::write_record(const Body& body, Durability durability, Head
   after = head_;
   after.last = {head_.last.seq + 1, composed.hash};
   after.size = before + composed.line.size();
+  if (after.keyed_from == 0) after.keyed_from = after.last.seq;
   if (durability == Durability::Synced) after.synced = after.last.seq;
   return Landed{after.last.seq, day_, before};
 }

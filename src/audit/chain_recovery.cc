@@ -49,15 +49,22 @@ struct End {
   [[nodiscard]] bool has_leftover() const { return size != file_size; }
 };
 
+// Whether the line is one that a writer with this key could have left. A hash anybody can compute:
+// a line behind the head that has no mac was put there by somebody else, and so was one without the
+// right mac.
+bool is_ours(const Line& line, const Record& record, const Head& head, const Key& key) {
+  return record.intact && (!head.keys(record.seq) || is_keyed(key, line.text, record));
+}
+
 bool follows(const Record& record, const End& end, bool first) {
-  if (!record.intact) return false;
   if (first) return true;
   // A recovery may have skipped numbers that a power cut took; verify judges that.
   return record.prev == to_hex(end.last.hash) && record.seq > end.last.seq;
 }
 
 // Walks one file as far as its records follow one another.
-Result<void> walk(int directory, const std::string& day, const Head& head, End& end) {
+Result<void> walk(int directory, const std::string& day, const Head& head, const Key& key,
+                  End& end) {
   CORDON_TRY(file, open_private_file(directory, file_of_day(day), O_RDONLY));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail(audit_error("cannot examine a day", errno));
@@ -73,7 +80,12 @@ Result<void> walk(int directory, const std::string& day, const Head& head, End& 
     CORDON_TRY(more, reader.next(line));
     if (!more || !line.complete || line.overlong) return {};
     const auto record = decode_line(line.text);
-    if (!record || !follows(*record, end, first)) return {};
+    if (!record || !record->intact || !follows(*record, end, first)) return {};
+    if (!is_ours(line, *record, head, key)) {
+      return fail(contradiction("audit/" + file_of_day(day) + " holds record " +
+                                std::to_string(record->seq) +
+                                ", which was not written with audit/key"));
+    }
     first = false;
     end.last = {record->seq, record->digest};
     end.size = line.end();
@@ -82,7 +94,7 @@ Result<void> walk(int directory, const std::string& day, const Head& head, End& 
 }
 
 // The file of the day before is walked too: all of the last one may be lost.
-Result<End> find_end(int directory, const Head& head) {
+Result<End> find_end(int directory, const Head& head, const Key& key) {
   CORDON_TRY(days, list_days(directory));
   const auto here = std::ranges::lower_bound(days, head.day);
   if (here == days.end() || *here != head.day) {
@@ -90,7 +102,7 @@ Result<End> find_end(int directory, const Head& head) {
   }
   End end;
   for (auto day = here == days.begin() ? here : here - 1; day != days.end(); ++day) {
-    CORDON_CHECK(walk(directory, *day, head, end));
+    CORDON_CHECK(walk(directory, *day, head, key, end));
   }
   // Nothing was written to the last day yet, and there is none before it.
   if (end.last.seq == 0 && head.size == 0) end.last = head.last;
@@ -101,6 +113,12 @@ Result<End> find_end(int directory, const Head& head) {
     return fail(contradiction("the log does not hold the record that audit/head names"));
   }
   return end;
+}
+
+// The next record tells it; a crash before that adds to the range.
+void note_adopted(Head& head, std::uint64_t from, std::uint64_t to) {
+  if (head.adopted_from == 0) head.adopted_from = from;
+  head.adopted_to = to;
 }
 
 // Closing records without a pending one in the range belong to one that lies before it.
@@ -154,7 +172,8 @@ Result<void> Chain::settle() {
   // The later day stays if the clock goes back.
   const std::string today = day_of(now_us_);
   if (head_.day < today) CORDON_CHECK(start_day(today));
-  if (head_.cut_bytes != 0 || head_.lost != 0) CORDON_CHECK(tell_recovery());
+  if (head_.cut_bytes != 0 || head_.lost != 0 || head_.adopted_from != 0)
+    CORDON_CHECK(tell_recovery());
   return {};
 }
 
@@ -163,7 +182,8 @@ Result<void> Chain::settle_restart() {
   Head head = head_;
   head.boot_id = writer_.boot_id;
   if (!head_.day.empty()) {
-    CORDON_TRY(end, find_end(directory_.get(), head_));
+    CORDON_TRY(end, find_end(directory_.get(), head_, key_));
+    if (end.last.seq > head_.last.seq) note_adopted(head, head_.last.seq + 1, end.last.seq);
     head.lost = end.last.seq < head_.last.seq ? head_.last.seq - end.last.seq : 0;
     head.cut_bytes += end.file_size - end.size;
     head.last = {std::max(end.last.seq, head_.last.seq), end.last.hash};
@@ -197,7 +217,11 @@ Result<void> Chain::adopt(const Record& record, std::uint64_t offset, std::uint6
   if (record.action == "audit.recovery" && record.phase == Phase::Note) {
     head.cut_bytes = 0;
     head.lost = 0;
+    head.adopted_from = 0;
+    head.adopted_to = 0;
   }
+  note_adopted(head, record.seq, record.seq);
+  if (!record.mac.empty() && head.keyed_from == 0) head.keyed_from = record.seq;
   return write_head(head);
 }
 
@@ -223,8 +247,9 @@ Result<void> Chain::settle_tail(std::uint64_t size) {
     return {};
   }
   const auto record = decode_line(line.text);
-  const bool next = record && record->intact && record->prev == to_hex(head_.last.hash) &&
-                    record->seq == head_.last.seq + 1 && line.end() == size;
+  const bool next = record && is_ours(line, *record, head_, key_) &&
+                    record->prev == to_hex(head_.last.hash) && record->seq == head_.last.seq + 1 &&
+                    line.end() == size;
   if (!next) {
     return fail(contradiction("audit/" + file_of_day(head_.day) +
                               " ends with what is not the next record"));
@@ -236,13 +261,17 @@ Result<void> Chain::tell_recovery() {
   Node metadata;
   metadata.set("cut_bytes", Node(head_.cut_bytes))
       .set("lost_from", head_.lost == 0 ? Node() : Node(head_.last.seq - head_.lost + 1))
-      .set("lost_to", head_.lost == 0 ? Node() : Node(head_.last.seq));
+      .set("lost_to", head_.lost == 0 ? Node() : Node(head_.last.seq))
+      .set("adopted_from", head_.adopted_from == 0 ? Node() : Node(head_.adopted_from))
+      .set("adopted_to", head_.adopted_from == 0 ? Node() : Node(head_.adopted_to));
   CORDON_TRY(body, note("audit.recovery", std::move(metadata)));
   body.wall_us = now_us_;
   Head after;
   CORDON_CHECK(write_record(body, Durability::Later, after));
   after.cut_bytes = 0;
   after.lost = 0;
+  after.adopted_from = 0;
+  after.adopted_to = 0;
   return finish(std::move(after));
 }
 

@@ -72,6 +72,9 @@ void ChainWalk::take(const Line& line) {
   const auto record = decode_line(line.text);
   if (!record) return take_damaged(line, record.error().what);
   if (!record->intact) return take_damaged(line, "its hash is not that of its bytes");
+  if (keyed_ && record->seq >= keyed_->from && !is_keyed(keyed_->key, line.text, *record)) {
+    return take_damaged(line, "it was not written with audit/key");
+  }
   take_record(line, *record);
 }
 

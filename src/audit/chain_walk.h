@@ -16,9 +16,14 @@ namespace cordon::audit {
 
 class ChainWalk {
  public:
+  // Which records must have a mac of which key.
+  struct Keyed {
+    Key key{};
+    std::uint64_t from = 0;
+  };
   // `start` is where a pruned log begins.
-  ChainWalk(std::optional<Link> start, std::string current_boot)
-      : start_(start), current_boot_(std::move(current_boot)) {}
+  ChainWalk(std::optional<Link> start, std::string current_boot, std::optional<Keyed> keyed)
+      : start_(start), current_boot_(std::move(current_boot)), keyed_(keyed) {}
 
   void enter_day(const std::string& day);
   // A line that the file holds completely.
@@ -33,6 +38,8 @@ class ChainWalk {
   // Whether the record with that number had that hash; false if there was none.
   [[nodiscard]] bool had(std::uint64_t seq, const Digest& hash) const;
   // Numbers of the last record before this start of the host, and of the last of all.
+  // The last line is damaged, which was said: nothing more can be told of the end.
+  [[nodiscard]] bool ends_damaged() const { return resync_; }
   [[nodiscard]] std::uint64_t last_before_boot() const { return last_before_boot_; }
   void add(Fault fault, std::uint64_t line, std::uint64_t seq, std::string what);
   void add_last(Fault fault, std::string what);  // about the last record
@@ -58,6 +65,7 @@ class ChainWalk {
 
   std::optional<Link> start_;
   std::string current_boot_;
+  std::optional<Keyed> keyed_;
   Verification result_;
   std::string day_;
   std::string file_;

@@ -176,7 +176,7 @@ std::string note_members(std::string_view action, Node metadata) {
 }
 
 Composed compose(const Body& body, const Link& previous, std::uint64_t seq,
-                 std::string_view boot_id) {
+                 std::string_view boot_id, const Key& key) {
   Composed composed;
   std::string& line = composed.line;
   line.reserve(body.members.size() + 512);
@@ -188,6 +188,8 @@ Composed compose(const Body& body, const Link& previous, std::uint64_t seq,
   line.append(",\"phase\":\"").append(name_of(body.phase));
   line.append("\",\"prev\":\"").append(to_hex(previous.hash));
   line.append("\",").append(body.members);
+  const Digest mac = keyed(key, "line", line);
+  line.append(",\"mac\":\"").append(to_hex(mac)).append("\"");
   composed.hash = sha256(line);
   line.append(",\"hash\":\"").append(to_hex(composed.hash)).append("\"}\n");
   return composed;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <vector>
 
 #include "audit/moment.h"
 #include "audit/record_line.h"
@@ -8,14 +9,17 @@
 namespace cordon::audit {
 namespace {
 
-constexpr std::array<std::string_view, 17> kKeys{
+constexpr std::array<std::string_view, 18> kKeys{
     "v",        "seq",     "event_id", "timestamp",        "boot_id",
     "boot_ms",  "phase",   "prev",     "agent_id",         "action",
     "resource", "outcome", "reason",   "attribution_type", "attribution_layer",
-    "metadata", "hash"};
+    "metadata", "mac",     "hash"};
+constexpr std::size_t kMac = 16;
+constexpr std::string_view kBeforeMac = ",\"mac\":\"";
 constexpr std::string_view kBeforeHash = ",\"hash\":\"";
 constexpr std::size_t kHashLength = 64;
 constexpr std::size_t kTailLength = kBeforeHash.size() + kHashLength + 2;
+constexpr std::size_t kMacLength = kBeforeMac.size() + kHashLength + 1;
 
 bool is_hex(std::string_view text, std::size_t length) {
   return text.size() == length &&
@@ -136,18 +140,46 @@ Result<Record> decode_line(std::string_view line) {
   auto read = read_json(line, "audit");
   if (!read) return fail(audit_error("the line is not JSON", 0));
   const NodeMap* map = read->map();
-  const bool as_published =
-      map != nullptr && std::ranges::equal(*map, kKeys, {}, &NodeMap::value_type::first);
-  if (!as_published) return fail(audit_error("the keys are not as published", 0));
+  const auto has_keys = [&](const auto& keys) {
+    return map != nullptr && std::ranges::equal(*map, keys, {}, &NodeMap::value_type::first);
+  };
+  // Releases before the mac wrote all the others.
+  auto older = std::vector<std::string_view>(kKeys.begin(), kKeys.end());
+  older.erase(older.begin() + kMac);
+  const bool has_mac = has_keys(kKeys);
+  if (!has_mac && !has_keys(older)) return fail(audit_error("the keys are not as published", 0));
   const Members members(*map);
   Record record;
   CORDON_CHECK(read_head(members, record));
   CORDON_CHECK(read_content(members, record));
   record.hash = std::string(line.substr(line.size() - kHashLength - 2, kHashLength));
   if (!is_hex(record.hash, kHashLength)) return fail(odd("hash"));
-  record.digest = sha256(line.substr(0, line.size() - kTailLength));
+  const std::string_view hashed = line.substr(0, line.size() - kTailLength);
+  if (has_mac) {
+    // As fixed as the tail: it is made of the bytes in front of it.
+    if (hashed.size() < kMacLength || !hashed.ends_with('"') ||
+        hashed.substr(hashed.size() - kMacLength, kBeforeMac.size()) != kBeforeMac) {
+      return fail(odd("mac"));
+    }
+    record.mac = std::string(hashed.substr(hashed.size() - kHashLength - 1, kHashLength));
+    if (!is_hex(record.mac, kHashLength)) return fail(odd("mac"));
+  }
+  record.digest = sha256(hashed);
   record.intact = to_hex(record.digest) == record.hash;
   return record;
+}
+
+bool is_keyed(const Key& key, std::string_view line, const Record& record) {
+  const auto mac = digest_from_hex(record.mac);
+  if (!mac || line.size() < kTailLength + kMacLength) return false;
+  const Digest expected =
+      keyed(key, "line", line.substr(0, line.size() - kTailLength - kMacLength));
+  // In time that does not depend on where they differ.
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    difference |= static_cast<unsigned>(expected[i] ^ (*mac)[i]);
+  }
+  return difference == 0;
 }
 
 std::optional<Digest> digest_from_hex(std::string_view text) {

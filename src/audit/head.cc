@@ -24,11 +24,15 @@ struct Layout {
   std::array<char, 16> day;
   std::array<char, 16> open_day;
   std::array<char, 40> boot_id;
-  std::array<char, 320> unused;
+  std::uint64_t keyed_from;
+  std::uint64_t adopted_from;
+  std::uint64_t adopted_to;
+  std::array<char, 296> unused;
   std::array<std::uint8_t, 32> mac;
 };
 static_assert(sizeof(Layout) == kHeadSize && std::is_trivially_copyable_v<Layout>);
-static_assert(offsetof(Layout, hash) == 56 && offsetof(Layout, mac) == 480);
+static_assert(offsetof(Layout, hash) == 56 && offsetof(Layout, keyed_from) == 160 &&
+              offsetof(Layout, mac) == 480);
 
 std::string_view authenticated(std::string_view bytes) {
   return bytes.substr(0, offsetof(Layout, mac));
@@ -66,6 +70,9 @@ std::string encode_head(const Head& head, const Key& key) {
   put(layout.day, head.day);
   put(layout.open_day, head.open_day);
   put(layout.boot_id, head.boot_id);
+  layout.keyed_from = head.keyed_from;
+  layout.adopted_from = head.adopted_from;
+  layout.adopted_to = head.adopted_to;
   std::string bytes(kHeadSize, '\0');
   std::memcpy(bytes.data(), &layout, kHeadSize);
   const Digest mac = keyed(key, "head", authenticated(bytes));
@@ -95,6 +102,9 @@ Result<Head> decode_head(std::string_view bytes, const Key& key) {
   head.day = take(layout.day);
   head.open_day = take(layout.open_day);
   head.boot_id = take(layout.boot_id);
+  head.keyed_from = layout.keyed_from;
+  head.adopted_from = layout.adopted_from;
+  head.adopted_to = layout.adopted_to;
   if (!plausible(head)) return fail(refused());
   return head;
 }

@@ -24,6 +24,15 @@ struct Head {
   // records behind `synced` that a power cut took.
   std::uint64_t cut_bytes = 0;
   std::uint64_t lost = 0;
+  // Records from this one on have a mac; 0: none was written yet, by an older release.
+  std::uint64_t keyed_from = 0;
+  // Records that a recovery took over and that the next record tells: a writer that died, or a head
+  // that a power cut set back, left them behind the one that the head named.
+  std::uint64_t adopted_from = 0;
+  std::uint64_t adopted_to = 0;
+
+  // Whether the record with this number must have a mac.
+  [[nodiscard]] bool keys(std::uint64_t seq) const { return keyed_from != 0 && seq >= keyed_from; }
   bool operator==(const Head&) const = default;
 };
 

@@ -1,11 +1,14 @@
 // One line of the log: composed by the writer, decoded by every reader. The hash of a line is the
-// SHA-256 of its own bytes before `,"hash":"`, so the chain needs no canonical form of JSON.
+// SHA-256 of its own bytes before `,"hash":"`, so the chain needs no canonical form of JSON. The
+// mac is keyed and made of the bytes before `,"mac":"`: whoever has no key can compute hashes, and
+// so write a chain that agrees with itself, but no line of it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "audit/key.h"
 #include "audit/record.h"
 #include "base/sha256.h"
 #include "config/node.h"
@@ -49,7 +52,7 @@ struct Composed {
   Digest hash{};
 };
 Composed compose(const Body& body, const Link& previous, std::uint64_t seq,
-                 std::string_view boot_id);
+                 std::string_view boot_id, const Key& key);
 
 struct Record {
   std::uint64_t seq = 0;
@@ -68,7 +71,11 @@ struct Record {
   std::string hash;     // as written
   bool intact = false;  // the hash is that of the bytes
   Digest digest{};      // of the bytes
+  std::string mac;      // as written; empty in lines of releases that wrote none
 };
+
+// Whether the line was written with this key. `record` is what it was decoded to.
+bool is_keyed(const Key& key, std::string_view line, const Record& record);
 
 // `line` without its newline. An error says what is not as published; a wrong hash is none.
 Result<Record> decode_line(std::string_view line);

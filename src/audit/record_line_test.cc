@@ -9,12 +9,14 @@
 namespace cordon::audit {
 namespace {
 
+constexpr Key kKey{1, 2, 3};
+
 Composed a_note(std::uint64_t seq = 1) {
   Node metadata;
   metadata.set("cut_bytes", 3).set("lost_from", Node()).set("lost_to", Node());
   const Body body{Phase::Note, "01a1dde0-94df-72ae-a1ab-3ae2ce8f585c", 1'700'000'000'123'456, 42,
                   note_members("audit.recovery", std::move(metadata))};
-  return compose(body, {}, seq, "a87146b5-8bb4-4c51-9b7c-1277d33ada22");
+  return compose(body, {}, seq, "a87146b5-8bb4-4c51-9b7c-1277d33ada22", kKey);
 }
 
 std::string_view without_newline(const std::string& line) {
@@ -32,6 +34,32 @@ TEST(AuditLine, IsReadAsItWasComposed) {
   EXPECT_EQ(record->wall_us, 1'700'000'000'123'456);
   EXPECT_EQ(record->boot_ms, 42U);
   EXPECT_EQ(number_in(record->metadata, "cut_bytes"), 3);
+}
+
+TEST(AuditLine, IsKeyed) {
+  const Composed composed = a_note();
+  const std::string_view line = without_newline(composed.line);
+  const auto record = decode_line(line);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_TRUE(is_keyed(kKey, line, *record));
+  EXPECT_FALSE(is_keyed(Key{1, 2, 4}, line, *record));
+  // Whoever has no key can make the hash fit, and nothing else.
+  std::string forged(line.substr(0, line.find(",\"hash\":")));
+  forged.replace(forged.find("\"cut_bytes\":3"), 13, "\"cut_bytes\":4");
+  forged += ",\"hash\":\"" + to_hex(sha256(forged)) + "\"}";
+  const auto changed = decode_line(forged);
+  ASSERT_TRUE(changed.has_value() && changed->intact);
+  EXPECT_FALSE(is_keyed(kKey, forged, *changed));
+}
+
+TEST(AuditLine, OfAnOlderReleaseHasNoMac) {
+  const std::string line(without_newline(a_note().line));
+  std::string older = line.substr(0, line.find(",\"mac\":"));
+  older += ",\"hash\":\"" + to_hex(sha256(older)) + "\"}";
+  const auto record = decode_line(older);
+  ASSERT_TRUE(record.has_value()) << message(record.error());
+  EXPECT_TRUE(record->intact);
+  EXPECT_FALSE(is_keyed(kKey, older, *record));
 }
 
 TEST(AuditLine, NoticesEveryChangedBit) {
@@ -95,7 +123,7 @@ TEST(AuditLine, StaysWithinTheLongestLineWhateverIsListed) {
   closing.denials.resize(5000, {redactor.word("pids"), redactor.word("cgroup"), {}, 1});
   const Body body{Phase::Closing, "01a1dde0-94df-72ae-a1ab-3ae2ce8f585c", 0, 0,
                   refusal_members(pending, closing)};
-  EXPECT_LT(compose(body, {}, 1, "").line.size(), kLongestLine / 2);
+  EXPECT_LT(compose(body, {}, 1, "", kKey).line.size(), kLongestLine / 2);
 }
 
 TEST(AuditEventId, IsAUuidOfVersionSevenInTheOrderOfTime) {

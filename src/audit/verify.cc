@@ -136,6 +136,7 @@ void check_end(const Snapshot& snapshot, const std::string& boot_id, ChainWalk& 
              "the log ends before record " + std::to_string(named) + ", which audit/head names");
     return;
   }
+  if (walk.ends_damaged()) return;
   if (named != 0 && !walk.had(named, head.last.hash)) {
     if (found == named) {
       walk.add_last(Fault::Edit, "it is not the record that audit/head names");
@@ -220,7 +221,11 @@ Result<Verification> verify(const Place& place, const Progress& progress) {
     public_key = std::move(derived);
   }
   const std::optional<Link> start = public_key ? start_of_log(snapshot, *public_key) : std::nullopt;
-  ChainWalk walk(start, writer.boot_id);
+  std::optional<ChainWalk::Keyed> keyed;
+  if (snapshot.key && snapshot.head && snapshot.head->keyed_from != 0) {
+    keyed = ChainWalk::Keyed{*snapshot.key, snapshot.head->keyed_from};
+  }
+  ChainWalk walk(start, writer.boot_id, keyed);
   std::uint64_t total = 0;
   for (const DaySize& day : snapshot.days) total += day.size;
   std::uint64_t done = 0;

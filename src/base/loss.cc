@@ -30,6 +30,12 @@ std::string_view name_of(Loss loss) {
       return "landlock-scopes";
     case Loss::Protected:
       return "protected";
+    case Loss::InFlight:
+      return "in-flight";
+    case Loss::Appearing:
+      return "appearing";
+    case Loss::Inotify:
+      return "inotify";
   }
   return "";
 }
@@ -75,6 +81,17 @@ std::string_view sentence_of(Loss loss) {
     case Loss::Protected:
       return "protected and read-only files in writable grants can be changed while the command "
              "runs; what was there is kept beforehand and put back when the command has ended";
+    case Loss::InFlight:
+      return "descriptors that wait in local sockets count for the user as a whole: the command "
+             "can "
+             "keep as many there as its limit of files, and meanwhile the user's programs with a "
+             "lower limit can pass none";
+    case Loss::Appearing:
+      return "what a deny hides in a writable grant, or by a pattern for any depth, can be read if "
+             "it is made or replaced outside while the command runs";
+    case Loss::Inotify:
+      return "the inotify instances and watches of the command count against the user's own bound: "
+             "/proc/sys cannot be written here";
   }
   return "";
 }
@@ -95,6 +112,9 @@ Reach reach_of(Loss loss) {
     case Loss::LandlockTruncate:
     case Loss::LandlockIoctl:
     case Loss::LandlockScopes:
+    case Loss::InFlight:
+    case Loss::Appearing:
+    case Loss::Inotify:
       return Reach::Same;
   }
   return Reach::Wider;

@@ -90,7 +90,12 @@ Result<Caller> identify_caller() {
   if (account) caller.user = account->name;
   if (caller.user.empty()) caller.user = "user";
   add_home(caller, absolute_variable(caller, "HOME"));
-  if (account) add_home(caller, account->home);
+  if (account) {
+    add_home(caller, account->home);
+    if (account->home.starts_with('/'))
+      if (const Result<Canonical> found = canonicalize(account->home, "/", caller))
+        caller.account_home = found->path;
+  }
   if (!caller.homes.empty()) caller.home = caller.homes.front();
 
   caller.config_directory =

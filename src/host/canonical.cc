@@ -170,7 +170,7 @@ Result<std::string> spell_absolute(std::string_view text, std::string_view base,
                                "write the absolute path"));
     if (caller.home.empty())
       return fail(policy_error("the path " + quote(text) + " needs a home and there is none",
-                               "set HOME, or write an absolute path"));
+                               "give the account a home, set HOME, or write an absolute path"));
     result = join(caller.home, text.substr(text.size() > 1 ? 2 : 1));
   } else if (text.front() == '/') {
     result = std::string(text);

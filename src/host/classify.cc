@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/look.h"
-#include "policy/deny_match.h"
 
 namespace cordon {
 namespace {
@@ -45,8 +44,9 @@ std::vector<FileId> directories_on_path(const Effective& effective, const Caller
 Classifier::Classifier(const Effective& effective, const Caller& caller)
     : effective_(effective),
       caller_(caller),
-      path_directories_(directories_on_path(effective, caller)) {
-  for (const DenyGlob& deny : effective.deny) (deny.anchor.empty() ? any_depth_ : anchored_) = true;
+      path_directories_(directories_on_path(effective, caller)),
+      denies_(effective.deny) {
+  for (const DenyGlob& deny : effective.deny) anchored_ |= !deny.anchor.empty();
   std::vector<std::string_view> names(effective.protect.add.begin(), effective.protect.add.end());
   for (const ProtectedName& name : protected_names()) names.push_back(name.name);
   for (const std::string_view name : names) {
@@ -106,34 +106,16 @@ std::optional<Protection> Classifier::protection(const WalkedDirectory& director
 
 const DenyGlob* Classifier::denied(const WalkedDirectory& directory,
                                    const DirectoryEntry& entry) const {
-  if (any_depth_)
-    for (const DenyGlob& deny : effective_.deny)
-      if (deny.anchor.empty() && glob_match(deny.pattern, entry.name)) return &deny;
-  if (!anchored_) return nullptr;
-  const std::string path = join(directory.path(), entry.name);
-  for (const DenyGlob& deny : effective_.deny)
-    if (!deny.anchor.empty() && deny_matches(deny, path)) return &deny;
-  return nullptr;
+  if (const DenyGlob* deny = denies_.find_any_depth(entry.name)) return deny;
+  return anchored_ ? denies_.find_anchored(join(directory.path(), entry.name)) : nullptr;
 }
 
 const DenyGlob* Classifier::denied_with_parents(std::string_view path) const {
-  for (const DenyGlob& deny : effective_.deny) {
-    if (deny_matches(deny, path)) return &deny;
-    const bool above = !deny.anchor.empty() || deny.written.starts_with("**/");
-    for (std::string_view up = path; above && up != "/";) {
-      up = parent(up);
-      if (deny_matches(deny, up)) return &deny;
-    }
-  }
-  return nullptr;
+  return denies_.find_with_parents(path);
 }
 
 bool Classifier::may_deny_below(std::string_view path) const {
-  if (any_depth_) return true;
-  return std::any_of(effective_.deny.begin(), effective_.deny.end(), [&](const DenyGlob& deny) {
-    if (deny.pattern.empty()) return path != deny.anchor && contains(path, deny.anchor);
-    return contains(path, deny.anchor) || contains(deny.anchor, path);
-  });
+  return denies_.may_deny_below(path);
 }
 
 WalkedDirectory::State Classifier::below(const WalkedDirectory& directory,

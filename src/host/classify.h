@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/walk.h"
+#include "policy/deny_index.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
@@ -55,8 +56,8 @@ class Classifier {
   const Effective& effective_;
   const Caller& caller_;
   std::vector<FileId> path_directories_;
-  bool any_depth_ = false;                    // a deny without an anchor
-  bool anchored_ = false;                     // a deny with one
+  DenyIndex denies_;
+  bool anchored_ = false;                     // a deny with an anchor
   std::array<std::uint64_t, 256> lengths_{};  // by first byte: bit n for names of n bytes
 };
 

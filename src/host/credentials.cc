@@ -208,6 +208,13 @@ std::vector<CredentialStore> find_credential_stores(const Caller& caller, StoreS
   return std::move(search.found);
 }
 
+std::vector<std::string> store_places(const Caller& caller) {
+  std::vector<std::string> places;
+  for (const std::string& home : caller.homes)
+    for (const std::string_view store : kStores) places.push_back(join(home, store));
+  return places;
+}
+
 bool is_in_store(std::string_view path, const Caller& caller) {
   for (const std::string& home : caller.homes) {
     if (home == path || !contains(home, path)) continue;

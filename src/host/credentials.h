@@ -20,6 +20,8 @@ enum class StoreScope {
   Links,  // only those that lie elsewhere behind a symlink: all that a project can hold
 };
 std::vector<CredentialStore> find_credential_stores(const Caller& caller, StoreScope scope);
+// Every path at which a store of a home would be, whether there is one or not.
+std::vector<std::string> store_places(const Caller& caller);
 // Whether `path` is a store of a home or lies in one, by name. No grant opens a store.
 bool is_in_store(std::string_view path, const Caller& caller);
 // Whether a grant of `directory` could show a store under its own name.

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/look.h"
+#include "host/machine.h"
 #include "host/walk.h"
 
 namespace cordon {
@@ -41,6 +42,8 @@ class LinkSearch final : public TreeVisitor {
   void visit(WalkedDirectory& directory) override {
     for (const DirectoryEntry& entry : directory.entries()) {
       if (entry.type == EntryType::Directory) {
+        const bool below_root = directory.name().empty();  // only "/" has no name
+        if (below_root && is_kernel_tree(join("/", entry.name))) continue;
         directory.descend(entry, 0);
       } else if (inodes_.contains(entry.inode)) {
         const auto seen = look(directory.descriptor(), std::string(entry.name));

@@ -72,6 +72,10 @@ std::vector<SystemEntry> root_entries() {
   return entries;
 }
 
+bool is_kernel_tree(std::string_view path) {
+  return path == "/proc" || path == "/sys" || path == "/dev";
+}
+
 std::vector<std::string> network_files() {
   std::vector<std::string> found;
   for (const std::string_view path : kNetworkFiles) {

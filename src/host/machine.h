@@ -11,6 +11,10 @@ namespace cordon {
 
 // Everything directly below "/", for a grant of "/" itself.
 std::vector<SystemEntry> root_entries();
+// Whether `path` is a tree of the kernel's own making: no grant shows what is in /proc or /dev, no
+// file on a disk has a second name there, and a process that ends while it is searched is no
+// failure.
+bool is_kernel_tree(std::string_view path);
 // Of the files that tell a program how to find hosts, those that are there. A minimal image has
 // neither, and /etc/resolv.conf is often a link to what no service has written yet.
 std::vector<std::string> network_files();

@@ -205,6 +205,31 @@ Error at_ceiling(Error error, const Ceiling& ceiling) {
   return error;
 }
 
+Result<ResolvedCeiling> resolve_ceiling(const Ceiling& ceiling, const Caller& caller) {
+  ResolvedCeiling out;
+  out.ceiling = ceiling;
+  auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, {}, caller, out.named);
+  if (!write) return fail(at_ceiling(std::move(write).error(), ceiling));
+  auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, *write, caller, out.named);
+  if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
+  auto deny = resolve_denies(ceiling.policy.fs.deny, caller);
+  if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
+  auto sockets = resolve_ceiling_sockets(ceiling.policy.net.sockets, caller, out.named);
+  if (!sockets) return fail(at_ceiling(std::move(sockets).error(), ceiling));
+  out.sockets = std::move(*sockets);
+  out.read = std::move(*read);
+  out.write = std::move(*write);
+  out.deny = std::move(*deny);
+  if (!out.write.empty() || !ceiling.approved.empty()) out.held = held_places(caller);
+  out.held.git = git_directories(out.write);
+  out.held.protect = ceiling.policy.protect;
+  if (ceiling.approved.empty()) return out;
+  const auto ask = resolve_ask(ceiling.ask, caller);
+  if (!ask) return fail(at_ceiling(ask.error(), ceiling));
+  admit_approved(out, *ask, caller);
+  return out;
+}
+
 }  // namespace
 
 Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
@@ -231,28 +256,11 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
 }
 
 Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
-  ResolvedCeiling out;
-  out.ceiling = ceiling;
-  auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, {}, caller, out.named);
-  if (!write) return fail(at_ceiling(std::move(write).error(), ceiling));
-  auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, *write, caller, out.named);
-  if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
-  auto deny = resolve_denies(ceiling.policy.fs.deny, caller);
-  if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
-  auto sockets = resolve_ceiling_sockets(ceiling.policy.net.sockets, caller, out.named);
-  if (!sockets) return fail(at_ceiling(std::move(sockets).error(), ceiling));
-  out.sockets = std::move(*sockets);
-  out.read = std::move(*read);
-  out.write = std::move(*write);
-  out.deny = std::move(*deny);
-  if (!out.write.empty() || !ceiling.approved.empty()) out.held = held_places(caller);
-  out.held.git = git_directories(out.write);
-  out.held.protect = ceiling.policy.protect;
-  if (ceiling.approved.empty()) return out;
-  const auto ask = resolve_ask(ceiling.ask, caller);
-  if (!ask) return fail(at_ceiling(ask.error(), ceiling));
-  admit_approved(out, *ask, caller);
-  return out;
+  if (ceiling.id != kSystemCeiling || caller.home == caller.account_home)
+    return resolve_ceiling(ceiling, caller);
+  Caller account = caller;
+  account.home = caller.account_home;
+  return resolve_ceiling(ceiling, account);
 }
 
 }  // namespace cordon

@@ -28,6 +28,10 @@ Result<Canonical> canonicalize(std::string_view text, std::string_view base, con
 Result<Canonical> canonicalize_existing(std::string_view text, std::string_view base,
                                         const Caller& caller);
 
+// The ceiling that binds callers who are not trusted. `~` in it is the home of the account, which
+// the password database says, and never $HOME, which the caller says.
+inline constexpr std::string_view kSystemCeiling = "/etc/cordon/ceiling.toml";
+
 // Expands "@system" and "@toolchains", canonicalises every entry, drops missing ones with a
 // Nonexistent reduction. Errors are for what must never be granted: a writable "/" or whole home.
 Result<Resolved> resolve(const Policy& policy, const Caller& caller);

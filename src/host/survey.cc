@@ -9,9 +9,11 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/credentials.h"
+#include "host/frozen.h"
 #include "host/git_identity.h"
 #include "host/hard_links.h"
 #include "host/machine.h"
+#include "host/mount_table.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
 #include "host/tree_survey.h"
@@ -110,6 +112,56 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
   }
 }
 
+// Everything that no grant shows, by the name that it is known by.
+std::vector<std::string> hidden_objects(const Caller& caller, const HostFacts& facts) {
+  std::vector<std::string> paths;
+  for (const Masked& entry : facts.masked) paths.push_back(entry.path);
+  for (const CredentialStore& store : find_credential_stores(caller, StoreScope::All))
+    paths.push_back(store.target ? store.target->path : store.name.path);
+  for (const std::string_view secret : machine_secrets()) paths.emplace_back(secret);
+  for (const std::string* own :
+       {&caller.config_directory, &caller.state_directory, &caller.runtime_directory}) {
+    if (own->empty()) continue;
+    const Result<Canonical> place = canonicalize(*own, "/", caller);
+    if (place && place->kind != FileKind::Absent) paths.push_back(place->path);
+  }
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return paths;
+}
+
+// A bind mount shows a credential store, or Cordon's own files, under a second name. Both names
+// lead to one object, and that is what is compared: the table of mounts only says where to look.
+void protect_second_names(const Effective& effective, const Caller& caller, TreeSurvey& trees,
+                          HostFacts& facts) {
+  const MountTable mounts = MountTable::read();
+  if (!mounts.shows_anything_twice()) return;
+  const GrantPaths grants(effective);
+  const auto is_shown = [&](const std::string& path) {
+    const auto in_system = [&](const SystemEntry& entry) {
+      return entry.kind == SystemEntry::Kind::Directory && contains(entry.path, path);
+    };
+    return grants.is_granted(path) || grants.covers_grant(path) ||
+           std::ranges::any_of(facts.system, in_system);
+  };
+  const auto each = [&](const std::string& object, const auto& act) {
+    for (const SecondName& name : mounts.second_names(object)) {
+      if (!is_shown(name.path)) continue;
+      const auto first = look_path(name.original);
+      const auto second = look_path(name.path);
+      if (first && second && first->id == second->id) act(name, *second);
+    }
+  };
+  for (const std::string& object : hidden_objects(caller, facts))
+    each(object, [&](const SecondName& name, const Looked& seen) {
+      trees.mask(name.path, seen, "another name of " + quote(name.original));
+    });
+  for (const std::string& program : own_programs(caller))
+    each(program, [&](const SecondName& name, const Looked& seen) {
+      if (grants.is_writable(name.path)) trees.hold(name.path, seen, HoldKind::Path);
+    });
+}
+
 Result<LinkedFiles> linked_masked(const HostFacts& facts, const Caller& caller) {
   LinkedFiles linked;
   struct stat state {};
@@ -167,9 +219,25 @@ Result<void> protect_other_names(const Effective& effective, const Caller& calle
 std::size_t mounts_for(const HostFacts& facts) {
   std::size_t count =
       facts.masked.size() + facts.held.size() + facts.pinned.size() + facts.closed.size();
+  for (const Frozen& frozen : facts.frozen) count += frozen.entries.size();
   for (const GitDirectory& git : facts.git)
     count += git.pinned.size() + git.held.size() + git.configs.size();
   return count;
+}
+
+Error too_many_mounts(const HostFacts& facts) {
+  const std::size_t count = mounts_for(facts);
+  const std::string bound = "more than " + std::to_string(kMaxMounts);
+  const auto largest = std::ranges::max_element(
+      facts.frozen, {}, [](const Frozen& frozen) { return frozen.entries.size(); });
+  if (largest != facts.frozen.end() && largest->entries.size() > count / 2)
+    return policy_error(quote(largest->path) + " has " + std::to_string(largest->entries.size()) +
+                            " entries, " + bound +
+                            ". Each is mounted by itself, because something could appear among "
+                            "them that must not be seen: a credential store or a denied path",
+                        "grant the directories in it that the command needs");
+  return policy_error(std::to_string(count) + " paths would have to be masked or held, " + bound,
+                      "deny a directory instead of its files, or grant a smaller tree");
 }
 
 }  // namespace
@@ -201,15 +269,13 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller,
     out.facts.root_entries = root_entries();
   protect_own_files(effective, caller, trees, out.snapshot);
   CORDON_CHECK(trees.run());
+  protect_second_names(effective, caller, trees, out.facts);
   trees.pin_ways(clamped.named());
   CORDON_CHECK(protect_other_names(effective, caller, out));
   CORDON_CHECK(failures.check());
   drop_covered(out.facts);
-  if (mounts_for(out.facts) > kMaxMounts)
-    return fail(policy_error(std::to_string(mounts_for(out.facts)) +
-                                 " paths would have to be masked or held, more than " +
-                                 std::to_string(kMaxMounts),
-                             "deny a directory instead of its files, or grant a smaller tree"));
+  out.facts.frozen = find_frozen(effective, caller, out.facts);
+  if (mounts_for(out.facts) > kMaxMounts) return fail(too_many_mounts(out.facts));
   return out;
 }
 

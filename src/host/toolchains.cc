@@ -94,7 +94,10 @@ class ToolchainSearch {
   std::vector<std::string> run() {
     const auto path = caller_.environment.find("PATH");
     if (path == caller_.environment.end()) return {};
-    for (const std::string_view entry : split(path->second, ':'))
+    const std::vector<std::string_view> entries = split(path->second, ':');
+    for (const std::string_view entry : entries)
+      if (entry.starts_with('/') && !is_distribution(entry)) add_project_around(entry);
+    for (const std::string_view entry : entries)
       if (entry.starts_with('/')) look_at(std::string(entry));
     return finish();
   }
@@ -118,6 +121,25 @@ class ToolchainSearch {
     if (led_by_run(written)) return (void)add_known(place->path, NamedBy::Run);
     if (!is_distribution(place->path)) add_roots_of(place->path);
     follow_links(place->path);
+  }
+
+  // A directory on PATH may lie in another project than this one, where a run could write as well:
+  // its environment stays on PATH when the person goes elsewhere. A project is known by its
+  // repository.
+  void add_project_around(std::string_view directory) {
+    const std::string written = normalize(directory);
+    add_repository_above(written);
+    const Result<Canonical> place = canonicalize(written, "/", caller_);
+    if (place && place->path != written) add_repository_above(place->path);
+  }
+
+  void add_repository_above(std::string_view path) {
+    for (std::string_view up = path; up != "/" && !run_writes(up); up = parent(up)) {
+      if (std::ranges::find(caller_.homes, up) != caller_.homes.end()) return;
+      if (!look_path(join(up, ".git"))) continue;
+      writable_.emplace_back(up);
+      return;
+    }
   }
 
   [[nodiscard]] bool run_writes(std::string_view path) const {
@@ -279,7 +301,7 @@ class ToolchainSearch {
   }
 
   const Caller& caller_;
-  const std::vector<std::string>& writable_;
+  std::vector<std::string> writable_;
   Ways ways_;
   DirectoryNames names_;
   std::set<std::string> seen_;

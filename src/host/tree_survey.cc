@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/git_metadata.h"
+#include "host/machine.h"
 #include "host/resolve.h"
 #include "host/root_place.h"
 #include "host/snapshot.h"
@@ -100,6 +101,7 @@ Result<void> TreeSurvey::walk_denies() {
     if (deny_root(*grant)) continue;
     if (grant->kind != FileKind::Directory) continue;
     bool whole = false;
+    std::set<std::string> anchors;  // many patterns may have one
     for (const DenyGlob& rule : effective_.deny) {
       if (rule.anchor.empty() || (!rule.pattern.empty() && contains(rule.anchor, grant->path))) {
         whole = true;
@@ -108,10 +110,11 @@ Result<void> TreeSurvey::walk_denies() {
         if (const auto seen = look_path(rule.anchor))
           mask(rule.anchor, *seen, "deny " + quote(rule.written));
       } else if (!rule.pattern.empty() && contains(grant->path, rule.anchor)) {
-        CORDON_CHECK(walk_tree(rule.anchor, kDenyOnly, *this));
+        anchors.insert(rule.anchor);
       }
     }
-    if (whole) CORDON_CHECK(walk_tree(grant->path, kDenyOnly, *this));
+    if (whole) anchors = {grant->path};
+    for (const std::string& anchor : anchors) CORDON_CHECK(walk_tree(anchor, kDenyOnly, *this));
   }
   return {};
 }
@@ -155,6 +158,7 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
   if (entry.type != EntryType::Directory) return;
   if (directory.name() == ".git" || git_seen_.contains(directory.id())) state |= kGit;
   if ((state & kDenyOnly) != 0 && !classifier_.may_deny_below(directory.path())) return;
+  if (directory.name().empty() && is_kernel_tree(join("/", entry.name))) return;
   if (directory.path().size() + 1 + entry.name.size() > kDeepestHeld)
     return close_deep(directory, entry);
   if (directory.name() == "objects" && !classifier_.may_deny_below(directory.path())) {

@@ -62,6 +62,7 @@ class Call {
     std::shared_ptr<Flight> flight;
     NodeMap answers;  // by key, as the client gave them
     Id id;
+    std::shared_ptr<Client> client;
   };
   explicit Call(Setup setup);
 
@@ -69,6 +70,7 @@ class Call {
   [[nodiscard]] const Node& arguments() const { return setup_.arguments; }
   [[nodiscard]] const Node& meta() const { return setup_.meta; }
   [[nodiscard]] const Node& client_capabilities() const { return setup_.client_capabilities; }
+  [[nodiscard]] const std::shared_ptr<Client>& client() const { return setup_.client; }
   [[nodiscard]] const Cancel& cancel() const { return setup_.flight->cancel; }
   [[nodiscard]] bool cancelled() const { return setup_.flight->withheld; }
 

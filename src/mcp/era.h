@@ -19,6 +19,7 @@ namespace meta {
 inline constexpr std::string_view kVersion = "io.modelcontextprotocol/protocolVersion";
 inline constexpr std::string_view kCapabilities = "io.modelcontextprotocol/clientCapabilities";
 inline constexpr std::string_view kLogLevel = "io.modelcontextprotocol/logLevel";
+inline constexpr std::string_view kClientInfo = "io.modelcontextprotocol/clientInfo";
 inline constexpr std::string_view kServerInfo = "io.modelcontextprotocol/serverInfo";
 }  // namespace meta
 

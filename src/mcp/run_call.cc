@@ -71,7 +71,8 @@ tl::expected<NodeMap, RpcError> Server::earlier_answers(const Exchange& exchange
 void Server::run(const Exchange& exchange, const Work& work, const NodeMap& answers,
                  const std::shared_ptr<Flight>& flight) {
   Call call({work.arguments, exchange.meta, exchange.client_capabilities,
-             wanted_log_level(exchange), exchange.outlet, flight, answers, exchange.request.id});
+             wanted_log_level(exchange), exchange.outlet, flight, answers, exchange.request.id,
+             exchange.session->client()});
   Reply reply = Node(NodeMap{});
   for (int round = 0; !flight->withheld; ++round) {
     reply = work.run(call);

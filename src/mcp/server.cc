@@ -46,9 +46,11 @@ Server::Server(ServerInfo info, Registry registry, ServerLimits limits)
       limits_(limits),
       pool_(limits.workers, limits.queued_calls) {}
 
-std::shared_ptr<Session> Server::open_session(std::string principal, std::shared_ptr<Outlet> push) {
+std::shared_ptr<Session> Server::open_session(std::string principal, std::shared_ptr<Outlet> push,
+                                              std::shared_ptr<Client> client) {
   const bool listens = push != nullptr;
-  auto session = std::make_shared<Session>(std::move(principal), std::move(push));
+  auto session =
+      std::make_shared<Session>(std::move(principal), std::move(push), std::move(client));
   if (listens) {
     const std::lock_guard lock(sessions_mutex_);
     std::erase_if(sessions_, [](const auto& known) { return known.expired(); });

@@ -57,7 +57,8 @@ class Server {
   Server(ServerInfo info, Registry registry, ServerLimits limits);
 
   // `push` takes what belongs to no request; null if the transport has no place for it.
-  std::shared_ptr<Session> open_session(std::string principal, std::shared_ptr<Outlet> push);
+  std::shared_ptr<Session> open_session(std::string principal, std::shared_ptr<Outlet> push,
+                                        std::shared_ptr<Client> client);
   void accept(const std::shared_ptr<Session>& session, Envelope message,
               const std::shared_ptr<Outlet>& outlet, Wire wire);
   // Tells the sessions that subscribed to this resource.

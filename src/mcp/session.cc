@@ -14,8 +14,9 @@ constexpr std::size_t kMaxSubscriptions = 256;
 
 }  // namespace
 
-Session::Session(std::string principal, std::shared_ptr<Outlet> push)
-    : principal_(std::move(principal)), push_(std::move(push)) {}
+Session::Session(std::string principal, std::shared_ptr<Outlet> push,
+                 std::shared_ptr<Client> client)
+    : principal_(std::move(principal)), push_(std::move(push)), client_(std::move(client)) {}
 
 bool Session::negotiate(std::string version, Node capabilities) {
   const std::lock_guard lock(mutex_);

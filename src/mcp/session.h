@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "cordon/runner.h"
+#include "mcp/client.h"
 #include "mcp/envelope.h"
 #include "mcp/era.h"
 #include "mcp/outlet.h"
@@ -28,10 +29,12 @@ struct Flight {
 class Session {
  public:
   // `principal` says who may use what this session was given; `push` takes notifications that
-  // belong to no request, and may be null.
-  Session(std::string principal, std::shared_ptr<Outlet> push);
+  // belong to no request, and may be null. Sessions that share a `client` see the same processes.
+  Session(std::string principal, std::shared_ptr<Outlet> push,
+          std::shared_ptr<Client> client = std::make_shared<Client>());
 
   [[nodiscard]] const std::string& principal() const { return principal_; }
+  [[nodiscard]] const std::shared_ptr<Client>& client() const { return client_; }
 
   // The legacy handshake. A second one is refused while calls are in flight.
   [[nodiscard]] bool negotiate(std::string version, Node capabilities);
@@ -70,6 +73,7 @@ class Session {
 
   const std::string principal_;
   const std::shared_ptr<Outlet> push_;
+  const std::shared_ptr<Client> client_;
   mutable std::mutex mutex_;
   std::optional<std::string> version_;
   Node capabilities_{NodeMap{}};

@@ -50,7 +50,7 @@ class StdioLoop {
         parent_(watch_parent()),
         changed_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         writer_(std::make_shared<LineWriter>(std::move(pipes.out), changed_.get())),
-        session_(server.open_session("stdio", writer_)) {}
+        session_(server.open_session("stdio", writer_, std::make_shared<Client>())) {}
 
   int run() {
     while (!ended_) step();

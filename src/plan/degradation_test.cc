@@ -37,11 +37,12 @@ std::string row(std::string_view host, const Result<Plan>& plan, std::string_vie
 
 std::string lost(const Result<Plan>& plan) {
   std::string words;
-  if (!plan || plan->lost.empty()) return "nothing";
+  if (!plan) return "nothing";
   for (const Loss loss : plan->lost) {
+    if (loss == Loss::InFlight) continue;  // on every host
     words.append(words.empty() ? "`" : ", `").append(name_of(loss)).append("`");
   }
-  return words;
+  return words.empty() ? "nothing" : words;
 }
 
 TEST(Degradation, IsAsTheTableSays) {

@@ -84,6 +84,9 @@ struct Describe {
   std::string operator()(const op::Mask& o) const {
     return fmt::format("mask {} ({})", quote(o.path), o.reason);
   }
+  std::string operator()(const op::Skeleton& o) const {
+    return fmt::format("directory {} as it is now, {} entries", quote(o.path), o.entries.size());
+  }
   std::string operator()(const op::Scratch& o) const {
     return fmt::format("scratch tmpfs, {}, {} inodes", format_size(o.bytes), o.inodes);
   }

@@ -77,6 +77,7 @@ class LandlockPlanner {
   Result<void> refuse_broad() const;
   Result<void> landlock();
   void allow(std::string path, LandlockUse use, FileKind kind, FileId id = {});
+  void allow_reading(const std::string& path, FileKind kind, FileId id);
   void allow_optional(std::string_view path, LandlockUse use);
   // /etc/gitconfig is no file that a sandbox shows. Where mounts hide it git finds none; here it is
   // there and refused, and git takes a configuration that it may not read for a fatal error.
@@ -198,10 +199,19 @@ Result<void> LandlockPlanner::landlock() {
   for (const Grant& grant : grants_.write) {
     allow(grant.path, LandlockUse::ReadWrite, grant.kind, grant.id);
   }
-  for (const Grant& grant : grants_.read) {
-    allow(grant.path, LandlockUse::ReadExecute, grant.kind, grant.id);
-  }
+  for (const Grant& grant : grants_.read) allow_reading(grant.path, grant.kind, grant.id);
   return {};
+}
+
+// A rule is tied to an object, so what appears in a frozen directory later has none.
+void LandlockPlanner::allow_reading(const std::string& path, FileKind kind, FileId id) {
+  const auto same = [&](const Frozen& one) { return one.path == path; };
+  const auto frozen = std::ranges::find_if(facts_.frozen, same);
+  if (frozen == facts_.frozen.end()) return allow(path, LandlockUse::ReadExecute, kind, id);
+  allow(path, LandlockUse::List, kind, id);
+  for (const Frozen::Entry& entry : frozen->entries) {
+    if (entry.target.empty()) allow_reading(join(path, entry.name), entry.file, entry.id);
+  }
 }
 
 void LandlockPlanner::leave_out_system_git() {
@@ -218,6 +228,7 @@ Result<void> LandlockPlanner::confine() {
   CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
   lose(plan_, limit_losses(limits.planned));
+  lose(plan_, general_losses(effective_));
   for (op::ResourceLimit& limit : limits.resource_limits) {
     plan_.confine.emplace_back(std::move(limit));
   }

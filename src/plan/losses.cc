@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/path.h"
+
 namespace cordon {
 namespace {
 
@@ -35,6 +37,25 @@ std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits) {
     if (limit.name == "memory") lost.push_back(Loss::MemoryBurst);
     if (limit.name == "pids") lost.push_back(Loss::ProcessBurst);
   }
+  return lost;
+}
+
+std::vector<Loss> general_losses(const Effective& effective) {
+  std::vector<Loss> lost{Loss::InFlight};
+  const auto anywhere = [](const DenyGlob& rule) {
+    return rule.anchor.empty() || rule.pattern.find_first_of("/") != std::string::npos ||
+           rule.pattern == "**";
+  };
+  const auto writable = [&](const DenyGlob& rule) {
+    return std::ranges::any_of(effective.write, [&](const Grant& grant) {
+      return contains(grant.path, rule.anchor) || contains(rule.anchor, grant.path);
+    });
+  };
+  const bool grants = !effective.read.empty() || !effective.write.empty();
+  if (grants && std::ranges::any_of(effective.deny, [&](const DenyGlob& rule) {
+        return anywhere(rule) || writable(rule);
+      }))
+    lost.push_back(Loss::Appearing);
   return lost;
 }
 

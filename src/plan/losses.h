@@ -16,6 +16,10 @@ std::vector<Loss> namespace_losses(NetMode net);
 // What the mechanisms that hold the limits go without.
 std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits);
 
+// What no kernel holds: what appears in places that cannot be shown as they were, and descriptors
+// that wait in sockets.
+std::vector<Loss> general_losses(const Effective& effective);
+
 // Adds `more` to what the plan goes without.
 void lose(Plan& plan, const std::vector<Loss>& more);
 

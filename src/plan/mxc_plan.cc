@@ -94,6 +94,10 @@ class MxcPlanner {
       planner.show(o.path, o.access);
       planner.plan_.build.emplace_back(o);
     }
+    void operator()(const op::Skeleton& o) const {
+      planner.show(o.path, MountAccess::ReadOnly);
+      planner.plan_.build.emplace_back(o);
+    }
     void operator()(const op::ScratchDirectory& o) const {
       if (o.name == kGitCopies) return;
       planner.show(o.path, MountAccess::ReadWrite);

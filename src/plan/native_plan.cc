@@ -95,6 +95,9 @@ class NativePlanner {
   [[nodiscard]] bool has_caches() const {
     return effective_.caches && !caller_.home.empty() && !granted(caller_.home);
   }
+  [[nodiscard]] bool is_frozen(std::string_view path) const;
+  [[nodiscard]] bool is_masked(std::string_view path) const;
+  void show_frozen(const Frozen& frozen);
   // The part of a grant of "/" that the sandbox does not have of its own.
   [[nodiscard]] std::vector<SystemEntry> shown_root_entries() const;
   // Private and writable: the mount and the Landlock rule come from the same word.
@@ -266,13 +269,17 @@ void NativePlanner::own_persistent(const std::string& source, const std::string&
 Result<void> NativePlanner::grants() {
   struct Entry {
     std::string_view path;
-    const Grant* grant;  // null: pinned
+    const Grant* grant;  // null: pinned or frozen
     MountAccess access;
     FileId id;
+    const Frozen* frozen = nullptr;
   };
   std::vector<Entry> entries;
   for (const Grant& grant : read_)
-    entries.push_back({grant.path, &grant, MountAccess::ReadOnly, grant.id});
+    if (!is_frozen(grant.path))
+      entries.push_back({grant.path, &grant, MountAccess::ReadOnly, grant.id});
+  for (const Frozen& frozen : facts_.frozen)
+    entries.push_back({frozen.path, nullptr, MountAccess::ReadOnly, frozen.id, &frozen});
   for (const Grant& grant : write_) {
     // A directory on PATH that a document grants is held all the same.
     const auto is_it = [&](const Held& held) { return held.path == grant.path; };
@@ -288,7 +295,11 @@ Result<void> NativePlanner::grants() {
     entries.push_back({pinned.path, nullptr, MountAccess::ReadWrite, pinned.id});
   // Parents first: a nested grant is mounted over the tree it narrows or widens.
   std::ranges::sort(entries, {}, [](const Entry& entry) { return entry.path; });
-  for (const auto& [path, grant, access, id] : entries) {
+  for (const auto& [path, grant, access, id, frozen] : entries) {
+    if (frozen != nullptr) {
+      show_frozen(*frozen);
+      continue;
+    }
     if (grant == nullptr) {
       if (tree_.from_host(path))
         plan_.build.emplace_back(
@@ -320,6 +331,38 @@ Result<void> NativePlanner::grants() {
   return {};
 }
 
+bool NativePlanner::is_frozen(std::string_view path) const {
+  return std::ranges::any_of(facts_.frozen, [&](const Frozen& one) { return one.path == path; });
+}
+
+bool NativePlanner::is_masked(std::string_view path) const {
+  return std::ranges::any_of(facts_.masked, [&](const Masked& one) { return one.path == path; });
+}
+
+void NativePlanner::show_frozen(const Frozen& frozen) {
+  const auto granted_itself = [&](std::string_view path) {
+    const auto same = [&](const Grant& grant) { return grant.path == path; };
+    return std::ranges::any_of(read_, same) || std::ranges::any_of(write_, same);
+  };
+  // What has a mount of its own gets it when its turn comes. What is masked stays the empty place
+  // that is made for it.
+  const auto is_bound = [&](const Frozen::Entry& entry) {
+    const std::string path = join(frozen.path, entry.name);
+    return entry.target.empty() && !is_frozen(path) && !granted_itself(path) && !is_masked(path);
+  };
+  std::vector<op::Skeleton::Entry> places;
+  for (const Frozen::Entry& entry : frozen.entries)
+    places.push_back({entry.name, entry.file, entry.target, is_bound(entry)});
+  // In another skeleton it covers a place that was made for it.
+  const bool in_another = is_frozen(parent(frozen.path));
+  tree_.skeleton(frozen.path, in_another ? FileId{} : frozen.id, std::move(places));
+  for (const Frozen::Entry& entry : frozen.entries) {
+    if (!is_bound(entry)) continue;
+    const std::string path = join(frozen.path, entry.name);
+    tree_.bind(path, path, MountAccess::ReadOnly, entry.file, entry.id);
+  }
+}
+
 std::vector<SystemEntry> NativePlanner::shown_root_entries() const {
   std::vector<SystemEntry> shown;
   std::ranges::copy_if(facts_.root_entries, std::back_inserter(shown),
@@ -348,7 +391,7 @@ void NativePlanner::ways_to_grants() {
 void NativePlanner::masks() {
   for (const Masked& masked : facts_.masked) {
     // Behind a private directory there is nothing of the host to hide.
-    if (!tree_.from_host(masked.path)) continue;
+    if (!tree_.from_host(masked.path) || is_frozen(parent(masked.path))) continue;
     plan_.build.emplace_back(op::Mask{masked.path, masked.file, masked.id, masked.reason});
   }
 }
@@ -504,6 +547,7 @@ Result<void> NativePlanner::confine() {
   CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
   lose(plan_, limit_losses(limits.planned));
+  lose(plan_, general_losses(effective_));
   for (op::ResourceLimit& limit : limits.resource_limits) {
     plan_.confine.emplace_back(std::move(limit));
   }

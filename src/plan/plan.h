@@ -105,6 +105,19 @@ struct Mask {
   FileId id;
   std::string reason;
 };
+// A read-only directory of its own at `path`, with a place for each entry to be bound to, and with
+// the symlinks themselves: what appears in the host's directory later is not there inside.
+struct Skeleton {
+  struct Entry {
+    std::string name;
+    FileKind kind = FileKind::Regular;
+    std::string target;  // of a symlink; empty for everything else
+    bool bound = false;  // a Bind of its own shows it; else it is granted, masked or a symlink
+  };
+  std::string path;
+  FileId id;  // of the directory that it covers; zero: a mount point made for it
+  std::vector<Entry> entries;
+};
 struct Scratch {
   std::uint64_t bytes = 0;
   std::uint64_t inodes = 0;
@@ -206,13 +219,13 @@ using Op =
     std::variant<op::EnterNamespaces, op::MapIdentity, op::PrivateMounts, op::NewRoot,
                  op::MakeDirectory, op::MountPoint, op::MakeFile, op::MakeSymlink, op::BindSystem,
                  op::ReadOnlySoFar, op::Bind, op::Hold, op::PrivateCopy, op::ReadOnlyWay, op::Mask,
-                 op::Scratch, op::ScratchDirectory, op::ScratchFile, op::PrivateConfig,
-                 op::MountProc, op::MaskProc, op::DeviceNode, op::MountDevpts, op::LoopbackUp,
-                 op::OpenResolver, op::OfferSockets, op::HostName, op::PivotRoot, op::LandlockAllow,
-                 op::ReadOnlyRoot, op::RunExecutor, op::ScopeProcesses, op::ResourceLimit,
-                 op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors, op::NewSession,
-                 op::NewKeyring, op::DropCapabilities, op::InstallSeccomp, op::LoadProfile,
-                 op::ChangeDirectory, op::Execute>;
+                 op::Skeleton, op::Scratch, op::ScratchDirectory, op::ScratchFile,
+                 op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode, op::MountDevpts,
+                 op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName, op::PivotRoot,
+                 op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor, op::ScopeProcesses,
+                 op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors,
+                 op::NewSession, op::NewKeyring, op::DropCapabilities, op::InstallSeccomp,
+                 op::LoadProfile, op::ChangeDirectory, op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {

@@ -49,6 +49,13 @@ void Tree::bind(const std::string& source, const std::string& path, MountAccess 
   made_[path] = Kind::Bound;
 }
 
+void Tree::skeleton(const std::string& path, FileId id, std::vector<op::Skeleton::Entry> entries) {
+  const bool covers = from_host(path);
+  mount_point(path, FileKind::Directory);
+  operations_.push_back(op::Skeleton{path, covers ? id : FileId{}, std::move(entries)});
+  made_[path] = Kind::Bound;
+}
+
 void Tree::bind_system(const std::string& path, FileKind kind) {
   mount_point(path, kind);
   operations_.push_back(op::BindSystem{path});

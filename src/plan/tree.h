@@ -22,6 +22,9 @@ class Tree {
   // A host object at `path`. The mount point is made if it is not part of a bound tree already.
   void bind(const std::string& source, const std::string& path, MountAccess access, FileKind kind,
             FileId id);
+  // A directory of its own at `path`, which is to be filled with binds of `entries`. `id` is that
+  // of the host's directory, compared where the host's is what it covers; zero: it is not.
+  void skeleton(const std::string& path, FileId id, std::vector<op::Skeleton::Entry> entries);
   // A part of the system at its own path, read-only once ReadOnlySoFar is carried out.
   void bind_system(const std::string& path, FileKind kind);
   // A directory of Cordon's own that lasts from run to run. Mount points below it are made anew.

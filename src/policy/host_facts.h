@@ -20,6 +20,7 @@ struct Caller {
   std::string user;                // for /etc/passwd inside
   std::string home;                // $HOME, or the account's; canonical; empty if neither is
   std::vector<std::string> homes;  // every home: $HOME and the account's, canonical
+  std::string account_home;        // of the password database alone, canonical; empty if unknown
   std::string cwd;                 // physical
   std::map<std::string, std::string> environment;
   std::string config_directory;   // $XDG_CONFIG_HOME/cordon
@@ -55,6 +56,23 @@ struct Masked {
   FileId id;
   std::string reason;
   auto operator<=>(const Masked&) const = default;
+};
+
+// A directory of a read-only grant in which something could appear during the run that must not be
+// seen: a credential store or a denied path, missing now or replaced later. A mask needs something
+// to lie on, so the run sees what is in the directory now, entry by entry, and nothing new.
+struct Frozen {
+  struct Entry {
+    std::string name;
+    FileKind file = FileKind::Regular;
+    FileId id;
+    std::string target;  // of a symlink; empty for everything else
+    auto operator<=>(const Entry&) const = default;
+  };
+  std::string path;
+  FileId id;
+  std::vector<Entry> entries;
+  auto operator<=>(const Frozen&) const = default;
 };
 
 // A directory or symlink inside a writable grant, on the way to something that is masked, held or
@@ -101,6 +119,7 @@ struct HostFacts {
   std::vector<std::string> network_files;  // of /etc/hosts and /etc/resolv.conf, those that exist
   std::vector<SystemEntry> root_entries;   // the top of the file system, if a grant is "/" itself
   std::vector<Masked> masked;
+  std::vector<Frozen> frozen;
   std::vector<Held> held;
   std::vector<Pinned> pinned;
   // Directories in a writable grant that cannot be searched: read-only inside, with all they hold.

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <deque>
 #include <set>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Target {
 struct Needed {
   std::vector<Source> sources;
   std::vector<Target> targets;
+  std::deque<std::string> made;  // paths that are written nowhere in the plan
 };
 
 // The path of an operation that covers something inside a grant; null for every other.
@@ -65,6 +67,14 @@ void add_target(Needed& needed, const std::string& path) {
   needed.targets.push_back({static_cast<std::size_t>(found - needed.sources.data()), &path, below});
 }
 
+// A directory of Cordon's own stands for it, and what is in it is bound by root: whether the owner
+// may search the host's decides whether the command gets to see it.
+void add_searched(Needed& needed, const std::string& path) {
+  needed.sources.push_back({&path, true, false});
+  needed.made.push_back(path + "/.");
+  needed.targets.push_back({needed.sources.size() - 1, &needed.made.back(), path.size() + 1});
+}
+
 Needed needed_by(const Plan& plan) {
   Needed needed;
   for (const Op& operation : plan.build) {
@@ -72,6 +82,8 @@ Needed needed_by(const Plan& plan) {
       needed.sources.push_back({&bind->source, true, bind->id == FileId{}});
     } else if (const auto* system = std::get_if<op::BindSystem>(&operation)) {
       needed.sources.push_back({&system->path, false, true});
+    } else if (const auto* skeleton = std::get_if<op::Skeleton>(&operation)) {
+      add_searched(needed, skeleton->path);
     }
   }
   for (const Op& operation : plan.build) {
@@ -191,12 +203,27 @@ Error out_of_reach(const std::string& path, const Owner& owner) {
               "or give what is written to root (chown)"};
 }
 
+// What is bound only because a directory at or below this one is shown entry by entry.
+std::set<std::string> entries_shown_in(const Plan& plan, const std::string& directory) {
+  std::set<std::string> paths;
+  for (const Op& operation : plan.build) {
+    const auto* skeleton = std::get_if<op::Skeleton>(&operation);
+    if (skeleton == nullptr || !contains(directory, skeleton->path)) continue;
+    for (const op::Skeleton::Entry& entry : skeleton->entries) {
+      if (entry.bound) paths.insert(join(skeleton->path, entry.name));
+    }
+  }
+  return paths;
+}
+
 // Nothing that the command is to have may lie behind what is masked instead.
 Result<void> check_nothing_behind(const Plan& plan, const std::string& directory,
                                   const Owner& owner) {
+  const std::set<std::string> entries = entries_shown_in(plan, directory);
   for (const Op& operation : plan.build) {
     const std::string* path = nullptr;
     if (const auto* bind = std::get_if<op::Bind>(&operation)) path = &bind->path;
+    if (path != nullptr && entries.contains(*path)) continue;
     if (const auto* scratch = std::get_if<op::ScratchDirectory>(&operation)) path = &scratch->path;
     if (const auto* config = std::get_if<op::PrivateConfig>(&operation)) path = &config->path;
     if (path != nullptr && *path != directory && contains(directory, *path)) {
@@ -206,21 +233,27 @@ Result<void> check_nothing_behind(const Plan& plan, const std::string& directory
   return {};
 }
 
-// An entry of "/" that the owner may not search is not shown at all, as if there were none.
+// An entry of "/" that the owner may not search is not shown at all, as if there were none; one of
+// a directory that is shown entry by entry is empty.
 void leave_out(Plan& plan, const std::string& directory) {
+  const std::set<std::string> entries = entries_shown_in(plan, directory);
   std::erase_if(plan.build, [&](const Op& operation) {
     const auto* bind = std::get_if<op::Bind>(&operation);
-    if (bind != nullptr) return bind->path == directory;
+    if (bind != nullptr) return bind->path == directory || entries.contains(bind->path);
+    const auto* skeleton = std::get_if<op::Skeleton>(&operation);
+    if (skeleton != nullptr) return contains(directory, skeleton->path);
     const std::string* path = covered_by(operation);
     return path != nullptr && contains(directory, *path);
   });
 }
 
 Result<void> mask_instead(Plan& plan, const std::string& directory, const Owner& owner) {
+  const std::set<std::string> all_entries = entries_shown_in(plan, "/");
   for (const Op& operation : plan.build) {
     const auto* bind = std::get_if<op::Bind>(&operation);
     if (bind == nullptr || bind->path != directory) continue;
-    if (bind->id != FileId{}) return fail(out_of_reach(directory, owner));
+    const bool is_granted = bind->id != FileId{} && !all_entries.contains(directory);
+    if (is_granted) return fail(out_of_reach(directory, owner));
     leave_out(plan, directory);
     return {};
   }
@@ -228,18 +261,30 @@ Result<void> mask_instead(Plan& plan, const std::string& directory, const Owner&
   if (!seen || seen->kind != FileKind::Directory) {
     return fail(setup_error("cannot look at " + quote(directory), errno));
   }
+  const std::set<std::string> entries = entries_shown_in(plan, directory);
   std::vector<Op> build;
   bool masked = false;
   for (Op& operation : plan.build) {
     const std::string* path = covered_by(operation);
-    if (path == nullptr || *path == directory || !contains(directory, *path)) {
+    bool hides_host = true;
+    if (const auto* skeleton = std::get_if<op::Skeleton>(&operation)) {
+      if (contains(directory, skeleton->path)) path = &skeleton->path;
+      // Where it covers nothing of the host's, the empty mount point stays.
+      hides_host = skeleton->id != FileId{};
+    } else if (const auto* bind = std::get_if<op::Bind>(&operation)) {
+      if (entries.contains(bind->path)) path = &bind->path;
+    }
+    const bool is_itself =
+        path != nullptr && *path == directory && !std::holds_alternative<op::Skeleton>(operation);
+    if (path == nullptr || is_itself || !contains(directory, *path)) {
       build.push_back(std::move(operation));
       continue;
     }
-    if (masked) continue;
+    if (!masked && hides_host) {
+      build.emplace_back(
+          op::Mask{directory, FileKind::Directory, seen->id, "the owner may not search it"});
+    }
     masked = true;
-    build.emplace_back(
-        op::Mask{directory, FileKind::Directory, seen->id, "the owner may not search it"});
   }
   plan.build = std::move(build);
   return {};

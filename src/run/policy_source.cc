@@ -15,8 +15,6 @@
 namespace cordon {
 namespace {
 
-constexpr const char* kSystemCeiling = "/etc/cordon/ceiling.toml";
-
 Result<std::string> absolute(const std::string& path, const Caller& caller) {
   CORDON_TRY(found, canonicalize(path, caller.cwd, caller));
   // The spelling is kept: opening it must still notice that it is a symlink.

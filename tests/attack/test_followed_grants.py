@@ -54,3 +54,16 @@ def test_an_environment_of_the_project_finds_a_known_interpreter(world):
                           f"echo 'home = {known.parent}' > .venv/pyvenv.cfg").expect(0)
     env = path_with(world, world.project / ".venv/bin")
     assert "the interpreter" in world.run("python", env=env).expect(0).out
+
+
+@pytest.mark.parametrize("plant", [plant_virtual_environment, plant_link, plant_directory])
+def test_what_a_run_named_in_another_project_is_not_followed_either(world, plant):
+    """An environment stays on PATH when the person goes to the next project."""
+    secret = world.write(world.home / "private/notes", "SECRET\n", 0o755)
+    world.make_directory(world.project / ".git")
+    env = path_with(world, plant(world, secret.parent))
+    elsewhere = world.make_directory(world.home / "elsewhere")
+    denied = world.run("cat", secret, env=env, cwd=elsewhere)
+    assert denied.status != 0 and "SECRET" not in denied.out, denied.account()
+    granted = world.run("cat", secret, options=["--read", secret.parent], env=env, cwd=elsewhere)
+    assert "SECRET" in granted.expect(0).out

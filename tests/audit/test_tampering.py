@@ -4,13 +4,16 @@ import hashlib
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
+
+from support import harness
 
 # Byte changes in the value of each field, the hash and the keys included.
 FIELDS = ["v", "seq", "event_id", "timestamp", "boot_id", "boot_ms", "phase", "prev", "agent_id",
           "action", "resource", "outcome", "reason", "attribution_type", "attribution_layer",
-          "metadata", "hash"]
+          "metadata", "mac", "hash"]
 
 
 @pytest.fixture
@@ -152,18 +155,15 @@ def test_a_head_that_is_gone_or_foreign_or_old(three_days):
 
 
 def test_a_forged_record_at_the_end(three_days):
-    """Chained as it should be, without the key: the head does not know it, and more than one is
-    more than a crash leaves."""
+    """Chained as it should be, without the key."""
     lines = three_days.lines()
-    for _ in range(2):
-        last = json.loads(lines[-1])
+    last = json.loads(lines[-1])
 
-        def change(body, last=last):
-            body = re.sub(rb'"seq":\d+', f'"seq":{last["seq"] + 1}'.encode(), body)
-            return re.sub(rb'"prev":"[0-9a-f]{64}"', f'"prev":"{last["hash"]}"'.encode(), body)
-        lines.append(rehashed(lines[-1], change))
-    three_days.put_lines(lines)
-    assert three_days.fault()[0] == "head-mismatch"
+    def change(body):
+        body = re.sub(rb'"seq":\d+', f'"seq":{last["seq"] + 1}'.encode(), body)
+        return re.sub(rb'"prev":"[0-9a-f]{64}"', f'"prev":"{last["hash"]}"'.encode(), body)
+    three_days.put_lines([*lines, rehashed(lines[-1], change)])
+    assert three_days.fault()[0] == "edit"
 
 
 def test_lines_of_another_log(three_days, tmp_path):
@@ -265,3 +265,81 @@ def test_a_tampered_log_is_not_pruned(three_days):
     three_days.put_lines(lines[1:], name)
     three_days.audit("prune", "--keep-days", "1", status=2)
     assert len(three_days.days) == 3
+
+
+# Lines are keyed: hashes anybody can compute.
+
+
+def forged_behind(line, **changes):
+    """The next record after `line`, as somebody writes it who has no key."""
+    record = json.loads(line)
+    made = {**record, "seq": record["seq"] + 1, "prev": record["hash"],
+            "event_id": record["event_id"][:-4] + "ffff", **changes}
+    del made["hash"]
+    body = json.dumps(made, separators=(",", ":"), ensure_ascii=False)[:-1].encode()
+    return body + b',"hash":"' + hashlib.sha256(body).hexdigest().encode() + b'"}\n'
+
+
+@pytest.mark.parametrize("mac", ["an old one", "none"])
+def test_a_tail_cannot_be_written_without_the_key(trail, mac):
+    """After a power cut the head may be an older one, so what stands behind it was taken at its word."""
+    trail.write("earlier", "3", "closed")
+    lines = trail.lines()
+    [last] = [json.loads(lines[-1])]
+    changes = {"metadata": {**last["metadata"], "pending_seq": None}}
+    forged = forged_behind(lines[-1], **changes)
+    if mac == "none":
+        record = json.loads(forged)
+        del record["mac"], record["hash"]
+        body = json.dumps(record, separators=(",", ":"), ensure_ascii=False)[:-1].encode()
+        forged = body + b',"hash":"' + hashlib.sha256(body).hexdigest().encode() + b'"}\n'
+    trail.put_lines([*lines, forged])
+    assert trail.fault()[0] == "edit"
+    [error] = trail.write("append", "1", status=1)
+    assert error[:2] == ["error", "audit"]
+    assert trail.lines() == [*lines, forged], "the evidence was changed"
+    trail.put_lines(lines)
+    trail.holds()
+
+
+def test_what_a_crash_left_behind_the_head_is_adopted_and_named(trail):
+    trail.write("append", "2")
+    head = (trail.directory / "head").read_bytes()
+    writer = trail.start("open")
+    opened = writer.stdout.readline().decode().split()[1]
+    harness.stop(writer)
+    # As if it had died between its record and the head.
+    (trail.directory / "head").write_bytes(head)
+    assert trail.write("recover") == [["lost", opened]]
+    [note] = [r for r in trail.records() if r["phase"] == "note"]
+    assert note["action"] == "audit.recovery" and note["seq"] == 6
+    assert (note["metadata"]["adopted_from"], note["metadata"]["adopted_to"]) == (5, 5)
+    assert note["metadata"]["cut_bytes"] == 0 and note["metadata"]["lost_from"] is None
+    trail.holds()
+
+
+def test_a_log_of_the_previous_release_is_read_and_continued(trail):
+    """Stored as that release wrote it: without a mac."""
+    trail.directory.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(Path(__file__).parent / "old_log", trail.directory)
+    trail.directory.chmod(0o700)
+    for path in [trail.directory.parent, trail.directory, *trail.directory.iterdir()]:
+        trail.world.own(path)
+        if path.is_file():
+            path.chmod(0o600)
+    for path in (trail.world.home / ".local", trail.world.home / ".local/state"):
+        trail.world.own(path)
+    trail.directory.parent.chmod(0o700)
+    before = trail.holds()["records"]
+    assert before == 8 and "mac" not in trail.records()[0]
+    trail.write("append", "1")
+    assert trail.holds()["records"] == before + 2
+    assert "mac" in trail.records()[-1]
+    # From there on a line without one is not believed.
+    lines = trail.lines()
+    record = json.loads(lines[-1])
+    del record["mac"], record["hash"]
+    body = json.dumps(record, separators=(",", ":"), ensure_ascii=False)[:-1].encode()
+    trail.put_lines([*lines[:-1], body + b',"hash":"' + hashlib.sha256(body).hexdigest().encode()
+                     + b'"}\n'])
+    assert trail.fault()[0] == "edit"

@@ -216,7 +216,8 @@ def test_a_power_cut_may_tear_the_last_line(trail):
     trail.put_lines([*lines[:-1], lines[-1][:40]])
     trail.write("append", "1")
     note = trail.records()[len(lines) - 1]
-    assert note["metadata"] == {"cut_bytes": 40, "lost_from": 6, "lost_to": 6}
+    assert note["metadata"] == {"cut_bytes": 40, "lost_from": 6, "lost_to": 6,
+                                "adopted_from": None, "adopted_to": None}
     trail.write("recover")
     assert trail.holds()["open"] == 0
 
@@ -242,7 +243,8 @@ def test_a_power_cut_may_bring_back_an_older_head(trail):
     answer = trail.holds()
     assert any("behind audit/head" in notice for notice in answer["notices"])
     trail.write("append", "1")
-    assert trail.holds()["records"] == count + 2
+    # One tells what was adopted.
+    assert trail.holds()["records"] == count + 3
     assert len(trail.write("recover")) == 2
     # In this start of the host an older head is tampering.
     (trail.directory / "head").write_bytes(head)

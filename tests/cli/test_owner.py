@@ -172,6 +172,19 @@ def test_what_is_hidden_behind_a_closed_directory(theirs):
     closed.chmod(0o777)
     out, err = process.communicate(b"go\n", timeout=20)
     assert b"SECRET" not in out + err and process.returncode != 0, (out, err)
+    # Nor is anything else in it shown, whose own mode would let the owner read it.
+    theirs.write(closed / "other", "OTHER\n", 0o644)
+    closed.chmod(0o700)
+    done = theirs.run("/bin/sh", "-c", f"ls {closed}; cat {closed}/other", options=options)
+    assert done.status != 0 and "OTHER" not in done.out and "other" not in done.out, done.account()
+    closed.chmod(0o755)
+    assert theirs.run("cat", closed / "other", options=options).expect(0).out == "OTHER\n"
+    # The same where only the directory above is shown entry by entry.
+    closed.chmod(0o700)
+    theirs.write(closed / ".env", "SECRET\n", 0o644)
+    done = theirs.run("/bin/sh", "-c", f"cat {shown}/file; ls {closed}/",
+                      options=["--read", shown, "--deny", shown / "absent", "--deny", ".env"])
+    assert done.expect(0).out == "data\n", done.account()
     # A grant that lies behind it is no secret to be dropped with the rest.
     closed.chmod(0o700)
     theirs.write(closed / "wanted/file", "wanted\n")

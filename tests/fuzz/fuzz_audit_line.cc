@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const cordon::Fd file(::memfd_create("day", MFD_CLOEXEC));
   require_that(::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
   LineReader reader(file.get(), 0, text.size());
-  ChainWalk walk(std::nullopt, "a87146b5-8bb4-4c51-9b7c-1277d33ada22");
+  ChainWalk walk(std::nullopt, "a87146b5-8bb4-4c51-9b7c-1277d33ada22", std::nullopt);
   walk.enter_day("2026-11-15");
   std::uint64_t expected = 0;
   Line line;

@@ -372,3 +372,40 @@ def test_credentials_below_a_grant_stay_hidden(serve_full, world):
         result, is_error = server.result("read_local_file", {"path": f"~/{name}"})
         assert is_error and "SECRET" not in json.dumps(result), name
     assert server.good("read_local_file", {"path": "~/notes/plain"})["total_lines"] == 1
+
+
+# What was not looked at is told.
+
+@pytest.mark.parametrize("tool, arguments", [("search_files", {"pattern": "needle"}),
+                                             ("list_files", {"glob": "*needle*"}), ("workspace_diff", {})])
+@pytest.mark.parametrize("kind", ["closed", "deep", "neither"])
+def test_what_cannot_be_entered_or_lies_too_deep_is_told(full, tool, arguments, kind):
+    world = full.world
+    if kind == "closed":
+        closed = world.make_directory(world.project / "closed")
+        world.write(closed / "needle", "needle\n")
+        closed.chmod(0o000)
+    if kind == "deep":
+        place = world.project
+        for _ in range(70):
+            place = place / "d"
+        world.write(world.make_directory(place) / "needle", "needle\n")
+    found = full.good(tool, arguments)
+    assert ("incomplete" in found) == (kind != "neither"), found
+    if kind == "closed":
+        closed.chmod(0o755)
+
+
+def test_a_depth_that_was_asked_for_is_not_incomplete(full):
+    full.world.write(full.world.project / "a/b/c", "x")
+    assert "incomplete" not in full.good("list_files", {"depth": 1})
+
+
+def test_a_page_that_begins_inside_a_private_key_is_masked(full):
+    key = ["-----BEGIN OPENSSH PRIVATE KEY-----", *["AAAAneedle" for _ in range(20)],
+           "-----END OPENSSH PRIVATE KEY-----", "after"]
+    full.world.write(full.world.project / "k", "\n".join(key) + "\n")
+    page = full.good("read_local_file", {"path": "k", "start_line": 5})
+    assert "needle" not in page["content"] and page["content"].endswith("after\n"), page
+    refused = full.bad("read_local_file", {"path": "k", "encoding": "base64", "start_byte": 60})
+    assert "secret" in refused["message"]

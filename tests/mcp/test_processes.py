@@ -344,3 +344,31 @@ def test_cancelling_a_call_kills_what_it_runs(serve_full, era):
     full.cancel(id)
     assert wait_until(lambda: not processes_with(one), 2)
     assert wait_until(lambda: '"cancelled"' in json.dumps(audit_lines(full.world)[-1]), 2)
+
+
+@pytest.mark.parametrize("size", [2000, 2037, 2061, 2100])
+def test_a_secret_that_a_page_cuts_in_two_is_masked(full, size):
+    """Pages end where there is room; what stands before one tells that it begins inside a secret."""
+    token = "ghp_" + "a1B2" * 9
+    script = f"import sys; sys.stdout.write('x' * {size} + ' {token} ' + 'y' * 3000)"
+    id = full.good("start_process", {"argv": [PYTHON, "-c", script]})["process_id"]
+    ended(full, id)
+    pages, arguments = [], {"process_id": id, "max_output": 2600}
+    for _ in range(100):
+        page = full.good("read_output", arguments)
+        pages.append(page["stdout"])
+        if not page["more"]:
+            break
+        arguments["cursor"] = page["next_cursor"]
+    assert len(pages) > 2 and "[secret]" in "".join(pages)
+    shown = "".join(pages).replace("[secret]", "")
+    assert "a1B2" not in shown and "ghp_" not in shown, pages
+    assert shown.count("y") == 3000 and shown.count("x") == size
+
+
+def test_a_line_inside_a_private_key_is_masked(full):
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\\n" + "AAAAneedle\\n" * 20 + "-----END OPENSSH PRIVATE KEY-----\\n"
+    id = full.good("start_process", {"argv": ["printf", key]})["process_id"]
+    ended(full, id)
+    page = full.good("read_output", {"process_id": id, "grep": "needle"})
+    assert "needle" not in page["stdout"], page

@@ -114,6 +114,14 @@ inline std::map<std::string_view, std::array<Values, 4>> interesting() {
        {plus(upto(50), {0xffffffff}), types, plus(upto(60), {132, 136, 255, 262, 0xffffffff}),
         one}},
       {"socketpair", {plus(upto(50), {0xffffffff}), types, {0, 1, 6}, one}},
+      {"fcntl", {one, plus(upto(40), {1023, 1024, 1025, 1026, 1033, 0xffffffff}), one, one}},
+      {"prlimit64", {bits(), one, one, one}},
+      {"sched_setaffinity", {bits(), one, one, one}},
+      {"sched_setattr", {bits(), one, one, one}},
+      {"sched_setparam", {bits(), one, one, one}},
+      {"sched_setscheduler", {bits(), one, one, one}},
+      {"setpriority", {plus(upto(5), {0xffffffff}), bits(), one, one}},
+      {"ioprio_set", {plus(upto(5), {0xffffffff}), bits(), one, one}},
   };
 }
 

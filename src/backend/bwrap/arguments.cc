@@ -88,6 +88,7 @@ class Translate {
   void operator()(const op::ScratchFile&) {}
   void operator()(const op::MountPoint&) {}
   void operator()(const op::Mask&) {}
+  void operator()(const op::Skeleton&) {}
   void operator()(const op::Hold&) {}
   void operator()(const op::ReadOnlyWay&) {}
   void operator()(const op::PrivateConfig&) {}

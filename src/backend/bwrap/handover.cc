@@ -65,6 +65,13 @@ template <>
 struct Members<op::Mask>
     : List<&op::Mask::path, &op::Mask::kind, &op::Mask::id, &op::Mask::reason> {};
 template <>
+struct Members<op::Skeleton::Entry>
+    : List<&op::Skeleton::Entry::name, &op::Skeleton::Entry::kind, &op::Skeleton::Entry::target,
+           &op::Skeleton::Entry::bound> {};
+template <>
+struct Members<op::Skeleton>
+    : List<&op::Skeleton::path, &op::Skeleton::id, &op::Skeleton::entries> {};
+template <>
 struct Members<op::Scratch> : List<&op::Scratch::bytes, &op::Scratch::inodes> {};
 template <>
 struct Members<op::ScratchDirectory>

@@ -94,6 +94,9 @@ class CheckView {
     sys::FileStatus file{};
     return sys::status_at(path.c_str(), file) == 0 && (file.mode & 07777U) == 0;
   }
+  bool operator()(const op::Skeleton& o) const {
+    return shown(o.path, MountAccess::ReadOnly, FileId{});
+  }
   bool operator()(const op::ScratchDirectory& o) const {
     return shown(o.path, MountAccess::ReadWrite, FileId{});
   }

@@ -77,6 +77,32 @@ BpfLabel write_make_node(BpfAssembler& a, const Verdicts& v, unsigned mode_index
   return a.load_argument(mode_index, a.keep_bits(S_IFMT, judged));
 }
 
+// The same user's, so the kernel would let it be changed. It has one thread, and no other number
+// leads to it: there are no pid namespaces inside.
+constexpr std::uint32_t kInit = 1;
+
+BpfLabel write_of_process(BpfAssembler& a, const Verdicts& v) {
+  return a.load_argument(0, a.if_equal(kInit, v.refuse, v.allow));
+}
+
+// Of a process, of a process group (at a terminal the init leads one), of a user: the last is
+// everything in the sandbox, the init too.
+BpfLabel write_priority(BpfAssembler& a, const Verdicts& v, std::uint32_t of_process) {
+  const BpfLabel who = a.load_argument(1, a.if_equal(kInit, v.refuse, v.allow));
+  return a.load_argument(0, a.if_one_of({of_process, of_process + 1}, who, v.refuse));
+}
+
+constexpr std::uint32_t kPriorityOfProcess = 0;
+constexpr std::uint32_t kIoPriorityOfProcess = 1;
+
+// F_SETLEASE: taken on a file that is only granted to be read, it keeps the host's programs from
+// opening that file for writing until a time limit of the kernel.
+constexpr std::uint32_t kSetLease = 1024;
+
+BpfLabel write_fcntl(BpfAssembler& a, const Verdicts& v) {
+  return a.load_argument(1, a.if_equal(kSetLease, v.refuse, v.allow));
+}
+
 BpfLabel write_personality(BpfAssembler& a, const Verdicts& v) {
   return a.load_argument(0, a.if_one_of(kPersonalities, v.allow, v.refuse));
 }
@@ -240,12 +266,18 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
       return profile.net == NetMode::Allow ? verdicts.broker : verdicts.allow;
     case Decision::Clone:
       return write_clone(assembler, verdicts);
+    case Decision::Fcntl:
+      return write_fcntl(assembler, verdicts);
+    case Decision::IoPriority:
+      return write_priority(assembler, verdicts, kIoPriorityOfProcess);
     case Decision::Ioctl:
       return write_ioctl(assembler, verdicts, profile.net);
     case Decision::Mode:
       return write_mode(assembler, verdicts, 1);
     case Decision::ModeAt:
       return write_mode(assembler, verdicts, 2);
+    case Decision::OfProcess:
+      return write_of_process(assembler, verdicts);
     case Decision::Open:
       return write_open(assembler, verdicts, 1);
     case Decision::OpenAt:
@@ -258,6 +290,8 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
       return write_personality(assembler, verdicts);
     case Decision::Prctl:
       return write_prctl(assembler, verdicts);
+    case Decision::Priority:
+      return write_priority(assembler, verdicts, kPriorityOfProcess);
     case Decision::Seccomp:
       return write_seccomp(assembler, verdicts);
     case Decision::SendTo:

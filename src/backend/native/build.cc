@@ -28,6 +28,10 @@ constexpr const char* kMaskDirectory = ".mask-directory";
 constexpr std::uint16_t kResolverPort = 53;
 constexpr std::uint64_t kTcpRights = sys::landlock::kBindTcp | sys::landlock::kConnectTcp;
 
+// Names and targets of symlinks take pages only where they are long.
+constexpr std::uint64_t kSkeletonBytes = 4ULL << 20;
+constexpr std::uint64_t kSkeletonInodes = 16;
+
 // Before the pivot the working directory is the new root, so an inside path is relative to it.
 const char* relative(const std::string& path) { return path.size() > 1 ? path.c_str() + 1 : "."; }
 
@@ -104,6 +108,17 @@ int prepare_masks(BuildState& state) {
 int remove_mask_names() {
   if (::unlink(kMaskFile) < 0) return -errno;
   return answer(::rmdir(kMaskDirectory));
+}
+
+// One entry of a directory that is shown as it is now.
+int make_place(int directory, const op::Skeleton::Entry& entry) {
+  if (!entry.target.empty()) {
+    return answer(::symlinkat(entry.target.c_str(), directory, entry.name.c_str()));
+  }
+  if (entry.kind == FileKind::Directory) {
+    return answer(::mkdirat(directory, entry.name.c_str(), 0755));
+  }
+  return answer(::mknodat(directory, entry.name.c_str(), S_IFREG, 0));
 }
 
 int attach_and_close(int tree, int target) {
@@ -334,6 +349,22 @@ class CarryOut {
       }
     }
     return attach_and_close(tree, target);
+  }
+
+  int operator()(const op::Skeleton& o) const {
+    const int target = is_set(o.id) ? open_verified_target(o.path, o.id) : open_target(o.path);
+    if (target < 0) return target;
+    const int tree = sys::new_tmpfs(kSkeletonBytes, o.entries.size() + kSkeletonInodes, "0755");
+    int result = tree;
+    for (const op::Skeleton::Entry& entry : o.entries) {
+      if (result < 0) break;
+      result = make_place(tree, entry);
+    }
+    if (result >= 0) result = sys::restrict_tree_read_only(tree);
+    if (result >= 0) return attach_and_close(tree, target);
+    if (tree >= 0) ::close(tree);
+    ::close(target);
+    return result;
   }
 
   int operator()(const op::MaskProc& o) const {

@@ -14,10 +14,11 @@ struct BuildState {
   std::size_t next_source = 0;  // in Prepared::early_sources
   int resolver_datagrams = -1;  // sockets at 127.0.0.1:53, in network mode allow
   int resolver_streams = -1;
-  int socket_source = -1;     // where ports are published: this end answers with sockets
-  int socket_taker = -1;      // and this one asks for them
-  bool system_bound = false;  // where another program bound the system: all of it is read-only
-  unsigned brought = 0;       // and how many objects it brought were put in their places so far
+  int socket_source = -1;      // where ports are published: this end answers with sockets
+  int socket_taker = -1;       // and this one asks for them
+  bool system_bound = false;   // where another program bound the system: all of it is read-only
+  bool inotify_bound = false;  // the user namespace has a bound of its own for inotify
+  unsigned brought = 0;        // and how many objects it brought were put in their places so far
 };
 
 // 0, or -errno of the failing call.

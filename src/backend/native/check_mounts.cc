@@ -53,6 +53,11 @@ class CheckMount {
     return state(o.path, MountAccess::ReadOnly, mount);
   }
   bool operator()(const op::Mask& o) const { return masked(o.path, o.kind); }
+  bool operator()(const op::Skeleton& o) const {
+    sys::MountStatus mount{};
+    return state(o.path, MountAccess::ReadOnly, mount) && mount.type == sys::kTmpfsMagic &&
+           sys::is_mount_root(o.path.c_str());
+  }
   bool operator()(const op::MaskProc& o) const {
     sys::MountStatus mount{};
     const int error = sys::mount_status(o.path.c_str(), mount);
@@ -105,12 +110,12 @@ class CheckMount {
 };
 
 template <typename T>
-constexpr bool is_mount =
-    std::is_same_v<T, op::BindSystem> || std::is_same_v<T, op::Bind> ||
-    std::is_same_v<T, op::Hold> || std::is_same_v<T, op::PrivateCopy> ||
-    std::is_same_v<T, op::ReadOnlyWay> || std::is_same_v<T, op::Mask> ||
-    std::is_same_v<T, op::MaskProc> || std::is_same_v<T, op::ScratchDirectory> ||
-    std::is_same_v<T, op::MountProc> || std::is_same_v<T, op::PrivateConfig>;
+constexpr bool is_mount = std::is_same_v<T, op::BindSystem> || std::is_same_v<T, op::Bind> ||
+                          std::is_same_v<T, op::Hold> || std::is_same_v<T, op::PrivateCopy> ||
+                          std::is_same_v<T, op::ReadOnlyWay> || std::is_same_v<T, op::Mask> ||
+                          std::is_same_v<T, op::Skeleton> || std::is_same_v<T, op::MaskProc> ||
+                          std::is_same_v<T, op::ScratchDirectory> ||
+                          std::is_same_v<T, op::MountProc> || std::is_same_v<T, op::PrivateConfig>;
 
 }  // namespace
 

@@ -23,6 +23,7 @@
 #include "backend/native/confine.h"
 #include "backend/native/errand.h"
 #include "backend/native/in_child.h"
+#include "backend/native/inotify_bound.h"
 #include "backend/native/process_status.h"
 #include "backend/native/protocol.h"
 #include "sys/calls.h"
@@ -201,6 +202,7 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   message.measured.refused_socket = report.refused_socket;
   message.measured.filtered_call = report.filtered_call;
   message.measured.first_process = ::getpid();
+  message.measured.inotify_bound = state.inotify_bound ? 1 : 0;
   message.measured.namespaces = own_namespaces();
   sys::MountStatus root{};
   if (sys::mount_status("/", root) == 0) {
@@ -407,6 +409,8 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds, Builder
   ::sigaction(SIGCHLD, &action, nullptr);
 
   BuildState state;
+  // While /proc is the host's, and before the capabilities go.
+  if (!prepared.shares_host) state.inotify_bound = bound_inotify() == 0;
   build(prepared, builder, state);
   if (prepared.home != nullptr) offer_home(prepared);
   if (prepared.terminal) {

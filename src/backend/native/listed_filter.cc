@@ -47,15 +47,19 @@ class ListedFilter {
       case Decision::Broker:
       case Decision::Listen:
       case Decision::Clone:
+      case Decision::Fcntl:
+      case Decision::IoPriority:
       case Decision::Ioctl:
       case Decision::MakeNode:
       case Decision::MakeNodeAt:
       case Decision::Mode:
       case Decision::ModeAt:
+      case Decision::OfProcess:
       case Decision::Open:
       case Decision::OpenAt:
       case Decision::Personality:
       case Decision::Prctl:
+      case Decision::Priority:
       case Decision::Seccomp:
       case Decision::SendTo:
       case Decision::SendMessage:

@@ -58,6 +58,7 @@ struct Measured {
   std::int32_t mounts_checked = 0;
   std::int32_t wrong_mount = -1;     // index in Plan::build, negative if every mount is as planned
   std::uint64_t scratch_device = 0;  // of the private space, zero if there is none
+  std::int32_t inotify_bound = 0;    // the run has a bound of its own for inotify
 };
 
 struct Message {

@@ -26,9 +26,9 @@ constexpr std::string_view kAttributes[] = {
     "fremovexattr", "fsetxattr",    "getxattr",  "lgetxattr",   "listxattr",
     "llistxattr",   "lremovexattr", "lsetxattr", "removexattr", "setxattr"};
 
-// A watch tells the names of what is opened and made in
-// directories that nobody granted.
-constexpr std::string_view kRefused[] = {"inotify_add_watch"};
+// A watch tells the names of what is opened and made in directories that nobody granted. Instances
+// are counted for the user as a whole, and without a watch there is no use for one.
+constexpr std::string_view kRefused[] = {"inotify_add_watch", "inotify_init", "inotify_init1"};
 
 // The mode is the second argument.
 constexpr std::string_view kMode[] = {"chmod", "fchmod"};

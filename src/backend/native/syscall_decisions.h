@@ -133,6 +133,17 @@ inline constexpr ArgumentDecision kByArgument[] = {
     {"setsockopt", Decision::SetSocketOption},
     {"socket", Decision::Socket},
     {"socketpair", Decision::SocketPair},
+    // A lease makes whoever opens the file on the host wait.
+    {"fcntl", Decision::Fcntl},
+    // The sandbox's init is a process of the same user: slowed down or killed by a limit it would
+    // take the run with it.
+    {"ioprio_set", Decision::IoPriority},
+    {"prlimit64", Decision::OfProcess},
+    {"sched_setaffinity", Decision::OfProcess},
+    {"sched_setattr", Decision::OfProcess},
+    {"sched_setparam", Decision::OfProcess},
+    {"sched_setscheduler", Decision::OfProcess},
+    {"setpriority", Decision::Priority},
 };
 
 // Not here on purpose, and so refused: cachestat (shows which shared pages the host has in memory),
@@ -189,10 +200,10 @@ inline constexpr std::string_view kAllowed[] = {
     "sigaltstack",
     "signalfd",
     "signalfd4",
-    // Scheduling; real-time classes are bounded by RLIMIT_RTPRIO.
+    // Scheduling. What changes it is above: never of the init; real-time classes are bounded by
+    // RLIMIT_RTPRIO.
     "getpriority",
     "ioprio_get",
-    "ioprio_set",
     "sched_get_priority_max",
     "sched_get_priority_min",
     "sched_getaffinity",
@@ -200,12 +211,7 @@ inline constexpr std::string_view kAllowed[] = {
     "sched_getparam",
     "sched_getscheduler",
     "sched_rr_get_interval",
-    "sched_setaffinity",
-    "sched_setattr",
-    "sched_setparam",
-    "sched_setscheduler",
     "sched_yield",
-    "setpriority",
     // Identity: without capabilities the kernel refuses every change that matters.
     "capget",
     "capset",
@@ -260,7 +266,6 @@ inline constexpr std::string_view kAllowed[] = {
     "dup3",
     "fadvise64",
     "fallocate",
-    "fcntl",
     "fdatasync",
     "flock",
     "fsync",
@@ -407,7 +412,6 @@ inline constexpr std::string_view kAllowed[] = {
     "getrandom",
     "getrlimit",
     "getrusage",
-    "prlimit64",
     "setrlimit",
     "sysinfo",
     "uname",

@@ -26,15 +26,19 @@ enum class Decision : std::uint8_t {
   Broker,  // allowed, but where there is a broker the supervisor makes the call
   Listen,  // the same in network mode allow, where a socket may be one of the host's network
   Clone,
+  Fcntl,
+  IoPriority,
   Ioctl,
   MakeNode,
   MakeNodeAt,
   Mode,
   ModeAt,
+  OfProcess,
   Open,
   OpenAt,
   Personality,
   Prctl,
+  Priority,
   Seccomp,
   SendTo,
   SendMessage,
@@ -42,7 +46,7 @@ enum class Decision : std::uint8_t {
   Socket,
   SocketPair,
 };
-inline constexpr std::size_t kDecisionCount = 21;
+inline constexpr std::size_t kDecisionCount = 25;
 
 // Numbers from `first` up to the next range's `first` share one decision; the first range begins
 // at 0 and the last has no end.

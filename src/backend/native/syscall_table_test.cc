@@ -214,7 +214,7 @@ TEST(SyscallTable, AllowsWhatOrdinaryProgramsCall) {
                                 "pidfd_open",
                                 "mseal",
                                 "futex_wait",
-                                "sched_setscheduler",
+                                "sched_yield",
                                 "fsync",
                                 "linkat",
                                 "vfork",

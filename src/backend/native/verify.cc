@@ -64,6 +64,7 @@ Result<Enforcement> verify(const Plan& plan, const Measured& measured,
   for (const PlannedLimit& limit : plan.limits) found.limits[limit.name] = name_of(limit.by);
   for (const Layer layer : plan.missing) found.missing.emplace_back(name_of(layer));
   found.lost = plan.lost;
+  if (measured.inotify_bound == 0) found.lost.push_back(Loss::Inotify);
 
   if (!found.namespaces) return fail(not_in_force("namespaces"));
   if (!found.pivot_root) return fail(not_in_force("new root"));

@@ -29,15 +29,15 @@ StoreBounds store_bounds(const Bounds& bounds) {
   return kept;
 }
 
-Result<std::shared_ptr<Process>> start(Workbench& bench, RunRequest request, Process::Input input,
-                                       std::string name) {
+Result<std::shared_ptr<Process>> start(Workbench& bench, const Call& call, RunRequest request,
+                                       Process::Input input, std::string name) {
   Process::Order order;
   order.name = std::move(name);
   order.bounds = store_bounds(request.bounds);
   order.request = std::move(request);
   order.input = input;
   order.directory = bench.state_directory;
-  return bench.processes.start(std::move(order));
+  return bench.processes.start(std::move(order), call.client());
 }
 
 ToolResult no_process(Toolbox& toolbox, const Call& call, const Caller& caller,
@@ -127,7 +127,7 @@ ToolResult run_command(Workbench& bench, Call& call) {
   const std::size_t room = wanted_room(call);
   request.input.policy.limits.output = 2 * room;
   const Caller caller = request.caller;
-  const auto process = start(bench, std::move(request), Process::Input::AsAsked, {});
+  const auto process = start(bench, call, std::move(request), Process::Input::AsAsked, {});
   if (!process) return no_process(toolbox, call, caller, tool, process.error());
   Heartbeat heartbeat(call, **process, toolbox.mask());
   // A run that is to end by its own clock is waited for until it has.
@@ -157,7 +157,7 @@ ToolResult start_process(Workbench& bench, Call& call) {
   auto& request = std::get<RunRequest>(made);
   const Caller caller = request.caller;
   const auto process =
-      start(bench, std::move(request), Process::Input::Open, text_argument(call, "name"));
+      start(bench, call, std::move(request), Process::Input::Open, text_argument(call, "name"));
   if (!process) return no_process(toolbox, call, caller, tool, process.error());
   const std::string ready = text_argument(call, "ready_text");
   const std::int64_t ready_ms = number_member(arguments, "ready_ms").value_or(kDefaultReadyMs);

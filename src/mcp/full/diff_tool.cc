@@ -109,7 +109,7 @@ class DiffCall {
     if (before == nullptr) {
       before = now;
       note = "this is the first look: later ones compare with it";
-    } else if (bench_.processes.find(since()) != nullptr) {
+    } else if (bench_.processes.find(since(), call_.client()) != nullptr) {
       note = "compared with the last look before that run";
     }
     if (cursor == nullptr) bench_.snapshots.keep(now);
@@ -127,7 +127,7 @@ class DiffCall {
   }
 
   [[nodiscard]] std::shared_ptr<const Snapshot> compared_with() const {
-    if (const auto process = bench_.processes.find(since())) {
+    if (const auto process = bench_.processes.find(since(), call_.client())) {
       return bench_.snapshots.before(process->started());
     }
     return bench_.snapshots.find(since());
@@ -141,7 +141,9 @@ class DiffCall {
     if (call_.arguments().find("cursor") == nullptr) node.set("snapshot", now.id);
     if (!note.empty()) node.set("note", note);
     if (before.incomplete || now.incomplete) {
-      node.set("incomplete", "the workspace is too large: not every file was looked at");
+      node.set("incomplete",
+               "not every file was looked at: the workspace is too large or too deep, or a "
+               "directory in it may not be entered");
     }
     add_account(node, report);
     const std::string* format = text_member(call_.arguments(), "format");

@@ -1,6 +1,7 @@
 #include "mcp/full/output_page.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -31,15 +32,47 @@ std::string_view whole_lines(std::string_view bytes) {
                                                                       : bytes;
 }
 
+// A page is cut where there is room, not where a secret ends: what stands before and behind it is
+// looked at too. A private key is longer than any token.
+constexpr std::size_t kContextBefore = std::size_t{16} << 10U;
+constexpr std::size_t kContextBehind = std::size_t{4} << 10U;
+
+// The bytes of a page with what stands around them.
+class Sight {
+ public:
+  Sight(std::string before, std::string_view bytes, const SecretMask& mask)
+      : before_(before.size()),
+        all_(std::move(before) + std::string(bytes)),
+        mask_(mask),
+        spans_(mask.spans(all_)) {}
+
+  [[nodiscard]] std::string_view bytes() const { return std::string_view(all_).substr(before_); }
+  // What a model may read of `part`, which is one of bytes().
+  [[nodiscard]] SecretMask::Masked show(std::string_view part) const {
+    const auto begin = static_cast<std::size_t>(part.data() - all_.data());
+    auto shown = SecretMask::part(all_, spans_, begin, begin + part.size());
+    // Escaping can bring together what was apart.
+    auto clean = mask_.mask(sanitize_lines(shown.text));
+    clean.count += shown.count;
+    return clean;
+  }
+
+ private:
+  std::size_t before_;
+  std::string all_;
+  const SecretMask& mask_;
+  std::vector<SecretMask::Span> spans_;
+};
+
 struct Shown {
   std::string text;
   std::size_t taken = 0;  // bytes of the stream
   std::size_t masked = 0;
 };
 
-Shown show(std::string_view bytes, const SecretMask& mask, std::size_t room) {
+Shown show(std::string_view bytes, const Sight& sight, std::size_t room) {
   while (!bytes.empty()) {
-    auto masked = mask.mask(sanitize_lines(bytes));
+    auto masked = sight.show(bytes);
     const std::size_t cost = json_cost(masked.text);
     if (cost <= room) return {std::move(masked.text), bytes.size(), masked.count};
     const std::size_t fewer = std::min(bytes.size() - 1, bytes.size() * room / cost);
@@ -48,7 +81,7 @@ Shown show(std::string_view bytes, const SecretMask& mask, std::size_t room) {
   return {};
 }
 
-Shown show_matching(std::string_view bytes, const SecretMask& mask, const PageRequest& request) {
+Shown show_matching(std::string_view bytes, const Sight& sight, const PageRequest& request) {
   Shown shown;
   while (!bytes.empty()) {
     std::size_t end = bytes.find('\n');
@@ -56,7 +89,7 @@ Shown show_matching(std::string_view bytes, const SecretMask& mask, const PageRe
     end = end == std::string_view::npos ? bytes.size() : end + 1;
     const std::string_view line = bytes.substr(0, end);
     if (line.find(request.only_with) != std::string_view::npos) {
-      auto masked = mask.mask(sanitize_lines(line));
+      auto masked = sight.show(line);
       std::string text(masked.text);
       const std::size_t room = request.room - json_cost(shown.text);
       if (json_cost(text) > room) {
@@ -72,18 +105,27 @@ Shown show_matching(std::string_view bytes, const SecretMask& mask, const PageRe
   return shown;
 }
 
+// What stands right before `place`, as far as it is kept.
+std::string context_before(const Process& process, OutputListener::From from, std::uint64_t place) {
+  const std::uint64_t length = std::min<std::uint64_t>(place, kContextBefore);
+  if (length == 0) return {};
+  auto piece = process.read(from, place - length, length);
+  return piece.begin + piece.bytes.size() == place ? std::move(piece.bytes) : std::string();
+}
+
 }  // namespace
 
 OutputPage output_page(const Process& process, const SecretMask& mask, const PageRequest& request) {
   const bool searches = !request.only_with.empty();
-  const auto piece =
-      process.read(request.from, request.offset, searches ? kSearched : request.room);
+  const std::size_t most = searches ? kSearched : request.room;
+  const auto piece = process.read(request.from, request.offset, most + kContextBehind);
+  const Sight sight(context_before(process, request.from, piece.begin), piece.bytes, mask);
   OutputPage page;
   page.missing = piece.begin - request.offset;
-  std::string_view bytes = piece.bytes;
+  std::string_view bytes = sight.bytes().substr(0, most);
   if (!request.ended || bytes.size() == request.room) bytes = whole_characters(bytes);
   if (!searches && bytes.size() == request.room) bytes = whole_lines(bytes);
-  Shown shown = searches ? show_matching(bytes, mask, request) : show(bytes, mask, request.room);
+  Shown shown = searches ? show_matching(bytes, sight, request) : show(bytes, sight, request.room);
   page.text = std::move(shown.text);
   page.masked = shown.masked;
   page.next = piece.begin + shown.taken;

@@ -29,7 +29,7 @@ struct ProcessStatus {
   std::shared_ptr<const Report> report;  // once it has ended
 };
 
-class Process final : private OutputListener {
+class Process final : public Activity, private OutputListener {
  public:
   enum class Input {
     AsAsked,  // what the request says
@@ -73,6 +73,8 @@ class Process final : private OutputListener {
 
   void ask_to_end() const { terminate_.cancel(); }
   void kill() const { cancel_.cancel(); }
+  [[nodiscard]] bool goes_on() const override { return status().running; }
+  void end() override { kill(); }
 
  private:
   explicit Process(Order order);

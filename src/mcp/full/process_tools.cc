@@ -25,7 +25,7 @@ std::variant<About, ToolResult> about(Workbench& bench, const Call& call, const 
   auto begun = RecordedCall::begin(*bench.toolbox, call, tool);
   if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
   auto& recorded = std::get<RecordedCall>(begun);
-  auto process = bench.processes.find(text_argument(call, "process_id"));
+  auto process = bench.processes.find(text_argument(call, "process_id"), call.client());
   if (process == nullptr) return recorded.failed(unknown_process());
   return About{std::move(recorded), std::move(process)};
 }
@@ -122,7 +122,7 @@ ToolResult list_processes(Workbench& bench, Call& call) {
   auto begun = RecordedCall::begin(*bench.toolbox, call, "list_processes");
   if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
   constexpr std::size_t kFrame = 200;  // for everything but the entries
-  auto processes = bench.processes.list();
+  auto processes = bench.processes.list(call.client());
   std::ranges::reverse(processes);  // the newest are asked for most
   NodeList entries;
   std::size_t bytes = kFrame;

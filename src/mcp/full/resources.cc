@@ -41,7 +41,7 @@ std::optional<ResourceText> read_runs(const Bench& bench, Call& call) {
 }
 
 std::optional<ResourceText> read_run(const Bench& bench, Call& call) {
-  const auto process = bench->processes.find(text_argument(call, "id"));
+  const auto process = bench->processes.find(text_argument(call, "id"), call.client());
   if (process == nullptr) return std::nullopt;
   return recorded(bench, call, [&](const Bounds&) -> Result<Node> {
     const ProcessStatus status = process->status();
@@ -53,7 +53,7 @@ std::optional<ResourceText> read_run(const Bench& bench, Call& call) {
 }
 
 std::optional<ResourceText> read_audit(const Bench& bench, Call& call) {
-  for (const auto& process : bench->processes.list()) {
+  for (const auto& process : bench->processes.list_all()) {
     const ProcessStatus status = process->status();
     if (!status.running && status.report->audit) {
       bench->records.note(status.report->audit->event_id);

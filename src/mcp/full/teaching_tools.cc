@@ -9,8 +9,8 @@ namespace cordon::mcp {
 namespace {
 
 // A process may have met its limits after the call that started it was answered.
-std::optional<Verdict> verdict_of(const Workbench& bench, const std::string& id) {
-  const auto process = bench.processes.find(id);
+std::optional<Verdict> verdict_of(const Workbench& bench, const Call& call, const std::string& id) {
+  const auto process = bench.processes.find(id, call.client());
   if (process == nullptr) return std::nullopt;
   const ProcessStatus status = process->status();
   Node told{NodeMap{}};
@@ -29,7 +29,7 @@ ToolResult explain_denial(Workbench& bench, Call& call) {
   auto& recorded = std::get<RecordedCall>(begun);
   const std::string id = text_argument(call, "id");
   auto verdict = bench.verdicts.find(id);
-  if (!verdict) verdict = verdict_of(bench, id);
+  if (!verdict) verdict = verdict_of(bench, call, id);
   if (!verdict) {
     return recorded.failed({"Unknown id", "nothing that was denied has this id, or it is forgotten",
                             "Give the audit_id, run_id or process_id of an answer of this server.",

@@ -32,10 +32,35 @@ struct Page {
   std::size_t masked = 0;
   bool line_cut = false;
 };
-Page page_of(std::string_view text, const SecretMask& mask, std::size_t room) {
+// Part of a file with what stands around it in `inside`, so that secrets it cuts are seen.
+class Seen {
+ public:
+  Seen(const Node& inside, const SecretMask& mask)
+      : before_(text_of(inside, "before").size()),
+        length_(text_of(inside, "content").size()),
+        all_(text_of(inside, "before") + text_of(inside, "content") + text_of(inside, "behind")),
+        spans_(mask.spans(all_)) {}
+
+  [[nodiscard]] std::string_view text() const {
+    return std::string_view(all_).substr(before_, length_);
+  }
+  // The first `end` bytes of the text.
+  [[nodiscard]] SecretMask::Masked masked(std::size_t end) const {
+    return SecretMask::part(all_, spans_, before_, before_ + end);
+  }
+
+ private:
+  std::size_t before_;
+  std::size_t length_;
+  std::string all_;
+  std::vector<SecretMask::Span> spans_;
+};
+
+Page page_of(const Seen& seen, std::size_t room) {
+  const std::string_view text = seen.text();
   std::size_t end = text.size();
   for (;;) {
-    auto masked = mask.mask(text.substr(0, end));
+    auto masked = seen.masked(end);
     const std::size_t cost = json_cost(masked.text);
     const bool one_line = text.substr(0, end).find('\n') >= end - std::min<std::size_t>(end, 1);
     if (cost <= room || one_line) {
@@ -82,13 +107,14 @@ ToolResult answer_lines(const FileCall& file, const Report& report, const Node& 
   constexpr std::size_t kFarthest = 1'000'000'000;
   const Page empty{"", kFarthest, kFarthest, true};
   const std::size_t room = room_beside(lines_node(file, report, inside, start, empty));
-  const Page page = page_of(text_of(inside, "content"), file.toolbox().mask(), room);
+  const Page page = page_of(Seen(inside, file.toolbox().mask()), room);
   return answer_node(lines_node(file, report, inside, start, page), false);
 }
 
 ToolResult answer_bytes(const FileCall& file, const Report& report, const Node& inside,
                         std::uint64_t start) {
-  if (file.toolbox().mask().mask(text_of(inside, "content")).count > 0) {
+  const Seen seen(inside, file.toolbox().mask());
+  if (seen.masked(seen.text().size()).count > 0) {
     return file.failed(report,
                        {kRead.failed, "this part holds what looks like a secret",
                         "Read it as utf8, where secrets are masked.", "SandboxDeniedError"});

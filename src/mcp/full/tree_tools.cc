@@ -49,8 +49,10 @@ class TreeCall {
     Node request(arguments);
     request.set("start", start);
     if (arguments.find("limit") == nullptr) request.set("limit", default_limit);
-    if (operation == "list" && arguments.find("depth") == nullptr) {
-      request.set("depth", arguments.find("glob") != nullptr ? 64 : 1);
+    // With a pattern the whole tree is meant: what lies deeper than the walk goes is missing.
+    if (operation == "list" && arguments.find("depth") == nullptr &&
+        arguments.find("glob") == nullptr) {
+      request.set("depth", 1);
     }
     const InsideAnswer inside =
         ask_inside(file_, read_policy(file_.bounds(), file_.place().path), operation, request);
@@ -74,7 +76,9 @@ class TreeCall {
     Node node{NodeMap{}};
     node.set("success", true).set("path", file_.shown_path());
     if (flag_member(*inside.answer, "incomplete")) {
-      node.set("incomplete", "the tree is too large: name a part of it");
+      node.set("incomplete",
+               "not everything was looked at: the tree is too large or too deep, or a directory "
+               "in it may not be entered; name a part of it");
     }
     if (number_of(*inside.answer, "skipped") > 0) {
       node.set("files_skipped", number_of(*inside.answer, "skipped"));

@@ -15,7 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr unsigned kMostConnections = 64;
+// Those that are being ended need a place until their thread notices.
+constexpr unsigned kMostConnections = 2 * (Patience::kMostStrangers + Patience::kMostKnown);
 constexpr unsigned kSilenceSeconds = 30;
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 constexpr std::size_t kStackBytes = std::size_t{1} << 20U;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "mcp/era.h"
 #include "mcp/http/event_stream.h"
+#include "mcp/members.h"
 
 namespace cordon::mcp {
 namespace {
@@ -41,6 +43,15 @@ MHD_Result queue_json(MHD_Connection* connection, unsigned status, std::string_v
                       const char* session = nullptr) {
   return queue(connection, status, body, "application/json",
                session != nullptr ? "Mcp-Session-Id" : nullptr, session);
+}
+
+// What a modern request says about who sends it. It has no session: without a name all such clients
+// count as one.
+std::string name_of_client(const RpcRequest& request) {
+  const Node* meta = request.params.find("_meta");
+  const Node* info = meta != nullptr ? meta->find(meta::kClientInfo) : nullptr;
+  const std::string* name = info != nullptr ? text_member(*info, "name") : nullptr;
+  return name != nullptr ? *name : std::string();
 }
 
 MHD_Result take_header(void* head, MHD_ValueKind /*kind*/, const char* name, const char* value) {
@@ -142,6 +153,7 @@ MHD_Result HttpTransport::begin(MHD_Connection* connection, Incoming& incoming) 
   if (const auto refusal = check_head(incoming.head, rules_)) {
     return refuse(connection, refusal->status, refusal->reason);
   }
+  patience_.known(socket_of(connection));
   return MHD_YES;
 }
 
@@ -178,12 +190,13 @@ MHD_Result HttpTransport::serve_request(MHD_Connection* connection, const Incomi
     if (const auto mismatch = check_mirrors(head, request)) {
       return queue_json(connection, 400, encode_error(request.id, *mismatch));
     }
-    session = server_.open_session("http", nullptr);
+    session =
+        server_.open_session("http", nullptr, sessions_.client_named(name_of_client(request)));
   } else if (head.session) {
     session = sessions_.find(*head.session);
     if (!session) return refuse(connection, 404, "unknown session");
   } else if (handshake) {
-    session = server_.open_session("http", nullptr);
+    session = server_.open_session("http", nullptr, std::make_shared<Client>());
   } else {
     return refuse(connection, 400, "Mcp-Session-Id is missing");
   }

@@ -36,6 +36,7 @@ InsideReply list_inside(const std::string& path, const Node& request) {
   const std::size_t start = number_or(request, "start", 0);
   const std::size_t limit = std::min(number_or(request, "limit", kMostListed), kMostListed);
   WalkBounds bounds;
+  bounds.depth_is_asked = request.find("depth") != nullptr;
   bounds.depth = number_or(request, "depth", bounds.depth);
   NodeList entries;
   std::size_t matched = 0;
@@ -53,9 +54,7 @@ InsideReply list_inside(const std::string& path, const Node& request) {
       failed);
   if (failed != 0) return tl::make_unexpected(failed);
   Node answer{NodeMap{}};
-  answer.set("entries", std::move(entries))
-      .set("more", more)
-      .set("incomplete", end == WalkEnd::Bounded);
+  answer.set("entries", std::move(entries)).set("more", more).set("incomplete", is_incomplete(end));
   return answer;
 }
 
@@ -107,7 +106,7 @@ InsideReply survey_inside(const std::string& path, const Node&) {
       failed);
   if (failed != 0) return tl::make_unexpected(failed);
   Node answer{NodeMap{}};
-  answer.set("entries", std::move(entries)).set("incomplete", end == WalkEnd::Bounded);
+  answer.set("entries", std::move(entries)).set("incomplete", is_incomplete(end));
   return answer;
 }
 

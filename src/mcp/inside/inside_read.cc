@@ -43,6 +43,17 @@ std::string_view lines_from(std::string_view text, std::size_t start, std::size_
   return rest.substr(0, end);
 }
 
+// What stands around a part of the file: whoever masks secrets must see those that the part cuts.
+void add_context(Node& answer, const std::string& content, std::string_view part) {
+  constexpr std::size_t kBefore = std::size_t{16} << 10U;  // a private key fits in
+  constexpr std::size_t kBehind = std::size_t{4} << 10U;
+  const auto begin = static_cast<std::size_t>(part.data() - content.data());
+  const std::size_t end = begin + part.size();
+  const std::size_t from = begin - std::min(begin, kBefore);
+  answer.set("before", to_utf8(std::string_view(content).substr(from, begin - from)))
+      .set("behind", to_utf8(std::string_view(content).substr(end, kBehind)));
+}
+
 }  // namespace
 
 InsideReply read_inside(const std::string& path, const Node& request) {
@@ -60,12 +71,14 @@ InsideReply read_inside(const std::string& path, const Node& request) {
     const std::string_view part = std::string_view(content).substr(begin, most);
     // As text beside it: what is to be masked must be seen before it is shown in another form.
     answer.set("content", to_utf8(part)).set("base64", base64(part)).set("bytes", part.size());
+    add_context(answer, content, part);
     return answer;
   }
   const std::string_view part =
       lines_from(content, std::max<std::size_t>(number_or(request, "start_line", 1), 1),
                  number_or(request, "max_lines", kMostBytes));
   answer.set("content", to_utf8(part)).set("valid", is_valid_utf8(part));
+  add_context(answer, content, part);
   return answer;
 }
 

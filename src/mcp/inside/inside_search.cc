@@ -155,7 +155,7 @@ InsideReply search_inside(const std::string& path, const Node& request) {
   answer.set("matches", std::move(search.matches))
       .set("more", search.more)
       .set("skipped", skipped)
-      .set("incomplete", end == WalkEnd::Bounded);
+      .set("incomplete", is_incomplete(end));
   return answer;
 }
 

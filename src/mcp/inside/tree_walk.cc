@@ -17,18 +17,25 @@ namespace {
 
 using std::chrono::steady_clock;
 
-std::vector<std::string> names_in(int directory) {
+std::vector<std::string> names_in(int directory, bool& failed) {
   std::vector<std::string> names;
   // A descriptor of its own: reading moves its place.
   Fd copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(copy.valid() ? ::fdopendir(copy.get()) : nullptr,
                                                    ::closedir);
-  if (!stream) return names;
+  if (!stream) {
+    failed = true;
+    return names;
+  }
   (void)copy.release();
-  while (const dirent* entry = ::readdir(stream.get())) {
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
   }
+  failed |= errno != 0;
   std::ranges::sort(names);
   return names;
 }
@@ -41,24 +48,39 @@ class Walk {
         deadline_(steady_clock::now() + std::chrono::seconds(bounds.seconds)) {}
 
   void below(int directory, const std::string& prefix, std::size_t level) {
-    for (const std::string& name : names_in(directory)) {
+    for (const std::string& name : names_in(directory, passed_over_)) {
       if (end != WalkEnd::Complete) return;
       if (++looked_ > bounds_.entries || steady_clock::now() > deadline_) {
         end = WalkEnd::Bounded;
         return;
       }
       struct stat status {};
-      if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) continue;
+      if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        passed_over_ |= errno != ENOENT;  // removed meanwhile
+        continue;
+      }
       const std::string path = prefix + name;
       if (!visit_({path, status, directory, name.c_str()})) {
         end = WalkEnd::Stopped;
         return;
       }
-      if (!S_ISDIR(status.st_mode) || name == ".git" || level >= bounds_.depth) continue;
+      if (!S_ISDIR(status.st_mode) || name == ".git") continue;
+      if (level >= bounds_.depth) {
+        passed_over_ |= !bounds_.depth_is_asked;
+        continue;
+      }
       const Fd inner(
           ::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (inner.valid()) below(inner.get(), path + "/", level + 1);
+      if (inner.valid()) {
+        below(inner.get(), path + "/", level + 1);
+      } else {
+        passed_over_ |= errno != ENOENT;
+      }
     }
+  }
+
+  [[nodiscard]] WalkEnd outcome() const {
+    return end == WalkEnd::Complete && passed_over_ ? WalkEnd::Partly : end;
   }
 
   WalkEnd end = WalkEnd::Complete;
@@ -68,6 +90,7 @@ class Walk {
   const std::function<bool(const WalkedEntry&)>& visit_;
   const steady_clock::time_point deadline_;
   std::size_t looked_ = 0;
+  bool passed_over_ = false;
 };
 
 }  // namespace
@@ -91,7 +114,7 @@ WalkEnd walk_tree(const std::string& root, const WalkBounds& bounds,
   }
   Walk walk(bounds, visit);
   walk.below(directory.get(), "", 1);
-  return walk.end;
+  return walk.outcome();
 }
 
 }  // namespace cordon::mcp

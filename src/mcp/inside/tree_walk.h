@@ -1,5 +1,6 @@
 // Walking a tree in one fixed order: names of a directory sorted by their bytes, a directory before
-// what is in it. Links are shown and never followed; what may not be opened is passed over.
+// what is in it. Links are shown and never followed; what may not be opened is passed over, and
+// told.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,6 +13,7 @@ namespace cordon::mcp {
 
 struct WalkBounds {
   std::size_t depth = 64;         // levels below the root
+  bool depth_is_asked = false;    // then what lies deeper is not missing
   std::size_t entries = 500'000;  // that are looked at
   std::size_t seconds = 20;       // the sandbox's own clock ends it a little later
 };
@@ -27,7 +29,12 @@ enum class WalkEnd {
   Complete,
   Stopped,  // by the visitor
   Bounded,  // at one of the bounds
+  Partly,   // to the end, but for what could not be entered or lies deeper than the walk goes
 };
+// Whether there may be more than was visited, other than by the visitor's wish.
+constexpr bool is_incomplete(WalkEnd end) {
+  return end == WalkEnd::Bounded || end == WalkEnd::Partly;
+}
 
 // `visit` answers whether to go on. Everything inside a directory called ".git" is left out. If
 // `root` is a file it is the one entry, with an empty path and a directory of -1.

@@ -142,8 +142,8 @@ void SecretMask::add(std::string value) {
   std::ranges::sort(values_, std::ranges::greater{}, &std::string::size);
 }
 
-SecretMask::Masked SecretMask::mask(std::string_view text) const {
-  Masked masked;
+std::vector<SecretMask::Span> SecretMask::spans(std::string_view text) const {
+  std::vector<Span> found;
   std::size_t at = 0;
   bool at_word_start = true;
   while (at < text.size()) {
@@ -154,16 +154,33 @@ SecretMask::Masked SecretMask::mask(std::string_view text) const {
         known != values_.end() ? known->size() : token_at(rest, at_word_start);
     if (length == 0) {
       at_word_start = !belongs(Letters::Alphanumeric, rest.front());
-      masked.text.push_back(rest.front());
       ++at;
       continue;
     }
-    masked.text.append(kMask);
-    ++masked.count;
+    found.push_back({at, at + length});
     at += length;
     at_word_start = false;
   }
+  return found;
+}
+
+SecretMask::Masked SecretMask::part(std::string_view text, const std::vector<Span>& spans,
+                                    std::size_t begin, std::size_t end) {
+  Masked masked;
+  std::size_t at = begin;
+  const auto first = std::ranges::upper_bound(spans, begin, {}, &Span::end);
+  for (auto span = first; span != spans.end() && span->begin < end; ++span) {
+    if (span->begin > at) masked.text.append(text.substr(at, span->begin - at));
+    masked.text.append(kMask);
+    ++masked.count;
+    at = span->end;
+  }
+  if (at < end) masked.text.append(text.substr(at, end - at));
   return masked;
+}
+
+SecretMask::Masked SecretMask::mask(std::string_view text) const {
+  return part(text, spans(text), 0, text.size());
 }
 
 }  // namespace cordon::mcp

@@ -27,6 +27,17 @@ class SecretMask {
   };
   [[nodiscard]] Masked mask(std::string_view text) const;
 
+  // Where secrets stand in a text, in order and apart from each other.
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  [[nodiscard]] std::vector<Span> spans(std::string_view text) const;
+  // `text` from `begin` to `end` without what `spans` of the whole text say: a secret that is cut
+  // by the beginning or the end of the part is masked with the part of it that lies inside.
+  static Masked part(std::string_view text, const std::vector<Span>& spans, std::size_t begin,
+                     std::size_t end);
+
  private:
   std::vector<std::string> values_;  // longest first
 };

@@ -70,5 +70,19 @@ TEST(SecretMask, HidesPrivateKeysToTheirEnd) {
   EXPECT_EQ(masked("a\n" + key.substr(0, 45)), "a\n[secret]");
 }
 
+TEST(SecretMask, ShowsNoPartOfASecretThatIsCut) {
+  const std::string token = "ghp_" + letters(36);
+  const std::string text = "before " + token + " after";
+  const SecretMask mask({});
+  const auto spans = mask.spans(text);
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    const std::string first = SecretMask::part(text, spans, 0, cut).text;
+    const std::string second = SecretMask::part(text, spans, cut, text.size()).text;
+    const bool inside = cut > 7 && cut < 7 + token.size();
+    EXPECT_EQ(first + second, inside ? "before [secret][secret] after" : "before [secret] after")
+        << cut;
+  }
+}
+
 }  // namespace
 }  // namespace cordon::mcp

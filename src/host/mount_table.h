@@ -1,0 +1,40 @@
+// MountTable: where else the mounts of this process show an object. A bind mount gives a directory
+// or file a second name without a link: neither its path nor its count of links tells.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon {
+
+struct SecondName {
+  std::string path;  // where a mount shows it too
+  std::string
+      original;  // the same object by its first name: what was asked for, or something in it
+  bool operator==(const SecondName&) const = default;
+};
+
+class MountTable {
+ public:
+  // Of this process. Empty if /proc does not tell.
+  static MountTable read();
+  explicit MountTable(std::string_view mountinfo);
+
+  // False: no file system is mounted at two places, so nothing has a second name.
+  [[nodiscard]] bool shows_anything_twice() const { return twice_; }
+  // By the table alone. A mount may be covered by a later one: whoever asks compares the identity
+  // of both names.
+  [[nodiscard]] std::vector<SecondName> second_names(std::string_view path) const;
+
+ private:
+  struct Mount {
+    std::string device;  // as the table writes it: a file's own number may be another (btrfs)
+    std::string root;    // what of the file system is mounted
+    std::string point;
+  };
+  std::vector<Mount> mounts_;
+  bool twice_ = false;
+};
+
+}  // namespace cordon

@@ -1,0 +1,139 @@
+"""What must not be seen is one object, whatever its name: a bind mount shows a credential store and
+Cordon's own files under a second path, and no grant opens it there. Mounts are made in a namespace of
+the test's own."""
+import os
+import shutil
+
+import pytest
+
+from support.harness import SECRET_FILES
+
+KEY = ".local/state/cordon/audit/key"
+
+
+def with_mounts(world, mounts, *command, options=(), **how):
+    """`cordon run` where each pair of `mounts` is bound: (source, where)."""
+    script = "".join(f'mount --bind "{source}" "{where}" && ' for source, where in mounts)
+    if world.who.is_root:
+        wrap, drop = ["unshare", "-m"], ""
+    else:
+        # The same user inside: only the mounting needs capabilities.
+        wrap = ["unshare", "-c", "--keep-caps", "-m"]
+        drop = "setpriv --ambient-caps=-all --inh-caps=-all "
+    return world.bare(*wrap, "/bin/sh", "-c", f'{script}exec {drop}"$@"', "sh", world.cordon, "run",
+                      *options, "--", *command, **how)
+
+
+def outside(world, mounts, *command):
+    script = "".join(f'mount --bind "{source}" "{where}" && ' for source, where in mounts)
+    return world.bare(*world.own_namespaces(), "/bin/sh", "-c", script + 'exec "$@"', "sh", *command)
+
+
+@pytest.fixture
+def granted(world):
+    """A directory that a grant covers, with something that may be read."""
+    world.plant(SECRET_FILES)
+    world.run("true").expect(0)
+    place = world.make_directory(world.path / "granted")
+    world.make_directory(place / "second")
+    world.write(place / "file", "")
+    world.write(place / "plain", "plain\n")
+    return place
+
+
+@pytest.mark.parametrize("source, name, second", [
+    (".ssh", "second/id_ed25519", True),
+    ("", "second/.ssh/id_ed25519", True),
+    ("", "second/" + KEY, True),
+    (".local/state/cordon", "second/audit/key", True),
+    (".local/state/cordon/audit", "second/key", True),
+    (".netrc", "file", False),
+    (".ssh/id_ed25519", "file", False),
+    (KEY, "file", False),
+])
+@pytest.mark.parametrize("option", ["--read", "--write"])
+def test_a_second_name_shows_nothing(world, granted, source, name, second, option):
+    mounts = [(world.home / source, granted / ("second" if second else "file"))]
+    script = f'cat "{granted}/plain"; cat "{granted}/{name}"'
+    done = with_mounts(world, mounts, "sh", "-c", script, options=[option, granted])
+    assert done.out == "plain\n" and done.status != 0, done.account()
+    bare = outside(world, mounts, "sh", "-c", script)
+    assert len(bare.out) > len("plain\n"), "the mount is not there: " + bare.account()
+
+
+def test_a_grant_of_the_second_name_itself(world, granted):
+    mounts = [(world.home / ".ssh", granted / "second")]
+    for grant in ("second", "second/id_ed25519"):
+        done = with_mounts(world, mounts, "cat", granted / "second/id_ed25519",
+                           options=["--read", granted / grant])
+        assert done.status != 0 and "SECRET" not in done.out, done.account()
+
+
+def test_a_second_name_of_a_whole_home_shows_the_rest_of_it(world):
+    world.plant(SECRET_FILES)
+    place = world.make_directory(world.path / "granted/deep/second")
+    mounts = [(world.home, place)]
+    done = with_mounts(world, mounts, "cat", place / ".aws/credentials", place / "project/file.txt",
+                       options=["--read", world.path / "granted"])
+    assert done.out == "project file\n", done.account()
+
+
+def test_a_denied_path_under_a_second_name(world, granted):
+    hidden = world.write(world.path / "hidden/file", "SECRET\n").parent
+    mounts = [(hidden, granted / "second")]
+    options = ["--read", granted, "--read", hidden]
+    shown = with_mounts(world, mounts, "cat", granted / "second/file", options=options)
+    assert shown.expect(0).out == "SECRET\n"
+    done = with_mounts(world, mounts, "cat", granted / "second/file",
+                       options=[*options, "--deny", hidden])
+    assert done.status != 0 and "SECRET" not in done.out, done.account()
+
+
+def test_cordon_itself_under_a_second_name_cannot_be_written(world, granted):
+    program = world.path / "bin/cordon"
+    world.make_directory(program.parent)
+    for helper in world.cordon.parent.glob("cordon*"):
+        world.own(shutil.copy(helper, program.parent / helper.name))
+    world.cordon = program
+    mounts = [(program.parent, granted / "second")]
+    done = with_mounts(world, mounts, "sh", "-c",
+                       f'echo x > {granted}/made && echo x >> {granted}/second/cordon',
+                       options=["--write", granted])
+    assert done.status != 0 and (granted / "made").exists(), done.account()
+    assert program.read_bytes()[-2:] != b"x\n"
+
+
+def test_a_zombie_does_not_stop_the_search_for_further_links(world):
+    """Nothing in /proc can be opened of a process that has ended and was not waited for."""
+    world.plant(SECRET_FILES)
+    link = world.path / "second-link"
+    os.link(world.home / ".ssh/id_ed25519", link)
+    script = f'cat "{link}"; echo reached'
+    zombie = world.start(["/bin/true"])
+    try:
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        done = world.run("sh", "-c", script, options=["--read", "/"])
+    finally:
+        zombie.communicate()
+    assert done.expect(0).out == "reached\n", done.account()
+    assert "SECRET" in world.bare("sh", "-c", script).expect(0).out
+
+
+def test_the_systems_ceiling_means_the_accounts_home(world):
+    """`~` in /etc/cordon/ceiling.toml does not follow $HOME. Here /etc is the namespace's own."""
+    account = world.make_directory(world.path / "account")
+    world.write(account / "file", "of the account\n")
+    world.write(world.home / "file", "of the variable\n")
+    settings = world.make_directory(world.path / "etc")
+    for name in ("group", "nsswitch.conf", "ld.so.cache"):
+        world.write(settings / name, open(f"/etc/{name}", "rb").read())
+    world.write(settings / "passwd", f"a:x:{world.who.uid}:{world.who.uid}::{account}:/bin/sh\n")
+    world.write(settings / "cordon/ceiling.toml",
+                'version = 1\n[fs]\nread = ["@system", "~"]\nwrite = ["~/out"]\n', 0o600)
+    mounts = [(settings, "/etc")]
+    options = ["--policy", world.document('version = 1\n[fs]\nread = ["@system", "/"]\n')]
+    done = with_mounts(world, mounts, "cat", account / "file", options=options, cwd=account)
+    assert done.expect(0).out == "of the account\n"
+    done = with_mounts(world, mounts, "cat", world.home / "file", options=options, cwd=account)
+    assert done.status != 0 and not done.out, done.account()
+    assert outside(world, mounts, "cat", world.home / "file").out == "of the variable\n"
