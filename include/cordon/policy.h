@@ -77,6 +77,9 @@ struct FsRules {
   std::optional<std::uint64_t> scratch;  // bytes of private tmpfs; absent: no writable temp at all
   HomeMode home = HomeMode::None;
   bool caches = false;  // persistent private tool caches at ~/.cache
+  // A protected file that the run changed into what one of the person's own branches has at the
+  // same path goes through.
+  bool trust_tracked = true;
   bool operator==(const FsRules&) const = default;
 };
 
@@ -182,14 +185,16 @@ struct Approval {
 };
 
 // The most the operator permits. Absent fs.read, fs.write, net or agent.share_login permit none of
-// that kind; absent limits, env, scratch, home, caches or require set no bound.
+// that kind; absent limits, env, scratch, home, caches, trust_tracked or require
+// set no bound.
 struct Ceiling {
   std::string id;  // where it came from: a path, or "environment"
   Policy policy;   // the lists; an absent list is empty
   bool bounds_net = true;
   std::optional<HomeMode> home;  // absent: no bound
   std::optional<bool> caches;    // absent: no bound
-  bool bounds_env = false;       // [env] was present
+  std::optional<bool> trust_tracked;
+  bool bounds_env = false;  // [env] was present
   AuditFailure on_audit_failure = AuditFailure::Deny;
   AskRules ask;
   std::vector<Approval> approved;  // of these counts what `ask` covers; no document holds any

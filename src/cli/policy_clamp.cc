@@ -35,6 +35,7 @@ Policy written_out(const Effective& effective) {
   policy.fs.scratch = effective.scratch;
   policy.fs.home = effective.home;
   policy.fs.caches = effective.caches;
+  policy.fs.trust_tracked = effective.trust_tracked;
   policy.net = effective.net;
   policy.net.sockets = rules_of(effective.sockets);
   policy.env = effective.env;

@@ -6,8 +6,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeys{"read",    "write", "deny",
-                                                "scratch", "home",  "caches"};
+constexpr std::array<std::string_view, 7> kKeys{"read", "write",  "deny",         "scratch",
+                                                "home", "caches", "trust_tracked"};
 constexpr std::array<std::string_view, 3> kHomeNames{"none", "private", "persistent"};
 
 Result<void> decode_home(const Section& fs, HomeMode& home) {
@@ -42,6 +42,8 @@ Result<void> decode_fs(const Section& document, const std::string& base, FsRules
   CORDON_CHECK(decode_home(section, fs.home));
   CORDON_TRY(caches, section.flag("caches"));
   if (caches) fs.caches = *caches;
+  CORDON_TRY(trust_tracked, section.flag("trust_tracked"));
+  if (trust_tracked) fs.trust_tracked = *trust_tracked;
   return {};
 }
 

@@ -48,6 +48,7 @@ Node encode_fs(const FsRules& fs) {
   set_size(table, "scratch", fs.scratch);
   if (fs.home != HomeMode::None) table.set("home", Node(name_of(fs.home)));
   if (fs.caches) table.set("caches", Node(true));
+  if (!fs.trust_tracked) table.set("trust_tracked", Node(false));
   return table;
 }
 

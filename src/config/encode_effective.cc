@@ -49,7 +49,8 @@ Node encode_fs(const Effective& effective) {
       .set("deny", encode_denies(effective.deny))
       .set("scratch_bytes", number(effective.scratch))
       .set("home", Node(name_of(effective.home)))
-      .set("caches", Node(effective.caches));
+      .set("caches", Node(effective.caches))
+      .set("trust_tracked", Node(effective.trust_tracked));
   return table;
 }
 

@@ -78,6 +78,7 @@ Policy generate_policy(const std::string& file) {
   policy.fs.scratch = *size();
   policy.fs.home = *rc::gen::element(HomeMode::None, HomeMode::Private, HomeMode::Persistent);
   policy.fs.caches = *rc::gen::arbitrary<bool>();
+  policy.fs.trust_tracked = *rc::gen::arbitrary<bool>();
   policy.net.mode = *rc::gen::element(NetMode::None, NetMode::Allow, NetMode::Open);
   if (policy.net.mode == NetMode::Allow) policy.net.allow = *few(host_rule());
   policy.net.deny = *few(host_rule());
@@ -197,7 +198,7 @@ TEST(EncodeEffective, HoldsEveryKeyInOneOrder) {
       canonical(sample()),
       R"({"version":1,"fs":{"read":["/opt","/usr"],"write":["/home/u/p"],)"
       R"("deny":[{"anchor":null,"pattern":".env"},{"anchor":"/x","pattern":"*.pem"},)"
-      R"({"anchor":"/y","pattern":null}],"scratch_bytes":1024,"home":"none","caches":false},)"
+      R"({"anchor":"/y","pattern":null}],"scratch_bytes":1024,"home":"none","caches":false,"trust_tracked":true},)"
       R"("net":{"mode":"allow","allow":["a.example.com:443","b.example.com:443"],"deny":[],"publish":[],)"
       R"("sockets":["/run/a.sock","/run/b.sock"]},)"
       R"("env":{"pass":["LANG","TERM"],"set":{"CI":"1"}},)"
@@ -234,6 +235,7 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.scratch.reset(); },
       [](Effective& e) { e.home = HomeMode::Private; },
       [](Effective& e) { e.caches = true; },
+      [](Effective& e) { e.trust_tracked = false; },
       [](Effective& e) { e.net.mode = NetMode::Open; },
       [](Effective& e) { e.net.allow.push_back(parse_host_rule("c.example.com").value()); },
       [](Effective& e) { e.net.allow[0] = parse_host_rule("b.example.com").value(); },

@@ -83,6 +83,9 @@ Result<Ceiling> decode_ceiling(const Node& document, const std::string& file,
   const Node* fs = section.find("fs");
   if (fs != nullptr && fs->find("home") != nullptr) ceiling.home = ceiling.policy.fs.home;
   if (fs != nullptr && fs->find("caches") != nullptr) ceiling.caches = ceiling.policy.fs.caches;
+  if (fs != nullptr && fs->find("trust_tracked") != nullptr) {
+    ceiling.trust_tracked = ceiling.policy.fs.trust_tracked;
+  }
   ceiling.bounds_env = section.find("env") != nullptr;
   CORDON_TRY(choice, decode_audit(section));
   ceiling.on_audit_failure = choice;

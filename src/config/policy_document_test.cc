@@ -344,12 +344,15 @@ TEST(DecodeCeiling, BoundsTheEnvironmentOnceTheTableIsThere) {
 }
 
 TEST(DecodeCeiling, BoundsHomeAndCachesOnlyWhereTheyAreNamed) {
-  const Ceiling both = ceiling_of("version = 1\n[fs]\nhome = \"private\"\ncaches = false\n");
+  const Ceiling both =
+      ceiling_of("version = 1\n[fs]\nhome = \"private\"\ncaches = false\ntrust_tracked = false\n");
   EXPECT_EQ(both.home, HomeMode::Private);
   EXPECT_EQ(both.caches, false);
+  EXPECT_EQ(both.trust_tracked, false);
   const Ceiling none = ceiling_of("version = 1\n[fs]\nread = [\"/\"]\n");
   EXPECT_EQ(none.home, std::nullopt);
   EXPECT_EQ(none.caches, std::nullopt);
+  EXPECT_EQ(none.trust_tracked, std::nullopt);
 }
 
 TEST(DecodeCeiling, AcceptsTheRootForReadingAndMissingLayers) {

@@ -366,12 +366,10 @@ class FoundRoots {
 
 }  // namespace
 
-Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
-                                             const std::vector<DenyGlob>& deny,
-                                             const Caller& caller, const TreeSnapshot& before,
-                                             const std::string& handoff_directory,
-                                             const std::string& run_id, KeptFiles* kept,
-                                             std::span<const SearchRoot> searched) {
+Result<std::vector<Handoff>> collect_handoff(
+    const std::vector<Grant>& writable, const std::vector<DenyGlob>& deny, const Caller& caller,
+    const TreeSnapshot& before, const std::string& handoff_directory, const std::string& run_id,
+    KeptFiles* kept, std::span<const SearchRoot> searched, std::set<std::string>* git_directories) {
   const LookFailures failures;
   Quarantine quarantine(handoff_directory, run_id, caller.cwd);
   const FoundRoots found(searched, quarantine);
@@ -408,6 +406,7 @@ Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
       walked = std::move(one);
   }
   git.finish();
+  if (git_directories != nullptr) *git_directories = git.known();
   take_own_configuration(caller, known, grants, quarantine);
   for (const std::string& program : own_programs(caller))
     take_false_program(program, known, grants, quarantine);

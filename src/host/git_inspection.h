@@ -45,6 +45,8 @@ class GitInspection {
   // Pointers that lead nowhere known, and what configurations, the caller's own included, make git
   // run from the workspace.
   void finish();
+  // The git directories that were examined and kept.
+  [[nodiscard]] const std::set<std::string>& known() const { return known_; }
 
  private:
   enum class Age { Old, New };

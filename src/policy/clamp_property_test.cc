@@ -168,6 +168,7 @@ Policy any_policy(Choices& choices) {
   if (choices.one_in(2)) policy.fs.scratch = 1024 * (1 + choices.below(3));
   policy.fs.home = static_cast<HomeMode>(choices.below(3));
   policy.fs.caches = choices.one_in(2);
+  policy.fs.trust_tracked = choices.one_in(2);
   policy.agent.name = kAgentNames[choices.below(kAgentNames.size())];
   policy.agent.share_login = choices.one_in(2);
   policy.require.layers = any_layers(choices);
@@ -208,6 +209,7 @@ ResolvedCeiling any_ceiling(Choices& choices) {
   ceiling.ceiling.bounds_env = choices.one_in(2);
   if (choices.one_in(2)) ceiling.ceiling.home = static_cast<HomeMode>(choices.below(3));
   if (choices.one_in(2)) ceiling.ceiling.caches = choices.one_in(2);
+  if (choices.one_in(2)) ceiling.ceiling.trust_tracked = choices.one_in(2);
   ceiling.read = any_grants(choices, 4);
   ceiling.write = any_grants(choices, 4);
   add_baseline(choices, ceiling.read);
@@ -352,6 +354,7 @@ void assert_within_request(const Effective& result, const Resolved& request) {
   RC_ASSERT(result.scratch.value_or(0) <= request.policy.fs.scratch.value_or(0));
   RC_ASSERT(result.home <= request.policy.fs.home);
   RC_ASSERT(result.caches <= request.policy.fs.caches);
+  RC_ASSERT(result.trust_tracked <= request.policy.fs.trust_tracked);
   RC_ASSERT(result.agent.name == request.policy.agent.name);
   RC_ASSERT(result.agent.share_login <= request.policy.agent.share_login);
   RC_ASSERT(keeps_denies(result.deny, request.deny));
@@ -376,6 +379,7 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
   }
   if (ceiling.home) RC_ASSERT(result.home <= *ceiling.home);
   if (ceiling.caches) RC_ASSERT(result.caches <= *ceiling.caches);
+  if (ceiling.trust_tracked) RC_ASSERT(result.trust_tracked <= *ceiling.trust_tracked);
   const AgentRules& agent = ceiling.policy.agent;
   if (result.agent.share_login) {
     RC_ASSERT(agent.share_login);
@@ -401,6 +405,7 @@ Resolved as_request(const Effective& effective) {
   request.policy.fs.scratch = effective.scratch;
   request.policy.fs.home = effective.home;
   request.policy.fs.caches = effective.caches;
+  request.policy.fs.trust_tracked = effective.trust_tracked;
   request.policy.agent = effective.agent;
   request.policy.require.layers = effective.require;
   request.policy.protect.add = effective.protect.add;
@@ -418,6 +423,7 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   all_of_it.policy.net = net_of(wide);
   all_of_it.policy.fs.home = wide.ceiling.home.value_or(HomeMode::Persistent);
   all_of_it.policy.fs.caches = wide.ceiling.caches.value_or(true);
+  all_of_it.policy.fs.trust_tracked = wide.ceiling.trust_tracked.value_or(true);
   if (!wide.ceiling.bounds_env) all_of_it.policy.env.pass = kVariables;
   all_of_it.read = wide.read;
   all_of_it.write = wide.write;
@@ -432,6 +438,7 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   narrow.ceiling.policy.protect.release = met.protect.release;
   narrow.ceiling.home = met.home;
   narrow.ceiling.caches = met.caches;
+  narrow.ceiling.trust_tracked = met.trust_tracked;
   narrow.ceiling.bounds_env = true;
   narrow.read = met.read;
   narrow.write = met.write;
@@ -569,6 +576,7 @@ TEST(ClampProperty, WithoutACeilingIsTheRequestLessWhatIsForbidden) {
     RC_ASSERT(result.scratch == request.policy.fs.scratch);
     RC_ASSERT(result.home == request.policy.fs.home);
     RC_ASSERT(result.caches == request.policy.fs.caches);
+    RC_ASSERT(result.trust_tracked == request.policy.fs.trust_tracked);
     RC_ASSERT(result.agent == request.policy.agent);
     RC_ASSERT(result.require == request.policy.require.layers);
     RC_ASSERT(result.accept_missing.empty());

@@ -326,10 +326,12 @@ TEST(ClampView, TakesTheStricterHomeScratchAndCaches) {
   ResolvedCeiling bound;
   bound.ceiling.home = HomeMode::Private;
   bound.ceiling.caches = false;
+  bound.ceiling.trust_tracked = false;
   bound.ceiling.policy.fs.scratch = 1ULL << 20U;
   const auto clamped = clamp_one(asked, bound);
   EXPECT_EQ(clamped.effective().home, HomeMode::Private);
   EXPECT_FALSE(clamped.effective().caches);
+  EXPECT_FALSE(clamped.effective().trust_tracked);
   EXPECT_EQ(clamped.effective().scratch, 1ULL << 20U);
   EXPECT_THAT(clamped.reductions(),
               ElementsAre(reduction("scratch", "1G", "1M", Because::Narrowed),

@@ -46,9 +46,12 @@ void clamp_view(const Resolved& request, Ceilings ceilings, Effective& result,
   clamp_scratch(request, ceilings, result, reductions);
   result.home = request.policy.fs.home;
   result.caches = request.policy.fs.caches;
+  result.trust_tracked = request.policy.fs.trust_tracked;
   for (const ResolvedCeiling& ceiling : ceilings) {
     result.home = std::min(result.home, ceiling.ceiling.home.value_or(result.home));
     result.caches = result.caches && ceiling.ceiling.caches.value_or(true);
+    // No reduction: it is a default, and nobody asked for it.
+    result.trust_tracked = result.trust_tracked && ceiling.ceiling.trust_tracked.value_or(true);
   }
   if (result.home != request.policy.fs.home) {
     reductions.push_back({"home", std::string(name_of(request.policy.fs.home)),

@@ -133,7 +133,11 @@ Decision::Maybe Decision::by_git() const {
 
 Decision::Maybe Decision::by_hold() const {
   for (const Held& held : facts_.held) {
-    if (auto found = held_at(held)) return found;
+    auto found = held_at(held);
+    if (found && effective_.trust_tracked) {
+      found->reason += "; what a local branch of yours has at this path goes through";
+    }
+    if (found) return found;
   }
   return std::nullopt;
 }

@@ -89,6 +89,7 @@ struct Effective {
   std::optional<std::uint64_t> scratch;
   HomeMode home = HomeMode::None;
   bool caches = false;
+  bool trust_tracked = true;
   NetRules net;
   std::vector<Grant> sockets;  // of the host, that may be connected to
   EnvRules env;

@@ -43,6 +43,7 @@
 #include "run/owner_reach.h"
 #include "run/run_note.h"
 #include "run/run_record.h"
+#include "run/tracked_run.h"
 
 namespace cordon {
 namespace {
@@ -291,7 +292,7 @@ Result<void> make_persistent(JudgedRun& run) {
   return {};
 }
 
-NoteContent note_of(const JudgedRun& run, const std::string& run_id) {
+NoteContent note_of(const JudgedRun& run, const RunBranches& branches, const std::string& run_id) {
   NoteContent note;
   note.run_id = run_id;
   note.cgroups = run.backend->leftovers(run.plan, run.survey.facts, run_id);
@@ -302,6 +303,7 @@ NoteContent note_of(const JudgedRun& run, const std::string& run_id) {
   note.deny = run.clamped.effective().deny;
   note.snapshot = run.survey.snapshot;
   note.roots = run.survey.roots;
+  note.tips = branches.baseline();
   return note;
 }
 
@@ -457,12 +459,13 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   if (keeps(run.plan)) forget_kept(run.plan.keeping, run.survey.facts, run.survey.snapshot);
   // Without mounts nothing holds them.
   if (run.choice.backend == BackendKind::Landlock) run.survey.snapshot.closed = {};
+  const RunBranches branches = RunBranches::read(run);
   RunNote note;
   const bool leaves_something =
       !run.clamped.effective().write.empty() || !run.request.private_directory.empty() ||
       !run.backend->leftovers(run.plan, run.survey.facts, report.run_id).empty();
   if (leaves_something) {
-    CORDON_TRY(written, RunNote::write(run.caller, note_of(run, report.run_id)));
+    CORDON_TRY(written, RunNote::write(run.caller, note_of(run, branches, report.run_id)));
     note = std::move(written);
   }
   PrivateTree private_tree(run.request.private_directory);
@@ -514,17 +517,32 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
     add_gone(gone_with(home.get(), run.survey.facts.git_identity), run.caller.home, report.changes);
   }
   if (!run.clamped.effective().write.empty()) {
+    std::set<std::string> git_directories;
     auto handoff =
         collect_handoff(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
                         run.survey.snapshot, join(run.caller.state_directory, "handoff"),
-                        report.run_id, kept ? &*kept : nullptr, run.survey.roots);
+                        report.run_id, kept ? &*kept : nullptr, run.survey.roots, &git_directories);
+    if (handoff) {
+      // Before anything is asked about branches, and before the note may go.
+      if (auto noted = branches.note_written(run.caller, git_directories); !noted) {
+        handoff = fail(std::move(noted).error());
+      }
+    }
     if (handoff) {
       outcome.handoff = std::move(*handoff);
       if (kept) kept->discard();
       mark_moved_in_clones(outcome.handoff, run);
+      std::vector<Handoff> recovered;
+      const auto pass = [&](std::vector<ChangeRecord>& records) {
+        PassedTracked passed = pass_tracked(input, run, branches, report.run_id, records);
+        recovered = std::move(passed.recovered);
+        return std::move(passed.paths);
+      };
       auto settled = settle_held(copies, &removal, outcome.handoff, run.clamped.effective().write,
-                                 run.caller, report.run_id);
+                                 run.caller, report.run_id, pass);
       if (settled) {
+        forget_passed(outcome.handoff, *settled);
+        std::ranges::move(recovered, std::back_inserter(outcome.handoff));
         std::ranges::move(changes_of(*settled, run.caller.cwd), std::back_inserter(report.changes));
       } else {
         note.leave();

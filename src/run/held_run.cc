@@ -178,7 +178,8 @@ Result<PrivateCopies> copy_held(JudgedRun& run) {
 Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Removal* removal,
                                               const std::vector<Handoff>& handoff,
                                               const std::vector<Grant>& writable,
-                                              const Caller& caller, const std::string& run_id) {
+                                              const Caller& caller, const std::string& run_id,
+                                              const PassRecords& pass) {
   const std::string place = handoff_directory(caller.state_directory);
   HeldBack held(place, run_id, caller.cwd);
   std::set<std::string> gone;
@@ -202,12 +203,32 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
   if (earlier) manifest.records = std::move(earlier->records);
   std::ranges::move(records, std::back_inserter(manifest.records));
   CORDON_CHECK(write_manifest(place, manifest));
-  const std::vector<std::string> installed = installed_commands(manifest.records, writable, caller);
-  if (installed.empty()) return std::move(manifest.records);
   // What cannot be put there stays held.
-  (void)apply_changes(place, manifest, installed, Noting::ByCaller);
-  CORDON_CHECK(write_manifest(place, manifest));
+  const std::vector<std::string> installed = installed_commands(manifest.records, writable, caller);
+  if (!installed.empty()) {
+    (void)apply_changes(place, manifest, installed, Noting::ByCaller);
+    CORDON_CHECK(write_manifest(place, manifest));
+  }
+  if (!pass) return std::move(manifest.records);
+  const std::vector<ChangeRecord> before = manifest.records;
+  for (const std::string& path : pass(manifest.records)) {
+    (void)apply_changes(place, manifest, {path}, Noting::ByCaller);
+  }
+  if (manifest.records != before) CORDON_CHECK(write_manifest(place, manifest));
   return std::move(manifest.records);
+}
+
+void forget_passed(std::vector<Handoff>& handoff, const std::vector<ChangeRecord>& records) {
+  std::erase_if(handoff, [&](const Handoff& one) {
+    if (one.moved_to.empty()) return false;
+    const auto is_its = [&](const ChangeRecord& record) {
+      return !record.kept.empty() && contains(one.moved_to, record.kept);
+    };
+    const auto is_held = [&](const ChangeRecord& record) {
+      return is_its(record) && record.state != Change::State::Applied;
+    };
+    return std::ranges::any_of(records, is_its) && std::ranges::none_of(records, is_held);
+  });
 }
 
 void mark_moved_in_clones(const std::vector<Handoff>& handoff, const JudgedRun& run) {

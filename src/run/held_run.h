@@ -2,6 +2,7 @@
 // compared and kept aside after it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,21 @@ namespace cordon {
 // operation in the plan is replaced, and a reduction says so.
 Result<PrivateCopies> copy_held(JudgedRun& run);
 
+// Of records that are about to be held back, the paths that go through all the same. It may split
+// records and change their reasons.
+using PassRecords = std::function<std::vector<std::string>(std::vector<ChangeRecord>&)>;
+
 // After the last process has ended: keeps aside what the run changed in its copies, and notes
 // everything that it did not write for good, `handoff` included. `removal` is null for a run that
-// was killed.
+// was killed, and `pass` is empty for it.
 Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Removal* removal,
                                               const std::vector<Handoff>& handoff,
                                               const std::vector<Grant>& writable,
-                                              const Caller& caller, const std::string& run_id);
+                                              const Caller& caller, const std::string& run_id,
+                                              const PassRecords& pass = {});
+
+// Takes those out of `handoff` of which everything went through: nothing of them is held back.
+void forget_passed(std::vector<Handoff>& handoff, const std::vector<ChangeRecord>& records);
 
 // In a repository that this run made, what was moved out of it is marked skip-worktree in its
 // index: else the next commit of everything would delete it.

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
+#include "changes/written_tips.h"
 #include "config/node.h"
 #include "host/aftermath.h"
 #include "host/directory_names.h"
@@ -28,6 +29,7 @@ namespace cordon {
 namespace {
 
 constexpr std::string_view kFormat = "2";
+constexpr std::size_t kMostTips = 4096;
 
 // JSON has no place for a path that is not UTF-8, and a note that cannot be read is of no use.
 std::string escaped(std::string_view text) {
@@ -94,6 +96,10 @@ std::string encode(const NoteContent& content) {
   for (const SearchRoot& root : content.roots) roots.push_back(root_node(root));
   node.set("roots", std::move(roots));
   node.set("snapshot", texts(write_snapshot(content.snapshot)));
+  // A text each costs time before the launch. Without them the recovery takes every tip for new.
+  if (content.tips && content.tips->size() <= kMostTips) {
+    node.set("tips", texts({content.tips->begin(), content.tips->end()}));
+  }
   return write_json(node, JsonStyle::Compact) + "\n";
 }
 
@@ -127,6 +133,10 @@ class NoteReader {
     }
     for (const Node& root : list("roots")) add_root(texts_of(&root), content);
     content.snapshot = read_snapshot(texts_of(node_.find("snapshot")));
+    if (const Node* tips = node_.find("tips")) {
+      const std::vector<std::string> values = texts_of(tips);
+      content.tips.emplace(values.begin(), values.end());
+    }
     return content;
   }
 
@@ -393,9 +403,15 @@ class Recovery {
       // yet.
       return settle(*copies, {}, *content);
     }
+    std::set<std::string> git_directories;
     auto found = collect_handoff(content->writable, content->deny, caller_, content->snapshot,
                                  join(caller_.state_directory, "handoff"), content->run_id,
-                                 kept ? &*kept : nullptr, content->roots);
+                                 kept ? &*kept : nullptr, content->roots, &git_directories);
+    if (found) {
+      if (auto noted = note_tips(*content, git_directories); !noted) {
+        found = fail(std::move(noted).error());
+      }
+    }
     if (!found) {
       // What is left in the tree would be forgotten with the note: the next start looks again.
       const std::string place = content->writable.empty() ? "." : content->writable.front().path;
@@ -405,6 +421,14 @@ class Recovery {
     moved_.insert(moved_.end(), found->begin(), found->end());
     if (kept) kept->discard();
     return settle(*copies, *found, *content);
+  }
+
+  // The dead run wrote tips as well.
+  Result<void> note_tips(const NoteContent& content, std::set<std::string> directories) {
+    directories.insert(content.snapshot.git_directories.begin(),
+                       content.snapshot.git_directories.end());
+    return add_new_tips(caller_.state_directory, directories, {},
+                        content.tips.value_or(std::set<std::string>()));
   }
 
   // The copies go when everything that differs in them is kept aside, and not before.
@@ -504,14 +528,17 @@ class Notes {
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   // Of all runs that are not over.
-  [[nodiscard]] std::vector<NoteContent> read() const {
+  [[nodiscard]] std::vector<NoteContent> read(bool* unreadable = nullptr) const {
     std::vector<NoteContent> contents;
     for (const std::string& name : names_) {
       if (name.front() == '.') continue;
       const Fd file(::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
       const auto text = file.valid() ? read_whole(file.get()) : std::nullopt;
-      if (auto content = text ? decode(*text) : std::nullopt)
+      if (auto content = text ? decode(*text) : std::nullopt) {
         contents.push_back(*std::move(content));
+      } else if (file.valid() && unreadable != nullptr) {
+        *unreadable = true;
+      }
     }
     return contents;
   }
@@ -555,6 +582,23 @@ std::vector<OlderRun> older_runs(const Caller& caller, const Effective& effectiv
     run.snapshot = std::move(content.snapshot);
     runs.push_back(std::move(run));
   }
+  return runs;
+}
+
+std::vector<OtherBranches> other_branches(const Caller& caller, const std::string& run_id,
+                                          const Effective& effective) {
+  std::vector<OtherBranches> runs;
+  if (effective.write.empty()) return runs;
+  bool unreadable = false;
+  for (NoteContent& content : Notes(caller).read(&unreadable)) {
+    if (content.run_id == run_id || !share_a_tree(content, effective)) continue;
+    OtherBranches run;
+    for (const Grant& grant : content.writable) run.writable.push_back(grant.path);
+    run.tips = std::move(content.tips);
+    runs.push_back(std::move(run));
+  }
+  // Nobody knows which trees that run can write.
+  if (unreadable) runs.emplace_back();
   return runs;
 }
 

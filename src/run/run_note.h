@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct NoteContent {
   std::vector<DenyGlob> deny;
   TreeSnapshot snapshot;
   std::vector<SearchRoot> roots;  // of `writable`, those that are searched; no descriptors
+  // The tips of local branches in the writable trees before the run; absent: they are not known.
+  std::optional<std::set<std::string>> tips;
 };
 
 // Where the private directories of all runs lie that have no mounts to hide them by.
@@ -69,6 +73,15 @@ std::vector<OtherRun> other_runs(const Caller& caller, const std::string& run_id
 // `effective`. Runs that keep protected files instead of holding them put back what they changed
 // themselves, and are left out.
 std::vector<OlderRun> older_runs(const Caller& caller, const Effective& effective);
+
+// Another run that is not over and can write in one of these trees: what it may have done to
+// branches is not written down yet.
+struct OtherBranches {
+  std::vector<std::string> writable;
+  std::optional<std::set<std::string>> tips;  // as in its note
+};
+std::vector<OtherBranches> other_branches(const Caller& caller, const std::string& run_id,
+                                          const Effective& effective);
 
 // Cleans up after runs whose supervisor was killed: empties their cgroups, removes their private
 // directories, puts back what was kept of protected files, moves those that appeared out of the

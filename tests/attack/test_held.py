@@ -19,6 +19,13 @@ def safe(script):
             "git config --global user.email a@example.org; " + script)
 
 
+def holding(world):
+    """Options under which what the person's other branches have is held back as well."""
+    policy = world.document('version = 1\nextends = "workspace"\n[fs]\ntrust_tracked = false\n',
+                            "holding.toml")
+    return ["--policy", policy]
+
+
 def shell(world, script, **how):
     return world.report("/bin/sh", "-c", safe(script), **how, env=IDENTITY | how.pop("env", {}))
 
@@ -74,7 +81,8 @@ OPERATIONS = {
 def test_git_replaces_protected_files_inside_and_not_on_the_host(world, branches, operation):
     script, plain = OPERATIONS[operation]
     before = protected(branches)
-    done, report = shell(world, f"{script} && cat {SETTINGS} .mcp.json plain.txt && ls .vscode")
+    done, report = shell(world, f"{script} && cat {SETTINGS} .mcp.json plain.txt && ls .vscode",
+                         options=holding(world))
     done.expect(0)
     assert done.out == ('{"on": "other"}\n{"on": "other"}\nother\n'
                         "extensions.json\nsettings.json\n"), done.account()

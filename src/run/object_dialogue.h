@@ -1,0 +1,51 @@
+// ObjectDialogue: asks `git cat-file --batch`, which runs in a sandbox, for one object after the
+// other. Git's side of it is untrusted: it reads what a run may have written. Every length it names
+// is bounded before anything is kept, and after the first answer that is none nothing is asked any
+// more.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "run/contained_run.h"
+
+namespace cordon {
+
+class ObjectDialogue : private OutputListener {
+ public:
+  // Runs git on `directory`, and `talk` beside it in a thread of its own, until both are over. The
+  // text says why there was no talk, or why it was cut off; empty: neither.
+  std::string run(const RunInput& outer, const Caller& caller, const std::string& directory,
+                  const std::function<void()>& talk);
+
+  // Of earlier runs that were killed: whoever starts the next run cleans up after them.
+  [[nodiscard]] std::vector<Handoff> take_recovered() { return std::move(recovered_); }
+
+  // Within `talk`: the content of an object of that type; nothing if there is none, or if it is
+  // larger than `limit`, which ends the dialogue.
+  std::optional<std::string> ask(const std::string& id, std::string_view type, std::size_t limit);
+
+ private:
+  void output(From from, std::string_view bytes) override;
+  bool send(std::string_view text);
+  // Waits for more. False when there is no more.
+  bool wait(std::unique_lock<std::mutex>& lock, std::size_t bytes);
+  void end();
+
+  Fd to_git_;
+  std::vector<Handoff> recovered_;
+  bool broken_ = false;  // of the talking thread alone
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::string buffer_;
+  bool over_ = false;
+};
+
+}  // namespace cordon
