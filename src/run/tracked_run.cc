@@ -99,8 +99,8 @@ class WorkTrees {
   [[nodiscard]] std::string known(const std::string& directory) const {
     const auto found = branches_.repositories().find(directory);
     const auto seen = look_path(directory);
-    const bool same = found != branches_.repositories().end() && found->second.told && seen &&
-                      seen->id == found->second.directory;
+    const bool same =
+        found != branches_.repositories().end() && seen && seen->id == found->second.directory;
     return same ? directory : std::string();
   }
 
@@ -244,6 +244,11 @@ class TrackedPass {
       if (!one.repository.empty()) explain(one.record, why);
     }
   }
+  void not_asked_in(const std::string& repository, const std::string& why) {
+    for (const Candidate& one : candidates_) {
+      if (one.repository == repository && !one.place) explain(one.record, why);
+    }
+  }
   void explain(std::size_t index, const std::string& why) {
     if (!explained_.insert(index).second) return;
     records_[index].reason += "; not looked for in branches: " + why;
@@ -255,7 +260,14 @@ class TrackedPass {
     for (const BranchTip& tip : before.branches()) {
       if (!written.contains(tip.id)) tips.push_back(tip);
     }
-    if (tips.empty() || written.is_untold(repository, before.directory)) return;
+    if (!before.told) return not_asked_in(repository, "its branches cannot be read");
+    if (written.is_untold(repository, before.directory)) {
+      return not_asked_in(repository,
+                          "after a run its branches could not be read: look through them, "
+                          "then remove the line of this repository in " +
+                              quote(WrittenTips::file_in(run_.caller.state_directory)));
+    }
+    if (tips.empty()) return not_asked_in(repository, "a run wrote every one of them");
     std::vector<Candidate*> asked;
     for (Candidate& one : candidates_) {
       if (one.repository == repository) asked.push_back(&one);
@@ -281,9 +293,7 @@ class TrackedPass {
     std::ranges::move(dialogue.take_recovered(), std::back_inserter(recovered_));
     // What was proven is proven, however git ended.
     if (failure.empty()) return;
-    for (const Candidate& one : candidates_) {
-      if (one.repository == repository && !one.place) explain(one.record, failure);
-    }
+    not_asked_in(repository, failure);
   }
 
   // Replaces records of directories, and tells what passes.
