@@ -21,6 +21,8 @@ constexpr std::uint64_t kOutput = std::uint64_t{256} << 20U;
 constexpr std::uint64_t kProcesses = 16;
 // "ID TYPE SIZE"
 constexpr std::size_t kMostHead = 128;
+// One answer at a time is asked for: more than the largest is a flood.
+constexpr std::size_t kMostKept = std::size_t{32} << 20U;
 
 RunInput git_input(const RunInput& outer, const std::string& directory) {
   RunInput input;
@@ -107,6 +109,10 @@ void ObjectDialogue::output(From from, std::string_view bytes) {
   if (from != From::Out) return;
   const std::lock_guard lock(mutex_);
   if (!over_) buffer_.append(bytes);
+  if (buffer_.size() > kMostKept) {
+    over_ = true;
+    buffer_.clear();
+  }
   arrived_.notify_all();
 }
 

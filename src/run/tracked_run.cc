@@ -29,6 +29,8 @@ namespace {
 constexpr std::size_t kMostFileBytes = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kMostCommitBytes = std::size_t{1024} * 1024;
 constexpr std::size_t kMostTreeBytes = std::size_t{16} * 1024 * 1024;
+// Together: a run can leave as much as it likes in a held directory.
+constexpr std::size_t kMostHashedBytes = std::size_t{64} * 1024 * 1024;
 constexpr std::size_t kMostFiles = 1000;
 constexpr std::size_t kPointerLimit = 8192;
 constexpr int kDeepest = 64;
@@ -36,9 +38,9 @@ constexpr int kDeepest = 64;
 // A file that was held back, or one of a directory that was.
 struct Candidate {
   std::size_t record = 0;
-  std::string path;  // where the host would have it
-  std::string kept;  // where it lies; empty: not a plain file, and it never passes
-  std::string repository;
+  std::string path;        // where the host would have it
+  std::string kept;        // where it lies
+  std::string repository;  // empty: it never passes
   TrackedFile file;
   std::optional<TrackedPlace> place;
 };
@@ -213,8 +215,8 @@ class TrackedPass {
     return true;
   }
 
-  // Hashes the file. Without a repository it is a candidate that does not pass: it keeps the rest
-  // of its directory from passing with it.
+  // Hashes the file. One that cannot pass is a candidate too: it gets a record of its own where its
+  // directory is split.
   void add(std::size_t index, const std::string& path, const std::string& kept,
            const WorkTrees::Place& place) {
     Candidate one{index, path, kept, {}, {}, {}};
@@ -222,9 +224,11 @@ class TrackedPass {
     const std::string name(basename(kept));
     const auto seen = above.valid() ? look(above.get(), name) : std::nullopt;
     // A second name may lie where the next run writes.
-    const bool plain =
-        seen && seen->kind == FileKind::Regular && seen->links == 1 && (seen->mode & 07000) == 0;
-    const auto content = plain ? read_regular(above.get(), name, kMostFileBytes) : std::nullopt;
+    const bool plain = candidates_.size() < kMostFiles && seen && seen->kind == FileKind::Regular &&
+                       seen->links == 1 && (seen->mode & 07000) == 0;
+    const bool fits = plain && hashed_ + seen->size <= kMostHashedBytes;
+    const auto content = fits ? read_regular(above.get(), name, kMostFileBytes) : std::nullopt;
+    if (content) hashed_ += content->size();
     if (content && !place.repository.empty()) {
       const auto& tips = branches_.repositories().at(place.repository).tips;
       const auto known =
@@ -352,6 +356,7 @@ class TrackedPass {
   std::vector<ChangeRecord>& records_;
   WorkTrees trees_;
   std::vector<Candidate> candidates_;
+  std::size_t hashed_ = 0;
   std::set<std::size_t> explained_;
   std::vector<Handoff> recovered_;
 };
