@@ -17,8 +17,10 @@
 #include "host/git_layout.h"
 #include "host/look.h"
 #include "host/own_programs.h"
+#include "host/resolve.h"
 #include "host/tracked_search.h"
 #include "host/worktree.h"
+#include "policy/deny_match.h"
 #include "policy/protected_names.h"
 #include "run/object_dialogue.h"
 #include "run/run_note.h"
@@ -60,14 +62,21 @@ bool is_git_name(std::string_view name) {
 // Finds the repository in whose work tree a path lies, among those from before the run.
 class WorkTrees {
  public:
-  WorkTrees(const JudgedRun& run, const RunBranches& branches) : run_(run), branches_(branches) {}
+  WorkTrees(const JudgedRun& run, const RunBranches& branches)
+      : run_(run), branches_(branches), own_(own_programs(run.caller)) {
+    for (const std::string& own : {run.caller.config_directory, run.caller.state_directory}) {
+      if (own.empty()) continue;
+      const Result<Canonical> found = canonicalize(own, "/", run.caller);
+      own_.push_back(found ? found->path : own);
+    }
+  }
 
   struct Place {
     std::string repository;  // its common git directory; empty: none that counts
     std::string below;       // the path from the top of the work tree
   };
   [[nodiscard]] Place of(const std::string& path) const {
-    if (is_cordons(path)) return {};
+    if (never_passes(path)) return {};
     for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
       // What git takes for its own is nobody's work tree.
       if (is_git_name(basename(up)) || is_git_directory(std::string(up))) return {};
@@ -80,17 +89,16 @@ class WorkTrees {
     return {};
   }
 
- private:
-  // Cordon's own files: an older version of a ceiling is a version of it, and may permit more.
-  [[nodiscard]] bool is_cordons(const std::string& path) const {
-    const Caller& caller = run_.caller;
-    for (const std::string& own : {caller.config_directory, caller.state_directory}) {
-      if (!own.empty() && contains(own, path)) return true;
-    }
-    return std::ranges::any_of(own_programs(caller),
-                               [&](const std::string& program) { return program == path; });
+  // Git's own, Cordon's own (an older version of a ceiling may permit more), and what is denied: a
+  // deny is the operator's word, whoever's file it is.
+  [[nodiscard]] bool never_passes(const std::string& path) const {
+    const auto is_in = [&](const std::string& own) { return contains(own, path); };
+    const auto denies = [&](const DenyGlob& deny) { return deny_matches(deny, path); };
+    return is_git_name(basename(path)) || std::ranges::any_of(own_, is_in) ||
+           std::ranges::any_of(run_.clamped.effective().deny, denies);
   }
 
+ private:
   [[nodiscard]] std::string repository_at(const std::string& top, const Looked& git) const {
     if (git.symlink) return {};
     if (git.kind == FileKind::Directory) return known(join(top, ".git"));
@@ -134,6 +142,7 @@ class WorkTrees {
 
   const JudgedRun& run_;
   const RunBranches& branches_;
+  std::vector<std::string> own_;
 };
 
 // One pass over what was held back.
@@ -172,7 +181,7 @@ class TrackedPass {
  private:
   void collect(std::size_t index) {
     const ChangeRecord& record = records_[index];
-    // A deny is the operator's word, whoever's file it is. Deletions name no content.
+    // Deletions name no content.
     if (record.state != Change::State::Held || record.kept.empty() ||
         record.change == Change::Kind::Deleted || record.reason == name_of(HoldKind::Denied)) {
       return;
@@ -197,15 +206,17 @@ class TrackedPass {
     const Fd fd = open_canonical(kept, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
     DirectoryNames names;
     if (depth > kDeepest || !fd.valid() || !names.read(fd.get())) return false;
+    const bool git = looks_like_git_directory(names);
     std::vector<std::pair<std::string, EntryType>> entries;
     for (const DirectoryEntry& entry : names.entries()) {
       entries.emplace_back(std::string(entry.name), entry.type);
     }
     for (const auto& [name, type] : entries) {
       if (candidates_.size() >= kMostFiles) return false;
-      const WorkTrees::Place below{is_git_name(name) ? std::string() : place.repository,
-                                   join(place.below, name)};
       const std::string lies = join(kept, name);
+      const bool never = git || trees_.never_passes(join(path, name));
+      const WorkTrees::Place below{never ? std::string() : place.repository,
+                                   join(place.below, name)};
       if (type == EntryType::Directory) {
         if (!collect_below(index, join(path, name), lies, below, depth + 1)) return false;
       } else {

@@ -229,10 +229,12 @@ def test_a_second_name_of_the_file_keeps_it_held(world, project):
 
 def test_a_denied_name_does_not_pass(world, project):
     git(world, "checkout", "-q", "feature")
-    commit(world, {"secret.key": "x\n"}, "key")
+    commit(world, {"secret.key": "x\n", ".claude/secret.key": "x\n"}, "key")
     git(world, "checkout", "-q", "main")
     done, report = shell(world, "git checkout -q feature", options=["--deny", "**/*.key"])
     assert not (project / "secret.key").exists(), done.account() + json.dumps(report["changes"])
+    assert not (project / ".claude/secret.key").exists(), report["changes"]
+    assert (project / AGENT).read_text() == '{"on": "feature"}\n', report["changes"]
 
 
 def test_what_the_person_changed_meanwhile_stays(world, project):
@@ -407,6 +409,20 @@ def test_an_object_that_exhausts_memory_ends_in_its_sandbox(world, project):
                         "python3 bomb.py", '{"on": "main"}\n', timeout=90)
     assert "not looked for in branches" in reason(report, SETTINGS), report["changes"]
     assert done.status == 0, reason(report, SETTINGS)
+
+
+def test_objects_that_lie_outside_of_the_git_directory_are_not_read(world, project):
+    """An alternate leads git to wherever a run wants it; the sandbox has the git directory alone."""
+    shared = world.project / "shared"
+    git(world, "clone", "-q", "--shared", str(project), str(shared))
+    git(world, "branch", "-q", "feature", "origin/feature", cwd=shared)
+    script = "cd shared; git checkout -q feature"
+    _, report = held(world, f"shared/{SETTINGS}", script, '{"on": "main"}\n')
+    git(world, "checkout", "-q", "-f", "main", cwd=shared)
+    git(world, "repack", "-a", "-d", "-q", cwd=shared)
+    (shared / ".git/objects/info/alternates").unlink()
+    passed(world, f"shared/{SETTINGS}", "cd shared; git checkout -q -f feature",
+           '{"on": "feature"}\n')
 
 
 # Two runs
