@@ -186,6 +186,8 @@ class TrackedPass {
         record.change == Change::Kind::Deleted || record.reason == name_of(HoldKind::Denied)) {
       return;
     }
+    // What could not leave its file system lies where the next run may write.
+    if (!contains(handoff_directory(run_.caller.state_directory), record.kept)) return;
     const WorkTrees::Place place = trees_.of(record.path);
     if (place.repository.empty()) return;
     const Fd above = open_canonical(std::string(parent(record.kept)), O_PATH | O_DIRECTORY);
