@@ -104,7 +104,7 @@ def whole() -> list[Suite]:
     """Attacks as root and as a user, the contract once, and some of everything else."""
     return [
         Suite("contract", "root", ("tests/contract",), 12),
-        Suite("attack", "root", ("tests/attack",), 30),
+        Suite("attack", "root", ("tests/attack",), 30, {"CORDON_GIT_DAY": "few"}),
         Suite("filter", "root", ("tests/filter",), 6),
         Suite("groups-of-root", "root", (GROUPS,), 10, {"CORDON_TEST_CGROUP_RUNS": "500"}),
         Suite("delegated", "delegated", (
