@@ -13,6 +13,7 @@ compared is the whole state of all four (support/repo_state.py)."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,8 @@ from support.harness import World
 DATE = "2024-01-01T12:00:00+0000"
 ENVIRONMENT = {"GIT_AUTHOR_DATE": DATE, "GIT_COMMITTER_DATE": DATE, "TZ": "UTC", "GIT_EDITOR": "true",
                "GIT_SEQUENCE_EDITOR": "true", "GIT_PAGER": "cat", "GIT_COMMITTER_NAME": "Dev",
-               "GIT_COMMITTER_EMAIL": "dev@example.org"}
+               "GIT_COMMITTER_EMAIL": "dev@example.org", "PYTHONDONTWRITEBYTECODE": "1"}
+SECONDS = 90
 LOOK = Path(repo_state.__file__).read_text()
 PLACES = ("project", "forge", "trees", "source")
 
@@ -34,6 +36,18 @@ mkdir -p forge trees source
 git init -q source/lib; cd source/lib
 mkdir .vscode; echo '{"of": "lib"}' > .vscode/settings.json; echo lib > lib.txt
 git add -A; git commit -q -m lib; git branch next; cd ../..
+# In place of Git LFS, whose package changes /etc/gitconfig: the same filters, by the same names.
+mkdir source/bin; cat > source/bin/git-lfs <<'END'
+#!/bin/sh
+store=$(git rev-parse --git-common-dir)/lfs/objects; mkdir -p "$store"; cat > "$store/new.$$"
+case $1 in
+  clean) oid=$(sha256sum < "$store/new.$$" | cut -d' ' -f1); size=$(wc -c < "$store/new.$$")
+    mv "$store/new.$$" "$store/$oid"
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %s\n' "$oid" "$size" ;;
+  smudge) oid=$(sed -n 's/^oid sha256://p' "$store/new.$$"); rm "$store/new.$$"; cat "$store/$oid" ;;
+esac
+END
+chmod 755 source/bin/git-lfs
 
 git init -q --bare forge/up.git
 git init -q project; cd project
@@ -84,6 +98,10 @@ cd ..; git -C forge/up.git gc -q; git -C source/lib gc -q; rm forge/up.git/hooks
 class Work:
     """One piece of work: what was done before it, the commands, and the status they end with, bare and in a run.
 
+    `path` are directories, seen from the project, that come first on PATH. `lost` is what the run wrote to its
+    private home, by the name there. `unlike` are directories whose files are never the same twice: they are not
+    compared.
+
     `held` are the keys of what is not on the host afterwards as it would be without Cordon; everything else is
     equal, and so is everything inside but for the keys `inside`. `left` are the keys that are still different
     when all that was held back has been taken.
@@ -102,14 +120,16 @@ class Work:
     stopped: tuple[str, ...] = ()
     status_inside: int | None = None
     again: frozenset[str] = frozenset()
-    seconds: int = 60
+    path: tuple[str, ...] = ()
+    lost: frozenset[str] = frozenset()
+    unlike: tuple[str, ...] = ()
 
 
 _templates: dict[str, Path] = {}
 
 
 def bare(world: World, script: str, cwd: Path):
-    return world.bare("/bin/sh", "-c", script, cwd=cwd, env=ENVIRONMENT, timeout=90).expect(0)
+    return world.bare("/bin/sh", "-c", script, cwd=cwd, env=ENVIRONMENT, timeout=SECONDS).expect(0)
 
 
 def template(world: World) -> Path:
@@ -145,6 +165,10 @@ class Day:
                              for key, value in found.get(moment, {}).items()}
         return found
 
+    def environment(self, work: Work) -> dict[str, str]:
+        first = [os.path.normpath(self.project / name) for name in work.path]
+        return ENVIRONMENT | {"PATH": ":".join([*first, harness.BASE_PATH])}
+
     def refresh(self) -> None:
         """Git knows its files by their times and numbers, and a copy has others."""
         bare(self.world, "git update-index -q --refresh || true", self.project)
@@ -156,8 +180,8 @@ class Day:
         saved = self.world.home / "day.saved"
         self.copy(self.path, saved)
         self.refresh()
-        found = self.answer(self.world.bare(*self.looking(work.script), cwd=self.project, env=ENVIRONMENT,
-                                            timeout=work.seconds))
+        found = self.answer(self.world.bare(*self.looking(work.script), cwd=self.project,
+                                            env=self.environment(work), timeout=SECONDS))
         harness.remove_tree(self.path)
         saved.rename(self.path)
         self.refresh()
@@ -168,22 +192,23 @@ class Day:
         for name, value in ENVIRONMENT.items():
             options += ["--env", f"{name}={value}"]
         done, report = self.world.report(*self.looking(work.script), options=options, cwd=self.project,
-                                         timeout=work.seconds)
+                                         env=self.environment(work), timeout=SECONDS)
         return self.answer(done), report, done.err
 
-    def now(self) -> dict:
-        return self.answer(self.world.bare(*self.looking(""), cwd=self.project, env=ENVIRONMENT))["state"]
+    def now(self, work: Work) -> dict:
+        return self.answer(self.world.bare(*self.looking(""), cwd=self.project, env=self.environment(work)))["state"]
 
 
 def differences(one: dict, other: dict) -> set[str]:
-    """Keys that are not equal. What `git status` shows follows from files and index: it is judged by them."""
+    """Keys that are not equal. What `git status` shows follows from files, index and filters: it is judged by them."""
     keys = {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
     shown = {key for key in keys if key.startswith("status ")}
     for key in sorted(shown):
         tree, _, name = key.removeprefix("status ").partition(" ")
         path = f"{tree}/{name}".rstrip("/")
         follows = f"index {tree} {name}" in keys or any(
-            k == f"file {path}" or k.startswith((f"file {path}/", f"index {path} ")) for k in keys)
+            k == f"file {path}" or k.startswith((f"file {path}/", f"index {path} ", f"config {tree}/.git filter."))
+            for k in keys)
         assert follows or (not name and f"file {tree}/.git" in keys), f"{key} follows from nothing: {sorted(keys)}"
     return keys - shown
 
@@ -242,7 +267,7 @@ def check(world: World, work: Work) -> None:
     alone = day.without_cordon(work)
     assert alone["status"] == work.status, f"the work itself: {alone['out']}\n{alone['err']}"
     inside, report, err = day.in_a_run(work)
-    host = day.now()
+    host = day.now(work)
     told = Told(day, report)
     account = (f"{work.name} inside: {inside['out']}\n{inside['err']}\n{err}\n"
                f"{json.dumps(report['changes'], indent=1)}\n{json.dumps(report['handoff'], indent=1)}")
@@ -254,6 +279,7 @@ def check(world: World, work: Work) -> None:
 
     def stopped(keys: set[str], state: dict) -> set[str]:
         """Without what is as it was before where the work stopped."""
+        keys = {key for key in keys if not any(within(path_of(key), path) for path in work.unlike)}
         return {key for key in keys if not (state.get(key) == alone["before"].get(key) and any(
             within(path_of(key), path) or within(path, path_of(key)) for path in work.stopped))}
 
@@ -274,12 +300,12 @@ def check(world: World, work: Work) -> None:
     for path in told.paths["applied"]:
         assert touches(path, changed) and not touches(path, different), f"{path}\n{account}"
     assert told.settings["applied"] <= changed - different, f"{told.settings['applied']}\n{account}"
-    assert not told.lost, account
+    assert {e["path"] for e in told.lost} == {str(world.home / name) for name in work.lost}, account
     assert ("held back: " in err) == bool(told.paths["held"] or told.settings["held"]), account
 
     # Nothing is lost: what was held back can be taken, and then it is the same as without Cordon.
     if told.paths["held"] or told.settings["held"]:
         world.cordon_verb("changes", "apply", report["run_id"], cwd=day.project).expect(0)
-        taken = day.now()
+        taken = day.now(work)
         rest = stopped(differences(alone["state"], taken), taken)
         assert rest == work.left, f"taken: {sorted(rest ^ work.left)}\n{account}"

@@ -65,6 +65,8 @@ LEFT_OUT = {
     "tests/attack/test_rs.py::test_R531_timeout_is_exact": "measures time, which an emulator stretches",
     "tests/contract/test_contract.py::test_whole_matrix_is_quick": "measures time",
     "tests/attack/test_catalogue.py": "reads the sources, which are not brought in",
+    "tests/attack/test_developers_list.py": "needs npm, cmake and pip, which are not brought in",
+    "tests/attack/test_two_runs.py::test_two_hostile_runs": "what two runs do in seconds, which an emulator stretches",
     "tests/attack/test_tt.py::test_R544_two_gigabytes_of_output_are_bounded":
         "two gigabytes through an emulator take longer than the whole tier",
 }

@@ -1,0 +1,238 @@
+"""Two hostile runs in one tree, against each other and against what is protected, while the person works outside
+(hostile_run.py). Afterwards nothing that they planted is in force, what the person did is there, nothing is left
+of the runs, their reports are valid, and the next run starts.
+
+CORDON_TWO_RUNS_SECONDS says for how long; ./test --all takes a minute."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gitrepo import IDENTITY, git, make_repository
+from support import harness
+from support.harness import processes_with, remove_tree, wait_until
+from support.repo_state import is_git_directory
+
+SECONDS = float(os.environ.get("CORDON_TWO_RUNS_SECONDS", "3"))
+HOSTILE = Path(__file__).with_name("hostile_run.py").read_text()
+PROTECTED = {".vscode", ".claude", ".zed", ".idea", ".mcp.json", ".exrc", ".bashrc", "opencode.json"}
+# Who ends first. The older run can move parts of the younger one's tree, so it is the last to search
+# (docs/adr/0051-the-search-after-a-run.md).
+TREES = {"one tree, the older ends first": (".", -0.4), "one tree, the younger ends first": (".", 0.4),
+         "a tree in a tree": ("sub", 0.8)}
+
+
+def in_force(top):
+    """Planted files under names that somebody outside would act on, and the repositories of the tree."""
+    found, repositories = [], []
+    for path, directories, files in os.walk(top):
+        if is_git_directory(path):
+            repositories.append(Path(path))
+        inside_git = is_git_directory(path) or ".git/worktrees/" in path
+        parts = set(Path(path).relative_to(top).parts)
+        for name in files:
+            acts = parts & PROTECTED or name in PROTECTED or os.path.basename(path) == "hooks" or (
+                inside_git and name in ("config", "config.worktree", "commondir"))
+            item = Path(path, name)
+            if acts and item.exists() and "PLANTED" in item.read_text():
+                found.append(str(item))
+        # A link to what was planted is followed by whoever opens it.
+        found += [str(Path(path, name)) for name in files + directories
+                  if name in PROTECTED and os.path.islink(Path(path, name))]
+    return found, repositories
+
+
+def left_of(world, reports):
+    """Mounts and control groups of these runs, and what Cordon keeps while one lives."""
+    groups = {f"cordon-{report['run_id']}" for report in reports}
+    state = world.home / ".local/state/cordon"
+    return ([line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(world.path) in line]
+            + [path for path, _, _ in os.walk("/sys/fs/cgroup") if os.path.basename(path) in groups]
+            + [str(path) for part in ("runs", "private") for path in (state / part).glob("*")])
+
+
+def open_all(world):
+    """What the runs closed can be looked at. Directories of an ordinary user are no obstacle to root."""
+    for path, directories, _ in os.walk(world.project):
+        for name in directories:
+            if not os.path.islink(os.path.join(path, name)):
+                os.chmod(os.path.join(path, name), 0o755)
+
+
+@pytest.fixture(params=harness.PEOPLE, ids=lambda person: person.name)
+def who(request):
+    return request.param
+
+
+@pytest.fixture
+def tree(world):
+    make_repository(world)
+    world.write(world.project / ".vscode/settings.json", "mine 0\n")
+    world.write(world.project / ".mcp.json", "mine\n")
+    world.write(world.project / ".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n", 0o755)
+    for place in ("conf", "deep/conf", "sub/conf"):
+        world.write(world.project / place / "secret.key", "SECRET\n")
+    make_repository(world, world.project / "sub")
+    return world.project
+
+
+def command(name, marker):
+    return ["/usr/bin/python3", "-c", HOSTILE, name, str(marker), str(7 * len(name))]
+
+
+def work_outside(world, until):
+    """Settings, worktrees and an editor's files, as long as the runs last. Git may stumble over what they plant."""
+    rounds, noted, trees = 0, [], []
+    settings = world.project / ".vscode/settings.json"
+    while time.time() < until:
+        rounds += 1
+        if world.bare("git", "config", f"branch.b{rounds}.description", str(rounds)).status == 0:
+            noted.append(rounds)
+        if rounds <= 5:
+            tree = world.outside / f"wt{rounds}"
+            if world.bare("git", "worktree", "add", "-q", "-b", f"b{rounds}", str(tree)).status == 0:
+                trees.append(tree)
+        world.write(world.project / ".vscode/new", f"mine {rounds}\n").rename(settings)
+        time.sleep(0.05)
+    return rounds, noted, trees
+
+
+def begun(world, name, cwd, marker, mark):
+    """A run that has reached its command, and where its report will be."""
+    report = world.trusted / f"{name}.json"
+    process = world.start([world.cordon, "run", "--deny", "**/conf/*.key", "--report", report, "--",
+                           *command(name, marker), mark], cwd=cwd)
+    ready = cwd / f"ready-{name}.txt"
+    if not wait_until(lambda: process.poll() is not None or ready.exists(), 20) or process.poll() is not None:
+        raise AssertionError(process.communicate(timeout=20))
+    return process, report
+
+
+def let_go(world, name, cwd, until):
+    world.write(world.trusted / "go", str(until)).rename(cwd / f"go-{name}")
+
+
+# A minute is for everybody in every kind; a moment for root in one and for a user in the others.
+CASES = [pytest.param(person, kind, id=f"{person.name}-{kind}") for person in harness.PEOPLE for kind in TREES
+         if SECONDS > 10 or person.is_root == (kind == "one tree, the younger ends first")]
+
+
+@pytest.mark.parametrize("who, kind", CASES, indirect=["who"])
+def test_two_hostile_runs(world, tree, kind):
+    where, later = TREES[kind]
+    marker = world.outside / "marker"
+    mark = f"{world.path.name}-two-runs-{os.getpid()}"
+    runs = [begun(world, "older", tree, marker, mark), begun(world, "younger", tree / where, marker, mark)]
+    until = time.time() + SECONDS
+    let_go(world, "younger", tree / where, until)
+    let_go(world, "older", tree, until + later)
+    rounds, noted, trees = work_outside(world, until)
+    done = []
+    for process, report in runs:
+        out, err = process.communicate(timeout=60 + SECONDS)
+        assert process.returncode == 0, err[-3000:]
+        done.append(json.loads(out))
+    reports = [json.loads(report.read_text()) for _, report in runs]
+    schema = world.cordon_verb("policy", "schema", "report").expect(0).json
+    for report in reports:
+        jsonschema.validate(report, schema)
+
+    # They did work: every step succeeded or was refused more than once, and something was taken away.
+    for steps in done:
+        assert all(sum(counts) > 1 for counts in steps.values()), steps
+        assert steps["ordinary"][0] and steps["protected_file"][0] and steps["git_directory"][0], steps
+    assert any(entry["moved_to"] for report in reports for entry in report["handoff"])
+    assert "ORDINARY older" in next((tree / "work-older").iterdir()).read_text()
+
+    # A new git directory is live until its run ends (T3), and the person's git may have met one. From now on not.
+    marker.unlink(missing_ok=True)
+    open_all(world)
+    found, repositories = in_force(tree)
+    assert not found, found
+    assert not list(tree.rglob("LEAK-*")) and not list(tree.glob("LEAK-*"))
+    for repository in repositories:
+        for words in (["status"], ["log", "-1"], ["worktree", "list"], ["checkout", "-q", "-b", "look"]):
+            world.bare("git", *words, cwd=repository.parent, env=IDENTITY)
+            world.bare("git", f"--git-dir={repository}", *words, cwd=world.outside, env=IDENTITY)
+    assert not marker.exists()
+
+    # What the person did is there, byte for byte.
+    assert (tree / ".vscode/settings.json").read_text() == f"mine {rounds}\n"
+    assert (tree / ".mcp.json").read_text() == "mine\n"
+    assert (tree / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\nexit 0\n"
+    for n in noted:
+        assert git(world, "config", f"branch.b{n}.description").out == f"{n}\n"
+    for place in trees:
+        assert git(world, "status", "--porcelain", cwd=place).out == ""
+
+    # Nothing is left of the runs, and the next one starts.
+    assert not processes_with(mark)
+    assert not left_of(world, reports)
+    world.run("touch", "next").expect(0)
+    assert (tree / "next").exists()
+
+
+def test_bare_the_same_plants_are_in_force(world, tree):
+    marker = world.outside / "marker"
+    let_go(world, "older", tree, time.time() + 1)
+    world.bare(*command("older", marker))
+    open_all(world)
+    found, _ = in_force(tree)
+    assert found
+    assert list(tree.rglob("LEAK-*")) and (tree / "work-older").is_dir()
+    remove_tree(tree)
+
+
+def test_a_start_in_a_tree_that_changes_is_a_run_or_a_refusal(world, tree):
+    """A hostile run can keep others from starting in its tree as long as it lasts: what was looked at is replaced
+    before it is held. It cannot make one start with less than it was to have."""
+    marker = world.outside / "marker"
+    process, _ = begun(world, "older", tree, marker, "start")
+    let_go(world, "older", tree, time.time() + 2)
+    ended = []
+    while process.poll() is None:
+        done = world.run("cat", "conf/secret.key", options=["--deny", "**/conf/*.key"], cwd=tree)
+        assert "SECRET" not in done.out, done.account()
+        assert done.status == 1 or (done.status == 125 and str(tree) in done.err), done.account()
+        ended.append(done.status)
+    process.communicate()
+    assert ended
+    open_all(world)
+    world.run("touch", "next").expect(0)
+
+
+# A configuration that the person replaces has no mount any more (T3). What becomes of it now; it should be what the
+# person had, with the new setting.
+AFTER = {
+    # A setting that Cordon does not know is held back, whoever made it.
+    "let alone": ("true", {"remote.origin.url": "https://example.com/o.git", "user.name": "Person", "core.bare": "false",
+                           "note.mine": ""}, ["added"]),
+    # What the file had before the run is gone with what the run wrote over it.
+    "overwritten": ("printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config",
+                    {"remote.origin.url": "", "user.name": "", "core.fsmonitor": "", "note.mine": ""}, ["added"]),
+    # Nothing says that it is gone.
+    "removed": ("rm .git/config", {"remote.origin.url": "", "user.name": ""}, []),
+}
+
+
+@pytest.mark.parametrize("how", AFTER)
+def test_a_configuration_that_the_person_replaced(world, how):
+    attack, settings, told = AFTER[how]
+    make_repository(world)
+    git(world, "remote", "add", "origin", "https://example.com/o.git")
+    git(world, "config", "user.name", "Person")
+    report = world.trusted / "report.json"
+    run = world.start([world.cordon, "run", "--report", report, "--", "/bin/sh", "-c",
+                       f"touch ready; until [ -e go ]; do sleep 0.05; done; {attack}"])
+    assert wait_until((world.project / "ready").exists, 20)
+    git(world, "config", "note.mine", "1")
+    world.write(world.project / "go", "")
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == 0, err
+    for key, value in settings.items():
+        assert world.bare("git", "config", "--file", ".git/config", key).out.strip() == value, (key, err)
+    assert [e["change"] for e in json.loads(report.read_text())["changes"] if e["path"] == ".git/config"] == told
