@@ -114,9 +114,15 @@ std::optional<ConfigChange> judge_config_change(std::string_view base, std::stri
   const auto is_new = [&](const GitSetting& setting) {
     return !there.contains({setting.section, setting.subsection});
   };
+  std::set<Section> without_address;
+  for (const GitSetting& setting : *after) {
+    if (setting.key == "url" && !may_be_written(setting))
+      without_address.emplace(setting.section, setting.subsection);
+  }
   std::vector<GitSetting> rest;
   for (const GitSetting& setting : *after) {
-    const bool written = is_new(setting) && may_be_written(setting);
+    const bool written = is_new(setting) && may_be_written(setting) &&
+                         !without_address.contains({setting.section, setting.subsection});
     (written ? change.written : rest).push_back(setting);
   }
   const auto had = values_of(*before);
@@ -169,6 +175,26 @@ Result<WroteBack> write_back_config(const std::string& path, std::string_view ba
   if (error == 0) return WroteBack::Done;
   ::unlinkat(above.get(), lock.c_str(), 0);
   return failed(error);
+}
+
+Result<bool> put_back_config(const std::string& path, std::string_view base) {
+  const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
+  const std::string name(basename(path));
+  struct stat status {};
+  if (!above.valid() || ::faccessat(above.get(), "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
+      ::fstatat(above.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ||
+      ::fstat(above.get(), &status) != 0) {
+    return false;
+  }
+  const Fd file(::openat(above.get(), name.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!file.valid() && errno == EEXIST) return false;
+  int error = file.valid() ? write_whole(file.get(), base) : errno;
+  if (error == 0 && ::geteuid() == 0 && ::fchown(file.get(), status.st_uid, status.st_gid) != 0) {
+    error = errno;
+  }
+  if (error != 0) return fail(setup_error("cannot write " + quote(path), error));
+  return true;
 }
 
 }  // namespace cordon

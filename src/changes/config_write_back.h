@@ -18,6 +18,8 @@
 // overwrites
 //   local branches at the next fetch.
 // Everything else is held back and named: settings that were removed, changed or added elsewhere.
+// Of a section whose address is held back nothing is written: half a remote is of no use, and would
+// be an old one to the next run.
 //
 // The file is written by git's own protocol: `config.lock` is made exclusively, the content is
 // compared once more under it, and it is renamed over `config`. A host's git that writes at the
@@ -49,5 +51,10 @@ enum class WroteBack { Done, HostChanged, Locked };
 // content.
 Result<WroteBack> write_back_config(const std::string& path, std::string_view base,
                                     const std::vector<GitSetting>& settings, std::string& text);
+
+// Makes the file at `path` again as it was, if a git directory has none any more: once somebody
+// outside has replaced it, the kernel has removed its mount, and a run can remove it. False if
+// there is one, or no git directory around it.
+Result<bool> put_back_config(const std::string& path, std::string_view base);
 
 }  // namespace cordon

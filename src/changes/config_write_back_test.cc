@@ -45,6 +45,15 @@ TEST(ConfigWriteBack, EverythingElseIsHeldAndNamed) {
   }
 }
 
+TEST(ConfigWriteBack, OfASectionWithoutItsAddressNothingIsWritten) {
+  const ConfigChange remote = judged(
+      "[remote \"fork\"]\n\turl = ../b.git\n\tfetch = +refs/heads/*:refs/remotes/fork/*\n"
+      "[branch \"a\"]\n\tremote = fork\n");
+  EXPECT_EQ(remote.held, (std::vector<std::string>{"remote.fork.fetch", "remote.fork.url"}));
+  ASSERT_EQ(remote.written.size(), 1U);
+  EXPECT_EQ(setting_name(remote.written[0]), "branch.a.remote");
+}
+
 TEST(ConfigWriteBack, RemovedAndChangedSettingsAreNamed) {
   const auto removed = judge_config_change(kBase, "[core]\n\tbare = true\n");
   ASSERT_TRUE(removed);

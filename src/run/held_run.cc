@@ -130,6 +130,24 @@ Result<void> settle_config(const CopiedConfig& config, HeldBack& held) {
   return {};
 }
 
+// The search has taken away a file that ran something, and left what runs nothing. Somebody outside
+// had replaced it, so that the run could write it: what it had before the run and has no more comes
+// back.
+Result<void> complete_config(const CopiedConfig& config) {
+  const auto now = text_at(config.path);
+  const auto before = parse_git_config(config.base);
+  const auto after = now ? parse_git_config(*now) : std::nullopt;
+  if (!before || !after) return {};
+  std::set<std::string> there;
+  for (const GitSetting& setting : *after) there.insert(setting_name(setting));
+  std::vector<GitSetting> missing;
+  for (const GitSetting& setting : *before)
+    if (!there.contains(setting_name(setting))) missing.push_back(setting);
+  std::string text;
+  if (!missing.empty()) CORDON_CHECK(write_back_config(config.path, *now, missing, text));
+  return {};
+}
+
 // What was installed into a directory on PATH and hides nothing.
 std::vector<std::string> installed_commands(const std::vector<ChangeRecord>& records,
                                             const std::vector<Grant>& writable,
@@ -191,7 +209,21 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
     if (!is_gone(object.what.path)) CORDON_CHECK(held.compare(object));
   }
   for (const CopiedConfig& config : copies.configs) {
-    if (!is_gone(config.path)) CORDON_CHECK(settle_config(config, held));
+    if (is_gone(config.path)) continue;
+    const auto was_cleaned = [&](const Handoff& one) {
+      return !one.moved_to.empty() && absolute(one.path, caller.cwd) == config.path;
+    };
+    if (std::ranges::any_of(handoff, was_cleaned)) CORDON_CHECK(complete_config(config));
+    CORDON_TRY(was_removed, put_back_config(config.path, config.base));
+    if (was_removed) {
+      ChangeRecord record;
+      record.path = record.top = config.path;
+      record.change = Change::Kind::Deleted;
+      record.reason = "git: everything";
+      record.base = fingerprint_path(config.path);
+      held.add(std::move(record));
+    }
+    CORDON_CHECK(settle_config(config, held));
   }
   for (const Handoff& one : handoff) add_handoff(one, caller.cwd, held);
   if (held.records().empty()) return std::vector<ChangeRecord>();

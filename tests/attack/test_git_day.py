@@ -178,19 +178,20 @@ KNOWN = [
     Work("worktree add, and a commit", "git worktree add -q -b mine wt && cd wt && echo x > x && git add x && "
          "git commit -q -m x", held=files(*NAMES, at="project/wt")),
     Work("submodule add", LIB + "git commit -q -m sub",
-         held=files(".vscode", ".vscode/settings.json", at="project/lib") | settings("submodule.lib.url")),
+         held=files(".vscode", ".vscode/settings.json", at="project/lib") | settings("submodule.lib.url", "submodule.lib.active")),
     Work("submodule update --init", "git -c protocol.file.allow=always submodule --quiet update --init",
          before=LIB + "git commit -q -m sub; git submodule --quiet deinit -f lib; rm -rf .git/modules/lib",
-         held=files(".vscode", ".vscode/settings.json", at="project/lib") | settings("submodule.lib.url")),
+         held=files(".vscode", ".vscode/settings.json", at="project/lib") | settings("submodule.lib.url", "submodule.lib.active")),
     # Taking them does not take git's mark skip-worktree away.
     Work("clone", "git clone -q ../source/lib copy",
          held=files(".vscode", ".vscode/settings.json", at="project/copy")
          | {"index project/copy .vscode/settings.json"}, left=frozenset({"index project/copy .vscode/settings.json"})),
-    # A remote without its address.
+    # An address on this machine is held back.
     Work("remote add of a path", "git remote add up ../forge/up.git && git fetch -q up",
-         held=settings("remote.up.url")),
+         held=settings("remote.up.url", "remote.up.fetch")),
     Work("remote rename", "git remote rename origin up",
-         held=settings("remote.up.url", "remote.origin.url", "remote.origin.fetch", "branch.main.remote")),
+         held=settings("remote.up.url", "remote.up.fetch", "remote.origin.url", "remote.origin.fetch",
+                       "branch.main.remote")),
     # Mounts cannot be removed inside: git says so and stops.
     Work("worktree remove", "git worktree remove wt", before="git worktree add -q wt old", status_inside=255,
          stopped=("project/wt", "project/.git/worktrees")),

@@ -205,17 +205,19 @@ def test_a_start_in_a_tree_that_changes_is_a_run_or_a_refusal(world, tree):
     world.run("touch", "next").expect(0)
 
 
-# A configuration that the person replaces has no mount any more (T3). What becomes of it now; it should be what the
-# person had, with the new setting.
+# A configuration that the person replaces has no mount any more, and the run can write it (T3). The first two say
+# what happens now and should be better.
+HAD = {"remote.origin.url": "https://example.com/o.git", "user.name": "Person", "core.bare": "false"}
 AFTER = {
     # A setting that Cordon does not know is held back, whoever made it.
-    "let alone": ("true", {"remote.origin.url": "https://example.com/o.git", "user.name": "Person", "core.bare": "false",
-                           "note.mine": ""}, ["added"]),
-    # What the file had before the run is gone with what the run wrote over it.
-    "overwritten": ("printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config",
-                    {"remote.origin.url": "", "user.name": "", "core.fsmonitor": "", "note.mine": ""}, ["added"]),
-    # Nothing says that it is gone.
-    "removed": ("rm .git/config", {"remote.origin.url": "", "user.name": ""}, []),
+    "let alone": ("true", HAD | {"note.mine": ""}, ["added"]),
+    # An address runs nothing, so it stays, whoever made it, and the report names the file alone.
+    "led elsewhere": ("git config remote.origin.url https://evil.example/x",
+                      HAD | {"remote.origin.url": "https://evil.example/x"}, ["added"]),
+    "overwritten": ("printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config", HAD | {"core.fsmonitor": ""}, ["added"]),
+    "replaced": ("printf '[core]\\n\\tfsmonitor = evil\\n' > x; mv -f x .git/config", HAD | {"core.fsmonitor": ""},
+                 ["added"]),
+    "removed": ("rm .git/config", HAD, ["deleted"]),
 }
 
 
