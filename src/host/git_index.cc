@@ -115,26 +115,6 @@ std::optional<GitIndex> parse(std::string_view bytes, std::size_t hash) {
   return index;
 }
 
-// The index of the repository whose work tree has its top at `top`; empty if there is none.
-std::string index_of(const std::string& top) {
-  const std::string git = join(top, ".git");
-  const auto seen = look_path(git);
-  if (!seen || seen->symlink) return {};
-  if (seen->kind == FileKind::Directory) return join(git, "index");
-  const Fd above = open_canonical(top, O_PATH | O_DIRECTORY);
-  const auto pointer =
-      above.valid() ? read_regular(above.get(), ".git", kPointerLimit) : std::nullopt;
-  constexpr std::string_view kWord = "gitdir: ";
-  if (!pointer || !pointer->starts_with(kWord)) return {};
-  std::string_view text(*pointer);
-  text.remove_prefix(kWord.size());
-  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
-  if (text.empty() || has_dotdot(text)) return {};
-  const std::string directory =
-      text.starts_with('/') ? normalize(text) : normalize(join(top, text));
-  return join(directory, "index");
-}
-
 std::set<std::string> names_in(const std::string& path) {
   std::set<std::string> names;
   const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
@@ -148,6 +128,28 @@ std::set<std::string> names_in(const std::string& path) {
 }
 
 }  // namespace
+
+std::string git_index_of(const std::string& top) {
+  const std::string git = join(top, ".git");
+  const auto seen = look_path(git);
+  if (!seen || seen->symlink) return {};
+  if (seen->kind == FileKind::Directory) return join(git, "index");
+  const Fd above = open_canonical(top, O_PATH | O_DIRECTORY);
+  const auto pointer =
+      above.valid() ? read_regular(above.get(), ".git", kPointerLimit) : std::nullopt;
+  constexpr std::string_view kWord = "gitdir: ";
+  if (!pointer || !pointer->starts_with(kWord)) return {};
+  std::string_view text(*pointer);
+  text.remove_prefix(kWord.size());
+  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+  // A submodule's leads up first, and what is above the top has no links in its path. Anywhere
+  // else `..` may lead back from where a link led.
+  std::string_view from = text.starts_with('/') ? "/" : std::string_view(top);
+  for (; text.starts_with("../"); text.remove_prefix(3)) from = parent(from);
+  if (text.empty() || has_dotdot(text)) return {};
+  const std::string directory = normalize(join(from, text));
+  return join(directory, "index");
+}
 
 std::optional<GitIndex> parse_git_index(std::string_view bytes) {
   if (bytes.size() < kHeader + 20 || !bytes.starts_with("DIRC")) return std::nullopt;
@@ -205,7 +207,7 @@ std::optional<std::string> mark_skip_worktree(std::string_view bytes,
 }
 
 bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names) {
-  const std::string path = index_of(top);
+  const std::string path = git_index_of(top);
   if (path.empty()) return false;
   const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
   if (!above.valid()) return false;
@@ -235,7 +237,7 @@ std::set<std::string> tracked_files(const std::vector<std::string>& paths,
   std::map<std::string, std::set<std::string>> known;
   for (const std::string& path : paths) {
     for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
-      const std::string index = index_of(std::string(up));
+      const std::string index = git_index_of(std::string(up));
       if (index.empty()) continue;
       const auto covers = [&](const Grant& grant) { return contains(grant.path, index); };
       if (std::ranges::none_of(writable, covers)) break;

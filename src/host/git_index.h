@@ -29,6 +29,11 @@ struct GitIndex {
   std::size_t end = 0;  // of the entries; extensions and the checksum follow
 };
 
+// The index of the repository whose work tree has its top at `top`, also where `.git` is a file
+// that leads elsewhere, as in a linked worktree or a submodule. Empty if there is none. Whoever
+// wrote that file decides where it leads.
+std::string git_index_of(const std::string& top);
+
 // Nothing if the bytes are no index, or one whose entries lie elsewhere.
 std::optional<GitIndex> parse_git_index(std::string_view bytes);
 

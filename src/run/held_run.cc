@@ -265,8 +265,9 @@ void forget_passed(std::vector<Handoff>& handoff, const std::vector<ChangeRecord
 
 void mark_moved_in_clones(const std::vector<Handoff>& handoff, const JudgedRun& run) {
   const auto is_old = [&](const std::string& git) {
-    return std::ranges::any_of(run.survey.facts.git,
-                               [&](const GitDirectory& one) { return one.path == git; });
+    return std::ranges::any_of(run.survey.facts.git, [&](const GitDirectory& one) {
+      return one.path == git || std::ranges::find(one.pinned, git, &Held::path) != one.pinned.end();
+    });
   };
   std::map<std::string, std::vector<std::string>> moved;  // by the top of the work tree
   for (const Handoff& one : handoff) {
@@ -275,10 +276,13 @@ void mark_moved_in_clones(const std::vector<Handoff>& handoff, const JudgedRun& 
     for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
       const auto in_root = [&](const Grant& grant) { return contains(grant.path, up); };
       if (std::ranges::none_of(run.clamped.effective().write, in_root)) break;
-      const std::string git = join(up, ".git");
-      const auto seen = look_path(git);
-      if (!seen || seen->kind != FileKind::Directory) continue;
-      if (!is_old(git)) moved[std::string(up)].push_back(path.substr(up.size() + 1));
+      const std::string index = git_index_of(std::string(up));
+      if (index.empty()) continue;
+      // The run may have made the pointer that leads there: what it cannot write is left alone.
+      const std::string git(parent(index));
+      const auto covers = [&](const Grant& grant) { return contains(grant.path, git); };
+      const bool may = std::ranges::any_of(run.clamped.effective().write, covers);
+      if (may && !is_old(git)) moved[std::string(up)].push_back(path.substr(up.size() + 1));
       break;
     }
   }

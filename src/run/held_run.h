@@ -34,8 +34,8 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
 // Takes those out of `handoff` of which everything went through: nothing of them is held back.
 void forget_passed(std::vector<Handoff>& handoff, const std::vector<ChangeRecord>& records);
 
-// In a repository that this run made, what was moved out of it is marked skip-worktree in its
-// index: else the next commit of everything would delete it.
+// In a repository, a linked worktree or a submodule that this run made, what was moved out of it is
+// marked skip-worktree in its index: else the next commit of everything would delete it.
 void mark_moved_in_clones(const std::vector<Handoff>& handoff, const JudgedRun& run);
 
 }  // namespace cordon

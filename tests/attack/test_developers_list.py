@@ -89,6 +89,23 @@ def test_a_commit_in_a_clone_deletes_nothing(world):
     assert ".vscode/settings.json" in bare(world, "git ls-tree -r --name-only HEAD", clone).out
 
 
+@pytest.mark.parametrize("who", harness.PEOPLE, ids=lambda person: person.name, indirect=True)
+def test_a_pointer_does_not_lead_the_mark_to_another_repository(world):
+    """What is moved out of a worktree that the run made is marked in its index. The run writes the pointer."""
+    day = Day(world)
+    stranger = world.home / "stranger"
+    bare(world, f"cp -a '{day.path}/source/lib' '{stranger}'", world.home)
+    before = (stranger / ".git/index").read_bytes()
+    script = "; ".join(f"mkdir -p {name}/.vscode; echo evil > {name}/.vscode/settings.json; "
+                       f"echo 'gitdir: {pointer}' > {name}/.git"
+                       for name, pointer in (("a", f"{stranger}/.git"), ("b", "../../../stranger/.git"), ("c", "../.git")))
+    _, report, _ = day.in_a_run(Work("pointers", script + "; git worktree add -q wt topic"))
+    assert len([entry for entry in report["handoff"] if entry["moved_to"]]) >= 4, report["handoff"]
+    assert (stranger / ".git/index").read_bytes() == before
+    assert "S " not in bare(world, "git ls-files -t", day.project).out
+    assert "S .vscode/settings.json" in bare(world, "git ls-files -t", day.project / "wt").out
+
+
 FEW = {"pip in an activated venv", "npm install of a tarball", "FetchContent", "LFS",
        "removing a build directory with clones"}
 CHOSEN = [pytest.param(person, work, id=f"{person.name}-{work.name}") for person in harness.PEOPLE for work in LIST

@@ -33,12 +33,27 @@ EMPTY = files(".vscode", ".claude", "sub/.vscode")
 NAMES = (".vscode", ".vscode/settings.json", ".vscode/tasks.json", ".claude", ".claude/settings.json", "sub/.vscode",
          "sub/.vscode/launch.json", ".mcp.json", ".pre-commit-config.yaml")
 OLD = files(*NAMES)
+SUBMODULE = settings("submodule.lib.url", "submodule.lib.active")
 TWO = files(".vscode/settings.json", ".mcp.json")
 REPORTED = frozenset({"project/.npmrc", "project/package.json", "project/.github/workflows/ci.yml"})
 EDIT = "echo x > .vscode/settings.json; echo x > .mcp.json; echo x > plain.txt; "
 MINE = "echo mine > .vscode/settings.json; echo mine > .mcp.json; git commit -q -a -m mine"
 LOOSE = "for n in 1 2 3; do echo $n > n.txt; git add n.txt; git commit -q -m $n; done"
 LIB = "git -c protocol.file.allow=always submodule --quiet add $PWD/../source/lib lib; "
+
+
+def in_lib(clone):
+    return files(".vscode", ".vscode/settings.json", at=f"project/{clone}")
+
+
+def marks(tree, *names):
+    """Entries of an index that are marked skip-worktree."""
+    return frozenset(f"index {tree} {name}" for name in names or (".vscode/settings.json",))
+
+
+def all_marks(tree):
+    return marks(tree, *(name for name in NAMES if f"file project/{name}" not in EMPTY))
+
 
 # What somebody types every day.
 DAY = [
@@ -134,6 +149,15 @@ MORE = [
     Work("remote set-url", "git remote set-url origin https://example.org/up.git", held=settings("remote.origin.url")),
     Work("remote remove", "git remote remove origin",
          held=settings("branch.main.merge", "branch.main.remote", "remote.origin.fetch", "remote.origin.url")),
+    Work("checkout of a held file in a submodule", "cd lib && git checkout -q two && cat .mcp.json",
+         before=LIB + "cd lib; echo 1 > .mcp.json; git add .mcp.json; git commit -q -m 1; git checkout -q -b two; "
+         "echo 2 > .mcp.json; git commit -q -a -m 2; git checkout -q main; cd ..; git commit -q -a -m sub",
+         held=files(".mcp.json", at="project/lib")),
+    Work("remote add of a path", "git remote add up ../forge/up.git && git fetch -q up",
+         held=settings("remote.up.url", "remote.up.fetch")),
+    Work("remote rename", "git remote rename origin up",
+         held=settings("remote.up.url", "remote.up.fetch", "remote.origin.url", "remote.origin.fetch",
+                       "branch.main.remote")),
     Work("config of a new branch", "git config branch.topic.rebase true"),
     Work("repack", "git repack -q -a -d", before=LOOSE),
     Work("prune", "git prune", before="echo loose | git hash-object -w --stdin; git branch -q -D clash; "
@@ -174,24 +198,16 @@ KNOWN = [
     # Files that appear under a held name are moved away, and git outside takes them for deleted.
     Work("checkout of new names", "git checkout -q new", held=files(".zed", ".zed/settings.json", "opencode.json")),
     Work("checkout from an old branch", "git checkout -q main", before="git checkout -q old", held=OLD),
-    Work("worktree add", "git worktree add -q ../trees/wt topic", held=files(*NAMES, at="trees/wt")),
+    # In what the run itself made they are marked skip-worktree, and taking them does not take the mark away.
+    Work("clone", "git clone -q ../source/lib copy", held=in_lib("copy") | marks("project/copy"), left=marks("project/copy")),
+    Work("worktree add", "git worktree add -q ../trees/wt topic", held=files(*NAMES, at="trees/wt") | all_marks("trees/wt"),
+         left=all_marks("trees/wt")),
     Work("worktree add, and a commit", "git worktree add -q -b mine wt && cd wt && echo x > x && git add x && "
-         "git commit -q -m x", held=files(*NAMES, at="project/wt")),
-    Work("submodule add", LIB + "git commit -q -m sub",
-         held=files(".vscode", ".vscode/settings.json", at="project/lib") | settings("submodule.lib.url", "submodule.lib.active")),
+         "git commit -q -m x", held=files(*NAMES, at="project/wt") | all_marks("project/wt"), left=all_marks("project/wt")),
+    Work("submodule add", LIB + "git commit -q -m sub", held=in_lib("lib") | marks("project/lib") | SUBMODULE, left=marks("project/lib")),
     Work("submodule update --init", "git -c protocol.file.allow=always submodule --quiet update --init",
          before=LIB + "git commit -q -m sub; git submodule --quiet deinit -f lib; rm -rf .git/modules/lib",
-         held=files(".vscode", ".vscode/settings.json", at="project/lib") | settings("submodule.lib.url", "submodule.lib.active")),
-    # Taking them does not take git's mark skip-worktree away.
-    Work("clone", "git clone -q ../source/lib copy",
-         held=files(".vscode", ".vscode/settings.json", at="project/copy")
-         | {"index project/copy .vscode/settings.json"}, left=frozenset({"index project/copy .vscode/settings.json"})),
-    # An address on this machine is held back.
-    Work("remote add of a path", "git remote add up ../forge/up.git && git fetch -q up",
-         held=settings("remote.up.url", "remote.up.fetch")),
-    Work("remote rename", "git remote rename origin up",
-         held=settings("remote.up.url", "remote.up.fetch", "remote.origin.url", "remote.origin.fetch",
-                       "branch.main.remote")),
+         held=in_lib("lib") | marks("project/lib") | SUBMODULE, left=marks("project/lib")),
     # Mounts cannot be removed inside: git says so and stops.
     Work("worktree remove", "git worktree remove wt", before="git worktree add -q wt old", status_inside=255,
          stopped=("project/wt", "project/.git/worktrees")),
