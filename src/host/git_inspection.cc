@@ -13,6 +13,7 @@
 #include "host/private_file.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"
+#include "host/which_stays.h"
 #include "host/worktree.h"
 
 namespace cordon {
@@ -196,7 +197,10 @@ void GitInspection::clean_config(int directory, const std::string& path, const c
     const auto keep = [&](const GitSetting& setting) {
       const bool worktree =
           setting.section == "core" && setting.subsection.empty() && setting.key == "worktree";
-      return is_harmless(setting) || (worktree && role == GitRole::Module) ||
+      // The next push goes to where a remote leads: in a section that was there before that stays.
+      const bool changed = leads_somewhere(setting) &&
+                           before_.git_settings.contains(digest_of_section(full, setting));
+      return (is_harmless(setting) && !changed) || (worktree && role == GitRole::Module) ||
              before_.git_settings.contains(digest_of(full, setting));
     };
     if (settings && std::all_of(settings->begin(), settings->end(), keep)) return;

@@ -8,6 +8,7 @@
 #include "host/git_files.h"
 #include "host/look.h"
 #include "host/snapshot.h"
+#include "host/which_stays.h"
 
 namespace cordon {
 namespace {
@@ -90,9 +91,12 @@ class GitDescription {
     snapshot_.protected_objects.insert(*seen);
     const auto parsed = parse_git_config(*content);
     if (!parsed) return;
-    for (const GitSetting& setting : *parsed)
-      if (!is_harmless(setting))
+    for (const GitSetting& setting : *parsed) {
+      if (!is_harmless(setting) || leads_somewhere(setting))
         snapshot_.git_settings.insert(digest_of(join(path, name), setting));
+      if (!setting.subsection.empty())
+        snapshot_.git_settings.insert(digest_of_section(join(path, name), setting));
+    }
   }
 
   int directory_;

@@ -49,6 +49,10 @@ std::string digest_of(std::string_view file, const GitSetting& setting) {
   return sha256_hex(text).substr(0, 32);
 }
 
+std::string digest_of_section(std::string_view file, const GitSetting& setting) {
+  return digest_of(file, {setting.section, setting.subsection, {}, {}});
+}
+
 std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot) {
   std::vector<std::string> lines;
   const auto add = [&](const char* what, const ObjectSet& objects) {

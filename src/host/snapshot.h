@@ -30,6 +30,8 @@ inline bool was_there(const TreeSnapshot& before, const Looked& seen) {
 
 // For TreeSnapshot::git_settings: one setting in one file.
 std::string digest_of(std::string_view file, const GitSetting& setting);
+// The section of a setting, whatever is in it.
+std::string digest_of_section(std::string_view file, const GitSetting& setting);
 
 // Nothing that was there: it was made, changed or renamed to this name during the run. Other than
 // was_there it can tell for objects of which nothing was written down.

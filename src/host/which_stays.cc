@@ -1,6 +1,7 @@
 #include "host/which_stays.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -54,6 +55,14 @@ bool is_address_of_a_host(std::string_view address) {
   const std::size_t at = host.rfind('@');
   const std::string_view name = at == std::string_view::npos ? host : host.substr(at + 1);
   return host.find('/') == std::string_view::npos && !name.empty() && !name.starts_with('-');
+}
+
+bool leads_somewhere(const GitSetting& setting) {
+  constexpr std::array<std::string_view, 10> kKeys = {
+      "branch.merge", "branch.pushremote", "branch.remote", "remote.fetch",  "remote.mirror",
+      "remote.push",  "remote.pushurl",    "remote.url",    "submodule.url", "submodule.update"};
+  return !setting.subsection.empty() &&
+         std::ranges::find(kKeys, setting.section + "." + setting.key) != kKeys.end();
 }
 
 Stays which_stays(KeptPath::Form form, std::string_view original, std::string_view newer) {

@@ -25,12 +25,16 @@
 
 #include <string_view>
 
+#include "host/git_config.h"
 #include "policy/keeping.h"
 
 namespace cordon {
 
 // https, ssh, git, or host:path as scp writes it; never a path of this machine.
 bool is_address_of_a_host(std::string_view address);
+// A setting that runs nothing and says where work comes from or goes: an address, a refspec, the
+// remote of a branch. In a section that was there before it may not change unseen.
+bool leads_somewhere(const GitSetting& setting);
 
 enum class Stays { Original, Newer };
 

@@ -205,25 +205,30 @@ def test_a_start_in_a_tree_that_changes_is_a_run_or_a_refusal(world, tree):
     world.run("touch", "next").expect(0)
 
 
-# A configuration that the person replaces has no mount any more, and the run can write it (T3). The first two say
-# what happens now and should be better.
+# A configuration that the person replaces has no mount any more, and the run can write it (T3). For each: what the
+# person sets, what the run does then, what is there in the end, and what the report says of the file. The first
+# is what happens now and should be better.
 HAD = {"remote.origin.url": "https://example.com/o.git", "user.name": "Person", "core.bare": "false"}
+EVIL = "printf '[core]\\n\\tfsmonitor = evil\\n' > "
 AFTER = {
     # A setting that Cordon does not know is held back, whoever made it.
-    "let alone": ("true", HAD | {"note.mine": ""}, ["added"]),
-    # An address runs nothing, so it stays, whoever made it, and the report names the file alone.
-    "led elsewhere": ("git config remote.origin.url https://evil.example/x",
-                      HAD | {"remote.origin.url": "https://evil.example/x"}, ["added"]),
-    "overwritten": ("printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config", HAD | {"core.fsmonitor": ""}, ["added"]),
-    "replaced": ("printf '[core]\\n\\tfsmonitor = evil\\n' > x; mv -f x .git/config", HAD | {"core.fsmonitor": ""},
-                 ["added"]),
-    "removed": ("rm .git/config", HAD, ["deleted"]),
+    "let alone": ("note.mine", "true", HAD | {"note.mine": ""}, ["added"]),
+    # The next push goes to where a remote leads.
+    "led elsewhere": ("user.email", "git config remote.origin.url https://evil.example/x", HAD | {"user.email": "1"},
+                      ["added"]),
+    "led to two places": ("user.email", "git config remote.origin.pushurl https://evil.example/x",
+                          HAD | {"remote.origin.pushurl": "", "user.email": "1"}, ["added"]),
+    "a new remote": ("remote.up.url", "true", HAD | {"remote.up.url": "1"}, []),
+    "overwritten": ("user.email", EVIL + ".git/config", HAD | {"core.fsmonitor": ""}, ["added"]),
+    "replaced": ("user.email", EVIL + "x; mv -f x .git/config", HAD | {"core.fsmonitor": ""}, ["added"]),
+    "removed": ("user.email", "rm .git/config", HAD, ["deleted"]),
+    "harmless": ("user.email", "true", HAD | {"user.email": "1"}, []),
 }
 
 
 @pytest.mark.parametrize("how", AFTER)
 def test_a_configuration_that_the_person_replaced(world, how):
-    attack, settings, told = AFTER[how]
+    key, attack, settings, told = AFTER[how]
     make_repository(world)
     git(world, "remote", "add", "origin", "https://example.com/o.git")
     git(world, "config", "user.name", "Person")
@@ -231,10 +236,10 @@ def test_a_configuration_that_the_person_replaced(world, how):
     run = world.start([world.cordon, "run", "--report", report, "--", "/bin/sh", "-c",
                        f"touch ready; until [ -e go ]; do sleep 0.05; done; {attack}"])
     assert wait_until((world.project / "ready").exists, 20)
-    git(world, "config", "note.mine", "1")
+    git(world, "config", key, "1")
     world.write(world.project / "go", "")
     _, err = run.communicate(timeout=30)
     assert run.returncode == 0, err
-    for key, value in settings.items():
-        assert world.bare("git", "config", "--file", ".git/config", key).out.strip() == value, (key, err)
+    for name, value in settings.items():
+        assert world.bare("git", "config", "--file", ".git/config", name).out.strip() == value, (name, err)
     assert [e["change"] for e in json.loads(report.read_text())["changes"] if e["path"] == ".git/config"] == told
