@@ -1,5 +1,5 @@
-"""One of two hostile runs in a tree: `python3 hostile_run.py NAME MARKER SEED`. It begins when there is a file
-`go-NAME`, which says until when.
+"""One of two hostile runs in a tree: `python3 hostile_run.py NAME MARKER SEED [config]`. It begins when there is a
+file `go-NAME`, which says until when. With `config` it attacks the configuration of the tree's own repository too.
 
 It makes, renames, exchanges, links and removes protected names, directories and git directories, among few names,
 so that it meets what the other one does. What it plants says PLANTED and would leave MARKER if it were run; what
@@ -94,15 +94,21 @@ def git_directory():
 
 
 def own_git_directory():
-    """That of the tree itself. Its configuration is let alone: once the person has replaced it a run can write it
-    (docs/threat-model.md, T3), which has a test of its own."""
-    way = chance.randrange(4)
+    """That of the tree itself. Once the person has replaced its configuration a run can write it (T3)."""
+    way = chance.randrange(7 if "config" in sys.argv[4:] else 4)
     if way == 0:
         write(f".git/hooks/post-{chance.randrange(3)}", EVIL)
     elif way == 1:
         write(".git/config.worktree", SETTINGS)
     elif way == 2:
         os.rename(".git/hooks", f".git/old-{name}")
+    elif way == 4:
+        write(".git/config", SETTINGS)
+    elif way == 5:
+        write(f"spare-{name}", SETTINGS)
+        os.rename(f"spare-{name}", ".git/config")
+    elif way == 6:
+        os.unlink(".git/config")
     else:
         os.makedirs(f".git/worktrees/{name}", exist_ok=True)
         write(f".git/worktrees/{name}/HEAD", "ref: refs/heads/main\n")

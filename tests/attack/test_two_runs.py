@@ -22,8 +22,8 @@ HOSTILE = Path(__file__).with_name("hostile_run.py").read_text()
 PROTECTED = {".vscode", ".claude", ".zed", ".idea", ".mcp.json", ".exrc", ".bashrc", "opencode.json"}
 # Who ends first. The older run can move parts of the younger one's tree, so it is the last to search
 # (docs/adr/0051-the-search-after-a-run.md).
-TREES = {"one tree, the older ends first": (".", -0.4), "one tree, the younger ends first": (".", 0.4),
-         "a tree in a tree": ("sub", 0.8)}
+TREES = {"one tree, the older ends first": (".", -0.4, []), "one tree, the younger ends first": (".", 0.4, []),
+         "a tree in a tree": ("sub", 0.8, []), "the configuration": (".", 0.4, ["config"])}
 
 
 def in_force(top):
@@ -77,6 +77,7 @@ def tree(world):
     for place in ("conf", "deep/conf", "sub/conf"):
         world.write(world.project / place / "secret.key", "SECRET\n")
     make_repository(world, world.project / "sub")
+    git(world, "remote", "add", "origin", "https://example.com/o.git")
     return world.project
 
 
@@ -101,11 +102,11 @@ def work_outside(world, until):
     return rounds, noted, trees
 
 
-def begun(world, name, cwd, marker, mark):
+def begun(world, name, cwd, marker, *words):
     """A run that has reached its command, and where its report will be."""
     report = world.trusted / f"{name}.json"
     process = world.start([world.cordon, "run", "--deny", "**/conf/*.key", "--report", report, "--",
-                           *command(name, marker), mark], cwd=cwd)
+                           *command(name, marker), *words], cwd=cwd)
     ready = cwd / f"ready-{name}.txt"
     if not wait_until(lambda: process.poll() is not None or ready.exists(), 20) or process.poll() is not None:
         raise AssertionError(process.communicate(timeout=20))
@@ -123,10 +124,11 @@ CASES = [pytest.param(person, kind, id=f"{person.name}-{kind}") for person in ha
 
 @pytest.mark.parametrize("who, kind", CASES, indirect=["who"])
 def test_two_hostile_runs(world, tree, kind):
-    where, later = TREES[kind]
+    where, later, also = TREES[kind]
     marker = world.outside / "marker"
     mark = f"{world.path.name}-two-runs-{os.getpid()}"
-    runs = [begun(world, "older", tree, marker, mark), begun(world, "younger", tree / where, marker, mark)]
+    runs = [begun(world, "older", tree, marker, mark, *also),
+            begun(world, "younger", tree / where, marker, mark, *also)]
     until = time.time() + SECONDS
     let_go(world, "younger", tree / where, until)
     let_go(world, "older", tree, until + later)
@@ -164,7 +166,9 @@ def test_two_hostile_runs(world, tree, kind):
     assert (tree / ".vscode/settings.json").read_text() == f"mine {rounds}\n"
     assert (tree / ".mcp.json").read_text() == "mine\n"
     assert (tree / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\nexit 0\n"
-    for n in noted:
+    assert git(world, "config", "--file", ".git/config", "remote.origin.url").out == "https://example.com/o.git\n"
+    # Settings that the person makes meanwhile are not safe from a run that writes over them (T3).
+    for n in [] if also else noted:
         assert git(world, "config", f"branch.b{n}.description").out == f"{n}\n"
     for place in trees:
         assert git(world, "status", "--porcelain", cwd=place).out == ""
@@ -191,7 +195,7 @@ def test_a_start_in_a_tree_that_changes_is_a_run_or_a_refusal(world, tree):
     """A hostile run can keep others from starting in its tree as long as it lasts: what was looked at is replaced
     before it is held. It cannot make one start with less than it was to have."""
     marker = world.outside / "marker"
-    process, _ = begun(world, "older", tree, marker, "start")
+    process, _ = begun(world, "older", tree, marker)
     let_go(world, "older", tree, time.time() + 2)
     ended = []
     while process.poll() is None:
