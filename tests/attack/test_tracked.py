@@ -1,6 +1,6 @@
 """fs.trust_tracked: what a run makes of a protected file goes through if one of the person's own
 branches has it at that path, and nothing else does. Every attack has its control: the same content,
-put into a branch by the person, passes."""
+put into a branch by the person, passes. ./test goes through it as a user, CORDON_GIT_DAY=all as root too."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from gitrepo import IDENTITY, git, make_repository
+from support import harness
 from support.harness import wait_until
 
 SETTINGS = ".vscode/settings.json"
@@ -18,6 +19,14 @@ EVIL = '{"evil": true}\n'
 # Inside, the project belongs to another id where root runs it.
 PREPARE = ("git config --global --add safe.directory '*'; git config --global user.name A; "
            "git config --global user.email a@example.org; ")
+
+
+PEOPLE = [person for person in harness.PEOPLE if not person.is_root or os.environ.get("CORDON_GIT_DAY") == "all"]
+
+
+@pytest.fixture(params=PEOPLE or harness.PEOPLE, ids=lambda person: person.name)
+def who(request):
+    return request.param
 
 
 def shell(world, script, **how):
