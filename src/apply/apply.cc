@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/standard_streams.h"
 #include "base/text.h"
+#include "base/write_whole.h"
 
 namespace cordon::apply {
 namespace {
@@ -89,7 +90,7 @@ int apply_main(std::span<char* const> words, char* const* environment) {
   if (!made) return voice.refuse(made.error().status, made.error().text);
   if (request->purpose == Purpose::DryRun) {
     const std::string text = write_json(describe(*made), JsonStyle::Pretty) + "\n";
-    if (write_whole(STDOUT_FILENO, text)) return 0;
+    if (write_whole(STDOUT_FILENO, text) == 0) return 0;
     return voice.refuse(Status::Permission, "cannot write the answer");
   }
   return run(*made, *request, voice, environment);

@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstddef>
+
+#include "base/write_whole.h"
 
 namespace cordon::apply {
 namespace {
@@ -51,16 +52,6 @@ std::string_view shortened(std::string_view text) {
 }
 
 }  // namespace
-
-bool write_whole(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(descriptor, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return true;
-}
 
 int Voice::refuse(Status status, std::string_view text) const {
   const int number = static_cast<int>(status);

@@ -8,9 +8,6 @@
 
 namespace cordon::apply {
 
-// Writes all of it; false if the reader is gone. Allocates nothing.
-bool write_whole(int descriptor, std::string_view text);
-
 struct Voice {
   std::string_view name;  // "cordon-apply"
   int status_fd = -1;

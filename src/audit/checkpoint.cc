@@ -19,10 +19,10 @@ namespace {
 constexpr std::string_view kBeforeSignature = ",\"signature\":\"";
 constexpr std::size_t kSignatureDigits = 128;
 constexpr std::size_t kTail = kBeforeSignature.size() + kSignatureDigits + 2;
-constexpr std::array<std::string_view, 8> kKeys{"v",         "seq",    "hash",       "day",
-                                                "timestamp", "reason", "public_key", "signature"};
+constexpr std::array<std::string_view, 8> kCheckpointKeys{
+    "v", "seq", "hash", "day", "timestamp", "reason", "public_key", "signature"};
 
-Error odd() { return audit_error("the checkpoint is not as published", 0); }
+Error odd_checkpoint() { return audit_error("the checkpoint is not as published", 0); }
 
 }  // namespace
 
@@ -54,13 +54,13 @@ Result<Checkpoint> make_checkpoint(const Link& last, const std::string& day,
 Result<Checkpoint> read_checkpoint(std::string_view line) {
   if (line.size() < kTail || line.size() > kLongestLine ||
       line.substr(line.size() - kTail, kBeforeSignature.size()) != kBeforeSignature) {
-    return fail(odd());
+    return fail(odd_checkpoint());
   }
   const auto read = read_json(line, "checkpoint");
   const bool as_published =
       read && read->map() != nullptr &&
-      std::ranges::equal(*read->map(), kKeys, {}, &NodeMap::value_type::first);
-  if (!as_published || number_in(*read, "v") != 1) return fail(odd());
+      std::ranges::equal(*read->map(), kCheckpointKeys, {}, &NodeMap::value_type::first);
+  if (!as_published || number_in(*read, "v") != 1) return fail(odd_checkpoint());
   Checkpoint checkpoint;
   checkpoint.seq = static_cast<std::uint64_t>(number_in(*read, "seq").value_or(0));
   checkpoint.hash = text_in(*read, "hash").value_or("");
@@ -69,7 +69,7 @@ Result<Checkpoint> read_checkpoint(std::string_view line) {
   checkpoint.reason = text_in(*read, "reason").value_or("");
   checkpoint.public_key = text_in(*read, "public_key").value_or("");
   checkpoint.line = std::string(line);
-  if (!parse_moment(checkpoint.timestamp)) return fail(odd());
+  if (!parse_moment(checkpoint.timestamp)) return fail(odd_checkpoint());
   if (!signature_holds(checkpoint.public_key, line.substr(0, line.size() - kTail),
                        text_in(*read, "signature").value_or(""))) {
     return fail(audit_error("the signature of the checkpoint does not hold", 0));

@@ -9,7 +9,7 @@
 namespace cordon::audit {
 namespace {
 
-constexpr std::array<std::string_view, 18> kKeys{
+constexpr std::array<std::string_view, 18> kRecordKeys{
     "v",        "seq",     "event_id", "timestamp",        "boot_id",
     "boot_ms",  "phase",   "prev",     "agent_id",         "action",
     "resource", "outcome", "reason",   "attribution_type", "attribution_layer",
@@ -35,7 +35,7 @@ bool is_uuid(std::string_view text) {
   return true;
 }
 
-Error odd(std::string_view key) {
+Error odd_key(std::string_view key) {
   return audit_error("\"" + std::string(key) + "\" is not as published", 0);
 }
 
@@ -46,7 +46,7 @@ class Members {
 
   Result<std::string> text(std::size_t at) const {
     const std::string* found = map_[at].second.text();
-    if (found == nullptr || found->empty()) return fail(odd(kKeys[at]));
+    if (found == nullptr || found->empty()) return fail(odd_key(kRecordKeys[at]));
     return *found;
   }
   Result<std::string> text_or_null(std::size_t at) const {
@@ -55,7 +55,7 @@ class Members {
   }
   Result<std::uint64_t> number(std::size_t at) const {
     const auto* found = std::get_if<std::int64_t>(&map_[at].second.value);
-    if (found == nullptr || *found < 0) return fail(odd(kKeys[at]));
+    if (found == nullptr || *found < 0) return fail(odd_key(kRecordKeys[at]));
     return static_cast<std::uint64_t>(*found);
   }
   const Node& node(std::size_t at) const { return map_[at].second; }
@@ -80,29 +80,29 @@ bool outcome_fits(const Record& record) {
 
 Result<void> read_head(const Members& members, Record& record) {
   CORDON_TRY(version, members.number(0));
-  if (version != 1) return fail(odd("v"));
+  if (version != 1) return fail(odd_key("v"));
   CORDON_TRY(seq, members.number(1));
-  if (seq == 0) return fail(odd("seq"));
+  if (seq == 0) return fail(odd_key("seq"));
   record.seq = seq;
   CORDON_TRY(event_id, members.text(2));
-  if (!is_uuid(event_id)) return fail(odd("event_id"));
+  if (!is_uuid(event_id)) return fail(odd_key("event_id"));
   record.event_id = std::move(event_id);
   CORDON_TRY(timestamp, members.text(3));
   const auto moment = parse_moment(timestamp);
-  if (!moment) return fail(odd("timestamp"));
+  if (!moment) return fail(odd_key("timestamp"));
   record.wall_us = *moment;
   record.timestamp = std::move(timestamp);
   CORDON_TRY(boot_id, members.text(4));
-  if (!is_uuid(boot_id)) return fail(odd("boot_id"));
+  if (!is_uuid(boot_id)) return fail(odd_key("boot_id"));
   record.boot_id = std::move(boot_id);
   CORDON_TRY(boot_ms, members.number(5));
   record.boot_ms = boot_ms;
   CORDON_TRY(word, members.text(6));
   const auto phase = phase_named(word);
-  if (!phase) return fail(odd("phase"));
+  if (!phase) return fail(odd_key("phase"));
   record.phase = *phase;
   CORDON_TRY(prev, members.text(7));
-  if (!is_hex(prev, kHashLength)) return fail(odd("prev"));
+  if (!is_hex(prev, kHashLength)) return fail(odd_key("prev"));
   record.prev = std::move(prev);
   return {};
 }
@@ -117,13 +117,13 @@ Result<void> read_content(const Members& members, Record& record) {
   record.outcome = std::move(outcome);
   CORDON_TRY(reason, members.text_or_null(12));
   record.reason = std::move(reason);
-  if (!outcome_fits(record)) return fail(odd("outcome"));
+  if (!outcome_fits(record)) return fail(odd_key("outcome"));
   CORDON_TRY(type, members.text(13));
   if (type != "agent" && type != "delegated-human" && type != "none") {
-    return fail(odd("attribution_type"));
+    return fail(odd_key("attribution_type"));
   }
   CORDON_CHECK(members.text(14));
-  if (members.node(15).map() == nullptr) return fail(odd("metadata"));
+  if (members.node(15).map() == nullptr) return fail(odd_key("metadata"));
   record.metadata = members.node(15);
   return {};
 }
@@ -144,25 +144,25 @@ Result<Record> decode_line(std::string_view line) {
     return map != nullptr && std::ranges::equal(*map, keys, {}, &NodeMap::value_type::first);
   };
   // Releases before the mac wrote all the others.
-  auto older = std::vector<std::string_view>(kKeys.begin(), kKeys.end());
+  auto older = std::vector<std::string_view>(kRecordKeys.begin(), kRecordKeys.end());
   older.erase(older.begin() + kMac);
-  const bool has_mac = has_keys(kKeys);
+  const bool has_mac = has_keys(kRecordKeys);
   if (!has_mac && !has_keys(older)) return fail(audit_error("the keys are not as published", 0));
   const Members members(*map);
   Record record;
   CORDON_CHECK(read_head(members, record));
   CORDON_CHECK(read_content(members, record));
   record.hash = std::string(line.substr(line.size() - kHashLength - 2, kHashLength));
-  if (!is_hex(record.hash, kHashLength)) return fail(odd("hash"));
+  if (!is_hex(record.hash, kHashLength)) return fail(odd_key("hash"));
   const std::string_view hashed = line.substr(0, line.size() - kTailLength);
   if (has_mac) {
     // As fixed as the tail: it is made of the bytes in front of it.
     if (hashed.size() < kMacLength || !hashed.ends_with('"') ||
         hashed.substr(hashed.size() - kMacLength, kBeforeMac.size()) != kBeforeMac) {
-      return fail(odd("mac"));
+      return fail(odd_key("mac"));
     }
     record.mac = std::string(hashed.substr(hashed.size() - kHashLength - 1, kHashLength));
-    if (!is_hex(record.mac, kHashLength)) return fail(odd("mac"));
+    if (!is_hex(record.mac, kHashLength)) return fail(odd_key("mac"));
   }
   record.digest = sha256(hashed);
   record.intact = to_hex(record.digest) == record.hash;

@@ -4,15 +4,17 @@
 #include <array>
 #include <cstring>
 
+#include "audit/moment.h"
+#include "audit/padded_text.h"
+
 namespace cordon::audit {
 namespace {
 
 constexpr std::string_view kMagic = "cordhd1\n";
-constexpr std::size_t kDayLength = 10;
 constexpr std::size_t kBootLength = 36;
 
 // Little-endian, as both architectures are. Texts are padded with zero bytes.
-struct Layout {
+struct HeadLayout {
   std::array<char, 8> magic;
   std::uint64_t seq;
   std::uint64_t synced;
@@ -30,22 +32,17 @@ struct Layout {
   std::array<char, 296> unused;
   std::array<std::uint8_t, 32> mac;
 };
-static_assert(sizeof(Layout) == kHeadSize && std::is_trivially_copyable_v<Layout>);
-static_assert(offsetof(Layout, hash) == 56 && offsetof(Layout, keyed_from) == 160 &&
-              offsetof(Layout, mac) == 480);
+static_assert(sizeof(HeadLayout) == kHeadSize && std::is_trivially_copyable_v<HeadLayout>);
+static_assert(offsetof(HeadLayout, hash) == 56 && offsetof(HeadLayout, keyed_from) == 160 &&
+              offsetof(HeadLayout, mac) == 480);
 
 std::string_view authenticated(std::string_view bytes) {
-  return bytes.substr(0, offsetof(Layout, mac));
+  return bytes.substr(0, offsetof(HeadLayout, mac));
 }
 
 template <std::size_t N>
 void put(std::array<char, N>& field, const std::string& text) {
   std::copy_n(text.begin(), std::min(text.size(), N), field.begin());
-}
-
-template <std::size_t N>
-std::string take(const std::array<char, N>& field) {
-  return {field.begin(), std::ranges::find(field, '\0')};
 }
 
 bool plausible(const Head& head) {
@@ -58,7 +55,7 @@ bool plausible(const Head& head) {
 }  // namespace
 
 std::string encode_head(const Head& head, const Key& key) {
-  Layout layout{};
+  HeadLayout layout{};
   std::ranges::copy(kMagic, layout.magic.begin());
   layout.seq = head.last.seq;
   layout.synced = head.synced;
@@ -76,12 +73,12 @@ std::string encode_head(const Head& head, const Key& key) {
   std::string bytes(kHeadSize, '\0');
   std::memcpy(bytes.data(), &layout, kHeadSize);
   const Digest mac = keyed(key, "head", authenticated(bytes));
-  std::ranges::copy(mac, bytes.begin() + static_cast<std::ptrdiff_t>(offsetof(Layout, mac)));
+  std::ranges::copy(mac, bytes.begin() + static_cast<std::ptrdiff_t>(offsetof(HeadLayout, mac)));
   return bytes;
 }
 
 Result<Head> decode_head(std::string_view bytes, const Key& key) {
-  Layout layout{};
+  HeadLayout layout{};
   const auto refused = [] {
     return audit_error("audit/head was not written by this installation", 0,
                        "cordon audit verify says what is left; move the audit directory aside to "
@@ -99,9 +96,9 @@ Result<Head> decode_head(std::string_view bytes, const Key& key) {
   head.open_offset = layout.open_offset;
   head.cut_bytes = layout.cut_bytes;
   head.lost = layout.lost;
-  head.day = take(layout.day);
-  head.open_day = take(layout.open_day);
-  head.boot_id = take(layout.boot_id);
+  head.day = text_in(layout.day);
+  head.open_day = text_in(layout.open_day);
+  head.boot_id = text_in(layout.boot_id);
   head.keyed_from = layout.keyed_from;
   head.adopted_from = layout.adopted_from;
   head.adopted_to = layout.adopted_to;

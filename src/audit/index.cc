@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* kIndexFile = "index.sqlite";
 
-Error unusable() { return audit_error("the index of the audit log cannot be used", 0); }
-
 std::optional<std::string> line_at(int directory, const std::string& day, std::uint64_t offset) {
   const auto file = open_private_file(directory, file_of_day(day), O_RDONLY);
   if (!file) return std::nullopt;
@@ -35,6 +33,8 @@ std::optional<Followed> followed_in(const Database& database) {
 }
 
 }  // namespace
+
+Error unusable_index() { return audit_error("the index of the audit log cannot be used", 0); }
 
 bool Index::prepare_tables() {
   Statement version = database_.prepare("PRAGMA user_version");
@@ -62,13 +62,13 @@ bool Index::fits() const {
   const auto followed = followed_in(database_);
   if (!followed) return probe.number(0) == 0;
   const auto line = line_at(directory_.get(), followed->day, followed->line_start);
-  const auto record = line ? decode_line(*line) : fail(unusable());
+  const auto record = line ? decode_line(*line) : fail(unusable_index());
   return record && record->hash == followed->hash;
 }
 
 Result<void> Index::update(const Progress& progress) {
   CORDON_TRY(days, list_days(directory_.get()));
-  if (!database_.run("BEGIN IMMEDIATE")) return fail(unusable());
+  if (!database_.run("BEGIN IMMEDIATE")) return fail(unusable_index());
   const auto before = followed_in(database_);
   Followed followed = before.value_or(Followed{});
   IndexUpdate update(database_);
@@ -90,7 +90,7 @@ Result<void> Index::update(const Progress& progress) {
     if (day < followed.day) continue;
     CORDON_TRY(file, open_private_file(directory_.get(), file_of_day(day), O_RDONLY));
     struct stat status {};
-    if (::fstat(file.get(), &status) != 0) return fail(unusable());
+    if (::fstat(file.get(), &status) != 0) return fail(unusable_index());
     LineReader reader(file.get(), day == followed.day ? followed.offset : 0,
                       static_cast<std::uint64_t>(status.st_size));
     Line line;
@@ -102,15 +102,15 @@ Result<void> Index::update(const Progress& progress) {
       if (progress && line.number % 4096 == 0) progress(done, total);
       const auto record = decode_line(line.text);
       if (!record || !record->intact) continue;  // verify tells
-      if (!update.take(*record, day, line.offset)) return fail(unusable());
+      if (!update.take(*record, day, line.offset)) return fail(unusable_index());
       followed = {day, line.offset, line.end(), record->hash};
       moved = true;
     }
   }
   if (moved && !(database_.run("DELETE FROM followed") && update.follow(followed))) {
-    return fail(unusable());
+    return fail(unusable_index());
   }
-  if (!database_.run("COMMIT")) return fail(unusable());
+  if (!database_.run("COMMIT")) return fail(unusable_index());
   if (progress && total != 0) progress(total, total);
   return {};
 }
@@ -122,12 +122,12 @@ Result<Index> Index::open_as(const Place& place, const std::string& path,
     CORDON_CHECK(open_private_file(directory.get(), kIndexFile, O_RDWR | O_CREAT));
   }
   auto database = Database::open(path);
-  if (!database) return fail(unusable());
+  if (!database) return fail(unusable_index());
   Index index(std::move(directory), std::move(*database));
   index.database_.run(
       "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
       "PRAGMA temp_store = MEMORY");
-  if (!index.prepare_tables() || !index.fits()) return fail(unusable());
+  if (!index.prepare_tables() || !index.fits()) return fail(unusable_index());
   CORDON_CHECK(index.update(progress));
   return index;
 }
@@ -150,7 +150,7 @@ Result<Lines> Index::lines(const Event& event) const {
   Statement statement = database_.prepare(
       "SELECT pending_day, pending_offset, closing_day, closing_offset FROM event WHERE seq=?");
   if (!statement.valid() || !statement.bind(1, static_cast<std::int64_t>(event.seq)).step()) {
-    return fail(unusable());
+    return fail(unusable_index());
   }
   const auto at = [&](int day, int offset) -> std::string {
     if (statement.text(day).empty()) return {};

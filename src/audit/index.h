@@ -58,6 +58,9 @@ struct Lines {
   std::string closing;
 };
 
+// Whatever is wrong with it, it is made anew: one error says enough.
+Error unusable_index();
+
 class Index {
  public:
   // Opens, and brings it up to date.

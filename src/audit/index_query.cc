@@ -2,6 +2,7 @@
 
 #include "audit/index.h"
 #include "audit/index_update.h"
+#include "audit/moment.h"
 #include "base/text.h"
 
 namespace cordon::audit {
@@ -31,8 +32,6 @@ Event event_in(const Statement& row) {
   event.error_kind = row.text(15);
   return event;
 }
-
-Error unusable() { return audit_error("the index of the audit log cannot be used", 0); }
 
 // The conditions of a filter; what a person typed is bound, never part of the text.
 class Where {
@@ -73,9 +72,9 @@ class Where {
 
 Result<std::vector<Event>> events_of(Statement& statement) {
   std::vector<Event> events;
-  if (!statement.valid()) return fail(unusable());
+  if (!statement.valid()) return fail(unusable_index());
   while (statement.step()) events.push_back(event_in(statement));
-  if (statement.failed()) return fail(unusable());
+  if (statement.failed()) return fail(unusable_index());
   return events;
 }
 
@@ -99,12 +98,12 @@ Result<void> Index::each(const Filter& filter,
                                               std::to_string(*filter.limit) + ") ORDER BY seq"
                                         : select + " ORDER BY seq";
   Statement statement = database_.prepare(text);
-  if (!statement.valid()) return fail(unusable());
+  if (!statement.valid()) return fail(unusable_index());
   where.bind_to(statement);
   while (statement.step()) {
     if (!take(event_in(statement))) return {};
   }
-  if (statement.failed()) return fail(unusable());
+  if (statement.failed()) return fail(unusable_index());
   return {};
 }
 
@@ -130,9 +129,8 @@ Result<std::vector<Tally>> Index::tally(const Filter& filter) const {
       "SELECT day, tool, action, outcome, reason, count(*), sum(duration), sum(denials)"
       " FROM event" +
       where.text() + " GROUP BY day, tool, action, outcome, reason");
-  if (!statement.valid()) return fail(unusable());
+  if (!statement.valid()) return fail(unusable_index());
   where.bind_to(statement);
-  constexpr std::int64_t kDayUs = std::int64_t{86'400} * 1'000'000;
   std::vector<Tally> tallies;
   while (statement.step()) {
     const std::string tool = statement.text(1);
@@ -142,7 +140,7 @@ Result<std::vector<Tally>> Index::tally(const Filter& filter) const {
                        static_cast<std::uint64_t>(statement.number(6)),
                        static_cast<std::uint64_t>(statement.number(7))});
   }
-  if (statement.failed()) return fail(unusable());
+  if (statement.failed()) return fail(unusable_index());
   return tallies;
 }
 

@@ -1,9 +1,9 @@
 #include "audit/index_update.h"
 
+#include "audit/moment.h"
+
 namespace cordon::audit {
 namespace {
-
-constexpr std::int64_t kDayUs = std::int64_t{86'400} * 1'000'000;
 
 void bind_text(Statement& statement, int at, const std::string& text) {
   if (text.empty()) {

@@ -11,8 +11,6 @@ namespace cordon::audit {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000;
-constexpr std::int64_t kDay = 86'400 * kSecond;
-constexpr std::size_t kDayLength = 10;
 constexpr std::size_t kMomentLength = 27;
 
 std::int64_t now_us() {
@@ -46,7 +44,7 @@ std::int64_t within_four_digits(std::int64_t wall_us) {
 Clock system_clock() { return {now_us, since_boot_ms}; }
 
 std::string day_of(std::int64_t wall_us) {
-  const std::chrono::sys_days days{std::chrono::days(within_four_digits(wall_us) / kDay)};
+  const std::chrono::sys_days days{std::chrono::days(within_four_digits(wall_us) / kDayUs)};
   const std::chrono::year_month_day date{days};
   char text[32];
   const int length =
@@ -57,7 +55,7 @@ std::string day_of(std::int64_t wall_us) {
 
 std::string format_moment(std::int64_t wall_us) {
   const std::int64_t in_range = within_four_digits(wall_us);
-  const std::int64_t rest = in_range % kDay;
+  const std::int64_t rest = in_range % kDayUs;
   char text[32];
   const int length = std::snprintf(
       text, sizeof text, "T%02d:%02d:%02d.%06dZ", static_cast<int>(rest / (3600 * kSecond)),
@@ -75,7 +73,7 @@ std::optional<std::int64_t> start_of_day(std::string_view day) {
   const std::chrono::year_month_day read{std::chrono::year(static_cast<int>(*year)),
                                          std::chrono::month(*month), std::chrono::day(*date)};
   if (!read.ok() || *year < 1970) return std::nullopt;
-  return std::chrono::sys_days(read).time_since_epoch().count() * kDay;
+  return std::chrono::sys_days(read).time_since_epoch().count() * kDayUs;
 }
 
 std::optional<std::int64_t> parse_moment(std::string_view text) {

@@ -1,12 +1,16 @@
 // Moments in UTC, to the microsecond, as the log writes them: "2026-11-15T05:58:18.123456Z".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace cordon::audit {
+
+inline constexpr std::int64_t kDayUs = std::int64_t{86'400} * 1'000'000;
+inline constexpr std::size_t kDayLength = 10;  // of "2026-11-15"
 
 struct Clock {
   // Microseconds since 1970 in UTC, which may jump, and milliseconds since the start of the host,

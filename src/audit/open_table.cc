@@ -10,13 +10,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "audit/padded_text.h"
 #include "audit/record.h"
 #include "base/text.h"
 
 namespace cordon::audit {
 namespace {
 
-struct Layout {
+struct SlotLayout {
   std::uint64_t seq;
   std::uint64_t offset;
   std::uint64_t pid;
@@ -27,16 +28,11 @@ struct Layout {
   std::array<char, 32> unused;
 };
 constexpr std::size_t kSlot = 128;
-static_assert(sizeof(Layout) == kSlot && std::is_trivially_copyable_v<Layout>);
+static_assert(sizeof(SlotLayout) == kSlot && std::is_trivially_copyable_v<SlotLayout>);
 constexpr std::size_t kMostSlots = 65536;
 
-template <std::size_t N>
-std::string take(const std::array<char, N>& field) {
-  return {field.begin(), std::ranges::find(field, '\0')};
-}
-
 std::array<char, kSlot> encode(const OpenEntry& entry) {
-  Layout layout{};
+  SlotLayout layout{};
   layout.seq = entry.seq;
   layout.offset = entry.offset;
   layout.pid = entry.pid;
@@ -51,10 +47,10 @@ std::array<char, kSlot> encode(const OpenEntry& entry) {
 }
 
 OpenEntry decode(const char* bytes) {
-  Layout layout{};
+  SlotLayout layout{};
   std::memcpy(&layout, bytes, kSlot);
-  return {layout.seq, take(layout.event_id), take(layout.day), layout.offset,
-          layout.pid, layout.pid_namespace,  layout.boot_ms};
+  return {layout.seq, text_in(layout.event_id), text_in(layout.day), layout.offset,
+          layout.pid, layout.pid_namespace,     layout.boot_ms};
 }
 
 struct ProcessLook {

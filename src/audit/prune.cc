@@ -7,11 +7,10 @@
 
 #include "audit/checkpoint.h"
 #include "audit/day_files.h"
+#include "audit/moment.h"
 
 namespace cordon::audit {
 namespace {
-
-constexpr std::int64_t kDayUs = std::int64_t{86'400} * 1'000'000;
 
 // Days whose files are older than what is kept; the last day of the log is not among them.
 std::vector<DayEnd> days_to_remove(const Verification& verified, std::int64_t now_us,

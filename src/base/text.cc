@@ -72,7 +72,7 @@ std::string escape(std::string_view text, Layout layout) {
   return out;
 }
 
-bool is_plain(char c) {
+bool needs_no_quotes(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
 }
@@ -106,7 +106,8 @@ std::string sanitize(std::string_view text) { return escape(text, Layout::OneLin
 std::string sanitize_lines(std::string_view text) { return escape(text, Layout::Lines); }
 
 std::string quote(std::string_view text) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  if (!text.empty() && std::all_of(text.begin(), text.end(), needs_no_quotes))
+    return std::string(text);
   const bool needs_escapes = sanitize(text) != text;
   std::string out(needs_escapes ? "$'" : "'");
   while (!text.empty()) {

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/write_whole.h"
 #include "host/look.h"
 #include "host/which_stays.h"
 
@@ -84,16 +85,6 @@ std::map<std::string, std::vector<std::optional<std::string>>> values_of(
   std::map<std::string, std::vector<std::optional<std::string>>> values;
   for (const GitSetting& setting : settings) values[setting_name(setting)].push_back(setting.value);
   return values;
-}
-
-int write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return 0;
 }
 
 }  // namespace

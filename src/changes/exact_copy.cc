@@ -15,8 +15,7 @@
 namespace cordon {
 namespace {
 
-constexpr int kDeepest = 64;
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+constexpr int kDeepestCopy = 64;
 
 int copy(int from, const std::string& name, int into, const std::string& as, int depth,
          const std::optional<Owner>& owner);
@@ -34,7 +33,7 @@ int copy_file(int from, const std::string& name, int into, const std::string& as
 
 int copy_directory(int from, const std::string& name, int into, const std::string& as,
                    unsigned mode, int depth, const std::optional<Owner>& owner) {
-  if (depth >= kDeepest) return ELOOP;
+  if (depth >= kDeepestCopy) return ELOOP;
   const Fd source(::openat(from, name.c_str(), kOpenDirectory));
   if (!source.valid() || ::mkdirat(into, as.c_str(), 0700) != 0) return errno;
   const Fd target(::openat(into, as.c_str(), kOpenDirectory));

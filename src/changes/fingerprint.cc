@@ -18,9 +18,9 @@
 namespace cordon {
 namespace {
 
-constexpr int kDeepest = 64;
-constexpr std::size_t kMostNames = 20000;
-constexpr std::size_t kMostBytes = std::size_t{256} * 1024 * 1024;
+constexpr int kDeepestFingerprint = 64;
+constexpr std::size_t kMostFingerprintNames = 20000;
+constexpr std::size_t kMostFingerprintBytes = std::size_t{256} * 1024 * 1024;
 
 std::string octal(unsigned mode) {
   char text[8];
@@ -46,7 +46,7 @@ class Fingerprint {
 
  private:
   std::string file(int directory, const std::string& name, const struct stat& status) {
-    const auto content = read_regular(directory, name, kMostBytes - bytes_);
+    const auto content = read_regular(directory, name, kMostFingerprintBytes - bytes_);
     if (!content) return kUnknown;
     bytes_ += content->size();
     return "file:" + octal(status.st_mode) + ":" + sha256_hex(*content);
@@ -55,13 +55,13 @@ class Fingerprint {
   std::string tree(int directory, const std::string& name, const struct stat& status, int depth) {
     const Fd fd(::openat(directory, name.c_str(),
                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!fd.valid() || depth >= kDeepest) return kUnknown;
+    if (!fd.valid() || depth >= kDeepestFingerprint) return kUnknown;
     DirectoryNames names;
     if (!names.read(fd.get())) return kUnknown;
     std::vector<std::string> sorted;
     for (const DirectoryEntry& entry : names.entries()) sorted.emplace_back(entry.name);
     names_ += sorted.size();
-    if (names_ > kMostNames) return kUnknown;
+    if (names_ > kMostFingerprintNames) return kUnknown;
     std::ranges::sort(sorted);
     std::string all;
     for (const std::string& child : sorted) {

@@ -13,9 +13,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::uint64_t kMostEntries = 100000;
-constexpr std::size_t kMostNames = 10;
-constexpr int kDeepest = 64;
+constexpr std::uint64_t kMostGone = 100000;
+constexpr std::size_t kMostNamesTold = 10;
+constexpr int kDeepestGone = 64;
 
 struct Sum {
   dev_t device = 0;
@@ -26,7 +26,7 @@ struct Sum {
 
 void add(int directory, const std::string& name, int depth, Sum& sum) {
   struct stat status {};
-  if (++sum.entries > kMostEntries || depth > kDeepest ||
+  if (++sum.entries > kMostGone || depth > kDeepestGone ||
       ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0 ||
       status.st_dev != sum.device) {
     return;
@@ -65,7 +65,7 @@ Gone gone_with(int home, std::string_view given) {
     const std::uint64_t before = sum.files;
     add(home, name, 1, sum);
     const bool named = sum.files > before && name != ".cache";
-    if (named && gone.names.size() < kMostNames) gone.names.push_back(name);
+    if (named && gone.names.size() < kMostNamesTold) gone.names.push_back(name);
   }
   gone.files = sum.files;
   gone.bytes = sum.bytes;

@@ -24,9 +24,8 @@
 namespace cordon {
 namespace {
 
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 constexpr std::size_t kMostSeen = 100000;
-constexpr int kDeepest = 128;
+constexpr int kDeepestHeld = 128;
 
 struct Found {
   struct stat status {};
@@ -94,7 +93,7 @@ class Comparison {
     Found found;
     if (::fstatat(directory, name.c_str(), &found.status, AT_SYMLINK_NOFOLLOW) != 0) return;
     found_[path] = found;
-    if (found_.size() > kMostSeen || depth > kDeepest) overflowed_ = true;
+    if (found_.size() > kMostSeen || depth > kDeepestHeld) overflowed_ = true;
     if (overflowed_ || !S_ISDIR(found.status.st_mode)) return;
     open_to_owner(directory, name, found.status.st_mode, 0700);
     const Fd fd(::openat(directory, name.c_str(), kOpenDirectory));

@@ -12,7 +12,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t kMostDiffBytes = std::size_t{4} * 1024 * 1024;
 constexpr int kMostSteps = 2000;
 constexpr std::size_t kContext = 3;
 
@@ -169,7 +169,7 @@ std::string line_diff(std::string_view old_text, std::string_view new_text,
     return text.find('\0') != std::string_view::npos;
   };
   if (binary(old_text) || binary(new_text)) return out + "binary content differs\n";
-  if (old_text.size() > kMostBytes || new_text.size() > kMostBytes) {
+  if (old_text.size() > kMostDiffBytes || new_text.size() > kMostDiffBytes) {
     return out + "content differs, and is too large to compare line by line\n";
   }
   return out + hunks(compare(lines_of(old_text), lines_of(new_text)));

@@ -20,9 +20,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::string_view kFirst = "cordon-changes/1";
+constexpr std::string_view kFirstOfManifest = "cordon-changes/1";
 constexpr std::string_view kSuffix = ".changes";
-constexpr std::size_t kMostBytes = std::size_t{64} * 1024 * 1024;
+constexpr std::size_t kMostManifestBytes = std::size_t{64} * 1024 * 1024;
 
 using Kind = Change::Kind;
 using State = Change::State;
@@ -44,7 +44,7 @@ Error malformed(const std::string& run_id) {
 
 std::string encode(const Manifest& manifest) {
   std::string text;
-  add_field(text, kFirst);
+  add_field(text, kFirstOfManifest);
   add_field(text, manifest.run_id);
   add_field(text, manifest.time_ns);
   add_field(text, manifest.records.size());
@@ -62,7 +62,7 @@ std::string encode(const Manifest& manifest) {
 std::optional<Manifest> decode(std::string_view text, const std::string& run_id) {
   FieldReader fields(text);
   Manifest manifest;
-  if (fields.text() != kFirst) return std::nullopt;
+  if (fields.text() != kFirstOfManifest) return std::nullopt;
   manifest.run_id = fields.text();
   manifest.time_ns = fields.number();
   for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
@@ -118,7 +118,7 @@ Result<std::optional<Manifest>> read_manifest(const std::string& handoff,
   if (!directory.valid()) return fail(setup_error("cannot open " + quote(handoff), errno));
   const std::string name = run_id + std::string(kSuffix);
   if (!look(directory.get(), name)) return std::optional<Manifest>();
-  const auto text = read_regular(directory.get(), name, kMostBytes);
+  const auto text = read_regular(directory.get(), name, kMostManifestBytes);
   auto manifest = text ? decode(*text, run_id) : std::nullopt;
   if (!manifest) return fail(malformed(run_id));
   return std::optional(std::move(*manifest));

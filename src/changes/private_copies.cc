@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
+#include "base/write_whole.h"
 #include "changes/field_text.h"
 #include "host/directory_names.h"
 #include "host/look.h"
@@ -21,27 +22,16 @@
 namespace cordon {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} * 1024 * 1024;
-constexpr std::size_t kMostEntries = 20000;
-constexpr int kDeepest = 64;
+constexpr std::uint64_t kMostPrivateBytes = std::uint64_t{64} * 1024 * 1024;
+constexpr std::size_t kMostPrivateEntries = 20000;
+constexpr int kDeepestPrivate = 64;
 constexpr const char* kListName = "copies";
-constexpr std::string_view kFirst = "cordon-copies/1";
+constexpr std::string_view kFirstOfCopies = "cordon-copies/1";
 constexpr std::size_t kMostList = std::size_t{64} * 1024 * 1024;
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 std::uint64_t nanoseconds(const timespec& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return 0;
 }
 
 // Copies one object. A text says why it cannot be copied; nothing of it is left then.
@@ -83,11 +73,11 @@ class Copier {
       // Gone since it was listed.
       return errno == ENOENT && depth > 0 ? std::nullopt : std::optional(failure(errno));
     }
-    if (depth > kDeepest) return "it lies too deep";
+    if (depth > kDeepestPrivate) return "it lies too deep";
     if (!may_read(status)) return "it has something in it that the command may not read";
     if (status.st_dev != device_) return "something is mounted in it";
-    if (++count_ > kMostEntries) {
-      return "there are more than " + std::to_string(kMostEntries) + " protected files";
+    if (++count_ > kMostPrivateEntries) {
+      return "there are more than " + std::to_string(kMostPrivateEntries) + " protected files";
     }
     CopiedEntry entry;
     entry.name = path;
@@ -123,8 +113,8 @@ class Copier {
   std::optional<std::string> file(int from, const std::string& name, int into,
                                   const std::string& as, const struct stat& status) {
     bytes_ += static_cast<std::uint64_t>(status.st_size);
-    if (bytes_ > kMostBytes) {
-      return "with the other protected files it is larger than " + format_size(kMostBytes);
+    if (bytes_ > kMostPrivateBytes) {
+      return "with the other protected files it is larger than " + format_size(kMostPrivateBytes);
     }
     const Fd source(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!source.valid()) return failure(errno);
@@ -145,8 +135,8 @@ class Copier {
 
   // A file may grow while it is read.
   static int bounded_copy(int from, int to) {
-    for (std::uint64_t done = 0; done <= kMostBytes;) {
-      const ssize_t got = ::copy_file_range(from, nullptr, to, nullptr, kMostBytes, 0);
+    for (std::uint64_t done = 0; done <= kMostPrivateBytes;) {
+      const ssize_t got = ::copy_file_range(from, nullptr, to, nullptr, kMostPrivateBytes, 0);
       if (got == 0 && done > 0) return 0;
       // Nothing at all: an empty file, or a file system that has to be read in the plain way.
       if (got <= 0 && done == 0) return copy_bytes(from, to);
@@ -205,7 +195,7 @@ Result<void> make_configs(const std::vector<ConfigRequest>& requests,
   for (const ConfigRequest& request : requests) {
     const Fd file(::openat(into.get(), std::string(basename(request.copy)).c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    const int error = file.valid() ? write_all(file.get(), request.content) : errno;
+    const int error = file.valid() ? write_whole(file.get(), request.content) : errno;
     if (error != 0) return fail(setup_error("cannot write " + quote(request.copy), error));
     CORDON_CHECK(give(request.copy, owner));
     copies.configs.push_back({request.path, request.copy, request.content});
@@ -215,7 +205,7 @@ Result<void> make_configs(const std::vector<ConfigRequest>& requests,
 
 std::string write_list(const PrivateCopies& copies) {
   std::string text;
-  add_field(text, kFirst);
+  add_field(text, kFirstOfCopies);
   add_field(text, copies.objects.size());
   for (const CopiedObject& object : copies.objects) {
     add_field(text, object.what.path);
@@ -245,7 +235,7 @@ std::string write_list(const PrivateCopies& copies) {
 std::optional<PrivateCopies> read_list(std::string_view text) {
   FieldReader fields(text);
   PrivateCopies copies;
-  if (fields.text() != kFirst) return std::nullopt;
+  if (fields.text() != kFirstOfCopies) return std::nullopt;
   for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
     CopiedObject object;
     object.what.path = fields.text();

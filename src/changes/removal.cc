@@ -19,7 +19,7 @@
 namespace cordon {
 namespace {
 
-constexpr int kDeepest = 32;
+constexpr int kDeepestRemoval = 32;
 
 std::vector<DirectoryEntry> entries_of(const std::string& path, DirectoryNames& names,
                                        bool& known) {
@@ -33,7 +33,7 @@ std::vector<DirectoryEntry> entries_of(const std::string& path, DirectoryNames& 
 bool has_files(int directory, const std::string& name, int depth) {
   const auto seen = look(directory, name);
   if (!seen) return false;
-  if (seen->kind != FileKind::Directory || depth > kDeepest) return true;
+  if (seen->kind != FileKind::Directory || depth > kDeepestRemoval) return true;
   const Fd fd(::openat(directory, name.c_str(),
                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   DirectoryNames names;
@@ -123,7 +123,7 @@ bool Removal::is_emptied(const std::string& held) const {
 }
 
 bool Removal::holds_only_held(const std::string& path, int depth) const {
-  if (depth > kDeepest) return false;
+  if (depth > kDeepestRemoval) return false;
   DirectoryNames names;
   bool known = false;
   for (const DirectoryEntry& entry : entries_of(path, names, known)) {

@@ -22,7 +22,7 @@ namespace {
 
 // Newer than the distribution's headers.
 constexpr int kFchmodat2 = 452;
-constexpr int kRefused = EPERM;
+constexpr int kRefusedChange = EPERM;
 constexpr unsigned kOwnersRights = S_ISUID | S_ISGID;
 
 using TimePair = std::array<timespec, 2>;
@@ -68,7 +68,7 @@ int open_target(WaitingCall& call, const Target& target, Fd& file) {
       sys::openat2(base.get(), path.c_str(),
                    static_cast<std::uint64_t>(O_PATH | O_CLOEXEC | (link ? O_NOFOLLOW : 0)), 0,
                    sys::kResolveNoMagicLinks);
-  if (opened < 0) return -opened == ELOOP ? kRefused : -opened;
+  if (opened < 0) return -opened == ELOOP ? kRefusedChange : -opened;
   file = Fd(opened);
   return 0;
 }
@@ -128,7 +128,7 @@ constexpr KnownCall kCalls[] = {
 };
 
 int change_mode(int file, unsigned mode) {
-  if ((mode & kOwnersRights) != 0) return kRefused;
+  if ((mode & kOwnersRights) != 0) return kRefusedChange;
   struct stat status {};
   if (::fstat(file, &status) < 0) return errno;
   if (S_ISLNK(status.st_mode)) return EOPNOTSUPP;
@@ -146,7 +146,7 @@ int keep_owner(int file, int user, int group) {
   if (::fstat(file, &status) < 0) return errno;
   const bool same_user = user == -1 || static_cast<uid_t>(user) == status.st_uid;
   const bool same_group = group == -1 || static_cast<gid_t>(group) == status.st_gid;
-  return same_user && same_group ? 0 : kRefused;
+  return same_user && same_group ? 0 : kRefusedChange;
 }
 
 const KnownCall* find(int number) {
@@ -165,16 +165,16 @@ int FileChanges::judge(int file) const {
   if (::fstat(file, &status) < 0) return errno;
   std::array<char, PATH_MAX> place;
   const ssize_t size = ::readlink(link_to(file).c_str(), place.data(), place.size());
-  if (size <= 0 || static_cast<std::size_t>(size) == place.size()) return kRefused;
+  if (size <= 0 || static_cast<std::size_t>(size) == place.size()) return kRefusedChange;
   const std::string_view path(place.data(), static_cast<std::size_t>(size));
   const auto covers = [&](const std::string& root) { return contains(root, path); };
-  if (path.front() != '/' || std::ranges::none_of(writable_, covers)) return kRefused;
-  return status.st_uid == ::geteuid() ? 0 : kRefused;
+  if (path.front() != '/' || std::ranges::none_of(writable_, covers)) return kRefusedChange;
+  return status.st_uid == ::geteuid() ? 0 : kRefusedChange;
 }
 
 int FileChanges::answer(WaitingCall& call) const {
   const KnownCall* known = find(call.number());
-  if (known == nullptr) return kRefused;
+  if (known == nullptr) return kRefusedChange;
   Fd file;
   if (const int error = open_target(call, known->target, file); error != 0) return error;
   if (const int error = judge(file.get()); error != 0) return error;
@@ -187,7 +187,7 @@ int FileChanges::answer(WaitingCall& call) const {
       return keep_owner(file.get(), call.argument_as_int(known->value),
                         call.argument_as_int(known->value + 1));
   }
-  return kRefused;
+  return kRefusedChange;
 }
 
 }  // namespace cordon

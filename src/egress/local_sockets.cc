@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRefused = EACCES;
+constexpr int kRefusedLocal = EACCES;
 // How soon a full queue is tried again: the kernel tells nobody when there is room.
 constexpr int kRetryMilliseconds = 5;
 
@@ -38,7 +38,7 @@ int open_named(const WaitingCall& call, const std::string& path, Fd& file) {
   if (const int error = open_root_of(call, root); error != 0) return error;
   const int opened = sys::openat2(root.get(), path.c_str(), O_PATH | O_CLOEXEC, 0,
                                   sys::kResolveInRoot | sys::kResolveNoMagicLinks);
-  if (opened < 0) return -opened == ELOOP ? kRefused : -opened;
+  if (opened < 0) return -opened == ELOOP ? kRefusedLocal : -opened;
   file = Fd(opened);
   return 0;
 }
@@ -112,7 +112,7 @@ int LocalSockets::bind(const WaitingCall& call, const GivenSocket& socket,
 // Without a network of the sandbox's own an abstract name may be anybody's on the host.
 int LocalSockets::refuse_abstract(const char* what, const std::string& name) {
   attempts_.add_refusal(what, quote("@" + name) + ": an abstract name of the host's network");
-  return kRefused;
+  return kRefusedLocal;
 }
 
 int LocalSockets::connect_path(const WaitingCall& call, const GivenSocket& socket,
@@ -132,7 +132,7 @@ int LocalSockets::connect_path(const WaitingCall& call, const GivenSocket& socke
     return error;
   }
   sys::FileStatus status{};
-  if (sys::status_of(file.get(), status) < 0) return kRefused;
+  if (sys::status_of(file.get(), status) < 0) return kRefusedLocal;
   if (!S_ISSOCK(status.mode)) return ECONNREFUSED;
   const FileId id{status.device, status.inode};
   const auto by_file = std::ranges::find(listed_, id, &ListedSocket::id);
@@ -140,7 +140,7 @@ int LocalSockets::connect_path(const WaitingCall& call, const GivenSocket& socke
   if (is_own(id)) return connect_through(call, socket, file.get());
   attempts_.add_refusal("connect",
                         quote(path) + ": not made by this run and not listed in net.sockets");
-  return kRefused;
+  return kRefusedLocal;
 }
 
 bool LocalSockets::is_own(const FileId& id) {

@@ -8,24 +8,19 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/directory_stream.h"
 #include "base/fd.h"
 
 namespace cordon {
 namespace {
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using Directory = std::unique_ptr<DIR, CloseDirectory>;
-
-Directory open_directory(int at, const char* path) {
+DirectoryStream open_directory(int at, const char* path) {
   Fd fd(::openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  Directory directory(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
+  DirectoryStream directory(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
   if (directory) (void)fd.release();
   return directory;
 }
@@ -81,15 +76,15 @@ bool closes_on_exec(int proc, const std::string& process, const char* fd) {
   return (flags & static_cast<unsigned>(O_CLOEXEC)) != 0;
 }
 
-struct Held {
+struct Holding {
   bool at_all = false;
   bool every_one_closes_on_exec = true;
 };
 
 // An errno if it cannot be looked at. A process that is gone or on its way holds nothing, and the
 // kernel may not let its descriptors be seen any more.
-int look_at(int proc, const std::string& process, std::string_view wanted, Held& held) {
-  const Directory list = open_directory(proc, (process + "/fd").c_str());
+int look_at(int proc, const std::string& process, std::string_view wanted, Holding& held) {
+  const DirectoryStream list = open_directory(proc, (process + "/fd").c_str());
   if (!list) {
     const int error = errno;
     return (flags_of(proc, process) & kExiting) != 0 ? 0 : error;
@@ -119,7 +114,7 @@ pid_t parent_of(pid_t process) {
 
 void add_children(pid_t process, std::vector<pid_t>& found) {
   const std::string tasks = "/proc/" + std::to_string(process) + "/task";
-  const Directory list = open_directory(AT_FDCWD, tasks.c_str());
+  const DirectoryStream list = open_directory(AT_FDCWD, tasks.c_str());
   if (!list) return;
   while (const dirent* entry = ::readdir(list.get())) {
     // A child is listed under the thread that made it.
@@ -157,13 +152,13 @@ std::vector<pid_t> sandbox_of(pid_t caller) {
 // A process that hides its descriptors is passed over: the socket stays unconnected there, and
 // nothing can be done with it.
 int find_among_hosts(pid_t own, const std::string& wanted, std::vector<OtherHolder>& holders) {
-  const Directory proc = open_directory(AT_FDCWD, "/proc");
+  const DirectoryStream proc = open_directory(AT_FDCWD, "/proc");
   if (!proc) return EACCES;
   const int at = ::dirfd(proc.get());
   for (const pid_t process : sandbox_of(own)) {
     if (process == own) continue;
     const std::string name = std::to_string(process);
-    Held held;
+    Holding held;
     if (look_at(at, name, wanted, held) != 0 || !held.at_all) continue;
     holders.push_back(
         {process, held.every_one_closes_on_exec && (flags_of(at, name) & kForkedNotExecuted) != 0});
@@ -180,14 +175,14 @@ int find_other_holders(pid_t caller, ino_t inode, Neighbours neighbours,
   const auto own = number_inside(caller);
   const std::string wanted = "socket:[" + std::to_string(inode) + "]";
   if (neighbours == Neighbours::Host) return own ? find_among_hosts(*own, wanted, holders) : EACCES;
-  const Directory proc =
+  const DirectoryStream proc =
       open_directory(AT_FDCWD, ("/proc/" + std::to_string(caller) + "/root/proc").c_str());
   if (!own || !proc) return EACCES;
   const int at = ::dirfd(proc.get());
   while (const dirent* entry = ::readdir(proc.get())) {
     const auto process = number_in(entry->d_name);
     if (!process || *process == *own || *process == kFirstProcess) continue;
-    Held held;
+    Holding held;
     if (const int error = look_at(at, entry->d_name, wanted, held); error != 0) return error;
     if (!held.at_all) continue;
     holders.push_back({*process, held.every_one_closes_on_exec &&

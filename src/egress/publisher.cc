@@ -24,19 +24,6 @@ namespace {
 constexpr std::size_t kMostConnections = 128;
 constexpr int kPauseMilliseconds = 100;
 
-// A connection that is being made inside, for a caller that waits outside.
-struct Entering {
-  std::size_t port = 0;  // index of the published port
-  Fd caller;
-  Fd socket;
-  int domain = AF_INET;
-};
-
-struct Carried {
-  std::size_t port = 0;
-  Tunnel tunnel;
-};
-
 int outcome_of(int socket) {
   int error = 0;
   socklen_t size = sizeof error;
@@ -46,6 +33,19 @@ int outcome_of(int socket) {
 }  // namespace
 
 struct Publisher::State {
+  // A connection that is being made inside, for a caller that waits outside.
+  struct Entering {
+    std::size_t port = 0;  // index of the published port
+    Fd caller;
+    Fd socket;
+    int domain = AF_INET;
+  };
+
+  struct Carried {
+    std::size_t port = 0;
+    Tunnel tunnel;
+  };
+
   std::vector<LoopbackPort> ports;
   std::vector<Published> account;
   Fd begin;  // readable once there is a source
@@ -107,7 +107,7 @@ std::vector<Published> Publisher::end() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t told = ::write(state_->stop.get(), &one, sizeof one);
   if (state_->thread.joinable()) state_->thread.join();
-  for (const Carried& carried : state_->carried) {
+  for (const State::Carried& carried : state_->carried) {
     state_->account[carried.port].received += carried.tunnel.bytes_in();
     state_->account[carried.port].sent += carried.tunnel.bytes_out();
   }

@@ -24,7 +24,7 @@ constexpr milliseconds kDialBlocking{30'000};
 constexpr milliseconds kDialNonBlocking{10'000};
 constexpr milliseconds kConnectInside{120'000};
 constexpr std::size_t kMostUnreported = 4096;
-constexpr int kRefused = EACCES;
+constexpr int kRefusedCall = EACCES;
 constexpr std::uint16_t kNamePort = 53;
 constexpr int kNoAddress = EHOSTUNREACH;   // of an allowed name, or nobody could tell
 constexpr int kOtherFamily = ENETUNREACH;  // the name has addresses, which the program tries next
@@ -44,7 +44,7 @@ std::uint64_t identity_of(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &size) < 0 ? 0 : cookie;
 }
 
-int call_connect(int fd, const GivenAddress& address) {
+int connect_given(int fd, const GivenAddress& address) {
   const auto* bytes = reinterpret_cast<const sockaddr*>(&address.bytes);
   return ::connect(fd, bytes, static_cast<socklen_t>(address.size)) < 0 ? errno : 0;
 }
@@ -67,16 +67,16 @@ Patience patience_for(const GivenSocket& socket, milliseconds most) {
 // socket's, not the descriptor's, so for a moment the caller's other threads see it too.
 int connect_inside(const GivenSocket& socket, const GivenAddress& address, int stop) {
   const int fd = socket.fd.get();
-  if (!socket.blocking || socket.type != SOCK_STREAM) return call_connect(fd, address);
+  if (!socket.blocking || socket.type != SOCK_STREAM) return connect_given(fd, address);
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return EPERM;
-  int error = call_connect(fd, address);
+  int error = connect_given(fd, address);
   if (error == EINPROGRESS) {
     const Patience patience = patience_for(socket, kConnectInside);
     error = wait_until_decided(fd, patience.time, stop);
     if (error == ETIMEDOUT) error = patience.over;
     // Asked once more, the kernel says what became of it and settles the socket's state.
-    if (error == 0) error = call_connect(fd, address);
+    if (error == 0) error = connect_given(fd, address);
   }
   (void)::fcntl(fd, F_SETFL, flags);
   return error;
@@ -408,7 +408,7 @@ int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket, c
           {}},
          attempt);
     attempts_.add(std::move(attempt));
-    return kRefused;
+    return kRefusedCall;
   }
   return dial_and_hand_over(call, socket, targets, std::move(attempt));
 }
@@ -451,7 +451,7 @@ Switchboard::Judged Switchboard::judge(const NetRules& net, const Endpoint& targ
                               ? Verdict{false, "net.mode = \"allow\"", "it stands for no name", {}}
                               : decide_literal(net, plain, target.port, place_.own);
   note(verdict, attempt);
-  if (!verdict.allowed) return {{}, kRefused};
+  if (!verdict.allowed) return {{}, kRefusedCall};
   return {{{plain, target.port}}, 0};
 }
 
@@ -459,7 +459,7 @@ Switchboard::Judged Switchboard::judge_name(const NetRules& net, const std::stri
                                             const Endpoint& target, Connection& attempt) {
   const Verdict by_name = decide_connect(net, name, target.port, place_.own);
   note(by_name, attempt);
-  if (!by_name.allowed) return {{}, kRefused};
+  if (!by_name.allowed) return {{}, kRefusedCall};
   const std::vector<Address> addresses = lookup_.addresses_of(name);
   if (addresses.empty()) {
     attempt.error = error_name(kNoAddress);
@@ -471,8 +471,8 @@ Switchboard::Judged Switchboard::judge_name(const NetRules& net, const std::stri
     const Verdict verdict = decide_resolved(net, by_name, address, target.port, place_.own);
     if (verdict.allowed) {
       judged.targets.push_back({address, target.port});
-    } else if (judged.error != kRefused) {
-      judged.error = kRefused;
+    } else if (judged.error != kRefusedCall) {
+      judged.error = kRefusedCall;
       attempt.address = to_string(address);
       note(verdict, attempt);
     }
@@ -515,7 +515,7 @@ int Switchboard::refuse_port(const GivenAddress& address) {
   if (!wanted) return EINVAL;
   attempts_.add_refusal("bind", "port " + std::to_string(wanted->port) +
                                     ": there is no network of the sandbox's own to listen on");
-  return kRefused;
+  return kRefusedCall;
 }
 
 int Switchboard::listen(WaitingCall& call, std::uint64_t network) const {
@@ -523,7 +523,7 @@ int Switchboard::listen(WaitingCall& call, std::uint64_t network) const {
   if (const int error = call.read_socket(socket); error != 0) return error;
   if (shares_host()) {
     // An internet socket that is not bound would take a port of the host.
-    if (socket.domain != AF_UNIX) return kRefused;
+    if (socket.domain != AF_UNIX) return kRefusedCall;
   } else if (socket.network != network) {
     return EPERM;
   }

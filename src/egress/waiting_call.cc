@@ -10,10 +10,11 @@
 #include <charconv>
 #include <climits>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/directory_stream.h"
 
 namespace cordon {
 namespace {
@@ -59,10 +60,6 @@ std::optional<SocketUses::Watch> read_watch(std::string_view line, std::uint64_t
   if (!fd || !events || !data) return std::nullopt;
   return SocketUses::Watch{Fd(), *fd, *events, *data};
 }
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 }  // namespace
 
@@ -142,7 +139,7 @@ int WaitingCall::find_uses(int socket, SocketUses& uses) {
   if (::fstat(socket, &status) < 0) return errno;
   const std::string own_link = "socket:[" + std::to_string(status.st_ino) + "]";
   const std::string process = "/proc/" + std::to_string(call_.thread);
-  const std::unique_ptr<DIR, CloseDirectory> list(::opendir((process + "/fd").c_str()));
+  const DirectoryStream list(::opendir((process + "/fd").c_str()));
   if (!list) return errno;
   std::array<char, 64> link;
   while (const dirent* entry = ::readdir(list.get())) {

@@ -13,10 +13,9 @@ namespace cordon {
 namespace {
 
 constexpr std::size_t kLargest = std::size_t{64} * 1024;
-constexpr std::uint32_t kOthersMayWrite = 022;
-constexpr unsigned kOwnerOnly = 0600;
 
-Error refused(const std::string& login, const std::string& why, std::string hint, int number = 0) {
+Error refused_login(const std::string& login, const std::string& why, std::string hint,
+                    int number = 0) {
   Error error = policy_error("the login ~/" + login + " cannot be shared: " + why, std::move(hint));
   error.error_number = number;
   return error;
@@ -29,24 +28,24 @@ Result<std::string> read_login(const std::string& login, const Caller& caller) {
   if (!file.valid()) {
     const int why = errno;
     if (why == ELOOP) {
-      return fail(refused(login, "a symlink leads to it", "put the file itself there"));
+      return fail(refused_login(login, "a symlink leads to it", "put the file itself there"));
     }
-    return fail(refused(login, "it cannot be opened",
-                        "log in outside first, or drop share_login and log in inside", why));
+    return fail(refused_login(login, "it cannot be opened",
+                              "log in outside first, or drop share_login and log in inside", why));
   }
   const std::optional<Looked> seen = look(file.get());
   if (!seen || seen->kind != FileKind::Regular) {
-    return fail(refused(login, "it is not a regular file", ""));
+    return fail(refused_login(login, "it is not a regular file", ""));
   }
   if (seen->owner != caller.uid) {
-    return fail(refused(login, "it belongs to another user", "log in as yourself"));
+    return fail(refused_login(login, "it belongs to another user", "log in as yourself"));
   }
   if ((seen->mode & kOthersMayWrite) != 0) {
-    return fail(refused(login, "others may write it", "chmod 600 ~/" + login));
+    return fail(refused_login(login, "others may write it", "chmod 600 ~/" + login));
   }
   std::optional<std::string> content = read_all(file.get(), kLargest);
   if (!content || content->empty()) {
-    return fail(refused(login, "it is empty or larger than 64 KiB", "log in anew outside"));
+    return fail(refused_login(login, "it is empty or larger than 64 KiB", "log in anew outside"));
   }
   return *std::move(content);
 }
@@ -69,7 +68,7 @@ Result<LoginCopy> copy_login(const std::string& login, const Caller& caller, int
   }
   if (look(place.get(), name)) return LoginCopy::Kept;
   CORDON_TRY(content, read_login(login, caller));
-  const int error = put_file(place.get(), name, content, kOwnerOnly);
+  const int error = put_file(place.get(), name, content, kOwnerOnlyFile);
   if (error == EEXIST) return LoginCopy::Kept;
   if (error != 0) return fail(setup_error("cannot copy the login ~/" + login, error));
   return LoginCopy::Made;

@@ -16,8 +16,6 @@
 namespace cordon {
 namespace {
 
-constexpr std::size_t kPasswdLimit = std::size_t{4} * 1024 * 1024;
-
 struct Account {
   std::string name;
   std::string home;
@@ -63,7 +61,8 @@ void add_home(Caller& caller, const std::string& written) {
     caller.homes.push_back(found->path);
 }
 
-std::string below(const std::string& directory, std::string_view home, std::string_view fallback) {
+std::string cordon_directory(const std::string& directory, std::string_view home,
+                             std::string_view fallback) {
   if (!directory.empty()) return join(directory, "cordon");
   if (home.empty()) return {};
   return join(join(home, fallback), "cordon");
@@ -99,9 +98,9 @@ Result<Caller> identify_caller() {
   if (!caller.homes.empty()) caller.home = caller.homes.front();
 
   caller.config_directory =
-      below(absolute_variable(caller, "XDG_CONFIG_HOME"), caller.home, ".config");
+      cordon_directory(absolute_variable(caller, "XDG_CONFIG_HOME"), caller.home, ".config");
   caller.state_directory =
-      below(absolute_variable(caller, "XDG_STATE_HOME"), caller.home, ".local/state");
+      cordon_directory(absolute_variable(caller, "XDG_STATE_HOME"), caller.home, ".local/state");
   const std::string runtime = absolute_variable(caller, "XDG_RUNTIME_DIR");
   if (!runtime.empty())
     caller.runtime_directory = join(runtime, "cordon");

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kMount = "/sys/fs/cgroup";
 constexpr std::uint64_t kCgroup2Magic = 0x63677270;
-constexpr std::size_t kLimit = 65536;
+constexpr std::size_t kCgroupFileLimit = 65536;
 constexpr std::array<std::string_view, 3> kWanted = {"cpu", "memory", "pids"};
 
 // With the effective identity: a set-id launcher is judged by what it can really do. A read-only
@@ -29,7 +29,7 @@ bool is_writable(const std::string& path) {
 // Those that hold limits, of a file that lists controllers.
 std::vector<std::string> controllers_in(const std::string& file) {
   std::vector<std::string> found;
-  const auto text = read_regular(AT_FDCWD, file, kLimit);
+  const auto text = read_regular(AT_FDCWD, file, kCgroupFileLimit);
   if (!text) return found;
   for (const std::string_view line : split(*text, '\n'))
     for (const std::string_view word : split(line, ' '))
@@ -71,7 +71,7 @@ struct OwnGroups {
 std::optional<OwnGroups> own_groups() {
   struct statfs status {};
   if (::statfs(std::string(kMount).c_str(), &status) != 0) return std::nullopt;
-  auto text = read_regular(AT_FDCWD, "/proc/self/cgroup", kLimit);
+  auto text = read_regular(AT_FDCWD, "/proc/self/cgroup", kCgroupFileLimit);
   if (!text) return std::nullopt;
   return OwnGroups{static_cast<std::uint64_t>(status.f_type) == kCgroup2Magic, std::move(*text)};
 }

@@ -23,7 +23,7 @@ EntryType type_of_mode(mode_t mode) {
 }
 
 // Some file systems leave the type out of the entry; only then is a stat needed.
-EntryType type_of(int descriptor, const struct dirent64& entry) {
+EntryType listed_type_of(int descriptor, const struct dirent64& entry) {
   switch (entry.d_type) {
     case DT_DIR:
       return EntryType::Directory;
@@ -73,7 +73,7 @@ DirectoryNames::End DirectoryNames::read_names(int descriptor, std::size_t most)
       const std::size_t length = std::strlen(entry->d_name);
       spans_.push_back({arena_.size(), length});
       arena_.append(entry->d_name, length);
-      entries_.push_back({{}, type_of(descriptor, *entry), entry->d_ino});
+      entries_.push_back({{}, listed_type_of(descriptor, *entry), entry->d_ino});
     }
   }
   const int error = errno;

@@ -4,13 +4,13 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "host/git_limits.h"
 #include "host/look.h"
+#include "host/resolve.h"
 
 namespace cordon {
 namespace {
 
-constexpr std::size_t kConfigLimit = std::size_t{1024} * 1024;
-constexpr std::size_t kPasswdLimit = std::size_t{4} * 1024 * 1024;
 constexpr int kDeepestInclude = 10;  // git's own bound: beyond it every git command fails
 
 // Only the local file, as for the caller: a name service would load modules before the launch.
@@ -31,7 +31,7 @@ std::optional<std::string> read_config(const std::string& path) {
   if (!seen || seen->kind != FileKind::Regular) return std::nullopt;
   const std::string self = "/proc/self/fd/" + std::to_string(place.get());
   const Fd file(::open(self.c_str(), O_RDONLY | O_CLOEXEC));
-  return file.valid() ? read_all(file.get(), kConfigLimit) : std::nullopt;
+  return file.valid() ? read_all(file.get(), kGitConfigLimit) : std::nullopt;
 }
 
 }  // namespace

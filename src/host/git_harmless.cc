@@ -8,7 +8,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 79> kPlain = {
+constexpr std::array<std::string_view, 79> kHarmlessPlain = {
     "advice.detachedhead",
     "branch.autosetupmerge",
     "branch.autosetuprebase",
@@ -89,10 +89,10 @@ constexpr std::array<std::string_view, 79> kPlain = {
     "user.email",
     "user.name",
 };
-static_assert(std::is_sorted(kPlain.begin(), kPlain.end()));
+static_assert(std::is_sorted(kHarmlessPlain.begin(), kHarmlessPlain.end()));
 
 // Keys below a named remote, branch or submodule; those that hold an address are checked further.
-constexpr std::array<std::string_view, 19> kNamed = {
+constexpr std::array<std::string_view, 19> kHarmlessNamed = {
     "branch.description",
     "branch.merge",
     "branch.rebase",
@@ -113,7 +113,7 @@ constexpr std::array<std::string_view, 19> kNamed = {
     "submodule.shallow",
     "submodule.update",
 };
-static_assert(std::is_sorted(kNamed.begin(), kNamed.end()));
+static_assert(std::is_sorted(kHarmlessNamed.begin(), kHarmlessNamed.end()));
 
 constexpr std::array<std::string_view, 5> kAddresses = {
     "branch.pushremote", "branch.remote", "remote.pushurl", "remote.url", "submodule.url"};
@@ -137,11 +137,11 @@ bool is_plain_address(std::string_view address) {
 bool is_harmless(const GitSetting& setting) {
   const std::string name = setting.section + "." + setting.key;
   const std::string_view value = setting.value ? std::string_view(*setting.value) : "true";
-  if (setting.subsection.empty()) return holds(kPlain, name);
+  if (setting.subsection.empty()) return holds(kHarmlessPlain, name);
   // "!command" as an update method is run by the shell.
   if (name == "submodule.update") return !value.starts_with('!');
   if (holds(kAddresses, name)) return is_plain_address(value);
-  return holds(kNamed, name);
+  return holds(kHarmlessNamed, name);
 }
 
 }  // namespace cordon

@@ -18,13 +18,13 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "host/git_limits.h"
 #include "host/look.h"
 
 namespace cordon {
 namespace {
 
 constexpr std::size_t kIndexLimit = std::size_t{128} * 1024 * 1024;
-constexpr std::size_t kPointerLimit = 8192;
 constexpr std::size_t kHeader = 12;
 constexpr std::size_t kStat = 40;        // of an entry, before the object name
 constexpr std::size_t kModeOffset = 24;  // of the mode in it
@@ -115,7 +115,7 @@ std::optional<GitIndex> parse(std::string_view bytes, std::size_t hash) {
   return index;
 }
 
-std::set<std::string> names_in(const std::string& path) {
+std::set<std::string> index_names(const std::string& path) {
   std::set<std::string> names;
   const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
   const auto bytes = above.valid()
@@ -242,7 +242,7 @@ std::set<std::string> tracked_files(const std::vector<std::string>& paths,
       const auto covers = [&](const Grant& grant) { return contains(grant.path, index); };
       if (std::ranges::none_of(writable, covers)) break;
       auto found = known.find(index);
-      if (found == known.end()) found = known.emplace(index, names_in(index)).first;
+      if (found == known.end()) found = known.emplace(index, index_names(index)).first;
       if (found->second.contains(path.substr(up.size() + 1))) tracked.insert(path);
       break;
     }

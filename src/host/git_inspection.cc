@@ -9,7 +9,9 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "host/git_limits.h"
 #include "host/git_metadata.h"
+#include "host/look.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"
@@ -19,10 +21,7 @@
 namespace cordon {
 namespace {
 
-constexpr int kList = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
-constexpr std::size_t kConfigLimit = std::size_t{1024} * 1024;
 constexpr std::size_t kFileLimit = std::size_t{16} * 1024 * 1024;
-constexpr std::size_t kPointerLimit = 8192;
 
 std::string_view trimmed_end(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
@@ -42,7 +41,7 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
     const Fd place = open_beneath(directory, part.path, O_PATH | O_DIRECTORY);
     const auto seen = place.valid() ? look(place.get()) : std::nullopt;
     if (!seen) continue;
-    const Fd fd = open_beneath(directory, part.path, kList);
+    const Fd fd = open_beneath(directory, part.path, kOpenDirectory);
     seen_.insert(seen->id);
     const std::string full = join(path, part.path);
     const Age age = before_.protected_objects.contains(*seen) ? Age::Old : Age::New;
@@ -67,7 +66,7 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
 bool GitInspection::names_file(const std::string& file, const std::string& gitdir) const {
   const Fd directory = open_canonical(std::string(parent(file)), O_PATH | O_DIRECTORY);
   if (!directory.valid()) return false;
-  const auto text = read_regular(directory.get(), std::string(basename(file)), kPointerLimit);
+  const auto text = read_regular(directory.get(), std::string(basename(file)), kGitPointerLimit);
   const auto target = text ? parse_git_file(*text) : std::nullopt;
   if (!target) return false;
   const std::string spelled = target->front() == '/' ? *target : "./" + *target;
@@ -81,14 +80,14 @@ bool GitInspection::leads_back(int directory, const std::string& path, GitRole r
     case GitRole::Main:
       return true;
     case GitRole::Worktree: {
-      const auto common = read_regular(directory, "commondir", kPointerLimit);
-      const auto pointer = read_regular(directory, "gitdir", kPointerLimit);
+      const auto common = read_regular(directory, "commondir", kGitPointerLimit);
+      const auto pointer = read_regular(directory, "gitdir", kGitPointerLimit);
       if (!common || trimmed_end(*common) != "../.." || !pointer) return false;
       written = trimmed_end(*pointer);
       break;
     }
     case GitRole::Module: {
-      const auto text = read_regular(directory, "config", kConfigLimit);
+      const auto text = read_regular(directory, "config", kGitConfigLimit);
       const auto settings = text ? parse_git_config(*text) : std::nullopt;
       const auto worktree = settings ? last_value(*settings, "core", "", "worktree") : std::nullopt;
       if (!worktree || worktree->empty()) return false;
@@ -127,7 +126,7 @@ void GitInspection::inspect_part(int directory, const std::string& path, GitRole
 
 void GitInspection::inspect_hooks(int directory, const std::string& path) {
   const std::string hooks = join(path, "hooks");
-  const Fd fd(::openat(directory, "hooks", kList | O_NOFOLLOW | O_CLOEXEC));
+  const Fd fd(::openat(directory, "hooks", kOpenDirectory));
   if (!fd.valid()) return quarantine_.take(directory, "hooks", hooks, HoldKind::Git);
   DirectoryNames names;
   names.read(fd.get());
@@ -147,7 +146,7 @@ void GitInspection::inspect_file(int directory, const std::string& path, const G
     if (!above) return;
     if (above->symlink && !is_unchanged(before_, *above))
       return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
-    inner = Fd(::openat(directory, outer.c_str(), kList | O_NOFOLLOW | O_CLOEXEC));
+    inner = Fd(::openat(directory, outer.c_str(), kOpenDirectory));
     // git needs no listing to read a file in there.
     if (!inner.valid() && errno == EACCES)
       return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
@@ -164,7 +163,7 @@ void GitInspection::inspect_file(int directory, const std::string& path, const G
 void GitInspection::inspect_addresses(int directory, const std::string& path,
                                       const std::string& name) {
   const std::string full = join(path, name);
-  const Fd fd(::openat(directory, name.c_str(), kList | O_NOFOLLOW | O_CLOEXEC));
+  const Fd fd(::openat(directory, name.c_str(), kOpenDirectory));
   if (!fd.valid()) return quarantine_.take(directory, name, full, HoldKind::Git);
   DirectoryNames names;
   names.read(fd.get());
@@ -190,7 +189,7 @@ void GitInspection::clean_config(int directory, const std::string& path, const c
                                  GitRole role) {
   const std::string full = join(path, name);
   const auto seen = look(directory, name);
-  const auto text = read_regular(directory, name, kConfigLimit);
+  const auto text = read_regular(directory, name, kGitConfigLimit);
   std::vector<GitSetting> kept;
   if (text) {
     const auto settings = parse_git_config(*text);
@@ -235,7 +234,7 @@ void GitInspection::finish() {
   for (const std::string& path : pointers_) {
     const Fd directory = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
     if (!directory.valid()) continue;
-    const auto text = read_regular(directory.get(), ".git", kPointerLimit);
+    const auto text = read_regular(directory.get(), ".git", kGitPointerLimit);
     const auto target = text ? parse_git_file(*text) : std::nullopt;
     if (target) {
       const std::string spelled = target->front() == '/' ? *target : "./" + *target;

@@ -8,8 +8,6 @@
 namespace cordon {
 namespace {
 
-constexpr int kList = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
-
 class LayoutReader {
  public:
   explicit LayoutReader(int directory) : directory_(directory) {}
@@ -37,7 +35,7 @@ class LayoutReader {
   }
 
   const DirectoryNames* list(const std::string& path) {
-    const Fd fd = open_beneath(directory_, path, kList);
+    const Fd fd = open_beneath(directory_, path, kOpenDirectory);
     if (!fd.valid()) return nullptr;
     names_.read(fd.get());
     return &names_;

@@ -6,14 +6,13 @@
 
 #include "base/path.h"
 #include "host/git_files.h"
+#include "host/git_limits.h"
 #include "host/look.h"
 #include "host/snapshot.h"
 #include "host/which_stays.h"
 
 namespace cordon {
 namespace {
-
-constexpr std::size_t kConfigLimit = std::size_t{1024} * 1024;
 
 class GitDescription {
  public:
@@ -84,7 +83,7 @@ class GitDescription {
   void copy(int fd, const std::string& path, const char* name) {
     const auto seen = look(fd, name);
     if (!seen) return;
-    const auto content = read_regular(fd, name, kConfigLimit);
+    const auto content = read_regular(fd, name, kGitConfigLimit);
     // What cannot be copied is held instead: a link, a FIFO, an unreadable or huge file.
     if (!content) return hold(fd, path, name);
     found_.directory.configs.push_back({join(path, name), seen->id, *content});

@@ -9,14 +9,13 @@
 #include "base/text.h"
 #include "host/git_config_files.h"
 #include "host/git_keys.h"
+#include "host/git_limits.h"
 #include "host/look.h"
 #include "host/resolve.h"
 #include "host/worktree.h"
 
 namespace cordon {
 namespace {
-
-constexpr std::size_t kPointerLimit = 8192;
 
 std::string_view first_line(std::string_view text) {
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
@@ -34,7 +33,8 @@ std::string follow(std::string_view written, std::string_view base, const Caller
 
 std::string common_directory(const std::string& directory, const Caller& caller) {
   const Fd fd = open_canonical(directory, O_PATH | O_DIRECTORY);
-  const auto text = fd.valid() ? read_regular(fd.get(), "commondir", kPointerLimit) : std::nullopt;
+  const auto text =
+      fd.valid() ? read_regular(fd.get(), "commondir", kGitPointerLimit) : std::nullopt;
   return text ? follow(first_line(*text), directory, caller) : std::string();
 }
 
@@ -141,7 +141,7 @@ void GitReferences::add(const std::string& directory, GitRole role) {
   repository.tops.insert(directory);
   if (basename(directory) == ".git") repository.tops.insert(std::string(parent(directory)));
   if (role != GitRole::Worktree) return;
-  if (const auto pointer = read_regular(fd.get(), "gitdir", kPointerLimit)) {
+  if (const auto pointer = read_regular(fd.get(), "gitdir", kGitPointerLimit)) {
     const std::string file = follow(first_line(*pointer), directory, caller_);
     if (!file.empty()) repository.tops.insert(std::string(parent(file)));
   }
@@ -150,8 +150,9 @@ void GitReferences::add(const std::string& directory, GitRole role) {
 void GitReferences::add_pointer(const std::string& file) {
   const std::string top(parent(file));
   const Fd fd = open_canonical(top, O_PATH | O_DIRECTORY);
-  const auto text = fd.valid() ? read_regular(fd.get(), std::string(basename(file)), kPointerLimit)
-                               : std::nullopt;
+  const auto text = fd.valid()
+                        ? read_regular(fd.get(), std::string(basename(file)), kGitPointerLimit)
+                        : std::nullopt;
   const auto written = text ? parse_git_file(*text) : std::nullopt;
   const std::string directory = written ? follow(*written, top, caller_) : std::string();
   if (directory.empty()) return;

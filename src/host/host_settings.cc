@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kAppArmor = "kernel.apparmor_restrict_unprivileged_userns";
 constexpr const char* kUnprivileged = "kernel.unprivileged_userns_clone";
-constexpr const char* kMost = "user.max_user_namespaces";
+constexpr const char* kMostNamespaces = "user.max_user_namespaces";
 
 struct Sysctl {
   const char* name;
@@ -26,7 +26,7 @@ struct Sysctl {
 constexpr std::array kSysctls{
     Sysctl{kAppArmor, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"},
     Sysctl{kUnprivileged, "/proc/sys/kernel/unprivileged_userns_clone"},
-    Sysctl{kMost, "/proc/sys/user/max_user_namespaces"},
+    Sysctl{kMostNamespaces, "/proc/sys/user/max_user_namespaces"},
 };
 
 std::string read_small(const char* path) {

@@ -21,9 +21,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::size_t kMostEntries = 16384;
-constexpr std::uint64_t kMostBytes = std::uint64_t{256} * 1024 * 1024;
-constexpr int kDeepest = 64;
+constexpr std::size_t kMostKeptEntries = 16384;
+constexpr std::uint64_t kMostKeptBytes = std::uint64_t{256} * 1024 * 1024;
+constexpr int kDeepestKept = 64;
 constexpr const char* kLockName = "lock";
 
 constexpr const char* kCure = "grant the directories beside it instead of the one above";
@@ -154,10 +154,10 @@ class Keeper {
 
   Result<void> object(int above, const std::string& name, const std::string& path,
                       const KeptPath& top, int depth) {
-    if (entries_.size() >= kMostEntries)
-      return fail(cannot_keep(
-          top.path, "there are more than " + std::to_string(kMostEntries) + " protected files"));
-    if (depth > kDeepest) return fail(cannot_keep(path, "it lies too deep"));
+    if (entries_.size() >= kMostKeptEntries)
+      return fail(cannot_keep(top.path, "there are more than " + std::to_string(kMostKeptEntries) +
+                                            " protected files"));
+    if (depth > kDeepestKept) return fail(cannot_keep(path, "it lies too deep"));
     struct stat status {};
     if (::fstatat(above, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
       return errno == ENOENT ? Result<void>() : fail(cannot_keep(path, errno));
@@ -209,9 +209,9 @@ class Keeper {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return fail(cannot_keep(entry.path, errno));
       bytes_ += static_cast<std::uint64_t>(got);
-      if (bytes_ > kMostBytes)
-        return fail(cannot_keep(entry.path,
-                                "with the others it is larger than " + format_size(kMostBytes)));
+      if (bytes_ > kMostKeptBytes)
+        return fail(cannot_keep(
+            entry.path, "with the others it is larger than " + format_size(kMostKeptBytes)));
       for (ssize_t done = 0; done < got;) {
         const ssize_t put =
             ::write(to.get(), block.data() + done, static_cast<std::size_t>(got - done));

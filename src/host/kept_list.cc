@@ -17,7 +17,7 @@ constexpr const char* kName = "list";
 constexpr std::string_view kFirst = "cordon-kept/1";
 constexpr std::size_t kFields = 12;
 // More than the most entries with the longest paths there can be.
-constexpr std::size_t kMostBytes = std::size_t{128} * 1024 * 1024;
+constexpr std::size_t kMostListBytes = std::size_t{128} * 1024 * 1024;
 
 constexpr std::array kKinds = {HoldKind::Git,       HoldKind::Shell,    HoldKind::Editor,
                                HoldKind::Agent,     HoldKind::Ssh,      HoldKind::Path,
@@ -30,21 +30,21 @@ Error malformed() {
 }
 
 // A path has any byte but NUL, so NUL ends every field.
-void add(std::string& text, std::string_view field) {
+void add_field(std::string& text, std::string_view field) {
   text.append(field);
   text.push_back('\0');
 }
 
-void add(std::string& text, std::uint64_t number) { add(text, std::to_string(number)); }
+void add_field(std::string& text, std::uint64_t number) { add_field(text, std::to_string(number)); }
 
-std::optional<KeptEntry::Type> type_of(std::string_view field) {
+std::optional<KeptEntry::Type> kept_type_of(std::string_view field) {
   using Type = KeptEntry::Type;
   for (const Type type : {Type::File, Type::Directory, Type::Link, Type::Other, Type::WayDirectory})
     if (field.size() == 1 && field.front() == static_cast<char>(type)) return type;
   return std::nullopt;
 }
 
-std::optional<HoldKind> kind_of(std::string_view field) {
+std::optional<HoldKind> hold_kind_of(std::string_view field) {
   for (const HoldKind kind : kKinds)
     if (name_of(kind) == field) return kind;
   return std::nullopt;
@@ -52,8 +52,8 @@ std::optional<HoldKind> kind_of(std::string_view field) {
 
 std::optional<KeptEntry> read_entry(std::span<const std::string_view> fields) {
   KeptEntry entry;
-  const auto type = type_of(fields[0]);
-  const auto kind = kind_of(fields[2]);
+  const auto type = kept_type_of(fields[0]);
+  const auto kind = hold_kind_of(fields[2]);
   if (!type || !kind || fields[3].empty() || fields[3].front() != '/') return std::nullopt;
   std::array<std::uint64_t, 7> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -81,17 +81,17 @@ std::optional<KeptEntry> read_entry(std::span<const std::string_view> fields) {
 
 Result<void> write_kept_list(int directory, std::span<const KeptEntry> entries) {
   std::string text;
-  add(text, kFirst);
+  add_field(text, kFirst);
   for (const KeptEntry& entry : entries) {
-    add(text, std::string_view(reinterpret_cast<const char*>(&entry.type), 1));
-    add(text, entry.form == KeptPath::Form::GitConfig ? "config" : "");
-    add(text, name_of(entry.kind));
-    add(text, entry.path);
+    add_field(text, std::string_view(reinterpret_cast<const char*>(&entry.type), 1));
+    add_field(text, entry.form == KeptPath::Form::GitConfig ? "config" : "");
+    add_field(text, name_of(entry.kind));
+    add_field(text, entry.path);
     for (const std::uint64_t number :
          {entry.id.device, entry.id.inode, std::uint64_t{entry.mode}, std::uint64_t{entry.owner},
           std::uint64_t{entry.group}, entry.links, static_cast<std::uint64_t>(entry.modified_ns)})
-      add(text, number);
-    add(text, entry.payload);
+      add_field(text, number);
+    add_field(text, entry.payload);
   }
   if (const int error = put_file(directory, kName, text, 0600); error != 0)
     return fail(setup_error("cannot write down what is kept of protected files", error));
@@ -102,7 +102,7 @@ void give_up_kept_list(int directory) { (void)::unlinkat(directory, kName, 0); }
 
 Result<std::optional<std::vector<KeptEntry>>> read_kept_list(int directory) {
   if (!look(directory, kName)) return std::nullopt;
-  const auto text = read_regular(directory, kName, kMostBytes);
+  const auto text = read_regular(directory, kName, kMostListBytes);
   if (!text) return fail(malformed());
   std::vector<std::string_view> fields = split(*text, '\0');
   if (fields.size() < 2 || fields.front() != kFirst || !fields.back().empty())

@@ -3,6 +3,7 @@
 // through here, so that a planted link, FIFO or device is seen for what it is.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -15,6 +16,11 @@
 #include "policy/effective.h"
 
 namespace cordon {
+
+// For opening a directory, to list it or go below it, by a name that may be a planted link or FIFO.
+inline constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+// Bits of a mode by which others than the owner change a file.
+inline constexpr std::uint32_t kOthersMayWrite = 022;
 
 struct Looked {
   FileKind kind = FileKind::Other;

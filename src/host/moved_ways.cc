@@ -11,7 +11,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::size_t kMost = 64;
+constexpr std::size_t kMostWays = 64;
 
 class WaySearch final : public TreeVisitor {
  public:
@@ -21,7 +21,7 @@ class WaySearch final : public TreeVisitor {
 
   void visit(WalkedDirectory& directory) override {
     for (const DirectoryEntry& entry : directory.entries()) {
-      if (entry.type != EntryType::Directory || found.size() == kMost) continue;
+      if (entry.type != EntryType::Directory || found.size() == kMostWays) continue;
       if (inodes_.contains(entry.inode)) examine(directory, std::string(entry.name));
       directory.descend(entry, 0);
     }

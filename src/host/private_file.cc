@@ -10,19 +10,10 @@
 #include <cstdio>
 
 #include "base/fd.h"
+#include "base/write_whole.h"
 
 namespace cordon {
 namespace {
-
-int write_all(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t put = ::write(fd, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return 0;
-}
 
 int place_file(int directory, const std::string& name, std::string_view content, unsigned mode,
                unsigned how) {
@@ -31,7 +22,7 @@ int place_file(int directory, const std::string& name, std::string_view content,
   const Fd fd(::openat(directory, temporary.c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return errno;
-  int error = write_all(fd.get(), content);
+  int error = write_whole(fd.get(), content);
   if (error == 0 && ::fchmod(fd.get(), mode) != 0) error = errno;
   if (error == 0 && ::renameat2(directory, temporary.c_str(), directory, name.c_str(), how) != 0)
     error = errno;

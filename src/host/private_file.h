@@ -6,6 +6,8 @@
 
 namespace cordon {
 
+inline constexpr unsigned kOwnerOnlyFile = 0600;
+
 // A name for a moment that nobody can have planted; empty if there is no randomness.
 std::string unguessable_name();
 // Writes a new file under a name nobody can have planted, then gives it `name` unless that is

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/directory_names.h"
+#include "host/git_limits.h"
 #include "host/moved_ways.h"
 #include "host/private_file.h"
 #include "host/tree_copy.h"
@@ -21,7 +22,6 @@ namespace cordon {
 namespace {
 
 constexpr int kEnter = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr std::size_t kConfigLimit = std::size_t{1024} * 1024;
 
 int change_mode(int descriptor, unsigned mode) {
   // An O_PATH descriptor has no fchmod of its own before Linux 6.6.
@@ -66,7 +66,7 @@ Fd open_content(int contents, const KeptEntry& entry) {
 
 std::optional<std::string> text_of(int descriptor) {
   if (::lseek(descriptor, 0, SEEK_SET) != 0) return std::nullopt;
-  return read_all(descriptor, kConfigLimit);
+  return read_all(descriptor, kGitConfigLimit);
 }
 
 int rename_to(int directory, const std::string& from, const std::string& to, unsigned how) {

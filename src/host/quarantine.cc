@@ -19,8 +19,8 @@ namespace cordon {
 namespace {
 
 constexpr std::size_t kLongestName = 200;
-constexpr unsigned kOwnerOnly = 0700;
-constexpr std::size_t kMostEntries = 1000;
+constexpr unsigned kOwnerOnlyDirectory = 0700;
+constexpr std::size_t kMostQuarantined = 1000;
 constexpr std::size_t kMostErrors = 16;
 constexpr std::size_t kLongestShown = 4096;
 
@@ -30,7 +30,7 @@ std::optional<unsigned> open_to_owner(int directory) {
   if (!seen || seen->kind != FileKind::Directory) return std::nullopt;
   const unsigned mode = seen->mode & 07777;
   const std::string self = "/proc/self/fd/" + std::to_string(directory);
-  if (::chmod(self.c_str(), mode | kOwnerOnly) != 0) return std::nullopt;
+  if (::chmod(self.c_str(), mode | kOwnerOnlyDirectory) != 0) return std::nullopt;
   return mode;
 }
 
@@ -85,7 +85,7 @@ std::string Quarantine::shown(const std::string& path) const {
 }
 
 void Quarantine::add(Handoff entry) {
-  if (handoff_.size() < kMostEntries) return handoff_.push_back(std::move(entry));
+  if (handoff_.size() < kMostQuarantined) return handoff_.push_back(std::move(entry));
   ++(entry.moved_to.empty() ? more_named_ : more_moved_);
 }
 
@@ -98,7 +98,7 @@ Result<void> Quarantine::open_directory() {
   if (run_id_.empty() || run_id_.find('/') != std::string::npos || run_id_.front() == '.')
     return fail(setup_error("the run has no usable name for its handoff directory", 0));
   CORDON_TRY(outer, open_private_directory(handoff_directory_));
-  if (::mkdirat(outer.get(), run_id_.c_str(), kOwnerOnly) != 0 && errno != EEXIST)
+  if (::mkdirat(outer.get(), run_id_.c_str(), kOwnerOnlyDirectory) != 0 && errno != EEXIST)
     return fail(setup_error("cannot make a handoff directory", errno));
   place_ = join(handoff_directory_, run_id_);
   CORDON_TRY(inner, open_private_directory(place_));

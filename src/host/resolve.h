@@ -12,6 +12,9 @@ namespace cordon {
 
 // Who is calling, from the environment, /proc and /etc/passwd; no NSS.
 Result<Caller> identify_caller();
+// Of /etc/passwd, the only list of users that is asked: a name service would load modules and open
+// sockets before the launch.
+inline constexpr std::size_t kPasswdLimit = std::size_t{4} * 1024 * 1024;
 
 struct Canonical {
   std::string lexical;  // absolute and normal

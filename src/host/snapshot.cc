@@ -31,7 +31,7 @@ char letter(FileKind kind) {
   return 'o';
 }
 
-FileKind kind_of(std::string_view text) {
+FileKind kind_of_letter(std::string_view text) {
   if (text == "d") return FileKind::Directory;
   if (text == "r") return FileKind::Regular;
   return FileKind::Other;
@@ -102,7 +102,8 @@ TreeSnapshot read_snapshot(std::span<const std::string> lines) {
       snapshot.closed.insert(*id, static_cast<std::int64_t>(*mark));
     const auto changed = fields.size() == 5 ? parse_number(fields[4]) : std::nullopt;
     if (fields[0] == "loose" && changed)
-      snapshot.loose_objects[*id] = {kind_of(fields[3]), static_cast<std::int64_t>(*changed)};
+      snapshot.loose_objects[*id] = {kind_of_letter(fields[3]),
+                                     static_cast<std::int64_t>(*changed)};
   }
   return snapshot;
 }

@@ -76,8 +76,8 @@ bool is_wanted(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-void add(std::vector<SystemEntry>& out, int directory, const std::string& name, std::string path,
-         EntryType type, SystemEntry::Tier tier) {
+void add_entry(std::vector<SystemEntry>& out, int directory, const std::string& name,
+               std::string path, EntryType type, SystemEntry::Tier tier) {
   switch (type) {
     case EntryType::Directory:
       out.push_back({std::move(path), SystemEntry::Kind::Directory, {}, tier});
@@ -94,7 +94,7 @@ void add(std::vector<SystemEntry>& out, int directory, const std::string& name, 
   }
 }
 
-EntryType type_of(const Looked& seen) {
+EntryType entry_type_of(const Looked& seen) {
   if (seen.symlink) return EntryType::Symlink;
   if (seen.kind == FileKind::Directory) return EntryType::Directory;
   return seen.kind == FileKind::Regular ? EntryType::Regular : EntryType::Other;
@@ -104,7 +104,7 @@ void add_loader_files(std::vector<SystemEntry>& out, int etc) {
   for (const std::string_view name : kLoader) {
     const std::string file(name);
     if (const auto seen = look(etc, file))
-      add(out, etc, file, "/etc/" + file, type_of(*seen), SystemEntry::Tier::Loader);
+      add_entry(out, etc, file, "/etc/" + file, entry_type_of(*seen), SystemEntry::Tier::Loader);
   }
 }
 
@@ -118,16 +118,16 @@ void add_etc(std::vector<SystemEntry>& out, SystemEntry::Tier tier) {
     if (is_wanted(entry.name)) {
       const std::string name(entry.name);
       const bool loader = std::find(kLoader.begin(), kLoader.end(), name) != kLoader.end();
-      add(out, etc.get(), name, "/etc/" + name, entry.type,
-          loader ? SystemEntry::Tier::Loader : SystemEntry::Tier::Programs);
+      add_entry(out, etc.get(), name, "/etc/" + name, entry.type,
+                loader ? SystemEntry::Tier::Loader : SystemEntry::Tier::Programs);
       continue;
     }
     for (const Nested& nested : kNested) {
       if (nested.parent != entry.name) continue;
       const auto seen = look(etc.get(), nested.path);
       if (!seen) continue;
-      add(out, etc.get(), nested.path, std::string("/etc/") + nested.path, type_of(*seen),
-          SystemEntry::Tier::Programs);
+      add_entry(out, etc.get(), nested.path, std::string("/etc/") + nested.path,
+                entry_type_of(*seen), SystemEntry::Tier::Programs);
     }
   }
 }
@@ -139,7 +139,7 @@ std::vector<SystemEntry> system_entries(SystemEntry::Tier tier) {
   out.reserve(48);
   for (const char* path : kTop)
     if (const auto seen = look_path(path))
-      add(out, AT_FDCWD, path, path, type_of(*seen), SystemEntry::Tier::Loader);
+      add_entry(out, AT_FDCWD, path, path, entry_type_of(*seen), SystemEntry::Tier::Loader);
   add_etc(out, tier);
   std::sort(out.begin(), out.end());
   return out;

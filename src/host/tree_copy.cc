@@ -15,10 +15,9 @@
 namespace cordon {
 namespace {
 
-constexpr int kDeepest = 128;
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+constexpr int kDeepestTree = 128;
 
-std::vector<std::string> names_in(int directory) {
+std::vector<std::string> entry_names(int directory) {
   DirectoryNames names;
   names.read(directory);
   std::vector<std::string> result;
@@ -86,13 +85,13 @@ int copy(int from, const std::string& name, int into, const std::string& as, int
 
 int copy_directory(int from, const std::string& name, int into, const std::string& as, int depth,
                    CopyBudget& budget) {
-  if (depth >= kDeepest) return ELOOP;
+  if (depth >= kDeepestTree) return ELOOP;
   const Fd source(::openat(from, name.c_str(), kOpenDirectory));
   if (!source.valid()) return errno;
   if (::mkdirat(into, as.c_str(), 0700) != 0) return errno;
   const Fd target(::openat(into, as.c_str(), kOpenDirectory));
   if (!target.valid()) return errno;
-  for (const std::string& child : names_in(source.get()))
+  for (const std::string& child : entry_names(source.get()))
     if (const int error = copy(source.get(), child, target.get(), child, depth + 1, budget);
         error != 0)
       return error;
@@ -114,10 +113,10 @@ int copy(int from, const std::string& name, int into, const std::string& as, int
 int remove_at_depth(int directory, const std::string& name, int depth) {
   if (::unlinkat(directory, name.c_str(), 0) == 0) return 0;
   if (errno != EISDIR && errno != EPERM) return errno;
-  if (depth >= kDeepest) return ELOOP;
+  if (depth >= kDeepestTree) return ELOOP;
   const Fd fd(::openat(directory, name.c_str(), kOpenDirectory));
   if (!fd.valid()) return errno;
-  for (const std::string& child : names_in(fd.get()))
+  for (const std::string& child : entry_names(fd.get()))
     if (const int error = remove_at_depth(fd.get(), child, depth + 1); error != 0) return error;
   return ::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0 ? 0 : errno;
 }

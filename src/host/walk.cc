@@ -13,44 +13,12 @@
 namespace cordon {
 namespace {
 
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 // Enough to open children by name, also where reading is not allowed.
 constexpr int kReopenDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 // Descriptors of ancestors kept open. A limit of 64 open files leaves room for them.
 constexpr std::size_t kOpenAncestors = 16;
 // Some 60,000 levels of the longest names.
 constexpr std::size_t kLongestPath = std::size_t{16} << 20U;
-
-// Directories that wait, the last one on top: its name, then what is known of it.
-class Waiting {
- public:
-  struct Tail {
-    WalkedDirectory::State state;
-    std::uint32_t length;
-  };
-
-  void push(std::string_view name, WalkedDirectory::State state) {
-    const Tail tail{state, static_cast<std::uint32_t>(name.size())};
-    std::array<char, sizeof tail> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-    std::memcpy(bytes.data(), &tail, sizeof tail);
-    packed_.append(name).append(bytes.data(), bytes.size());
-  }
-
-  WalkedDirectory::State pop(std::string& name) {
-    Tail tail{};
-    packed_.copy(static_cast<char*>(static_cast<void*>(&tail)), sizeof tail,
-                 packed_.size() - sizeof tail);
-    const std::size_t begin = packed_.size() - sizeof tail - tail.length;
-    name.assign(packed_, begin, tail.length);
-    packed_.resize(begin);
-    return tail.state;
-  }
-
-  [[nodiscard]] std::size_t mark() const { return packed_.size(); }
-
- private:
-  std::string packed_;
-};
 
 }  // namespace
 
@@ -89,6 +57,37 @@ class TreeWalk {
   void wait(std::string_view name, WalkedDirectory::State state) { waiting_.push(name, state); }
 
  private:
+  // Directories that wait, the last one on top: its name, then what is known of it.
+  class Waiting {
+   public:
+    struct Tail {
+      WalkedDirectory::State state;
+      std::uint32_t length;
+    };
+
+    void push(std::string_view name, WalkedDirectory::State state) {
+      const Tail tail{state, static_cast<std::uint32_t>(name.size())};
+      std::array<char, sizeof tail> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+      std::memcpy(bytes.data(), &tail, sizeof tail);
+      packed_.append(name).append(bytes.data(), bytes.size());
+    }
+
+    WalkedDirectory::State pop(std::string& name) {
+      Tail tail{};
+      packed_.copy(static_cast<char*>(static_cast<void*>(&tail)), sizeof tail,
+                   packed_.size() - sizeof tail);
+      const std::size_t begin = packed_.size() - sizeof tail - tail.length;
+      name.assign(packed_, begin, tail.length);
+      packed_.resize(begin);
+      return tail.state;
+    }
+
+    [[nodiscard]] std::size_t mark() const { return packed_.size(); }
+
+   private:
+    std::string packed_;
+  };
+
   struct Frame {
     Fd descriptor;
     FileId id;

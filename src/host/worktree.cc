@@ -4,13 +4,11 @@
 
 #include "base/path.h"
 #include "host/git_config.h"
+#include "host/git_limits.h"
 #include "host/look.h"
 
 namespace cordon {
 namespace {
-
-constexpr std::size_t kPointerLimit = 8192;
-constexpr std::size_t kConfigLimit = std::size_t{1024} * 1024;
 
 std::string_view without_line_end(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
@@ -28,9 +26,9 @@ bool names(const std::string& text, const std::string& base, const std::string& 
 // A linked worktree's git directory names the `.git` file; a submodule's names the directory.
 bool leads_back(int gitdir, const std::string& gitdir_path, const std::string& directory,
                 const Caller& caller) {
-  if (const auto pointer = read_regular(gitdir, "gitdir", kPointerLimit))
+  if (const auto pointer = read_regular(gitdir, "gitdir", kGitPointerLimit))
     return names(*pointer, gitdir_path, join(directory, ".git"), caller);
-  const auto config = read_regular(gitdir, "config", kConfigLimit);
+  const auto config = read_regular(gitdir, "config", kGitConfigLimit);
   if (!config) return false;
   const auto settings = parse_git_config(*config);
   if (!settings) return false;
@@ -51,7 +49,7 @@ std::optional<std::string> parse_git_file(std::string_view text) {
 }
 
 std::optional<WorktreePointer> follow_git_file(const std::string& directory, const Caller& caller) {
-  const auto text = read_regular(AT_FDCWD, join(directory, ".git"), kPointerLimit);
+  const auto text = read_regular(AT_FDCWD, join(directory, ".git"), kGitPointerLimit);
   if (!text) return std::nullopt;
   WorktreePointer result;
   const std::optional<std::string> written = parse_git_file(*text);
@@ -65,7 +63,7 @@ std::optional<WorktreePointer> follow_git_file(const std::string& directory, con
   const Fd fd = open_canonical(gitdir->path, O_RDONLY | O_DIRECTORY);
   if (!fd.valid() || !leads_back(fd.get(), gitdir->path, directory, caller)) return result;
   result.directories.push_back(*gitdir);
-  if (const auto common = read_regular(fd.get(), "commondir", kPointerLimit)) {
+  if (const auto common = read_regular(fd.get(), "commondir", kGitPointerLimit)) {
     // Only the directory this gitdir really lies in: another one would be somebody else's.
     const std::string above(parent(parent(gitdir->path)));
     if (basename(parent(gitdir->path)) != "worktrees" ||

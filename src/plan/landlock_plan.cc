@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/keeping_plan.h"
+#include "plan/landlock_abi.h"
 #include "plan/limits.h"
 #include "plan/losses.h"
 #include "plan/plan.h"
@@ -16,9 +17,6 @@
 
 namespace cordon {
 namespace {
-
-// Signals and abstract sockets are scoped from here on (Linux 6.12).
-constexpr int kAbiWithScopes = 6;
 
 // The host's own: there is no mount to put others in their place.
 constexpr std::array<std::string_view, 4> kAccountFiles = {"/etc/passwd", "/etc/group",

@@ -3,16 +3,9 @@
 #include <algorithm>
 
 #include "base/path.h"
+#include "plan/landlock_abi.h"
 
 namespace cordon {
-namespace {
-
-constexpr int kAbiWithRefer = 2;
-constexpr int kAbiWithTruncate = 3;
-constexpr int kAbiWithIoctl = 5;
-constexpr int kAbiWithScopes = 6;
-
-}  // namespace
 
 std::vector<Loss> landlock_losses(int abi) {
   if (abi <= 0) return {Loss::LandlockFiles, Loss::LandlockScopes};

@@ -6,7 +6,7 @@ namespace {
 
 using Because = Reduction::Because;
 
-bool permits(const Ceiling& ceiling, const std::string& name) {
+bool permits_variable(const Ceiling& ceiling, const std::string& name) {
   if (!ceiling.bounds_env) return true;
   const EnvRules& env = ceiling.policy.env;
   return env.set.contains(name) ||
@@ -17,12 +17,12 @@ std::optional<Because> refused(const std::string& name, Ceilings ceilings) {
   if (!is_valid_variable_name(name)) return Because::Malformed;
   if (is_loader_variable(name)) return Because::Forbidden;
   for (const ResolvedCeiling& ceiling : ceilings) {
-    if (!permits(ceiling.ceiling, name)) return Because::OutsideCeiling;
+    if (!permits_variable(ceiling.ceiling, name)) return Because::OutsideCeiling;
   }
   return std::nullopt;
 }
 
-Origin origin_of(const Resolved& request, const std::string& name) {
+Origin variable_origin(const Resolved& request, const std::string& name) {
   const auto& names = request.policy.options.env;
   return std::find(names.begin(), names.end(), name) != names.end() ? Origin::Option
                                                                     : Origin::Document;
@@ -34,7 +34,7 @@ void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,
                Reductions& reductions) {
   for (const std::string& name : request.policy.env.pass) {
     if (const auto because = refused(name, ceilings)) {
-      reductions.push_back({"env", name, std::nullopt, *because, origin_of(request, name)});
+      reductions.push_back({"env", name, std::nullopt, *because, variable_origin(request, name)});
     } else {
       result.env.pass.push_back(name);
     }
@@ -45,7 +45,7 @@ void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,
     // A NUL would cut the value short without a word.
     if (!because && value.find('\0') != std::string::npos) because = Because::Malformed;
     if (because) {
-      reductions.push_back({"env", name, std::nullopt, *because, origin_of(request, name)});
+      reductions.push_back({"env", name, std::nullopt, *because, variable_origin(request, name)});
     } else {
       result.env.set.emplace(name, value);
     }

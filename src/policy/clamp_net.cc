@@ -63,14 +63,14 @@ bool has_to_be_named(const HostRule& rule) {
   return kind != AddressKind::Public && kind != AddressKind::Private;
 }
 
-Origin origin_of(const HostRule& rule, const OptionRequests& options) {
+Origin rule_origin(const HostRule& rule, const OptionRequests& options) {
   const bool option = std::ranges::find(options.allow, rule) != options.allow.end();
   return option ? Origin::Option : Origin::Document;
 }
 
 void report_hosts(const Policy& policy, const NetRules& got, Reductions& reductions) {
   for (const HostRule& rule : policy.net.allow) {
-    const Origin origin = origin_of(rule, policy.options);
+    const Origin origin = rule_origin(rule, policy.options);
     const auto kept = [&](const HostRule& other) {
       return has_to_be_named(rule) ? makes_needless(other, rule) : covers(other, rule);
     };
@@ -106,7 +106,7 @@ void report_denied(const Policy& policy, const NetRules& got, Reductions& reduct
 
 // A ceiling that is open permits every port: the command could take it on the host itself. What is
 // published is only what was asked for, even by a request for an open network that was narrowed.
-bool permits(const NetRules& bound, const PublishRule& rule) {
+bool permits_publishing(const NetRules& bound, const PublishRule& rule) {
   return bound.mode == NetMode::Open ||
          std::ranges::find(bound.publish, rule) != bound.publish.end();
 }
@@ -116,7 +116,7 @@ NetRules narrow(const NetRules& rules, const Ceiling& ceiling) {
   if (!ceiling.bounds_net) bound.mode = NetMode::Open;
   NetRules result = meet(rules, bound);
   for (const PublishRule& rule : rules.publish) {
-    if (permits(bound, rule)) result.publish.push_back(rule);
+    if (permits_publishing(bound, rule)) result.publish.push_back(rule);
   }
   return result;
 }

@@ -3,7 +3,7 @@
 namespace cordon::detail {
 namespace {
 
-bool permits(const ResolvedCeiling& ceiling, const Grant& socket) {
+bool permits_socket(const ResolvedCeiling& ceiling, const Grant& socket) {
   if (!ceiling.ceiling.bounds_net) return true;
   return std::any_of(ceiling.sockets.begin(), ceiling.sockets.end(), [&](const Grant& listed) {
     return listed.path == socket.path && listed.id == socket.id;
@@ -15,9 +15,9 @@ bool permits(const ResolvedCeiling& ceiling, const Grant& socket) {
 void clamp_sockets(const Resolved& request, Ceilings ceilings, Effective& result,
                    Reductions& reductions) {
   for (const Grant& socket : request.sockets) {
-    const bool permitted =
-        std::all_of(ceilings.begin(), ceilings.end(),
-                    [&](const ResolvedCeiling& ceiling) { return permits(ceiling, socket); });
+    const bool permitted = std::all_of(
+        ceilings.begin(), ceilings.end(),
+        [&](const ResolvedCeiling& ceiling) { return permits_socket(ceiling, socket); });
     if (permitted) {
       result.sockets.push_back(socket);
     } else {

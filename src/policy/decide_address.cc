@@ -9,10 +9,6 @@ namespace {
 
 using Kind = HostRule::Kind;
 
-bool is_address(const HostRule& rule) {
-  return rule.kind == Kind::Address4 || rule.kind == Kind::Address6;
-}
-
 // Rules for IPv4 are written as such, so a mapped address is compared as what it is.
 Address comparable(const Address& address) {
   return is_mapped(address) ? innermost(address) : address;

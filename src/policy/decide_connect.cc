@@ -7,10 +7,6 @@
 namespace cordon {
 namespace {
 
-bool is_address(const HostRule& rule) {
-  return rule.kind == HostRule::Kind::Address4 || rule.kind == HostRule::Kind::Address6;
-}
-
 Result<HostRule> parse_target(std::string_view host, std::uint16_t port) {
   const bool bare_ipv6 = host.find(':') != std::string_view::npos && !host.starts_with('[');
   std::string text(host);

@@ -14,10 +14,8 @@ using Kind = HostRule::Kind;
 
 constexpr unsigned kBits4 = 32;
 constexpr unsigned kBits6 = 128;
-constexpr std::uint16_t kLowestPort = 1;
-constexpr std::uint16_t kHighestPort = 65535;
 
-tl::unexpected<Error> refuse(std::string_view text, std::string_view why, std::string hint) {
+tl::unexpected<Error> refuse_rule(std::string_view text, std::string_view why, std::string hint) {
   std::string what = "host rule ";
   what.append(quote(text)).append(" ").append(why);
   return fail(policy_error(std::move(what), std::move(hint)));
@@ -95,18 +93,18 @@ bool host_bits_are_zero(const std::array<std::uint8_t, 16>& address, unsigned pr
   return true;
 }
 
-constexpr std::array<std::uint8_t, 16> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+constexpr std::array<std::uint8_t, 16> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 constexpr unsigned kMappedBits = 96;
 
 // Forms in which the network itself unpacks an IPv4 address. A rule in such a form would admit an
 // IPv4 target that no IPv4 rule was compared with.
 bool embeds_ipv4(const HostRule& rule) {
-  constexpr std::array<std::uint8_t, 16> kNat64{0x00, 0x64, 0xFF, 0x9B};
-  constexpr std::array<std::uint8_t, 16> k6to4{0x20, 0x02};
-  constexpr std::array<std::uint8_t, 16> kTeredo{0x20, 0x01};
-  return (rule.prefix >= 96 && same_bits(rule.address, kNat64, 96)) ||
-         (rule.prefix >= 16 && same_bits(rule.address, k6to4, 16)) ||
-         (rule.prefix >= 32 && same_bits(rule.address, kTeredo, 32));
+  constexpr std::array<std::uint8_t, 16> kNat64Prefix{0x00, 0x64, 0xFF, 0x9B};
+  constexpr std::array<std::uint8_t, 16> k6to4Prefix{0x20, 0x02};
+  constexpr std::array<std::uint8_t, 16> kTeredoPrefix{0x20, 0x01};
+  return (rule.prefix >= 96 && same_bits(rule.address, kNat64Prefix, 96)) ||
+         (rule.prefix >= 16 && same_bits(rule.address, k6to4Prefix, 16)) ||
+         (rule.prefix >= 32 && same_bits(rule.address, kTeredoPrefix, 32));
 }
 
 struct Ports {
@@ -160,31 +158,32 @@ Result<HostRule> finish_address(std::string_view text, HostRule rule, const Piec
   if (pieces.prefix) {
     const auto prefix = plain_number(*pieces.prefix, bits);
     if (!prefix) {
-      return refuse(text, "has a prefix length outside 0.." + std::to_string(bits), {});
+      return refuse_rule(text, "has a prefix length outside 0.." + std::to_string(bits), {});
     }
     rule.prefix = *prefix;
     rule.ranged = rule.prefix == bits;
   }
   if (!host_bits_are_zero(rule.address, rule.prefix)) {
-    return refuse(text, "has bits set behind its prefix", "write the first address of the range");
+    return refuse_rule(text, "has bits set behind its prefix",
+                       "write the first address of the range");
   }
   if (rule.kind == Kind::Address6 && rule.prefix >= kMappedBits &&
-      same_bits(rule.address, kMapped, kMappedBits)) {
+      same_bits(rule.address, kMappedPrefix, kMappedBits)) {
     rule.kind = Kind::Address4;
     rule.prefix -= kMappedBits;
     std::rotate(rule.address.begin(), rule.address.begin() + 12, rule.address.end());
     std::fill(rule.address.begin() + 4, rule.address.end(), std::uint8_t{0});
   }
   if (rule.kind == Kind::Address6 && embeds_ipv4(rule)) {
-    return refuse(text, "is an IPv4 address in disguise", "write the IPv4 address");
+    return refuse_rule(text, "is an IPv4 address in disguise", "write the IPv4 address");
   }
   return rule;
 }
 
 Result<HostRule> parse_named(std::string_view text, HostRule rule, const Pieces& pieces) {
   if (pieces.prefix) {
-    return refuse(text, "is not an address range",
-                  "write HOST or HOST:PORT, without scheme or path");
+    return refuse_rule(text, "is not an address range",
+                       "write HOST or HOST:PORT, without scheme or path");
   }
   std::string name = lower_case(pieces.host);
   if (name.ends_with('.')) name.pop_back();
@@ -193,25 +192,23 @@ Result<HostRule> parse_named(std::string_view text, HostRule rule, const Pieces&
     name.erase(0, 2);
   }
   if (name.find('*') != std::string::npos) {
-    return refuse(text, "has a wildcard that is not a leading \"*.\"",
-                  "list the names, or use mode = \"open\" if everything is meant");
+    return refuse_rule(text, "has a wildcard that is not a leading \"*.\"",
+                       "list the names, or use mode = \"open\" if everything is meant");
   }
   if (!is_name(name)) {
-    return refuse(text, "is not a host name", "write an ASCII name such as \"example.com:443\"");
+    return refuse_rule(text, "is not a host name",
+                       "write an ASCII name such as \"example.com:443\"");
   }
   if (rule.kind == Kind::Subdomains && name.find('.') == std::string::npos) {
-    return refuse(text, "covers a whole top-level domain", "name at least two labels after \"*.\"");
+    return refuse_rule(text, "covers a whole top-level domain",
+                       "name at least two labels after \"*.\"");
   }
   if (resembles_ipv4(name)) {
-    return refuse(text, "is an unusual spelling of an address",
-                  "write four decimal numbers without leading zeros");
+    return refuse_rule(text, "is an unusual spelling of an address",
+                       "write four decimal numbers without leading zeros");
   }
   rule.name = std::move(name);
   return rule;
-}
-
-bool is_address(const HostRule& rule) {
-  return rule.kind == Kind::Address4 || rule.kind == Kind::Address6;
 }
 
 bool is_below(std::string_view name, std::string_view domain) {
@@ -260,27 +257,31 @@ bool host_covers(const HostRule& outer, const HostRule& inner) {
 
 }  // namespace
 
+bool is_address(const HostRule& rule) {
+  return rule.kind == Kind::Address4 || rule.kind == Kind::Address6;
+}
+
 Result<HostRule> parse_host_rule(std::string_view text) {
-  if (text.empty()) return refuse(text, "is empty", {});
+  if (text.empty()) return refuse_rule(text, "is empty", {});
   const auto pieces = take_apart(text);
-  if (!pieces) return refuse(text, "has a bracket out of place", "write \"[::1]:443\"");
+  if (!pieces) return refuse_rule(text, "has a bracket out of place", "write \"[::1]:443\"");
   HostRule rule;
   if (pieces->ports) {
     if (!pieces->bracketed && pieces->ports->find(':') != std::string_view::npos) {
-      return refuse(text, "has more than one colon", "write an IPv6 address as \"[::1]:443\"");
+      return refuse_rule(text, "has more than one colon", "write an IPv6 address as \"[::1]:443\"");
     }
     const auto ports = parse_ports(*pieces->ports);
     if (!ports)
-      return refuse(text, "has a port outside 1..65535", "write \":443\" or \":8000-8099\"");
+      return refuse_rule(text, "has a port outside 1..65535", "write \":443\" or \":8000-8099\"");
     rule.first_port = ports->first;
     rule.last_port = ports->last;
   }
   if (pieces->bracketed) {
     if (pieces->host.find('%') != std::string_view::npos) {
-      return refuse(text, "has a zone id", "leave out the part from \"%\" on");
+      return refuse_rule(text, "has a zone id", "leave out the part from \"%\" on");
     }
     const auto address = parse_ipv6(pieces->host);
-    if (!address) return refuse(text, "is not an IPv6 address", {});
+    if (!address) return refuse_rule(text, "is not an IPv6 address", {});
     rule.kind = Kind::Address6;
     rule.address = *address;
     return finish_address(text, rule, *pieces);

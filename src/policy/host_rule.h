@@ -2,12 +2,16 @@
 // with an optional port or range ("name:443", "name:8000-8099"). Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "cordon/policy.h"
 
 namespace cordon {
+
+inline constexpr std::uint16_t kLowestPort = 1;
+inline constexpr std::uint16_t kHighestPort = 65535;
 
 // Refuses "*", "*.com"-like single-label wildcards, inner wildcards, odd IPv4 spellings (octal,
 // hex, short forms), zone ids, non-ASCII names, control bytes, ports outside 1..65535.
@@ -17,6 +21,8 @@ std::string to_string(const HostRule& rule);
 // True if every host and port of `inner` is one of `outer`. "localhost" covers the addresses of
 // loopback.
 bool covers(const HostRule& outer, const HostRule& inner);
+// A rule for one address or a range of them, not for names.
+bool is_address(const HostRule& rule);
 // One address that a person wrote as such. Some addresses are admitted by nothing less.
 bool names_one_address(const HostRule& rule);
 // "localhost" and names below it.

@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint64_t kKibi = 1ULL << 10U;
 constexpr std::uint64_t kMebi = 1ULL << 20U;
 constexpr std::uint64_t kGibi = 1ULL << 30U;
-constexpr std::array<std::string_view, 5> kNames{"strict", "workspace", "readonly", "build",
-                                                 "agent"};
+constexpr std::array<std::string_view, 5> kPresetNames{"strict", "workspace", "readonly", "build",
+                                                       "agent"};
 
 // Whole mebibytes, so that the policy can be written down and read back. A host that does not know
 // its memory gets what strict has.
@@ -61,10 +61,11 @@ const AgentNeeds* agent_of(std::string_view preset) {
 
 }  // namespace
 
-std::span<const std::string_view> preset_names() { return kNames; }
+std::span<const std::string_view> preset_names() { return kPresetNames; }
 
 bool is_preset(std::string_view name) {
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() || agent_of(name) != nullptr;
+  return std::find(kPresetNames.begin(), kPresetNames.end(), name) != kPresetNames.end() ||
+         agent_of(name) != nullptr;
 }
 
 Policy make_preset(std::string_view name, const PresetHost& host) {

@@ -199,7 +199,7 @@ constexpr std::array kTable{
 
 // git's own names below a git directory, of all gits since the first: gitrepository-layout(5), and
 // what the commands for interrupted work and the usual extensions make.
-constexpr std::array<std::string_view, 23> kNames = {
+constexpr std::array<std::string_view, 23> kRepositoryNames = {
     "annex",       "branches",     "commondir",    "config",  "config.worktree",
     "description", "gitdir",       "HEAD",         "hooks",   "index",
     "info",        "lfs",          "logs",         "modules", "objects",
@@ -324,8 +324,9 @@ std::string_view name_of(HoldKind kind) {
 }
 
 bool is_git_name(std::string_view name) {
-  return std::ranges::find(kNames, name) != kNames.end() || name.starts_with("BISECT_") ||
-         name.ends_with("_HEAD") || name.ends_with("_MSG") || name.ends_with("_EDITMSG");
+  return std::ranges::find(kRepositoryNames, name) != kRepositoryNames.end() ||
+         name.starts_with("BISECT_") || name.ends_with("_HEAD") || name.ends_with("_MSG") ||
+         name.ends_with("_EDITMSG");
 }
 
 bool is_package_directory(std::string_view name) {

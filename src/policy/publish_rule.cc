@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "policy/host_rule.h"
 
 namespace cordon {
 namespace {
-
-constexpr std::uint64_t kHighestPort = 65535;
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   const auto number = parse_number(text);

@@ -18,7 +18,6 @@ namespace {
 
 // About fifty milliseconds' worth: the same thread relays output and keeps the wall clock.
 constexpr std::size_t kDescriptorsPerLook = 16384;
-constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the file system
 
 std::string read_file(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -132,7 +131,7 @@ std::size_t MemoryWatch::examine(pid_t task, MemoryFiles& found) {
     if (!is_memory_file(descriptors.get(), number)) continue;
     if (::fstatat(descriptors.get(), number.c_str(), &status, 0) != 0) continue;
     found[{status.st_dev, status.st_ino}] =
-        static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes;
+        static_cast<std::uint64_t>(status.st_blocks) * sys::kBlockBytes;
   }
   return names_.entries().size();
 }

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/write_whole.h"
 #include "host/look.h"
 #include "sys/calls.h"
 #include "sys/ids.h"
@@ -143,15 +144,10 @@ std::uint32_t closed_before(const Needed& needed, const Target& target) {
   return 0;
 }
 
-bool write_whole(int fd, const void* data, std::size_t size) {
-  const char* at = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t written = ::write(fd, at, size);
-    if (written <= 0) return false;
-    at += written;
-    size -= static_cast<std::size_t>(written);
-  }
-  return true;
+// As they lie in memory: who reads them is the same program.
+template <typename T>
+std::string_view bytes_of(const T* first, std::size_t count) {
+  return {reinterpret_cast<const char*>(first), count * sizeof(T)};
 }
 
 [[noreturn]] void try_as_owner(Needed& needed, Findings& findings, const Owner& owner, int answer) {
@@ -164,8 +160,8 @@ bool write_whole(int fd, const void* data, std::size_t size) {
     }
   }
   const std::vector<std::uint32_t>& lengths = findings.closed_before;
-  const bool sent = write_whole(answer, &findings.closed_source, sizeof findings.closed_source) &&
-                    write_whole(answer, lengths.data(), lengths.size() * sizeof(std::uint32_t));
+  const bool sent = write_whole(answer, bytes_of(&findings.closed_source, 1)) == 0 &&
+                    write_whole(answer, bytes_of(lengths.data(), lengths.size())) == 0;
   ::_exit(sent ? 0 : 1);
 }
 

@@ -15,26 +15,26 @@
 namespace cordon {
 namespace {
 
-Result<std::string> absolute(const std::string& path, const Caller& caller) {
+Result<std::string> absolute_spelling(const std::string& path, const Caller& caller) {
   CORDON_TRY(found, canonicalize(path, caller.cwd, caller));
   // The spelling is kept: opening it must still notice that it is a symlink.
   return found.lexical;
 }
 
-Result<Node> read_file(const std::string& path, const Caller& caller) {
+Result<Node> read_policy_file(const std::string& path, const Caller& caller) {
   CORDON_TRY(text, read_trusted_file(path, caller));
   return read_document(text, path);
 }
 
 Result<Policy> policy_from(const std::string& path, const Caller& caller) {
-  CORDON_TRY(document, read_file(path, caller));
+  CORDON_TRY(document, read_policy_file(path, caller));
   CORDON_TRY(policy, decode_policy(document, path, std::string(parent(path)), preset_host()));
   policy.file = path;
   return policy;
 }
 
 Result<Ceiling> ceiling_from(const std::string& path, const Caller& caller) {
-  CORDON_TRY(document, read_file(path, caller));
+  CORDON_TRY(document, read_policy_file(path, caller));
   CORDON_TRY(ceiling, decode_ceiling(document, path, std::string(parent(path))));
   ceiling.policy.file = path;
   return ceiling;
@@ -66,7 +66,7 @@ Result<Policy> load_policy(const std::string& word, const Caller& caller) {
                             "name a preset such as workspace, or a file such as ./policy.toml"));
   }
   if (!is_word(word)) {
-    CORDON_TRY(path, absolute(word, caller));
+    CORDON_TRY(path, absolute_spelling(word, caller));
     return policy_from(path, caller);
   }
   const std::string named = join(caller.config_directory, "policies/" + word + ".toml");
@@ -119,7 +119,7 @@ Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& files
     given.push_back(variable->second);
   }
   for (const std::string& file : given) {
-    CORDON_TRY(path, absolute(file, caller));
+    CORDON_TRY(path, absolute_spelling(file, caller));
     CORDON_CHECK(add(path));
   }
   CORDON_TRY(environment, environment_ceiling(caller.environment));
@@ -137,13 +137,13 @@ Result<Policy> Policy::preset(std::string_view name) {
 
 Result<Policy> Policy::from_file(const std::string& path) {
   CORDON_TRY(caller, identify_caller());
-  CORDON_TRY(found, absolute(path, caller));
+  CORDON_TRY(found, absolute_spelling(path, caller));
   return policy_from(found, caller);
 }
 
 Result<Ceiling> Ceiling::from_file(const std::string& path) {
   CORDON_TRY(caller, identify_caller());
-  CORDON_TRY(found, absolute(path, caller));
+  CORDON_TRY(found, absolute_spelling(path, caller));
   return ceiling_from(found, caller);
 }
 

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
+#include "base/write_whole.h"
 #include "changes/written_tips.h"
 #include "config/node.h"
 #include "host/aftermath.h"
@@ -245,15 +246,6 @@ std::optional<std::string> read_whole(int fd) {
   }
 }
 
-bool write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put < 0 && errno != EINTR) return false;
-    if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
 bool is_abandoned(int fd) {
   constexpr time_t kAbandonedSeconds = 60;
   struct stat status {};
@@ -476,7 +468,7 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
   note.private_directory_ = content.private_directory;
   note.kept_directory_ = content.kept_directory;
   const std::string text = encode(content);
-  if (::flock(note.file_.get(), LOCK_EX) < 0 || !write_whole(note.file_.get(), text) ||
+  if (::flock(note.file_.get(), LOCK_EX) < 0 || write_whole(note.file_.get(), text) != 0 ||
       ::renameat2(note.directory_.get(), unfinished.c_str(), note.directory_.get(),
                   content.run_id.c_str(), RENAME_NOREPLACE) < 0) {
     return fail(setup_error("cannot write a note in " + quote(path), errno));

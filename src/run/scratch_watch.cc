@@ -5,13 +5,9 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "sys/calls.h"
 
 namespace cordon {
-namespace {
-
-constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the file system
-
-}  // namespace
 
 std::uint64_t ScratchWatch::look() {
   std::uint64_t total = 0;
@@ -36,7 +32,7 @@ std::uint64_t ScratchWatch::look_at(const std::string& directory,
     // A file of several names is counted in equal parts, by each of them.
     const std::uint64_t names =
         S_ISREG(status.st_mode) && status.st_nlink > 1 ? status.st_nlink : 1;
-    total += static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes / names;
+    total += static_cast<std::uint64_t>(status.st_blocks) * sys::kBlockBytes / names;
     if (S_ISDIR(status.st_mode)) pending.push_back(join(directory, name));
   }
   return total;

@@ -14,7 +14,6 @@
 namespace cordon::setup {
 namespace {
 
-constexpr unsigned kOwnerOnly = 0600;
 constexpr unsigned kPermissions = 0777;
 
 std::string place_of(const std::string& written, const Caller& caller) {
@@ -91,7 +90,7 @@ Result<void> write_host_file(const HostFilePlan& plan, const Caller& caller) {
   CORDON_TRY(place, open_private_directory(directory, DirectoryUse::Configuration));
   int error = 0;
   if (plan.standing == HostStanding::Missing) {
-    error = put_file(place.get(), name, plan.text, kOwnerOnly);
+    error = put_file(place.get(), name, plan.text, kOwnerOnlyFile);
   } else {
     const std::optional<Looked> seen = look(place.get(), name);
     CORDON_TRY(now, read_trusted_file(plan.path, caller));

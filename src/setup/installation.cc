@@ -21,8 +21,6 @@
 namespace cordon::setup {
 namespace {
 
-constexpr unsigned kOwnerOnly = 0600;
-
 // Under sudo the home may be another user's: what root made there that user could not read, and
 // none of their runs would start.
 Result<void> check_ground(const std::string& missing, const Caller& caller) {
@@ -173,7 +171,7 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
 
 Result<Standing> write_document(const Document& document, const Caller& caller) {
   CORDON_TRY(directory, open_private_directory(document.directory, DirectoryUse::Configuration));
-  const int error = put_file(directory.get(), document.name, document.text, kOwnerOnly);
+  const int error = put_file(directory.get(), document.name, document.text, kOwnerOnlyFile);
   if (error == 0) return Standing::Missing;
   if (error == EEXIST) return standing_of(document, caller);
   return fail(setup_error("cannot write " + quote(document.path()), error));

@@ -30,10 +30,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "sys/answer.h"
+
 namespace cordon::sys {
 namespace {
-
-int answer(long result) { return result < 0 ? -errno : static_cast<int>(result); }
 
 struct OpenHow {
   std::uint64_t flags;
@@ -58,7 +58,8 @@ constexpr std::uint64_t kAttributeNoDev = 0x4;
 
 int set_attributes(int fd, const char* path, unsigned flags, std::uint64_t attributes) {
   MountAttribute attribute{attributes, 0, 0, 0};
-  return answer(::syscall(SYS_mount_setattr, fd, path, flags, &attribute, sizeof attribute));
+  return value_or_errno(
+      ::syscall(SYS_mount_setattr, fd, path, flags, &attribute, sizeof attribute));
 }
 
 // Decimal digits of `value`, NUL-terminated, in a caller's buffer; snprintf may take locks.
@@ -85,7 +86,7 @@ void reset_handlers() {
 // Filters of containers answer that there is no clone3, because they cannot see its flags.
 CloneResult clone_without_clone3(int cgroup) {
   int pidfd = -1;
-  const int pid = answer(::syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, &pidfd, 0, 0));
+  const int pid = value_or_errno(::syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, &pidfd, 0, 0));
   if (pid != 0) return {pid, pidfd};
   reset_handlers();
   if (cgroup >= 0) {
@@ -101,7 +102,7 @@ CloneResult clone_without_clone3(int cgroup) {
 int openat2(int directory, const char* path, std::uint64_t flags, std::uint64_t mode,
             std::uint64_t resolve) {
   OpenHow how{flags, mode, resolve};
-  return answer(::syscall(SYS_openat2, directory, path, &how, sizeof how));
+  return value_or_errno(::syscall(SYS_openat2, directory, path, &how, sizeof how));
 }
 
 CloneResult clone_process(std::uint64_t flags, int cgroup) {
@@ -114,7 +115,7 @@ CloneResult clone_process(std::uint64_t flags, int cgroup) {
     arguments.flags |= CLONE_INTO_CGROUP;
     arguments.cgroup = static_cast<unsigned>(cgroup);
   }
-  const int pid = answer(::syscall(SYS_clone3, &arguments, sizeof arguments));
+  const int pid = value_or_errno(::syscall(SYS_clone3, &arguments, sizeof arguments));
   if (pid == -ENOSYS && flags == 0) return clone_without_clone3(cgroup);
   return {pid, pidfd};
 }
@@ -125,11 +126,11 @@ pid_t share_process(int (*body)(void*), void* argument, char* stack, std::size_t
   static_cast<void>(stack + size);
   clone_args arguments{};
   arguments.exit_signal = SIGCHLD;
-  const int pid = answer(::syscall(SYS_clone3, &arguments, sizeof arguments));
+  const int pid = value_or_errno(::syscall(SYS_clone3, &arguments, sizeof arguments));
   if (pid == 0) ::_exit(body(argument));
   return pid;
 #else
-  return answer(::clone(body, stack + size, CLONE_VM | SIGCHLD, argument));
+  return value_or_errno(::clone(body, stack + size, CLONE_VM | SIGCHLD, argument));
 #endif
 }
 
@@ -154,7 +155,7 @@ int execute(const char* path, char* const* argv, char* const* environment) {
 }
 
 int pidfd_send_signal(int pidfd, int signal) {
-  return answer(::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
+  return value_or_errno(::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }
 
 pid_t process_of(int pidfd) {
@@ -194,7 +195,7 @@ int wait_pidfd(int pidfd, ProcessUsage& usage) {
   siginfo_t info{};
   rusage used{};
   // The raw call: the library's wrapper does not hand out the usage.
-  const int result = answer(::syscall(SYS_waitid, kByPidfd, pidfd, &info, WEXITED, &used));
+  const int result = value_or_errno(::syscall(SYS_waitid, kByPidfd, pidfd, &info, WEXITED, &used));
   if (result < 0) return result;
   const auto micro = [](const timeval& time) {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
@@ -206,20 +207,21 @@ int wait_pidfd(int pidfd, ProcessUsage& usage) {
 }
 
 int close_range(unsigned first, unsigned last) {
-  return answer(::syscall(SYS_close_range, first, last, 0));
+  return value_or_errno(::syscall(SYS_close_range, first, last, 0));
 }
 
 int open_tree_at(int fd) {
-  return answer(
+  return value_or_errno(
       ::syscall(SYS_open_tree, fd, "", kOpenTreeClone | kRecursive | AT_EMPTY_PATH | O_CLOEXEC));
 }
 
 int open_tree_path(const char* path) {
-  return answer(::syscall(SYS_open_tree, AT_FDCWD, path, kOpenTreeClone | kRecursive | O_CLOEXEC));
+  return value_or_errno(
+      ::syscall(SYS_open_tree, AT_FDCWD, path, kOpenTreeClone | kRecursive | O_CLOEXEC));
 }
 
 int open_tree_link(const char* path) {
-  return answer(
+  return value_or_errno(
       ::syscall(SYS_open_tree, AT_FDCWD, path, kOpenTreeClone | AT_SYMLINK_NOFOLLOW | O_CLOEXEC));
 }
 
@@ -246,54 +248,57 @@ int make_read_only_below(const char* path) {
                                     kAttributeNoSuid | kAttributeNoDev | kAttributeReadOnly);
   if (result < 0) return result;
   MountAttribute writable{0, kAttributeReadOnly, 0, 0};
-  return answer(::syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &writable, sizeof writable));
+  return value_or_errno(
+      ::syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &writable, sizeof writable));
 }
 
 int attach_tree(int tree, const char* path) {
-  return answer(::syscall(SYS_move_mount, tree, "", AT_FDCWD, path, kMoveFromEmptyPath));
+  return value_or_errno(::syscall(SYS_move_mount, tree, "", AT_FDCWD, path, kMoveFromEmptyPath));
 }
 
 int attach_tree_at(int tree, int target) {
-  return answer(
+  return value_or_errno(
       ::syscall(SYS_move_mount, tree, "", target, "", kMoveFromEmptyPath | kMoveToEmptyPath));
 }
 
 int new_tmpfs(std::uint64_t bytes, std::uint64_t inodes, const char* mode) {
   constexpr unsigned kSetString = 1;
   constexpr unsigned kCreate = 6;
-  const int context = answer(::syscall(SYS_fsopen, "tmpfs", 1U));
+  const int context = value_or_errno(::syscall(SYS_fsopen, "tmpfs", 1U));
   if (context < 0) return context;
   char buffer[24];
   const auto option = [&](const char* key, const char* value) {
-    return answer(::syscall(SYS_fsconfig, context, kSetString, key, value, 0));
+    return value_or_errno(::syscall(SYS_fsconfig, context, kSetString, key, value, 0));
   };
   int result = option("size", decimal(bytes, buffer + sizeof buffer));
   if (result >= 0 && inodes > 0) {
     result = option("nr_inodes", decimal(inodes, buffer + sizeof buffer));
   }
   if (result >= 0) result = option("mode", mode);
-  if (result >= 0) result = answer(::syscall(SYS_fsconfig, context, kCreate, nullptr, nullptr, 0));
+  if (result >= 0)
+    result = value_or_errno(::syscall(SYS_fsconfig, context, kCreate, nullptr, nullptr, 0));
   if (result >= 0) {
-    result = answer(::syscall(SYS_fsmount, context, 1U, kAttributeNoSuid | kAttributeNoDev));
+    result =
+        value_or_errno(::syscall(SYS_fsmount, context, 1U, kAttributeNoSuid | kAttributeNoDev));
   }
   ::close(context);
   return result;
 }
 
 int pivot_here() {
-  const int result = answer(::syscall(SYS_pivot_root, ".", "."));
+  const int result = value_or_errno(::syscall(SYS_pivot_root, ".", "."));
   if (result < 0) return result;
   // The old root is now stacked below the working directory.
   if (::umount2(".", MNT_DETACH) < 0) return -errno;
-  return answer(::chdir("/"));
+  return value_or_errno(::chdir("/"));
 }
 
 int join_new_session_keyring() {
-  return answer(::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
+  return value_or_errno(::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
 }
 
 int set_hostname(const char* name, std::size_t length) {
-  return answer(::sethostname(name, length));
+  return value_or_errno(::sethostname(name, length));
 }
 
 int bring_up_loopback() {
@@ -302,7 +307,7 @@ int bring_up_loopback() {
   ifreq request{};
   std::memcpy(request.ifr_name, "lo", 3);
   request.ifr_flags = IFF_UP | IFF_RUNNING;
-  const int result = answer(::ioctl(fd, SIOCSIFFLAGS, &request));
+  const int result = value_or_errno(::ioctl(fd, SIOCSIFFLAGS, &request));
   ::close(fd);
   return result;
 }
@@ -314,8 +319,9 @@ int open_loopback_socket(int type, std::uint16_t port) {
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  int result = answer(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
-  if (result >= 0 && type == SOCK_STREAM) result = answer(::listen(fd, SOMAXCONN));
+  int result =
+      value_or_errno(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  if (result >= 0 && type == SOCK_STREAM) result = value_or_errno(::listen(fd, SOMAXCONN));
   if (result >= 0) return fd;
   ::close(fd);
   return result;
@@ -337,14 +343,14 @@ int drop_own_capabilities() {
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
   __user_cap_data_struct empty[2]{};
-  return answer(::syscall(SYS_capset, &header, empty));
+  return value_or_errno(::syscall(SYS_capset, &header, empty));
 }
 
 int install_filter(const void* program, unsigned short length) {
   sock_fprog filter{};
   filter.len = length;
   filter.filter = const_cast<sock_filter*>(static_cast<const sock_filter*>(program));
-  return answer(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &filter));
+  return value_or_errno(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &filter));
 }
 
 int status_of(int fd, FileStatus& status) {

@@ -91,6 +91,7 @@ std::uint64_t ipc_memory();
 // True if the two tasks have one descriptor table; false also if that cannot be told.
 bool share_descriptors(pid_t one, pid_t other);
 
+inline constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the file system
 inline constexpr std::uint64_t kTmpfsMagic = 0x01021994;
 inline constexpr std::uint64_t kProcMagic = 0x9fa0;
 

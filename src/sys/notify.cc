@@ -16,6 +16,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "sys/answer.h"
+
 namespace cordon::sys {
 namespace {
 
@@ -26,8 +28,6 @@ constexpr unsigned kSend = 1U << 1;           // SECCOMP_ADDFD_FLAG_SEND
 constexpr unsigned kThread = O_EXCL;          // PIDFD_THREAD
 constexpr int kNetworkCookie = 71;            // SO_NETNS_COOKIE
 constexpr unsigned long kBoundFile = 0x89e0;  // SIOCUNIXFILE
-
-int answer(long result) { return result < 0 ? -errno : static_cast<int>(result); }
 
 // The process that a thread belongs to, or -errno.
 pid_t group_of(pid_t thread) {
@@ -59,7 +59,7 @@ int install_filter_with_listener(const void* program, unsigned short length) {
   filter.filter = const_cast<sock_filter*>(static_cast<const sock_filter*>(program));
   constexpr unsigned long kFlags =
       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-  return answer(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &filter));
+  return value_or_errno(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &filter));
 }
 
 bool can_answer_calls() {
@@ -94,21 +94,21 @@ int answer_notification(int listener, std::uint64_t id, int error) {
   seccomp_notif_resp response{};
   response.id = id;
   response.error = -error;
-  return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
+  return value_or_errno(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
 }
 
 int answer_with_value(int listener, std::uint64_t id, std::int64_t value) {
   seccomp_notif_resp response{};
   response.id = id;
   response.val = value;
-  return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
+  return value_or_errno(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
 }
 
 int let_continue(int listener, std::uint64_t id) {
   seccomp_notif_resp response{};
   response.id = id;
   response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
+  return value_or_errno(::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response));
 }
 
 int put_descriptor(int listener, std::uint64_t id, int source, int target, CloseOnExec close) {
@@ -118,7 +118,7 @@ int put_descriptor(int listener, std::uint64_t id, int source, int target, Close
   request.srcfd = static_cast<unsigned>(source);
   request.newfd = static_cast<unsigned>(target);
   request.newfd_flags = close == CloseOnExec::Yes ? O_CLOEXEC : 0;
-  return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &request));
+  return value_or_errno(::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &request));
 }
 
 int answer_with_descriptor(int listener, std::uint64_t id, int source, CloseOnExec close) {
@@ -127,31 +127,33 @@ int answer_with_descriptor(int listener, std::uint64_t id, int source, CloseOnEx
   request.flags = kSend;
   request.srcfd = static_cast<unsigned>(source);
   request.newfd_flags = close == CloseOnExec::Yes ? O_CLOEXEC : 0;
-  return answer(::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &request));
+  return value_or_errno(::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &request));
 }
 
 int open_thread(pid_t thread) {
-  const int pidfd = answer(::syscall(SYS_pidfd_open, thread, kThread));
+  const int pidfd = value_or_errno(::syscall(SYS_pidfd_open, thread, kThread));
   return pidfd == -EINVAL ? open_thread_by_group(thread) : pidfd;
 }
 
 int open_thread_by_group(pid_t thread) {
   const pid_t group = group_of(thread);
   if (group < 0) return group;
-  const int pidfd = answer(::syscall(SYS_pidfd_open, group, 0U));
+  const int pidfd = value_or_errno(::syscall(SYS_pidfd_open, group, 0U));
   if (pidfd < 0 || group == thread) return pidfd;
   if (::syscall(SYS_kcmp, thread, group, KCMP_FILES, 0UL, 0UL) == 0) return pidfd;
   ::close(pidfd);
   return -EPERM;
 }
 
-int copy_descriptor(int pidfd, int fd) { return answer(::syscall(SYS_pidfd_getfd, pidfd, fd, 0U)); }
+int copy_descriptor(int pidfd, int fd) {
+  return value_or_errno(::syscall(SYS_pidfd_getfd, pidfd, fd, 0U));
+}
 
 int open_memory(pid_t thread) {
   char path[32] = "/proc/";
   char* end = std::to_chars(path + 6, path + 24, thread).ptr;
   for (const char letter : std::string_view("/mem")) *end++ = letter;
-  return answer(::open(path, O_WRONLY | O_CLOEXEC));
+  return value_or_errno(::open(path, O_WRONLY | O_CLOEXEC));
 }
 
 ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t size) {
@@ -162,7 +164,7 @@ ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t
   return got < 0 ? -errno : got;
 }
 
-int open_bound_file(int socket) { return answer(::ioctl(socket, kBoundFile)); }
+int open_bound_file(int socket) { return value_or_errno(::ioctl(socket, kBoundFile)); }
 
 std::optional<std::uint64_t> network_of(int socket) {
   std::uint64_t cookie = 0;

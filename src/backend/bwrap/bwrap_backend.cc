@@ -15,7 +15,7 @@
 namespace cordon::bwrap {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kStartPatience{5};
 
 // Really starts the first process in namespaces of bubblewrap's and lets it mount something.
 Result<void> try_first_process(const Program& program) {
@@ -25,7 +25,7 @@ Result<void> try_first_process(const Program& program) {
                          {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
                           "--unshare-cgroup", "--unshare-net", "--as-pid-1", "--cap-add", "ALL",
                           "--tmpfs", "/", "--proc", "/proc", "--", descriptor, "try"},
-                         {inside.file.get()}, kPatience));
+                         {inside.file.get()}, kStartPatience));
   if (WIFEXITED(answer.wait_status) && WEXITSTATUS(answer.wait_status) == 0) return {};
   return fail({.kind = ErrorKind::Unavailable,
                .what = "what bubblewrap starts on this host may not finish its root",

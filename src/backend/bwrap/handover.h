@@ -16,7 +16,7 @@ namespace cordon::bwrap {
 struct Handover {
   Plan plan;  // build, confine, seal, limits, argv, candidates and environment
   native::FirstProcessFds fds{};
-  native::Namespaces outside{};  // of the supervisor: not to be found inside
+  native::NamespaceIds outside{};  // of the supervisor: not to be found inside
   bool terminal = false;
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;

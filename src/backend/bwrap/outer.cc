@@ -47,7 +47,7 @@ struct Execution {
 };
 
 // Between clone and exec: no allocation.
-[[noreturn]] void become(const Execution& execution) {
+[[noreturn]] void become_sandbox(const Execution& execution) {
   // Groups such as docker or disk would still open host files by their group bits, and bubblewrap
   // keeps them.
   const bool ready = ::setpgid(0, 0) == 0 &&
@@ -115,7 +115,7 @@ Result<native::Started> Bubblewrap::start(const native::Start& asked) const {
   const Execution execution{program_.file.get(), null.get(), said_.get(),
                             argv.data(),         kept,       drop_groups};
   const sys::CloneResult cloned = sys::clone_process(0, asked.cgroup);
-  if (cloned.pid == 0) become(execution);
+  if (cloned.pid == 0) become_sandbox(execution);
   if (cloned.pid < 0) return fail(setup_error("cannot start bubblewrap", -cloned.pid));
   // Here as well: whoever is first, the group is there before anybody can want to end it.
   ::setpgid(cloned.pid, cloned.pid);

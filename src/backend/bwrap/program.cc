@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/host_settings.h"
+#include "host/look.h"
 #include "host/ways.h"
 #include "sys/calls.h"
 
@@ -28,9 +29,8 @@ constexpr std::array<std::string_view, 17> kOptions{
     "--unshare-cgroup", "--unshare-net",  "--uid",         "--gid",         "--as-pid-1",
     "--cap-add",        "--perms",        "--size",        "--tmpfs",       "--dev-bind",
     "--bind-fd",        "--ro-bind-fd"};
-constexpr std::uint32_t kOthersMayWrite = 022;
 constexpr std::uint32_t kSetIds = S_ISUID | S_ISGID;
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kAnswerPatience{5};
 constexpr std::size_t kMostAnswer = std::size_t{64} << 10;
 
 Error untrusted(const std::string& what, const std::string& hint) {
@@ -62,8 +62,8 @@ Result<std::string> trusted_end(const std::string& place) {
   return way.end;
 }
 
-[[noreturn]] void become(const Program& program, std::vector<char*>& argv, int out,
-                         const std::vector<int>& kept) {
+[[noreturn]] void become_asked(const Program& program, std::vector<char*>& argv, int out,
+                               const std::vector<int>& kept) {
   ::setpgid(0, 0);
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
@@ -152,7 +152,7 @@ Result<void> refuse_within_grants(const Program& program, const Plan& plan) {
 }
 
 Result<void> check_options(const Program& program) {
-  CORDON_TRY(answer, ask(program, {"--help"}, {}, kPatience));
+  CORDON_TRY(answer, ask(program, {"--help"}, {}, kAnswerPatience));
   if (answer.wait_status != 0 || answer.out.empty()) return fail(no_answer(program));
   std::vector<std::string_view> known;
   for (const std::string_view line : split(answer.out, '\n')) {
@@ -181,7 +181,7 @@ Result<Answer> ask(const Program& program, const std::vector<std::string>& words
   for (std::string& word : copies) argv.push_back(word.data());
   argv.push_back(nullptr);
   const sys::CloneResult child = sys::clone_process(0, -1);
-  if (child.pid == 0) become(program, argv, to.get(), kept);
+  if (child.pid == 0) become_asked(program, argv, to.get(), kept);
   if (child.pid < 0) return fail(setup_error("cannot start bubblewrap", -child.pid));
   const Fd pidfd(child.pidfd);
   ::setpgid(child.pid, child.pid);

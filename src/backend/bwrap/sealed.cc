@@ -19,7 +19,6 @@ namespace cordon::bwrap {
 namespace {
 
 constexpr const char* kInside = "cordon-inside";
-constexpr std::uint32_t kOthersMayWrite = 022;
 
 Error failed(const char* what) {
   return setup_error(std::string("cannot ") + what + " a memory file", errno);

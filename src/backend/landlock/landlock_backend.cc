@@ -4,12 +4,11 @@
 #include "backend/landlock/verify.h"
 #include "backend/native/native_backend.h"
 #include "backend/native/probe.h"
+#include "plan/landlock_abi.h"
 #include "sys/landlock.h"
 
 namespace cordon::landlock {
 namespace {
-
-constexpr int kAbiWithScopes = 6;
 
 Error refused(const std::string& what, int error_number) {
   return {.kind = ErrorKind::Unavailable,
@@ -28,7 +27,7 @@ class Guarded final : public native::Outer {
     return native::Started{cloned, false};
   }
   [[nodiscard]] Result<Enforcement> verify(const Plan& plan, const native::Measured& measured,
-                                           const native::Namespaces& /*outside*/) const override {
+                                           const native::NamespaceIds& /*outside*/) const override {
     return landlock::verify(plan, measured);  // there are no namespaces to compare
   }
   [[nodiscard]] bool is_leashed() const override { return true; }

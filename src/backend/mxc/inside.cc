@@ -17,7 +17,7 @@ namespace cordon::mxc {
 namespace {
 
 constexpr int kFailed = 125;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostOrdersBytes = std::size_t{64} << 20;
 
 int fail_with(native::Stage stage, std::uint32_t index, int error) {
   native::CommandReport report;
@@ -58,7 +58,7 @@ int run_inside() {
   start.report = kReportFd;
   start.groups.fill(-1);
   if (!is_sealed(kOrdersFd) || ::lseek(kOrdersFd, 0, SEEK_SET) != 0) return kFailed;
-  const std::optional<std::string> bytes = read_all(kOrdersFd, kMostBytes);
+  const std::optional<std::string> bytes = read_all(kOrdersFd, kMostOrdersBytes);
   const std::optional<Orders> orders = bytes ? unpack_orders(*bytes) : std::nullopt;
   if (!orders) return fail_with(native::Stage::Seal, 0, EBADMSG);
   const Plan& plan = orders->plan;

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "host/look.h"
+#include "plan/landlock_abi.h"
 #include "sys/calls.h"
 
 namespace cordon::mxc {
@@ -26,7 +27,6 @@ constexpr std::array<const char*, 7> kNamespaces = {"user", "mnt", "pid",   "net
 constexpr std::size_t kNet = 3;
 constexpr std::size_t kCgroup = 6;
 constexpr int kFilterMode = 2;
-constexpr int kAbiWithScopes = 6;
 constexpr std::size_t kProcFile = std::size_t{1} << 20;
 
 std::string proc(pid_t process, std::string_view name) {
@@ -38,15 +38,15 @@ Error not_in_force(const std::string& layer) {
                      "the command was not started; the executor did not do what it was told");
 }
 
-bool namespaces_as_planned(const native::Namespaces& inside, pid_t keeper, bool own_network) {
-  const native::Namespaces outside = native::own_namespaces();
+bool namespaces_as_planned(const native::NamespaceIds& inside, pid_t keeper, bool own_network) {
+  const native::NamespaceIds outside = native::own_namespaces();
   for (std::size_t i = 0; i < inside.size(); ++i) {
     const bool separate = inside[i] != 0 && outside[i] != 0 && inside[i] != outside[i];
     const bool wanted = i != kNet || own_network;
     if (separate != wanted) return false;
   }
   // The keeper has its own, and the executor's are others; it knows none for cgroups.
-  const native::Namespaces kept = namespaces_of(keeper);
+  const native::NamespaceIds kept = namespaces_of(keeper);
   for (std::size_t i = 0; i < inside.size(); ++i) {
     if (i == kCgroup || (i == kNet && !own_network)) continue;
     if (kept[i] == 0 || inside[i] == kept[i]) return false;
@@ -163,8 +163,8 @@ const T& find(const std::vector<Op>& operations) {
 
 }  // namespace
 
-native::Namespaces namespaces_of(pid_t process) {
-  native::Namespaces found{};
+native::NamespaceIds namespaces_of(pid_t process) {
+  native::NamespaceIds found{};
   for (std::size_t i = 0; i < found.size(); ++i) {
     struct stat status {};
     const std::string path = proc(process, "ns/") + kNamespaces[i];

@@ -18,7 +18,7 @@ Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t keeper,
                             const native::CommandReport& report);
 
 // The namespaces of another process; zero for what cannot be read.
-native::Namespaces namespaces_of(pid_t process);
+native::NamespaceIds namespaces_of(pid_t process);
 
 // Delivers a signal to every process of that pid namespace but its first, which ignores what it has
 // no handler for.

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "config/node.h"
 #include "config/section.h"
+#include "host/look.h"
 #include "host/resolve.h"
 #include "host/ways.h"
 
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::string_view kSystemFile = "/etc/cordon/pins.toml";
 constexpr std::size_t kDigits = 64;
-constexpr std::uint32_t kOthersMayWrite = 022;
 constexpr std::array<std::string_view, 2> kTop = {"version", "executors"};
 constexpr std::array<std::string_view, 4> kPin = {"sha256", "version", "commit", "origin"};
 constexpr std::array<std::string_view, 6> kKeys = {"linux-arm64",   "linux-x86_64", "darwin-arm64",
@@ -57,11 +57,11 @@ Result<Pin> decode_pin(const Section& section) {
   return pin;
 }
 
+}  // namespace
+
 Error untrusted(std::string what, std::string hint) {
   return {.kind = ErrorKind::Untrusted, .what = std::move(what), .hint = std::move(hint)};
 }
-
-}  // namespace
 
 bool Pin::is_zero() const {
   return std::ranges::all_of(sha256, [](char c) { return c == '0'; });

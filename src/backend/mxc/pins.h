@@ -41,6 +41,9 @@ std::string pins_path(const Caller& caller);
 // The pin of this host; Unavailable if there is none, with another text for one of zeros.
 Result<Pin> pin_for(const Pins& pins, const std::string& key, const Caller& caller);
 
+// An error of kind Untrusted.
+Error untrusted(std::string what, std::string hint);
+
 // Refuses a path that others than root and the caller could change: by its own owner and mode, or
 // by those of a directory on the way. Kind Untrusted.
 Result<void> check_way(const std::string& path, const Caller& caller);

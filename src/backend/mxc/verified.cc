@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "backend/mxc/pins.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "host/look.h"
@@ -14,13 +15,9 @@ namespace cordon::mxc {
 namespace {
 
 // The published executors have up to ten million bytes.
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostExecutorBytes = std::size_t{256} << 20;
 constexpr unsigned kExecutable = 0x0010U;  // MFD_EXEC, since Linux 6.3
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-
-Error untrusted(std::string what, std::string hint) {
-  return {.kind = ErrorKind::Untrusted, .what = std::move(what), .hint = std::move(hint)};
-}
 
 Result<std::string> content_of(const std::string& path) {
   // Non-blocking: a FIFO under this name would stop the launch for ever.
@@ -35,7 +32,7 @@ Result<std::string> content_of(const std::string& path) {
     return fail(
         untrusted("executor " + quote(path) + " is not a regular file", "install it again"));
   }
-  std::optional<std::string> content = read_all(file.get(), kMostBytes);
+  std::optional<std::string> content = read_all(file.get(), kMostExecutorBytes);
   if (!content) {
     return fail(untrusted("executor " + quote(path) + " cannot be read", "check its permissions"));
   }

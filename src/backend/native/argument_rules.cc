@@ -5,10 +5,11 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
+
+#include "backend/native/judged_arguments.h"
 
 namespace cordon {
 namespace {
@@ -17,28 +18,15 @@ namespace {
 // not among them.
 constexpr std::uint32_t kNamespaceFlags = 0x7e020000;
 
-// Typing into a terminal (TIOCSTI), pasting on a console (TIOCLINUX), taking the console's output
-// (TIOCCONS), loading a line discipline (TIOCSETD).
-constexpr std::initializer_list<std::uint32_t> kRefusedTerminalRequests = {0x5412, 0x541c, 0x541d,
-                                                                           0x5423};
-
 // Linux, linux32, each also with an old kernel's version number, without address randomisation
 // (it weakens only the caller; sanitizers and some runtimes start again with it), and the query.
 // Not READ_IMPLIES_EXEC or a foreign system's domain.
 constexpr std::initializer_list<std::uint32_t> kPersonalities = {0x0,     0x8,     0x20000,
                                                                  0x20008, 0x40000, 0xffffffff};
 
-constexpr std::uint32_t kSocketTypeMask = 0xf;  // the rest is SOCK_NONBLOCK and SOCK_CLOEXEC
-constexpr std::uint32_t kFastOpenFlag = 0x20000000;
-
 BpfLabel write_clone(BpfAssembler& a, const Verdicts& v) {
   return a.load_argument(0, a.if_any_bit(kNamespaceFlags, v.refuse, v.allow));
 }
-
-// In network mode allow a socket may be one of the host's namespace, and these requests would read
-// the host's interfaces through it.
-constexpr std::uint32_t kFirstInterfaceRequest = 0x8910;
-constexpr std::uint32_t kLastInterfaceRequest = 0x89ff;
 
 BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v, NetMode net) {
   const BpfLabel terminal = a.if_one_of(kRefusedTerminalRequests, v.refuse, v.allow);
@@ -53,10 +41,6 @@ BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v, NetMode net) {
   }
   return v.refuse;
 }
-
-// A file that runs as its owner is harmless inside, where no_new_privs holds, and outlives the run
-// on the host, where anybody may execute it as the caller, or as root.
-constexpr std::uint32_t kOwnersRights = S_ISUID | S_ISGID;
 
 BpfLabel write_mode(BpfAssembler& a, const Verdicts& v, unsigned mode_index) {
   return a.load_argument(mode_index, a.if_any_bit(kOwnersRights, v.refuse, v.allow));
@@ -233,10 +217,6 @@ BpfLabel write_socket(BpfAssembler& a, const Verdicts& v, const FilterProfile& p
 
 BpfLabel write_socket_pair(BpfAssembler& a, const Verdicts& v) {
   return a.load_argument(0, a.if_equal(AF_UNIX, write_local_type(a, v), v.no_such_family));
-}
-
-std::uint32_t with_errno(int error) {
-  return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include <variant>
 
 #include "backend/native/scope.h"
+#include "base/write_whole.h"
+#include "sys/answer.h"
 #include "sys/calls.h"
 #include "sys/ids.h"
 #include "sys/landlock.h"
@@ -34,8 +36,6 @@ constexpr std::uint64_t kSkeletonInodes = 16;
 
 // Before the pivot the working directory is the new root, so an inside path is relative to it.
 const char* relative(const std::string& path) { return path.size() > 1 ? path.c_str() + 1 : "."; }
-
-int answer(long result) { return result < 0 ? -errno : 0; }
 
 bool is_set(const FileId& id) { return id.inode != 0 || id.device != 0; }
 
@@ -63,23 +63,10 @@ int open_verified_target(const std::string& path, const FileId& id) {
   return target;
 }
 
-int write_whole(int fd, const std::string& content) {
-  std::size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t written = ::write(fd, content.data() + done, content.size() - done);
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return -errno;
-    }
-    done += static_cast<std::size_t>(written);
-  }
-  return 0;
-}
-
 int write_file(const char* path, const std::string& content, unsigned mode) {
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0) return -errno;
-  const int result = write_whole(fd, content);
+  const int result = -write_whole(fd, content);
   ::close(fd);
   return result;
 }
@@ -87,13 +74,15 @@ int write_file(const char* path, const std::string& content, unsigned mode) {
 int write_proc(const char* path, const char* text, std::size_t size) {
   const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return -errno;
-  const int result = answer(::write(fd, text, size));
+  const int result = sys::zero_or_errno(::write(fd, text, size));
   ::close(fd);
   return result;
 }
 
 // Makes an empty file with one call; used as a mount point.
-int make_empty(const char* path, unsigned mode) { return answer(::mknod(path, S_IFREG | mode, 0)); }
+int make_empty(const char* path, unsigned mode) {
+  return sys::zero_or_errno(::mknod(path, S_IFREG | mode, 0));
+}
 
 // One file without permission bits and one empty directory, bound wherever something is masked.
 int prepare_masks(BuildState& state) {
@@ -107,18 +96,18 @@ int prepare_masks(BuildState& state) {
 // Their binds stay; only the names go.
 int remove_mask_names() {
   if (::unlink(kMaskFile) < 0) return -errno;
-  return answer(::rmdir(kMaskDirectory));
+  return sys::zero_or_errno(::rmdir(kMaskDirectory));
 }
 
 // One entry of a directory that is shown as it is now.
 int make_place(int directory, const op::Skeleton::Entry& entry) {
   if (!entry.target.empty()) {
-    return answer(::symlinkat(entry.target.c_str(), directory, entry.name.c_str()));
+    return sys::zero_or_errno(::symlinkat(entry.target.c_str(), directory, entry.name.c_str()));
   }
   if (entry.kind == FileKind::Directory) {
-    return answer(::mkdirat(directory, entry.name.c_str(), 0755));
+    return sys::zero_or_errno(::mkdirat(directory, entry.name.c_str(), 0755));
   }
-  return answer(::mknodat(directory, entry.name.c_str(), S_IFREG, 0));
+  return sys::zero_or_errno(::mknodat(directory, entry.name.c_str(), S_IFREG, 0));
 }
 
 int attach_and_close(int tree, int target) {
@@ -204,7 +193,7 @@ class CarryOut {
       }
       // Groups such as docker or disk would still open host files by their group bits.
       // The raw call: the library's wrapper would signal threads that are not in this process.
-      return answer(::syscall(SYS_setgroups, 0, nullptr));
+      return sys::zero_or_errno(::syscall(SYS_setgroups, 0, nullptr));
     }
     if (const int error = write_proc("/proc/self/setgroups", "deny", 4); error < 0) return error;
     if (const int error =
@@ -216,7 +205,7 @@ class CarryOut {
   }
 
   int operator()(const op::PrivateMounts&) const {
-    return answer(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+    return sys::zero_or_errno(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
   }
 
   int operator()(const op::NewRoot& o) const {
@@ -224,7 +213,7 @@ class CarryOut {
     if (tree < 0) return tree;
     // Mounted over "/" it covers no source: lookups start below it until the pivot.
     int result = sys::attach_tree(tree, "/");
-    if (result >= 0) result = answer(::fchdir(tree));
+    if (result >= 0) result = sys::zero_or_errno(::fchdir(tree));
     ::close(tree);
     if (result < 0) return result;
     return write_file(kLandlockProbe + 1, "x", 0444);
@@ -260,11 +249,12 @@ class CarryOut {
   }
 
   int operator()(const op::MakeSymlink& o) const {
-    return answer(::symlink(o.target.c_str(), relative(o.path)));
+    return sys::zero_or_errno(::symlink(o.target.c_str(), relative(o.path)));
   }
 
   int operator()(const op::BindSystem& o) const {
-    return answer(::mount(o.path.c_str(), relative(o.path), nullptr, MS_BIND | MS_REC, nullptr));
+    return sys::zero_or_errno(
+        ::mount(o.path.c_str(), relative(o.path), nullptr, MS_BIND | MS_REC, nullptr));
   }
 
   int operator()(const op::ReadOnlySoFar&) const {
@@ -389,7 +379,7 @@ class CarryOut {
     char path[64] = ".scratch/";
     if (!append(path, sizeof path, o.name)) return -ENAMETOOLONG;
     if (::mkdir(path, o.mode) < 0) return -errno;
-    return answer(::mount(path, relative(o.path), nullptr, MS_BIND, nullptr));
+    return sys::zero_or_errno(::mount(path, relative(o.path), nullptr, MS_BIND, nullptr));
   }
 
   int operator()(const op::ScratchFile& o) const {
@@ -446,16 +436,16 @@ class CarryOut {
     // Otherwise /proc/1/cmdline shows how Cordon itself was called. Older kernels know the option
     // by its number only.
     if (::mount("proc", "proc", "proc", kFlags, "hidepid=ptraceable") == 0) return 0;
-    return answer(::mount("proc", "proc", "proc", kFlags, "hidepid=2"));
+    return sys::zero_or_errno(::mount("proc", "proc", "proc", kFlags, "hidepid=2"));
   }
 
   int operator()(const op::DeviceNode& o) const {
-    return answer(::mount(o.path.c_str(), relative(o.path), nullptr, MS_BIND, nullptr));
+    return sys::zero_or_errno(::mount(o.path.c_str(), relative(o.path), nullptr, MS_BIND, nullptr));
   }
 
   int operator()(const op::MountDevpts&) const {
-    return answer(::mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-                          "newinstance,ptmxmode=0666,mode=0620"));
+    return sys::zero_or_errno(::mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+                                      "newinstance,ptmxmode=0666,mode=0620"));
   }
 
   int operator()(const op::LoopbackUp&) const { return sys::bring_up_loopback(); }
@@ -503,7 +493,7 @@ class CarryOut {
   int operator()(const op::ScopeProcesses&) const {
     if (const int error = scope_processes(); error < 0) return error;
     // Inside paths are the host's own here.
-    return answer(::chdir("/"));
+    return sys::zero_or_errno(::chdir("/"));
   }
 
   int operator()(const op::ReadOnlyRoot&) const {
@@ -536,7 +526,7 @@ class CarryOut {
   // of the owner still has no power over this namespace, which is the caller's.
   static int become_owner(const op::MapIdentity& o) {
     if (const int error = sys::become(o.inside_uid, o.inside_gid); error < 0) return error;
-    return answer(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+    return sys::zero_or_errno(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
   }
 
   static bool append(char* buffer, std::size_t size, std::string_view text) {

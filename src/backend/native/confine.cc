@@ -15,14 +15,13 @@
 #include <variant>
 
 #include "backend/native/in_child.h"
+#include "sys/answer.h"
 #include "sys/calls.h"
 #include "sys/landlock.h"
 #include "sys/notify.h"
 
 namespace cordon::native {
 namespace {
-
-int answer(long result) { return result < 0 ? -errno : 0; }
 
 int read_probe(const Prepared& prepared) {
   const int fd = ::open(prepared.landlock_probe, O_RDONLY | O_CLOEXEC);
@@ -70,12 +69,13 @@ class Confine {
     }
     const rlim_t value = o.value < current.rlim_max ? o.value : current.rlim_max;
     const rlimit limit{value, value};
-    return answer(::prlimit(0, static_cast<__rlimit_resource>(resource), &limit, nullptr));
+    return sys::zero_or_errno(
+        ::prlimit(0, static_cast<__rlimit_resource>(resource), &limit, nullptr));
   }
 
   int operator()(const op::NoNewPrivileges&) const {
     if (prepared_.sabotage == Sabotage::NoNewPrivileges) return 0;
-    return answer(::prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL));
+    return sys::zero_or_errno(::prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL));
   }
 
   int operator()(const op::RestrictLandlock&) const {
@@ -91,11 +91,11 @@ class Confine {
   }
 
   int operator()(const op::NewSession&) const {
-    if (!prepared_.terminal) return answer(::setsid());
+    if (!prepared_.terminal) return sys::zero_or_errno(::setsid());
     // The first process leads the session, so that there is a parent to take notice: the kernel
     // lets no key stop a group whose parents are all in other sessions.
     if (::setpgid(0, 0) < 0) return -errno;
-    return answer(::tcsetpgrp(STDIN_FILENO, ::getpid()));
+    return sys::zero_or_errno(::tcsetpgrp(STDIN_FILENO, ::getpid()));
   }
 
   int operator()(const op::NewKeyring&) const {
@@ -103,7 +103,9 @@ class Confine {
     return result == -ENOSYS || result >= 0 ? 0 : result;  // a kernel without keys has none to leak
   }
 
-  int operator()(const op::ChangeDirectory& o) const { return answer(::chdir(o.path.c_str())); }
+  int operator()(const op::ChangeDirectory& o) const {
+    return sys::zero_or_errno(::chdir(o.path.c_str()));
+  }
 
   int operator()(const op::DropCapabilities& o) const {
     if (prepared_.sabotage == Sabotage::Capabilities) return 0;
@@ -135,7 +137,7 @@ class Confine {
   CommandReport& report_;
 };
 
-void send(const CommandReport& report) {
+void send_report(const CommandReport& report) {
   // One write: far below PIPE_BUF, so it is never split.
   ssize_t written = 0;
   do {
@@ -145,11 +147,12 @@ void send(const CommandReport& report) {
   if (written != static_cast<ssize_t>(sizeof report)) ::_exit(125);
 }
 
-[[noreturn]] void give_up(CommandReport& report, Stage stage, std::uint32_t index, int error) {
+[[noreturn]] void give_up_command(CommandReport& report, Stage stage, std::uint32_t index,
+                                  int error) {
   report.stage = stage;
   report.index = index;
   report.error = error;
-  send(report);
+  send_report(report);
   ::_exit(125);
 }
 
@@ -191,7 +194,7 @@ void become_command(const Prepared& prepared, const CommandStart& start) {
   std::uint32_t index = 0;
   for (const Op& operation : prepared.plan->confine) {
     if (const int error = std::visit(confine, operation); error < 0) {
-      give_up(report, Stage::Confine, index, -error);
+      give_up_command(report, Stage::Confine, index, -error);
     }
     ++index;
   }
@@ -203,18 +206,18 @@ void become_command(const Prepared& prepared, const CommandStart& start) {
         prepared.allows_hosts ? try_socket(AF_NETLINK, SOCK_RAW) : try_socket(AF_INET, SOCK_DGRAM);
     report.filtered_call = try_filtered_call();
   }
-  send(report);
+  send_report(report);
 
   char released = 0;
   ssize_t got = 0;
   do {
     got = ::read(kCommandReleaseFd, &released, 1);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) give_up(report, Stage::Confine, index, errno);
+  if (got < 0) give_up_command(report, Stage::Confine, index, errno);
   // End of file: the supervisor is gone or did not like what was measured.
   if (got != 1) ::_exit(125);
   default_signals();
-  give_up(report, Stage::Execute, index, execute(prepared));
+  give_up_command(report, Stage::Execute, index, execute(prepared));
 }
 
 }  // namespace cordon::native

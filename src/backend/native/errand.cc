@@ -25,7 +25,7 @@ constexpr std::size_t kAnswer = 1;
 constexpr std::size_t kDirectory = 2;
 
 // A bind takes microseconds: what takes longer has been stopped or is starved.
-constexpr int kPatienceMilliseconds = 5000;
+constexpr int kBindMilliseconds = 5000;
 
 int make_call(const Order& order, const sys::Passed& passed, int ruleset) {
   // The kernel wants zeros, and an int would leave the upper half of a register as it was.
@@ -74,7 +74,7 @@ int send_errand(int channel, int socket, int directory, const Order& order) {
   pollfd polled{answer.get(), POLLIN, 0};
   int ready = 0;
   do {
-    ready = ::poll(&polled, 1, kPatienceMilliseconds);
+    ready = ::poll(&polled, 1, kBindMilliseconds);
   } while (ready < 0 && errno == EINTR);
   std::int32_t error = EACCES;
   const bool told = ready == 1 && ::read(answer.get(), &error, sizeof error) == sizeof error;

@@ -66,7 +66,7 @@ class Cloned final : public Outer {
 }  // namespace
 
 Result<Enforcement> Outer::verify(const Plan& plan, const Measured& measured,
-                                  const Namespaces& outside) const {
+                                  const NamespaceIds& outside) const {
   return native::verify(plan, measured, outside);
 }
 
@@ -142,7 +142,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
       return fail(outer.explain(child->why_gone(std::move(made).error())));
     }
   }
-  const Namespaces outside = own_namespaces();
+  const NamespaceIds outside = own_namespaces();
   for (;;) {
     const auto received = child->next_message();
     if (!received) return fail(outer.explain(received.error()));

@@ -34,7 +34,7 @@ class Outer {
   [[nodiscard]] virtual Error explain(Error error) const { return error; }
   // Refuses if what was measured inside is not what was planned; `outside` are the caller's own.
   [[nodiscard]] virtual Result<Enforcement> verify(const Plan& plan, const Measured& measured,
-                                                   const Namespaces& outside) const;
+                                                   const NamespaceIds& outside) const;
   // True where no kernel ends the sandbox with its first process: what was started is ended by the
   // end of a pipe, and then ends what descends from it.
   [[nodiscard]] virtual bool is_leashed() const { return false; }

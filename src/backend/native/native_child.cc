@@ -32,7 +32,7 @@ const Op* find_seccomp(const Plan& plan) {
 }
 
 // For a parent that is to reap the tree before it ends.
-constexpr int kPatienceMilliseconds = 1000;
+constexpr int kReapMilliseconds = 1000;
 
 Error ended_early(int number) {
   return setup_error("the sandbox's first process ended while it was being built", number);
@@ -120,7 +120,7 @@ void NativeChild::kill_and_wait() {
     sys::pidfd_send_signal(pidfd_.get(), SIGCONT);
     // It ends what descends from it and reaps it, so that its usage covers the tree. The group is
     // for what it cannot reach.
-    wait_for(pidfd_.get(), POLLIN, cgroup_.holds_first_process() ? kPatienceMilliseconds : -1);
+    wait_for(pidfd_.get(), POLLIN, cgroup_.holds_first_process() ? kReapMilliseconds : -1);
     (void)cgroup_.kill();
   } else {
     if (parent_) end_below_parent();
@@ -236,7 +236,7 @@ Error NativeChild::why_gone(Error error) {
   return told ? operation_error(plan_, *message) : error;
 }
 
-Result<void> NativeChild::take_hold(const Message& message, const Namespaces& outside) {
+Result<void> NativeChild::take_hold(const Message& message, const NamespaceIds& outside) {
   CORDON_CHECK(verify_begun(plan_, message.measured, outside));
   const pid_t process = inside_.valid() ? sys::process_of(inside_.get()) : -1;
   if (process <= 0) return fail(setup_error("the sandbox's first process cannot be held", 0));
@@ -272,13 +272,13 @@ void NativeChild::end_below_parent() const {
     sys::pidfd_send_signal(inside_.get(), SIGKILL);
     wait_for(inside_.get(), POLLIN, -1);
     // It reaps the first process and ends: only then does its usage cover the tree.
-    wait_for(pidfd_.get(), POLLIN, kPatienceMilliseconds);
+    wait_for(pidfd_.get(), POLLIN, kReapMilliseconds);
     return;
   }
   // The whole group: a child that waits for a word from its parent would wait for ever. No pid is
   // reused before its process is reaped.
   ::kill(-pid_, SIGKILL);
-  wait_for(channel_.get(), 0, kPatienceMilliseconds);
+  wait_for(channel_.get(), 0, kReapMilliseconds);
 }
 
 Result<void> NativeChild::wait_for_begin() const {

@@ -67,7 +67,7 @@ class NativeChild final : public Child {
   Error why_gone(Error error);
 
   // Of what a first process that has begun said: it is where it is to be, and in this one's hands.
-  Result<void> take_hold(const Message& message, const Namespaces& outside);
+  Result<void> take_hold(const Message& message, const NamespaceIds& outside);
 
   void set_enforcement(Enforcement enforcement) { enforcement_ = std::move(enforcement); }
   Result<void> order(const Order& order) const;

@@ -39,15 +39,15 @@ struct KnownDevice {
   std::string_view path;
   std::string_view numbers;  // as mknod takes them
 };
-constexpr std::array<KnownDevice, 6> kNumbers = {{{"/dev/null", "1 3"},
-                                                  {"/dev/zero", "1 5"},
-                                                  {"/dev/full", "1 7"},
-                                                  {"/dev/random", "1 8"},
-                                                  {"/dev/urandom", "1 9"},
-                                                  {"/dev/tty", "5 0"}}};
+constexpr std::array<KnownDevice, 6> kDeviceNumbers = {{{"/dev/null", "1 3"},
+                                                        {"/dev/zero", "1 5"},
+                                                        {"/dev/full", "1 7"},
+                                                        {"/dev/random", "1 8"},
+                                                        {"/dev/urandom", "1 9"},
+                                                        {"/dev/tty", "5 0"}}};
 
 std::string make_device(const std::string& path) {
-  for (const KnownDevice& device : kNumbers) {
+  for (const KnownDevice& device : kDeviceNumbers) {
     if (device.path != path) continue;
     return "as root: rm -f " + path + " && mknod -m 666 " + path + " c " +
            std::string(device.numbers);

@@ -123,9 +123,9 @@ std::uint64_t count_tasks() {
   return tasks;
 }
 
-Namespaces own_namespaces() {
+NamespaceIds own_namespaces() {
   constexpr const char* kNames[] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
-  Namespaces found{};
+  NamespaceIds found{};
   const int directory = ::open("/proc/thread-self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return found;
   for (std::size_t i = 0; i < found.size(); ++i) {

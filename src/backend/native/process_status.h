@@ -18,6 +18,6 @@ void parse_status(std::string_view status, Measured& measured);
 std::uint64_t count_tasks();
 // The namespaces of the calling thread. No other process may be asked: one that is not dumpable
 // hides its own.
-Namespaces own_namespaces();
+NamespaceIds own_namespaces();
 
 }  // namespace cordon::native

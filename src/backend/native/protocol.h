@@ -34,11 +34,11 @@ static_assert(kMostGroups <= sys::kMostPassed && kEgressDescriptors + 1 <= sys::
 enum class Stage : std::uint32_t { Build, Confine, Seal, Execute };
 
 // The identities of a process's user mnt pid net ipc uts and cgroup namespaces; zero: unknown.
-using Namespaces = std::array<std::uint64_t, 7>;
+using NamespaceIds = std::array<std::uint64_t, 7>;
 
 // What was read back from inside, before the command was released.
 struct Measured {
-  Namespaces namespaces{};
+  NamespaceIds namespaces{};
   std::array<std::uint64_t, 5> capabilities{};  // inheritable permitted effective bounding ambient
   std::int32_t no_new_privileges = 0;
   std::int32_t seccomp_mode = 0;

@@ -1,13 +1,13 @@
 #include "backend/native/shared_host_rules.h"
 
-#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <span>
 #include <string_view>
+
+#include "backend/native/judged_arguments.h"
 
 namespace cordon {
 namespace {
@@ -42,14 +42,6 @@ constexpr std::string_view kTimes[] = {"futimesat", "utime", "utimensat", "utime
 constexpr std::string_view kOwnProcess[] = {"prlimit64", "sched_setaffinity", "sched_setattr",
                                             "sched_setparam", "sched_setscheduler"};
 
-constexpr std::uint32_t kOwnersRights = S_ISUID | S_ISGID;
-
-constexpr std::uint32_t kFastOpenFlag = 0x20000000;
-constexpr std::uint32_t kTypeMask = 0xf;  // the rest is SOCK_NONBLOCK and SOCK_CLOEXEC
-
-// Typing into a terminal and the like, as in argument_rules.cc.
-constexpr std::initializer_list<std::uint32_t> kRefusedTerminalRequests = {0x5412, 0x541c, 0x541d,
-                                                                           0x5423};
 // Requests to regular files that read (flags, extents) or need a descriptor that may write (clones
 // of ranges). All others, such as sealing a file with fs-verity or making it immutable, need only
 // one that may read.
@@ -58,15 +50,9 @@ constexpr std::initializer_list<std::uint32_t> kFileRequests = {0x80086601, 0xc0
 constexpr std::uint32_t kRequestType = 0xff00;
 constexpr std::uint32_t kTerminalType = 0x5400;
 constexpr std::uint32_t kSocketType = 0x8900;
-constexpr std::uint32_t kFirstInterfaceRequest = 0x8910;
-constexpr std::uint32_t kLastInterfaceRequest = 0x89ff;
-
-std::uint32_t with_errno(int error) {
-  return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
-}
 
 // Even a local socket lists the host's interfaces.
-BpfLabel write_ioctl(BpfAssembler& a, const Verdicts& v, NetMode net) {
+BpfLabel write_shared_ioctl(BpfAssembler& a, const Verdicts& v, NetMode net) {
   const BpfLabel not_there = a.give(with_errno(ENOTTY));
   const BpfLabel type =
       a.keep_bits(kRequestType, a.if_one_of({kTerminalType, kSocketType}, v.allow, not_there));
@@ -85,15 +71,15 @@ BpfLabel write_inet_socket(BpfAssembler& a, const Verdicts& v) {
   const BpfLabel type =
       a.if_equal(SOCK_STREAM, protocol(IPPROTO_TCP, v.allow),
                  a.if_equal(SOCK_DGRAM, protocol(IPPROTO_UDP, v.broker), v.refuse));
-  return a.load_argument(1, a.keep_bits(kTypeMask, type));
+  return a.load_argument(1, a.keep_bits(kSocketTypeMask, type));
 }
 
 // Without an empty network: only local sockets, those answered by the broker, and in mode allow
 // what cannot leave without it.
-BpfLabel write_socket(BpfAssembler& a, const Verdicts& v, const FilterProfile& profile) {
+BpfLabel write_shared_socket(BpfAssembler& a, const Verdicts& v, const FilterProfile& profile) {
   const BpfLabel type = a.if_one_of({SOCK_SEQPACKET, SOCK_STREAM}, v.allow, v.refuse);
   const BpfLabel local =
-      profile.has_broker() ? a.load_argument(1, a.keep_bits(kTypeMask, type)) : v.refuse;
+      profile.has_broker() ? a.load_argument(1, a.keep_bits(kSocketTypeMask, type)) : v.refuse;
   const BpfLabel other = profile.net == NetMode::Allow
                              ? a.if_one_of({AF_INET6, AF_INET}, write_inet_socket(a, v), v.refuse)
                              : v.refuse;
@@ -101,7 +87,7 @@ BpfLabel write_socket(BpfAssembler& a, const Verdicts& v, const FilterProfile& p
 }
 
 // Interfaces and Fast Open are refused as in argument_rules.cc.
-BpfLabel write_set_socket_option(BpfAssembler& a, const Verdicts& v) {
+BpfLabel write_shared_socket_option(BpfAssembler& a, const Verdicts& v) {
   const BpfLabel as_if = a.give(with_errno(0));
   const BpfLabel tcp = a.load_argument(2, a.if_one_of({23, 30, 33}, v.refuse, v.allow));
   const BpfLabel socket = a.load_argument(2, a.if_one_of({25, 62}, v.refuse, v.allow));
@@ -160,12 +146,12 @@ std::vector<SharedHostRule> write_shared_host_rules(BpfAssembler& assembler, Arc
                               0, assembler.if_equal(kCaller, verdicts.allow, verdicts.refuse)));
   writer.put("setpriority", write_pair(assembler, verdicts, kPriorityOfProcess, kCaller));
   writer.put("ioprio_set", write_pair(assembler, verdicts, kIoPriorityOfProcess, kCaller));
-  writer.put("ioctl", write_ioctl(assembler, verdicts, profile.net));
+  writer.put("ioctl", write_shared_ioctl(assembler, verdicts, profile.net));
   if (profile.net != NetMode::Open) {
-    writer.put("socket", write_socket(assembler, verdicts, profile));
+    writer.put("socket", write_shared_socket(assembler, verdicts, profile));
   }
   if (profile.net == NetMode::Allow) {
-    writer.put("setsockopt", write_set_socket_option(assembler, verdicts));
+    writer.put("setsockopt", write_shared_socket_option(assembler, verdicts));
     const BpfLabel address =
         assembler.load_argument(4, assembler.if_equal(0, verdicts.allow, verdicts.broker));
     writer.put("recvfrom", address);

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "plan/landlock_abi.h"
 #include "sys/calls.h"
 
 namespace cordon::native {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::size_t kNetNamespace = 3;
 constexpr int kFilterMode = 2;
-constexpr int kAbiWithScopes = 6;
 
 template <typename T>
 const T* find(const std::vector<Op>& operations) {
@@ -22,7 +22,8 @@ const T* find(const std::vector<Op>& operations) {
   return nullptr;
 }
 
-bool namespaces_as_planned(const Measured& measured, const Namespaces& outside, bool own_network) {
+bool namespaces_as_planned(const Measured& measured, const NamespaceIds& outside,
+                           bool own_network) {
   for (std::size_t i = 0; i < outside.size(); ++i) {
     const bool separate = measured.namespaces[i] != 0 && measured.namespaces[i] != outside[i];
     const bool wanted = i != kNetNamespace || own_network;
@@ -46,7 +47,7 @@ Error not_in_force(const std::string& layer) {
 }  // namespace
 
 Result<Enforcement> verify(const Plan& plan, const Measured& measured,
-                           const Namespaces& outside_namespaces) {
+                           const NamespaceIds& outside_namespaces) {
   const auto* namespaces = find<op::EnterNamespaces>(plan.build);
   const auto* landlock = find<op::RestrictLandlock>(plan.confine);
   const auto* seccomp = find<op::InstallSeccomp>(plan.confine);
@@ -83,7 +84,7 @@ Result<Enforcement> verify(const Plan& plan, const Measured& measured,
 }
 
 Result<void> verify_begun(const Plan& plan, const Measured& measured,
-                          const Namespaces& outside_namespaces) {
+                          const NamespaceIds& outside_namespaces) {
   const auto* namespaces = find<op::EnterNamespaces>(plan.build);
   // Ids that could not be read outside would differ from all others.
   const bool known = std::ranges::all_of(outside_namespaces, [](auto id) { return id != 0; });

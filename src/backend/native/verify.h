@@ -14,11 +14,11 @@ namespace cordon::native {
 // The enforcement of a report, every flag from evidence. Anything the plan promises and the sandbox
 // does not show is a Setup error that names the layer: then the command must not be released.
 Result<Enforcement> verify(const Plan& plan, const Measured& measured,
-                           const Namespaces& outside_namespaces);
+                           const NamespaceIds& outside_namespaces);
 
 // The same of a first process that another program started, before it does anything: it is in
 // namespaces of its own and sees a root of its own.
 Result<void> verify_begun(const Plan& plan, const Measured& measured,
-                          const Namespaces& outside_namespaces);
+                          const NamespaceIds& outside_namespaces);
 
 }  // namespace cordon::native
