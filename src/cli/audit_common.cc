@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "audit/moment.h"
 #include "audit/private_file.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -15,7 +16,6 @@ namespace cordon {
 namespace {
 
 constexpr std::int64_t kSecondUs = 1'000'000;
-constexpr std::int64_t kDayUs = 86'400 * kSecondUs;
 
 Result<std::optional<std::int64_t>> when(const Arguments& arguments, FlagId id, DayEdge edge) {
   const auto text = arguments.value(id);
@@ -55,13 +55,13 @@ bool is_no_log(const Error& error) {
 
 std::optional<std::int64_t> parse_when(std::string_view text, std::int64_t now_us, DayEdge edge) {
   if (const auto day = audit::start_of_day(text)) {
-    return edge == DayEdge::First ? *day : *day + kDayUs;
+    return edge == DayEdge::First ? *day : *day + audit::kDayUs;
   }
   if (text.ends_with('d')) {
     constexpr std::uint64_t kMost = 100'000;
     const auto days = parse_number(text.substr(0, text.size() - 1));
     if (!days || *days > kMost) return std::nullopt;
-    return now_us - static_cast<std::int64_t>(*days) * kDayUs;
+    return now_us - static_cast<std::int64_t>(*days) * audit::kDayUs;
   }
   if (text.ends_with('Z')) {
     std::string full(text.substr(0, text.size() - 1));

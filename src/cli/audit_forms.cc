@@ -9,7 +9,9 @@ namespace {
 using audit::Event;
 
 Node text(const std::string& value) { return value.empty() ? Node() : Node(value); }
-Node number(const std::optional<std::int64_t>& value) { return value ? Node(*value) : Node(); }
+Node number_or_null(const std::optional<std::int64_t>& value) {
+  return value ? Node(*value) : Node();
+}
 
 // A dotted name is a member of an object.
 struct Field {
@@ -26,13 +28,13 @@ constexpr Field kOcsf[] = {
     {"severity_id", [](const Event& e) { return Node(e.outcome == "failure" ? 2 : 1); }},
     {"time", [](const Event& e) { return Node(e.begun_us / 1000); }},
     {"end_time", [](const Event& e) { return e.ended_us ? Node(*e.ended_us / 1000) : Node(); }},
-    {"duration", [](const Event& e) { return number(e.duration_ms); }},
+    {"duration", [](const Event& e) { return number_or_null(e.duration_ms); }},
     {"status_id",
      [](const Event& e) {
        return Node(e.outcome == "success" ? 1 : e.outcome == "failure" ? 2 : 0);
      }},
     {"status_detail", [](const Event& e) { return text(e.reason); }},
-    {"exit_code", [](const Event& e) { return number(e.exit_code); }},
+    {"exit_code", [](const Event& e) { return number_or_null(e.exit_code); }},
     {"metadata.version", [](const Event&) { return Node("1.4.0"); }},
     {"metadata.product.name", [](const Event&) { return Node("Cordon"); }},
     {"metadata.product.vendor_name", [](const Event&) { return Node("Cordon"); }},

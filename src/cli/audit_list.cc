@@ -25,7 +25,7 @@ std::string table_of(const std::vector<audit::Event>& events) {
   return table.text();
 }
 
-std::string json_of(const std::vector<audit::Event>& events) {
+std::string events_json(const std::vector<audit::Event>& events) {
   NodeList list;
   for (const audit::Event& event : events) list.push_back(event_node(event));
   Node node;
@@ -48,7 +48,7 @@ int verb_audit_list(const Arguments& arguments) {
   if (!events && !none) return audit_failure_status(events.error());
   const std::vector<audit::Event> found = events ? *events : std::vector<audit::Event>{};
   if (arguments.has(FlagId::Json)) {
-    if (!say_answer(json_of(found))) return kAnswerError;
+    if (!say_answer(events_json(found))) return kAnswerError;
   } else if (!found.empty() && !say_answer(table_of(found))) {
     return kAnswerError;
   }

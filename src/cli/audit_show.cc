@@ -35,7 +35,7 @@ Node node_of(const std::string& line) {
 }
 
 // "key  value" lines; tables within tables are indented.
-void describe(const Node& node, std::size_t depth, std::string& out) {
+void describe_node(const Node& node, std::size_t depth, std::string& out) {
   const NodeMap* map = node.map();
   if (map == nullptr) return;
   for (const auto& [key, value] : *map) {
@@ -45,7 +45,7 @@ void describe(const Node& node, std::size_t depth, std::string& out) {
     out.append(2 * depth, ' ').append(sanitize(key));
     if (value.map() != nullptr) {
       out.append("\n");
-      describe(value, depth + 1, out);
+      describe_node(value, depth + 1, out);
       continue;
     }
     out.append(key.size() < 18 ? 18 - key.size() : 1, ' ');
@@ -55,19 +55,19 @@ void describe(const Node& node, std::size_t depth, std::string& out) {
   }
 }
 
-std::string text_of(const Found& found) {
+std::string found_text(const Found& found) {
   const audit::Event& event = found.event;
   std::string out = sanitize(what_text(event) + " " + event.resource + ": " + outcome_text(event));
   out.append("\n");
   for (const std::string* line : {&found.lines.pending, &found.lines.closing}) {
     if (line->empty()) continue;
     out.append("\n");
-    describe(node_of(*line), 0, out);
+    describe_node(node_of(*line), 0, out);
   }
   return out;
 }
 
-std::string json_of(const Found& found) {
+std::string found_json(const Found& found) {
   Node node = event_node(found.event);
   node.set("pending", node_of(found.lines.pending));
   node.set("closing", node_of(found.lines.closing));
@@ -83,7 +83,8 @@ int verb_audit_show(const Arguments& arguments) {
     say("cordon: no action is called " + quote(arguments.operands.front()) + "\n");
     return kAnswerNo;
   }
-  const std::string answer = arguments.has(FlagId::Json) ? json_of(**found) : text_of(**found);
+  const std::string answer =
+      arguments.has(FlagId::Json) ? found_json(**found) : found_text(**found);
   return say_answer(answer) ? kAnswerYes : kAnswerError;
 }
 

@@ -98,7 +98,7 @@ Node rows_node(const std::map<std::string, Sums>& rows) {
   return node;
 }
 
-std::string json_of(const Stats& stats) {
+std::string stats_json(const Stats& stats) {
   Node node;
   node.set("all", sums_node(stats.all))
       .set("outcomes", rows_node(stats.outcomes))
@@ -107,7 +107,7 @@ std::string json_of(const Stats& stats) {
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 
-std::string text_of(const Stats& stats) {
+std::string stats_text(const Stats& stats) {
   return std::to_string(stats.all.count) + " actions, " + std::to_string(stats.all.failures) +
          " failed, " + std::to_string(stats.all.denials) + " denials, " +
          duration_text(stats.all.duration_ms) + " in all\n\n" + chart("OUTCOME", stats.outcomes) +
@@ -127,7 +127,7 @@ Result<Stats> stats_of(const Arguments& arguments) {
 int verb_audit_stats(const Arguments& arguments) {
   const auto stats = stats_of(arguments);
   if (!stats) return audit_failure_status(stats.error());
-  if (!say_answer(arguments.has(FlagId::Json) ? json_of(*stats) : text_of(*stats))) {
+  if (!say_answer(arguments.has(FlagId::Json) ? stats_json(*stats) : stats_text(*stats))) {
     return kAnswerError;
   }
   return stats->all.count == 0 ? kAnswerNo : kAnswerYes;

@@ -17,7 +17,6 @@
 namespace cordon {
 namespace {
 
-using audit::Line;
 using audit::LineReader;
 
 // How far the files were read.
@@ -51,7 +50,7 @@ Result<void> read_on(int directory, Reached& reached,
     if (::fstat(file.get(), &status) != 0) return fail(audit::audit_error("cannot read", errno));
     if (day != reached.day) reached = {day, 0};
     LineReader reader(file.get(), reached.offset, static_cast<std::uint64_t>(status.st_size));
-    Line line;
+    audit::Line line;
     for (;;) {
       CORDON_TRY(more, reader.next(line));
       if (!more || !line.complete) break;
@@ -72,7 +71,7 @@ Result<Reached> near_the_end(int directory, std::uint64_t count) {
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return fail(audit::audit_error("cannot read", errno));
     LineReader reader(file.get(), 0, static_cast<std::uint64_t>(status.st_size));
-    Line line;
+    audit::Line line;
     std::deque<std::uint64_t> starts;
     for (;;) {
       CORDON_TRY(more, reader.next(line));

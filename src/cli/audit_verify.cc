@@ -6,14 +6,14 @@
 namespace cordon {
 namespace {
 
-struct Answer {
+struct VerifyAnswer {
   audit::Verification verified;
   std::optional<std::string> checkpoint;
 };
 
-Result<Answer> verified(const Arguments& arguments) {
+Result<VerifyAnswer> verified(const Arguments& arguments) {
   CORDON_TRY(where, audit_place());
-  Answer answer;
+  VerifyAnswer answer;
   CORDON_TRY(found, audit::verify(where.place, audit_progress("verifying")));
   answer.verified = std::move(found);
   if (arguments.has(FlagId::Checkpoint) && answer.verified.holds()) {
@@ -30,7 +30,7 @@ std::string finding_line(const audit::Finding& finding) {
   return sanitize(line.append(name_of(finding.fault)).append(": ").append(finding.what)) + "\n";
 }
 
-std::string text_of(const Answer& answer) {
+std::string verification_text(const VerifyAnswer& answer) {
   const audit::Verification& verified = answer.verified;
   std::string out;
   for (const audit::Finding& finding : verified.findings) out += finding_line(finding);
@@ -45,7 +45,7 @@ std::string text_of(const Answer& answer) {
   return out;
 }
 
-std::string json_of(const Answer& answer) {
+std::string verification_json(const VerifyAnswer& answer) {
   const audit::Verification& verified = answer.verified;
   NodeList findings;
   for (const audit::Finding& finding : verified.findings) {
@@ -79,7 +79,8 @@ std::string json_of(const Answer& answer) {
 int verb_audit_verify(const Arguments& arguments) {
   const auto answer = verified(arguments);
   if (!answer) return audit_failure_status(answer.error());
-  if (!say_answer(arguments.has(FlagId::Json) ? json_of(*answer) : text_of(*answer))) {
+  if (!say_answer(arguments.has(FlagId::Json) ? verification_json(*answer)
+                                              : verification_text(*answer))) {
     return kAnswerError;
   }
   return answer->verified.holds() ? kAnswerYes : kAnswerNo;

@@ -19,7 +19,7 @@ std::string with_escapes(std::string_view text, std::string_view special) {
   return out;
 }
 
-std::string joined(std::span<const std::string_view> words) {
+std::string spaced(std::span<const std::string_view> words) {
   std::string out;
   for (const std::string_view word : words) out.append(out.empty() ? "" : " ").append(word);
   return out;
@@ -36,9 +36,9 @@ std::string zsh_action(ValueKind kind, std::span<const std::string_view> choices
     case ValueKind::Directory:
       return "_files -/";
     case ValueKind::Policy:
-      return "{ compadd -- " + joined(preset_names()) + "; _files }";
+      return "{ compadd -- " + spaced(preset_names()) + "; _files }";
     case ValueKind::Choice:
-      return "(" + joined(choices) + ")";
+      return "(" + spaced(choices) + ")";
     case ValueKind::Variable:
       return "_parameters -g \"*export*\"";
   }
@@ -98,9 +98,9 @@ std::string fish_value(const Flag& flag) {
     case ValueKind::Directory:
       return " -x -a '(__fish_complete_directories)'";
     case ValueKind::Policy:
-      return " -r -F -a '" + joined(preset_names()) + "'";
+      return " -r -F -a '" + spaced(preset_names()) + "'";
     case ValueKind::Choice:
-      return " -x -a '" + joined(flag.choices) + "'";
+      return " -x -a '" + spaced(flag.choices) + "'";
   }
   return "";
 }

@@ -22,7 +22,7 @@ std::string as_text(const HostSetup& setup) {
   return text;
 }
 
-std::string as_json(std::string_view host, const HostSetup& setup) {
+std::string host_check_json(std::string_view host, const HostSetup& setup) {
   NodeList launch;
   for (const std::string& word : setup.launch) launch.emplace_back(word);
   Node document{NodeMap{}};
@@ -41,7 +41,8 @@ int doctor_host(const Arguments& arguments) {
     return kAnswerError;
   }
   const bool json = arguments.has(FlagId::Json);
-  return say_answer(json ? as_json(host, *setup) : as_text(*setup)) ? kAnswerNo : kAnswerError;
+  return say_answer(json ? host_check_json(host, *setup) : as_text(*setup)) ? kAnswerNo
+                                                                            : kAnswerError;
 }
 
 }  // namespace cordon

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/doctor_check.h"
 #include "cli/proven.h"
+#include "plan/landlock_abi.h"
 #include "plan/losses.h"
 #include "run/host_cure.h"
 
@@ -139,7 +140,6 @@ Check residual_gaps(const HostAccount& account) {
 
 // The tier below native, for hosts that refuse namespaces.
 Check landlock_tier(const HostAccount& account) {
-  constexpr int kAbiWithScopes = 6;
   const auto works = [&](std::string_view name) {
     return std::ranges::any_of(
         account.probes, [&](const native::Probe& probe) { return probe.name == name && probe.ok; });

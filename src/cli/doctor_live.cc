@@ -21,22 +21,22 @@ namespace cordon {
 namespace {
 
 // A directory with a granted part and a part outside of every grant; removed at the end.
-class Stage {
+class ProbeDirectory {
  public:
-  explicit Stage(const std::string& below) : path_(join(below, "cordon-doctor.XXXXXX")) {
+  explicit ProbeDirectory(const std::string& below) : path_(join(below, "cordon-doctor.XXXXXX")) {
     made_ = ::mkdtemp(path_.data()) != nullptr && ::mkdir(granted("").c_str(), 0700) == 0 &&
             ::mkdir(outside("").c_str(), 0700) == 0 && plant(granted("known")) &&
             plant(outside("secret"));
   }
-  ~Stage() {
+  ~ProbeDirectory() {
     for (const char* name : {"known", "written", "lock"}) ::unlink(granted(name).c_str());
     for (const char* name : {"secret", "written"}) ::unlink(outside(name).c_str());
     ::rmdir(granted("").c_str());
     ::rmdir(outside("").c_str());
     ::rmdir(path_.c_str());
   }
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  ProbeDirectory(const ProbeDirectory&) = delete;
+  ProbeDirectory& operator=(const ProbeDirectory&) = delete;
 
   [[nodiscard]] bool made() const { return made_; }
   [[nodiscard]] std::string granted(std::string_view name) const { return below("granted", name); }
@@ -56,7 +56,7 @@ class Stage {
   bool made_ = false;
 };
 
-struct Attempt {
+struct ProbeRun {
   std::vector<std::string> words;
   NetMode net = NetMode::None;
   std::uint64_t pids = 64;
@@ -65,9 +65,9 @@ struct Attempt {
 
 class Theatre {
  public:
-  Theatre(const Caller& caller, const Stage& stage) : caller_(caller), stage_(stage) {}
+  Theatre(const Caller& caller, const ProbeDirectory& stage) : caller_(caller), stage_(stage) {}
 
-  [[nodiscard]] Report run(const Attempt& attempt) const {
+  [[nodiscard]] Report run(const ProbeRun& attempt) const {
     auto policy = Policy::preset("strict");
     RunInput input;
     input.policy = std::move(*policy);
@@ -84,7 +84,7 @@ class Theatre {
 
  private:
   const Caller& caller_;
-  const Stage& stage_;
+  const ProbeDirectory& stage_;
 };
 
 std::string told(const Report& report) {
@@ -132,9 +132,9 @@ Check refusal_check(const std::string& name, const Report& attempt, const Report
 
 Check fork_check(const Theatre& theatre) {
   constexpr std::uint64_t kFew = 16;
-  Attempt many{{"fork", "64"}};
+  ProbeRun many{{"fork", "64"}};
   many.pids = kFew;
-  Attempt few{{"fork", "8"}};
+  ProbeRun few{{"fork", "8"}};
   few.pids = kFew;
   const Report bomb = theatre.run(many);
   Check check =
@@ -151,8 +151,8 @@ bool lock_is_free(const std::string& path) {
 }
 
 // The lingering grandchild wrote to the file, so it lived; its lock is free, so it is dead.
-Check tree_kill_check(const Theatre& theatre, const Stage& stage) {
-  Attempt attempt{{"linger", stage.granted("lock")}};
+Check tree_kill_check(const Theatre& theatre, const ProbeDirectory& stage) {
+  ProbeRun attempt{{"linger", stage.granted("lock")}};
   attempt.wall_ms = 500;
   const Report report = theatre.run(attempt);
   struct stat status {};
@@ -172,7 +172,7 @@ Check tree_kill_check(const Theatre& theatre, const Stage& stage) {
   return check;
 }
 
-Check write_check(const Theatre& theatre, const Stage& stage) {
+Check write_check(const Theatre& theatre, const ProbeDirectory& stage) {
   Check check =
       refusal_check("live-write-outside", theatre.run({{"write", stage.outside("written")}}),
                     theatre.run({{"write", stage.granted("written")}}), "writing beside the grant");
@@ -189,7 +189,7 @@ Check write_check(const Theatre& theatre, const Stage& stage) {
 
 Check connect_check(const Theatre& theatre) {
   const sys::LoopbackListener listener;
-  Attempt open{{"connect", std::to_string(listener.port())}};
+  ProbeRun open{{"connect", std::to_string(listener.port())}};
   open.net = NetMode::Open;
   return refusal_check("live-connect", theatre.run({{"connect", std::to_string(listener.port())}}),
                        theatre.run(open), "connecting to the host's loopback");
@@ -200,7 +200,7 @@ Check connect_check(const Theatre& theatre) {
 std::vector<Check> live_checks(const Caller& caller) {
   const auto temporary = caller.environment.find("TMPDIR");
   const bool usable = temporary != caller.environment.end() && temporary->second.starts_with('/');
-  const Stage stage(usable ? temporary->second : "/tmp");
+  const ProbeDirectory stage(usable ? temporary->second : "/tmp");
   if (!stage.made()) {
     return {{CheckCategory::Security, "live-probes", CheckStatus::Fail,
              "cannot make a directory for the probes", "make /tmp writable, or set TMPDIR"}};

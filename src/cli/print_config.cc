@@ -64,7 +64,7 @@ Node file_node(const HostFile& file) {
   return Node(NodeMap{{"path", Node(file.path)}, {"content", Node(file.content)}});
 }
 
-std::string as_json(std::string_view host, const HostSetup& setup) {
+std::string configuration_json(std::string_view host, const HostSetup& setup) {
   NodeList files{file_node(setup.configuration)};
   for (const HostFile& file : setup.further) files.push_back(file_node(file));
   NodeList launch;
@@ -92,7 +92,7 @@ void say_the_rest(const HostSetup& setup) {
 Result<bool> print(const Arguments& arguments) {
   CORDON_TRY(host, wanted_host(arguments));
   CORDON_TRY(setup, host_setup_here(host, arguments));
-  if (arguments.has(FlagId::Json)) return say_answer(as_json(host, setup));
+  if (arguments.has(FlagId::Json)) return say_answer(configuration_json(host, setup));
   if (!say_answer(setup.configuration.content)) return false;
   say_the_rest(setup);
   return true;

@@ -40,27 +40,27 @@ bool is_report(std::string_view text) {
   return schema != nullptr && schema->text() != nullptr && *schema->text() == "cordon.report/1";
 }
 
-enum class Standing { Absent, Replaceable, WrittenTo };
+enum class NameStanding { Absent, Replaceable, WrittenTo };
 
 // What has the name now, and whether a report may take its place or be written to it.
-Result<Standing> standing_of(int directory, const std::string& name, const std::string& path) {
+Result<NameStanding> standing_of(int directory, const std::string& name, const std::string& path) {
   const auto refused = [&](const std::string& what, const std::string& hint) {
     return fail(usage_error("--report " + quote(path) + " " + what, hint));
   };
   struct stat status {};
   if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
-    if (errno == ENOENT) return Standing::Absent;
+    if (errno == ENOENT) return NameStanding::Absent;
     return fail(setup_error("cannot look at the report file " + quote(path), errno));
   }
   if (S_ISLNK(status.st_mode)) {
     return refused("is a symlink", "name the file itself; /dev/fd/N names an open descriptor");
   }
-  if (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)) return Standing::WrittenTo;
+  if (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)) return NameStanding::WrittenTo;
   if (S_ISDIR(status.st_mode)) return refused("is a directory", "name a file in it");
   if (!S_ISREG(status.st_mode)) return refused("is no file", "name another one");
-  if (status.st_size == 0) return Standing::Replaceable;
+  if (status.st_size == 0) return NameStanding::Replaceable;
   const auto text = read_regular(directory, name, kLargestReport.bytes);
-  if (text && is_report(*text)) return Standing::Replaceable;
+  if (text && is_report(*text)) return NameStanding::Replaceable;
   return refused("is not a report of an earlier run, so it is not replaced",
                  "name another file, or remove this one first");
 }
@@ -76,7 +76,7 @@ int write_new(int directory, const std::string& name, std::string_view text) {
 }
 
 // Gives a file its name unless that is taken.
-int put(int directory, const std::string& from, const std::string& to) {
+int give_name(int directory, const std::string& from, const std::string& to) {
   if (::renameat2(directory, from.c_str(), directory, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;  // not every file system knows how
   if (::linkat(directory, from.c_str(), directory, to.c_str(), 0) < 0) return errno;
@@ -122,7 +122,7 @@ Result<ReportFile> ReportFile::open(const std::string& path) {
                             "make the directory first, or name a file elsewhere"));
   }
   CORDON_TRY(standing, standing_of(report.directory_.get(), report.name_, path));
-  if (standing == Standing::WrittenTo) {
+  if (standing == NameStanding::WrittenTo) {
     constexpr int kHow = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     return open_stream(path, ::openat(report.directory_.get(), report.name_.c_str(), kHow));
   }
@@ -154,15 +154,16 @@ Result<void> ReportFile::replace(std::string_view text) const {
     return fail(standing.error());
   }
   switch (*standing) {
-    case Standing::Absent:
-      if (const int error = put(directory, temporary, name_); error != 0) return failed(error);
+    case NameStanding::Absent:
+      if (const int error = give_name(directory, temporary, name_); error != 0)
+        return failed(error);
       return {};
-    case Standing::Replaceable:
+    case NameStanding::Replaceable:
       if (::renameat(directory, temporary.c_str(), directory, name_.c_str()) < 0) {
         return failed(errno);
       }
       return {};
-    case Standing::WrittenTo:
+    case NameStanding::WrittenTo:
       return failed(EEXIST);
   }
   return {};

@@ -34,7 +34,7 @@ std::string_view name_of(Became result) {
   return "";
 }
 
-std::string told(const SetupStep& step) {
+std::string step_text(const SetupStep& step) {
   const std::string path = quote(step.path);
   switch (step.result) {
     case Became::Written:
@@ -98,7 +98,7 @@ std::string setup_text(const Prospect& prospect, const std::vector<SetupStep>& s
   text += "toolchains: " + listed(prospect.toolchains, "those of the system") + "\n";
   text += "agents: " + listed(agents, "none on PATH") + "\n";
   for (const SetupStep& step : steps) {
-    text += told(step) + "\n";
+    text += step_text(step) + "\n";
     if (shows_text(step)) text += "\n" + step.text + "\n";
   }
   for (const Reduction& reduction : prospect.reductions) {

@@ -110,7 +110,7 @@ std::uint64_t size_of(const std::string& path) {
   return above.valid() ? size_at(above.get(), std::string(basename(path)), 0) : 0;
 }
 
-std::string json_of(const Asked& asked) {
+std::string changes_json(const Asked& asked) {
   NodeList list;
   const std::vector<ChangeRecord> records = selected(asked);
   for (const Change& change : changes_of(records, asked.caller.cwd)) {
@@ -136,7 +136,7 @@ int refuse(const Error& error) {
 
 int nothing(const Arguments& arguments, const Asked& asked) {
   if (arguments.has(FlagId::Json)) {
-    return say_answer(json_of(asked)) ? kAnswerNo : kAnswerError;
+    return say_answer(changes_json(asked)) ? kAnswerNo : kAnswerError;
   }
   if (!asked.manifest) {
     say("cordon: no run has held anything back\n");
@@ -207,7 +207,7 @@ int take(const Arguments& arguments, Take step, std::string_view verb) {
   if (!taken) return refuse(taken.error());
   if (taken->done == 0 && taken->conflicts.empty()) return nothing(arguments, *asked);
   if (arguments.has(FlagId::Json)) {
-    if (!say_answer(json_of(*asked))) return kAnswerError;
+    if (!say_answer(changes_json(*asked))) return kAnswerError;
   } else {
     for (const std::string& path : taken->conflicts) {
       say("cordon: conflict: " + quote(path) +
@@ -229,7 +229,8 @@ int verb_changes_list(const Arguments& arguments) {
   if (!asked) return refuse(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
   if (records.empty()) return nothing(arguments, *asked);
-  if (arguments.has(FlagId::Json)) return say_answer(json_of(*asked)) ? kAnswerYes : kAnswerError;
+  if (arguments.has(FlagId::Json))
+    return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
   TextTable table({{"PATH"}, {"CHANGE"}, {"STATE"}, {"SIZE", Align::Right}, {"REASON"}});
   const std::vector<Change> changes = changes_of(records, asked->caller.cwd);
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -247,7 +248,8 @@ int verb_changes_show(const Arguments& arguments) {
   if (!asked) return refuse(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
   if (records.empty()) return nothing(arguments, *asked);
-  if (arguments.has(FlagId::Json)) return say_answer(json_of(*asked)) ? kAnswerYes : kAnswerError;
+  if (arguments.has(FlagId::Json))
+    return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
   const std::vector<Version> versions = versions_of(records);
   if (versions.empty()) return nothing(arguments, *asked);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
@@ -271,7 +273,8 @@ int verb_changes_diff(const Arguments& arguments) {
   if (!asked) return refuse(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
   if (records.empty()) return nothing(arguments, *asked);
-  if (arguments.has(FlagId::Json)) return say_answer(json_of(*asked)) ? kAnswerYes : kAnswerError;
+  if (arguments.has(FlagId::Json))
+    return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
   std::string answer;
   for (const Version& version : versions_of(records)) {
     const auto host = content_of(version.path);

@@ -56,7 +56,7 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
 }
 
 // Where the report of this run goes, beside what is said on standard error.
-struct Answer {
+struct ReportTargets {
   bool json = false;
   std::optional<ReportFile> file;
 
@@ -80,8 +80,8 @@ struct Answer {
   }
 };
 
-Result<Answer> open_answer(const Arguments& arguments) {
-  Answer answer;
+Result<ReportTargets> open_answer(const Arguments& arguments) {
+  ReportTargets answer;
   answer.json = arguments.has(FlagId::Json);
   if (const auto path = arguments.value(FlagId::Report)) {
     CORDON_TRY(file, ReportFile::open(std::string(*path)));
@@ -97,13 +97,13 @@ std::optional<AuditMark> record_refused(const Arguments& arguments, const Caller
   return record_refusal(input, caller, error);
 }
 
-int dry_run(const RunInput& input, const Caller& caller, const Answer& answer) {
+int dry_run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
   const auto judged = judge(input, caller);
   if (!judged) return answer.refuse(judged.error());
   return say_answer(answer.json ? plan_json(*judged) : plan_text(*judged)) ? 0 : kRefused;
 }
 
-int run(const RunInput& input, const Caller& caller, const Answer& answer) {
+int run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
   say_dangers(input.policy.net.sockets);
   const Report report = run_contained(input, caller);
   if (!answer.json) say_reductions(report.reductions);

@@ -189,8 +189,8 @@ class Steps {
   std::vector<SetupStep> taken_;
 };
 
-Result<std::vector<SetupStep>> carry_out(const Arguments& arguments, const Prospect& prospect,
-                                         const std::vector<HostFilePlan>& files) {
+Result<std::vector<SetupStep>> carry_out_plans(const Arguments& arguments, const Prospect& prospect,
+                                               const std::vector<HostFilePlan>& files) {
   Steps steps(arguments);
   const auto waits = [](const auto& file) { return changes(step_of(file)); };
   const bool asks =
@@ -232,7 +232,7 @@ Result<int> set_up(const Arguments& arguments) {
   CORDON_TRY(hosts, host_part(arguments, prospect));
   hosts.advice.notes.insert(hosts.advice.notes.begin(), prospect.notes.begin(),
                             prospect.notes.end());
-  CORDON_TRY(steps, carry_out(arguments, prospect, hosts.files));
+  CORDON_TRY(steps, carry_out_plans(arguments, prospect, hosts.files));
   const std::string answer = arguments.has(FlagId::Json)
                                  ? setup_json(prospect, steps, hosts.advice)
                                  : setup_text(prospect, steps, hosts.advice);

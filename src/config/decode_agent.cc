@@ -7,7 +7,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKeys{"name", "share_login"};
+constexpr std::array<std::string_view, 2> kAgentKeys{"name", "share_login"};
 
 Result<void> decode_name(const Section& section, std::string& name) {
   CORDON_TRY(word, section.text("name"));
@@ -29,7 +29,7 @@ Result<void> decode_name(const Section& section, std::string& name) {
 }  // namespace
 
 Result<void> decode_agent(const Section& document, DocumentRole role, AgentRules& agent) {
-  CORDON_TRY(section, document.member("agent", kKeys));
+  CORDON_TRY(section, document.member("agent", kAgentKeys));
   CORDON_CHECK(decode_name(section, agent.name));
   CORDON_TRY(share, section.flag("share_login"));
   if (share) agent.share_login = *share;

@@ -5,7 +5,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKeys{"read", "write", "net", "expires"};
+constexpr std::array<std::string_view, 4> kAskKeys{"read", "write", "net", "expires"};
 constexpr std::uint64_t kLongestMs = std::uint64_t{24} * 60 * 60 * 1000;
 
 }  // namespace
@@ -19,7 +19,7 @@ Result<void> refuse_ask(const Section& document) {
 }
 
 Result<AskRules> decode_ask(const Section& document, const std::string& base) {
-  CORDON_TRY(section, document.member("ask", kKeys));
+  CORDON_TRY(section, document.member("ask", kAskKeys));
   AskRules ask;
   CORDON_CHECK(append_paths(section, "read", PathUse::Read, base, ask.read));
   CORDON_CHECK(append_paths(section, "write", PathUse::Write, base, ask.write));

@@ -6,7 +6,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 1> kKeys{"on_failure"};
+constexpr std::array<std::string_view, 1> kAuditKeys{"on_failure"};
 constexpr std::array kChoices{AuditFailure::Deny, AuditFailure::Buffer, AuditFailure::Warn};
 
 }  // namespace
@@ -20,7 +20,7 @@ Result<void> refuse_audit(const Section& document) {
 }
 
 Result<AuditFailure> decode_audit(const Section& document) {
-  CORDON_TRY(section, document.member("audit", kKeys));
+  CORDON_TRY(section, document.member("audit", kAuditKeys));
   CORDON_TRY(word, section.text("on_failure"));
   if (!word) return AuditFailure::Deny;
   std::array<std::string_view, kChoices.size()> names;

@@ -8,7 +8,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKeys{"pass", "set"};
+constexpr std::array<std::string_view, 2> kEnvKeys{"pass", "set"};
 
 struct Assignment {
   std::string name;
@@ -68,7 +68,7 @@ Result<std::vector<Assignment>> decode_set(const Section& env) {
 }  // namespace
 
 Result<void> decode_env(const Section& document, EnvRules& env) {
-  CORDON_TRY(section, document.member("env", kKeys));
+  CORDON_TRY(section, document.member("env", kEnvKeys));
   CORDON_TRY(pass, decode_pass(section));
   CORDON_TRY(set, decode_set(section));
   std::set<std::string_view> passed;

@@ -6,8 +6,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKeys{"read", "write",  "deny",         "scratch",
-                                                "home", "caches", "trust_tracked"};
+constexpr std::array<std::string_view, 7> kFsKeys{"read", "write",  "deny",         "scratch",
+                                                  "home", "caches", "trust_tracked"};
 constexpr std::array<std::string_view, 3> kHomeNames{"none", "private", "persistent"};
 
 Result<void> decode_home(const Section& fs, HomeMode& home) {
@@ -33,7 +33,7 @@ Error placed(const Section& section, const Node& value, Error error) {
 }
 
 Result<void> decode_fs(const Section& document, const std::string& base, FsRules& fs) {
-  CORDON_TRY(section, document.member("fs", kKeys));
+  CORDON_TRY(section, document.member("fs", kFsKeys));
   CORDON_CHECK(append_paths(section, "read", PathUse::Read, base, fs.read));
   CORDON_CHECK(append_paths(section, "write", PathUse::Write, base, fs.write));
   CORDON_CHECK(append_paths(section, "deny", PathUse::Deny, base, fs.deny));

@@ -27,7 +27,7 @@ constexpr std::array<LimitKey, 11> kLimits{{
     {"sent", &Limits::sent, &Section::size},
 }};
 
-constexpr auto kKeys = [] {
+constexpr auto kLimitKeys = [] {
   std::array<std::string_view, kLimits.size()> names{};
   for (std::size_t i = 0; i < kLimits.size(); ++i) names[i] = kLimits[i].name;
   return names;
@@ -36,7 +36,7 @@ constexpr auto kKeys = [] {
 }  // namespace
 
 Result<void> decode_limits(const Section& document, Limits& limits) {
-  CORDON_TRY(section, document.member("limits", kKeys));
+  CORDON_TRY(section, document.member("limits", kLimitKeys));
   for (const LimitKey& limit : kLimits) {
     CORDON_TRY(value, (section.*limit.read)(limit.name));
     if (value) limits.*limit.field = value;

@@ -8,8 +8,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeys{"mode",       "allow",   "deny",
-                                                "host_ports", "publish", "sockets"};
+constexpr std::array<std::string_view, 6> kNetKeys{"mode",       "allow",   "deny",
+                                                   "host_ports", "publish", "sockets"};
 constexpr std::array<std::string_view, 3> kModeNames{"none", "allow", "open"};
 
 Result<std::optional<NetMode>> decode_mode(const Section& net) {
@@ -85,7 +85,7 @@ Result<std::vector<HostRule>> decode_rules(const Section& section, std::string_v
 }
 
 Result<void> decode_net(const Section& document, const std::string& base, NetRules& net) {
-  CORDON_TRY(section, document.member("net", kKeys));
+  CORDON_TRY(section, document.member("net", kNetKeys));
   CORDON_TRY(mode, decode_mode(section));
   CORDON_TRY(allow, decode_rules(section, "allow"));
   CORDON_TRY(deny, decode_rules(section, "deny"));

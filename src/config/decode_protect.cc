@@ -7,7 +7,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKeys{"add", "release"};
+constexpr std::array<std::string_view, 2> kProtectKeys{"add", "release"};
 constexpr std::size_t kMostNames = 256;
 
 // One component, or two.
@@ -35,7 +35,7 @@ Result<std::vector<PlacedText>> names(const Section& section, std::string_view k
 }  // namespace
 
 Result<void> decode_protect(const Section& document, DocumentRole role, ProtectRules& protect) {
-  CORDON_TRY(section, document.member("protect", kKeys));
+  CORDON_TRY(section, document.member("protect", kProtectKeys));
   const Node* release = section.find("release");
   if (release != nullptr && role == DocumentRole::Policy)
     return fail(section.error_at_key(*release, "\"release\" in [protect] is for ceilings only",

@@ -7,7 +7,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKeys{"layers", "accept_missing", "backends"};
+constexpr std::array<std::string_view, 3> kRequireKeys{"layers", "accept_missing", "backends"};
 constexpr std::array<Layer, 5> kLayers{Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
                                        Layer::Capabilities, Layer::Cgroup};
 
@@ -93,7 +93,7 @@ Result<void> check_accepted(const Section& section, const RequireRules& require)
 }  // namespace
 
 Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require) {
-  CORDON_TRY(section, document.member("require", kKeys));
+  CORDON_TRY(section, document.member("require", kRequireKeys));
   for (const char* key : {"accept_missing", "backends"}) {
     const Node* node = section.find(key);
     if (node == nullptr || role != DocumentRole::Policy) continue;

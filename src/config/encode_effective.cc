@@ -41,7 +41,7 @@ Node encode_denies(const std::vector<DenyGlob>& denies) {
   return list;
 }
 
-Node encode_fs(const Effective& effective) {
+Node encode_effective_fs(const Effective& effective) {
   const auto path = [](const Grant& grant) { return grant.path; };
   Node table;
   table.set("read", sorted(effective.read, path))
@@ -54,7 +54,7 @@ Node encode_fs(const Effective& effective) {
   return table;
 }
 
-Node encode_net(const Effective& effective) {
+Node encode_effective_net(const Effective& effective) {
   const NetRules& net = effective.net;
   const auto spell = [](const HostRule& rule) { return to_string(rule); };
   Node table;
@@ -66,7 +66,7 @@ Node encode_net(const Effective& effective) {
   return table;
 }
 
-Node encode_env(const EnvRules& env) {
+Node encode_effective_env(const EnvRules& env) {
   Node assignments{NodeMap{}};
   for (const auto& [name, value] : env.set) assignments.set(name, Node(value));
   Node table;
@@ -75,7 +75,7 @@ Node encode_env(const EnvRules& env) {
   return table;
 }
 
-Node encode_limits(const Limits& limits) {
+Node encode_effective_limits(const Limits& limits) {
   Node table;
   table.set("wall_ms", number(limits.wall_ms))
       .set("cpu_ms", number(limits.cpu_ms))
@@ -108,10 +108,10 @@ Node encode_effective(const Effective& effective) {
       .set("share_login", Node(rules.share_login));
   Node document;
   document.set("version", 1)
-      .set("fs", encode_fs(effective))
-      .set("net", encode_net(effective))
-      .set("env", encode_env(effective.env))
-      .set("limits", encode_limits(effective.limits))
+      .set("fs", encode_effective_fs(effective))
+      .set("net", encode_effective_net(effective))
+      .set("env", encode_effective_env(effective.env))
+      .set("limits", encode_effective_limits(effective.limits))
       .set("require", std::move(require))
       .set("agent", std::move(agent));
   // Left out if nobody changed the table, so that the digest of such a policy stays what it was.

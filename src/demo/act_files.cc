@@ -5,10 +5,10 @@
 namespace cordon::demo {
 namespace {
 
-constexpr std::string_view kNote = "written by the agent";
+constexpr std::string_view kWrittenNote = "written by the agent";
 
 std::vector<std::string> append_to(const std::string& path) {
-  return {"/bin/sh", "-c", R"(echo "$1" >> "$2")", "sh", std::string(kNote), path};
+  return {"/bin/sh", "-c", R"(echo "$1" >> "$2")", "sh", std::string(kWrittenNote), path};
 }
 
 Scenario read_a_document(Stage& stage) {
@@ -50,7 +50,7 @@ Scenario write_a_download(Stage& stage) {
   const std::string path = stage.home().at("Downloads/result.txt");
   return stage.play("write a download", {append_to(path), {}, {"~/Downloads"}, {}},
                     Expected::Allowed, [&](const Report&) {
-                      const bool arrived = content_of(path) == std::string(kNote) + "\n";
+                      const bool arrived = content_of(path) == std::string(kWrittenNote) + "\n";
                       return Sight{arrived, arrived ? "the file is there on the host"
                                                     : "the file did not arrive on the host"};
                     });

@@ -10,7 +10,7 @@
 namespace cordon::demo {
 namespace {
 
-constexpr std::string_view kNote = "PLANTED-NOTE-e2d7";
+constexpr std::string_view kPlantedNote = "PLANTED-NOTE-e2d7";
 
 // Another contained run, which keeps a note in its /tmp and lives until it is dismissed.
 class Neighbour {
@@ -21,10 +21,11 @@ class Neighbour {
         dismissed_(stage.home().at("Downloads/neighbour-may-go")) {
     const std::string script =
         R"(echo "$1" > "$2"; : > "$3"; while [ ! -e "$4" ]; do sleep 0.05; done; cat "$2")";
-    Attempt attempt{{"/bin/sh", "-c", script, "sh", std::string(kNote), note_, up_, dismissed_},
-                    {},
-                    {"~/Downloads"},
-                    {}};
+    Attempt attempt{
+        {"/bin/sh", "-c", script, "sh", std::string(kPlantedNote), note_, up_, dismissed_},
+        {},
+        {"~/Downloads"},
+        {}};
     thread_ = std::thread([this, &stage, attempt = std::move(attempt)] {
       report_ = stage.run_beside(attempt, cancel_);
     });
@@ -57,7 +58,7 @@ class Neighbour {
     if (made >= 0) ::close(made);
     thread_.join();
     return report_.outcome && exit_status(report_.outcome->end) == 0 &&
-           report_.outcome->out->head.find(kNote) != std::string::npos;
+           report_.outcome->out->head.find(kPlantedNote) != std::string::npos;
   }
 
  private:
@@ -84,7 +85,7 @@ Scenario read_its_note(Stage& stage) {
   if (!neighbour.process()) return not_up(title);
   return stage.play(title, {{"/bin/cat", neighbour.note()}, {}, {}, {}}, Expected::Blocked,
                     [&](const Report& report) {
-                      const bool silent = nothing_leaked(report, kNote);
+                      const bool silent = nothing_leaked(report, kPlantedNote);
                       if (!neighbour.dismiss()) {
                         return Sight{false, "the neighbour has no note: nothing was shown"};
                       }

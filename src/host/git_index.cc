@@ -136,7 +136,7 @@ std::string git_index_of(const std::string& top) {
   if (seen->kind == FileKind::Directory) return join(git, "index");
   const Fd above = open_canonical(top, O_PATH | O_DIRECTORY);
   const auto pointer =
-      above.valid() ? read_regular(above.get(), ".git", kPointerLimit) : std::nullopt;
+      above.valid() ? read_regular(above.get(), ".git", kGitPointerLimit) : std::nullopt;
   constexpr std::string_view kWord = "gitdir: ";
   if (!pointer || !pointer->starts_with(kWord)) return {};
   std::string_view text(*pointer);

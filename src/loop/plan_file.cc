@@ -22,7 +22,7 @@ bool is_id(std::string_view id) {
                              [&](char c) { return plain(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-Error at(const std::string& name, std::string what, std::string hint = {}) {
+Error plan_fault(const std::string& name, std::string what, std::string hint = {}) {
   Error error = policy_error(std::move(what), std::move(hint));
   error.place = Place{name, 0, 0};
   return error;
@@ -31,30 +31,33 @@ Error at(const std::string& name, std::string what, std::string hint = {}) {
 }  // namespace
 
 Result<void> check_plan(const Features& features, const std::string& name) {
-  if (features.empty()) return fail(at(name, "the plan has no feature", "- [ ] id: title"));
-  if (features.size() > kMostFeatures) return fail(at(name, "the plan has too many features"));
+  if (features.empty()) return fail(plan_fault(name, "the plan has no feature", "- [ ] id: title"));
+  if (features.size() > kMostFeatures)
+    return fail(plan_fault(name, "the plan has too many features"));
   std::set<std::string_view> ids;
   for (const Feature& feature : features) {
     if (!is_id(feature.id)) {
-      return fail(at(name, "the id " + quote(feature.id) + " is not a plain word",
-                     "letters, digits, '-', '_' and '.', at most 64"));
+      return fail(plan_fault(name, "the id " + quote(feature.id) + " is not a plain word",
+                             "letters, digits, '-', '_' and '.', at most 64"));
     }
     if (!ids.insert(feature.id).second) {
-      return fail(at(name, "the id " + quote(feature.id) + " stands twice"));
+      return fail(plan_fault(name, "the id " + quote(feature.id) + " stands twice"));
     }
     if (feature.title.empty()) {
-      return fail(at(name, "the feature " + quote(feature.id) + " has no title"));
+      return fail(plan_fault(name, "the feature " + quote(feature.id) + " has no title"));
     }
     if (feature.verify.empty()) {
-      return fail(at(name, "the feature " + quote(feature.id) + " has no verify command",
-                     "add verify: COMMAND; only that decides whether the work is done"));
+      return fail(plan_fault(name, "the feature " + quote(feature.id) + " has no verify command",
+                             "add verify: COMMAND; only that decides whether the work is done"));
     }
     if (feature.attempts && (*feature.attempts == 0 || *feature.attempts > kMostAttempts)) {
-      return fail(at(name, "the attempts of " + quote(feature.id) + " are not from 1 to 100"));
+      return fail(
+          plan_fault(name, "the attempts of " + quote(feature.id) + " are not from 1 to 100"));
     }
     for (const std::string* text : {&feature.verify, &feature.prompt, &feature.prompt_file}) {
       if (text->find('\0') != std::string::npos) {
-        return fail(at(name, "the feature " + quote(feature.id) + " holds a NUL character"));
+        return fail(
+            plan_fault(name, "the feature " + quote(feature.id) + " holds a NUL character"));
       }
     }
   }
@@ -62,10 +65,11 @@ Result<void> check_plan(const Features& features, const std::string& name) {
 }
 
 Result<Features> read_plan(std::string_view text, const std::string& name) {
-  auto features = name.ends_with(".json") ? read_json_plan(text, name)
-                  : name.ends_with(".md")
-                      ? read_markdown_plan(text, name)
-                      : fail(at(name, "the form of the plan is not known", "name it .md or .json"));
+  auto features =
+      name.ends_with(".json") ? read_json_plan(text, name)
+      : name.ends_with(".md")
+          ? read_markdown_plan(text, name)
+          : fail(plan_fault(name, "the form of the plan is not known", "name it .md or .json"));
   if (!features) return features;
   CORDON_CHECK(check_plan(*features, name));
   return features;

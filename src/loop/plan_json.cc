@@ -7,7 +7,7 @@ namespace cordon::loop {
 namespace {
 
 constexpr std::array<std::string_view, 2> kPlanKeys{"version", "features"};
-constexpr std::array<std::string_view, 8> kFeatureKeys{
+constexpr std::array<std::string_view, 8> kPlannedKeys{
     "id", "title", "prompt", "prompt_file", "verify", "attempts", "timeout", "done"};
 
 Result<void> take(const Section& section, std::string_view key, std::string& into) {
@@ -17,7 +17,7 @@ Result<void> take(const Section& section, std::string_view key, std::string& int
 }
 
 Result<Feature> read_feature(const Node& node, const std::string& name) {
-  CORDON_TRY(section, Section::open(node, name, "features", kFeatureKeys));
+  CORDON_TRY(section, Section::open(node, name, "features", kPlannedKeys));
   Feature feature;
   CORDON_CHECK(take(section, "id", feature.id));
   CORDON_CHECK(take(section, "title", feature.title));

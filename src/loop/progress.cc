@@ -25,7 +25,7 @@ constexpr std::array kStates{FeatureState::Pending, FeatureState::Done, FeatureS
                              FeatureState::Skipped};
 
 constexpr std::array<std::string_view, 3> kKeys{"version", "plan", "features"};
-constexpr std::array<std::string_view, 7> kFeatureKeys{
+constexpr std::array<std::string_view, 7> kProgressKeys{
     "id", "state", "attempts", "wall_ms", "tokens", "micro_dollars", "reason"};
 
 std::uint64_t number(const Node* node) {
@@ -34,7 +34,7 @@ std::uint64_t number(const Node* node) {
 }
 
 Result<FeatureProgress> decode(const Node& node, const std::string& name) {
-  CORDON_TRY(section, Section::open(node, name, "features", kFeatureKeys));
+  CORDON_TRY(section, Section::open(node, name, "features", kProgressKeys));
   CORDON_TRY(id, section.text("id"));
   CORDON_TRY(state, section.text("state"));
   CORDON_TRY(reason, section.text("reason"));

@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "mcp/arguments.h"
+#include "mcp/envelope.h"
 #include "mcp/members.h"
 #include "mcp/server.h"
 
 namespace cordon::mcp {
 namespace {
-
-tl::unexpected<RpcError> bad_params(std::string message) {
-  return tl::make_unexpected(RpcError{code::kInvalidParams, std::move(message), std::nullopt});
-}
 
 Reply busy_error() {
   return tl::make_unexpected(

@@ -40,6 +40,10 @@ std::string line(const Node& message) { return write_json(message, JsonStyle::Co
 
 }  // namespace
 
+tl::unexpected<RpcError> bad_params(std::string message) {
+  return tl::make_unexpected(RpcError{code::kInvalidParams, std::move(message), std::nullopt});
+}
+
 Envelope decode_envelope(std::string_view text) {
   auto read = read_json_message(text, kMessageBounds);
   if (!read) {

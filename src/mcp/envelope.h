@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <variant>
 
 #include "config/node.h"
@@ -35,6 +36,9 @@ struct RpcError {
   std::string message;
   std::optional<Node> data;
 };
+
+// For a request whose parameters are not as the protocol asks.
+tl::unexpected<RpcError> bad_params(std::string message);
 
 struct RpcRequest {
   Id id;

@@ -1,6 +1,7 @@
 // A call's way through a worker: the handler, the questions it asks, and the one answer.
 #include <algorithm>
 
+#include "mcp/envelope.h"
 #include "mcp/members.h"
 #include "mcp/server.h"
 
@@ -9,10 +10,6 @@ namespace {
 
 // A handler that keeps asking new questions is broken; it must not hold a worker for ever.
 constexpr int kMostRounds = 16;
-
-tl::unexpected<RpcError> bad_params(std::string message) {
-  return tl::make_unexpected(RpcError{code::kInvalidParams, std::move(message), std::nullopt});
-}
 
 std::optional<LogLevel> wanted_log_level(const Exchange& exchange) {
   if (exchange.era == Era::Legacy) return exchange.session->log_level();

@@ -18,7 +18,7 @@ Result<Fd> open_store(const Caller& caller) {
   return open_private_directory(join(caller.state_directory, "mxc"));
 }
 
-PhaseAnswer fault(std::string_view code, Error error) {
+PhaseAnswer failed_phase(std::string_view code, Error error) {
   return tl::make_unexpected(PhaseFault{code, std::move(error)});
 }
 
@@ -70,21 +70,23 @@ PhaseAnswer Provisioned::start() {
   const Fd made(::openat(directory_.get(), mark().c_str(),
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (made.valid()) return nothing();
-  if (errno == EEXIST) return fault("already_started", policy_error("the sandbox was started"));
-  return fault("backend_error", setup_error("cannot start the sandbox", errno));
+  if (errno == EEXIST)
+    return failed_phase("already_started", policy_error("the sandbox was started"));
+  return failed_phase("backend_error", setup_error("cannot start the sandbox", errno));
 }
 
 PhaseAnswer Provisioned::stop() {
   if (::unlinkat(directory_.get(), mark().c_str(), 0) == 0) return nothing();
-  if (errno == ENOENT) return fault("not_started", policy_error("the sandbox was not started"));
-  return fault("backend_error", setup_error("cannot stop the sandbox", errno));
+  if (errno == ENOENT)
+    return failed_phase("not_started", policy_error("the sandbox was not started"));
+  return failed_phase("backend_error", setup_error("cannot stop the sandbox", errno));
 }
 
 PhaseAnswer Provisioned::remove() {
   ::unlinkat(directory_.get(), mark().c_str(), 0);
   if (::unlinkat(directory_.get(), token_.c_str(), 0) == 0) return nothing();
-  if (errno == ENOENT) return fault("stale_id", policy_error("there is no such sandbox"));
-  return fault("backend_error", setup_error("cannot remove the sandbox", errno));
+  if (errno == ENOENT) return failed_phase("stale_id", policy_error("there is no such sandbox"));
+  return failed_phase("backend_error", setup_error("cannot remove the sandbox", errno));
 }
 
 }  // namespace cordon::mxc

@@ -54,7 +54,7 @@ int refuse_request(const Error& error, std::string_view code) {
   return mxc::kRequestError;
 }
 
-int answer(const Arguments& arguments) {
+int answer_request(const Arguments& arguments) {
   const auto backend = asked_backend(arguments);
   if (!backend) return refuse_request(backend.error(), "malformed_request");
   const auto text = mxc::request_text(arguments);
@@ -100,7 +100,7 @@ int verb_mxc(std::span<const char* const> words) {
     say_error(usage_error("no request was given", "cordon mxc [OPTION]... FILE"));
     return kAnswerError;
   }
-  return answer(*arguments);
+  return answer_request(*arguments);
 }
 
 }  // namespace cordon

@@ -9,8 +9,6 @@
 namespace cordon {
 namespace {
 
-constexpr std::uint16_t kLastPort = 65535;
-
 // Nothing if the entry is a word that stands for many places.
 Result<std::optional<std::string>> plain_path(Exporter& out, const PathRule& rule,
                                               const std::string& key) {
@@ -58,7 +56,7 @@ bool one_address(const HostRule& rule) {
 bool is_domain(const HostRule& rule) {
   const bool range = rule.kind == HostRule::Kind::Address4 || rule.kind == HostRule::Kind::Address6;
   const bool ports =
-      rule.first_port == rule.last_port || (rule.first_port == 1 && rule.last_port == kLastPort);
+      rule.first_port == rule.last_port || (rule.first_port == 1 && rule.last_port == kHighestPort);
   return ports && (!range || one_address(rule));
 }
 

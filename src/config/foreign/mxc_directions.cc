@@ -13,11 +13,10 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kWords{"allow", "deny"};
 constexpr std::array<std::string_view, 4> kProtocols{"tcp", "udp", "icmp", "any"};
-constexpr std::uint16_t kLastPort = 65535;
 
 struct PortRange {
   std::uint16_t first = 1;
-  std::uint16_t last = kLastPort;
+  std::uint16_t last = kHighestPort;
   bool tcp = true;     // TCP is among what the rule names
   bool others = true;  // something else is
 };
@@ -64,7 +63,7 @@ HostRule at_ports(HostRule host, const PortRange& ports) {
   return host;
 }
 
-bool is_loopback(const HostRule& endpoint) {
+bool is_loopback_endpoint(const HostRule& endpoint) {
   const std::vector<HostRule> places = mxc_loopback();
   return endpoint.name == "localhost" ||
          std::any_of(places.begin(), places.end(),
@@ -81,7 +80,7 @@ Result<HostRule> DirectionReader::range(const Section& section, const PlacedText
   if (!parsed) return fail(placed(section, *text.node, std::move(parsed).error()));
   const bool address =
       parsed->kind == HostRule::Kind::Address4 || parsed->kind == HostRule::Kind::Address6;
-  if (!address || parsed->first_port != 1 || parsed->last_port != kLastPort) {
+  if (!address || parsed->first_port != 1 || parsed->last_port != kHighestPort) {
     return fail(section.error_at(*text.node, shown(*text.text) + " is not a range of addresses"));
   }
   return *parsed;
@@ -109,8 +108,8 @@ Result<void> DirectionReader::targets(const Node& list, const std::string& name,
 Result<PortRange> DirectionReader::port(const Node& node, const std::string& name) {
   CORDON_TRY(section, document_.element(node, name + ".ports", mxc_table::kPort));
   CORDON_TRY(protocol, one_of(section, "protocol", kProtocols));
-  CORDON_TRY(first, whole(section, "port", kLastPort));
-  CORDON_TRY(last, whole(section, "endPort", kLastPort));
+  CORDON_TRY(first, whole(section, "port", kHighestPort));
+  CORDON_TRY(last, whole(section, "endPort", kHighestPort));
   PortRange ports;
   if (protocol) {
     ports.tcp = *protocol == "tcp" || *protocol == "any";
@@ -226,7 +225,7 @@ Result<void> DirectionReader::read_runtime(Policy& policy) {
   }
   auto endpoint = parse_proxy_url(*url->text);
   if (!endpoint) return fail(placed(runtime, *url->node, std::move(endpoint).error()));
-  if (!is_loopback(*endpoint)) {
+  if (!is_loopback_endpoint(*endpoint)) {
     return fail(runtime.error_at(*url->node, "\"networkProxy\" must be on this host's loopback"));
   }
   go_through_proxy(*url->text, *endpoint, policy);

@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 6> kLegacyKeys{"defaultPolicy",     "enfo
                                                       "allowLocalNetwork", "proxy"};
 constexpr std::array<std::string_view, 2> kDefaults{"allow", "block"};
 constexpr std::array<std::string_view, 3> kModes{"capabilities", "firewall", "both"};
-constexpr std::uint64_t kLastPort = 65535;
 
 // A name, an address or a range, with every port; no wildcard, which MXC does not know.
 Result<std::vector<HostRule>> read_hosts(const Section& network, std::string_view key) {
@@ -31,7 +30,7 @@ Result<std::vector<HostRule>> read_hosts(const Section& network, std::string_vie
     }
     auto rule = parse_host_rule(text);
     if (!rule) return fail(placed(network, *entry.node, std::move(rule).error()));
-    const bool every_port = rule->first_port == 1 && rule->last_port == kLastPort;
+    const bool every_port = rule->first_port == 1 && rule->last_port == kHighestPort;
     if (!every_port || rule->kind == HostRule::Kind::Subdomains) {
       return fail(network.error_at(*entry.node,
                                    shown(*entry.text) + " is not a name, an address or a range",
@@ -81,7 +80,7 @@ Result<void> check_era(const MxcDocument& document, const Section& network) {
 
 Result<void> read_proxy(MxcDocument& document, const Section& network, Policy& policy) {
   CORDON_TRY(proxy, document.member(network, mxc_table::kProxy));
-  CORDON_TRY(port, whole(proxy, "localhost", kLastPort));
+  CORDON_TRY(port, whole(proxy, "localhost", kHighestPort));
   CORDON_TRY(url, proxy.text("url"));
   CORDON_TRY(test_server, proxy.flag("builtinTestServer"));
   const Node& at = *network.find("proxy");

@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 5> kSections{"lxc", "processContainer", "
                                                     "seatbelt", "macos_sandbox"};
 constexpr std::array<std::string_view, 4> kClipboard{"none", "read", "write", "all"};
 
-constexpr std::uint64_t kMostTimeout = 0xFFFFFFFF;
 constexpr std::uint64_t kLeastOldTimeout = 500;
 // What a process sandbox of MXC sets where a document says nothing.
 constexpr std::string_view kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

@@ -12,6 +12,9 @@
 
 namespace cordon {
 
+// Of a process, in milliseconds, as MXC counts it.
+inline constexpr std::uint64_t kMostTimeout = 0xFFFFFFFF;
+
 // Compared by major and minor; from 0.9 on a version is one exact text.
 struct MxcVersion {
   unsigned major = 0;

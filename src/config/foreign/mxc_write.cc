@@ -6,19 +6,17 @@
 #include "config/document_text.h"
 #include "config/foreign/dialects.h"
 #include "config/foreign/mxc_document.h"
+#include "config/foreign/mxc_request.h"
 #include "policy/host_rule.h"
 
 namespace cordon {
 namespace {
 
-constexpr std::uint64_t kMostTimeout = 0xFFFFFFFF;
-constexpr std::uint16_t kLastPort = 65535;
-
 bool is_name(const HostRule& rule) {
   return rule.kind == HostRule::Kind::Name || rule.kind == HostRule::Kind::Subdomains;
 }
 
-bool is_loopback(const HostRule& rule) {
+bool is_loopback_address(const HostRule& rule) {
   return (rule.kind == HostRule::Kind::Address4 && rule.prefix >= 8 && rule.address[0] == 127) ||
          (rule.kind == HostRule::Kind::Address6 && rule.prefix == 128 &&
           to_string(rule).starts_with("[::1]"));
@@ -26,7 +24,7 @@ bool is_loopback(const HostRule& rule) {
 
 std::string cidr_of(HostRule rule) {
   rule.first_port = 1;
-  rule.last_port = kLastPort;
+  rule.last_port = kHighestPort;
   std::string text = to_string(rule);
   std::erase_if(text, [](char c) { return c == '[' || c == ']'; });
   if (text.find('/') == std::string::npos) text += "/" + std::to_string(rule.prefix);
@@ -38,7 +36,7 @@ Node egress_rule(const HostRule& rule) {
   target.set("cidr", Node(cidr_of(rule)));
   Node ports;
   ports.set("protocol", Node("tcp"));
-  if (rule.first_port != 1 || rule.last_port != kLastPort) {
+  if (rule.first_port != 1 || rule.last_port != kHighestPort) {
     ports.set("port", Node(std::uint64_t{rule.first_port}));
     if (rule.last_port != rule.first_port) {
       ports.set("endPort", Node(std::uint64_t{rule.last_port}));
@@ -55,7 +53,7 @@ Node closed_ingress() {
   return ingress;
 }
 
-Node encode_network(Exporter& out) {
+Node encode_mxc_network(Exporter& out) {
   const NetRules& net = out.policy.net;
   NodeList allow;
   NodeList deny;
@@ -63,7 +61,7 @@ Node encode_network(Exporter& out) {
     for (const HostRule& rule : net.allow) {
       if (is_name(rule)) {
         out.lose("net.allow", shown(to_string(rule)) + " is a name; only addresses can be said");
-      } else if (is_loopback(rule)) {
+      } else if (is_loopback_address(rule)) {
         out.lose("net.allow", shown(to_string(rule)) + " is the host's loopback");
       } else {
         allow.push_back(egress_rule(rule));
@@ -158,7 +156,7 @@ Result<Node> export_mxc(Exporter& out) {
   output.read = std::move(paths.read);
   output.write = std::move(paths.write);
   output.deny = std::move(paths.deny);
-  return document_of(output, encode_network(out));
+  return document_of(output, encode_mxc_network(out));
 }
 
 }  // namespace cordon

@@ -9,13 +9,13 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTopKeys{"filesystem", "syscalls", "network",
-                                                   "namespaces", "timeoutMs"};
+constexpr std::array<std::string_view, 5> kSafeClawTopKeys{"filesystem", "syscalls", "network",
+                                                           "namespaces", "timeoutMs"};
 constexpr std::array<std::string_view, 2> kFilesystemKeys{"allow", "deny"};
 constexpr std::array<std::string_view, 2> kRuleKeys{"path", "access"};
 constexpr std::array<std::string_view, 2> kSyscallKeys{"allow", "defaultDeny"};
 constexpr std::array<std::string_view, 4> kNamespaceKeys{"pid", "net", "mnt", "user"};
-constexpr std::array<std::string_view, 2> kNetworkKeys{"allowedDomains", "deniedDomains"};
+constexpr std::array<std::string_view, 2> kSafeClawNetworkKeys{"allowedDomains", "deniedDomains"};
 constexpr std::array<std::string_view, 2> kNetworkWords{"none", "localhost"};
 // In the order of SafeClawAccess.
 constexpr std::array<std::string_view, 5> kAccesses{"read", "execute", "write", "readwrite",
@@ -116,7 +116,7 @@ Result<SafeClawNetwork> decode_network(const Section& top) {
                                     : SafeClawNetwork::Reach::Localhost;
     return network;
   }
-  CORDON_TRY(table, top.member("network", kNetworkKeys));
+  CORDON_TRY(table, top.member("network", kSafeClawNetworkKeys));
   network.reach = SafeClawNetwork::Reach::Domains;
   for (const auto& [key, list] : {std::pair{"allowedDomains", &network.allowed},
                                   std::pair{"deniedDomains", &network.denied}}) {
@@ -143,7 +143,7 @@ Node encode_texts(const Texts& texts, Text text) {
   return list;
 }
 
-Node encode_network(const SafeClawNetwork& network) {
+Node encode_safeclaw_network(const SafeClawNetwork& network) {
   if (network.reach != SafeClawNetwork::Reach::Domains) {
     return network.reach == SafeClawNetwork::Reach::Localhost ? "localhost" : "none";
   }
@@ -169,7 +169,7 @@ bool executes(SafeClawAccess access) {
 
 Result<SafeClawPolicy> decode_safeclaw(const Node& document, const std::string& file) {
   SafeClawPolicy policy;
-  CORDON_TRY(top, Section::open(document, file, "", kTopKeys));
+  CORDON_TRY(top, Section::open(document, file, "", kSafeClawTopKeys));
   CORDON_CHECK(require_key(top, "filesystem"));
   CORDON_CHECK(require_key(top, "syscalls"));
   CORDON_TRY(filesystem, top.member("filesystem", kFilesystemKeys));
@@ -201,7 +201,7 @@ Node encode_safeclaw(const SafeClawPolicy& policy) {
                                                       [](const std::string& name) { return name; }))
                            .set("defaultDeny", true));
   if (policy.network.reach != SafeClawNetwork::Reach::Unsaid) {
-    document.set("network", encode_network(policy.network));
+    document.set("network", encode_safeclaw_network(policy.network));
   }
   Node namespaces;
   for (const std::string_view key : kNamespaceKeys) {

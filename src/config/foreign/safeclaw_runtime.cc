@@ -12,7 +12,7 @@ Node texts(const std::vector<SafeClawDomain>& domains) {
   return list;
 }
 
-Node to_network(const SafeClawNetwork& network) {
+Node runtime_network(const SafeClawNetwork& network) {
   Node allowed{NodeList{}};
   Node denied{NodeList{}};
   switch (network.reach) {
@@ -45,7 +45,7 @@ Node to_runtime_config(const SafeClawPolicy& policy, const std::vector<std::stri
     unwritable.emplace_back(rule.path);
   }
   return Node()
-      .set("network", to_network(policy.network))
+      .set("network", runtime_network(policy.network))
       .set("filesystem", Node()
                              .set("denyRead", text_nodes(unreadable))
                              .set("allowWrite", std::move(writable))

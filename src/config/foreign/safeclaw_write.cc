@@ -14,7 +14,7 @@ void add_rules(std::vector<SafeClawRule>& rules, const std::vector<std::string>&
   for (const std::string& path : paths) rules.push_back({path, access});
 }
 
-SafeClawNetwork to_network(Exporter& out) {
+SafeClawNetwork safeclaw_network(Exporter& out) {
   const Domains domains = to_domains(out);
   SafeClawNetwork network;
   network.reach = domains.allowed.empty() ? SafeClawNetwork::Reach::None  //
@@ -61,7 +61,7 @@ Result<Node> export_safeclaw(Exporter& out) {
   out.lose("syscalls",
            "Cordon's own filter is no part of a policy: the helper's default stands in "
            "its place");
-  policy.network = to_network(out);
+  policy.network = safeclaw_network(out);
   if (out.policy.limits.wall_ms) {
     policy.timeout_ms = std::min(*out.policy.limits.wall_ms, kSafeClawMostTimeout);
   }

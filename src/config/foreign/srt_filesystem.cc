@@ -240,8 +240,8 @@ Result<void> SrtFiles::read() {
   CORDON_CHECK(read_writable());
   CORDON_CHECK(read_readable());
   for (const std::string& path : held_) CORDON_CHECK(hold(path));
-  constexpr std::uint64_t kScratch = 1ULL << 30U;
-  rules_.scratch = kScratch;
+  constexpr std::uint64_t kSrtScratch = 1ULL << 30U;
+  rules_.scratch = kSrtScratch;
   return {};
 }
 

@@ -10,25 +10,25 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 19> kNetworkKeys{"allowedDomains",
-                                                        "deniedDomains",
-                                                        "deniedDomainReasons",
-                                                        "strictAllowlist",
-                                                        "deniedResolvedAddresses",
-                                                        "allowUnixSockets",
-                                                        "allowAllUnixSockets",
-                                                        "allowLocalBinding",
-                                                        "allowMachLookup",
-                                                        "httpProxyPort",
-                                                        "socksProxyPort",
-                                                        "mitmProxy",
-                                                        "tlsTerminate",
-                                                        "parentProxy",
-                                                        "allowPlaintextHeaderSet",
-                                                        "stripResponseHeaders",
-                                                        "refuseOpaqueTunnels",
-                                                        "requireHostMatch",
-                                                        "ambiguousRequestTarget"};
+constexpr std::array<std::string_view, 19> kSrtNetworkKeys{"allowedDomains",
+                                                           "deniedDomains",
+                                                           "deniedDomainReasons",
+                                                           "strictAllowlist",
+                                                           "deniedResolvedAddresses",
+                                                           "allowUnixSockets",
+                                                           "allowAllUnixSockets",
+                                                           "allowLocalBinding",
+                                                           "allowMachLookup",
+                                                           "httpProxyPort",
+                                                           "socksProxyPort",
+                                                           "mitmProxy",
+                                                           "tlsTerminate",
+                                                           "parentProxy",
+                                                           "allowPlaintextHeaderSet",
+                                                           "stripResponseHeaders",
+                                                           "refuseOpaqueTunnels",
+                                                           "requireHostMatch",
+                                                           "ambiguousRequestTarget"};
 constexpr std::array<std::string_view, 5> kIdleNetworkKeys{
     "deniedDomainReasons", "allowUnixSockets", "allowAllUnixSockets", "allowLocalBinding",
     "allowMachLookup"};
@@ -43,7 +43,7 @@ constexpr std::array<std::string_view, 10> kBetween{
 
 Result<void> read_srt_network(const Section& top, ForeignTables& tables, NetRules& net_rules) {
   CORDON_CHECK(require_key(top, "network"));
-  CORDON_TRY(net, tables.member(top, "", "network", kNetworkKeys, UnknownKeys::Refused));
+  CORDON_TRY(net, tables.member(top, "", "network", kSrtNetworkKeys, UnknownKeys::Refused));
   CORDON_CHECK(require_key(net, "allowedDomains"));
   CORDON_CHECK(require_key(net, "deniedDomains"));
   for (const std::string_view key : kBetween) {

@@ -10,25 +10,25 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 19> kTopKeys{"network",
-                                                    "filesystem",
-                                                    "credentials",
-                                                    "ignoreViolations",
-                                                    "enableWeakerNestedSandbox",
-                                                    "allowNestedUserNamespaces",
-                                                    "enableWeakerNetworkIsolation",
-                                                    "allowAppleEvents",
-                                                    "allowPty",
-                                                    "mandatoryDenySearchDepth",
-                                                    "ripgrep",
-                                                    "bwrapPath",
-                                                    "socatPath",
-                                                    "javaAgentJarPath",
-                                                    "seccomp",
-                                                    "git",
-                                                    "windows",
-                                                    "$schema",
-                                                    "_comment"};
+constexpr std::array<std::string_view, 19> kSrtTopKeys{"network",
+                                                       "filesystem",
+                                                       "credentials",
+                                                       "ignoreViolations",
+                                                       "enableWeakerNestedSandbox",
+                                                       "allowNestedUserNamespaces",
+                                                       "enableWeakerNetworkIsolation",
+                                                       "allowAppleEvents",
+                                                       "allowPty",
+                                                       "mandatoryDenySearchDepth",
+                                                       "ripgrep",
+                                                       "bwrapPath",
+                                                       "socatPath",
+                                                       "javaAgentJarPath",
+                                                       "seccomp",
+                                                       "git",
+                                                       "windows",
+                                                       "$schema",
+                                                       "_comment"};
 // Keys that say how, or that only permit more: without them less is permitted or the same.
 constexpr std::array<std::string_view, 14> kIdleTopKeys{"ignoreViolations",
                                                         "enableWeakerNestedSandbox",
@@ -84,7 +84,7 @@ Result<void> SrtReader::withhold_variable(const Section& entry, const Node& node
 Result<void> SrtReader::read_credentials(const Section& top) {
   CORDON_TRY(credentials,
              tables_.member(top, "", "credentials", kCredentialKeys, UnknownKeys::Refused));
-  constexpr std::array<std::string_view, 1> kModes{"deny"};
+  constexpr std::array<std::string_view, 1> kCredentialModes{"deny"};
   for (const std::string_view key : kCredentialKeys) {
     const Node* list = credentials.find(key);
     if (list == nullptr) continue;
@@ -95,7 +95,7 @@ Result<void> SrtReader::read_credentials(const Section& top) {
                                    file ? std::span<const std::string_view>(kCredentialFileKeys)
                                         : kCredentialVariableKeys,
                                    UnknownKeys::Refused));
-      CORDON_TRY(mode, one_of(one, "mode", kModes));
+      CORDON_TRY(mode, one_of(one, "mode", kCredentialModes));
       if (!mode) return fail(one.error_at(node, "missing key \"mode\""));
       if (!file) {
         CORDON_CHECK(withhold_variable(one, node));
@@ -115,7 +115,7 @@ Result<Imported> SrtReader::read() {
   policy_.require.layers = {Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
                             Layer::Capabilities};
   policy_.env.pass = {"LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM", "NO_COLOR", "TZ"};
-  CORDON_TRY(top, tables_.open(document_, "", kTopKeys, UnknownKeys::Refused));
+  CORDON_TRY(top, tables_.open(document_, "", kSrtTopKeys, UnknownKeys::Refused));
   CORDON_CHECK(read_srt_network(top, tables_, policy_.net));
   CORDON_CHECK(read_srt_filesystem(top, places_, tables_, policy_.fs));
   CORDON_CHECK(read_credentials(top));

@@ -12,7 +12,7 @@ namespace cordon::mcp {
 namespace {
 
 // A fixed form around the quoted target, so that what a program printed cannot draw another dialog.
-std::string question_about(const std::string& canonical, std::size_t bytes) {
+std::string write_question(const std::string& canonical, std::size_t bytes) {
   return "Allow one write of " + std::to_string(bytes) + " bytes, outside of every sandbox, to " +
          quote(canonical) + "?";
 }
@@ -34,7 +34,7 @@ ToolResult approved_unsafe_write(Workbench& bench, Call& call) {
                           "SandboxDeniedError"};
     return answer_fault(fault, toolbox.refuse(*caller, call, tool, policy_error(why)));
   };
-  const std::string question = question_about(place->path, text_argument(call, "content").size());
+  const std::string question = write_question(place->path, text_argument(call, "content").size());
   if (question.size() > kLongestQuestion) return no("the path is too long to be shown to a person");
   // The name of the question holds where the path leads: if a link leads elsewhere by the time the
   // answer comes, that answer is to another question.

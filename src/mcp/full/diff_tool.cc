@@ -50,14 +50,14 @@ std::optional<std::string> part_of(const std::string& workspace, const std::stri
 }
 
 // Pages of lines. A place is a number of changes and a number of lines of the next one.
-struct Page {
+struct LinePage {
   std::vector<std::string> lines;
   std::vector<Cursors::Place> next;  // behind each line
 };
 
-Page page_of(const std::vector<FileChange>& changes, Cursors::Place from, bool patch,
-             const SecretMask& mask) {
-  Page page;
+LinePage line_page(const std::vector<FileChange>& changes, Cursors::Place from, bool patch,
+                   const SecretMask& mask) {
+  LinePage page;
   std::size_t bytes = 0;
   for (std::size_t i = from.first; i < changes.size() && bytes <= kResultBytes; ++i) {
     if (!patch) {
@@ -148,7 +148,7 @@ class DiffCall {
     add_account(node, report);
     const std::string* format = text_member(call_.arguments(), "format");
     const bool patch = format != nullptr && *format == "patch";
-    const Page page = page_of(changes, from, patch, bench_.toolbox->mask());
+    const LinePage page = line_page(changes, from, patch, bench_.toolbox->mask());
     const Listing listing = listing_of(page.lines, bench_.toolbox->mask(), node);
     // Lines that are gone meanwhile leave nothing to show, and nothing to go on with.
     const Cursors::Place next =

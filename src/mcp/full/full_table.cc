@@ -27,7 +27,7 @@ constexpr int kMostWaitMs = 20'000;
 constexpr int kMostLines = 1'000'000'000;
 constexpr int kMostEdits = 100;
 
-Node number(std::string_view description, int least, int most) {
+Node integer_between(std::string_view description, int least, int most) {
   return typed("integer", description).set("minimum", least).set("maximum", most);
 }
 
@@ -35,7 +35,9 @@ Node choice(std::string_view description, NodeList names) {
   return typed("string", description).set("enum", std::move(names));
 }
 
-Node max_output() { return number("Bytes of the answer; 10000", kLeastOutput, kMostOutput); }
+Node max_output() {
+  return integer_between("Bytes of the answer; 10000", kLeastOutput, kMostOutput);
+}
 
 NodeMap with(NodeMap properties, NodeMap more) {
   for (auto& entry : more) properties.push_back(std::move(entry));
@@ -55,7 +57,7 @@ Node run_schema() {
   return closed_object(
       with(command_properties(),
            {{"stdin", text_schema("", 0, kLongestContent)},
-            {"wait_ms", number("Answer after this time; 50000", 1, kLongestWallMs)},
+            {"wait_ms", integer_between("Answer after this time; 50000", 1, kLongestWallMs)},
             {"on_deadline",
              choice("When wait_ms is over: kill (default), or leave it as a process_id",
                     {"kill", "background"})},
@@ -68,7 +70,7 @@ Node start_schema() {
       with(command_properties(),
            {{"name", text_schema("A label for you", 0, kLongestName)},
             {"ready_text", text_schema("Wait until it prints this", 0, kLongestText)},
-            {"ready_ms", number("At most; 10000", 1, kMostWaitMs)}}),
+            {"ready_ms", integer_between("At most; 10000", 1, kMostWaitMs)}}),
       {"argv"});
 }
 
@@ -77,9 +79,9 @@ Node output_schema() {
       with(process_id(),
            {{"stream", choice("", {"both", "stdout", "stderr"})},
             {"cursor", text_schema("next_cursor of the last answer", 1, kLongestCursor)},
-            {"tail_lines", number("Begin with the last ones instead", 1, 1'000)},
+            {"tail_lines", integer_between("Begin with the last ones instead", 1, 1'000)},
             {"grep", text_schema("Only lines that hold this text", 0, kLongestText)},
-            {"wait_ms", number("Wait for something new; 0", 0, kMostWaitMs)},
+            {"wait_ms", integer_between("Wait for something new; 0", 0, kMostWaitMs)},
             {"max_output", max_output()}}),
       {"process_id"});
 }
@@ -92,7 +94,8 @@ Node input_schema() {
 
 Node stop_schema() {
   return closed_object(
-      with(process_id(), {{"grace_ms", number("Between SIGTERM and SIGKILL; 1000", 0, 10'000)}}),
+      with(process_id(),
+           {{"grace_ms", integer_between("Between SIGTERM and SIGKILL; 1000", 0, 10'000)}}),
       {"process_id"});
 }
 
@@ -104,10 +107,10 @@ Node expected() {
 
 Node read_schema() {
   return closed_object({{"path", path("Absolute, ~/, or in the workspace")},
-                        {"start_line", number("1", 1, kMostLines)},
-                        {"max_lines", number("", 1, kMostLines)},
+                        {"start_line", integer_between("1", 1, kMostLines)},
+                        {"max_lines", integer_between("", 1, kMostLines)},
                         {"encoding", choice("", {"utf8", "base64"})},
-                        {"start_byte", number("For base64", 0, kMostLines)}},
+                        {"start_byte", integer_between("For base64", 0, kMostLines)}},
                        {"path"});
 }
 
@@ -123,7 +126,7 @@ Node write_schema() {
 Node edit_schema() {
   Node edit = closed_object({{"old", text_schema("Exactly as it stands", 1, kLongestContent)},
                              {"new", text_schema("", 0, kLongestContent)},
-                             {"count", number("How often it occurs; 1", 1, kMostLines)}},
+                             {"count", integer_between("How often it occurs; 1", 1, kMostLines)}},
                             {"old", "new"});
   Node edits = typed("array", "").set("items", std::move(edit));
   edits.set("minItems", 1).set("maxItems", kMostEdits);
@@ -137,8 +140,8 @@ Node edit_schema() {
 Node list_tree_schema() {
   return closed_object({{"path", path("Default: the workspace")},
                         {"glob", text_schema("*.c at any depth; src/**/*.c", 1, kLongestText)},
-                        {"depth", number("1, or all with a glob", 1, 64)},
-                        {"limit", number("200", 1, 1'000)},
+                        {"depth", integer_between("1, or all with a glob", 1, 64)},
+                        {"limit", integer_between("200", 1, 1'000)},
                         {"cursor", text_schema("", 1, kLongestCursor)}},
                        {});
 }
@@ -148,8 +151,8 @@ Node search_schema() {
                         {"literal", typed("boolean", "Take it as plain text")},
                         {"path", path("Default: the workspace")},
                         {"glob", text_schema("", 1, kLongestText)},
-                        {"context", number("Lines around; 0", 0, 5)},
-                        {"limit", number("50", 1, 200)},
+                        {"context", integer_between("Lines around; 0", 0, 5)},
+                        {"limit", integer_between("50", 1, 200)},
                         {"cursor", text_schema("", 1, kLongestCursor)}},
                        {"pattern"});
 }

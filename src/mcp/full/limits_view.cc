@@ -9,17 +9,19 @@
 namespace cordon::mcp {
 namespace {
 
-Node number(const std::optional<std::uint64_t>& value) { return value ? Node(*value) : Node(); }
+Node number_or_null(const std::optional<std::uint64_t>& value) {
+  return value ? Node(*value) : Node();
+}
 
 Node limits_node(const Effective& effective) {
   const Limits& limits = effective.limits;
   Node node{NodeMap{}};
-  node.set("wall_ms", number(limits.wall_ms))
-      .set("memory_bytes", number(limits.memory))
-      .set("processes", number(limits.pids))
-      .set("open_files", number(limits.files))
-      .set("file_bytes", number(limits.file_size))
-      .set("temporary_bytes", number(effective.scratch));
+  node.set("wall_ms", number_or_null(limits.wall_ms))
+      .set("memory_bytes", number_or_null(limits.memory))
+      .set("processes", number_or_null(limits.pids))
+      .set("open_files", number_or_null(limits.files))
+      .set("file_bytes", number_or_null(limits.file_size))
+      .set("temporary_bytes", number_or_null(effective.scratch));
   return node;
 }
 
@@ -66,7 +68,7 @@ Result<Node> limits_view(const Bounds& bounds, const std::vector<std::string>& t
   node.set("workspace", std::move(place))
       .set("network", name_of(most.net.mode))
       .set("limits", limits_node(most))
-      .set("process_wall_ms", number(longest.limits.wall_ms))
+      .set("process_wall_ms", number_or_null(longest.limits.wall_ms))
       .set("may_set_some_variables", variables)
       .set("a_ceiling_is_set", bounds.set_by_operator)
       .set("can_be_asked_for", askable_kinds(bounds))

@@ -21,7 +21,7 @@ constexpr std::uint64_t kLookedAt = std::uint64_t{1} << 20U;  // of each day's e
 constexpr std::array<std::string_view, 8> kShown{"timestamp", "event_id", "action",   "phase",
                                                  "outcome",   "reason",   "resource", "seq"};
 
-Node shown(const Node& record) {
+Node shown_record(const Node& record) {
   Node node{NodeMap{}};
   for (const std::string_view name : kShown) {
     if (const Node* member = record.find(name)) node.set(std::string(name), *member);
@@ -48,7 +48,7 @@ Result<void> read_day(int directory, const std::string& day, const std::deque<st
     const auto record = read_json(line.text, "record");
     const std::string* id = record ? text_member(*record, "event_id") : nullptr;
     if (id != nullptr && std::ranges::find(ids, *id) != ids.end()) {
-      records.push_back(shown(*record));
+      records.push_back(shown_record(*record));
     }
   }
 }

@@ -100,8 +100,8 @@ std::string what_of(const Approval& approval) {
 
 // A fixed form around what is quoted, so that neither a path nor a reason can draw another dialog.
 // Empty if the target is too long to be shown.
-std::string question_about(const Approval& approval, std::uint64_t lifetime,
-                           const std::string& reason) {
+std::string access_question(const Approval& approval, std::uint64_t lifetime,
+                            const std::string& reason) {
   const std::string question = "Allow this server's sandboxed tools to " + what_of(approval) +
                                " for " + format_duration(lifetime) +
                                "? Reason given by the model: ";
@@ -156,7 +156,7 @@ class AccessCall {
       return refuse(not_approved("this client has no way to ask a person"));
     }
     const std::string question =
-        question_about(*approval_, lifetime_, text_argument(call_, "reason"));
+        access_question(*approval_, lifetime_, text_argument(call_, "reason"));
     if (question.empty()) return refuse(not_approved("it is too long to be shown to a person"));
     // The name of the question holds where the target leads: if it leads elsewhere by the time the
     // answer comes, that answer is to another question.

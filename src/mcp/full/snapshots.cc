@@ -9,7 +9,7 @@
 namespace cordon::mcp {
 namespace {
 
-constexpr std::size_t kMostKept = 4;
+constexpr std::size_t kMostSnapshots = 4;
 constexpr std::size_t kMostPatch = std::size_t{512} << 10U;  // more than two texts make
 
 std::string_view word_of(FileChange::Kind kind) {
@@ -43,7 +43,7 @@ void Snapshots::keep(std::shared_ptr<Snapshot> snapshot) {
   }
   share_texts(*start_, *snapshot);
   later_.push_back(std::move(snapshot));
-  if (later_.size() > kMostKept) later_.pop_front();
+  if (later_.size() > kMostSnapshots) later_.pop_front();
 }
 
 std::shared_ptr<const Snapshot> Snapshots::find(const std::string& id) const {

@@ -26,7 +26,7 @@ std::size_t room_beside(const Node& node) {
 }
 
 // The first lines that fit once secrets are masked; the beginning of the first if not even it does.
-struct Page {
+struct TextPage {
   std::string text;
   std::size_t lines = 0;
   std::size_t masked = 0;
@@ -56,7 +56,7 @@ class Seen {
   std::vector<SecretMask::Span> spans_;
 };
 
-Page page_of(const Seen& seen, std::size_t room) {
+TextPage text_page(const Seen& seen, std::size_t room) {
   const std::string_view text = seen.text();
   std::size_t end = text.size();
   for (;;) {
@@ -64,7 +64,7 @@ Page page_of(const Seen& seen, std::size_t room) {
     const std::size_t cost = json_cost(masked.text);
     const bool one_line = text.substr(0, end).find('\n') >= end - std::min<std::size_t>(end, 1);
     if (cost <= room || one_line) {
-      Page page;
+      TextPage page;
       page.line_cut = cost > room;
       page.text = page.line_cut ? std::string(beginning_of(masked.text, room)) : masked.text;
       page.masked = masked.count;
@@ -79,7 +79,7 @@ Page page_of(const Seen& seen, std::size_t room) {
 }
 
 Node lines_node(const FileCall& file, const Report& report, const Node& inside, std::uint64_t start,
-                const Page& page) {
+                const TextPage& page) {
   const bool hashed = inside.find("sha256") != nullptr;
   const std::uint64_t next = start + page.lines;
   // Of a file that is too long to be looked at whole the end is not known.
@@ -105,9 +105,9 @@ Node lines_node(const FileCall& file, const Report& report, const Node& inside, 
 ToolResult answer_lines(const FileCall& file, const Report& report, const Node& inside,
                         std::uint64_t start) {
   constexpr std::size_t kFarthest = 1'000'000'000;
-  const Page empty{"", kFarthest, kFarthest, true};
+  const TextPage empty{"", kFarthest, kFarthest, true};
   const std::size_t room = room_beside(lines_node(file, report, inside, start, empty));
-  const Page page = page_of(Seen(inside, file.toolbox().mask()), room);
+  const TextPage page = text_page(Seen(inside, file.toolbox().mask()), room);
   return answer_node(lines_node(file, report, inside, start, page), false);
 }
 

@@ -113,7 +113,7 @@ const Node& at(const Node& entry, std::size_t index) {
   return list != nullptr && index < list->size() ? (*list)[index] : none;
 }
 
-std::string shown(const Node& text) {
+std::string shown_text(const Node& text) {
   return text.text() != nullptr ? sanitize(*text.text()) : std::string();
 }
 
@@ -124,8 +124,8 @@ std::uint64_t shown_number(const Node& number) {
 
 // "file 120 src/a.c", "dir src/", "link to"
 std::string list_line(const Node& entry, const std::string& root) {
-  const std::string kind = shown(at(entry, 0));
-  std::string path = shown(at(entry, 2));
+  const std::string kind = shown_text(at(entry, 0));
+  std::string path = shown_text(at(entry, 2));
   if (path.empty()) path = sanitize(basename(root));
   if (kind == "file") return "file " + std::to_string(shown_number(at(entry, 1))) + " " + path;
   return kind + " " + path + (kind == "dir" ? "/" : "");
@@ -133,7 +133,7 @@ std::string list_line(const Node& entry, const std::string& root) {
 
 // "src/a.c:12:text"; lines around it with '-', as grep has it.
 std::string match_line(const Node& entry, const std::string& root) {
-  std::string path = shown(at(entry, 0));
+  std::string path = shown_text(at(entry, 0));
   if (path.empty()) path = sanitize(basename(root));
   const std::uint64_t match = shown_number(at(entry, 1));
   std::uint64_t line = shown_number(at(entry, 2));

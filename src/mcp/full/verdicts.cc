@@ -8,7 +8,7 @@
 namespace cordon::mcp {
 namespace {
 
-constexpr std::size_t kMostKept = 64;
+constexpr std::size_t kMostVerdicts = 64;
 constexpr std::array<std::string_view, 3> kIds{"audit_id", "run_id", "process_id"};
 // Words of Cordon's own; everything else in an answer may have been written by somebody else.
 constexpr std::array<std::string_view, 14> kOwnWords{"error",
@@ -96,7 +96,7 @@ void Verdicts::note(const std::string& tool, const Node& answer) {
   }
   const std::lock_guard lock(mutex_);
   verdicts_.push_back(std::move(verdict));
-  if (verdicts_.size() > kMostKept) verdicts_.pop_front();
+  if (verdicts_.size() > kMostVerdicts) verdicts_.pop_front();
 }
 
 std::optional<Verdict> Verdicts::find(const std::string& id) const {

@@ -61,7 +61,7 @@ InsideReply list_inside(const std::string& path, const Node& request) {
 namespace {
 
 // The text of a file, for as many files as there is room for.
-std::optional<std::string> text_of(const WalkedEntry& entry, std::size_t& room) {
+std::optional<std::string> short_text_of(const WalkedEntry& entry, std::size_t& room) {
   const struct stat& status = entry.status;
   const auto size = static_cast<std::size_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || entry.directory < 0) return std::nullopt;
@@ -99,7 +99,7 @@ InsideReply survey_inside(const std::string& path, const Node&) {
             std::to_string(status.st_mode) + " " +
             std::to_string(status.st_ctim.tv_sec * kBillion + status.st_ctim.tv_nsec);
         NodeList one{entry.path, version};
-        if (auto text = text_of(entry, room)) one.emplace_back(std::move(*text));
+        if (auto text = short_text_of(entry, room)) one.emplace_back(std::move(*text));
         entries.push_back(std::move(one));
         return true;
       },

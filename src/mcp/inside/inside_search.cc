@@ -68,9 +68,9 @@ struct Wanted {
   std::size_t context = 0;
 };
 
-class Search {
+class LineSearch {
  public:
-  Search(const Pattern& pattern, const Wanted& wanted) : pattern_(pattern), wanted_(wanted) {}
+  LineSearch(const Pattern& pattern, const Wanted& wanted) : pattern_(pattern), wanted_(wanted) {}
 
   // False: there is enough.
   bool look_at(std::string_view path, const std::string& content) {
@@ -106,7 +106,7 @@ class Search {
 };
 
 // The content of a regular file, unless it is not text.
-std::optional<std::string> text_of(const WalkedEntry& entry, std::size_t& skipped) {
+std::optional<std::string> searched_text_of(const WalkedEntry& entry, std::size_t& skipped) {
   if (!S_ISREG(entry.status.st_mode)) return std::nullopt;
   const Fd file(::openat(entry.directory >= 0 ? entry.directory : AT_FDCWD, entry.name,
                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -137,16 +137,16 @@ InsideReply search_inside(const std::string& path, const Node& request) {
     return node;
   }
   const std::string* glob = text_member(request, "glob");
-  Search search(pattern, {number_or(request, "start", 0),
-                          std::min(number_or(request, "limit", kMostMatches), kMostMatches),
-                          number_or(request, "context", 0)});
+  LineSearch search(pattern, {number_or(request, "start", 0),
+                              std::min(number_or(request, "limit", kMostMatches), kMostMatches),
+                              number_or(request, "context", 0)});
   std::size_t skipped = 0;
   int failed = 0;
   const WalkEnd end = walk_tree(
       path, {},
       [&](const WalkedEntry& entry) {
         if (glob != nullptr && !glob_match(*glob, entry.path)) return true;
-        const auto content = text_of(entry, skipped);
+        const auto content = searched_text_of(entry, skipped);
         return !content || search.look_at(entry.path, *content);
       },
       failed);

@@ -33,9 +33,9 @@ struct Change {
 
 // The shortest way from one list to the other, after Myers: for each number of steps the furthest
 // place on each diagonal; then back along the way that reached the end.
-class Search {
+class ShortestEdit {
  public:
-  Search(const Lines& before, const Lines& after)
+  ShortestEdit(const Lines& before, const Lines& after)
       : before_(before),
         after_(after),
         n_(static_cast<std::int64_t>(before.size())),
@@ -121,7 +121,7 @@ std::vector<Change> changes_between(const Lines& before, const Lines& after) {
   const Lines new_part(same.in2, after.end() - static_cast<std::ptrdiff_t>(end));
   if (old_part.empty() && new_part.empty()) return {};
   std::vector<Change> single;
-  if (!Search(old_part, new_part).run(single)) {
+  if (!ShortestEdit(old_part, new_part).run(single)) {
     return {{begin, before.size() - end, begin, after.size() - end}};
   }
   for (Change& change : single) {

@@ -16,7 +16,7 @@ struct KindWords {
   const char* help;
 };
 
-KindWords words_for(ErrorKind kind) {
+KindWords kind_words(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::Unavailable:
       return {"Sandbox unavailable", "SandboxUnavailableError",
@@ -84,12 +84,12 @@ Node denial_node(const Denial& denial) {
 }  // namespace
 
 ToolFault fault_of(const Error& error) {
-  const KindWords words = words_for(error.kind);
+  const KindWords words = kind_words(error.kind);
   return {words.error, std::string(safe_text(error.kind)), words.help, words.type};
 }
 
 ToolFault bad_arguments(const std::string& fault) {
-  const KindWords words = words_for(ErrorKind::Usage);
+  const KindWords words = kind_words(ErrorKind::Usage);
   return {words.error, fault, words.help, words.type};
 }
 

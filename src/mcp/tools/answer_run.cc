@@ -33,7 +33,7 @@ Cleaned cleaned(const std::optional<Stream>& stream, const SecretMask& mask) {
   return result;
 }
 
-std::size_t cost_of(const Cleaned& text) {
+std::size_t cleaned_cost(const Cleaned& text) {
   return json_cost(text.pieces.front) + json_cost(text.pieces.back);
 }
 
@@ -60,7 +60,7 @@ class RunAnswer {
     const std::size_t frame = write_json(with({"", true}, {"", true}), JsonStyle::Compact).size();
     const std::size_t room = handle_.room > frame ? handle_.room - frame : 0;
     const std::size_t third = room / 3;
-    const std::size_t out_cost = cost_of(out_);
+    const std::size_t out_cost = cleaned_cost(out_);
     const std::size_t for_err = std::max(third, room > out_cost ? room - out_cost : std::size_t{0});
     const Excerpt err = excerpt(err_.pieces, for_err);
     const Excerpt out = excerpt(out_.pieces, room - std::min(room, json_cost(err.text)));

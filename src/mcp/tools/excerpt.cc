@@ -5,7 +5,7 @@
 namespace cordon::mcp {
 namespace {
 
-std::size_t cost_of(std::string_view character) {
+std::size_t character_cost(std::string_view character) {
   constexpr std::size_t kEscaped = 6;  // \u001b
   const auto byte = static_cast<unsigned char>(character.front());
   if (character.size() > 1) return character.size();
@@ -26,7 +26,7 @@ std::size_t json_cost(std::string_view text) {
   std::size_t cost = 0;
   while (!text.empty()) {
     const std::size_t length = utf8_step(text).length;
-    cost += cost_of(text.substr(0, length));
+    cost += character_cost(text.substr(0, length));
     text.remove_prefix(length);
   }
   return cost;
@@ -36,7 +36,7 @@ std::string_view beginning_of(std::string_view text, std::size_t cost) {
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t length = utf8_step(text.substr(at)).length;
-    const std::size_t more = cost_of(text.substr(at, length));
+    const std::size_t more = character_cost(text.substr(at, length));
     if (more > cost) break;
     cost -= more;
     at += length;
@@ -49,7 +49,7 @@ std::string_view end_of(std::string_view text, std::size_t cost) {
   while (at > 0) {
     std::size_t first = at - 1;
     while (first > 0 && continues(text[first])) --first;
-    const std::size_t more = cost_of(text.substr(first, at - first));
+    const std::size_t more = character_cost(text.substr(first, at - first));
     if (more > cost) break;
     cost -= more;
     at = first;
