@@ -1,0 +1,58 @@
+# Units: some ten sources of one folder are compiled as one. A source of ninety lines spends nearly all
+# of its time on headers that its neighbours read as well. A unit never mixes folders, so that a name in
+# an unnamed namespace is to be new in its folder only; tests/layers/check_units.py holds that. What one
+# source forgets to include another of its unit may have included: the presets without units notice.
+option(CORDON_UNITY "Compile several sources of one folder at once" ON)
+set(CORDON_UNIT_SIZE 10)
+
+# These stay by themselves, for one of three reasons.
+set(cordon_alone
+  # It defines macros before it includes.
+  base/sha256.cc config/toml.cc host/git_index.cc
+  # A test program brings its own in its place; with a unit it would get both.
+  backend/native/prepared.cc run/backends.cc sys/landlock.cc
+  # It calls a library that not every program is to be linked with.
+  audit/signing.cc base/base64.cc egress/lookup.cc)
+# These form units of their own: who does not read the index of the audit log links no database.
+set(cordon_index "^(audit/(index|sqlite)|cli/audit_)")
+
+# Forms the units of one folder.
+function(cordon_form_units folder)
+  if(NOT CORDON_UNITY)
+    return()
+  endif()
+  set(together "")
+  set(index "")
+  foreach(source IN LISTS ARGN)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
+    if(name IN_LIST cordon_alone)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    elseif(name MATCHES "${cordon_index}")
+      list(APPEND index ${source})
+    else()
+      list(APPEND together ${source})
+    endif()
+  endforeach()
+  string(REPLACE "/" "_" prefix ${folder})
+  cordon_spread(${prefix} ${together})
+  cordon_spread(${prefix}_index ${index})
+endfunction()
+
+# Evenly over as few units as hold them.
+function(cordon_spread prefix)
+  set(sources ${ARGN})
+  list(SORT sources)
+  list(LENGTH sources count)
+  math(EXPR units "(${count} + ${CORDON_UNIT_SIZE} - 1) / ${CORDON_UNIT_SIZE}")
+  set(at 0)
+  foreach(source IN LISTS sources)
+    math(EXPR unit "${at} * ${units} / ${count}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${prefix}_${unit})
+    math(EXPR at "${at} + 1")
+  endforeach()
+endfunction()
+
+# For a target whose sources were formed to units.
+function(cordon_compile_units target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${CORDON_UNITY} UNITY_BUILD_MODE GROUP)
+endfunction()
