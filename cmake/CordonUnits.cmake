@@ -8,7 +8,7 @@ set(CORDON_UNIT_SIZE 10)
 # These stay by themselves, for one of three reasons.
 set(cordon_alone
   # It defines macros before it includes.
-  base/sha256.cc config/toml.cc host/git_index.cc
+  base/sha256.cc config/toml.cc host/git_index.cc host/git_object.cc
   # A test program brings its own in its place; with a unit it would get both.
   backend/native/prepared.cc run/backends.cc sys/landlock.cc
   # It calls a library that not every program is to be linked with.

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
+#include "base/write_whole.h"
 #include "host/branch_tips.h"
 #include "host/look.h"
 
@@ -39,16 +40,6 @@ std::string one_line(std::string_view path) {
 std::string line_of(const UntoldRepository& one) {
   return "! " + std::to_string(one.id.device) + " " + std::to_string(one.id.inode) + " " +
          one_line(one.path);
-}
-
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return 0;
 }
 
 // A line that a crash cut off. Whoever wrote it had not removed its note, and writes it again.
@@ -102,7 +93,7 @@ Result<void> WrittenTips::add(const std::string& state_directory, const std::set
   // Full: nothing is trusted any more, so nothing has to be known.
   if (size > kMostBytes) return {};
   if (const int error = cut_torn_line(file.get(), size); error != 0) return cannot(error);
-  if (const int error = write_all(file.get(), text); error != 0) return cannot(error);
+  if (const int error = write_whole(file.get(), text); error != 0) return cannot(error);
   if (::fdatasync(file.get()) != 0) return cannot(errno);
   if (size == 0 && ::fsync(directory.get()) != 0) return cannot(errno);
   return {};

@@ -20,7 +20,7 @@ constexpr std::string_view kHeads = "refs/heads/";
 constexpr std::size_t kSha1Digits = 40;
 constexpr std::size_t kSha256Digits = 64;
 
-bool is_digit(char c) {
+bool is_hex_digit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
@@ -29,7 +29,7 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 // The id that `text` begins with, in small letters: git takes capital ones as well.
 std::optional<std::string> leading_id(std::string_view text) {
-  const auto end = std::ranges::find_if_not(text, is_digit);
+  const auto end = std::ranges::find_if_not(text, is_hex_digit);
   const auto digits = static_cast<std::size_t>(end - text.begin());
   if (digits != kSha1Digits && digits != kSha256Digits) return std::nullopt;
   std::string id(text.substr(0, digits));
@@ -93,7 +93,7 @@ class LooseReader {
 
 bool is_object_id(std::string_view text) {
   return (text.size() == kSha1Digits || text.size() == kSha256Digits) &&
-         std::ranges::all_of(text, is_digit);
+         std::ranges::all_of(text, is_hex_digit);
 }
 
 std::optional<std::string> parse_loose_ref(std::string_view text) {
