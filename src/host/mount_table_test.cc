@@ -48,10 +48,10 @@ TEST(MountTable, FindsABindOfAPartOfIt) {
 TEST(MountTable, FindsTwoMountsOfOneDirectory) {
   const MountTable table = with(
       "30 29 8:1 /host/home/u/.ssh /root/.ssh rw - ext4 /dev/sda1 rw\n"
-      "31 29 8:1 /host/home /work/homes rw - ext4 /dev/sda1 rw\n"
-      "32 29 8:2 /host/home /work/other rw - ext4 /dev/sda2 rw\n");
+      "31 29 8:1 /host/home /mnt/homes rw - ext4 /dev/sda1 rw\n"
+      "32 29 8:2 /host/home /mnt/other rw - ext4 /dev/sda2 rw\n");
   EXPECT_THAT(table.second_names("/root/.ssh"),
-              ElementsAre(SecondName{"/work/homes/u/.ssh", "/root/.ssh"}));
+              ElementsAre(SecondName{"/mnt/homes/u/.ssh", "/root/.ssh"}));
 }
 
 TEST(MountTable, ReadsEscapedNamesAndLeavesOutWhatIsNoPath) {
