@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <map>
 
 #include "base/fd.h"
@@ -64,9 +65,16 @@ std::string below(const std::string& directory, std::string_view rest) {
 
 }  // namespace
 
-MountTable MountTable::read() {
+Result<MountTable> MountTable::read() {
   const Fd file(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-  return MountTable(file.valid() ? read_all(file.get(), kMostOfTable).value_or("") : "");
+  const int error = file.valid() ? 0 : errno;
+  const auto table = file.valid() ? read_all(file.get(), kMostOfTable) : std::nullopt;
+  if (!table || table->empty())
+    return fail(
+        setup_error("cannot read /proc/self/mountinfo, which tells what a bind mount shows "
+                    "a second time",
+                    error));
+  return MountTable(*table);
 }
 
 MountTable::MountTable(std::string_view mountinfo) {

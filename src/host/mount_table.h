@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cordon/error.h"
+
 namespace cordon {
 
 struct SecondName {
@@ -17,8 +19,9 @@ struct SecondName {
 
 class MountTable {
  public:
-  // Of this process. Empty if /proc does not tell.
-  static MountTable read();
+  // Of this process. An error if /proc does not tell: a table taken for empty would hide no second
+  // name.
+  static Result<MountTable> read();
   explicit MountTable(std::string_view mountinfo);
 
   // False: no file system is mounted at two places, so nothing has a second name.

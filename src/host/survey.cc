@@ -132,10 +132,10 @@ std::vector<std::string> hidden_objects(const Caller& caller, const HostFacts& f
 
 // A bind mount shows a credential store, or Cordon's own files, under a second name. Both names
 // lead to one object, and that is what is compared: the table of mounts only says where to look.
-void protect_second_names(const Effective& effective, const Caller& caller, TreeSurvey& trees,
-                          HostFacts& facts) {
-  const MountTable mounts = MountTable::read();
-  if (!mounts.shows_anything_twice()) return;
+Result<void> protect_second_names(const Effective& effective, const Caller& caller,
+                                  TreeSurvey& trees, HostFacts& facts) {
+  CORDON_TRY(mounts, MountTable::read());
+  if (!mounts.shows_anything_twice()) return {};
   const GrantPaths grants(effective);
   const auto is_shown = [&](const std::string& path) {
     const auto in_system = [&](const SystemEntry& entry) {
@@ -160,6 +160,7 @@ void protect_second_names(const Effective& effective, const Caller& caller, Tree
     each(program, [&](const SecondName& name, const Looked& seen) {
       if (grants.is_writable(name.path)) trees.hold(name.path, seen, HoldKind::Path);
     });
+  return {};
 }
 
 Result<LinkedFiles> linked_masked(const HostFacts& facts, const Caller& caller) {
@@ -269,7 +270,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller,
     out.facts.root_entries = root_entries();
   protect_own_files(effective, caller, trees, out.snapshot);
   CORDON_CHECK(trees.run());
-  protect_second_names(effective, caller, trees, out.facts);
+  CORDON_CHECK(protect_second_names(effective, caller, trees, out.facts));
   trees.pin_ways(clamped.named());
   CORDON_CHECK(protect_other_names(effective, caller, out));
   CORDON_CHECK(failures.check());

@@ -11,8 +11,8 @@ from support.harness import SECRET_FILES
 KEY = ".local/state/cordon/audit/key"
 
 
-def with_mounts(world, mounts, *command, options=(), **how):
-    """`cordon run` where each pair of `mounts` is bound: (source, where)."""
+def with_mounts(world, mounts, *command, options=(), tracer=(), **how):
+    """`cordon run` where each pair of `mounts` is bound: (source, where). `tracer` starts it."""
     script = "".join(f'mount --bind "{source}" "{where}" && ' for source, where in mounts)
     if world.who.is_root:
         wrap, drop = ["unshare", "-m"], ""
@@ -20,8 +20,8 @@ def with_mounts(world, mounts, *command, options=(), **how):
         # The same user inside: only the mounting needs capabilities.
         wrap = ["unshare", "-c", "--keep-caps", "-m"]
         drop = "setpriv --ambient-caps=-all --inh-caps=-all "
-    return world.bare(*wrap, "/bin/sh", "-c", f'{script}exec {drop}"$@"', "sh", world.cordon, "run",
-                      *options, "--", *command, **how)
+    return world.bare(*wrap, "/bin/sh", "-c", f'{script}exec {drop}"$@"', "sh", *tracer, world.cordon,
+                      "run", *options, "--", *command, **how)
 
 
 def outside(world, mounts, *command):
@@ -67,6 +67,16 @@ def test_a_grant_of_the_second_name_itself(world, granted):
         done = with_mounts(world, mounts, "cat", granted / "second/id_ed25519",
                            options=["--read", granted / grant])
         assert done.status != 0 and "SECRET" not in done.out, done.account()
+
+
+def test_nothing_runs_where_the_mounts_cannot_be_told(world, granted):
+    """Taken for empty, the table would leave every second name open."""
+    mounts = [(world.home / ".ssh", granted / "second")]
+    tracer = ["strace", "-f", "-o", "/dev/null", "-P", "/proc/self/mountinfo", "-e", "inject=openat:error=EACCES"]
+    done = with_mounts(world, mounts, "cat", granted / "plain", options=["--read", granted], tracer=tracer)
+    assert done.expect(125).out == "" and "/proc/self/mountinfo" in done.err, done.account()
+    done = with_mounts(world, mounts, "cat", granted / "plain", options=["--read", granted])
+    assert done.expect(0).out == "plain\n"
 
 
 def test_a_second_name_of_a_whole_home_shows_the_rest_of_it(world):
