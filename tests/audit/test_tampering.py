@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import verify
 
 from support import harness
 
@@ -154,16 +155,21 @@ def test_a_head_that_is_gone_or_foreign_or_old(three_days):
     three_days.holds()
 
 
-def test_a_forged_record_at_the_end(three_days):
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_forged_record_at_the_end(three_days, count):
     """Chained as it should be, without the key."""
     lines = three_days.lines()
-    last = json.loads(lines[-1])
+    for _ in range(count):
+        last = json.loads(lines[-1])
 
-    def change(body):
-        body = re.sub(rb'"seq":\d+', f'"seq":{last["seq"] + 1}'.encode(), body)
-        return re.sub(rb'"prev":"[0-9a-f]{64}"', f'"prev":"{last["hash"]}"'.encode(), body)
-    three_days.put_lines([*lines, rehashed(lines[-1], change)])
-    assert three_days.fault()[0] == "edit"
+        def change(body, last=last):
+            body = re.sub(rb'"seq":\d+', f'"seq":{last["seq"] + 1}'.encode(), body)
+            return re.sub(rb'"prev":"[0-9a-f]{64}"', f'"prev":"{last["hash"]}"'.encode(), body)
+        lines.append(rehashed(lines[-1], change))
+    three_days.put_lines(lines)
+    findings = [(f["kind"], f["file"], f["line"], f["seq"]) for f in three_days.verdict()["findings"]]
+    assert [finding[0] for finding in findings] == ["edit"] * count
+    assert findings == verify.verify(three_days.directory)[0]
 
 
 def test_lines_of_another_log(three_days, tmp_path):
