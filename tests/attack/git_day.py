@@ -173,7 +173,7 @@ class Day:
 
     def refresh(self) -> None:
         """Git knows its files by their times and numbers, and a copy has others."""
-        bare(self.world, "git update-index -q --refresh || true", self.project)
+        bare(self.world, "git status --porcelain > /dev/null", self.project)
 
     def without_cordon(self, work: Work) -> dict:
         """Done bare, and everything put back as it was."""
