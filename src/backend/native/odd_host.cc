@@ -14,6 +14,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "plan/landlock_abi.h"
+#include "sys/landlock.h"
 
 namespace cordon::native {
 namespace {
@@ -76,6 +78,14 @@ void say(Error& error, std::string what, std::string hint) {
   error.hint = std::move(hint);
 }
 
+// What else can be done where a namespace is refused. On an older kernel that backend refuses as
+// well, and without the acceptance it always does.
+std::string or_landlock() {
+  if (sys::landlock_abi() < kAbiWithScopes) return {};
+  return "; or go without namespaces: --backend landlock, and [require] accept_missing = "
+         "[\"namespaces\"] in a ceiling";
+}
+
 void name_proc(Error& error) {
   std::string places;
   for (const std::string& place : mounts_over_proc(read_mountinfo())) {
@@ -83,14 +93,14 @@ void name_proc(Error& error) {
   }
   if (places.empty()) {
     say(error, "this host does not let a sandbox have a /proc of its own",
-        "mount a whole /proc before cordon is started, or use --backend landlock");
+        "mount a whole /proc before cordon is started" + or_landlock());
     return;
   }
   say(error,
       "a fresh /proc cannot be mounted, because something covers parts of this one: " + places,
       "in a container: --security-opt systempaths=unconfined (Docker), --security-opt unmask=ALL "
-      "(Podman), procMount: Unmasked (Kubernetes); elsewhere unmount what covers them; or use "
-      "--backend landlock");
+      "(Podman), procMount: Unmasked (Kubernetes); elsewhere unmount what covers them" +
+          or_landlock());
 }
 
 }  // namespace
@@ -203,7 +213,7 @@ void name_cause(const Op& operation, Error& error) {
   if (std::holds_alternative<op::PivotRoot>(operation) && error.error_number == EINVAL &&
       root_is_initramfs(read_mountinfo())) {
     say(error, "the root of this host is its initramfs, which the kernel never exchanges",
-        "let /init copy it to a tmpfs and switch_root to that, or use --backend landlock");
+        "let /init copy it to a tmpfs and switch_root to that" + or_landlock());
   }
   if (std::holds_alternative<op::MountProc>(operation) && error.error_number == EPERM) {
     name_proc(error);

@@ -1,7 +1,10 @@
 """Which cases of these suites concern whom. Those that do not concern the person are left out when the
 cases are collected."""
 
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "guest"))
 
 from own_groups import may_make_groups
 
