@@ -33,9 +33,9 @@ def _before_qemu() -> None:
 
 
 def run(machine: Machine, image: Image, brought: Path, place: Path, seconds: float,
-        console) -> Ended:
+        console, started) -> Ended:
     """`brought` is a tar archive, `place` a directory for what is needed meanwhile, `console` is given
-    every line the machine prints."""
+    every line the machine prints, `started` the process of qemu, to be killed by who gives up."""
     results = place / "results.disk"
     with open(results, "wb") as disk:
         disk.truncate(RESULTS_SIZE)
@@ -44,7 +44,9 @@ def run(machine: Machine, image: Image, brought: Path, place: Path, seconds: flo
              "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
              "-kernel", str(image.kernel), "-initrd", str(image.initramfs),
              "-append", f"console={machine.console} quiet loglevel=3 panic=-1 "
-                        "random.trust_cpu=on mitigations=off",
+                        "random.trust_cpu=on mitigations=off "
+                        # The daemon that gathers pages never ends where memory is emulated (6.12).
+                        "transparent_hugepage=never",
              "-device", "virtio-rng-pci"]
     for disk in disks:
         words += ["-drive", f"{disk},format=raw,if=virtio,cache=unsafe"]
@@ -54,6 +56,7 @@ def run(machine: Machine, image: Image, brought: Path, place: Path, seconds: flo
                                stderr=subprocess.STDOUT, start_new_session=True,
                                env={**os.environ, "TMPDIR": str(place)},
                                preexec_fn=_before_qemu)
+    started(process)
     late = threading.Event()
 
     def end_late() -> None:

@@ -27,16 +27,16 @@ GUEST = Path(__file__).resolve().parent / "guest"
 # What the suites use of a host. No package is configured: no program of the image runs before it boots.
 ROOT_PACKAGES = (
     "base-files", "base-passwd", "bash", "bsdutils", "bubblewrap", "coreutils", "curl", "dash",
-    "debianutils", "diffutils", "findutils", "gawk", "git", "grep", "gzip", "hostname", "iproute2",
-    "libc-bin", "login", "media-types", "mount", "ncurses-base", "ncurses-bin", "netbase", "openssl",
-    "passwd", "procps", "python3", "python3-cryptography", "python3-jsonschema", "python3-pyte",
+    "debianutils", "diffutils", "e2fsprogs", "findutils", "gawk", "gcc", "git", "grep", "gzip", "hostname", "iproute2",
+    "libc-bin", "libc6-dev", "login", "media-types", "mount", "ncurses-base", "ncurses-bin", "netbase", "openssl",
+    "passwd", "procps", "python3", "python3-cryptography", "python3-jsonschema", "python3-paramiko", "python3-pyte",
     "python3-pytest", "sed", "strace", "tar", "util-linux")
 ROOT_SUITE = "bookworm"
 ROOT_SIZE = "3G"  # sparse: what the suites write goes to a file that is dropped
 
 # The disks, the root's file system, and what sandboxes and the small internet of the tests use.
 MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4", "overlay", "veth", "dummy", "fuse",
-           "loop", "unix_diag", "inet_diag", "tcp_diag")
+           "loop", "unix_diag", "inet_diag", "tcp_diag", "vsock")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def image_of(machine: Machine) -> Image:
     boot = _kept("boot", {"recipe": 1, "suite": machine.kernel_suite, "arch": machine.architecture,
                           "package": machine.kernel_package, "modules": MODULES,
                           "init": (GUEST / "init").read_text()}, _make_boot)
-    root = _kept("root", {"recipe": 1, "suite": ROOT_SUITE, "arch": machine.architecture,
+    root = _kept("root", {"recipe": 2, "suite": ROOT_SUITE, "arch": machine.architecture,
                           "packages": ROOT_PACKAGES, "size": ROOT_SIZE}, _make_root)
     version = (boot / "version").read_text().strip()
     return Image(boot / "vmlinuz", boot / "initramfs", root / "root.ext4", version)
@@ -104,12 +104,16 @@ def _make_root(recipe: dict, temporary: Path, made: Path) -> None:
         accounts.write("person:x:1000:1000:A Person:/home/person:/bin/bash\n")
     with open(tree / "etc/group", "a") as groups:
         groups.write("person:x:1000:\n")
+    with open(tree / "etc/shadow", "w") as secrets:
+        secrets.write("root:*:20000:0:99999:7:::\nperson:!:20000:0:99999:7:::\n")
+    (tree / "etc/shadow").chmod(0o640)
     (tree / "home/person").mkdir(mode=0o755)
     os.chown(tree / "home/person", 1000, 1000)
+    _settle_in(tree, recipe["arch"])
     (tree / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     (tree / "etc/hostname").write_text("machine\n")
     (tree / "etc/resolv.conf").write_text("nameserver 192.0.2.53\n")
-    for link, target in (("sh", "dash"), ("awk", "gawk")):
+    for link, target in (("sh", "dash"), ("awk", "gawk"), ("cc", "gcc")):
         if not (tree / "usr/bin" / link).exists():
             (tree / "usr/bin" / link).symlink_to(target)
     _compile_python(tree)
@@ -118,6 +122,27 @@ def _make_root(recipe: dict, temporary: Path, made: Path) -> None:
     subprocess.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", str(tree),
                     str(made / "root.ext4"), recipe["size"]], check=True, stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL)
+
+
+def _settle_in(tree: Path, architecture: str) -> None:
+    """What ordinary packages and administrators leave on a host that the one that builds may lack: further
+    people, a configuration of git's for all of them, libraries of another architecture, a /lib64."""
+    with open(tree / "etc/passwd", "a") as accounts:
+        accounts.write("other:x:1001:1001:Somebody Else:/home/other:/bin/bash\n"
+                       "service:x:998:998::/var/lib/service:/usr/sbin/nologin\n")
+    with open(tree / "etc/group", "a") as groups:
+        groups.write("other:x:1001:\nservice:x:998:\nstaff-of-all:x:1100:person,other\n")
+    (tree / "home/other/.ssh").mkdir(parents=True)
+    (tree / "home/other/.ssh/id_ed25519").write_text("not for others\n")
+    for path in (tree / "home/other", tree / "home/other/.ssh", tree / "home/other/.ssh/id_ed25519"):
+        os.chown(path, 1001, 1001)
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    (tree / "etc/gitconfig").write_text("[init]\n\tdefaultBranch = trunk\n[color]\n\tui = auto\n")
+    foreign = "aarch64" if architecture == "amd64" else "x86_64"
+    (tree / f"usr/lib/{foreign}-linux-gnu").mkdir(exist_ok=True)
+    (tree / f"usr/lib/{foreign}-linux-gnu/libforeign.so.1").write_bytes(b"\x7fELF")
+    if not (tree / "usr/lib64").is_dir() or not (tree / "lib64").is_symlink():
+        raise SystemExit("tests/vm: the image has no /lib64")
 
 
 def _compile_python(tree: Path) -> None:

@@ -7,9 +7,11 @@ import argparse
 import json
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import boot
@@ -23,23 +25,29 @@ from machines import MACHINES
 PLACES = ("root", "login", "delegated")
 # Of one machine in ./test --all.
 MINUTES = 40
+# Seconds for starting and for handing over.
+HANDING_OVER = 60
 
 
 def last(name: str) -> Path:
     return images.STORE / "last" / name
 
 
-def run_machine(name: str, jobs: list[dict], seconds: float, begun: dict) -> boot.Ended:
-    machine = MACHINES[name]
-    image = images.image_of(machine)
-    began = time.monotonic()
-
-    def console(line: str) -> None:
-        print(f"[{name} {time.monotonic() - began:4.0f}s] {line}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="running.", dir=images.STORE) as place:
-        brought = Path(place, "brought.tar")
-        payload.pack(machine, {"suites": jobs}, brought)
-        ended = boot.run(machine, image, brought, Path(place), seconds, console)
+def run_machine(name: str, boots: list[list[dict]], seconds: float, begun: dict) -> boot.Ended:
+    """Runs the jobs of each boot one after another, and the boots side by side."""
+    image = images.image_of(MACHINES[name])
+    started: list[subprocess.Popen] = []
+    with tempfile.TemporaryDirectory(prefix="running.", dir=images.STORE) as place, \
+            ThreadPoolExecutor(len(boots)) as lanes:
+        running = [lanes.submit(_boot, name, f"{name} {number}" if len(boots) > 1 else name, image, jobs,
+                                seconds, Path(place, str(number)), started.append)
+                   for number, jobs in enumerate(boots, 1)]
+        try:
+            ended = together([one.result() for one in running])
+        except BaseException:
+            for process in started:
+                process.kill()
+            raise
     kept = last(name)
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
@@ -51,11 +59,35 @@ def run_machine(name: str, jobs: list[dict], seconds: float, begun: dict) -> boo
     return ended
 
 
+def _boot(name: str, shown: str, image: images.Image, jobs: list[dict], seconds: float,
+          place: Path, started) -> boot.Ended:
+    machine = MACHINES[name]
+    began = time.monotonic()
+
+    def console(line: str) -> None:
+        print(f"[{shown} {time.monotonic() - began:4.0f}s] {line}", flush=True)
+    place.mkdir()
+    brought = place / "brought.tar"
+    # The machine ends by itself a little earlier, so that what was done by then is handed over.
+    payload.pack(machine, {"suites": jobs, "seconds": max(60, seconds - HANDING_OVER)}, brought)
+    return boot.run(machine, image, brought, place, seconds, console, started)
+
+
+def together(ended: list[boot.Ended]) -> boot.Ended:
+    """What several boots of one machine handed over, as if it had been one."""
+    files = {name: content for one in ended for name, content in one.files.items()}
+    done = [suite for one in ended for suite in json.loads(one.files.get("suites.json", b"[]"))]
+    if files:
+        files["suites.json"] = json.dumps(done).encode()
+    troubles = [one.trouble for one in ended if one.trouble]
+    return boot.Ended(files, "; ".join(troubles) or None)
+
+
 def run_asked(asked: argparse.Namespace) -> int:
     kind = "command" if asked.command else "pytest"
     jobs = [{"name": f"asked-{place}", "as": place, "seconds": asked.minutes * 60, "env": {},
              kind: asked.words} for place in asked.place or ["root"]]
-    ended = run_machine(asked.machine, jobs, asked.minutes * 60,
+    ended = run_machine(asked.machine, [jobs], asked.minutes * 60,
                         results.begin(asked.machine, "asked"))
     if ended.trouble:
         return 1
@@ -64,8 +96,9 @@ def run_asked(asked: argparse.Namespace) -> int:
 
 
 def run_tier(asked: argparse.Namespace) -> int:
-    jobs = [suite.job() for suite in suites.TIERS[asked.tier]()]
-    ended = run_machine(asked.machine, jobs, asked.minutes * 60,
+    abi = MACHINES[asked.machine].landlock_abi
+    boots = [[suite.job() for suite in one if suite.needs_abi <= abi] for one in suites.TIERS[asked.tier]()]
+    ended = run_machine(asked.machine, boots, asked.minutes * 60,
                         results.begin(asked.machine, asked.tier))
     return 1 if ended.trouble else judge_last(asked)
 
@@ -80,6 +113,8 @@ def judge_last(asked: argparse.Namespace) -> int:
     expected = MACHINES[asked.machine].landlock_abi
     if account["landlock_abi"] != expected:
         troubles.append(f"Landlock ABI {account['landlock_abi']}, not {expected}: another kernel")
+    account["lacks"] = sorted({*account["lacks"], *(
+        suite.lacks for one in suites.TIERS[asked.tier]() for suite in one if suite.needs_abi > expected)})
     for trouble in troubles:
         print(f"tests/vm: {trouble}")
     for suite in account["suites"]:

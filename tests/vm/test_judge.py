@@ -8,6 +8,7 @@ import gaps
 import judge
 import machines
 import proven
+import run
 import suites
 from images import CHECKOUT
 
@@ -90,7 +91,8 @@ def test_gaps_name_machines_that_exist():
 
 def test_chosen_tests_exist():
     """A test that was renamed would be an error of pytest's in the machine, half an hour later."""
-    names = [name for suite in [*suites.chosen(), *suites.whole()] for name in suite.tests]
+    tiers = [*suites.chosen(), *suites.whole()]
+    names = [name for boot in tiers for suite in boot for name in suite.tests if name != "--ignore"]
     for name in [*names, *suites.LEFT_OUT]:
         path, _, test = name.partition("::")
         assert (CHECKOUT / path).exists(), name
@@ -119,3 +121,20 @@ def test_a_typed_proof_is_found(tmp_path, monkeypatch, capsys):
     assert proven.check() == 1 and "README.md" in capsys.readouterr().err
     proven.write()
     assert proven.check() == 0 and "mips" not in page.read_text()
+
+
+def test_no_two_suites_of_a_tier_have_one_name():
+    """What the boots of a machine hand over is put together by these names."""
+    for tier in suites.TIERS.values():
+        names = [suite.name for boot in tier() for suite in boot]
+        assert len(names) == len(set(names))
+
+
+def test_what_several_boots_handed_over_is_one():
+    def boot(name, suite, trouble=None):
+        files = {"machine.json": b"{}", f"{name}.xml": b"<x/>", "suites.json": json.dumps([suite]).encode()}
+        return run.boot.Ended(files if not trouble else {}, trouble)
+    whole = run.together([boot("a", {"name": "a"}), boot("b", {"name": "b"})])
+    assert [suite["name"] for suite in json.loads(whole.files["suites.json"])] == ["a", "b"]
+    assert {"a.xml", "b.xml", "machine.json"} <= set(whole.files) and whole.trouble is None
+    assert run.together([boot("a", {"name": "a"}), boot("b", {}, "late")]).trouble == "late"

@@ -48,6 +48,9 @@ def mount_everything() -> None:
     mount("mqueue", "/dev/mqueue", "", "nosuid,nodev,noexec")
     mount("cgroup2", str(GROUPS), "nsdelegate,memory_recursiveprot", "nosuid,nodev,noexec")
     Path("/run/lock").mkdir(mode=0o1777)
+    # What udev makes.
+    for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        Path("/dev", name).symlink_to(f"/proc/self/{target}")
     # What the scripts of packages make, which were not run.
     for name in ("mnt", "media", "opt"):
         Path("/", name).mkdir(exist_ok=True)
@@ -86,7 +89,8 @@ def make_settings() -> None:
     Path("/proc/sys/kernel/hostname").write_text("machine")
     # What a desktop or server of Debian has.
     for name, value in (("kernel/yama/ptrace_scope", "0"), ("fs/protected_hardlinks", "1"),
-                        ("fs/protected_symlinks", "1"), ("kernel/pid_max", "4194304")):
+                        ("fs/protected_symlinks", "1"), ("kernel/pid_max", "4194304"),
+                        ("kernel/perf_event_paranoid", "2")):
         try:
             Path("/proc/sys", name).write_text(value)
         except OSError as error:
@@ -118,8 +122,8 @@ def environment(place: str, extra: dict) -> dict:
     return {**made, **extra}
 
 
-def run_suite(suite: dict) -> dict:
-    """Runs one suite and tells how it ended. Its output goes to the console."""
+def run_suite(suite: dict, end: float) -> dict:
+    """Runs one suite and tells how it ended; by `end` it has. Its output goes to the console."""
     name, place = suite["name"], suite["as"]
     print(f"\n#### {name} as {place}", flush=True)
     words = suite.get("command")
@@ -132,7 +136,7 @@ def run_suite(suite: dict) -> dict:
                                stdin=subprocess.DEVNULL, preexec_fn=become(place))
     ended = "status"
     try:
-        process.wait(suite["seconds"])
+        process.wait(max(1.0, min(suite["seconds"], end - began)))
     except subprocess.TimeoutExpired:
         ended = "time limit"
         # pytest writes down what it knows, if it may.
@@ -172,7 +176,8 @@ def serve() -> None:
         RESULTS.chmod(0o1777)
         (RESULTS / "machine.json").write_text(json.dumps(known))
         job = json.loads((SERVICE / "job.json").read_text())
-        ended = [run_suite(suite) for suite in job["suites"]]
+        end = time.monotonic() + job["seconds"]
+        ended = [run_suite(suite, end) for suite in job["suites"]]
         (RESULTS / "suites.json").write_text(json.dumps(ended))
         hand_over()
         print("#### handed over", flush=True)
