@@ -24,6 +24,12 @@ def limits(world, text, name="limits.toml"):
     return world.document(f'version = 1\nextends = "workspace"\n[limits]\n{text}\n', name)
 
 
+def time_of_a_spawn() -> float:
+    begin = time.monotonic()
+    subprocess.run(["/usr/bin/true"], check=True)
+    return time.monotonic() - begin
+
+
 @pytest.mark.group("fork bomb")
 def test_RS01_fork_bomb(world):
     done, report = world.report(world.probe, "forkbomb", 100, options=["--pids", 24])
@@ -37,20 +43,20 @@ def test_RS01_fork_bomb(world):
     assert bare.ok, bare
     # Only now the real thing.
     before = len(os.listdir("/proc"))
+    calm = max(time_of_a_spawn() for _ in range(5))
     with ThreadPoolExecutor(1) as pool:
         wild = pool.submit(world.report, world.probe, "forkbomb-wild", 20,
                            options=["--pids", 64, "--timeout", "2s"])
         slowest, most = 0.0, 0
         while not wild.done():
-            begin = time.monotonic()
-            subprocess.run(["/usr/bin/true"], check=True)
-            slowest = max(slowest, time.monotonic() - begin)
+            slowest = max(slowest, time_of_a_spawn())
             most = max(most, len(os.listdir("/proc")) - before)
             time.sleep(0.02)
         done, report = wild.result()
     assert done.status == 124 and report["timed_out"], done.account()
     assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
-    assert slowest < 2.0, f"the host took {slowest:.1f}s for a spawn"
+    # An emulated machine takes as long for an ordinary one as others do beside a bomb.
+    assert slowest < max(2.0, 50 * calm), f"the host took {slowest:.1f}s for a spawn, {calm:.3f}s before"
     assert most < 64 + 150, f"{most} more processes than before"
     assert gone(str(world.probe)), "processes survive the bomb"
 

@@ -179,6 +179,12 @@ def host(directory, other):
     serve(WebServer(socket.AF_INET, ("0.0.0.0", 8082), "host"))
 
 
+def wait_for(other):
+    """A word of the other side; one that died says nothing, and then nobody is to wait."""
+    if not os.read(other, 1):
+        raise SystemExit("the servers' side of the small internet did not come up")
+
+
 def main():
     directory, ready = Path(sys.argv[1]), int(sys.argv[2])
     sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -194,9 +200,10 @@ def main():
         far(directory)
         os.write(made, b"s")
         threading.Event().wait()
-    os.read(began, 1)
+    os.close(made)
+    wait_for(began)
     host(directory, child)
-    os.read(began, 1)
+    wait_for(began)
     os.write(ready, b"ready\n")
     os.close(ready)
     threading.Event().wait()
