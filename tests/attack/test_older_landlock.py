@@ -1,11 +1,10 @@
 """Landlock as older kernels have it: what each ABI does not check is held by another layer.
 
-The binary is the test build (tests/sabotage), which asks the kernel for no more than the rights of
+The binary is the test build (tests/omitted), which asks the kernel for no more than the rights of
 the ABI that it is told; a right that is not asked for is not checked. Each attempt is one that the
 missing right would have stopped."""
 
 import os
-import shutil
 import socket
 import stat
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support import harness
+from support.omitting import omitting
 
 NEWEST = 7
 # From which ABI on a right exists, and the word for going without it.
@@ -24,13 +24,7 @@ DEVICES = {"null", "zero", "full", "random", "urandom", "tty", "fd", "stdin", "s
 
 @pytest.fixture(scope="module")
 def capped() -> Path:
-    source = Path(os.environ.get(
-        "CORDON_SABOTAGED", harness.ROOT / "out/release/tests/sabotage/cordon-sabotage"))
-    assert source.exists(), f"{source} does not exist: build it, or set CORDON_SABOTAGED"
-    target = harness.stage().path / "bin" / "cordon-capped"
-    shutil.copy(source, target)
-    target.chmod(0o755)
-    return target
+    return omitting()
 
 
 class OlderWorld(harness.World):
@@ -38,7 +32,7 @@ class OlderWorld(harness.World):
     abi = NEWEST
 
     def environment(self, extra=None):
-        return {**super().environment(extra), "CORDON_SABOTAGE_ABI": str(self.abi)}
+        return {**super().environment(extra), "CORDON_LANDLOCK_ABI": str(self.abi)}
 
 
 @pytest.fixture(params=range(1, NEWEST + 1), ids=lambda abi: f"abi{abi}")
@@ -64,7 +58,7 @@ def test_nothing_is_said_at_every_run(older):
 
 
 def test_product_has_no_such_switch(world):
-    _, report = world.report("/bin/true", env={"CORDON_SABOTAGE_ABI": "1"})
+    _, report = world.report("/bin/true", env={"CORDON_LANDLOCK_ABI": "1"})
     assert report["enforcement"]["landlock_abi"] > 1, report["enforcement"]
 
 

@@ -39,7 +39,7 @@ def demo(world, *options, program=None, **how):
 
 
 def disguised(name: str) -> Path:
-    source = Path(os.environ.get("CORDON_BUILD", harness.ROOT / "out/release")) / "tests/sabotage" / name
+    source = Path(os.environ.get("CORDON_BUILD", harness.ROOT / "out/release")) / "tests/omitted" / name
     assert source.exists(), f"{source} does not exist: build it, or set CORDON_BUILD"
     target = harness.stage().path / "bin" / name
     if not target.exists():
@@ -272,21 +272,21 @@ def test_an_answer_that_nobody_takes_is_an_error(world):
     assert process.returncode == 2 and left(world) == []
 
 
-# Sabotage: the demonstration is worth as much as its ability to fail.
+# Without a layer: the demonstration is worth as much as its ability to fail.
 
 
-@pytest.mark.parametrize("layer", ["landlock", "seccomp", "capabilities", "namespaces", "mounts",
+@pytest.mark.parametrize("layer", ["landlock", "seccomp", "capabilities", "network_ns", "mounts",
                                    "read_only"])
 def test_a_build_without_a_layer_fails(world, layer):
-    program = disguised("cordon-demo-sabotage")
-    done = demo(world, "--no-pause", program=program, env={"CORDON_SABOTAGE": layer})
+    program = disguised("cordon-demo-omitting")
+    done = demo(world, "--no-pause", program=program, env={"CORDON_OMIT": layer})
     done.expect(1)
     assert "cannot contain" in done.err and "[OK]" not in done.out
     assert left(world) == []
 
 
 def test_that_build_passes_when_nothing_is_left_out(world):
-    program = disguised("cordon-demo-sabotage")
+    program = disguised("cordon-demo-omitting")
     demo(world, "--no-pause", program=program).expect(0)
 
 

@@ -32,13 +32,12 @@ class Words {
 
 class Translate {
  public:
-  Translate(Words& words, std::span<const int> pins, OwnNetwork network)
-      : words_(words), pins_(pins), network_(network) {}
+  Translate(Words& words, std::span<const int> pins) : words_(words), pins_(pins) {}
 
   void operator()(const op::EnterNamespaces& o) {
     words_.add(
         {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"});
-    if (o.own_network && network_ == OwnNetwork::AsPlanned) words_.add({"--unshare-net"});
+    if (o.own_network) words_.add({"--unshare-net"});
     // The first process is Cordon's own, finishes the root and then gives up every capability.
     words_.add({"--as-pid-1", "--cap-add", "ALL"});
   }
@@ -117,7 +116,6 @@ class Translate {
  private:
   Words& words_;
   std::span<const int> pins_;
-  OwnNetwork network_;
   bool system_bound_ = false;
   unsigned brought_ = 0;
   std::size_t next_pin_ = 0;
@@ -129,9 +127,9 @@ std::string brought_path(unsigned number) {
   return std::string(kBrought) + "/" + std::to_string(number);
 }
 
-std::string arguments(const Plan& plan, std::span<const int> pins, OwnNetwork network) {
+std::string arguments(const Plan& plan, std::span<const int> pins) {
   Words words;
-  Translate translate(words, pins, network);
+  Translate translate(words, pins);
   for (const Op& operation : plan.build) std::visit(translate, operation);
   words.add({"--chdir", "/"});
   return words.take();

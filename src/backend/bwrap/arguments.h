@@ -16,10 +16,8 @@ namespace cordon::bwrap {
 inline constexpr std::string_view kBrought = "/.outside";
 std::string brought_path(unsigned number);
 
-enum class OwnNetwork { AsPlanned, LeftOut };  // the second only to prove that it is noticed
-
 // NUL-separated, for --args. `pins` are the descriptors of every op::Bind of an object that was
-// judged, in the plan's order.
-std::string arguments(const Plan& plan, std::span<const int> pins, OwnNetwork network);
+// judged, in the plan's order. A test program may bring its own (tests/omitted).
+std::string arguments(const Plan& plan, std::span<const int> pins);
 
 }  // namespace cordon::bwrap

@@ -23,9 +23,8 @@ Plan plan_of(const Resolved& request) {
   return std::move(*plan);
 }
 
-std::vector<std::string> words_of(const Plan& plan, const std::vector<int>& pins,
-                                  OwnNetwork network = OwnNetwork::AsPlanned) {
-  const std::string text = arguments(plan, pins, network);
+std::vector<std::string> words_of(const Plan& plan, const std::vector<int>& pins) {
+  const std::string text = arguments(plan, pins);
   std::vector<std::string> words;
   for (const std::string_view word : split(text, '\0')) words.emplace_back(word);
   return words;

@@ -149,9 +149,8 @@ struct Members<native::FirstProcessFds>
            &native::FirstProcessFds::err, &native::FirstProcessFds::channel,
            &native::FirstProcessFds::release, &native::FirstProcessFds::leash> {};
 template <>
-struct Members<Handover>
-    : List<&Handover::plan, &Handover::fds, &Handover::outside, &Handover::terminal,
-           &Handover::rows, &Handover::columns, &Handover::sabotage> {};
+struct Members<Handover> : List<&Handover::plan, &Handover::fds, &Handover::outside,
+                                &Handover::terminal, &Handover::rows, &Handover::columns> {};
 
 template <typename T>
 constexpr bool is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;

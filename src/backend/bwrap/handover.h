@@ -20,7 +20,6 @@ struct Handover {
   bool terminal = false;
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;
-  native::Sabotage sabotage = native::Sabotage::None;
 };
 
 std::string encode(const Handover& handover);

@@ -147,7 +147,6 @@ int begin_inside(int handed) {
   prepared.map_by = native::MapBy::FirstProcess;
   prepared.terminal = handover->terminal;
   prepared.window = {handover->rows, handover->columns, 0, 0};
-  prepared.sabotage = handover->sabotage;
   native::first_process(prepared, handover->fds, finish);
 }
 

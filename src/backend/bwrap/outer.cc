@@ -73,7 +73,6 @@ Handover handover_of(const native::Start& asked, const Streams& streams) {
   handover.terminal = asked.prepared.terminal;
   handover.rows = asked.prepared.window.ws_row;
   handover.columns = asked.prepared.window.ws_col;
-  handover.sabotage = asked.prepared.sabotage;
   return handover;
 }
 
@@ -89,12 +88,9 @@ Result<native::Started> Bubblewrap::start(const native::Start& asked) const {
   // That is root with other groups than its own; here it drops them itself, before bubblewrap.
   const bool drop_groups = asked.prepared.map_by == native::MapBy::Supervisor;
   asked.prepared.map_by = native::MapBy::FirstProcess;  // bubblewrap has written the maps by then
-  const bool leave_out = asked.prepared.sabotage == native::Sabotage::Namespaces;
   std::vector<int> kept;
   for (const Fd& pin : asked.pins) kept.push_back(pin.get());
-  CORDON_TRY(words,
-             sealed_text(arguments(*asked.prepared.plan, kept,
-                                   leave_out ? OwnNetwork::LeftOut : OwnNetwork::AsPlanned)));
+  CORDON_TRY(words, sealed_text(arguments(*asked.prepared.plan, kept)));
   CORDON_TRY(streams, out_of_the_way(asked.fds));
   const Handover handover = handover_of(asked, streams);
   CORDON_TRY(handed, sealed_text(encode(handover)));

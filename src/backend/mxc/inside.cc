@@ -9,8 +9,8 @@
 #include <csignal>
 
 #include "backend/mxc/orders.h"
+#include "backend/native/become_command.h"
 #include "backend/native/build.h"
-#include "backend/native/confine.h"
 #include "host/look.h"
 
 namespace cordon::mxc {

@@ -1,6 +1,7 @@
 #include "backend/native/build.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -257,23 +258,18 @@ class CarryOut {
         ::mount(o.path.c_str(), relative(o.path), nullptr, MS_BIND | MS_REC, nullptr));
   }
 
-  int operator()(const op::ReadOnlySoFar&) const {
-    if (prepared_.sabotage == Sabotage::ReadOnly) return 0;
-    return sys::make_read_only_below(".");
-  }
+  int operator()(const op::ReadOnlySoFar&) const { return sys::make_read_only_below("."); }
 
   int operator()(const op::Bind& o) const {
     const int early = prepared_.becomes_owner ? prepared_.early_sources[state_.next_source++] : -1;
-    if (prepared_.sabotage == Sabotage::Mounts && is_set(o.id)) return 0;
     const int source = early >= 0 ? early : open_source(o);
     if (source < 0) return source;
     const int other = is_set(o.id) ? same_object(source, o.id) : 0;
     const int tree = other < 0 ? other : sys::open_tree_at(source);
     ::close(source);
     if (tree < 0) return tree;
-    const bool read_only =
-        o.access == MountAccess::ReadOnly && prepared_.sabotage != Sabotage::ReadOnly;
-    const int error = read_only ? sys::restrict_tree_read_only(tree) : sys::restrict_tree(tree);
+    const int error = o.access == MountAccess::ReadOnly ? sys::restrict_tree_read_only(tree)
+                                                        : sys::restrict_tree(tree);
     const int target = error < 0 ? error : open_target(o.path);
     if (target < 0) {
       ::close(tree);
@@ -498,7 +494,6 @@ class CarryOut {
 
   int operator()(const op::ReadOnlyRoot&) const {
     if (::unlink(kLandlockProbe) < 0) return -errno;
-    if (prepared_.sabotage == Sabotage::ReadOnly) return 0;
     return sys::make_read_only("/");
   }
 
@@ -543,6 +538,13 @@ class CarryOut {
 };
 
 }  // namespace
+
+sys::CloneResult clone_sandbox(const op::EnterNamespaces& o, int cgroup) {
+  std::uint64_t flags =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  if (o.own_network) flags |= CLONE_NEWNET;
+  return sys::clone_process(flags, cgroup);
+}
 
 int remove_building_names(const BuildState& state) {
   if (state.masks_ready) {

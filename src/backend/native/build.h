@@ -1,8 +1,11 @@
-// Carrying out the operations of Plan::build and Plan::seal in the first process. No allocation.
+// The first process's clone, and carrying out the operations of Plan::build and Plan::seal in it.
+// No allocation. A test program may bring a carry_out and a clone_sandbox of its own
+// (tests/omitted).
 #pragma once
 
 #include "backend/native/prepared.h"
 #include "backend/native/protocol.h"
+#include "sys/calls.h"
 
 namespace cordon::native {
 
@@ -20,6 +23,10 @@ struct BuildState {
   bool inotify_bound = false;  // the user namespace has a bound of its own for inotify
   unsigned brought = 0;        // and how many objects it brought were put in their places so far
 };
+
+// A copy of this process in new namespaces, born in the v2 group `cgroup` if there is one. It goes
+// on in the copy, with 0 for its number, as fork does.
+sys::CloneResult clone_sandbox(const op::EnterNamespaces& namespaces, int cgroup);
 
 // 0, or -errno of the failing call.
 int carry_out(const Op& operation, const Prepared& prepared, BuildState& state);

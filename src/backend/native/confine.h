@@ -1,23 +1,19 @@
-// The command's own process, from its clone to exec. No allocation, no lock, no return. It shares
-// the memory of the first process until then, which waits whenever this one runs.
+// What the command's process does to itself, one operation of Plan::confine at a time. No
+// allocation. A test program may bring a confine and a join_group of its own (tests/omitted).
 #pragma once
 
-#include <sys/types.h>
-
-#include <array>
-
-#include "backend/native/build.h"
 #include "backend/native/prepared.h"
+#include "backend/native/protocol.h"
 
 namespace cordon::native {
 
-struct CommandStart {
-  int report = -1;                        // where it reports, a descriptor of the first process
-  int ruleset = -1;                       // negative where Landlock is accepted as missing
-  mode_t mask = 022;                      // the caller's
-  std::array<int, kMostGroups> groups{};  // v1 groups to join; negative: none
-};
+// 0, or -errno of the failing call. `ruleset` is negative where Landlock is accepted as missing.
+int confine(const Op& operation, const Prepared& prepared, int ruleset, CommandReport& report);
 
-[[noreturn]] void become_command(const Prepared& prepared, const CommandStart& start);
+// Moves this process into a v1 group, a descriptor of its list of processes. 0 or -EIO.
+int join_group(int group);
+
+// Reading the file that no rule of Landlock names: 0 or the errno.
+int read_landlock_probe(const Prepared& prepared);
 
 }  // namespace cordon::native

@@ -18,9 +18,9 @@
 #include <csignal>
 #include <iterator>
 
+#include "backend/native/become_command.h"
 #include "backend/native/build.h"
 #include "backend/native/check_mounts.h"
-#include "backend/native/confine.h"
 #include "backend/native/errand.h"
 #include "backend/native/in_child.h"
 #include "backend/native/inotify_bound.h"

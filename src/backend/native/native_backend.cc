@@ -3,7 +3,6 @@
 #include "backend/native/native_backend.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,20 +42,12 @@ Error clone_error(int number) {
   return error;
 }
 
-std::uint64_t clone_flags(const Plan& plan, Sabotage sabotage) {
-  const auto& namespaces = std::get<op::EnterNamespaces>(plan.build.front());
-  std::uint64_t flags =
-      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-  if (namespaces.own_network && sabotage != Sabotage::Namespaces) flags |= CLONE_NEWNET;
-  return flags;
-}
-
 // Cordon's own outer layer: a copy of this process in new namespaces, which builds the root.
 class Cloned final : public Outer {
  public:
   [[nodiscard]] Result<Started> start(const Start& asked) const override {
-    const sys::CloneResult cloned = sys::clone_process(
-        clone_flags(*asked.prepared.plan, asked.prepared.sabotage), asked.cgroup);
+    const auto& namespaces = std::get<op::EnterNamespaces>(asked.prepared.plan->build.front());
+    const sys::CloneResult cloned = clone_sandbox(namespaces, asked.cgroup);
     if (cloned.pid == 0) first_process(asked.prepared, asked.fds, carry_out);
     if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
     return Started{cloned, false};

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <string_view>
 #include <variant>
 
 #include "backend/native/build.h"
@@ -28,27 +26,9 @@ bool has_other_groups() {
 
 }  // namespace
 
-Sabotage sabotage_of_this_build() {
-#ifdef CORDON_SABOTAGE
-  // Only the build that proves refusals has this; the product has no such switch.
-  const char* value = std::getenv("CORDON_SABOTAGE");
-  const std::string_view layer = value == nullptr ? "" : value;
-  if (layer == "landlock") return Sabotage::Landlock;
-  if (layer == "seccomp") return Sabotage::Seccomp;
-  if (layer == "capabilities") return Sabotage::Capabilities;
-  if (layer == "no_new_privs") return Sabotage::NoNewPrivileges;
-  if (layer == "namespaces") return Sabotage::Namespaces;
-  if (layer == "mounts") return Sabotage::Mounts;
-  if (layer == "read_only") return Sabotage::ReadOnly;
-  if (layer == "broker") return Sabotage::Broker;
-#endif
-  return Sabotage::None;
-}
-
 Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   Prepared prepared;
   prepared.plan = &plan;
-  prepared.sabotage = sabotage_of_this_build();
   for (const Op& operation : plan.confine) {
     if (const auto* limit = std::get_if<op::ResourceLimit>(&operation)) {
       if (limit->name == "cpu") prepared.cpu_seconds = limit->value;

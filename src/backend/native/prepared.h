@@ -16,19 +16,6 @@ namespace cordon::native {
 // its supplementary groups; anyone else can only map itself, from inside.
 enum class MapBy { FirstProcess, Supervisor };
 
-// The layer that a test build leaves out, to prove that its absence is noticed.
-enum class Sabotage {
-  None,
-  Landlock,
-  Seccomp,
-  Capabilities,
-  NoNewPrivileges,
-  Namespaces,
-  Mounts,
-  ReadOnly,
-  Broker,
-};
-
 struct Prepared {
   const Plan* plan = nullptr;
   std::vector<sock_filter> filter;
@@ -55,10 +42,8 @@ struct Prepared {
   std::size_t groups = 0;                // v1 groups that the command is to join
   bool terminal = false;                 // the command gets a pty of the sandbox's own
   winsize window{};                      // and its size
-  Sabotage sabotage = Sabotage::None;
 };
 
 Prepared prepare(const Plan& plan, std::uint32_t outside_uid);
-Sabotage sabotage_of_this_build();
 
 }  // namespace cordon::native

@@ -1,4 +1,4 @@
-// sys/landlock.cc as on an older kernel: CORDON_SABOTAGE_ABI is the newest ABI that it speaks of.
+// sys/landlock.cc as on an older kernel: CORDON_LANDLOCK_ABI is the newest ABI that it speaks of.
 // Rights that are not asked for are not checked, so that a run has exactly what such a kernel
 // gives. Part of the test build alone.
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace cordon::sys {
 int landlock_abi();
 
 int landlock_abi() {
-  const char* cap = std::getenv("CORDON_SABOTAGE_ABI");
+  const char* cap = std::getenv("CORDON_LANDLOCK_ABI");
   return cap == nullptr ? kernels_landlock_abi() : std::min(kernels_landlock_abi(), std::atoi(cap));
 }
 
