@@ -617,6 +617,20 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   return Judgement{std::move(clamped), std::move(found)};
 }
 
+namespace {
+
+// Native is no way out of a refusal where it refuses the same policy, and neither is making it
+// work.
+Error refused_plan(Error error, const BackendChoice& choice, const Judgement& judgement,
+                   const Caller& caller, const PlanRequest& request) {
+  const bool native_too =
+      choice.backend == BackendKind::Landlock &&
+      !make_native_plan(judgement.clamped, judgement.survey.facts, caller, request);
+  return native_too ? error : with_passed_over(std::move(error), choice, ask_this_host());
+}
+
+}  // namespace
+
 Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& input,
                                 const Caller& caller) {
   const Effective& effective = judgement.clamped.effective();
@@ -627,7 +641,7 @@ Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& inpu
   const PlanRequest request =
       plan_request(input, effective, caller, *backend, std::nullopt, std::move(start));
   const auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
-  if (!plan) return fail(with_passed_over(plan.error(), choice, ask_this_host()));
+  if (!plan) return fail(refused_plan(plan.error(), choice, judgement, caller, request));
   return Mechanism{std::move(choice), plan->lost};
 }
 
@@ -653,7 +667,9 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   if (choice.backend != BackendKind::Landlock)
     pin_roots_of(older_runs(caller, effective), effective, judgement.survey.facts);
   auto plan = backend->plan(judgement.clamped, judgement.survey.facts, inside, request);
-  if (!plan) return fail(with_passed_over(std::move(plan).error(), choice, ask_this_host()));
+  if (!plan) {
+    return fail(refused_plan(std::move(plan).error(), choice, judgement, inside, request));
+  }
   if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));
   mark_options(input, plan->reductions);
   if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));
