@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from support import harness
+from support import harness, voids
 from support.internet import Internet, NetWorld
 
 SEED_GROUPS = ("symlink", "traversal", "secrets", "network", "timeout", "binary tampering",
@@ -73,6 +73,16 @@ def pytest_runtest_makereport(item, call):
     report.seed_groups = [mark.args[0] for mark in item.iter_markers("group")]
 
 
+def pytest_runtest_logreport(report):
+    if report.when == "call" and report.passed:
+        voids.note_run(report.nodeid)
+
+
+def pytest_sessionfinish(session):
+    if voids.troubles_of_this_run() and session.exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter, config):
     counts = {name: [0, 0] for name in SEED_GROUPS}
     for column, kind in enumerate(("passed", "failed")):
@@ -84,6 +94,10 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.section("attack groups")
         for name, (passed, failed) in counts.items():
             terminalreporter.write_line(f"{name:18} {passed:4} passed {failed:4} failed")
+    for line in voids.account():
+        terminalreporter.write_line(line)
+    for line in voids.troubles_of_this_run():
+        terminalreporter.write_line(f"VOID: {line}", red=True)
     missing = config.cordon_root_cases_not_run
     if missing:
         terminalreporter.write_line(f"not started by root: {missing} root cases were not run")

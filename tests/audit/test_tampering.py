@@ -69,8 +69,8 @@ def test_an_edit_with_a_fitting_hash(three_days, position):
         # Sizes differ from what the head knows as well; the record is named.
         findings = three_days.verdict()["findings"]
         assert findings[0]["kind"] == "edit" and findings[0]["line"] == 12
-        return
-    assert three_days.fault() == ("edit", name, index + 1, day * 12 + index + 1)
+    else:
+        assert three_days.fault() == ("edit", name, index + 1, day * 12 + index + 1)
 
 
 @pytest.mark.parametrize("day,index", [(0, 0), (0, 6), (1, 0), (1, 11), (2, 3)])

@@ -250,9 +250,9 @@ def test_a_state_directory_that_cannot_be_trusted(world, trouble):
     assert harness.tree_digest(world.outside) == before
 
 
+@pytest.mark.only("user")
 def test_without_a_home_there_is_no_place(world):
-    if world.who.is_root:
-        return  # root has an account, and so a home
+    """Root has an account, and so a home."""
     done = world.execute(["/usr/bin/env", "-u", "HOME", world.cordon, "demo", "--no-pause"])
     assert "set HOME" in done.expect(2).err
 

@@ -10,6 +10,7 @@ import pytest
 
 from support import harness
 from support.pty_session import Terminal
+from support.voids import NOT_STARTED_BY_ROOT, void
 
 
 def config_of(world) -> Path:
@@ -187,7 +188,7 @@ def test_configuration_directory_that_others_may_write(world, mode):
 
 def test_configuration_directory_of_somebody_else(world):
     if os.geteuid() != 0:
-        return  # only root can give a directory away
+        return void(NOT_STARTED_BY_ROOT)
     world.make_directory(config_of(world)).chmod(0o755)
     os.chown(config_of(world), 64999, 64999)
     expect_refusal(world, set_up(world, "--yes"), "others")
@@ -197,7 +198,7 @@ def test_configuration_directory_of_somebody_else(world):
 def test_a_home_of_somebody_else(world):
     """As with sudo: what is made there its owner could not read, and no run of theirs would start."""
     if os.geteuid() != 0:
-        return  # only root can give a directory away
+        return void(NOT_STARTED_BY_ROOT)
     os.chown(world.home, 64999, 64999)
     world.home.chmod(0o777)
     expect_refusal(world, set_up(world, "--yes"), str(world.home), "another user")
@@ -252,14 +253,19 @@ def test_a_malformed_policy_is_named_and_left(world):
     assert not (config_of(world) / "ceiling.toml").exists()
 
 
+WITHOUT_HOME = ["/usr/bin/env", "-u", "HOME"]
+
+
+@pytest.mark.only("root")
 def test_without_a_home_the_account_counts(world):
-    options = ["/usr/bin/env", "-u", "HOME", world.cordon, "setup", "--dry-run", "--json"]
-    done = world.execute(options)
-    if world.who.is_root:
-        assert done.expect(0).json["config_directory"] == os.path.join(
-            pwd.getpwuid(0).pw_dir, ".config/cordon")
-        return
-    expect_refusal(world, done, "home", "HOME")
+    done = world.execute([*WITHOUT_HOME, world.cordon, "setup", "--dry-run", "--json"]).expect(0)
+    assert done.json["config_directory"] == os.path.join(pwd.getpwuid(0).pw_dir, ".config/cordon")
+
+
+@pytest.mark.only("user")
+def test_without_a_home_and_an_account_a_place_is_named(world):
+    options = [*WITHOUT_HOME, world.cordon, "setup", "--dry-run", "--json"]
+    expect_refusal(world, world.execute(options), "home", "HOME")
     place = world.make_directory(world.outside / "config")
     done = world.execute(options, env={"XDG_CONFIG_HOME": str(place)})
     assert done.expect(0).json["config_directory"] == f"{place}/cordon"

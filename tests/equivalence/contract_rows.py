@@ -5,7 +5,7 @@ from __future__ import annotations
 import place
 from support.harness import FILE_ERRORS
 from table import PRESETS, ROWS
-from test_contract import Surroundings, preset_options
+from surroundings import Surroundings, preset_options
 
 # Errors that are refusals there beside those of the table: what the host has is there to be refused,
 # and attributes do not exist.

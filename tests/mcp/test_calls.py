@@ -70,12 +70,16 @@ def test_31_good_arguments_of_every_kind(peer):
 
 
 def test_32_before_and_after_the_handshake(start, era):
-    peer = start(handshake=False)
-    if era == "modern":
-        assert "result" in peer.tool("echo", {"text": "no handshake needed"})
-        for removed in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
-            assert peer.call(removed)["error"]["code"] == METHOD
-        return
+    {"modern": without_handshake, "legacy": with_handshake}[era](start(handshake=False))
+
+
+def without_handshake(peer):
+    assert "result" in peer.tool("echo", {"text": "no handshake needed"})
+    for removed in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
+        assert peer.call(removed)["error"]["code"] == METHOD
+
+
+def with_handshake(peer):
     assert "result" in peer.call("tools/list")
     assert peer.call("ping")["result"] == {}
     assert peer.tool("echo", {"text": "x"})["error"]["code"] == INVALID
@@ -238,11 +242,15 @@ def test_prompts_and_completion(peer):
 
 
 def test_subscriptions_belong_to_the_legacy_era(peer, era):
-    uri = "test://watched-resource"
-    if era == "modern":
-        assert peer.call("resources/subscribe", {"uri": uri})["error"]["code"] == METHOD
-        assert peer.call("subscriptions/listen", {"notifications": {}})["error"]["code"] == METHOD
-        return
+    {"modern": no_subscriptions, "legacy": subscriptions}[era](peer, "test://watched-resource")
+
+
+def no_subscriptions(peer, uri):
+    assert peer.call("resources/subscribe", {"uri": uri})["error"]["code"] == METHOD
+    assert peer.call("subscriptions/listen", {"notifications": {}})["error"]["code"] == METHOD
+
+
+def subscriptions(peer, uri):
     peer.tool("touch", {})
     assert peer.sync() == []
     assert peer.call("resources/subscribe", {"uri": "test://no"})["error"]["code"] == PARAMS
