@@ -251,7 +251,7 @@ print(seen)
     assert host.visitors() == 0
 
 
-def test_bind_goes_by_the_rights_of_the_command(world):
+def test_AU09_bind_goes_by_the_rights_of_the_command(world):
     world.make_directory(world.project / ".git/hooks")
     world.write(world.project / ".git/HEAD", "ref: refs/heads/main\n")
     readable = world.make_directory(world.path / "readable")
@@ -279,6 +279,46 @@ os.chmod(".", 0o755)
     assert not (readable / "a").exists() and not (world.project / ".git/hooks/pre-commit").exists()
     control = f'print(code(socket.socket(socket.AF_UNIX).bind, "{readable}/a"))'
     assert lines(world, control, how="bare") == ["ok"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_AU09_connect_goes_by_the_view_of_the_command(world, mode):
+    """The supervisor looks the path up and connects, and it sees the host: what it finds for the command is
+    what the command itself would find."""
+    beside = HostService(world, world.outside / "host.sock")
+    world.link(world.project / "away", world.outside)
+    world.link(world.project / "through", world.outside / "host.sock")
+    outer = f"""
+paths = ["{world.outside}/host.sock", "away/host.sock", "through", "/proc/self/cwd/../../outside/host.sock",
+         "/proc/self/root{world.outside}/host.sock", "../../outside/host.sock"]
+print([reach(path) for path in paths])
+"""
+    own = 'own = serve("/tmp/own")\nprint(reach("/tmp/own"))\n'
+    assert lines(world, own + outer, options=MODES[mode]) == ["ok", str(["ENOENT"] * 6)]
+    assert beside.visitors() == 0
+    # The same ways lead there without a sandbox.
+    assert lines(world, outer, how="bare") == [str(["ok"] * 6)]
+    assert beside.visitors() == 6
+    beside.socket.close()
+
+
+# Started by root the supervisor passes by the modes of a run's own sockets; see docs/threat-model.md.
+@pytest.mark.only("user")
+@pytest.mark.parametrize("mode", MODES)
+def test_AU09_connect_goes_by_the_rights_of_the_command(world, mode):
+    script = """
+os.makedirs("/tmp/AU09")
+own = serve("/tmp/AU09/own")
+print(reach("/tmp/AU09/own"))
+os.chmod("/tmp/AU09/own", 0)
+print(reach("/tmp/AU09/own"))
+os.chmod("/tmp/AU09/own", 0o600)
+os.chmod("/tmp/AU09", 0)
+print(reach("/tmp/AU09/own"))
+os.chmod("/tmp/AU09", 0o700)
+print(reach("/tmp/AU09/own"))
+"""
+    assert lines(world, script, options=MODES[mode]) == ["ok", "EACCES", "EACCES", "ok"]
 
 
 def test_IP07_abstract_names(world):

@@ -1,15 +1,21 @@
 """Resources and lifecycle: cases RS01 to RS20. Each heavy case first proves its limit small."""
 
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from support.harness import CALL_ERRORS, FILE_ERRORS, processes_with, wait_until
+from support.harness import (CALL_ERRORS, FILE_ERRORS, ROOT, processes_with, remove_tree, stage,
+                             wait_until)
+
+sys.path.insert(0, str(ROOT / "tests/fault"))
+import sweep  # noqa: E402
 
 
 def marker(world):
@@ -409,3 +415,30 @@ def test_R555_concurrent_runs_do_not_see_each_other(world):
     assert int(done.out) <= 4, done.account()
     first.kill()
     first.communicate()
+
+
+# Without these nothing may start, whatever else holds.
+NEEDED = {"pivot_root", "landlock_restrict_self", "seccomp", "capset", "move_mount", "mount_setattr"}
+
+
+def test_RS20_a_start_that_fails_at_any_step(who):
+    """The first of each kind of call that builds or confines a sandbox fails. The fault sweep
+    (tests/fault/sweep.py) lets every single one fail, in every way; its own judge judges here too."""
+    shutil.copy(sweep.tool("fault_inject"), stage().path / "bin" / "inject")
+    scene = sweep.Scene(who, "workspace", "native")
+    scene.trace()  # makes the state directories
+    calls, baseline = scene.trace()  # the control: without a fault the command runs, confined
+    kinds = sorted({(role, call) for role, call, _ in calls if role > 0 and call not in sweep.NEVER_FAIL})
+    assert NEEDED <= {call for _, call in kinds}, kinds
+    ran = set()
+    for role, call in kinds:
+        point = sweep.Point(who.name, "workspace", role, call, 1, "EPERM")
+        ended = scene.start([str(role), call, "1", "EPERM"])
+        assert ended.hit, f"{point.words()}: the call was not made"
+        assert sweep.problems_of(scene, point, baseline, ended) == [], point.words()
+        if ended.verdict:
+            ran.add(call)
+        else:
+            assert ended.status in (125, 126, 137), (point.words(), ended)
+    assert not ran & NEEDED, f"the command ran although one of these failed: {ran & NEEDED}"
+    remove_tree(scene.world.path)

@@ -214,10 +214,12 @@ def test_the_log_is_out_of_reach_from_inside(trail):
     options = ["--read", world.home, "--write", world.project]
     copy = world.write(world.project / "copy", day.read_bytes())
     kinds = ("read", "write", "truncate", "unlink")
-    for answer in world.inside([(kind, day) for kind in kinds], options=options):
+    aside = [("rename", day, day.with_suffix(".aside"))]
+    for answer in world.inside([(kind, day) for kind in kinds] + aside, options=options):
         assert not answer.ok and answer.errno in FILE_ERRORS, answer
     # The same attempts work on a copy that is granted.
-    for answer in world.inside([(kind, copy) for kind in kinds], options=options):
+    aside = [("rename", world.write(world.project / "other", "x"), copy.with_suffix(".aside"))]
+    for answer in world.inside([(kind, copy) for kind in kinds] + aside, options=options):
         assert answer.ok, answer
     assert trail.lines()[:len(before)] == before
     trail.holds()

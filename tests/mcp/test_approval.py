@@ -173,6 +173,11 @@ def test_the_question_cannot_be_drawn_by_a_path(serve_full, world, era):
     asked, _ = ask(server, {"path": str(world.outside / name), "content": "x"},
                    {"action": "decline"})
     assert "\n" not in asked["message"] and "\x1b" not in asked["message"]
+    # Nothing that moves, turns or hides what follows; and what follows is shown.
+    name = "a\r\u202eb\u2066c\u200bd\u0085e" + " " * 40 + "TAIL"
+    asked, _ = ask(server, {"path": str(world.outside / name), "content": "x"},
+                   {"action": "decline"})
+    assert asked["message"].isprintable() and "TAIL" in asked["message"], asked["message"]
     long = server.bad("unsafe_write_local_file", {"path": str(world.outside / ("n" * 250)),
                                                   "content": "x"})
     assert "too long" in long["message"]
