@@ -12,16 +12,18 @@
 namespace cordon::omitted {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, OmittedLayer>, 19> kNames{{
+constexpr std::array<std::pair<std::string_view, OmittedLayer>, 21> kNames{{
     {"pivot_root", OmittedLayer::PivotRoot},
     {"mounts", OmittedLayer::Mounts},
     {"read_only", OmittedLayer::ReadOnly},
+    {"nosuid", OmittedLayer::NoSuid},
     {"masks", OmittedLayer::Masks},
     {"holds", OmittedLayer::Holds},
     {"landlock", OmittedLayer::Landlock},
     {"seccomp", OmittedLayer::Seccomp},
     {"broker", OmittedLayer::Broker},
     {"capabilities", OmittedLayer::Capabilities},
+    {"bounding", OmittedLayer::Bounding},
     {"no_new_privs", OmittedLayer::NoNewPrivileges},
     {"rlimits", OmittedLayer::ResourceLimits},
     {"cgroups", OmittedLayer::Cgroups},

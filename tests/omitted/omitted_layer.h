@@ -23,12 +23,14 @@ enum class OmittedLayer : std::uint32_t {
   PivotRoot,
   Mounts,  // the grants: they are not there
   ReadOnly,
+  NoSuid,  // of the grants
   Masks,
   Holds,
   Landlock,
   Seccomp,
   Broker,
   Capabilities,
+  Bounding,  // the set that bounds what executing a file can give
   NoNewPrivileges,
   ResourceLimits,
   Cgroups,

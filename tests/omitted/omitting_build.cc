@@ -37,6 +37,15 @@ std::uint64_t kept_flags(const op::EnterNamespaces& o) {
          (o.own_network ? flag(OmittedLayer::Network, CLONE_NEWNET) : 0);
 }
 
+// As sys::restrict_tree_read_only, which takes the rights of files as well.
+int only_read_only(int tree) {
+  struct {  // mount_attr of the kernel, whose header does not go together with the library's
+    std::uint64_t set = 1, clear = 0, propagation = 0, user_namespace = 0;
+  } attributes;
+  return sys::zero_or_errno(::syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE,
+                                      &attributes, sizeof attributes));
+}
+
 class Omit {
  public:
   Omit(const Op& operation, const Prepared& prepared, BuildState& state)
@@ -65,10 +74,31 @@ class Omit {
   }
   int operator()(const op::Bind& o) const {
     if (leaves_out(OmittedLayer::Mounts) && is_set(o.id)) return skip_source();
+    if (leaves_out(OmittedLayer::NoSuid)) return bind_with_rights_of_files(o);
     if (!leaves_out(OmittedLayer::ReadOnly)) return in_full();
     op::Bind writable = o;
     writable.access = MountAccess::ReadWrite;
     return carry_out_in_full(writable, prepared_, state_);
+  }
+  // What is only in the new root cannot be named in a rule.
+  int operator()(const op::LandlockAllow&) const {
+    const int error = in_full();
+    const bool elsewhere = error == -ENOENT && accepts_omission();
+    return elsewhere && leaves_out(OmittedLayer::PivotRoot) ? 0 : error;
+  }
+  // A granted home is shown as a directory of places, one for each entry but the credentials.
+  // Without that it is the home itself.
+  int operator()(const op::Skeleton& o) const {
+    if (!leaves_out(OmittedLayer::Masks)) return in_full();
+    const int source = ::open(o.path.c_str(), O_PATH | O_CLOEXEC);
+    if (source < 0) return -errno;
+    const int tree = sys::open_tree_at(source);
+    ::close(source);
+    const int error = tree < 0 ? tree : sys::restrict_tree_read_only(tree);
+    const int target = error < 0 ? error : open_target(o.path);
+    if (target >= 0) return attach_and_close(tree, target);
+    if (tree >= 0) ::close(tree);
+    return target;
   }
   int operator()(const op::Mask&) const { return unless(OmittedLayer::Masks); }
   int operator()(const op::Hold&) const { return unless(OmittedLayer::Holds); }
@@ -84,6 +114,19 @@ class Omit {
  private:
   [[nodiscard]] int in_full() const { return carry_out_in_full(operation_, prepared_, state_); }
   [[nodiscard]] int unless(OmittedLayer layer) const { return leaves_out(layer) ? 0 : in_full(); }
+  [[nodiscard]] int bind_with_rights_of_files(const op::Bind& o) const {
+    if (prepared_.becomes_owner) ++state_.next_source;
+    const int source = open_source(o);
+    if (source < 0) return source;
+    const int tree = sys::open_tree_at(source);
+    ::close(source);
+    const bool read_only = o.access == MountAccess::ReadOnly && !leaves_out(OmittedLayer::ReadOnly);
+    const int error = tree < 0 ? tree : read_only ? only_read_only(tree) : 0;
+    const int target = error < 0 ? error : open_target(o.path);
+    if (target >= 0) return attach_and_close(tree, target);
+    if (tree >= 0) ::close(tree);
+    return target;
+  }
   // Its source was opened early, in the order of the operations.
   [[nodiscard]] int skip_source() const {
     if (prepared_.becomes_owner) ++state_.next_source;

@@ -3,8 +3,8 @@
 // Two of them cannot simply be skipped. Without the broker a call that it judges would answer
 // ENOSYS, which holds as well as any judgement: the filter is changed to allow the call instead.
 // And without no_new_privs the kernel takes a filter from nobody but who has CAP_SYS_ADMIN: that
-// one capability is kept until the command is executed, which loses it, because the bounding set is
-// empty by then.
+// one capability is kept until the command is executed, which loses it: its
+// id inside is not 0.
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -50,8 +50,16 @@ int install_without_broker(const Prepared& prepared, CommandReport& report) {
   return report.listener;
 }
 
+// What the supervisor takes for its broker's, and no call waits for it.
+int install_without_filter(CommandReport& report) {
+  const sock_filter everything{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+  report.listener = sys::install_filter_with_listener(&everything, 1);
+  return report.listener;
+}
+
 int keep_only_sys_admin() {
-  for (unsigned long number = 0; ::prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number) {
+  unsigned long number = leaves_out(OmittedLayer::Bounding) ? ULONG_MAX : 0;
+  for (; ::prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number) {
     if (::prctl(PR_CAPBSET_DROP, number, 0, 0, 0) < 0) return -errno;
   }
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -70,11 +78,15 @@ class OmitConfining {
   int operator()(const op::RestrictLandlock&) const { return unless(OmittedLayer::Landlock); }
   int operator()(const op::DropCapabilities&) const {
     if (leaves_out(OmittedLayer::Capabilities)) return 0;
-    return leaves_out(OmittedLayer::NoNewPrivileges) && accepts_omission() ? keep_only_sys_admin()
-                                                                           : in_full();
+    if (leaves_out(OmittedLayer::NoNewPrivileges) && accepts_omission()) {
+      return keep_only_sys_admin();
+    }
+    return leaves_out(OmittedLayer::Bounding) ? sys::drop_own_capabilities() : in_full();
   }
   int operator()(const op::InstallSeccomp& o) const {
-    if (leaves_out(OmittedLayer::Seccomp)) return 0;
+    if (leaves_out(OmittedLayer::Seccomp)) {
+      return o.brokered && accepts_omission() ? install_without_filter(report_) : 0;
+    }
     const bool asks = o.brokered && leaves_out(OmittedLayer::Broker);
     return asks ? install_without_broker(prepared_, report_) : in_full();
   }

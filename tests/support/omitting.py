@@ -15,10 +15,11 @@ def omitting() -> Path:
     """The command. Its cordon-inside lies beside it, and what it needs besides is the product's."""
     place = harness.stage().path / "omitting"
     if not place.exists():
-        shutil.copytree(harness.stage().path / "bin", place)
+        shutil.copytree(harness.stage().path / "bin", place, copy_function=os.link)
         for name in ("cordon", "cordon-inside"):
             source = programs() / name
             assert source.exists(), f"{source} does not exist: build it, or set CORDON_OMITTING"
+            (place / name).unlink(missing_ok=True)
             shutil.copy(source, place / name)
             (place / name).chmod(0o755)
     return place / "cordon"
