@@ -38,7 +38,7 @@ def test_a_later_run_reads_nothing_that_an_earlier_one_named(world, plant, prese
             f'write = ["{world.project}"]\n', "bound.toml")]
     env = path_with(world, plant(world, secret.parent))
     denied = world.run("cat", secret, options=options, env=env)
-    assert denied.status != 0 and "SECRET" not in denied.out, denied.account()
+    assert denied.status == 1 and "SECRET" not in denied.out, denied.account()
     # Outside of a sandbox, and with a grant of the caller's own, nothing else forbids it.
     assert "SECRET" in world.bare("cat", secret, env=env).out
     if not bounded:
@@ -64,6 +64,6 @@ def test_what_a_run_named_in_another_project_is_not_followed_either(world, plant
     env = path_with(world, plant(world, secret.parent))
     elsewhere = world.make_directory(world.home / "elsewhere")
     denied = world.run("cat", secret, env=env, cwd=elsewhere)
-    assert denied.status != 0 and "SECRET" not in denied.out, denied.account()
+    assert denied.status == 1 and "SECRET" not in denied.out, denied.account()
     granted = world.run("cat", secret, options=["--read", secret.parent], env=env, cwd=elsewhere)
     assert "SECRET" in granted.expect(0).out

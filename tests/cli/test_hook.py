@@ -59,7 +59,7 @@ def test_what_is_outside_stays_outside(world):
     assert "SECRET-outside" in world.bare("bash", "-c", command).out and target.exists()
     target.unlink()
     inside = run(world, wrapped(world, command))
-    assert inside.status != 0 and "SECRET" not in inside.out and not target.exists()
+    assert inside.status == 1 and "SECRET" not in inside.out and not target.exists()
 
 
 def test_the_status_streams_and_input_are_the_commands_own(world):
@@ -84,10 +84,10 @@ def test_cordon_inside_cordon_is_refused_by_the_inner_one(world):
 
 def test_options_are_passed_on(world):
     line = wrapped(world, "echo x > new", "--policy", "readonly")
-    assert run(world, line).status != 0 and not (world.project / "new").exists()
+    assert run(world, line).status == 1 and not (world.project / "new").exists()
     run(world, wrapped(world, "sleep 60", "--timeout=300ms")).expect(124)
     ceiling = world.document('version = 1\n[fs]\nread = ["@system", "@cwd"]\n', "a 'b' $HOME.toml")
-    assert run(world, wrapped(world, "echo x > new", "--ceiling", ceiling)).status != 0
+    assert run(world, wrapped(world, "echo x > new", "--ceiling", ceiling)).status == 1
     granted = wrapped(world, "cat " + str(world.outside / "secret"), "--read", world.outside)
     assert run(world, granted).expect(0).out == "SECRET-outside\n"
 

@@ -70,7 +70,7 @@ def test_it_has_no_rights_of_roots(theirs):
     options = ["--read", theirs.outside]
     assert theirs.run("cat", own, options=options).expect(0).out == "fine\n"
     done = theirs.run("cat", secret, options=options)
-    assert done.status != 0 and "Permission denied" in done.err and done.out == "", done.account()
+    assert done.status == 1 and "Permission denied" in done.err and done.out == "", done.account()
 
 
 def test_streams_can_be_opened_by_name(theirs):
@@ -171,12 +171,12 @@ def test_what_is_hidden_behind_a_closed_directory(theirs):
     assert process.stdout.readline() == b"data\n"
     closed.chmod(0o777)
     out, err = process.communicate(b"go\n", timeout=20)
-    assert b"SECRET" not in out + err and process.returncode != 0, (out, err)
+    assert b"SECRET" not in out + err and process.returncode == 1, (out, err)
     # Nor is anything else in it shown, whose own mode would let the owner read it.
     theirs.write(closed / "other", "OTHER\n", 0o644)
     closed.chmod(0o700)
     done = theirs.run("/bin/sh", "-c", f"ls {closed}; cat {closed}/other", options=options)
-    assert done.status != 0 and "OTHER" not in done.out and "other" not in done.out, done.account()
+    assert done.status == 1 and "OTHER" not in done.out and "other" not in done.out, done.account()
     closed.chmod(0o755)
     assert theirs.run("cat", closed / "other", options=options).expect(0).out == "OTHER\n"
     # The same where only the directory above is shown entry by entry.

@@ -349,7 +349,7 @@ def test_lxc_exec(world):
     done = world.execute([*mxc, "--backend", "bwrap", "--dry-run"]).expect(0)
     assert "Backend: bwrap" in done.out, done.account()
     done = world.execute([*mxc, "--backend", "nonsense"])
-    assert done.status != 0 and "unknown backend" in done.err, done.account()
+    assert done.status == 1 and "unknown backend" in done.err, done.account()
 
 
 def test_loop(world):

@@ -148,7 +148,7 @@ def test_ceilings_count(world):
     ceiling = world.document("version = 1\n[fs]\nread = [\"/usr\"]\n", "ceiling.toml")
     wish = request(f"touch {world.project}/new",
                    filesystem={"readwritePaths": [str(world.project)]})
-    assert execute(world, wish, env={"CORDON_CEILING": str(ceiling)}).status != 0
+    assert execute(world, wish, env={"CORDON_CEILING": str(ceiling)}).status == 255
     assert not (world.project / "new").exists()
     execute(world, wish).expect(0)
     assert (world.project / "new").exists()

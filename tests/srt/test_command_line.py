@@ -179,11 +179,11 @@ def test_ceilings_count(world):
     ceiling = world.document('version = 1\n[fs]\nread = ["/usr"]\n', "ceiling.toml")
     path = settings(world, allowWrite=["."])
     away = srt(world, "-s", path, "echo", "ran", env={"CORDON_CEILING": str(ceiling)})
-    assert away.status != 0 and away.out == "" and str(ceiling) in away.err, away.account()
+    assert away.status == 1 and away.out == "" and str(ceiling) in away.err, away.account()
     world.document(f'version = 1\n[fs]\nread = ["/usr", "{world.project}"]\n', "ceiling.toml")
     done = srt(world, "-d", "-s", path, "-c", f"echo x > {world.project}/new",
                env={"CORDON_CEILING": str(ceiling)})
-    assert done.status != 0 and not (world.project / "new").exists()
+    assert done.status == 1 and not (world.project / "new").exists()
     assert "outside-ceiling" in done.err, done.account()
     srt(world, "-s", path, "-c", "echo x > new").expect(0)
 
@@ -215,7 +215,7 @@ def test_an_inherited_descriptor_stays_outside(world):
         control = world.bare("/bin/sh", "-c", line, pass_fds=[50])
         assert control.out == "SECRET-outside\n", control.account()
         done = world.execute([program(), "-c", line], pass_fds=[50])
-        assert done.status != 0 and "SECRET" not in done.out
+        assert done.status == 1 and "SECRET" not in done.out
     finally:
         os.close(held)
         os.close(50)

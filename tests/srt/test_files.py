@@ -41,7 +41,7 @@ def test_what_is_denied_is_not_read(world):
     line = f"cat ~/private/key a.pem sub/b.pem {world.outside}/secret file.txt"
     rules = {"denyRead": ["~/private", "**/*.pem", world.outside / "secret"], "allowWrite": ["."]}
     done = shell(world, line, **rules)
-    assert done.status != 0 and done.out == "project file\n", done.account()
+    assert done.status == 1 and done.out == "project file\n", done.account()
     assert shell(world, line).out.count("SECRET") == 4
 
 
@@ -141,7 +141,7 @@ def test_links_lead_no_further(world):
     done = shell(world, "echo x > docs/new", allowWrite=["docs"]).expect(1)
     assert "link" in done.err and not (world.home / "private/new").exists()
     done = shell(world, "cat docs/key", denyRead=["~/private"], allowRead=["docs"])
-    assert done.status != 0 and "SECRET" not in done.out
+    assert done.status == 1 and "SECRET" not in done.out
     # Nor by the name of a file that is held.
     world.link(world.project / ".gitmodules", world.home / "private/key")
     done = shell(world, "cat .gitmodules ~/private/key", denyRead=["~"], allowWrite=["."])
@@ -164,7 +164,7 @@ def test_credentials_are_not_there(world):
     path = settings(world, top={"credentials": {"files": [
         {"path": str(world.outside / "secret"), "mode": "deny"}]}})
     done = srt(world, "-s", path, "cat", world.outside / "secret")
-    assert done.status != 0 and "SECRET" not in done.out
+    assert done.status == 1 and "SECRET" not in done.out
 
 
 def test_what_is_moved_into_a_denied_directory_is_not_lost(world):

@@ -92,7 +92,7 @@ def test_local_sockets_of_the_host_are_not_reached(world):
         place.chmod(0o777)
         for more in ({}, {"network": {"allowAllUnixSockets": True}}):
             done = srt(world, "/usr/bin/python3", "-c", script, place, rules=more)
-            assert done.status != 0 and "PermissionError" in done.err, done.account()
+            assert done.status == 1 and "PermissionError" in done.err, done.account()
             srt(world, "/usr/bin/python3", "-c", inside, rules=more).expect(0)
         world.bare("/usr/bin/python3", "-c", script, str(place)).expect(0)
 
