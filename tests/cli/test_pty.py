@@ -114,10 +114,16 @@ def test_hang_up_leaves_nothing(world, at_terminal):
 
 
 def test_command_has_no_way_to_the_callers_terminal(world, at_terminal):
-    terminal = at_terminal(world.probe, "fds")
-    assert terminal.wait() == 0
-    ours = os.ttyname(terminal.slave).encode()
-    assert ours + b" " not in terminal.seen or ours == b"/dev/pts/0", terminal.seen
+    taken = os.openpty()  # so that the caller's is not number 0, as the sandbox's own is
+    try:
+        terminal = at_terminal(world.probe, "fds")
+        assert terminal.wait() == 0
+        ours = os.ttyname(terminal.slave).encode()
+        assert ours != b"/dev/pts/0" and ours not in terminal.seen, terminal.seen
+        assert terminal.seen.count(b"/dev/pts/0") == 3, terminal.seen
+    finally:
+        for fd in taken:
+            os.close(fd)
 
 
 def test_forced_terminal_without_one(world):

@@ -298,7 +298,7 @@ def test_a_pattern_without_end_is_ended(serve_full, world):
     world.write(world.project / "as", "a" * 4000 + "\n" + "ab" * 2000)
     result, is_error = server.result("search_files", {
         "pattern": r"^((a*)*b?)*(\2\1)*(a|aa)*\1\2c$"}, timeout=20)
-    assert is_error or result["count"] == 0
+    assert is_error, result
     server.good("search_files", {"pattern": "a"})
 
 
