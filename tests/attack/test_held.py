@@ -199,6 +199,7 @@ def test_a_copy_shows_root_nothing_that_the_original_would_not(world, branches):
     """Root reads every file; its command, without root's powers, does not."""
     theirs = world.write(branches / ".vscode/theirs", "SECRET\n", 0o600)
     os.chown(theirs, 64123, 64123)
+    assert world.bare("cat", str(theirs)).expect(0).out == "SECRET\n"
     done, report = shell(world, f"cat .vscode/theirs; echo evil > {SETTINGS}")
     assert "SECRET" not in done.out and "Read-only file system" in done.err, done.account()
     assert any(entry["what"] == "held" for entry in report["reductions"]), report["reductions"]

@@ -108,6 +108,9 @@ def test_FS_moving_out_of_a_read_only_directory(older):
         [answer] = older.inside([(verb, held, older.project / f"gained-{verb}")], options=options)
         assert not answer.ok and answer.errno in harness.FILE_ERRORS | {"EXDEV"}, answer
         assert held.exists() and not (older.project / f"gained-{verb}").exists()
+    for verb in ("link", "rename"):
+        [bare] = older.outside_of([(verb, held, older.project / f"gained-{verb}")])
+        assert bare.ok, bare
 
 
 def test_SY_devices_are_the_few_of_the_sandbox(older):

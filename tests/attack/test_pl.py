@@ -140,6 +140,9 @@ def test_PL09_nested_call_cannot_replace_the_policy(world):
         done = world.run(inner, "run", "--json", *options, "--", "cat", world.outside / "secret")
         assert "SECRET" not in done.out, done.account()
         assert done.status == 125 and done.json["error"]["kind"] == "unavailable", done.account()
+    bare = world.bare(inner, "run", "--read", str(world.outside), "--", "cat",
+                      str(world.outside / "secret"))
+    assert "SECRET" in bare.expect(0).out
 
 
 def test_PL10_denies_and_grants_in_every_order(world):

@@ -398,8 +398,10 @@ def test_TH22_env_file_of_the_project_is_not_read(world):
     evil = payload(world, world.project / "evil.sh", marker)
     world.write(world.project / ".env", f"CORDON_PROXY_COMMAND={evil}\nHTTPS_PROXY=evil:1\n"
                 f"CORDON_ENV_FILE={world.project}/.env\n")
-    done = world.run("env")
-    assert "evil" not in done.out and not marker.exists(), done.account()
+    done = world.run("env").expect(0)
+    assert "evil" not in done.out and "HOME=" in done.out and not marker.exists(), done.account()
+    # What would take the file for an environment takes the variable.
+    assert "HTTPS_PROXY=evil:1" in world.bare("/bin/sh", "-c", "set -a; . ./.env; env").out
 
 
 def test_TH24_caches_are_private(world):

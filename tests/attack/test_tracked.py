@@ -510,5 +510,6 @@ def test_the_list_cannot_be_reached_from_inside(world, project):
     shell(world, "git commit -q --allow-empty -m x")
     path = world.home / ".local/state/cordon/written-tips"
     before = path.read_bytes()
+    assert world.bare("cat", str(path)).expect(0).out == before.decode() != ""
     done, _ = shell(world, f"cat {path}; echo > {path}; rm -f {path}", options=["--read", world.home])
     assert before.decode() not in done.out and path.read_bytes() == before, done.account()

@@ -9,7 +9,7 @@ import time
 import jsonschema
 import pytest
 
-from support.harness import ROOT
+from support.harness import BASE_PATH, ROOT
 
 REPORT_KEYS = {"schema", "run_id", "exit_code", "signal", "timed_out", "kill_reason", "duration_ms",
                "stdout", "stderr", "stdout_bytes", "stderr_bytes", "truncated", "enforcement",
@@ -94,10 +94,17 @@ def test_status_127_is_not_found(world):
     assert "hint" in done.err, f"it exists outside: say so\n{done.account()}"
 
 
-def test_program_is_not_taken_from_a_writable_directory(world):
+@pytest.mark.parametrize("relative", [".", "", "sub/.."], ids=["dot", "empty", "dots"])
+def test_program_is_not_taken_from_a_relative_entry_of_path(world, relative):
+    world.make_directory(world.project / "sub")
     world.write(world.project / "ls", "#!/bin/sh\necho planted\n", 0o755)
-    done = world.run("ls")
-    assert "planted" not in done.out, done.account()
+    ahead = {"PATH": f"{relative}:{BASE_PATH}"}
+    done = world.run("ls", env=ahead).expect(0)
+    assert "planted" not in done.out and "file.txt" in done.out, done.account()
+    assert world.bare("/bin/sh", "-c", "ls", env=ahead).expect(0).out == "planted\n"
+    # An entry that names the directory is the caller's word.
+    ahead = {"PATH": f"{world.project}:{BASE_PATH}"}
+    assert world.run("ls", env=ahead).expect(0).out == "planted\n"
 
 
 # Signals.
