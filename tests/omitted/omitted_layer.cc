@@ -78,6 +78,11 @@ bool leaves_out(OmittedLayer layer) {
   return (layers & bit(layer)) != 0;
 }
 
+void refuse_to_change_the_host() {
+  const bool changes = leaves_out(OmittedLayer::User) || leaves_out(OmittedLayer::Mount);
+  if (changes && among_the_machines_own()) refuse("nothing is left out in namespaces of the host");
+}
+
 bool accepts_omission() {
   static const bool accepts = [] {
     if (std::getenv("CORDON_OMIT_ACCEPT") == nullptr) return false;

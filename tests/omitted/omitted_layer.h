@@ -52,4 +52,9 @@ bool leaves_out(OmittedLayer layer);
 // namespaces.
 bool accepts_omission();
 
+// Ends the process in the machine's first namespaces if what it leaves out would let building the
+// sandbox change the host: without a user namespace of its own a sysctl, without a mount namespace
+// the mounts.
+void refuse_to_change_the_host();
+
 }  // namespace cordon::omitted

@@ -141,7 +141,9 @@ class Omit {
 }  // namespace
 
 sys::CloneResult clone_sandbox(const op::EnterNamespaces& o, int cgroup) {
-  accepts_omission();  // may end the process; its copies only read the answer
+  // Both may end the process. Its copies only read the answer of the second.
+  omitted::refuse_to_change_the_host();
+  accepts_omission();
   return sys::clone_process(kept_flags(o), leaves_out(OmittedLayer::Cgroups) ? -1 : cgroup);
 }
 
