@@ -192,8 +192,11 @@ Decision::Maybe Decision::by_grant() const {
     return allow(rule_text("write", text), "the closest grant that covers it is writable");
   }
   if (!writes()) return allow(rule_text("read", text), "the closest grant that covers it");
+  // Of two rules for one path the stricter holds, so an option beside this one would be refused.
+  const bool same_path = grant_->grant->path == path_;
   return refuse(rule_text("read", text), "the closest grant that covers it is read-only",
-                "--write " + quote(path_));
+                "--write " + quote(path_) +
+                    (same_path ? ", under a policy without " + rule_text("read", text) : ""));
 }
 
 Verdict Decision::by_absence() const {

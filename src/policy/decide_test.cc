@@ -54,6 +54,9 @@ TEST_F(Decide, TheClosestGrantDecides) {
   expect_allowed(Access::Read, "/home/u/p/third_party/x", "read \"/home/u/p/third_party\"");
   expect_refused(Access::Write, "/home/u/p/third_party/x", "read \"/home/u/p/third_party\"");
   EXPECT_EQ(ask(Access::Write, "/opt/sdk/x").change, "--write /opt/sdk/x");
+  // The option alone would contradict the rule, and be refused.
+  EXPECT_EQ(ask(Access::Write, "/opt/sdk").change,
+            "--write /opt/sdk, under a policy without read \"/opt/sdk\"");
 }
 
 TEST_F(Decide, TheSystemIsReadableAndNeverWritable) {
@@ -152,7 +155,7 @@ TEST_F(Decide, WhatIsWrittenForASandboxCanBeReadInIt) {
   expect_refused(Access::Execute, "/etc/passwd", "system \"/etc/passwd\"");
   expect_allowed(Access::Read, "/etc/resolv.conf", "system \"/etc/resolv.conf\"");
   EXPECT_NE(ask(Access::Read, "/etc/hosts").reason.find("written"), std::string::npos);
-  request_.policy.net.mode = NetMode::Open;
+  request_.policy.net.mode = share_the_hosts_network();
   EXPECT_NE(ask(Access::Read, "/etc/hosts").reason.find("host's own"), std::string::npos);
 }
 
@@ -237,7 +240,7 @@ TEST(DecideConnect, ADenyWinsOverAnAllow) {
 
 TEST(DecideConnect, OpenModeStillDenies) {
   NetRules net = allowing({}, {"10.0.0.0/8"});
-  net.mode = NetMode::Open;
+  net.mode = share_the_hosts_network();
   EXPECT_TRUE(judge(net, "example.com", 443).allowed);
   EXPECT_FALSE(judge(net, "10.9.9.9", 443).allowed);
   EXPECT_FALSE(judge(net, "::ffff:10.9.9.9", 443).allowed);
