@@ -8,6 +8,7 @@
 
 namespace cordon {
 
+// What is not held. sentence_of() says what that means.
 enum class Loss : std::uint8_t {
   // Without namespaces.
   Metadata,
@@ -43,6 +44,7 @@ std::string_view sentence_of(Loss loss);
 // Whether the command can see or do something because of it. Else the loss leaves one layer where
 // there are two, or a bound that is enforced late, and `cordon run` does not speak of it.
 enum class Reach : std::uint8_t { Wider, Same };
+// What a loss means for the command.
 Reach reach_of(Loss loss);
 
 }  // namespace cordon

@@ -13,6 +13,7 @@
 
 #include "cordon/backend_kind.h"
 #include "cordon/result.h"
+#include "cordon/widening.h"
 
 namespace cordon {
 
@@ -24,70 +25,84 @@ enum class Origin { Document, Option };
 // "@toolchains", or relative to `base`, which is the policy's own directory (the current directory
 // on the command line).
 struct PathRule {
-  std::string text;
-  std::string base;
-  Origin origin = Origin::Document;
+  std::string text;                  // as it was written
+  std::string base;                  // absolute; empty where the text is
+  Origin origin = Origin::Document;  // who asked
   bool operator==(const PathRule&) const = default;
 };
 
-enum class NetMode { None, Allow, Open };  // strictest first
-
 // A name or address with a port range, parsed. Names are lower case without a trailing dot.
+// parse_host_rule() makes one from text.
 struct HostRule {
+  // A name, what lies below a name, or a range of addresses.
   enum class Kind { Name, Subdomains, Address4, Address6 };
-  Kind kind = Kind::Name;
+  Kind kind = Kind::Name;                  // which of them
   std::string name;                        // Name, and Subdomains without its "*."
   std::array<std::uint8_t, 16> address{};  // Address4 uses the first four bytes
   unsigned prefix = 0;                     // bits of an address rule
   bool ranged = false;  // one address that only a range admits ("10.1.2.3/32"): it is not named
-  std::uint16_t first_port = 1;
-  std::uint16_t last_port = 65535;
+  std::uint16_t first_port = 1;     // of the range
+  std::uint16_t last_port = 65535;  // of the range, which includes it
   auto operator<=>(const HostRule&) const = default;
 };
+// An exact name, "*.name" (sub-domains, not the apex), IPv4, bracketed IPv6 or CIDR, each with an
+// optional port or range: "example.com:443", "*.example.com", "10.1.0.0/16:8000-8099". Refuses "*",
+// wildcards of a single label or in the middle, odd IPv4 spellings (octal, hex, short forms), zone
+// ids, non-ASCII names, control bytes and ports outside 1..65535.
+Result<HostRule> parse_host_rule(std::string_view text);
+// The text that parses to this rule.
+std::string to_string(const HostRule& rule);
 
 // A port of the host's loopback that leads to a server inside.
 struct PublishRule {
-  std::uint16_t host_port = 0;
-  std::uint16_t port = 0;  // inside
+  std::uint16_t host_port = 0;  // of the loopback
+  std::uint16_t port = 0;       // inside
   auto operator<=>(const PublishRule&) const = default;
 };
 
+// What of the network a command can reach, and by what it is reached.
 struct NetRules {
-  NetMode mode = NetMode::None;
-  std::vector<HostRule> allow;
-  std::vector<HostRule> deny;
-  std::vector<PublishRule> publish;
+  NetAccess mode;                    // none, what `allow` lists, or everything
+  std::vector<HostRule> allow;       // in mode allow
+  std::vector<HostRule> deny;        // before `allow`
+  std::vector<PublishRule> publish;  // where servers inside can be reached
   std::vector<PathRule> sockets;  // local sockets of the host that may be connected to, in any mode
+  // One more host that may be reached, in mode allow: under another mode the list begins anew.
+  void allow_host(HostRule rule);
   bool operator==(const NetRules&) const = default;
 };
 
 // The environment is built from nothing: a fixed baseline, then `pass` from the caller, then `set`.
 struct EnvRules {
-  std::vector<std::string> pass;
-  std::map<std::string, std::string> set;
+  std::vector<std::string> pass;           // names
+  std::map<std::string, std::string> set;  // names and values
   bool operator==(const EnvRules&) const = default;
 };
 
-enum class HomeMode { None, Private, Persistent };  // strictest first
+// Whether a command has a home directory of its own, and whether that is kept for the next run.
+// Strictest first.
+enum class HomeMode { None, Private, Persistent };
 
+// Which files a command can see and change.
 struct FsRules {
-  std::vector<PathRule> read;
-  std::vector<PathRule> write;
-  std::vector<PathRule> deny;  // globs; without '/' they match at any depth of every grant
+  std::vector<PathRule> read;   // seen, and not changed
+  std::vector<PathRule> write;  // seen and changed, but for what is protected
+  std::vector<PathRule> deny;   // globs; without '/' they match at any depth of every grant
   std::optional<std::uint64_t> scratch;  // bytes of private tmpfs; absent: no writable temp at all
-  HomeMode home = HomeMode::None;
-  bool caches = false;  // persistent private tool caches at ~/.cache
+  HomeMode home = HomeMode::None;        // the home directory that the command has
+  bool caches = false;                   // persistent private tool caches at ~/.cache
   // A protected file that the run changed into what one of the person's own branches has at the
   // same path goes through.
   bool trust_tracked = true;
   bool operator==(const FsRules&) const = default;
 };
 
+// Bounds of what a command uses. An absent one is not set.
 struct Limits {
-  std::optional<std::uint64_t> wall_ms;
-  std::optional<std::uint64_t> cpu_ms;  // processor time of one process
-  std::optional<std::uint64_t> memory;  // bytes
-  std::optional<std::uint64_t> pids;
+  std::optional<std::uint64_t> wall_ms;       // after which the command is killed
+  std::optional<std::uint64_t> cpu_ms;        // processor time of one process
+  std::optional<std::uint64_t> memory;        // bytes
+  std::optional<std::uint64_t> pids;          // processes at one time
   std::optional<std::uint64_t> cpus_milli;    // thousandths of a processor
   std::optional<std::uint64_t> files;         // open descriptors of one process
   std::optional<std::uint64_t> file_size;     // bytes of one file
@@ -98,11 +113,10 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-enum class Layer { Namespaces, Landlock, Seccomp, Capabilities, Cgroup };
-
+// What must hold a run, and what may.
 struct RequireRules {
-  std::vector<Layer> layers;
-  std::vector<Layer> accept_missing;  // legal in a ceiling only
+  std::vector<Layer> layers;                 // a run without one of them is refused
+  std::vector<MissingLayer> accept_missing;  // legal in a ceiling only
   // The backends that may carry out a run, legal in a ceiling only. Absent: any.
   std::optional<std::vector<BackendKind>> backends;
   bool operator==(const RequireRules&) const = default;
@@ -111,101 +125,96 @@ struct RequireRules {
 // Changes to the table of protected names: what the host runs or loads by itself. An entry is one
 // name, or "a/b" for the name b directly below a. `release` is legal in a ceiling only.
 struct ProtectRules {
-  std::vector<std::string> add;
-  std::vector<std::string> release;
+  std::vector<std::string> add;      // held as well
+  std::vector<std::string> release;  // no longer held
   bool operator==(const ProtectRules&) const = default;
 };
 
 // The agent a run is for, and whose credential it may have. Without a name it is for none.
 struct AgentRules {
-  std::string name;          // of a known agent: "claude"
-  bool share_login = false;  // copy the host's login file into the private home that is kept
+  std::string name;  // of a known agent: "claude"
+  // Whether the host's login file is copied into the private home that is kept.
+  std::optional<SharedLogin> share_login;
   bool operator==(const AgentRules&) const = default;
 };
 
 // Which parts options of the command line asked for. Each stands in its list as well; a path rule
 // says so itself.
 struct OptionRequests {
-  bool net = false;  // the network mode
-  std::vector<HostRule> allow;
+  bool net = false;                 // the network mode
+  std::vector<HostRule> allow;      // hosts
   std::vector<std::string> env;     // names
   std::vector<std::string> limits;  // keys of [limits]
-  bool scratch = false;
+  bool scratch = false;             // the size of the private temporary space
   bool operator==(const OptionRequests&) const = default;
 };
 
 // What becomes of a run whose audit record cannot be written; legal in a ceiling only.
 enum class AuditFailure { Deny, Buffer, Warn };  // strictest first
 
+// What one run asks for.
 struct Policy {
-  std::string name;  // "workspace", a file, "command line": for messages and reports
-  std::string file;  // it was read from, if any: a run that could write it is refused
-  FsRules fs;
-  NetRules net;
-  EnvRules env;
-  Limits limits;
-  RequireRules require;
-  AgentRules agent;
-  ProtectRules protect;
-  OptionRequests options;
+  std::string name;        // "workspace", a file, "command line": for messages and reports
+  std::string file;        // it was read from, if any: a run that could write it is refused
+  FsRules fs;              // files
+  NetRules net;            // network
+  EnvRules env;            // environment
+  Limits limits;           // bounds
+  RequireRules require;    // mechanisms
+  AgentRules agent;        // whom it is for
+  ProtectRules protect;    // protected names
+  OptionRequests options;  // what of it cannot be reduced, only refused
 
   // A built-in preset: strict, workspace, readonly, build, agent.
   static Result<Policy> preset(std::string_view name);
   // Reads TOML or JSON, by suffix. Refuses a file that is a symlink or that others may write.
   static Result<Policy> from_file(const std::string& path);
+  // Reads TOML. `directory` is what relative paths in it are relative to; it is absolute. An error
+  // names its line and column.
+  static Result<Policy> from_toml(std::string_view text, const std::string& directory);
+  // The document that would be read as this policy.
+  [[nodiscard]] std::string toml() const;
 
   bool operator==(const Policy&) const = default;
 };
 
-// Which object a path named when it was looked at. A pin on it prevents inode reuse.
-struct FileId {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  auto operator<=>(const FileId&) const = default;
-};
-
 // What a person may approve beyond a ceiling while a server runs. By itself it permits nothing.
 struct AskRules {
-  std::vector<PathRule> read;
-  std::vector<PathRule> write;
-  std::vector<HostRule> net;
+  std::vector<PathRule> read;               // may be asked for
+  std::vector<PathRule> write;              // may be asked for
+  std::vector<HostRule> net;                // may be asked for
   std::optional<std::uint64_t> expires_ms;  // the longest that an approval holds
   bool operator==(const AskRules&) const = default;
-};
-
-// One thing that a person approved.
-struct Approval {
-  enum class Kind { Read, Write, Net };
-  std::string id;
-  Kind kind = Kind::Read;
-  std::string path;  // canonical
-  FileId object;     // what was there when it was approved; another one is not meant
-  HostRule host;     // of Kind::Net
-  bool operator==(const Approval&) const = default;
 };
 
 // The most the operator permits. Absent fs.read, fs.write, net or agent.share_login permit none of
 // that kind; absent limits, env, scratch, home, caches, trust_tracked or require
 // set no bound.
 struct Ceiling {
-  std::string id;  // where it came from: a path, or "environment"
-  Policy policy;   // the lists; an absent list is empty
-  bool bounds_net = true;
-  std::optional<HomeMode> home;  // absent: no bound
-  std::optional<bool> caches;    // absent: no bound
-  std::optional<bool> trust_tracked;
-  bool bounds_env = false;  // [env] was present
-  AuditFailure on_audit_failure = AuditFailure::Deny;
-  AskRules ask;
-  std::vector<Approval> approved;  // of these counts what `ask` covers; no document holds any
+  std::string id;                     // where it came from: a path, or "environment"
+  Policy policy;                      // the lists; an absent list is empty
+  bool bounds_net = true;             // false: the network is not bounded
+  std::optional<HomeMode> home;       // absent: no bound
+  std::optional<bool> caches;         // absent: no bound
+  std::optional<bool> trust_tracked;  // absent: no bound
+  bool bounds_env = false;            // [env] was present
+  AuditFailure on_audit_failure = AuditFailure::Deny;  // if the record cannot be written
+  AskRules ask;                                        // what a person may approve beyond it
 
+  // As Policy::from_file.
   static Result<Ceiling> from_file(const std::string& path);
+  // As Policy::from_toml.
+  static Result<Ceiling> from_toml(std::string_view text, const std::string& directory);
   bool operator==(const Ceiling&) const = default;
 };
 
+// "allow"
 std::string_view name_of(NetMode mode);
+// "private"
 std::string_view name_of(HomeMode mode);
+// "seccomp"
 std::string_view name_of(Layer layer);
+// "deny"
 std::string_view name_of(AuditFailure choice);
 
 }  // namespace cordon

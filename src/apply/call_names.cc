@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/result.h"
 #include "base/text.h"
-#include "cordon/result.h"
 
 namespace cordon::apply {
 namespace {

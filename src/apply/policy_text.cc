@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "base/result.h"
 #include "base/text.h"
-#include "cordon/result.h"
 
 namespace cordon::apply {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "apply/refusal.h"
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::apply {
 

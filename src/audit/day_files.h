@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::audit {
 

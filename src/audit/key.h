@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/result.h"
 #include "base/sha256.h"
-#include "cordon/result.h"
 
 namespace cordon::audit {
 

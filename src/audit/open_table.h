@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::audit {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::audit {
 

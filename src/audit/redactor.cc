@@ -180,7 +180,7 @@ Pending Redactor::pending(const Action& action) const {
     pending.write = grants(action.effective->write);
     pending.net = Label(std::string(cordon::name_of(action.effective->net.mode)));
     pending.timeout_ms = action.effective->limits.wall_ms;
-    for (const std::string& id : approvals_used(action.ceilings, *action.effective)) {
+    for (const std::string& id : approvals_used(action.approved, *action.effective)) {
       pending.approvals.push_back(word(id));
     }
   }

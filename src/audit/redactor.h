@@ -12,6 +12,7 @@
 #include "audit/record.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
+#include "policy/approval.h"
 #include "policy/effective.h"
 #include "policy/host_facts.h"
 
@@ -31,6 +32,7 @@ struct Action {
   const Policy* policy = nullptr;        // what was asked for
   const Effective* effective = nullptr;  // what it was clamped to, once that is known
   std::span<const Ceiling> ceilings;
+  std::span<const Approval> approved;  // beyond them
 };
 
 class Redactor {

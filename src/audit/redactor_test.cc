@@ -136,14 +136,13 @@ TEST(Redactor, MarksACeilingByItsContent) {
 
 TEST(Redactor, LabelsWhatAPersonApproved) {
   const Redactor redactor(key_of(1), somebody());
-  Ceiling ceiling;
-  ceiling.approved.resize(1);
-  ceiling.approved.front().id = "g-0123456789abcdef";
-  ceiling.approved.front().path = "/srv";
+  Approval approval;
+  approval.id = "g-0123456789abcdef";
+  approval.path = "/srv";
   Effective effective;
   Action action;
   action.host = "secret.example.com:443";
-  action.ceilings = std::span(&ceiling, 1);
+  action.approved = std::span(&approval, 1);
   action.effective = &effective;
   EXPECT_TRUE(redactor.pending(action).resource.text().starts_with('#'));
   EXPECT_TRUE(redactor.pending(action).approvals.empty());

@@ -11,29 +11,12 @@
 
 #include "base/fd.h"
 #include "base/inside_bind.h"
+#include "base/result.h"
 #include "cordon/outcome.h"
-#include "cordon/result.h"
+#include "cordon/probe.h"
 #include "plan/plan.h"
 
 namespace cordon {
-
-// What a mechanism enforces, not what it accepts. A field that is not set counts as no.
-struct Capabilities {
-  BackendKind backend = BackendKind::Native;
-  bool fs_read = false;
-  bool fs_write = false;
-  bool execute = false;
-  bool net_block = false;
-  bool net_allow = false;
-  bool network_host_filtering = false;
-  bool deny_paths_supported = false;
-  bool environment_scrub = false;
-  bool tree_kill = false;
-  bool pid_limit = false;
-  bool memory_limit = false;
-  bool syscalls = false;
-  bool sessions = false;
-};
 
 // The command's ends of its streams; -1 with a terminal.
 struct CommandStreams {

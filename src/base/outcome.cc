@@ -87,4 +87,11 @@ std::string_view name_of(Reduction::Because because) {
   return "outside-ceiling";
 }
 
+std::string reduction_line(const Reduction& reduction) {
+  std::string text = "reduced " + reduction.what + " " + quote(reduction.asked);
+  if (reduction.got) text.append(" to ").append(quote(*reduction.got));
+  text.append(": ").append(name_of(reduction.because));
+  return sanitize(text);
+}
+
 }  // namespace cordon

@@ -31,7 +31,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "host/git_config.h"
 
 namespace cordon {

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "changes/manifest.h"
 #include "changes/private_copies.h"
-#include "cordon/result.h"
 
 namespace cordon {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cordon/change.h"
-#include "cordon/result.h"
 
 namespace cordon {
 

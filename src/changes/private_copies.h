@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "host/owner.h"
 #include "policy/effective.h"
 

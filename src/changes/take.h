@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "changes/manifest.h"
-#include "cordon/result.h"
 
 namespace cordon {
 

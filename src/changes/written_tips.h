@@ -16,7 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/effective.h"
 
 namespace cordon {

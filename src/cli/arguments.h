@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/flag_table.h"
-#include "cordon/result.h"
 
 namespace cordon {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
+#include "base/result.h"
 #include "cli/flag_table.h"
-#include "cordon/result.h"
 
 namespace cordon {
 

@@ -1,5 +1,5 @@
 #include "cli/demo_view.h"
-#include "cli/json_parts.h"
+#include "run/json_parts.h"
 
 namespace cordon {
 namespace {

@@ -5,10 +5,10 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "cli/doctor_check.h"
+#include "cordon/probe.h"
 #include "host/nested.h"
 #include "host/on_path.h"
 #include "host/survey.h"
-#include "run/backends.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
 #include "sys/landlock.h"
@@ -54,8 +54,7 @@ HostAccount collect_account(const Caller& caller) {
     account.tools.push_back({name, path, contained_version(path, caller)});
   }
   account.executor = mxc::examine_executor(caller);
-  const auto bwrap = make_backend(BackendKind::Bwrap);
-  if (const auto probed = (*bwrap)->probe(); !probed) account.bwrap_error = probed.error();
+  if (const auto probed = probe(BackendKind::Bwrap); !probed) account.bwrap_error = probed.error();
   const auto ceilings = load_ceilings({}, caller);
   if (ceilings) {
     account.ceilings = ceilings->size();

@@ -58,7 +58,7 @@ class ProbeDirectory {
 
 struct ProbeRun {
   std::vector<std::string> words;
-  NetMode net = NetMode::None;
+  NetAccess net;
   std::uint64_t pids = 64;
   std::uint64_t wall_ms = 10'000;
 };
@@ -190,7 +190,7 @@ Check write_check(const Theatre& theatre, const ProbeDirectory& stage) {
 Check connect_check(const Theatre& theatre) {
   const sys::LoopbackListener listener;
   ProbeRun open{{"connect", std::to_string(listener.port())}};
-  open.net = NetMode::Open;
+  open.net = share_the_hosts_network();
   return refusal_check("live-connect", theatre.run({{"connect", std::to_string(listener.port())}}),
                        theatre.run(open), "connecting to the host's loopback");
 }

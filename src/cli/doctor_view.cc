@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "cli/json_parts.h"
 #include "cli/talk.h"
 #include "config/node.h"
+#include "run/json_parts.h"
 
 namespace cordon {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon {
 

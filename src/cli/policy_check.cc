@@ -1,9 +1,9 @@
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/json_parts.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "cordon/policy.h"
+#include "run/json_parts.h"
 
 namespace cordon {
 namespace {

@@ -1,11 +1,11 @@
 #include "base/text.h"
-#include "cli/json_parts.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
 #include "config/foreign/foreign.h"
 #include "config/policy_document.h"
 #include "host/places.h"
 #include "host/resolve.h"
+#include "run/json_parts.h"
 #include "run/policy_source.h"
 
 namespace cordon {

@@ -75,7 +75,7 @@ Result<void> set_net(const GivenFlag& flag, Policy& policy) {
   if (flag.value == "none") {
     net.mode = NetMode::None;
   } else if (flag.value == "open") {
-    net.mode = NetMode::Open;
+    net.mode = share_the_hosts_network();
     net.publish.clear();  // the command listens on the host's network itself
   } else if (flag.value == "allow") {
     return fail(bad_value(flag, "not a network mode", "name the hosts: --allow HOST[:PORT]"));
@@ -88,12 +88,9 @@ Result<void> set_net(const GivenFlag& flag, Policy& policy) {
 }
 
 Result<void> add_host(const GivenFlag& flag, Policy& policy) {
-  NetRules& net = policy.net;
   auto rule = parse_host_rule(flag.value);
   if (!rule) return fail(bad_value(flag, rule.error().what, rule.error().hint));
-  if (net.mode != NetMode::Allow) net.allow.clear();
-  net.mode = NetMode::Allow;
-  net.allow.push_back(*rule);
+  policy.net.allow_host(*rule);
   policy.options.allow.push_back(std::move(*rule));
   return {};
 }

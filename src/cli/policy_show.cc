@@ -34,7 +34,7 @@ Result<std::string> shown_policy(const Arguments& arguments) {
   if (arguments.has(FlagId::Json)) {
     return write_json(encode_policy(policy), JsonStyle::Pretty) + "\n";
   }
-  return write_toml(policy) + reasons(policy);
+  return policy.toml() + reasons(policy);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/json_parts.h"
 #include "cli/talk.h"
+#include "run/json_parts.h"
 
 namespace cordon {
 namespace {

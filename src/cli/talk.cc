@@ -128,13 +128,6 @@ void say_error(const Error& error) {
   say(line);
 }
 
-std::string reduction_line(const Reduction& reduction) {
-  std::string text = "reduced " + reduction.what + " " + quote(reduction.asked);
-  if (reduction.got) text.append(" to ").append(quote(*reduction.got));
-  text.append(": ").append(name_of(reduction.because));
-  return sanitize(text);
-}
-
 void say_reductions(const std::vector<Reduction>& reductions) {
   for (const Reduction& reduction : reductions) {
     say_line(Tint::Warning, reduction_line(reduction));

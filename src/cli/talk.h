@@ -25,7 +25,6 @@ std::string tinted(int descriptor, Tint tint, std::string_view text);
 // `cordon: place: what`, notes, then `hint: ...`.
 void say_error(const Error& error);
 // One line each: `cordon: reduced write /x: outside-ceiling`.
-std::string reduction_line(const Reduction& reduction);
 void say_reductions(const std::vector<Reduction>& reductions);
 // The line of RunInput::tell_choice.
 void say_choice(const std::string& line);

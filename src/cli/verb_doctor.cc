@@ -8,8 +8,8 @@
 #include "cli/doctor_view.h"
 #include "cli/talk.h"
 #include "cli/verbs.h"
+#include "cordon/probe.h"
 #include "host/resolve.h"
-#include "run/backends.h"
 
 namespace cordon {
 namespace {
@@ -35,8 +35,7 @@ int verb_doctor(const Arguments& arguments) {
   find_causes(checks);
   bool told = false;
   if (arguments.has(FlagId::Json)) {
-    const auto backend = make_backend(BackendKind::Native);
-    told = say_answer(doctor_json(account, checks, (*backend)->probe()));
+    told = say_answer(doctor_json(account, checks, probe(BackendKind::Native)));
   } else if (arguments.has(FlagId::FixHints)) {
     told = say_answer(doctor_hints(checks));
   } else {

@@ -1,10 +1,11 @@
 // cordon run: from a command line to a contained command, its report and its exit status.
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "cli/plan_view.h"
 #include "cli/policy_options.h"
 #include "cli/report_file.h"
 #include "cli/session.h"
@@ -12,6 +13,7 @@
 #include "cli/verbs.h"
 #include "host/resolve.h"
 #include "policy/agents.h"
+#include "run/answers.h"
 #include "run/contained_run.h"
 
 namespace cordon {
@@ -49,8 +51,8 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   input.tell_choice = say_choice;
   input.own_program = "/proc/self/exe";
   input.describe_policy = json || arguments.has(FlagId::Report);
-  input.streams.in = Stdin::Inherit;
-  input.streams.out = json ? Stdout::Capture : Stdout::Inherit;
+  input.streams.in = Input::drawn_from(STDIN_FILENO);
+  if (!json) input.streams.out = Output::unfiltered_to(STDOUT_FILENO, STDERR_FILENO);
   input.streams.terminal = arguments.has(FlagId::Tty) || (!json && at_a_terminal());
   return input;
 }
@@ -98,9 +100,9 @@ std::optional<AuditMark> record_refused(const Arguments& arguments, const Caller
 }
 
 int dry_run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
-  const auto judged = judge(input, caller);
-  if (!judged) return answer.refuse(judged.error());
-  return say_answer(answer.json ? plan_json(*judged) : plan_text(*judged)) ? 0 : kRefused;
+  const auto plan = plan_answer(input, caller);
+  if (!plan) return answer.refuse(plan.error());
+  return say_answer(answer.json ? plan->json : plan->text) ? 0 : kRefused;
 }
 
 int run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {

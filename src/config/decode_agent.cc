@@ -32,7 +32,10 @@ Result<void> decode_agent(const Section& document, DocumentRole role, AgentRules
   CORDON_TRY(section, document.member("agent", kAgentKeys));
   CORDON_CHECK(decode_name(section, agent.name));
   CORDON_TRY(share, section.flag("share_login"));
-  if (share) agent.share_login = *share;
+  if (share) {
+    agent.share_login =
+        *share ? std::optional(hand_over_the_agents_login()) : std::optional<SharedLogin>();
+  }
   if (!agent.share_login || role == DocumentRole::Ceiling) return {};
   const Node* place = section.find("share_login");
   if (place == nullptr) place = section.find("name");

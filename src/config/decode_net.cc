@@ -3,6 +3,7 @@
 #include "config/decode.h"
 #include "config/document_text.h"
 #include "policy/host_rule.h"
+#include "policy/net_access.h"
 #include "policy/publish_rule.h"
 
 namespace cordon {
@@ -96,7 +97,7 @@ Result<void> decode_net(const Section& document, const std::string& base, NetRul
   }
   if (!allow.empty()) mode = NetMode::Allow;
   CORDON_TRY(publish, decode_publish(section, mode));
-  if (mode) net.mode = *mode;
+  if (mode) net.mode = access_of(*mode);
   // The list of a preset has no meaning under another mode; kept, it would come back to life.
   if (net.mode != NetMode::Allow) net.allow.clear();
   net.allow.insert(net.allow.end(), allow.begin(), allow.end());

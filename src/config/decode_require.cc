@@ -25,14 +25,14 @@ Result<Layer> decode_layer(const Section& require, const PlacedText& word) {
   return fail(require.error_at(*word.node, "unknown layer " + shown(*word.text), std::move(hint)));
 }
 
-Result<void> append_layers(const Section& require, std::string_view key,
-                           std::vector<Layer>& layers) {
+Result<std::vector<Layer>> decode_layers(const Section& require, std::string_view key) {
+  std::vector<Layer> layers;
   CORDON_TRY(words, require.texts(key));
   for (const PlacedText& word : words) {
     CORDON_TRY(layer, decode_layer(require, word));
     layers.push_back(layer);
   }
-  return {};
+  return layers;
 }
 
 Result<BackendKind> decode_backend(const Section& require, const PlacedText& word) {
@@ -67,7 +67,8 @@ Error for_ceilings_only(const Section& section, const Node& key, std::string_vie
                               "move it to the operator's ceiling");
 }
 
-bool holds(const std::vector<Layer>& layers, Layer layer) {
+template <typename Layers>
+bool holds(const Layers& layers, Layer layer) {
   return std::find(layers.begin(), layers.end(), layer) != layers.end();
 }
 
@@ -100,8 +101,10 @@ Result<void> decode_require(const Section& document, DocumentRole role, RequireR
     return fail(for_ceilings_only(section, *node, key));
   }
   CORDON_CHECK(decode_backends(section, require));
-  CORDON_CHECK(append_layers(section, "layers", require.layers));
-  CORDON_CHECK(append_layers(section, "accept_missing", require.accept_missing));
+  CORDON_TRY(layers, decode_layers(section, "layers"));
+  require.layers.insert(require.layers.end(), layers.begin(), layers.end());
+  CORDON_TRY(missing, decode_layers(section, "accept_missing"));
+  for (const Layer layer : missing) require.accept_missing.push_back(run_without(layer));
   return check_accepted(section, require);
 }
 

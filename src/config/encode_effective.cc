@@ -105,7 +105,7 @@ Node encode_effective(const Effective& effective) {
   Node agent{NodeMap{}};
   const AgentRules& rules = effective.agent;
   agent.set("name", rules.name.empty() ? Node() : Node(rules.name))
-      .set("share_login", Node(rules.share_login));
+      .set("share_login", Node(rules.share_login.has_value()));
   Node document;
   document.set("version", 1)
       .set("fs", encode_effective_fs(effective))

@@ -6,6 +6,7 @@
 #include "config/policy_document.h"
 #include "policy/agents.h"
 #include "policy/host_rule.h"
+#include "policy/net_access.h"
 #include "support/node_compare.h"
 
 namespace cordon {
@@ -79,7 +80,7 @@ Policy generate_policy(const std::string& file) {
   policy.fs.home = *rc::gen::element(HomeMode::None, HomeMode::Private, HomeMode::Persistent);
   policy.fs.caches = *rc::gen::arbitrary<bool>();
   policy.fs.trust_tracked = *rc::gen::arbitrary<bool>();
-  policy.net.mode = *rc::gen::element(NetMode::None, NetMode::Allow, NetMode::Open);
+  policy.net.mode = access_of(*rc::gen::element(NetMode::None, NetMode::Allow, NetMode::Open));
   if (policy.net.mode == NetMode::Allow) policy.net.allow = *few(host_rule());
   policy.net.deny = *few(host_rule());
   policy.env.pass = *few(rc::gen::element<std::string>("LANG", "TERM", "_x9"));
@@ -89,7 +90,9 @@ Policy generate_policy(const std::string& file) {
   policy.limits = generate_limits();
   policy.agent.name = *rc::gen::element<std::string>("", "claude", "codex", "copilot");
   const bool keeps_login = policy.agent.name == "claude" || policy.agent.name == "codex";
-  policy.agent.share_login = keeps_login && *rc::gen::arbitrary<bool>();
+  if (keeps_login && *rc::gen::arbitrary<bool>()) {
+    policy.agent.share_login = hand_over_the_agents_login();
+  }
   policy.require.layers = *few(rc::gen::element(Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
                                                 Layer::Capabilities, Layer::Cgroup));
   return policy;
@@ -132,7 +135,7 @@ TEST(WriteToml, WritesWhatAPersonWouldWrite) {
   Policy policy;
   policy.fs.read = {{"/opt", kBase}, {"~/x", kBase}};
   policy.fs.scratch = 512ULL << 20U;
-  policy.net.mode = NetMode::Open;
+  policy.net.mode = share_the_hosts_network();
   policy.env.set = {{"CI", "1"}, {"QUOTE", "a\"b\n"}};
   policy.limits.wall_ms = 30'000;
   policy.limits.cpus_milli = 2000;
@@ -236,7 +239,7 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.home = HomeMode::Private; },
       [](Effective& e) { e.caches = true; },
       [](Effective& e) { e.trust_tracked = false; },
-      [](Effective& e) { e.net.mode = NetMode::Open; },
+      [](Effective& e) { e.net.mode = share_the_hosts_network(); },
       [](Effective& e) { e.net.allow.push_back(parse_host_rule("c.example.com").value()); },
       [](Effective& e) { e.net.allow[0] = parse_host_rule("b.example.com").value(); },
       [](Effective& e) { e.net.deny.push_back(parse_host_rule("c.example.com").value()); },
@@ -267,7 +270,7 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.accept_missing.push_back(Layer::Landlock); },
       [](Effective& e) { e.backends = {{BackendKind::Bwrap}}; },
       [](Effective& e) { e.agent.name = "codex"; },
-      [](Effective& e) { e.agent.share_login = true; },
+      [](Effective& e) { e.agent.share_login = hand_over_the_agents_login(); },
   };
   std::vector<std::string> seen{canonical(sample())};
   for (const Change change : changes) {

@@ -7,6 +7,7 @@
 #include "config/document_text.h"
 #include "config/path_entry.h"
 #include "config/section.h"
+#include "policy/net_access.h"
 
 namespace cordon {
 namespace {
@@ -92,7 +93,7 @@ Result<std::optional<Ceiling>> environment_ceiling(const Environment& environmen
   ceiling.policy.fs.read = std::move(read);
   ceiling.policy.fs.write = std::move(write);
   ceiling.policy.limits.wall_ms = wall_ms;
-  ceiling.policy.net.mode = mode;
+  ceiling.policy.net.mode = access_of(mode);
   return ceiling;
 }
 

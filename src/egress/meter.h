@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "egress/attempts.h"
 #include "sys/socket_bytes.h"
 

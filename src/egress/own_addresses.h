@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/address.h"
 
 namespace cordon {

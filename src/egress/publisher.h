@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/result.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
-#include "cordon/result.h"
 
 namespace cordon {
 

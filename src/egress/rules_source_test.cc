@@ -24,7 +24,7 @@ TEST(RulesSource, NarrowsWithTheCeilingsOfTheMoment) {
   ceilings[0].policy.net = {};
   EXPECT_EQ(source.now()->mode, NetMode::None);
   // Wider than at the start it never becomes.
-  ceilings[0].policy.net.mode = NetMode::Open;
+  ceilings[0].policy.net.mode = share_the_hosts_network();
   EXPECT_EQ(*source.now(), allowing("a.example.com"));
 }
 

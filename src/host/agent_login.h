@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/host_facts.h"
 
 namespace cordon {

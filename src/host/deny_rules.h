@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
 #include "cordon/policy.h"
-#include "cordon/result.h"
 #include "host/resolve.h"
 #include "policy/effective.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "host/grant_paths.h"
 #include "policy/effective.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "host/kept_list.h"
 #include "host/quarantine.h"
 #include "host/survey.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/keeping.h"
 
 namespace cordon {

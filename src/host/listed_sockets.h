@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "base/result.h"
 #include "cordon/policy.h"
-#include "cordon/result.h"
 #include "policy/effective.h"
 #include "policy/host_facts.h"
 

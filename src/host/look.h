@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/effective.h"
 
 namespace cordon {

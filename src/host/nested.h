@@ -2,7 +2,7 @@
 // that would be needed fails in a way of its own; the reason is the same for all of them.
 #pragma once
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/host_facts.h"
 
 namespace cordon {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/effective.h"
 #include "policy/host_facts.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/result.h"
 #include "cordon/outcome.h"
-#include "cordon/result.h"
 #include "host/tree_copy.h"
 #include "policy/protected_names.h"
 

@@ -188,8 +188,8 @@ Result<ResolvedAsk> resolve_ask(const AskRules& rules, const Caller& caller) {
   return ResolvedAsk{std::move(read), std::move(write)};
 }
 
-void admit_approved(ResolvedCeiling& out, const ResolvedAsk& ask, const Caller& caller) {
-  const std::vector<Approval> approved = out.ceiling.approved;
+void admit_approved(ResolvedCeiling& out, const ResolvedAsk& ask,
+                    std::span<const Approval> approved, const Caller& caller) {
   for (const Approval& approval : approved) {
     if (approval.kind == Approval::Kind::Net) {
       admit_host(out.ceiling, approval.host);
@@ -205,7 +205,8 @@ Error at_ceiling(Error error, const Ceiling& ceiling) {
   return error;
 }
 
-Result<ResolvedCeiling> resolve_ceiling(const Ceiling& ceiling, const Caller& caller) {
+Result<ResolvedCeiling> resolve_ceiling(const Ceiling& ceiling, const Caller& caller,
+                                        std::span<const Approval> approved) {
   ResolvedCeiling out;
   out.ceiling = ceiling;
   auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, {}, caller, out.named);
@@ -220,13 +221,13 @@ Result<ResolvedCeiling> resolve_ceiling(const Ceiling& ceiling, const Caller& ca
   out.read = std::move(*read);
   out.write = std::move(*write);
   out.deny = std::move(*deny);
-  if (!out.write.empty() || !ceiling.approved.empty()) out.held = held_places(caller);
+  if (!out.write.empty() || !approved.empty()) out.held = held_places(caller);
   out.held.git = git_directories(out.write);
   out.held.protect = ceiling.policy.protect;
-  if (ceiling.approved.empty()) return out;
+  if (approved.empty()) return out;
   const auto ask = resolve_ask(ceiling.ask, caller);
   if (!ask) return fail(at_ceiling(ask.error(), ceiling));
-  admit_approved(out, *ask, caller);
+  admit_approved(out, *ask, approved, caller);
   return out;
 }
 
@@ -255,12 +256,13 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   return out;
 }
 
-Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller) {
+Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller,
+                                std::span<const Approval> approved) {
   if (ceiling.id != kSystemCeiling || caller.home == caller.account_home)
-    return resolve_ceiling(ceiling, caller);
+    return resolve_ceiling(ceiling, caller, approved);
   Caller account = caller;
   account.home = caller.account_home;
-  return resolve_ceiling(ceiling, account);
+  return resolve_ceiling(ceiling, account, approved);
 }
 
 }  // namespace cordon

@@ -1,10 +1,12 @@
 // Looking at paths: from what a person wrote to canonical grants with the identity of the object.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "cordon/policy.h"
+#include "policy/approval.h"
 #include "policy/effective.h"
 #include "policy/host_facts.h"
 
@@ -38,7 +40,9 @@ inline constexpr std::string_view kSystemCeiling = "/etc/cordon/ceiling.toml";
 // Expands "@system" and "@toolchains", canonicalises every entry, drops missing ones with a
 // Nonexistent reduction. Errors are for what must never be granted: a writable "/" or whole home.
 Result<Resolved> resolve(const Policy& policy, const Caller& caller);
-Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller);
+// `approved`: what a person let be done beyond it; of that counts what its [ask] covers.
+Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller,
+                                std::span<const Approval> approved = {});
 
 // Reads a policy or ceiling file through one descriptor: refuses a symlink, a file that others may
 // write or that belongs to someone else but root, and one over 1 MiB.

@@ -32,7 +32,7 @@ class ResolveApproved : public ::testing::Test {
   }
 
   std::vector<std::string> readable() const {
-    const auto resolved = resolve(ceiling, tree.caller());
+    const auto resolved = resolve(ceiling, tree.caller(), approved);
     EXPECT_TRUE(resolved.has_value());
     EXPECT_THAT(resolved->write, IsEmpty());
     return paths_of(resolved->read);
@@ -40,21 +40,22 @@ class ResolveApproved : public ::testing::Test {
 
   TestTree tree;
   Ceiling ceiling;
+  std::vector<Approval> approved;
 };
 
 TEST_F(ResolveApproved, PermitsNothingThatIsNotApproved) { EXPECT_THAT(readable(), IsEmpty()); }
 
 TEST_F(ResolveApproved, PermitsWhatIsApprovedAndMayBeAsked) {
-  ceiling.approved = {approval_of(Approval::Kind::Read, tree.at("askable/part"), tree.caller()),
-                      approval_of(Approval::Kind::Read, tree.at("elsewhere"), tree.caller()),
-                      approval_of(Approval::Kind::Write, tree.at("askable"), tree.caller())};
+  approved = {approval_of(Approval::Kind::Read, tree.at("askable/part"), tree.caller()),
+              approval_of(Approval::Kind::Read, tree.at("elsewhere"), tree.caller()),
+              approval_of(Approval::Kind::Write, tree.at("askable"), tree.caller())};
   EXPECT_THAT(readable(), ElementsAre(tree.at("askable/part")));
   ceiling.ask = {};
   EXPECT_THAT(readable(), IsEmpty());
 }
 
 TEST_F(ResolveApproved, HoldsAnApprovalToItsObject) {
-  ceiling.approved = {approval_of(Approval::Kind::Read, tree.at("askable/part"), tree.caller())};
+  approved = {approval_of(Approval::Kind::Read, tree.at("askable/part"), tree.caller())};
   std::filesystem::rename(tree.at("askable/part"), tree.at("askable/moved"));
   EXPECT_THAT(readable(), IsEmpty());
   tree.link("askable/part", tree.at("elsewhere"));
@@ -69,8 +70,8 @@ TEST_F(ResolveApproved, HoldsAnApprovalToItsObject) {
 
 TEST_F(ResolveApproved, AnchorsADenyOfEveryDepthAboveWhatIsApproved) {
   ceiling.policy.fs.deny = {{"**/part/*.pem", "/"}};
-  ceiling.approved = {approval_of(Approval::Kind::Read, tree.at("askable/part"), tree.caller())};
-  const auto resolved = resolve(ceiling, tree.caller());
+  approved = {approval_of(Approval::Kind::Read, tree.at("askable/part"), tree.caller())};
+  const auto resolved = resolve(ceiling, tree.caller(), approved);
   ASSERT_TRUE(resolved.has_value());
   EXPECT_THAT(resolved->deny,
               ::testing::Contains(::testing::Field(&DenyGlob::anchor, std::string("/"))));
@@ -81,10 +82,10 @@ TEST_F(ResolveApproved, PermitsAHostThatIsApproved) {
   Approval approval;
   approval.kind = Approval::Kind::Net;
   approval.host = *parse_host_rule("a.example.com:443");
-  ceiling.approved = {approval};
-  EXPECT_EQ(resolve(ceiling, tree.caller())->ceiling.policy.net.mode, NetMode::Allow);
-  ceiling.approved.front().host = *parse_host_rule("b.example.com:443");
-  EXPECT_EQ(resolve(ceiling, tree.caller())->ceiling.policy.net.mode, NetMode::None);
+  approved = {approval};
+  EXPECT_EQ(resolve(ceiling, tree.caller(), approved)->ceiling.policy.net.mode, NetMode::Allow);
+  approved.front().host = *parse_host_rule("b.example.com:443");
+  EXPECT_EQ(resolve(ceiling, tree.caller(), approved)->ceiling.policy.net.mode, NetMode::None);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "host/look.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "host/directory_names.h"
 #include "policy/effective.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cordon/policy.h"
-#include "cordon/result.h"
 #include "loop/agent_stream.h"
 
 namespace cordon::loop {

@@ -31,7 +31,7 @@ constexpr unsigned kIdleAttempts = 2;
 constexpr std::size_t kLongestNote = 4096;
 
 // Hears an agent and passes on what it tells, as it tells it.
-class Ear final : public OutputListener {
+class Ear {
  public:
   Ear(StreamForm form, Display& display)
       : display_(display),
@@ -42,8 +42,8 @@ class Ear final : public OutputListener {
                 }),
         notes_(kLongestNote) {}
 
-  void output(From from, std::string_view bytes) override {
-    if (from == From::Out) return stream_.add(bytes);
+  void output(OutputFrom from, std::string_view bytes) {
+    if (from == OutputFrom::Out) return stream_.add(bytes);
     notes_.add(bytes, [this](const Line& line) { note(line); });
   }
   void finish() {
@@ -254,9 +254,10 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   std::uint64_t wall = feature.wall_ms.value_or(input_.budget.attempt_wall_ms);
   if (input_.budget.wall_ms) wall = std::min(wall, *input_.budget.wall_ms - progress_.wall_ms());
   input.policy.limits.wall_ms = std::min(wall, input.policy.limits.wall_ms.value_or(wall));
-  input.streams.input = build_prompt(feature, last);
+  input.streams.in = Input::of_bytes(build_prompt(feature, last));
   Ear ear(input_.agent.form, display_);
-  input.streams.listener = &ear;
+  input.streams.out = Output::heard_by(
+      [&ear](OutputFrom from, std::string_view bytes) { ear.output(from, bytes); });
   const Report report = contained(std::move(input));
   ear.finish();
   if (report.error) return uncontained(*report.error);
@@ -284,7 +285,7 @@ Engine::Stop Engine::verify(const Feature& feature, VerifyEnded& result) {
 Engine::Stop Engine::commit(const Feature& feature) {
   const std::string script = "git add -A && git commit -q -F -";
   RunInput input = run_input(input_, Role::Commit, {"/bin/sh", "-c", script}, feature.id);
-  input.streams.input = feature.title + "\n";
+  input.streams.in = Input::of_bytes(feature.title + "\n");
   const Report report = contained(std::move(input));
   if (report.error) return uncontained(*report.error);
   const bool done = exit_status(report.outcome->end) == 0;

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "loop/feature.h"
 
 namespace cordon::loop {

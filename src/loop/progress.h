@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "loop/agent_stream.h"
 #include "loop/feature.h"
 

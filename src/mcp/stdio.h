@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "mcp/server.h"
 
 namespace cordon::mcp {

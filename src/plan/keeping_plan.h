@@ -1,7 +1,7 @@
 // What a plan without mounts keeps instead of holding it.
 #pragma once
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "plan/shown_grants.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"

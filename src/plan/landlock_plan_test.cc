@@ -4,6 +4,7 @@
 
 #include "plan/keeping_plan.h"
 #include "plan/made_up_host.h"
+#include "support/missing_layers.h"
 
 namespace cordon {
 namespace {
@@ -20,8 +21,8 @@ struct Asked {
 
   [[nodiscard]] Result<Plan> plan() const {
     ResolvedCeiling ceiling;
-    ceiling.ceiling.policy.require.accept_missing = accept;
-    ceiling.ceiling.policy.net.mode = NetMode::Open;
+    ceiling.ceiling.policy.require.accept_missing = going_without(accept);
+    ceiling.ceiling.policy.net.mode = share_the_hosts_network();
     ceiling.read = request.read;
     ceiling.write = request.write;
     PlanRequest made = made_up_request();
@@ -219,13 +220,13 @@ TEST(LandlockPlan, ListsOfHostsAreHeldWithoutALoopback) {
   };
   EXPECT_TRUE(reads("/etc/resolv.conf"));
   EXPECT_FALSE(reads("/etc/hosts")) << "names would pass by the rules for names";
-  asked.request.policy.net.mode = NetMode::Open;
+  asked.request.policy.net.mode = share_the_hosts_network();
   EXPECT_FALSE(loses());
 }
 
 TEST(LandlockPlan, RefusesNetworksItHasNot) {
   Asked asked;
-  asked.request.policy.net.mode = NetMode::Open;
+  asked.request.policy.net.mode = share_the_hosts_network();
   EXPECT_EQ(asked.refusal(), "planned");
   asked.request.policy.net.publish.push_back({8080, 8080});
   EXPECT_NE(asked.refusal(), "planned");

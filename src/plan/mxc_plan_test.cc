@@ -97,7 +97,7 @@ TEST(MxcPlan, TheViewIsBuiltAroundTheExecutor) {
 
 TEST(MxcPlan, TheHostsNetworkIsSaidInFull) {
   Resolved request = writable_project();
-  request.policy.net.mode = NetMode::Open;
+  request.policy.net.mode = share_the_hosts_network();
   const auto plan = planned(request, made_up_facts());
   ASSERT_TRUE(plan) << message(plan.error());
   EXPECT_NE(executor_of(*plan).document.find(

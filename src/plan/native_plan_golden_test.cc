@@ -138,7 +138,7 @@ TEST(Plan, OfARepositoryHoldsPinsMasksAndCopiesAsWrittenDown) {
 
 TEST(Plan, OfTheWholeDiskWithTheHostsNetworkIsAsWrittenDown) {
   Resolved request = resolved_preset("strict");
-  request.policy.net.mode = NetMode::Open;
+  request.policy.net.mode = share_the_hosts_network();
   request.read = {made_up_grant("/", 2)};
   expect_golden("plan_whole_disk_open_network", planned(request, made_up_facts(), made_up_user()));
 }
@@ -180,7 +180,7 @@ TEST(Plan, IsRefusedWithoutLandlockUnlessACeilingAcceptsThat) {
   EXPECT_EQ(refused.error().kind, ErrorKind::Unavailable);
 
   ResolvedCeiling ceiling;
-  ceiling.ceiling.policy.require.accept_missing = {Layer::Landlock};
+  ceiling.ceiling.policy.require.accept_missing = {run_without(Layer::Landlock)};
   ceiling.read = request.read;
   ceiling.write = request.write;
   const auto accepted = make_native_plan(*clamp(request, std::vector{ceiling}), facts,

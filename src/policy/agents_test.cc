@@ -47,7 +47,7 @@ TEST(AgentCredential, IsNotOneThatTheCeilingTookAway) {
 
 TEST(AgentCredential, IsTheLoginAloneIfThatIsShared) {
   Effective effective = run_for("agent:codex");
-  effective.agent.share_login = true;
+  effective.agent.share_login = hand_over_the_agents_login();
   Caller caller;
   caller.environment = {{"OPENAI_API_KEY", "a"}};
   EXPECT_EQ(credential_of(effective, caller),

@@ -66,14 +66,12 @@ void admit_host(Ceiling& ceiling, const HostRule& host) {
   net.allow.push_back(host);
 }
 
-std::vector<std::string> approvals_used(std::span<const Ceiling> ceilings,
+std::vector<std::string> approvals_used(std::span<const Approval> approved,
                                         const Effective& effective) {
   std::vector<std::string> ids;
-  for (const Ceiling& ceiling : ceilings) {
-    for (const Approval& approval : ceiling.approved) {
-      const bool listed = std::ranges::find(ids, approval.id) != ids.end();
-      if (!listed && is_used(approval, effective)) ids.push_back(approval.id);
-    }
+  for (const Approval& approval : approved) {
+    const bool listed = std::ranges::find(ids, approval.id) != ids.end();
+    if (!listed && is_used(approval, effective)) ids.push_back(approval.id);
   }
   return ids;
 }

@@ -11,6 +11,18 @@
 
 namespace cordon {
 
+// One thing that a person approved. It stands beside the ceilings of a call, and of each ceiling
+// counts what its [ask] covers: by itself it permits nothing, and no document holds one.
+struct Approval {
+  enum class Kind { Read, Write, Net };
+  std::string id;
+  Kind kind = Kind::Read;
+  std::string path;  // canonical
+  FileId object;     // what was there when it was approved; another one is not meant
+  HostRule host;     // of Kind::Net
+  bool operator==(const Approval&) const = default;
+};
+
 // The path lists of [ask] after the host has resolved them.
 struct ResolvedAsk {
   std::vector<Grant> read;
@@ -23,9 +35,8 @@ void admit_path(ResolvedCeiling& ceiling, const ResolvedAsk& ask, PathMode wish,
                 const Grant& place);
 void admit_host(Ceiling& ceiling, const HostRule& host);
 
-// The approvals of these ceilings that a clamped policy makes use of, each once; one that might be
-// used counts.
-std::vector<std::string> approvals_used(std::span<const Ceiling> ceilings,
+// Those that a clamped policy makes use of, each once; one that might be used counts.
+std::vector<std::string> approvals_used(std::span<const Approval> approved,
                                         const Effective& effective);
 
 }  // namespace cordon

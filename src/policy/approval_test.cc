@@ -105,7 +105,7 @@ TEST(AdmitHost, AddsAHostThatAskCovers) {
 
 TEST(AdmitHost, LeavesACeilingThatIsOpenAsItIs) {
   Ceiling ceiling;
-  ceiling.policy.net.mode = NetMode::Open;
+  ceiling.policy.net.mode = share_the_hosts_network();
   ceiling.ask.net = {host("a.example.com:443")};
   const Ceiling before = ceiling;
   admit_host(ceiling, host("a.example.com:443"));
@@ -120,9 +120,7 @@ TEST(ApprovalsUsed, ListsWhatAPolicyReaches) {
   net.id = "g-2";
   net.kind = Approval::Kind::Net;
   net.host = host("a.example.com:443");
-  Ceiling ceiling;
-  ceiling.approved = {read, net};
-  const std::vector<Ceiling> both{ceiling, ceiling};
+  const std::vector<Approval> both{read, net, read};
   Effective effective;
   EXPECT_THAT(approvals_used(both, effective), IsEmpty());
   effective.read = {grant("/rr"), grant("/other")};

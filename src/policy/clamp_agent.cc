@@ -12,7 +12,7 @@ void clamp_agent(const Resolved& request, Ceilings ceilings, Effective& result,
     return bound.share_login && (bound.name.empty() || bound.name == asked.name);
   };
   if (std::all_of(ceilings.begin(), ceilings.end(), permits)) return;
-  result.agent.share_login = false;
+  result.agent.share_login.reset();
   reductions.push_back(
       {"share_login", asked.name, std::nullopt, Reduction::Because::OutsideCeiling});
 }

@@ -5,7 +5,8 @@
 namespace cordon::detail {
 namespace {
 
-bool has(const std::vector<Layer>& layers, Layer layer) {
+template <typename Layers>
+bool has(const Layers& layers, Layer layer) {
   return std::find(layers.begin(), layers.end(), layer) != layers.end();
 }
 

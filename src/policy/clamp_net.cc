@@ -3,6 +3,7 @@
 #include "policy/address.h"
 #include "policy/clamp_parts.h"
 #include "policy/host_rule.h"
+#include "policy/net_access.h"
 #include "policy/publish_rule.h"
 
 namespace cordon::detail {
@@ -113,7 +114,7 @@ bool permits_publishing(const NetRules& bound, const PublishRule& rule) {
 
 NetRules narrow(const NetRules& rules, const Ceiling& ceiling) {
   NetRules bound = ceiling.policy.net;
-  if (!ceiling.bounds_net) bound.mode = NetMode::Open;
+  if (!ceiling.bounds_net) bound.mode = access_of(NetMode::Open);
   NetRules result = meet(rules, bound);
   for (const PublishRule& rule : rules.publish) {
     if (permits_publishing(bound, rule)) result.publish.push_back(rule);
@@ -131,7 +132,7 @@ void report_ports(const NetRules& asked, const NetRules& got, Reductions& reduct
 // In its one form even without a ceiling.
 NetRules in_one_form(const NetRules& rules) {
   NetRules any;
-  any.mode = NetMode::Open;
+  any.mode = access_of(NetMode::Open);
   NetRules result = meet(rules, any);
   result.publish = rules.publish;
   sort_unique(result.publish);

@@ -92,11 +92,11 @@ TEST(NarrowNet, PublishesOnlyWhatEveryCeilingLists) {
   ceiling.policy.net.publish = {{8080, 8080}, {9000, 91}};
   EXPECT_EQ(narrow_net(asked, {&ceiling, 1}).publish, (std::vector<PublishRule>{{8080, 8080}}));
   ceiling.policy.net.publish.clear();
-  ceiling.policy.net.mode = NetMode::Open;
+  ceiling.policy.net.mode = share_the_hosts_network();
   EXPECT_EQ(narrow_net(asked, {&ceiling, 1}).publish, asked.publish);
   // What nobody asked for is not published.
   NetRules open;
-  open.mode = NetMode::Open;
+  open.mode = share_the_hosts_network();
   Ceiling narrower;
   narrower.policy.net = allowing({});
   narrower.policy.net.publish = {{8080, 8080}};

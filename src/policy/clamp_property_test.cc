@@ -10,7 +10,9 @@
 #include "policy/environment.h"
 #include "policy/host_rule.h"
 #include "policy/limit_fields.h"
+#include "policy/net_access.h"
 #include "support/choices.h"
+#include "support/missing_layers.h"
 #include "support/property.h"
 
 namespace cordon {
@@ -120,7 +122,7 @@ const std::vector<HostRule>& host_alphabet() {
 
 NetRules any_net(Choices& choices) {
   NetRules net;
-  net.mode = static_cast<NetMode>(choices.below(3));
+  net.mode = access_of(static_cast<NetMode>(choices.below(3)));
   for (std::size_t count = net.mode == NetMode::Allow ? choices.below(4) : 0; count > 0; --count) {
     net.allow.push_back(choices.of(host_alphabet()));
   }
@@ -170,7 +172,7 @@ Policy any_policy(Choices& choices) {
   policy.fs.caches = choices.one_in(2);
   policy.fs.trust_tracked = choices.one_in(2);
   policy.agent.name = kAgentNames[choices.below(kAgentNames.size())];
-  policy.agent.share_login = choices.one_in(2);
+  if (choices.one_in(2)) policy.agent.share_login = hand_over_the_agents_login();
   policy.require.layers = any_layers(choices);
   if (choices.one_in(2)) policy.protect.add = any_names(choices);
   return policy;
@@ -200,7 +202,7 @@ Resolved any_request(Choices& choices) {
 ResolvedCeiling any_ceiling(Choices& choices) {
   ResolvedCeiling ceiling;
   ceiling.ceiling.policy = any_policy(choices);
-  ceiling.ceiling.policy.require.accept_missing = any_layers(choices);
+  ceiling.ceiling.policy.require.accept_missing = going_without(any_layers(choices));
   ceiling.ceiling.policy.require.backends = any_backends(choices);
   ceiling.ceiling.policy.protect.release = any_names(choices);
   ceiling.held.protect = ceiling.ceiling.policy.protect;
@@ -301,12 +303,12 @@ const std::vector<HostRule>& all_targets() {
 
 NetRules net_of(const ResolvedCeiling& ceiling) {
   NetRules net = ceiling.ceiling.policy.net;
-  if (!ceiling.ceiling.bounds_net) net.mode = NetMode::Open;
+  if (!ceiling.ceiling.bounds_net) net.mode = share_the_hosts_network();
   return net;
 }
 
-template <typename T>
-bool is_subset(const std::vector<T>& small, const std::vector<T>& large) {
+template <typename U, typename T = U>
+bool is_subset(const std::vector<T>& small, const std::vector<U>& large) {
   return std::all_of(small.begin(), small.end(), [&](const T& value) {
     return std::find(large.begin(), large.end(), value) != large.end();
   });
@@ -356,7 +358,7 @@ void assert_within_request(const Effective& result, const Resolved& request) {
   RC_ASSERT(result.caches <= request.policy.fs.caches);
   RC_ASSERT(result.trust_tracked <= request.policy.fs.trust_tracked);
   RC_ASSERT(result.agent.name == request.policy.agent.name);
-  RC_ASSERT(result.agent.share_login <= request.policy.agent.share_login);
+  RC_ASSERT(!result.agent.share_login || request.policy.agent.share_login);
   RC_ASSERT(keeps_denies(result.deny, request.deny));
   RC_ASSERT(is_subset(request.policy.require.layers, result.require));
 }
@@ -434,7 +436,7 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   const Effective& met = clamped.effective();
   ResolvedCeiling narrow;
   narrow.ceiling.policy = as_request(met).policy;
-  narrow.ceiling.policy.require.accept_missing = met.accept_missing;
+  narrow.ceiling.policy.require.accept_missing = going_without(met.accept_missing);
   narrow.ceiling.policy.protect.release = met.protect.release;
   narrow.ceiling.home = met.home;
   narrow.ceiling.caches = met.caches;

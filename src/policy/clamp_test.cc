@@ -5,6 +5,7 @@
 
 #include "policy/host_rule.h"
 #include "support/grant.h"
+#include "support/missing_layers.h"
 
 namespace cordon {
 namespace {
@@ -238,7 +239,7 @@ TEST(ClampNet, IntersectsHostLists) {
 
 TEST(ClampNet, TakesTheListOfTheSideThatHasOne) {
   NetRules open;
-  open.mode = NetMode::Open;
+  open.mode = share_the_hosts_network();
   const auto narrowed = clamp_net(open, allowing({"a.org"}));
   EXPECT_EQ(narrowed.effective().net, allowing({"a.org"}));
   EXPECT_THAT(narrowed.reductions(),
@@ -353,16 +354,16 @@ TEST(ClampView, IsNotBoundByWhatACeilingDoesNotMention) {
 
 TEST(ClampAgent, SharesALoginOnlyWhereTheCeilingSaysSoForThatAgent) {
   Resolved asked;
-  asked.policy.agent = {"claude", true};
+  asked.policy.agent = {"claude", hand_over_the_agents_login()};
   ResolvedCeiling bound;
   const auto refused = clamp_one(asked, bound);
-  EXPECT_EQ(refused.effective().agent, (AgentRules{"claude", false}));
+  EXPECT_EQ(refused.effective().agent, (AgentRules{"claude", {}}));
   EXPECT_THAT(refused.reductions(), ElementsAre(reduction("share_login", "claude", std::nullopt,
                                                           Because::OutsideCeiling)));
-  bound.ceiling.policy.agent = {"codex", true};
+  bound.ceiling.policy.agent = {"codex", hand_over_the_agents_login()};
   EXPECT_FALSE(clamp_one(asked, bound).effective().agent.share_login);
   for (const char* name : {"", "claude"}) {
-    bound.ceiling.policy.agent = {name, true};
+    bound.ceiling.policy.agent = {name, hand_over_the_agents_login()};
     const auto shared = clamp_one(asked, bound);
     EXPECT_EQ(shared.effective().agent, asked.policy.agent);
     EXPECT_THAT(shared.reductions(), IsEmpty());
@@ -375,9 +376,9 @@ TEST(ClampView, NeverAddsScratchThatWasNotAskedFor) {
   EXPECT_EQ(clamp_one(Resolved{}, bound).effective().scratch, std::nullopt);
 }
 
-ResolvedCeiling accepting(std::vector<Layer> missing, std::vector<Layer> required) {
+ResolvedCeiling accepting(const std::vector<Layer>& missing, std::vector<Layer> required) {
   ResolvedCeiling made;
-  made.ceiling.policy.require = {std::move(required), std::move(missing), {}};
+  made.ceiling.policy.require = {std::move(required), going_without(missing), {}};
   return made;
 }
 
@@ -390,7 +391,7 @@ TEST(ClampLayers, RequireWhatAnyoneRequires) {
 
 TEST(ClampLayers, MayBeMissingOnlyIfEveryCeilingAcceptsIt) {
   Resolved asked;
-  asked.policy.require.accept_missing = {Layer::Seccomp};
+  asked.policy.require.accept_missing = {run_without(Layer::Seccomp)};
   EXPECT_THAT(clamp(asked, {})->effective().accept_missing, IsEmpty());
   EXPECT_THAT(clamp_one(asked, accepting({Layer::Landlock}, {})).effective().accept_missing,
               ElementsAre(Layer::Landlock));

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_id.h"
+#include "base/result.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
 

@@ -261,6 +261,13 @@ bool is_address(const HostRule& rule) {
   return rule.kind == Kind::Address4 || rule.kind == Kind::Address6;
 }
 
+void NetRules::allow_host(HostRule rule) {
+  // The list of another mode would come to life with this one.
+  if (mode != NetMode::Allow) allow.clear();
+  mode = NetMode::Allow;
+  allow.push_back(std::move(rule));
+}
+
 Result<HostRule> parse_host_rule(std::string_view text) {
   if (text.empty()) return refuse_rule(text, "is empty", {});
   const auto pieces = take_apart(text);

@@ -1,5 +1,5 @@
-// Host rules: exact name, "*.name" (sub-domains, not the apex), IPv4, bracketed IPv6, CIDR, each
-// with an optional port or range ("name:443", "name:8000-8099"). Pure.
+// Host rules: what one admits, beside what another does. Their text and its parser are public
+// (cordon/policy.h). Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,6 @@ namespace cordon {
 
 inline constexpr std::uint16_t kLowestPort = 1;
 inline constexpr std::uint16_t kHighestPort = 65535;
-
-// Refuses "*", "*.com"-like single-label wildcards, inner wildcards, odd IPv4 spellings (octal,
-// hex, short forms), zone ids, non-ASCII names, control bytes, ports outside 1..65535.
-Result<HostRule> parse_host_rule(std::string_view text);
-std::string to_string(const HostRule& rule);
 
 // True if every host and port of `inner` is one of `outer`. "localhost" covers the addresses of
 // loopback.

@@ -222,5 +222,19 @@ TEST(HostRuleProperty, ParsingHoldsForAnyBytes) {
   });
 }
 
+TEST(AllowHost, BeginsAListAndGoesOnWithIt) {
+  NetRules net;
+  net.allow = {*parse_host_rule("left-over.example")};
+  net.allow_host(*parse_host_rule("a.example:443"));
+  net.allow_host(*parse_host_rule("b.example:443"));
+  EXPECT_EQ(net.mode, NetMode::Allow);
+  EXPECT_EQ(net.allow,
+            (std::vector{*parse_host_rule("a.example:443"), *parse_host_rule("b.example:443")}));
+  net.mode = share_the_hosts_network();
+  net.allow_host(*parse_host_rule("a.example:443"));
+  EXPECT_EQ(net.mode, NetMode::Allow);
+  EXPECT_EQ(net.allow, std::vector{*parse_host_rule("a.example:443")});
+}
+
 }  // namespace
 }  // namespace cordon

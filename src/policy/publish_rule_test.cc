@@ -28,7 +28,7 @@ TEST(DecidePublish, TellsTheRuleThatDecides) {
   EXPECT_EQ(decide_publish(net, {8080, 8080}).rule, "net.publish \"8080:80\"");
   EXPECT_FALSE(decide_publish(net, {8080, 8080}).allowed);
   EXPECT_FALSE(decide_publish(net, {80, 80}).allowed);
-  net.mode = NetMode::Open;
+  net.mode = share_the_hosts_network();
   EXPECT_TRUE(decide_publish(net, {80, 80}).allowed);
 }
 

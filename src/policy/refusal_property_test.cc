@@ -9,6 +9,7 @@
 #include "policy/clamp.h"
 #include "policy/host_rule.h"
 #include "policy/limit_fields.h"
+#include "policy/net_access.h"
 #include "support/choices.h"
 #include "support/property.h"
 
@@ -37,7 +38,7 @@ std::vector<Grant> any_grants(Choices& choices, std::size_t most) {
 
 NetRules any_net(Choices& choices) {
   NetRules net;
-  net.mode = choices.of(std::vector{NetMode::None, NetMode::Allow, NetMode::Open});
+  net.mode = access_of(choices.of(std::vector{NetMode::None, NetMode::Allow, NetMode::Open}));
   if (net.mode != NetMode::Allow) return net;
   for (std::size_t count = choices.below(3); count > 0; --count) {
     net.allow.push_back(*parse_host_rule(choices.of(kHosts)));

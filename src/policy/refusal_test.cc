@@ -200,14 +200,14 @@ TEST(Refusal, OptionsForTheNetwork) {
             "--allow a.example:443 is denied by the ceiling /c/ceiling.toml");
   bound.ceiling.policy.net.deny.clear();
 
-  request.policy.net = {NetMode::Open, {}, {}};
+  request.policy.net = {share_the_hosts_network(), {}, {}};
   request.policy.options = {};
   EXPECT_TRUE(clamp(request, std::span(&bound, 1)));
   request.policy.options.net = true;
   const Error error = refused(request, {bound});
   EXPECT_EQ(error.what, "--net open is more than the ceiling /c/ceiling.toml permits");
   EXPECT_EQ(error.hint, below + "mode = \"open\", without allow");
-  bound.ceiling.policy.net = {NetMode::Open, {}, {}};
+  bound.ceiling.policy.net = {share_the_hosts_network(), {}, {}};
   EXPECT_TRUE(clamp(request, std::span(&bound, 1)));
 }
 

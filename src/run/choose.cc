@@ -109,8 +109,8 @@ std::string acceptance(Layer layer, const std::vector<Ceiling>& ceilings) {
   std::string files;
   for (const Ceiling& ceiling : ceilings) {
     const RequireRules& require = ceiling.policy.require;
-    const auto has = [&](const std::vector<Layer>& layers) {
-      return std::ranges::find(layers, layer) != layers.end();
+    const auto has = [&](const auto& layers) {
+      return std::find(layers.begin(), layers.end(), layer) != layers.end();
     };
     if (has(require.accept_missing) && !has(require.layers)) continue;
     files.append(files.empty() ? "" : " and ").append(quote(ceiling.id));
@@ -184,6 +184,17 @@ Result<BackendKind> parse_backend(std::string_view name) {
   for (const BackendKind kind : kBackendKinds) names.push_back(name_of(kind));
   Error error = usage_error("unknown backend " + quote(name), "known: " + known_backends());
   if (const auto near = nearest(name, names)) error.hint = "did you mean " + *near + "?";
+  return fail(std::move(error));
+}
+
+Result<Capabilities> probe(BackendKind kind) {
+  CORDON_TRY(backend, make_backend(kind));
+  auto found = backend->probe();
+  if (found || kind != BackendKind::Native) return found;
+  Error error = std::move(found).error();
+  if (auto refusal = refused_native(); refusal && !refusal->cure.empty()) {
+    error.hint = std::move(refusal->cure);
+  }
   return fail(std::move(error));
 }
 

@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "cordon/backend_kind.h"
 #include "cordon/loss.h"
 #include "cordon/policy.h"
-#include "cordon/result.h"
 #include "host/owner.h"
 #include "policy/effective.h"
 #include "policy/host_facts.h"

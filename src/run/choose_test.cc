@@ -1,4 +1,5 @@
 #include "run/choose.h"
+#include "support/missing_layers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ Ceiling ceiling(std::string id, std::vector<Layer> accepted,
                 std::optional<std::vector<BackendKind>> backends = {}) {
   Ceiling made;
   made.id = std::move(id);
-  made.policy.require.accept_missing = std::move(accepted);
+  made.policy.require.accept_missing = going_without(accepted);
   made.policy.require.backends = std::move(backends);
   return made;
 }

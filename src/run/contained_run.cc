@@ -600,7 +600,7 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   resolved.keep = places.keep;
   std::vector<ResolvedCeiling> bounds;
   for (const Ceiling& ceiling : ceilings) {
-    CORDON_TRY(bound, resolve(ceiling, caller));
+    CORDON_TRY(bound, resolve(ceiling, caller, places.approved));
     bounds.push_back(std::move(bound));
   }
   if (!places.helper.empty()) {
@@ -650,7 +650,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
     return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
   }
   CORDON_TRY(start, start_directory(input, caller));
-  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller, {input.helper, start}));
+  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller,
+                                     {input.helper, start, Keep::Something, input.approved}));
   const Effective& effective = judgement.clamped.effective();
   CORDON_CHECK(check_shared_login(effective, caller));
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
@@ -696,7 +697,7 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   std::string policy = write_json(encode_effective(run.clamped.effective()), JsonStyle::Compact);
   report.policy_hash = "sha256:" + sha256_hex(policy);
   if (input.describe_policy) report.policy_json = std::move(policy);
-  report.approvals = approvals_used(input.ceilings, run.clamped.effective());
+  report.approvals = approvals_used(input.approved, run.clamped.effective());
   // Nothing is started before this record is durable.
   CORDON_CHECK(record.begin(run, report.policy_hash));
   const std::string line = choice_line(run.choice, run.plan.lost);
@@ -735,6 +736,10 @@ Result<void> after_native(const RunInput& input, const Caller& caller, Error err
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report;
   report.run_id = make_run_id();
+  if (auto streams = Streams::check(input.streams); !streams) {
+    report.error = std::move(streams).error();
+    return report;
+  }
   if (auto outermost = refuse_nesting(caller); !outermost) {
     report.error = std::move(outermost).error();
     return report;

@@ -34,6 +34,7 @@ struct RunInput {
   std::vector<std::string> argv;
   Policy policy;
   std::vector<Ceiling> ceilings;           // all that count, standard ones included
+  std::vector<Approval> approved;          // by a person, beyond them
   std::string cwd;                         // as written; empty: the caller's
   std::optional<BackendKind> backend;      // absent: CORDON_BACKEND, or the first that works
   ChosenBy backend_by = ChosenBy::Option;  // who named it
@@ -79,9 +80,10 @@ struct Judgement {
   Survey survey;
 };
 struct JudgedPlaces {
-  std::string helper;                // RunInput::helper
-  std::optional<std::string> start;  // canonical; absent: the caller's directory
-  Keep keep = Keep::Something;       // how much of that has to be left
+  std::string helper;                   // RunInput::helper
+  std::optional<std::string> start;     // canonical; absent: the caller's directory
+  Keep keep = Keep::Something;          // how much of that has to be left
+  std::vector<Approval> approved = {};  // RunInput::approved
 };
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const JudgedPlaces& places = {});

@@ -16,10 +16,10 @@ namespace cordon {
 namespace {
 
 // Keeps what it hears, and calls back when it first heard something.
-class Ear : public OutputListener {
+class Ear {
  public:
-  void output(From from, std::string_view bytes) override {
-    (from == From::Out ? out : err).append(bytes);
+  void hear(OutputFrom from, std::string_view bytes) {
+    (from == OutputFrom::Out ? out : err).append(bytes);
     if (on_output) on_output();
   }
   std::string out;
@@ -45,7 +45,8 @@ class ContainedRunTest : public testing::Test {
     RunInput input;
     input.argv = std::move(argv);
     input.policy = *Policy::preset("strict");
-    input.streams.listener = &ear_;
+    input.streams.out = Output::heard_by(
+        [this](OutputFrom from, std::string_view bytes) { ear_.hear(from, bytes); });
     return input;
   }
   static Outcome run(const RunInput& input) {
@@ -103,7 +104,7 @@ TEST_F(ContainedRunTest, APipeBelongsToTheCommandAlone) {
 // SIGPIPE has its default here, as in a program that uses the library.
 TEST_F(ContainedRunTest, InputThatNobodyReadsEndsNobody) {
   RunInput deaf = input({"sh", "-c", "exec 0<&-; echo deaf; sleep 0.1"});
-  deaf.streams.input = std::string(std::size_t{4} << 20U, 'x');
+  deaf.streams.in = Input::of_bytes(std::string(std::size_t{4} << 20U, 'x'));
   EXPECT_EQ(run(deaf).end, End(Exited{0}));
   EXPECT_EQ(ear_.out, "deaf\n");
 }

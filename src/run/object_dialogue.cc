@@ -70,7 +70,8 @@ std::string ObjectDialogue::run(const RunInput& outer, const Caller& caller,
   if (::pipe2(ends, O_CLOEXEC) < 0) return message(setup_error("cannot make a pipe", errno));
   RunInput input = git_input(outer, directory);
   input.streams.input_pipe = std::make_shared<Fd>(ends[0]);
-  input.streams.listener = this;
+  input.streams.out =
+      Output::heard_by([this](OutputFrom from, std::string_view bytes) { hear(from, bytes); });
   to_git_ = Fd(ends[1]);
   // Signals belong to the thread that supervises.
   sigset_t all;
@@ -105,8 +106,8 @@ void ObjectDialogue::end() {
   arrived_.notify_all();
 }
 
-void ObjectDialogue::output(From from, std::string_view bytes) {
-  if (from != From::Out) return;
+void ObjectDialogue::hear(OutputFrom from, std::string_view bytes) {
+  if (from != OutputFrom::Out) return;
   const std::lock_guard lock(mutex_);
   if (!over_) buffer_.append(bytes);
   if (buffer_.size() > kMostKept) {

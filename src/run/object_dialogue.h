@@ -18,7 +18,7 @@
 
 namespace cordon {
 
-class ObjectDialogue : private OutputListener {
+class ObjectDialogue {
  public:
   // Runs git on `directory`, and `talk` beside it in a thread of its own, until both are over. The
   // text says why there was no talk, or why it was cut off; empty: neither.
@@ -33,7 +33,7 @@ class ObjectDialogue : private OutputListener {
   std::optional<std::string> ask(const std::string& id, std::string_view type, std::size_t limit);
 
  private:
-  void output(From from, std::string_view bytes) override;
+  void hear(OutputFrom from, std::string_view bytes);
   bool send(std::string_view text);
   // Waits for more. False when there is no more.
   bool wait(std::unique_lock<std::mutex>& lock, std::size_t bytes);

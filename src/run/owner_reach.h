@@ -2,7 +2,7 @@
 // owner, so a directory that only root may search would end the build in the middle.
 #pragma once
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "host/owner.h"
 #include "plan/plan.h"
 

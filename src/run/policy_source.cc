@@ -21,23 +21,39 @@ Result<std::string> absolute_spelling(const std::string& path, const Caller& cal
   return found.lexical;
 }
 
-Result<Node> read_policy_file(const std::string& path, const Caller& caller) {
-  CORDON_TRY(text, read_trusted_file(path, caller));
-  return read_document(text, path);
+// A document by its text; `name` is for messages, and tells TOML from JSON by its suffix.
+Result<Policy> policy_of_text(std::string_view text, const std::string& name,
+                              const std::string& directory) {
+  CORDON_TRY(document, read_document(text, name));
+  return decode_policy(document, name, directory, preset_host());
+}
+
+Result<Ceiling> ceiling_of_text(std::string_view text, const std::string& name,
+                                const std::string& directory) {
+  CORDON_TRY(document, read_document(text, name));
+  return decode_ceiling(document, name, directory);
 }
 
 Result<Policy> policy_from(const std::string& path, const Caller& caller) {
-  CORDON_TRY(document, read_policy_file(path, caller));
-  CORDON_TRY(policy, decode_policy(document, path, std::string(parent(path)), preset_host()));
+  CORDON_TRY(text, read_trusted_file(path, caller));
+  CORDON_TRY(policy, policy_of_text(text, path, std::string(parent(path))));
   policy.file = path;
   return policy;
 }
 
 Result<Ceiling> ceiling_from(const std::string& path, const Caller& caller) {
-  CORDON_TRY(document, read_policy_file(path, caller));
-  CORDON_TRY(ceiling, decode_ceiling(document, path, std::string(parent(path))));
+  CORDON_TRY(text, read_trusted_file(path, caller));
+  CORDON_TRY(ceiling, ceiling_of_text(text, path, std::string(parent(path))));
   ceiling.policy.file = path;
   return ceiling;
+}
+
+// A path that is relative to nothing would be looked for wherever the process stands.
+Result<void> check_directory(const std::string& directory) {
+  if (directory.starts_with('/')) return {};
+  return fail(usage_error("the directory " + quote(directory) +
+                              " that a document's paths are relative to is not absolute",
+                          "name the one that the paths are meant for, such as /srv/project"));
 }
 
 bool is_word(const std::string& text) {
@@ -139,6 +155,18 @@ Result<Policy> Policy::from_file(const std::string& path) {
   CORDON_TRY(caller, identify_caller());
   CORDON_TRY(found, absolute_spelling(path, caller));
   return policy_from(found, caller);
+}
+
+Result<Policy> Policy::from_toml(std::string_view text, const std::string& directory) {
+  CORDON_CHECK(check_directory(directory));
+  return policy_of_text(text, "policy text", directory);
+}
+
+std::string Policy::toml() const { return write_toml(*this); }
+
+Result<Ceiling> Ceiling::from_toml(std::string_view text, const std::string& directory) {
+  CORDON_CHECK(check_directory(directory));
+  return ceiling_of_text(text, "ceiling text", directory);
 }
 
 Result<Ceiling> Ceiling::from_file(const std::string& path) {

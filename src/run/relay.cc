@@ -38,6 +38,11 @@ ssize_t write_without_signal(int fd, std::string_view bytes) {
   return written;
 }
 
+// Half of a run cannot be unwound: it would leave no record of how the command ended.
+void call(const OutputCallback& callback, OutputFrom from, std::string_view bytes) noexcept {
+  callback(from, bytes);
+}
+
 }  // namespace
 
 Relay Relay::output(Fd from, int to) {
@@ -81,7 +86,7 @@ void Relay::read_some() {
   position_ += got;
   if (to_ < 0) {
     if (capture_ != nullptr) capture_->add(bytes);
-    if (listener_ != nullptr) listener_->output(listener_name_, bytes);
+    if (callback_) call(*callback_, told_as_, bytes);
   } else {
     pending_.assign(bytes);
   }

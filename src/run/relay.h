@@ -5,21 +5,16 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
+#include "cordon/streams.h"
 #include "run/capture.h"
 
 namespace cordon {
-
-// Sees what a command writes while it runs, on the thread that supervises it.
-class OutputListener {
- public:
-  enum class From { Out, Err };
-  virtual ~OutputListener() = default;
-  virtual void output(From from, std::string_view bytes) = 0;
-};
 
 class Relay {
  public:
@@ -38,9 +33,10 @@ class Relay {
   // Bytes that are there already.
   static Relay input_bytes(std::string bytes, int to);
 
-  void listen(OutputListener* listener, OutputListener::From as) {
-    listener_ = listener;
-    listener_name_ = as;
+  // What is captured is told to `callback` too, as written to that stream.
+  void tell(std::shared_ptr<const OutputCallback> callback, OutputFrom from) {
+    callback_ = std::move(callback);
+    told_as_ = from;
   }
 
   [[nodiscard]] Direction direction() const { return direction_; }
@@ -74,8 +70,8 @@ class Relay {
   bool has_position_ = false;
   off_t position_ = 0;
   Capture* capture_ = nullptr;
-  OutputListener* listener_ = nullptr;
-  OutputListener::From listener_name_ = OutputListener::From::Out;
+  std::shared_ptr<const OutputCallback> callback_;
+  OutputFrom told_as_ = OutputFrom::Out;
   std::string pending_;
   std::uint64_t bytes_ = 0;
   std::uint64_t delivered_ = 0;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "host/kept_files.h"
 #include "host/survey.h"
 #include "policy/host_facts.h"

@@ -36,6 +36,7 @@ audit::Action RunRecord::action() const {
   action.argv = input_.argv;
   action.policy = &input_.policy;
   action.ceilings = input_.ceilings;
+  action.approved = input_.approved;
   return action;
 }
 

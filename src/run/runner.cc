@@ -5,6 +5,7 @@
 
 #include "host/resolve.h"
 #include "policy/environment.h"
+#include "run/answers.h"
 #include "run/choose.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
@@ -48,46 +49,104 @@ std::vector<Reduction> drop_injection(EnvRules& env) {
 
 }  // namespace
 
-Report Runner::run(const Request& request) const {
-  const auto refused = [](Error error) {
-    Report report;
-    report.run_id = make_run_id();
-    report.error = std::move(error);
-    return report;
-  };
-  auto caller = identify_caller();
-  if (!caller) return refused(std::move(caller).error());
+// Who calls, and the ceilings that count for everybody who does.
+struct Runner::Surroundings {
+  Caller caller;
+  std::vector<Ceiling> ceilings;
+};
+
+namespace {
+
+// What one request comes to. The reductions are beside those of the clamp.
+struct Asked {
   RunInput input;
+  std::vector<Reduction> refused_names;
+};
+
+Result<Asked> asked_of(const Request& request, const std::vector<Ceiling>& standard) {
+  Asked asked;
+  RunInput& input = asked.input;
   input.argv = request.argv;
-  auto ceilings = load_ceilings({}, *caller);
-  if (!ceilings) {
-    auto mark = record_refusal(input, *caller, ceilings.error());
-    Report report = refused(std::move(ceilings).error());
-    report.audit = std::move(mark);
-    return report;
-  }
-  if (request.policy) {
-    input.policy = *request.policy;
-  } else {
-    input.policy = *Policy::preset("workspace");
-  }
-  std::vector<Reduction> refused_names = drop_injection(input.policy.env);
-  input.ceilings = std::move(*ceilings);
+  input.policy = request.policy ? *request.policy : *Policy::preset("workspace");
+  asked.refused_names = drop_injection(input.policy.env);
+  input.ceilings = standard;
   input.ceilings.insert(input.ceilings.end(), request.ceilings.begin(), request.ceilings.end());
   input.cwd = request.cwd;
   if (!request.backend.empty()) {
-    const auto kind = parse_backend(request.backend);
-    if (!kind) return refused(kind.error());
-    input.backend = *kind;
+    CORDON_TRY(kind, parse_backend(request.backend));
+    input.backend = kind;
     input.backend_by = ChosenBy::Caller;
   }
   input.streams.in = request.in;
   input.streams.out = request.out;
-  input.streams.input = request.input;
   input.cancel = request.cancel;
-  Report report = run_contained(input, *caller);
-  report.reductions.insert(report.reductions.end(), refused_names.begin(), refused_names.end());
+  return asked;
+}
+
+Report refused_report(Error error) {
+  Report report;
+  report.run_id = make_run_id();
+  report.error = std::move(error);
   return report;
+}
+
+void append(std::vector<Reduction>& list, const std::vector<Reduction>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Result<Runner> Runner::reading_once() {
+  Runner runner;
+  CORDON_TRY(now, runner.surroundings());
+  runner.read_once_ = std::move(now);
+  return runner;
+}
+
+Result<std::shared_ptr<const Runner::Surroundings>> Runner::surroundings() const {
+  if (read_once_) return read_once_;
+  CORDON_TRY(caller, identify_caller());
+  CORDON_TRY(ceilings, load_ceilings({}, caller));
+  return std::make_shared<const Surroundings>(Surroundings{std::move(caller), std::move(ceilings)});
+}
+
+Report Runner::run(const Request& request) const {
+  const auto found = surroundings();
+  if (!found) {
+    Report report = refused_report(found.error());
+    // A ceiling that cannot be read refuses the run, which is told; without a caller there is no
+    // log to tell it in.
+    if (const auto caller = identify_caller()) {
+      RunInput input;
+      input.argv = request.argv;
+      report.audit = record_refusal(input, *caller, found.error());
+    }
+    return report;
+  }
+  const auto asked = asked_of(request, (*found)->ceilings);
+  if (!asked) return refused_report(asked.error());
+  Report report = run_contained(asked->input, (*found)->caller);
+  append(report.reductions, asked->refused_names);
+  return report;
+}
+
+Result<ClampAnswer> Runner::clamp(const Request& request) const {
+  CORDON_TRY(found, surroundings());
+  CORDON_TRY(asked, asked_of(request, found->ceilings));
+  return clamp_answer(asked.input, found->caller, asked.refused_names);
+}
+
+Result<Explanation> Runner::explain(const Request& request, const Question& question) const {
+  CORDON_TRY(found, surroundings());
+  CORDON_TRY(asked, asked_of(request, found->ceilings));
+  if (asked.input.argv.empty()) asked.input.argv = {"true"};
+  return explain_access(asked.input, question, found->caller);
+}
+
+Result<PlanAnswer> Runner::plan(const Request& request) const {
+  CORDON_TRY(found, surroundings());
+  CORDON_TRY(asked, asked_of(request, found->ceilings));
+  return plan_answer(asked.input, found->caller, asked.refused_names);
 }
 
 std::string_view version() { return CORDON_VERSION; }

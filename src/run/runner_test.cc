@@ -1,14 +1,20 @@
 #include "cordon/runner.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include "cordon/probe.h"
 
 namespace cordon {
 namespace {
@@ -46,6 +52,15 @@ class RunnerTest : public testing::Test {
     return path.string();
   }
 
+  // A ceiling that bounds nothing of the preset strict but by what is appended.
+  std::string ceiling(const std::string& more) const {
+    const std::filesystem::path path = state_ / "ceiling.toml";
+    std::ofstream(path) << "version = 1\n" << more;
+    std::filesystem::permissions(
+        path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    return path.string();
+  }
+
   Runner runner_;
 
  private:
@@ -64,7 +79,7 @@ TEST_F(RunnerTest, ReturnsWhatTheCommandPrintedAndItsStatus) {
 
 TEST_F(RunnerTest, PassesItsInputAndNothingElse) {
   Request with_input = request({"cat"});
-  with_input.input = std::string(200'000, 'x');
+  with_input.in = Input::of_bytes(std::string(200'000, 'x'));
   const Report report = runner_.run(with_input);
   ASSERT_TRUE(report.outcome);
   EXPECT_EQ(report.outcome->out->bytes, 200'000U);
@@ -179,7 +194,7 @@ TEST_F(RunnerTest, TheBackendIsChosenOrNamed) {
   plain.backend = "landlock";
   EXPECT_EQ(runner.run(plain).error->kind, ErrorKind::Unsupported);
   Ceiling accepting;
-  accepting.policy.require.accept_missing = {Layer::Namespaces};
+  accepting.policy.require.accept_missing = {run_without(Layer::Namespaces)};
   plain.ceilings = {accepting};
   const Report named = runner.run(plain);
   ASSERT_TRUE(named.outcome) << message(*named.error);
@@ -198,6 +213,196 @@ TEST_F(RunnerTest, TheBackendIsChosenOrNamed) {
   EXPECT_EQ(runner.run(plain).enforcement.backend, "native");
   plain.backend = "nativ";
   EXPECT_EQ(runner.run(plain).error->kind, ErrorKind::Usage);
+}
+
+TEST_F(RunnerTest, TellsOutputAsItComesAndKeepsItToo) {
+  Request told = request({"sh", "-c", "head -c 50000 /dev/zero; echo err >&2"});
+  told.policy->limits.output = 1024;
+  std::string out;
+  std::string err;
+  told.out = Output::heard_by([&](OutputFrom from, std::string_view bytes) {
+    (from == OutputFrom::Out ? out : err).append(bytes);
+  });
+  const Report report = runner_.run(told);
+  ASSERT_TRUE(report.outcome);
+  EXPECT_EQ(out, std::string(50'000, '\0'));
+  EXPECT_EQ(err, "err\n");
+  EXPECT_TRUE(report.outcome->out->truncated());
+  EXPECT_EQ(report.outcome->err->text(), "err\n");
+}
+
+// A file whose position both sides of a run can be seen by.
+class OwnFile {
+ public:
+  explicit OwnFile(std::string_view content) : file_(std::tmpfile()) {
+    std::fwrite(content.data(), 1, content.size(), file_);
+    std::rewind(file_);
+  }
+  ~OwnFile() { std::fclose(file_); }
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
+  [[nodiscard]] int descriptor() const { return ::fileno(file_); }
+  [[nodiscard]] long position() const { return ::lseek(descriptor(), 0, SEEK_CUR); }
+  [[nodiscard]] std::string content() const {
+    std::string text(1000, '\0');
+    const ssize_t got = ::pread(descriptor(), text.data(), text.size(), 0);
+    return text.substr(0, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+TEST_F(RunnerTest, PassesStreamsToDescriptorsOfTheCaller) {
+  const OwnFile in("first\nsecond\n");
+  const OwnFile out("");
+  const OwnFile err("");
+  Request passed = request({"sh", "-c", "read line; echo got $line; echo err >&2"});
+  passed.in = Input::drawn_from(in.descriptor());
+  passed.out = Output::unfiltered_to(out.descriptor(), err.descriptor());
+  const Report report = runner_.run(passed);
+  ASSERT_TRUE(report.outcome) << (report.error ? message(*report.error) : "");
+  EXPECT_EQ(out.content(), "got first\n");
+  EXPECT_EQ(err.content(), "err\n");
+  EXPECT_FALSE(report.outcome->out);
+  EXPECT_GE(in.position(), 6);
+}
+
+TEST_F(RunnerTest, RefusesADescriptorThatIsNotOpen) {
+  const int closed = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(closed);
+  Request to_nobody = request({"true"});
+  to_nobody.out = Output::unfiltered_to(closed, closed);
+  const Report refused = runner_.run(to_nobody);
+  ASSERT_TRUE(refused.error);
+  EXPECT_EQ(refused.error->kind, ErrorKind::Usage);
+  Request from_nobody = request({"true"});
+  from_nobody.in = Input::drawn_from(closed);
+  EXPECT_TRUE(runner_.run(from_nobody).error);
+  to_nobody.out = Output::unfiltered_to(-1, -1);
+  EXPECT_TRUE(runner_.run(to_nobody).outcome);
+}
+
+// What a command wrote to its standard output is in the caller's file, and the file is not the
+// command's: it can be neither truncated nor opened by its name.
+TEST_F(RunnerTest, HandsNoFileOfTheCallerOver) {
+  const OwnFile out("");
+  Request passed = request({"sh", "-c", "test -p /dev/stdout && echo a pipe"});
+  passed.policy->fs.read.push_back({"@system", {}});
+  passed.out = Output::unfiltered_to(out.descriptor(), -1);
+  ASSERT_TRUE(runner_.run(passed).outcome);
+  EXPECT_EQ(out.content(), "a pipe\n");
+}
+
+TEST_F(RunnerTest, ReadsTheCeilingsAnewUnlessItReadThemOnce) {
+  const std::string file = ceiling("");
+  ::setenv("CORDON_CEILING", file.c_str(), 1);
+  const auto once = Runner::reading_once();
+  ASSERT_TRUE(once) << message(once.error());
+  const auto wall = [&](const Runner& runner) {
+    const auto left = runner.clamp(request({"true"}));
+    EXPECT_TRUE(left) << message(left.error());
+    return left ? left->policy.limits.wall_ms.value_or(0) : 0;
+  };
+  EXPECT_EQ(wall(runner_), 30'000U);
+  EXPECT_EQ(wall(*once), 30'000U);
+  ceiling("[limits]\nwall = \"1s\"\n");
+  EXPECT_EQ(wall(runner_), 1000U);
+  EXPECT_EQ(wall(*once), 30'000U);
+  ::unsetenv("CORDON_CEILING");
+}
+
+TEST_F(RunnerTest, CannotBeMadeUnderACeilingThatCannotBeRead) {
+  ::setenv("CORDON_CEILING", "/nowhere/ceiling.toml", 1);
+  const auto once = Runner::reading_once();
+  ::unsetenv("CORDON_CEILING");
+  ASSERT_FALSE(once);
+  EXPECT_EQ(once.error().kind, ErrorKind::Policy);
+}
+
+TEST_F(RunnerTest, ClampsByTheCeilingsOfTheRequest) {
+  Request bounded = request({"true"});
+  bounded.policy->env.set = {{"NODE_OPTIONS", "--require=/x"}, {"PLAIN", "value"}};
+  auto bound = Ceiling::from_toml("version = 1\n[limits]\nwall = \"2s\"\n[env]\npass = []\n", "/");
+  ASSERT_TRUE(bound) << message(bound.error());
+  bounded.ceilings = {*bound};
+  const auto left = runner_.clamp(bounded);
+  ASSERT_TRUE(left) << message(left.error());
+  EXPECT_EQ(left->ceilings, std::vector<std::string>{"ceiling text"});
+  EXPECT_EQ(left->policy.limits.wall_ms, 2000U);
+  EXPECT_TRUE(left->policy.env.set.empty());
+  // Both names are gone, each for its own reason, and the text says so.
+  EXPECT_NE(left->text.find("# reduced env PLAIN: outside-ceiling\n"), std::string::npos)
+      << left->text;
+  EXPECT_NE(left->text.find("# reduced env NODE_OPTIONS: forbidden\n"), std::string::npos)
+      << left->text;
+  const auto again = Policy::from_toml(left->text, "/");
+  ASSERT_TRUE(again) << message(again.error());
+  EXPECT_EQ(again->limits, left->policy.limits);
+}
+
+TEST_F(RunnerTest, ExplainsWhatWouldBeAllowed) {
+  Request asked;
+  asked.policy = *Policy::preset("strict");
+  const auto host = parse_host_rule("example.com:443");
+  ASSERT_TRUE(host);
+  asked.policy->net.allow_host(*host);
+  const auto yes = runner_.explain(asked, {Question::Access::Connect, "example.com:443"});
+  ASSERT_TRUE(yes) << message(yes.error());
+  EXPECT_TRUE(yes->allowed);
+  const auto no = runner_.explain(asked, {Question::Access::Connect, "example.org:443"});
+  ASSERT_TRUE(no) << message(no.error());
+  EXPECT_FALSE(no->allowed);
+  EXPECT_NE(no->rule, "");
+  EXPECT_NE(no->change, "");
+  EXPECT_TRUE(no->text.starts_with("no: connect example.org:443\n")) << no->text;
+  EXPECT_NE(no->json.find("\"cordon.explain/1\""), std::string::npos);
+  EXPECT_FALSE(runner_.explain(asked, {Question::Access::Connect, "example.org"}));
+}
+
+TEST_F(RunnerTest, PlansWithoutStartingAnything) {
+  const auto plan = runner_.plan(request({"true"}));
+  ASSERT_TRUE(plan) << message(plan.error());
+  EXPECT_EQ(plan->choice.backend, BackendKind::Native);
+  EXPECT_NE(plan->text.find("true"), std::string::npos);
+  EXPECT_NE(plan->json.find("\"cordon.plan/1\""), std::string::npos);
+  EXPECT_FALSE(runner_.plan(request({})));
+}
+
+TEST(Probe, AnswersForABackend) {
+  const auto native = probe(BackendKind::Native);
+  ASSERT_TRUE(native) << message(native.error());
+  EXPECT_EQ(native->backend, BackendKind::Native);
+  EXPECT_TRUE(native->fs_read && native->fs_write && native->tree_kill);
+  const auto absent = probe(BackendKind::ProcessContainer);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().kind, ErrorKind::Unsupported);
+}
+
+TEST(PolicyText, IsReadAndWrittenAsTheSame) {
+  const auto policy = Policy::from_toml(
+      "version = 1\n[fs]\nread = [\"data\", \"/usr\"]\n[net]\nallow = [\"example.com:443\"]\n",
+      "/srv/project");
+  ASSERT_TRUE(policy) << message(policy.error());
+  EXPECT_EQ(policy->net.mode, NetMode::Allow);
+  ASSERT_EQ(policy->fs.read.size(), 2U);
+  EXPECT_EQ(policy->fs.read.front().base, "/srv/project");
+  const auto again = Policy::from_toml(policy->toml(), "/srv/project");
+  ASSERT_TRUE(again) << message(again.error());
+  EXPECT_EQ(*again, *policy);
+}
+
+TEST(PolicyText, IsRefusedWithItsPlace) {
+  const auto wrong = Policy::from_toml("version = 1\n[fs]\nwrote = []\n", "/srv");
+  ASSERT_FALSE(wrong);
+  ASSERT_TRUE(wrong.error().place);
+  EXPECT_EQ(wrong.error().place->line, 3U);
+  EXPECT_NE(wrong.error().hint, "");
+  // Relative paths would be looked for wherever the process stands.
+  const auto nowhere = Policy::from_toml("version = 1\n", "srv");
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().kind, ErrorKind::Usage);
+  EXPECT_FALSE(Ceiling::from_toml("version = 1\n", ""));
 }
 
 }  // namespace

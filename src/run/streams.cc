@@ -44,9 +44,52 @@ std::optional<off_t> position_of(int fd) {
   return position < 0 ? std::nullopt : std::optional(position);
 }
 
+// The first three may be missing of a program that was started without them.
+Result<void> check_open(int fd) {
+  if (fd <= STDERR_FILENO || ::fcntl(fd, F_GETFD) >= 0) return {};
+  return fail(usage_error(
+      "a stream is to be connected to descriptor " + std::to_string(fd) + ", which is not open",
+      "keep it open until the run is over"));
+}
+
 void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
 }  // namespace
+
+Input Input::of_bytes(std::string bytes) {
+  Input input;
+  input.from_ = std::move(bytes);
+  return input;
+}
+
+Input Input::drawn_from(int descriptor) {
+  Input input;
+  input.from_ = Descriptor{descriptor};
+  return input;
+}
+
+Output Output::heard_by(OutputCallback callback) {
+  Output output;
+  if (callback) output.to_ = std::make_shared<const OutputCallback>(std::move(callback));
+  return output;
+}
+
+Output Output::unfiltered_to(int out, int err) {
+  Output output;
+  output.to_ = Descriptors{out, err};
+  return output;
+}
+
+Result<void> Streams::check(const StreamRequest& request) {
+  if (const auto* source = std::get_if<Input::Descriptor>(&request.in.from_)) {
+    CORDON_CHECK(check_open(source->number));
+  }
+  if (const auto* given = std::get_if<Output::Descriptors>(&request.out.to_)) {
+    CORDON_CHECK(check_open(given->out));
+    CORDON_CHECK(check_open(given->err));
+  }
+  return {};
+}
 
 Result<Streams> Streams::open(const StreamRequest& request) {
   Streams streams;
@@ -58,8 +101,8 @@ Result<Streams> Streams::open(const StreamRequest& request) {
     return streams;
   }
   CORDON_CHECK(streams.open_input(request));
-  CORDON_CHECK(streams.open_output(request, STDOUT_FILENO, streams.command_.out, streams.out_));
-  CORDON_CHECK(streams.open_output(request, STDERR_FILENO, streams.command_.err, streams.err_));
+  CORDON_CHECK(streams.open_output(request, OutputFrom::Out, streams.command_.out, streams.out_));
+  CORDON_CHECK(streams.open_output(request, OutputFrom::Err, streams.command_.err, streams.err_));
   return streams;
 }
 
@@ -72,11 +115,13 @@ Result<void> Streams::open_input(const StreamRequest& request) {
     command_.in = command_fds_.back().get();
     return {};
   }
-  const bool from_memory = request.input.has_value();
-  if (!from_memory) {
-    if (request.in == Stdin::Null || is_null_device(STDIN_FILENO)) return {};
-    if (is_anonymous_pipe(STDIN_FILENO)) {
-      command_.in = STDIN_FILENO;
+  const auto* bytes = std::get_if<std::string>(&request.in.from_);
+  const auto* source = std::get_if<Input::Descriptor>(&request.in.from_);
+  if (bytes == nullptr) {
+    if (source == nullptr) return {};
+    if (is_null_device(source->number)) return {};
+    if (is_anonymous_pipe(source->number)) {
+      command_.in = source->number;
       return {};
     }
   }
@@ -86,8 +131,8 @@ Result<void> Streams::open_input(const StreamRequest& request) {
   input_end_ = Fd(ends[1]);
   command_.in = ends[0];
   set_nonblocking(ends[1]);
-  if (!from_memory) return open_input_from(STDIN_FILENO);
-  relays_.push_back(Relay::input_bytes(*request.input, ends[1]));
+  if (bytes == nullptr) return open_input_from(source->number);
+  relays_.push_back(Relay::input_bytes(*bytes, ends[1]));
   settle(relays_.back());
   return {};
 }
@@ -100,14 +145,16 @@ Result<void> Streams::open_input_from(int descriptor) {
   }
   Fd reading_end(::fcntl(command_.in, F_DUPFD_CLOEXEC, 0));
   if (!reading_end.valid()) return fail(setup_error("cannot duplicate a pipe", errno));
-  input_file_ = InputFile{*position, std::move(reading_end)};
+  input_file_ = InputFile{descriptor, *position, std::move(reading_end)};
   relays_.push_back(Relay::input_file(descriptor, *position, input_end_.get()));
   return {};
 }
 
-Result<void> Streams::open_output(const StreamRequest& request, int host_fd, int& command_end,
+Result<void> Streams::open_output(const StreamRequest& request, OutputFrom from, int& command_end,
                                   std::unique_ptr<Capture>& capture) {
-  const bool captured = request.out == Stdout::Capture;
+  const auto* given = std::get_if<Output::Descriptors>(&request.out.to_);
+  const bool captured = given == nullptr;
+  const int host_fd = captured ? -1 : from == OutputFrom::Out ? given->out : given->err;
   if (!captured && !request.total) {
     if (is_null_device(host_fd)) return {};
     if (is_anonymous_pipe(host_fd)) {
@@ -126,10 +173,11 @@ Result<void> Streams::open_output(const StreamRequest& request, int host_fd, int
     relays_.push_back(Relay::output(std::move(reading_end), to));
     return {};
   }
-  using From = OutputListener::From;
   capture = std::make_unique<Capture>(request.keep);
   relays_.push_back(Relay::capture(std::move(reading_end), capture.get()));
-  relays_.back().listen(request.listener, host_fd == STDOUT_FILENO ? From::Out : From::Err);
+  if (const auto* callback = std::get_if<Output::Callback>(&request.out.to_)) {
+    relays_.back().tell(*callback, from);
+  }
   return {};
 }
 
@@ -216,8 +264,8 @@ void Streams::return_unread() {
   const std::uint64_t unread = std::min(sent, unread_bytes(input_file_->reading_end.get()));
   const off_t start = input_file_->start;
   // Somebody else who reads the same file meanwhile has moved it: that is then the position.
-  if (::lseek(STDIN_FILENO, 0, SEEK_CUR) != start) return;
-  ::lseek(STDIN_FILENO, start + static_cast<off_t>(sent - unread), SEEK_SET);
+  if (::lseek(input_file_->descriptor, 0, SEEK_CUR) != start) return;
+  ::lseek(input_file_->descriptor, start + static_cast<off_t>(sent - unread), SEEK_SET);
 }
 
 int Streams::lost_output() const {

@@ -13,22 +13,20 @@
 
 #include "backend/backend.h"
 #include "base/fd.h"
-#include "cordon/result.h"
-#include "cordon/runner.h"
+#include "base/result.h"
+#include "cordon/streams.h"
 #include "run/capture.h"
 #include "run/relay.h"
 
 namespace cordon {
 
 struct StreamRequest {
-  Stdin in = Stdin::Null;
-  Stdout out = Stdout::Capture;
-  std::optional<std::string> input;
-  // The reading end of an anonymous pipe, instead of `in` and `input`. The run takes it over: what
-  // is held here would keep the writer from seeing that nobody reads any more.
+  Input in;
+  Output out;
+  // The reading end of an anonymous pipe, instead of `in`. The run takes it over: what is held here
+  // would keep the writer from seeing that nobody reads any more.
   std::shared_ptr<Fd> input_pipe;
-  OutputListener* listener = nullptr;  // of captured streams
-  bool terminal = false;               // a pty between the caller's terminal and the command
+  bool terminal = false;  // a pty between the caller's terminal and the command
   std::uint64_t keep = std::uint64_t{10} * 1024;  // bytes kept per captured stream
   std::optional<std::uint64_t> total;             // bytes after which the command is to be killed
 };
@@ -36,12 +34,16 @@ struct StreamRequest {
 // A file as standard input. Its position belongs to everybody who holds it open, so it stays where
 // it was during the run and is set once at the end, behind what the command has read.
 struct InputFile {
+  int descriptor = -1;
   off_t start = 0;
   Fd reading_end;  // of the command's pipe: tells how much nobody has read
 };
 
 class Streams {
  public:
+  // Before the run opens a file of its own: that would get the number of a descriptor that is not
+  // open, and the command's output would go into it.
+  static Result<void> check(const StreamRequest& request);
   static Result<Streams> open(const StreamRequest& request);
   Streams(Streams&&) = default;
   Streams& operator=(Streams&&) = default;
@@ -77,7 +79,7 @@ class Streams {
   Result<void> open_input_from(int descriptor);
   void close_input() { input_end_.reset(); }
   void return_unread();
-  Result<void> open_output(const StreamRequest& request, int host_fd, int& command_end,
+  Result<void> open_output(const StreamRequest& request, OutputFrom from, int& command_end,
                            std::unique_ptr<Capture>& capture);
 
   CommandStreams command_;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/host_facts.h"
 
 namespace cordon::setup {

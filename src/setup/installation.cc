@@ -58,8 +58,8 @@ AcceptMissing needed_here() {
 Result<void> note_refused_host(const Caller& caller, Prospect& prospect) {
   CORDON_TRY(ceilings, load_ceilings({}, caller));
   for (const Ceiling& ceiling : ceilings) {
-    const std::vector<Layer>& accepted = ceiling.policy.require.accept_missing;
-    if (std::ranges::find(accepted, Layer::Namespaces) != accepted.end()) continue;
+    const std::vector<MissingLayer>& accepted = ceiling.policy.require.accept_missing;
+    if (std::find(accepted.begin(), accepted.end(), Layer::Namespaces) != accepted.end()) continue;
     prospect.notes.push_back(
         "this host refuses namespaces, so every run is refused until " + quote(ceiling.id) +
         " has [require] accept_missing = [\"namespaces\"], or cordon doctor passes");

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cordon/outcome.h"
-#include "cordon/result.h"
 #include "host/on_path.h"
 #include "policy/host_facts.h"
 

@@ -49,7 +49,7 @@ TEST(BwrapArguments, AskForEveryNamespaceByName) {
 
 TEST(BwrapArguments, KeepTheHostsNetworkOnlyWhereThePlanDoes) {
   Resolved request = resolved_preset("workspace");
-  request.policy.net.mode = NetMode::Open;
+  request.policy.net.mode = share_the_hosts_network();
   EXPECT_THAT(words_of(plan_of(request), {40, 41}), Not(Contains("--unshare-net")));
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "plan/plan.h"
 
 namespace cordon::bwrap {

@@ -6,7 +6,7 @@
 
 #include "backend/bwrap/program.h"
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::bwrap {
 

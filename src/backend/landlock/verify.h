@@ -2,8 +2,8 @@
 #pragma once
 
 #include "backend/native/protocol.h"
+#include "base/result.h"
 #include "cordon/outcome.h"
-#include "cordon/result.h"
 #include "plan/plan.h"
 
 namespace cordon::landlock {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "plan/made_up_host.h"
+#include "policy/net_access.h"
 
 namespace cordon::landlock {
 namespace {
@@ -14,10 +15,10 @@ using ::testing::HasSubstr;
 
 Plan plan_of(NetMode net, const Caller& caller = testing::made_up_user()) {
   Resolved request = testing::resolved_preset("workspace");
-  request.policy.net.mode = net;
+  request.policy.net.mode = access_of(net);
   ResolvedCeiling ceiling;
-  ceiling.ceiling.policy.require.accept_missing = {Layer::Namespaces};
-  ceiling.ceiling.policy.net.mode = NetMode::Open;
+  ceiling.ceiling.policy.require.accept_missing = {run_without(Layer::Namespaces)};
+  ceiling.ceiling.policy.net.mode = share_the_hosts_network();
   ceiling.read = request.read;
   ceiling.write = request.write;
   HostFacts facts = testing::made_up_facts();

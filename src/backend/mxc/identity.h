@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "plan/plan.h"
 
 namespace cordon::mxc {

@@ -5,8 +5,8 @@
 #include <sys/types.h>
 
 #include "backend/native/protocol.h"
+#include "base/result.h"
 #include "cordon/outcome.h"
-#include "cordon/result.h"
 #include "plan/plan.h"
 
 namespace cordon::mxc {

@@ -6,7 +6,7 @@
 
 #include "backend/mxc/pins.h"
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::mxc {
 

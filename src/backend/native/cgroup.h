@@ -13,7 +13,7 @@
 #include "backend/backend.h"
 #include "backend/native/memory_account.h"
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "plan/plan.h"
 
 namespace cordon::native {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "plan/plan.h"
 
 namespace cordon::native {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "plan/plan.h"
 
 namespace cordon::native {

@@ -126,7 +126,7 @@ TEST(Verify, NamesTheMountThatIsNotAsPlanned) {
 
 TEST(Verify, WantsTheHostsNetworkExactlyWhereThePlanSaysSo) {
   Resolved request = resolved_preset("workspace");
-  request.policy.net.mode = NetMode::Open;
+  request.policy.net.mode = share_the_hosts_network();
   const Plan plan = plan_of(request);
   EXPECT_FALSE(verify(plan, confined(), kOutside));
   Measured shared = confined();
@@ -154,7 +154,7 @@ TEST(Verify, SaysWhichLayerACeilingAcceptedToGoWithout) {
   facts.landlock_abi = 0;
   const Resolved request = resolved_preset("workspace");
   ResolvedCeiling ceiling;
-  ceiling.ceiling.policy.require.accept_missing = {Layer::Landlock};
+  ceiling.ceiling.policy.require.accept_missing = {run_without(Layer::Landlock)};
   ceiling.read = request.read;
   ceiling.write = request.write;
   const auto plan = make_native_plan(*clamp(request, std::vector{ceiling}), facts, made_up_user(),

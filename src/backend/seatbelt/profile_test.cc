@@ -64,7 +64,7 @@ TEST(Seatbelt, DenyDefaultHoldsFilesAndNetwork) {
   EXPECT_FALSE(writes("/dev/disk0"));
   EXPECT_FALSE(sbpl.allows("network-outbound"));
   Policy open = made_up_policy();
-  open.net.mode = NetMode::Open;
+  open.net.mode = share_the_hosts_network();
   EXPECT_TRUE(SbplProfile(profile_of(open)->text).allows("network-outbound"));
 }
 
@@ -80,7 +80,7 @@ TEST(Seatbelt, TextOfBothStyles) {
   EXPECT_EQ(profile_of(made_up_policy())->text, kDenyDefault);
   Policy agent = made_up_policy();
   agent.fs.read = {{"/", {}}};
-  agent.net.mode = NetMode::Open;
+  agent.net.mode = share_the_hosts_network();
   EXPECT_EQ(profile_of(agent, Style::AllowDefault)->text, kAllowDefault);
 }
 
@@ -88,7 +88,7 @@ TEST(Seatbelt, RefusesListsOfHosts) {
   Policy policy = made_up_policy();
   policy.net.mode = NetMode::Allow;
   EXPECT_EQ(profile_of(policy).error().kind, ErrorKind::Unsupported);
-  policy.net = {NetMode::Open, {}, {HostRule{}}};
+  policy.net = {share_the_hosts_network(), {}, {HostRule{}}};
   EXPECT_EQ(profile_of(policy).error().kind, ErrorKind::Unsupported);
 }
 
@@ -96,7 +96,7 @@ TEST(Seatbelt, AllowDefaultHoldsWriting) {
   Policy policy = made_up_policy();
   EXPECT_EQ(profile_of(policy, Style::AllowDefault).error().kind, ErrorKind::Unsupported);
   policy.fs.read = {{"/", {}}};
-  policy.net.mode = NetMode::Open;
+  policy.net.mode = share_the_hosts_network();
   const auto profile = profile_of(policy, Style::AllowDefault);
   ASSERT_TRUE(profile) << profile.error().what;
   const SbplProfile sbpl(profile->text);
@@ -139,7 +139,7 @@ TEST(Seatbelt, NoPathCanEndItsString) {
   Policy agent;
   agent.fs.read = {{"/", {}}};
   agent.fs.write = {{"/w%%WRITABLE_PATHS%%", {}}};
-  agent.net.mode = NetMode::Open;
+  agent.net.mode = share_the_hosts_network();
   EXPECT_TRUE(profile_of(agent, Style::AllowDefault));
 }
 
@@ -147,7 +147,7 @@ TEST(Seatbelt, NothingReachesTheKeychainOrAllDevices) {
   Policy broad;
   broad.fs.read = {{"/", {}}};
   broad.fs.write = {{"/Users/alex/p", {}}};
-  broad.net.mode = NetMode::Open;
+  broad.net.mode = share_the_hosts_network();
   for (const Style style : {Style::DenyDefault, Style::AllowDefault}) {
     const auto profile = profile_of(broad, style);
     ASSERT_TRUE(profile);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::seatbelt {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::seatbelt {
 

@@ -240,7 +240,7 @@ TEST_F(SeatbeltRun, RefusesWhatAProfileCannotHold) {
 // The style that holds writing alone is for whole agents, and only where nothing else is asked for.
 TEST_F(SeatbeltRun, WholeAgentsGetTheOtherStyle) {
   policy_.fs.read = {{"/", {}}};
-  policy_.net.mode = NetMode::Open;
+  policy_.net.mode = share_the_hosts_network();
   EXPECT_THAT(describe(*plan("true")), HasSubstr("(deny default)"));
   policy_.agent.name = "claude";
   EXPECT_THAT(describe(*plan("true")), HasSubstr("(allow default)"));

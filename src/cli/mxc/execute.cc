@@ -76,8 +76,8 @@ Result<RunInput> run_input(const MxcRequest& request, const Caller& caller) {
   input.ceilings = std::move(ceilings);
   input.describe_policy = false;
   // Before 0.8 a command had no standard input.
-  input.streams.in = request.version.at_least(0, 8) ? Stdin::Inherit : Stdin::Null;
-  input.streams.out = Stdout::Inherit;
+  if (request.version.at_least(0, 8)) input.streams.in = Input::drawn_from(STDIN_FILENO);
+  input.streams.out = Output::unfiltered_to(STDOUT_FILENO, STDERR_FILENO);
   input.streams.terminal = at_a_terminal();
   return input;
 }

@@ -62,8 +62,8 @@ Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& sett
   input.describe_policy = false;
   input.backend = backend;
   input.tell_choice = say_choice;
-  input.streams.in = Stdin::Inherit;
-  input.streams.out = Stdout::Inherit;
+  input.streams.in = Input::drawn_from(STDIN_FILENO);
+  input.streams.out = Output::unfiltered_to(STDOUT_FILENO, STDERR_FILENO);
   input.streams.terminal = at_a_terminal();
   return input;
 }

@@ -149,7 +149,8 @@ Result<void> read_legacy(MxcDocument& document, const Section& network, Policy& 
     if (open) document.tables.lose("network.defaultPolicy", "only \"allowedHosts\" are reached");
     return {};
   }
-  policy.net = {open ? NetMode::Open : NetMode::None, {}, std::move(blocked)};
+  const NetAccess access = open ? NetAccess(share_the_hosts_network()) : NetAccess();
+  policy.net = {access, {}, std::move(blocked)};
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/foreign/test_access.h"
+#include "policy/net_access.h"
 #include "support/choices.h"
 #include "support/property.h"
 
@@ -352,7 +353,8 @@ Policy any_policy(Choices& choices) {
   fill(policy.fs.deny, 2);
   if (choices.one_in(8)) policy.fs.read.push_back({"/", {}});
   if (choices.one_in(8)) policy.fs.deny.push_back({"*.pem", {}});
-  policy.net.mode = choices.of(std::vector{NetMode::None, NetMode::Allow, NetMode::Open});
+  policy.net.mode =
+      access_of(choices.of(std::vector{NetMode::None, NetMode::Allow, NetMode::Open}));
   for (std::size_t count = choices.below(3); count > 0; --count) {
     if (policy.net.mode == NetMode::Allow) policy.net.allow.push_back(any_rule(choices));
     policy.net.deny.push_back(any_rule(choices));

@@ -79,7 +79,8 @@ Result<void> SafeClawImport::convert_network() {
       rules->push_back(std::move(*rule));
     }
   }
-  policy_.net.mode = policy_.net.allow.empty() ? NetMode::None : NetMode::Allow;
+  policy_.net.mode =
+      policy_.net.allow.empty() ? NetAccess(NetMode::None) : NetAccess(NetMode::Allow);
   if (policy_.net.mode == NetMode::None) policy_.net.deny.clear();
   return {};
 }

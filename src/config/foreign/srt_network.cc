@@ -92,7 +92,7 @@ Result<void> read_srt_network(const Section& top, ForeignTables& tables, NetRule
     net_rules.deny.push_back(std::move(*rule));
   }
   if (nothing) net_rules.allow.clear();
-  net_rules.mode = net_rules.allow.empty() ? NetMode::None : NetMode::Allow;
+  net_rules.mode = net_rules.allow.empty() ? NetAccess(NetMode::None) : NetAccess(NetMode::Allow);
   if (net_rules.mode == NetMode::None) net_rules.deny.clear();
   return {};
 }

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 #include "loop/control.h"
 #include "loop/events.h"
 #include "loop/screen_model.h"

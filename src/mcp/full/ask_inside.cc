@@ -7,10 +7,11 @@ namespace cordon::mcp {
 namespace {
 
 // The answer as a whole: what a report keeps of a stream is the operator's choice for commands.
-class WholeAnswer : public OutputListener {
+class WholeAnswer {
  public:
-  void output(From from, std::string_view bytes) override {
-    if (from == From::Out && text.size() + bytes.size() <= kMostInsideAnswer) text.append(bytes);
+  void add(OutputFrom from, std::string_view bytes) {
+    if (from == OutputFrom::Out && text.size() + bytes.size() <= kMostInsideAnswer)
+      text.append(bytes);
   }
   std::string text;
 };
@@ -23,7 +24,9 @@ InsideAnswer ask_inside(const FileCall& file, Policy policy, const std::string& 
   const std::vector<std::string> words = {std::string(kAskInside), operation, file.place().path,
                                           std::to_string(text.size())};
   WholeAnswer heard;
-  InsideAnswer answer{file.run(std::move(policy), words, std::move(text), &heard), std::nullopt};
+  const auto hear = [&heard](OutputFrom from, std::string_view bytes) { heard.add(from, bytes); };
+  InsideAnswer answer{file.run(std::move(policy), words, std::move(text), Output::heard_by(hear)),
+                      std::nullopt};
   if (answer.report.error || exit_status(answer.report.outcome->end) != 0) return answer;
   constexpr std::size_t kMostValues = 500'000;
   auto node = read_json_message(heard.text, {kMostInsideAnswer, kMostValues});

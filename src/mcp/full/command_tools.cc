@@ -61,7 +61,7 @@ class Heartbeat {
     last_ = now;
     constexpr std::size_t kLongest = 120;
     const bool out = status.out_bytes > 0;
-    const auto from = out ? OutputListener::From::Out : OutputListener::From::Err;
+    const auto from = out ? OutputFrom::Out : OutputFrom::Err;
     const std::uint64_t begin =
         last_lines(process_, from, out ? status.out_bytes : status.err_bytes, 1);
     const auto page = output_page(process_, mask_, {from, begin, kLongest, {}, false});
@@ -162,7 +162,7 @@ ToolResult start_process(Workbench& bench, Call& call) {
   const std::string ready = text_argument(call, "ready_text");
   const std::int64_t ready_ms = number_member(arguments, "ready_ms").value_or(kDefaultReadyMs);
   bool is_ready = false;
-  const auto shows = [&](OutputListener::From from, std::uint64_t bytes) {
+  const auto shows = [&](OutputFrom from, std::uint64_t bytes) {
     constexpr std::uint64_t kLookedAt = std::uint64_t{64} << 10U;
     const std::uint64_t begin = bytes > kLookedAt ? bytes - kLookedAt : 0;
     return (*process)->read(from, begin, kLookedAt).bytes.find(ready) != std::string::npos;
@@ -170,8 +170,8 @@ ToolResult start_process(Workbench& bench, Call& call) {
   // Without a text to wait for, only long enough to see it fail at once.
   const milliseconds patience = ready.empty() ? milliseconds(150) : milliseconds(ready_ms);
   (*process)->wait(call, patience, [&](const ProcessStatus& status) {
-    is_ready = !ready.empty() && (shows(OutputListener::From::Out, status.out_bytes) ||
-                                  shows(OutputListener::From::Err, status.err_bytes));
+    is_ready = !ready.empty() && (shows(OutputFrom::Out, status.out_bytes) ||
+                                  shows(OutputFrom::Err, status.err_bytes));
     return is_ready;
   });
   if (call.cancelled()) (*process)->kill();

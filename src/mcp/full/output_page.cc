@@ -106,7 +106,7 @@ Shown show_matching(std::string_view bytes, const Sight& sight, const PageReques
 }
 
 // What stands right before `place`, as far as it is kept.
-std::string context_before(const Process& process, OutputListener::From from, std::uint64_t place) {
+std::string context_before(const Process& process, OutputFrom from, std::uint64_t place) {
   const std::uint64_t length = std::min<std::uint64_t>(place, kContextBefore);
   if (length == 0) return {};
   auto piece = process.read(from, place - length, length);
@@ -132,7 +132,7 @@ OutputPage output_page(const Process& process, const SecretMask& mask, const Pag
   return page;
 }
 
-std::uint64_t last_lines(const Process& process, OutputListener::From from, std::uint64_t bytes,
+std::uint64_t last_lines(const Process& process, OutputFrom from, std::uint64_t bytes,
                          std::uint64_t lines) {
   const std::uint64_t begin = bytes > kReach ? bytes - kReach : 0;
   const auto piece = process.read(from, begin, kReach);

@@ -11,7 +11,7 @@
 namespace cordon::mcp {
 
 struct PageRequest {
-  OutputListener::From from = OutputListener::From::Out;
+  OutputFrom from = OutputFrom::Out;
   std::uint64_t offset = 0;
   std::size_t room = 0;   // in bytes of JSON
   std::string only_with;  // lines that hold this; empty: all
@@ -26,7 +26,7 @@ struct OutputPage {
 OutputPage output_page(const Process& process, const SecretMask& mask, const PageRequest& request);
 
 // Where the last `lines` lines begin, as far as they are within reach.
-std::uint64_t last_lines(const Process& process, OutputListener::From from, std::uint64_t bytes,
+std::uint64_t last_lines(const Process& process, OutputFrom from, std::uint64_t bytes,
                          std::uint64_t lines);
 
 }  // namespace cordon::mcp

@@ -31,7 +31,8 @@ Process::Process(Order order)
       err_(order.directory, order.bounds) {
   request_.input.cancel = cancel_;
   request_.input.terminate = terminate_;
-  request_.input.streams.listener = this;
+  request_.input.streams.out =
+      Output::heard_by([this](OutputFrom from, std::string_view bytes) { hear(from, bytes); });
 }
 
 Result<std::shared_ptr<Process>> Process::start(Order order) {
@@ -76,9 +77,9 @@ void Process::run() {
   changed_.notify_all();
 }
 
-void Process::output(From from, std::string_view bytes) {
+void Process::hear(OutputFrom from, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
-  (from == From::Out ? out_ : err_).add(bytes);
+  (from == OutputFrom::Out ? out_ : err_).add(bytes);
   changed_.notify_all();
 }
 
@@ -99,9 +100,9 @@ ProcessStatus Process::status() const {
   return status_now();
 }
 
-OutputStore::Piece Process::read(From from, std::uint64_t offset, std::uint64_t most) const {
+OutputStore::Piece Process::read(OutputFrom from, std::uint64_t offset, std::uint64_t most) const {
   const std::lock_guard lock(mutex_);
-  return (from == From::Out ? out_ : err_).read(offset, most);
+  return (from == OutputFrom::Out ? out_ : err_).read(offset, most);
 }
 
 void Process::wait(const Call& call, milliseconds patience,

@@ -29,7 +29,7 @@ struct ProcessStatus {
   std::shared_ptr<const Report> report;  // once it has ended
 };
 
-class Process final : public Activity, private OutputListener {
+class Process final : public Activity {
  public:
   enum class Input {
     AsAsked,  // what the request says
@@ -54,7 +54,7 @@ class Process final : public Activity, private OutputListener {
   [[nodiscard]] const RunRequest& request() const { return request_; }
   [[nodiscard]] std::chrono::steady_clock::time_point started() const { return started_; }
   [[nodiscard]] ProcessStatus status() const;
-  [[nodiscard]] OutputStore::Piece read(OutputListener::From from, std::uint64_t offset,
+  [[nodiscard]] OutputStore::Piece read(OutputFrom from, std::uint64_t offset,
                                         std::uint64_t most) const;
 
   // Waits until `enough` is true, the process has ended, the time is over or the call is cancelled.
@@ -79,7 +79,7 @@ class Process final : public Activity, private OutputListener {
  private:
   explicit Process(Order order);
   void run();
-  void output(From from, std::string_view bytes) override;
+  void hear(OutputFrom from, std::string_view bytes);
   [[nodiscard]] ProcessStatus status_now() const;  // with the lock held
 
   const std::string id_;

@@ -6,7 +6,7 @@
 namespace cordon::mcp {
 namespace {
 
-using From = OutputListener::From;
+using From = OutputFrom;
 
 std::string_view state_of(const ProcessStatus& status) {
   if (status.running) return "running";

@@ -64,8 +64,8 @@ ToolResult read_output(Workbench& bench, Call& call) {
     wish.from = *place;
   } else if (const auto lines = number_member(arguments, "tail_lines")) {
     const auto count = static_cast<std::uint64_t>(*lines);
-    wish.from.first = last_lines(*process, OutputListener::From::Out, status.out_bytes, count);
-    wish.from.second = last_lines(*process, OutputListener::From::Err, status.err_bytes, count);
+    wish.from.first = last_lines(*process, OutputFrom::Out, status.out_bytes, count);
+    wish.from.second = last_lines(*process, OutputFrom::Err, status.err_bytes, count);
   }
   const std::int64_t wait_ms = number_member(arguments, "wait_ms").value_or(0);
   process->wait(call, milliseconds(wait_ms),

@@ -37,6 +37,8 @@ std::variant<RecordedCall, ToolResult> RecordedCall::begin(Toolbox& toolbox, con
   action.tool_call_id = call_id(call);
   action.cwd = bounds.caller.cwd;
   action.ceilings = bounds.ceilings;
+  const std::vector<Approval> approved = approvals_of(bounds);
+  action.approved = approved;
   auto ticket = toolbox.recorder().begin(redactor->pending(action));
   if (!ticket) return unrecorded(ticket.error());
   return RecordedCall(toolbox, action.name, std::move(bounds), std::move(*ticket));

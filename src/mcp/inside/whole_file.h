@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "cordon/result.h"
+#include "base/result.h"
 
 namespace cordon::mcp {
 

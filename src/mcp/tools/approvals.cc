@@ -43,9 +43,11 @@ bool has_askable(const Ceiling& ceiling) {
   return !ask.read.empty() || !ask.write.empty() || !ask.net.empty();
 }
 
-void add_approval(Bounds& bounds, LiveApproval live) {
-  for (Ceiling& ceiling : bounds.ceilings) ceiling.approved.push_back(live.approval);
-  bounds.approved.push_back(std::move(live));
+std::vector<Approval> approvals_of(const Bounds& bounds) {
+  std::vector<Approval> approved;
+  approved.reserve(bounds.approved.size());
+  for (const LiveApproval& live : bounds.approved) approved.push_back(live.approval);
+  return approved;
 }
 
 bool Approvals::keep(Approval approval, Fd pin, std::uint64_t lifetime_ms) {

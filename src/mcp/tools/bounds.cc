@@ -93,9 +93,10 @@ void hide(Policy& policy, const Bounds& bounds) {
 Result<Effective> clamp_under(const Bounds& bounds, const Policy& policy, std::string start = {}) {
   CORDON_TRY(resolved, resolve(policy, bounds.caller));
   resolved.start = std::move(start);
+  const std::vector<Approval> approved = approvals_of(bounds);
   std::vector<ResolvedCeiling> ceilings;
   for (const Ceiling& ceiling : bounds.ceilings) {
-    CORDON_TRY(bound, resolve(ceiling, bounds.caller));
+    CORDON_TRY(bound, resolve(ceiling, bounds.caller, approved));
     ceilings.push_back(std::move(bound));
   }
   CORDON_TRY(clamped, clamp(resolved, ceilings));
@@ -215,7 +216,7 @@ std::optional<std::uint64_t> approved_time(const Bounds& bounds, const Policy& p
   const auto effective = clamp_under(bounds, policy);
   std::optional<std::uint64_t> shortest;
   if (!effective) return shortest;  // such a run is refused
-  const auto used = approvals_used(bounds.ceilings, *effective);
+  const auto used = approvals_used(approvals_of(bounds), *effective);
   for (const LiveApproval& live : bounds.approved) {
     if (std::ranges::find(used, live.approval.id) == used.end()) continue;
     shortest = std::min(shortest.value_or(live.left_ms), live.left_ms);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cordon/policy.h"
+#include "policy/approval.h"
 #include "policy/host_facts.h"
 #include "policy/shield.h"
 
@@ -25,7 +26,7 @@ struct Bounds {
   std::vector<std::string> hidden;  // files of the server that no sandbox may see
   bool set_by_operator = false;
   bool can_ask = false;                // this server has request_access, and a ceiling an [ask]
-  std::vector<LiveApproval> approved;  // every ceiling holds them; its [ask] decides
+  std::vector<LiveApproval> approved;  // beyond the ceilings; the [ask] of each decides
 };
 Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>& ceiling_files,
                            std::vector<std::string> hidden);
@@ -54,8 +55,8 @@ std::string target_of(const Approval& approval);
 
 // Whether an operator lets anything be asked for beyond this ceiling.
 bool has_askable(const Ceiling& ceiling);
-// Puts an approval into every ceiling.
-void add_approval(Bounds& bounds, LiveApproval live);
+// All that a person approved, as the clamp takes it.
+std::vector<Approval> approvals_of(const Bounds& bounds);
 // A policy that asks for nothing but what was approved.
 Policy policy_for(const Bounds& bounds, const Approval& approval);
 // Whether every ceiling permits all of that policy's paths and hosts, in full.

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cordon/result.h"
+#include "base/result.h"
 #include "policy/host_facts.h"
 
 namespace cordon::mcp {

@@ -77,7 +77,7 @@ std::optional<ToolResult> FileCall::prepare() {
 }
 
 Report FileCall::run(Policy policy, const std::vector<std::string>& words,
-                     std::optional<std::string> content, OutputListener* listener) const {
+                     std::optional<std::string> content, Output out) const {
   RunInput input = toolbox_.input(*bounds_, call_, kind_.tool);
   input.asker.path = place_.path;
   input.policy = std::move(policy);
@@ -88,8 +88,8 @@ Report FileCall::run(Policy policy, const std::vector<std::string>& words,
   input.helper = caller_->executable;
   input.argv = {caller_->executable, std::string(kFileInside)};
   input.argv.insert(input.argv.end(), words.begin(), words.end());
-  input.streams.input = std::move(content);
-  input.streams.listener = listener;
+  if (content) input.streams.in = Input::of_bytes(std::move(*content));
+  input.streams.out = std::move(out);
   return run_contained(input, *caller_);
 }
 

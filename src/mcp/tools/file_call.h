@@ -37,7 +37,7 @@ class FileCall {
 
   // Runs Cordon's own program with `words` behind its verb. `listener` may be null.
   [[nodiscard]] Report run(Policy policy, const std::vector<std::string>& words,
-                           std::optional<std::string> content, OutputListener* listener) const;
+                           std::optional<std::string> content, Output out) const;
 
   // Answers. refuse() records a call that comes to nothing.
   ToolResult refuse(const Error& error, const ToolFault& fault);

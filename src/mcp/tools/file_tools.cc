@@ -40,7 +40,7 @@ ToolResult read_local_file(Toolbox& toolbox, const Call& call) {
   if (auto refused = file.prepare()) return std::move(*refused);
   const std::string& path = file.place().path;
   const Report report =
-      file.run(read_policy(file.bounds(), path), {"read", path}, std::nullopt, nullptr);
+      file.run(read_policy(file.bounds(), path), {"read", path}, std::nullopt, {});
   if (report.error) return file.not_started(report);
   // Inside there is more than was granted, what loading a program needs, and some of it is made up.
   if (exit_status(report.outcome->end) != 0 || !file.is_permitted()) return file.blocked(report);
@@ -68,7 +68,7 @@ ToolResult write_local_file(Toolbox& toolbox, const Call& call) {
   const std::string& path = file.place().path;
   const std::string content = text_argument(call, "content");
   const Report report = file.run(write_policy(file.bounds(), path),
-                                 {"write", path, std::to_string(content.size())}, content, nullptr);
+                                 {"write", path, std::to_string(content.size())}, content, {});
   if (report.error) return file.not_started(report);
   if (exit_status(report.outcome->end) != 0) return file.blocked(report);
   if (held_back(report) > 0) return file.moved_away(report);

@@ -142,7 +142,7 @@ std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& c
   }
   if (bad) return refuse(usage_error(*bad), bad_arguments(*bad));
   if (const std::string* text = text_member(arguments, "stdin"))
-    request.input.streams.input = *text;
+    request.input.streams.in = Input::of_bytes(*text);
   if (const std::string* cwd = text_member(arguments, "cwd")) {
     if (!may_start_in(*cwd, request.bounds)) {
       return refuse(policy_error("cwd lies outside the ceiling"),

@@ -7,9 +7,10 @@
 namespace cordon::mcp {
 
 Shield shield_of(const Bounds& bounds, const std::string& canonical, Wish wish) {
+  const std::vector<Approval> approved = approvals_of(bounds);
   Shield strictest = Shield::None;
   for (const Ceiling& ceiling : bounds.ceilings) {
-    const auto resolved = resolve(ceiling, bounds.caller);
+    const auto resolved = resolve(ceiling, bounds.caller, approved);
     if (!resolved) return Shield::Denied;
     strictest = std::max(strictest, cordon::shield_of(*resolved, canonical));
   }

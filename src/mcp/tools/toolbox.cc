@@ -46,9 +46,9 @@ std::function<Result<std::vector<Ceiling>>()> Toolbox::ceilings_now(const Caller
 void Toolbox::add_approved(Bounds& bounds) {
   for (LiveApproval& live : approvals_->live()) {
     Bounds alone = bounds;
-    add_approval(alone, live);
+    alone.approved.push_back(live);
     if (permits_whole(alone, policy_for(bounds, live.approval))) {
-      add_approval(bounds, std::move(live));
+      bounds.approved.push_back(std::move(live));
       continue;
     }
     approvals_->end(live.approval.id);
@@ -69,6 +69,7 @@ void end_with_approvals(Policy& policy, const Bounds& bounds) {
 RunInput Toolbox::input(const Bounds& bounds, const Call& call, std::string tool) const {
   RunInput input;
   input.ceilings = std::vector<Ceiling>(bounds.ceilings);
+  input.approved = approvals_of(bounds);
   input.describe_policy = false;
   input.asker = {std::move(tool), call_id(call), {}};
   input.recorder = &recorder_;

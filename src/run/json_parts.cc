@@ -1,4 +1,4 @@
-#include "cli/json_parts.h"
+#include "run/json_parts.h"
 
 namespace cordon {
 
@@ -22,6 +22,12 @@ Node error_object(const Error& error) {
   node.set("message", message(error));
   node.set("hint", error.hint.empty() ? Node() : Node(error.hint));
   return node;
+}
+
+Node loss_list(const std::vector<Loss>& lost) {
+  NodeList list;
+  for (const Loss loss : lost) list.emplace_back(name_of(loss));
+  return {std::move(list)};
 }
 
 Node text_list(const std::vector<std::string>& texts) {

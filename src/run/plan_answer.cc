@@ -1,10 +1,8 @@
-#include "cli/plan_view.h"
-
 #include "base/text.h"
-#include "cli/json_parts.h"
-#include "cli/talk.h"
 #include "config/policy_document.h"
 #include "plan/plan.h"
+#include "run/answers.h"
+#include "run/json_parts.h"
 
 namespace cordon {
 namespace {
@@ -15,8 +13,6 @@ Node operations(const std::vector<Op>& list) {
   for (const Op& operation : list) lines.push_back(describe(operation));
   return text_list(lines);
 }
-
-}  // namespace
 
 std::string plan_text(const JudgedRun& run) {
   std::string text = describe(run.plan);
@@ -52,15 +48,22 @@ std::string plan_json(const JudgedRun& run) {
     limits.push_back(std::move(entry));
   }
   node.set("limits", std::move(limits));
-  std::vector<std::string> lost;
-  for (const Loss loss : run.plan.lost) lost.emplace_back(name_of(loss));
-  node.set("lost", text_list(lost));
+  node.set("lost", loss_list(run.plan.lost));
   node.set("build", operations(run.plan.build));
   node.set("confine", operations(run.plan.confine));
   node.set("seal", operations(run.plan.seal));
   node.set("policy", encode_effective(run.clamped.effective()));
   node.set("reductions", reductions_list(run.reductions));
   return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+}  // namespace
+
+Result<PlanAnswer> plan_answer(const RunInput& input, const Caller& caller,
+                               const std::vector<Reduction>& also) {
+  CORDON_TRY(run, judge(input, caller));
+  run.reductions.insert(run.reductions.end(), also.begin(), also.end());
+  return PlanAnswer{run.choice, run.plan.lost, run.reductions, plan_text(run), plan_json(run)};
 }
 
 }  // namespace cordon

@@ -1,0 +1,219 @@
+// Explaining one access: the policy is judged as for a run, the target is looked at as the run
+// would see it, and the rule that decides is named. What the sandbox has of its own (its /tmp, its
+// /proc) is judged by its name alone, since the host's links and processes say nothing about it;
+// everything else by the canonical path that the name leads to.
+#include <array>
+#include <cerrno>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "egress/own_addresses.h"
+#include "host/owner.h"
+#include "host/resolve.h"
+#include "host/spelling.h"
+#include "policy/decide.h"
+#include "policy/known_sockets.h"
+#include "policy/publish_rule.h"
+#include "run/answers.h"
+#include "run/choose.h"
+#include "run/json_parts.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::array kAccesses{Question::Access::Read, Question::Access::Write,
+                               Question::Access::Execute, Question::Access::Connect,
+                               Question::Access::Publish};
+
+// The policy as a run would have it, and what would carry the run out.
+struct ExplainedRun {
+  Judgement judgement;
+  Mechanism mechanism;
+};
+
+// What an access leads to, and the verdict on it.
+struct Decided {
+  std::string target;
+  Verdict verdict;
+};
+
+struct HostAndPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Result<HostAndPort> parse_host_and_port(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  const Error bad = usage_error(quote(text) + " is not HOST:PORT",
+                                "write example.com:443, 10.0.0.1:22 or [::1]:8080");
+  if (colon == std::string_view::npos || colon == 0) return fail(bad);
+  const auto port = parse_number(text.substr(colon + 1));
+  constexpr std::uint64_t kLastPort = 65535;
+  if (!port || *port == 0 || *port > kLastPort) return fail(bad);
+  std::string_view host = text.substr(0, colon);
+  if (host.front() == '[') {
+    if (host.back() != ']' || host.size() < 3) return fail(bad);
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return fail(bad);
+  }
+  return HostAndPort{std::string(host), static_cast<std::uint16_t>(*port)};
+}
+
+// What the caller may not even look at: where it leads is unknown, and no sandbox gives more.
+Verdict unreachable() {
+  return {false,
+          "permissions",
+          "the caller may not reach it outside, and a sandbox permits no more than that",
+          {}};
+}
+
+// A run of root's is the run of whoever owns what it may write, or is refused for them.
+void explain_owner(const ExplainedRun& run, const Caller& caller, Verdict& verdict) {
+  const auto owner = owner_to_run_as(run.judgement.clamped.effective().write, caller,
+                                     identity_mapping(run.mechanism.choice.backend));
+  if (!owner) {
+    verdict = {false, "owner", message(owner.error()), owner.error().hint};
+  } else if (*owner) {
+    verdict.reason += "; the command runs as uid " + std::to_string((*owner)->uid) + ", gid " +
+                      std::to_string((*owner)->gid) + ", who owns what it may write";
+  }
+}
+
+Result<ExplainedRun> judge_explained(const RunInput& input, const Caller& caller) {
+  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller));
+  CORDON_TRY(mechanism, mechanism_for(judgement, input, caller));
+  return ExplainedRun{std::move(judgement), std::move(mechanism)};
+}
+
+Result<Decided> decide_connection(const ExplainedRun& run, const std::string& target,
+                                  const Caller& caller) {
+  const Effective& effective = run.judgement.clamped.effective();
+  if (target.find('/') != std::string::npos) {
+    CORDON_TRY(socket, canonicalize(target, caller.cwd, caller));
+    return Decided{socket.path, decide_socket(effective, socket.lexical, socket.path)};
+  }
+  CORDON_TRY(place, parse_host_and_port(target));
+  CORDON_TRY(own, own_addresses());
+  return Decided{target, decide_connect(effective.net, place.host, place.port, own)};
+}
+
+Result<Decided> decide_file(const ExplainedRun& run, Access access, const std::string& target,
+                            const Caller& caller) {
+  const Clamped& clamped = run.judgement.clamped;
+  const HostFacts& facts = run.judgement.survey.facts;
+  CORDON_TRY(spelled, spell_absolute(target, caller.cwd, caller));
+  if (!has_dotdot(spelled) && is_of_sandbox(clamped, facts, spelled)) {
+    return Decided{spelled, decide(clamped, facts, caller, access, spelled)};
+  }
+  const auto path = canonicalize(target, caller.cwd, caller);
+  if (!path && path.error().error_number == EACCES) return Decided{spelled, unreachable()};
+  if (!path) return fail(path.error());
+  Decided decided{path->path, decide(clamped, facts, caller, access, path->path)};
+  // An option that names nothing that is there is refused.
+  std::string& change = decided.verdict.change;
+  if (path->kind == FileKind::Absent && change.starts_with("--")) {
+    change = "make it first, then " + change;
+  }
+  if (access == Access::Write && decided.verdict.allowed) {
+    explain_owner(run, caller, decided.verdict);
+  }
+  return decided;
+}
+
+Result<Decided> decide_question(const ExplainedRun& run, const Question& question,
+                                const Caller& caller) {
+  switch (question.access) {
+    case Question::Access::Read:
+      return decide_file(run, Access::Read, question.target, caller);
+    case Question::Access::Write:
+      return decide_file(run, Access::Write, question.target, caller);
+    case Question::Access::Execute:
+      return decide_file(run, Access::Execute, question.target, caller);
+    case Question::Access::Connect:
+      return decide_connection(run, question.target, caller);
+    case Question::Access::Publish: {
+      CORDON_TRY(rule, parse_publish_rule(question.target));
+      return Decided{question.target, decide_publish(run.judgement.clamped.effective().net, rule)};
+    }
+  }
+  return fail(usage_error("an access of no kind"));
+}
+
+std::string explain_json(const Explanation& explained) {
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.explain/1");
+  node.set("access", name_of(explained.access));
+  node.set("target", explained.target);
+  node.set("allowed", explained.allowed);
+  node.set("rule", explained.rule);
+  node.set("reason", explained.reason);
+  node.set("change", explained.change.empty() ? Node() : Node(explained.change));
+  node.set("backend", name_of(explained.choice.backend));
+  node.set("lost", loss_list(explained.lost));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+std::string explain_text(const Explanation& explained) {
+  std::string text = explained.allowed ? "yes: " : "no: ";
+  text.append(name_of(explained.access)).append(" ").append(quote(explained.target)).append("\n");
+  text.append("rule: ").append(sanitize(explained.rule)).append("\n");
+  text.append("because: ").append(sanitize(explained.reason)).append("\n");
+  if (!explained.change.empty()) {
+    text.append("change: ").append(sanitize(explained.change)).append("\n");
+  }
+  const std::string line = choice_line(explained.choice, explained.lost);
+  if (!line.empty()) text.append("a run is ").append(sanitize(line)).append("\n");
+  return text;
+}
+
+}  // namespace
+
+std::string_view name_of(Question::Access access) {
+  switch (access) {
+    case Question::Access::Read:
+      return "read";
+    case Question::Access::Write:
+      return "write";
+    case Question::Access::Execute:
+      return "exec";
+    case Question::Access::Connect:
+      return "connect";
+    case Question::Access::Publish:
+      return "publish";
+  }
+  return "";
+}
+
+Result<Question::Access> parse_access(std::string_view word) {
+  std::vector<std::string_view> words;
+  for (const Question::Access access : kAccesses) {
+    if (word == name_of(access)) return access;
+    words.push_back(name_of(access));
+  }
+  Error error =
+      usage_error("unknown access " + quote(word), "write read, write, exec, connect or publish");
+  if (const auto near = nearest(word, words)) error.hint = "did you mean " + *near + "?";
+  return fail(std::move(error));
+}
+
+Result<Explanation> explain_access(const RunInput& input, const Question& question,
+                                   const Caller& caller) {
+  CORDON_TRY(run, judge_explained(input, caller));
+  CORDON_TRY(decided, decide_question(run, question, caller));
+  Explanation explained{question.access,
+                        std::move(decided.target),
+                        decided.verdict.allowed,
+                        std::move(decided.verdict.rule),
+                        std::move(decided.verdict.reason),
+                        std::move(decided.verdict.change),
+                        std::move(run.mechanism.choice),
+                        std::move(run.mechanism.lost),
+                        {},
+                        {}};
+  explained.text = explain_text(explained);
+  explained.json = explain_json(explained);
+  return explained;
+}
+
+}  // namespace cordon
