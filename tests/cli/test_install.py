@@ -1,4 +1,4 @@
-"""What `cmake --install` puts in place, and a program built against it."""
+"""What `cmake --install` puts in place. Programs built against it are in test_embedding.py."""
 
 import json
 import os
@@ -109,38 +109,6 @@ def test_completions_presets_and_schemas(prefix):
     for schema in ("policy", "report", "audit", "changes"):
         shipped = json.loads((share / f"cordon/schema/{schema}.schema.json").read_text())
         assert shipped == json.loads(call(command, "policy", "schema", schema).stdout)
-
-
-@pytest.fixture(scope="module")
-def embed(prefix, tmp_path_factory):
-    build = tmp_path_factory.mktemp("embed")
-    call("cmake", "-S", ROOT / "examples/embed", "-B", build, "-G", "Ninja",
-         f"-DCMAKE_PREFIX_PATH={prefix}")
-    call("cmake", "--build", build)
-    return build / "embed"
-
-
-def test_example_runs_contained(embed, tmp_path):
-    done = call(embed, "/bin/sh", "-c", "echo from inside", cwd=tmp_path)
-    assert "landlock: yes, seccomp: yes" in done.stdout
-    assert "output: from inside\n" in done.stdout
-
-
-def test_example_cannot_write_where_it_stands(embed, tmp_path):
-    target = tmp_path / "made"
-    done = subprocess.run([embed, "/usr/bin/touch", target], cwd=tmp_path, check=False,
-                          capture_output=True, timeout=60)
-    assert done.returncode != 0 and not target.exists(), done
-    call("/usr/bin/touch", target)
-    assert target.exists()
-
-
-def test_example_answers_with_the_commands_status(embed, tmp_path):
-    done = subprocess.run([embed, "/bin/sh", "-c", "exit 7"], cwd=tmp_path, check=False, timeout=60)
-    assert done.returncode == 7
-    done = subprocess.run([embed, "absent-program"], cwd=tmp_path, check=False, timeout=60,
-                          stderr=subprocess.DEVNULL)
-    assert done.returncode == 127
 
 
 @pytest.mark.parametrize("what", ["build", "test"])
