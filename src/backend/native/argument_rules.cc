@@ -56,9 +56,10 @@ BpfLabel write_open(BpfAssembler& a, const Verdicts& v, unsigned flags_index) {
 
 // Devices are refused: a node made in a writable grant would outlive the run on the host.
 BpfLabel write_make_node(BpfAssembler& a, const Verdicts& v, unsigned mode_index) {
-  const BpfLabel mode = write_mode(a, v, mode_index);
-  const BpfLabel judged = a.if_one_of({S_IFSOCK, S_IFIFO, S_IFREG, 0}, mode, v.refuse);
-  return a.load_argument(mode_index, a.keep_bits(S_IFMT, judged));
+  // The type comes last, so that both forms of the call share it.
+  const BpfLabel type = a.if_one_of({S_IFSOCK, S_IFIFO, S_IFREG, 0}, v.allow, v.refuse);
+  return a.load_argument(mode_index,
+                         a.if_any_bit(kOwnersRights, v.refuse, a.keep_bits(S_IFMT, type)));
 }
 
 // The same user's, so the kernel would let it be changed. It has one thread, and no other number
@@ -73,7 +74,8 @@ BpfLabel write_of_process(BpfAssembler& a, const Verdicts& v) {
 // everything in the sandbox, the init too.
 BpfLabel write_priority(BpfAssembler& a, const Verdicts& v, std::uint32_t of_process) {
   const BpfLabel who = a.load_argument(1, a.if_equal(kInit, v.refuse, v.allow));
-  return a.load_argument(0, a.if_one_of({of_process, of_process + 1}, who, v.refuse));
+  const BpfLabel below = a.if_at_least(of_process + 2, v.refuse, who);
+  return a.load_argument(0, of_process == 0 ? below : a.if_at_least(of_process, below, v.refuse));
 }
 
 constexpr std::uint32_t kPriorityOfProcess = 0;

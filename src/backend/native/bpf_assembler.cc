@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "base/check.h"
 
@@ -77,19 +78,41 @@ BpfLabel BpfAssembler::within(std::uint32_t reach, BpfLabel target) {
   return append(BPF_JMP | BPF_JA, 0, 0, skipped);
 }
 
+BpfLabel BpfAssembler::written(std::uint16_t code, std::uint32_t value, BpfLabel yes,
+                               BpfLabel no) const {
+  if (!shares_) return {};
+  for (const Step& step : steps_) {
+    if (step.value == value && step.code == code && step.yes == yes && step.no == no) {
+      return step.label;
+    }
+  }
+  return {};
+}
+
 BpfLabel BpfAssembler::branch(std::uint16_t code, std::uint32_t value, BpfLabel yes, BpfLabel no) {
+  if (const BpfLabel there = written(code, value, yes, no); there != BpfLabel()) return there;
   // A relay written for the second target moves the first one step further away.
   const BpfLabel near_yes = within(kLongestBranch - 1, yes);
   const BpfLabel near_no = within(kLongestBranch, no);
-  return append(code, static_cast<std::uint8_t>(distance(near_yes)),
-                static_cast<std::uint8_t>(distance(near_no)), value);
+  const BpfLabel label = append(code, static_cast<std::uint8_t>(distance(near_yes)),
+                                static_cast<std::uint8_t>(distance(near_no)), value);
+  if (shares_) steps_.push_back({code, value, yes, no, label});
+  return label;
+}
+
+// A step that goes on with the next one, whatever it finds.
+BpfLabel BpfAssembler::straight(std::uint16_t code, std::uint32_t value, BpfLabel next) {
+  if (const BpfLabel there = written(code, value, next, next); there != BpfLabel()) return there;
+  within(0, next);
+  const BpfLabel label = append(code, 0, 0, value);
+  if (shares_) steps_.push_back({code, value, next, next, label});
+  return label;
 }
 
 BpfLabel BpfAssembler::give(std::uint32_t action) { return append(BPF_RET | BPF_K, 0, 0, action); }
 
 BpfLabel BpfAssembler::load(std::uint32_t offset, BpfLabel next) {
-  within(0, next);
-  return append(BPF_LD | BPF_W | BPF_ABS, 0, 0, offset);
+  return straight(BPF_LD | BPF_W | BPF_ABS, offset, next);
 }
 
 BpfLabel BpfAssembler::load_argument(unsigned index, BpfLabel next) {
@@ -99,8 +122,7 @@ BpfLabel BpfAssembler::load_argument(unsigned index, BpfLabel next) {
 }
 
 BpfLabel BpfAssembler::keep_bits(std::uint32_t mask, BpfLabel next) {
-  within(0, next);
-  return append(BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
+  return straight(BPF_ALU | BPF_AND | BPF_K, mask, next);
 }
 
 BpfLabel BpfAssembler::if_equal(std::uint32_t value, BpfLabel yes, BpfLabel no) {
@@ -124,7 +146,11 @@ BpfLabel BpfAssembler::if_one_of(std::initializer_list<std::uint32_t> values, Bp
 
 BpfLabel BpfAssembler::search(std::span<const BpfSegment> segments) {
   CORDON_ASSERT(!segments.empty() && segments.front().first == 0);
-  return search_groups(*this, segments, group_segments(segments));
+  // Its steps are all different, and there are many: nobody need compare them.
+  const bool shared = std::exchange(shares_, false);
+  const BpfLabel label = search_groups(*this, segments, group_segments(segments));
+  shares_ = shared;
+  return label;
 }
 
 std::vector<sock_filter> BpfAssembler::finish(BpfLabel entry) {

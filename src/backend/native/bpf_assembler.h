@@ -1,6 +1,8 @@
 // BpfAssembler: writes a classic BPF program from its end to its beginning. Jumps only go forward,
 // so every target exists before the jump to it, and a conditional jump that its eight bits cannot
-// carry is led over an unconditional one. Pure; it makes no system call.
+// carry is led over an unconditional one. A step that was written before, with the same targets, is
+// not written again: rules for several calls that look at an argument in the same way share it.
+// Pure; it makes no system call.
 #pragma once
 
 #include <linux/filter.h>
@@ -30,7 +32,8 @@ struct BpfSegment {
   BpfLabel target;
 };
 
-// Each function puts one step before what is already there and answers with its label. The
+// Each function puts one step before what is already there, unless the same step is there, and
+// answers with its label. The
 // accumulator passes from step to step.
 class BpfAssembler {
  public:
@@ -52,12 +55,26 @@ class BpfAssembler {
   std::vector<sock_filter> finish(BpfLabel entry);
 
  private:
+  struct Step {
+    std::uint16_t code;
+    std::uint32_t value;
+    BpfLabel yes;  // of a step with one successor: both
+    BpfLabel no;
+    BpfLabel label;
+  };
+
+  // The label of a step that was written before; the default one if there is none.
+  [[nodiscard]] BpfLabel written(std::uint16_t code, std::uint32_t value, BpfLabel yes,
+                                 BpfLabel no) const;
+  BpfLabel straight(std::uint16_t code, std::uint32_t value, BpfLabel next);
   BpfLabel append(std::uint16_t code, std::uint8_t yes, std::uint8_t no, std::uint32_t value);
   BpfLabel branch(std::uint16_t code, std::uint32_t value, BpfLabel yes, BpfLabel no);
   BpfLabel within(std::uint32_t reach, BpfLabel target);
   std::uint32_t distance(BpfLabel target) const;
 
   std::vector<sock_filter> reversed_;
+  std::vector<Step> steps_;
+  bool shares_ = true;
 };
 
 // Ends the process unless the program is one the kernel takes and every jump lands inside it.

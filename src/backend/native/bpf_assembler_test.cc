@@ -73,6 +73,24 @@ TEST(BpfAssembler, BothSidesOfABranchMayLieFarAwayAtOnce) {
   }
 }
 
+TEST(BpfAssembler, AStepThatIsThereIsNotWrittenAgain) {
+  BpfAssembler assembler;
+  const BpfLabel no = assembler.give(1);
+  const BpfLabel yes = assembler.give(2);
+  const BpfLabel first = assembler.load_argument(1, assembler.if_equal(7, yes, no));
+  EXPECT_EQ(assembler.load_argument(1, assembler.if_equal(7, yes, no)), first);
+  EXPECT_NE(assembler.load_argument(2, assembler.if_equal(7, yes, no)), first);
+  EXPECT_NE(assembler.load_argument(1, assembler.if_equal(7, no, yes)), first);
+  const BpfLabel entry = assembler.load_argument(0, assembler.if_equal(1, first, no));
+  BpfInterpreter interpreter(assembler.finish(entry));
+  seccomp_data data{};
+  data.args[0] = 1;
+  data.args[1] = 7;
+  EXPECT_EQ(interpreter.run(data), 2u);
+  data.args[1] = 8;
+  EXPECT_EQ(interpreter.run(data), 1u);
+}
+
 TEST(BpfAssembler, ReadsTheLowHalfOfAnArgument) {
   BpfAssembler assembler;
   const BpfLabel no = assembler.give(1);
