@@ -40,6 +40,19 @@ constexpr std::array kTable{
                   "the hooks of lefthook run the commands in it"},
     ProtectedName{".lefthook.yml", HoldKind::Git, kHold, kAnywhere,
                   "the hooks of lefthook run the commands in it"},
+    ProtectedName{".lefthook.yaml", HoldKind::Git, kHold, kAnywhere,
+                  "the hooks of lefthook run the commands in it"},
+    ProtectedName{"lefthook.toml", HoldKind::Git, kHold, kAnywhere,
+                  "the hooks of lefthook run the commands in it"},
+    ProtectedName{"lefthook.json", HoldKind::Git, kHold, kAnywhere,
+                  "the hooks of lefthook run the commands in it"},
+    ProtectedName{"lefthook-local.yml", HoldKind::Git, kHold, kAnywhere,
+                  "read by the hooks of lefthook beside lefthook.yml"},
+    ProtectedName{".lefthook", HoldKind::Git, kHold, kAnywhere,
+                  "the hooks of lefthook run the scripts in it"},
+    // Its core.hooksPath is .husky/_, which holds nothing but calls of what lies beside it.
+    ProtectedName{".husky", HoldKind::Git, kHold, kAnywhere,
+                  "the hooks of husky run the scripts in it"},
 
     // Shells and what they read at start.
     ProtectedName{".bashrc", HoldKind::Shell, kHold, kAnywhere, "bash runs it at every start"},
@@ -94,6 +107,10 @@ constexpr std::array kTable{
                   "mise runs what it names on entering the directory"},
     ProtectedName{"mise.local.toml", HoldKind::Shell, kHold, kAnywhere,
                   "mise runs what it names on entering the directory"},
+    ProtectedName{".mise.local.toml", HoldKind::Shell, kHold, kAnywhere,
+                  "mise runs what it names on entering the directory"},
+    ProtectedName{".mise/config.toml", HoldKind::Shell, kHold, kAnywhere,
+                  "mise runs what it names on entering the directory"},
     // Read only where RIPGREP_CONFIG_PATH names it, but nothing makes one by accident.
     ProtectedName{".ripgreprc", HoldKind::Shell, kHold, kAnywhere,
                   "ripgrep runs the program its --pre names"},
@@ -124,6 +141,8 @@ constexpr std::array kTable{
                   "neovim runs it in the directory it is started in, with 'exrc' set"},
     ProtectedName{".dir-locals.el", HoldKind::Editor, kHold, kAnywhere,
                   "emacs sets variables and evaluates forms by it for every file it opens"},
+    ProtectedName{".dir-locals-2.el", HoldKind::Editor, kHold, kAnywhere,
+                  "emacs reads it beside .dir-locals.el"},
     // Opening a Rust project makes rust-analyzer run cargo.
     ProtectedName{".cargo/config.toml", HoldKind::Editor, kHold, kAnywhere,
                   "cargo runs the wrappers, linkers and runners it names"},

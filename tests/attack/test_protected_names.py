@@ -43,7 +43,9 @@ def test_a_policy_adds_names_and_releases_none(world):
 
 
 @pytest.mark.parametrize("name", [".zed/settings.json", ".kiro/hooks/a", "opencode.json", "lefthook.yml",
-                                  ".pre-commit-config.yaml", ".nvim.lua", "mise.toml", ".cargo/config.toml"])
+                                  ".pre-commit-config.yaml", ".nvim.lua", "mise.toml", ".cargo/config.toml",
+                                  ".husky/pre-commit", "lefthook-local.yml", ".dir-locals-2.el",
+                                  ".mise/config.toml"])
 def test_what_opening_a_project_runs_is_held(world, name):
     path = world.write(world.project / "there" / name, "mine\n")
     make = f"mkdir -p $(dirname new/{name}); echo x > new/{name}; echo x > there/{name}; echo x > new/ordinary"
@@ -52,3 +54,18 @@ def test_what_opening_a_project_runs_is_held(world, name):
     assert not (world.project / "new" / name).exists() and (world.project / "new/ordinary").exists()
     world.bare("sh", "-c", make).expect(0)
     assert path.read_text() == "x\n" and (world.project / "new" / name).exists()
+
+
+def test_what_a_hook_of_husky_runs_is_held(world):
+    """husky sets core.hooksPath to .husky/_, and the files there run those beside that directory: a run that
+    adds .husky/pre-commit would have the person's next commit run it."""
+    world.bare("sh", "-c", "git init -q . && git config user.email a@b && git config user.name a && mkdir -p .husky/_ && "
+               "printf '#!/bin/sh\\n. .husky/pre-commit\\n' > .husky/_/pre-commit && chmod 755 .husky/_/pre-commit && "
+               "git config core.hooksPath .husky/_").expect(0)
+    commit = "echo x >> f; git add f; git commit -q -m x 2>/dev/null; test -e planted"
+    plant = "echo 'touch planted' > .husky/pre-commit"
+    world.run("sh", "-c", plant)
+    assert world.bare("sh", "-c", commit).status == 1
+    # The control: written outside, it is run.
+    world.bare("sh", "-c", plant).expect(0)
+    world.bare("sh", "-c", commit).expect(0)
