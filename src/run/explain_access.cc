@@ -98,8 +98,27 @@ Result<Decided> decide_connection(const ExplainedRun& run, const std::string& ta
   return Decided{target, decide_connect(effective.net, place.host, place.port, own)};
 }
 
-Result<Decided> decide_file(const ExplainedRun& run, Access access, const std::string& target,
-                            const Caller& caller) {
+// An option that a verdict advises is tried before it is told: a ceiling, or a credential store
+// under another name, would make a run refuse it, or show nothing all the same.
+void prove_advice(const RunInput& input, const Caller& caller, Access access,
+                  const std::string& path, Verdict& verdict) {
+  const bool reads = verdict.change.starts_with("--read ");
+  if (verdict.allowed || (!reads && !verdict.change.starts_with("--write "))) return;
+  Policy policy = input.policy;
+  (reads ? policy.fs.read : policy.fs.write).push_back({path, "/", Origin::Option});
+  const auto judgement = judge_policy(policy, input.ceilings, caller);
+  if (!judgement) {
+    verdict.reason += "; " + std::string(reads ? "--read" : "--write") +
+                      " of it is refused: " + message(judgement.error());
+    verdict.change = judgement.error().hint;
+    return;
+  }
+  Verdict with = decide(judgement->clamped, judgement->survey.facts, caller, access, path);
+  if (!with.allowed) verdict = std::move(with);
+}
+
+Result<Decided> decide_file(const RunInput& input, const ExplainedRun& run, Access access,
+                            const std::string& target, const Caller& caller) {
   const Clamped& clamped = run.judgement.clamped;
   const HostFacts& facts = run.judgement.survey.facts;
   CORDON_TRY(spelled, spell_absolute(target, caller.cwd, caller));
@@ -114,6 +133,8 @@ Result<Decided> decide_file(const ExplainedRun& run, Access access, const std::s
   std::string& change = decided.verdict.change;
   if (path->kind == FileKind::Absent && change.starts_with("--")) {
     change = "make it first, then " + change;
+  } else {
+    prove_advice(input, caller, access, path->path, decided.verdict);
   }
   if (access == Access::Write && decided.verdict.allowed) {
     explain_owner(run, caller, decided.verdict);
@@ -121,15 +142,15 @@ Result<Decided> decide_file(const ExplainedRun& run, Access access, const std::s
   return decided;
 }
 
-Result<Decided> decide_question(const ExplainedRun& run, const Question& question,
-                                const Caller& caller) {
+Result<Decided> decide_question(const RunInput& input, const ExplainedRun& run,
+                                const Question& question, const Caller& caller) {
   switch (question.access) {
     case Question::Access::Read:
-      return decide_file(run, Access::Read, question.target, caller);
+      return decide_file(input, run, Access::Read, question.target, caller);
     case Question::Access::Write:
-      return decide_file(run, Access::Write, question.target, caller);
+      return decide_file(input, run, Access::Write, question.target, caller);
     case Question::Access::Execute:
-      return decide_file(run, Access::Execute, question.target, caller);
+      return decide_file(input, run, Access::Execute, question.target, caller);
     case Question::Access::Connect:
       return decide_connection(run, question.target, caller);
     case Question::Access::Publish: {
@@ -200,7 +221,7 @@ Result<Question::Access> parse_access(std::string_view word) {
 Result<Explanation> explain_access(const RunInput& input, const Question& question,
                                    const Caller& caller) {
   CORDON_TRY(run, judge_explained(input, caller));
-  CORDON_TRY(decided, decide_question(run, question, caller));
+  CORDON_TRY(decided, decide_question(input, run, question, caller));
   Explanation explained{question.access,
                         std::move(decided.target),
                         decided.verdict.allowed,

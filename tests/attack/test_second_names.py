@@ -163,3 +163,30 @@ def test_the_systems_ceiling_means_the_accounts_home(world):
     done = with_mounts(world, mounts, "cat", world.home / "file", options=options, cwd=account)
     assert done.status == 1 and not done.out, done.account()
     assert outside(world, mounts, "cat", world.home / "file").out == "of the variable\n"
+
+
+def explained(world, mounts, *words):
+    script = "".join(f'mount --bind "{source}" "{where}" && ' for source, where in mounts)
+    wrap = ["unshare", "-m"] if world.who.is_root else ["unshare", "-c", "--keep-caps", "-m"]
+    drop = "" if world.who.is_root else "setpriv --ambient-caps=-all --inh-caps=-all "
+    return world.bare(*wrap, "/bin/sh", "-c", f'{script}exec {drop}"$@"', "sh", world.cordon, "policy", "explain", *words)
+
+
+def test_what_is_advised_for_a_second_name_works_or_is_not_advised(world, granted):
+    """`--read` of a second name of a store shows nothing, so nobody is told to write it."""
+    mounts = [(world.home / ".ssh", granted / "second")]
+    key = granted / "second/id_ed25519"
+    told = explained(world, mounts, "read", key)
+    assert told.status == 1 and "another name of" in told.out and "--read" not in told.out, told.account()
+    # The control: for a plain file the option is advised, and does what it says.
+    plain = explained(world, mounts, "read", granted / "plain")
+    assert plain.status == 1 and f"change: --read {granted}/plain" in plain.out, plain.account()
+    world.run("cat", granted / "plain", options=["--read", granted / "plain"]).expect(0)
+
+
+def test_what_a_ceiling_forbids_is_not_advised(world, granted):
+    ceiling = world.document(f'version = 1\n[fs]\nread = ["{world.project}"]\nwrite = ["{world.project}"]\n')
+    told = world.cordon_verb("policy", "explain", "--ceiling", ceiling, "read", granted / "plain")
+    assert told.status == 1 and "change: --read" not in told.out and "--read of it is refused" in told.out, told.account()
+    refused = world.run("true", options=["--ceiling", ceiling, "--read", granted / "plain"])
+    assert refused.status == 125, refused.account()
