@@ -87,8 +87,10 @@ std::string_view sentence_of(Loss loss) {
              "keep as many there as its limit of files, and meanwhile the user's programs with a "
              "lower limit can pass none";
     case Loss::Appearing:
-      return "what a deny hides in a writable grant, or by a pattern for any depth, can be read if "
-             "it is made or replaced outside while the command runs";
+      return "what a deny hides in a writable grant, in a directory that may not be listed, or by "
+             "a "
+             "pattern for any depth, can be read if it is made or replaced outside while the "
+             "command runs";
     case Loss::Inotify:
       return "the inotify instances and watches of the command count against the user's own bound: "
              "/proc/sys cannot be written here";

@@ -66,11 +66,14 @@ class FrozenSearch {
     add(up);
   }
 
-  std::vector<Frozen> take() {
-    std::vector<Frozen> found;
-    for (const std::string& path : directories_)
-      if (auto one = describe(path)) found.push_back(*std::move(one));
-    return found;
+  void describe_all(HostFacts& facts) const {
+    for (const std::string& path : directories_) {
+      if (auto one = describe(path)) {
+        facts.frozen.push_back(*std::move(one));
+      } else if (look_path(path)) {
+        facts.unlisted.push_back(path);
+      }
+    }
   }
 
  private:
@@ -119,7 +122,8 @@ class FrozenSearch {
   static std::optional<Frozen> describe(const std::string& path) {
     const Fd fd = open_canonical(path, O_RDONLY | O_DIRECTORY);
     DirectoryNames names;
-    // One that may be searched and not listed stays as it is: nobody could say what is in it.
+    // One that may be searched and not listed stays as it is: nobody could say what is in it. The
+    // loss `appearing` names it.
     if (!fd.valid() || !names.read(fd.get())) return std::nullopt;
     const auto directory = look(fd.get());
     if (!directory) return std::nullopt;
@@ -148,8 +152,7 @@ class FrozenSearch {
 
 }  // namespace
 
-std::vector<Frozen> find_frozen(const Effective& effective, const Caller& caller,
-                                const HostFacts& facts) {
+void find_frozen(const Effective& effective, const Caller& caller, HostFacts& facts) {
   FrozenSearch search(effective, caller, facts);
   for (const std::string& place : store_places(caller)) search.add_hidden(place);
   for (const std::string* own :
@@ -163,7 +166,7 @@ std::vector<Frozen> find_frozen(const Effective& effective, const Caller& caller
       search.add_directory_of(join(rule.anchor, rule.pattern));
     }
   }
-  return search.take();
+  search.describe_all(facts);
 }
 
 }  // namespace cordon

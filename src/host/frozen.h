@@ -2,15 +2,13 @@
 // could appear while the command runs.
 #pragma once
 
-#include <vector>
-
 #include "policy/effective.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
 
-// After the masks are known: what lies in one is not shown at all. Sorted by path.
-std::vector<Frozen> find_frozen(const Effective& effective, const Caller& caller,
-                                const HostFacts& facts);
+// After the masks are known: what lies in one is not shown at all. Fills `frozen`, sorted by path,
+// and `unlisted` with those of them that nobody may list.
+void find_frozen(const Effective& effective, const Caller& caller, HostFacts& facts);
 
 }  // namespace cordon

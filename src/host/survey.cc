@@ -275,7 +275,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller,
   CORDON_CHECK(protect_other_names(effective, caller, out));
   CORDON_CHECK(failures.check());
   drop_covered(out.facts);
-  out.facts.frozen = find_frozen(effective, caller, out.facts);
+  find_frozen(effective, caller, out.facts);
   if (mounts_for(out.facts) > kMaxMounts) return fail(too_many_mounts(out.facts));
   return out;
 }

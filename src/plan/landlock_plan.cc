@@ -226,7 +226,7 @@ Result<void> LandlockPlanner::confine() {
   CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
   lose(plan_, limit_losses(limits.planned));
-  lose(plan_, general_losses(effective_));
+  lose(plan_, general_losses(effective_, facts_));
   for (op::ResourceLimit& limit : limits.resource_limits) {
     plan_.confine.emplace_back(std::move(limit));
   }

@@ -33,7 +33,7 @@ std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits) {
   return lost;
 }
 
-std::vector<Loss> general_losses(const Effective& effective) {
+std::vector<Loss> general_losses(const Effective& effective, const HostFacts& facts) {
   std::vector<Loss> lost{Loss::InFlight};
   const auto anywhere = [](const DenyGlob& rule) {
     return rule.anchor.empty() || rule.pattern.find_first_of("/") != std::string::npos ||
@@ -45,10 +45,10 @@ std::vector<Loss> general_losses(const Effective& effective) {
     });
   };
   const bool grants = !effective.read.empty() || !effective.write.empty();
-  if (grants && std::ranges::any_of(effective.deny, [&](const DenyGlob& rule) {
-        return anywhere(rule) || writable(rule);
-      }))
-    lost.push_back(Loss::Appearing);
+  const bool denied = grants && std::ranges::any_of(effective.deny, [&](const DenyGlob& rule) {
+                        return anywhere(rule) || writable(rule);
+                      });
+  if (denied || !facts.unlisted.empty()) lost.push_back(Loss::Appearing);
   return lost;
 }
 

@@ -18,7 +18,7 @@ std::vector<Loss> limit_losses(const std::vector<PlannedLimit>& limits);
 
 // What no kernel holds: what appears in places that cannot be shown as they were, and descriptors
 // that wait in sockets.
-std::vector<Loss> general_losses(const Effective& effective);
+std::vector<Loss> general_losses(const Effective& effective, const HostFacts& facts);
 
 // Adds `more` to what the plan goes without.
 void lose(Plan& plan, const std::vector<Loss>& more);

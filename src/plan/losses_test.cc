@@ -67,5 +67,12 @@ TEST(Losses, OfAPlanComeFromTheHost) {
   EXPECT_THAT(older->lost, ElementsAreArray(expected));
 }
 
+TEST(Losses, WhatAppearsInADirectoryThatMayNotBeListedIsSeen) {
+  HostFacts facts;
+  EXPECT_THAT(general_losses(Effective(), facts), Not(Contains(Loss::Appearing)));
+  facts.unlisted.emplace_back("/data");
+  EXPECT_THAT(general_losses(Effective(), facts), Contains(Loss::Appearing));
+}
+
 }  // namespace
 }  // namespace cordon

@@ -129,3 +129,5 @@ struct HostFacts {
 };
 
 }  // namespace cordon
+  // Directories that had to be among `frozen` and may not be listed: new names in them are seen.
+  std::vector<std::string> unlisted;

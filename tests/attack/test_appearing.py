@@ -130,3 +130,21 @@ def test_a_home_with_more_entries_than_can_be_mounted_is_named(world):
     assert f"{world.home} has 42" in done.err and "grant the directories in it" in done.err, done.account()
     part = world.home / "part"
     assert world.run("cat", part / "file", options=["--read", part]).expect(0).out == "part\n"
+
+
+def test_a_directory_that_may_not_be_listed_is_named(world):
+    """It cannot be shown entry by entry, because nobody can say what is in it: what appears there is seen, and the
+    report says so."""
+    place = world.make_directory(world.path / "data")
+    world.write(place / "plain", "plain\n")
+    options = ["--read", place, "--deny", place / "secret"]
+    _, listed = world.report("cat", place / "plain", options=options)
+    assert "appearing" not in listed["enforcement"]["lost"], listed["enforcement"]
+    os.chmod(place, 0o311)
+    try:
+        done, report = world.report("cat", place / "plain", options=options)
+        assert done.expect(0).out == "plain\n"
+        # Root lists it all the same, and the entries are shown one by one.
+        assert ("appearing" in report["enforcement"]["lost"]) == (not world.who.is_root), report["enforcement"]
+    finally:
+        os.chmod(place, 0o755)
