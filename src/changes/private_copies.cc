@@ -288,7 +288,7 @@ Result<MadeCopies> make_private_copies(const std::string& directory,
         looked(status).id != request.id) {
       return fail(setup_error(
           "the protected " + quote(request.path) + " was replaced while the run was prepared",
-          ESTALE));
+          ESTALE, "try again when nothing else writes it"));
     }
     const std::uint64_t bytes_before = bytes;
     const std::size_t count_before = count;

@@ -237,8 +237,10 @@ Error too_many_mounts(const HostFacts& facts) {
                             ". Each is mounted by itself, because something could appear among "
                             "them that must not be seen: a credential store or a denied path",
                         "grant the directories in it that the command needs");
-  return policy_error(std::to_string(count) + " paths would have to be masked or held, " + bound,
-                      "deny a directory instead of its files, or grant a smaller tree");
+  return policy_error(
+      std::to_string(count) + " paths would have to be masked or held, " + bound +
+          (facts.held.empty() ? std::string() : ": " + quote(facts.held.front().path) + " is one"),
+      "deny a directory instead of its files, or grant a smaller tree");
 }
 
 }  // namespace

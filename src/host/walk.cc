@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "host/look.h"
 
 namespace cordon {
@@ -169,8 +170,9 @@ class TreeWalk {
       seen = parent_fd.valid() ? look(parent_fd.get()) : std::nullopt;
     }
     if (!seen || seen->id != up.id)
-      return fail(setup_error("a directory was moved while the tree was searched", 0,
-                              "try again when nothing else rearranges the tree"));
+      return fail(
+          setup_error(quote(path_.substr(0, 512)) + " was moved while the tree was searched", 0,
+                      "try again when nothing else rearranges the tree"));
     up.descriptor = std::move(parent_fd);
     return {};
   }

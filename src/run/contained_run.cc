@@ -160,6 +160,31 @@ Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller
 }
 
 PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
+// Another run of the same tree can make it one that no run can be started in: thousands of
+// protected names, directories that are renamed all the time, a protected file that is replaced
+// just now. Whoever is refused for that has to know which process to end.
+Error beside_others(Error error, const Caller& caller, const Effective& effective,
+                    const std::string& own_id = {}) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<RunAtWork> others = runs_at_work(caller, effective, own_id);
+  if (others.empty() || error.kind == ErrorKind::Usage) return error;
+  std::string names;
+  std::string pids;
+  for (std::size_t i = 0; i < others.size() && i < kMostNamed; ++i) {
+    if (i > 0) names += ", ";
+    names += others[i].id;
+    pids += " " + std::to_string(others[i].supervisor);
+  }
+  if (others.size() > kMostNamed) {
+    names += " and " + std::to_string(others.size() - kMostNamed) + " more";
+  }
+  const std::string more = "run " + names +
+                           " is at work in this tree and may be the cause: end it (kill" + pids +
+                           ") and start again";
+  error.hint = error.hint.empty() ? more : error.hint + "; " + more;
+  return error;
+}
+
                          const Backend& backend, const std::optional<Owner>& owner,
                          std::string start) {
   PlanRequest request;
@@ -469,11 +494,18 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
     note = std::move(written);
   }
   PrivateTree private_tree(run.request.private_directory);
-  CORDON_TRY(copies, copy_held(run));
+  auto copied = copy_held(run);
+  if (!copied) {
+    return fail(beside_others(std::move(copied).error(), run.caller, run.clamped.effective(),
+                              report.run_id));
+  }
+  const PrivateCopies copies = std::move(*copied);
   report.reductions = run.reductions;
   auto keeping = keep_for(run, report.run_id);
   if (!keeping) {
-    return fail(with_passed_over(std::move(keeping).error(), run.choice, ask_this_host()));
+    Error error = beside_others(std::move(keeping).error(), run.caller, run.clamped.effective(),
+                                report.run_id);
+    return fail(with_passed_over(std::move(error), run.choice, ask_this_host()));
   }
   std::optional<KeptFiles> kept = std::move(*keeping);
   KeptUnlessStarted unstarted(kept);
@@ -610,7 +642,11 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   }
   CORDON_TRY(clamped, clamp(resolved, bounds));
   CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
-  CORDON_TRY(found, survey_beside_others(clamped, caller));
+  auto surveyed = survey_beside_others(clamped, caller);
+  if (!surveyed) {
+    return fail(beside_others(std::move(surveyed).error(), caller, clamped.effective()));
+  }
+  Survey found = std::move(*surveyed);
   if (auto refused = refusal_of_planned(held_options(clamped, found, caller))) {
     return fail(*std::move(refused));
   }

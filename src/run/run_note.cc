@@ -577,6 +577,15 @@ std::vector<OlderRun> older_runs(const Caller& caller, const Effective& effectiv
   return runs;
 }
 
+std::vector<RunAtWork> runs_at_work(const Caller& caller, const Effective& effective,
+                                    const std::string& but) {
+  std::vector<RunAtWork> runs;
+  for (const NoteContent& content : Notes(caller).read())
+    if (content.run_id != but && share_a_tree(content, effective))
+      runs.push_back({content.run_id, content.writer});
+  return runs;
+}
+
 std::vector<OtherBranches> other_branches(const Caller& caller, const std::string& run_id,
                                           const Effective& effective) {
   std::vector<OtherBranches> runs;

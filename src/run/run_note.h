@@ -69,6 +69,14 @@ class RunNote {
 // The runs that are not over, as their notes say, but for the one of that id.
 std::vector<OtherRun> other_runs(const Caller& caller, const std::string& run_id);
 
+// A run, but for the one of that id, that is at work in a tree of `effective`.
+struct RunAtWork {
+  std::string id;
+  pid_t supervisor = 0;
+};
+std::vector<RunAtWork> runs_at_work(const Caller& caller, const Effective& effective,
+                                    const std::string& but);
+
 // The same as the search for what is new wants them, of those that can write in one of the trees of
 // `effective`. Runs that keep protected files instead of holding them put back what they changed
 // themselves, and are left out.

@@ -6,6 +6,8 @@ CORDON_TWO_RUNS_SECONDS says for how long; ./test --all takes a minute."""
 
 import json
 import os
+import re
+import signal
 import time
 from pathlib import Path
 
@@ -247,3 +249,24 @@ def test_a_configuration_that_the_person_replaced(world, how):
     for name, value in settings.items():
         assert world.bare("git", "config", "--file", ".git/config", name).out.strip() == value, (name, err)
     assert [e["change"] for e in json.loads(report.read_text())["changes"] if e["path"] == ".git/config"] == told
+
+
+CROWD = "i=0; while [ $i -lt 4200 ]; do mkdir -p crowd/$i/.vscode; i=$((i+1)); done; touch ready; exec sleep 60"
+
+
+def test_who_is_kept_from_starting_is_told_whom_to_end(world):
+    """A run can make the tree one that no run can be started in. The refusal names it, and ending it helps."""
+    hostile = world.start([world.cordon, "run", "--", "sh", "-c", CROWD], cwd=world.project)
+    try:
+        assert wait_until((world.project / "ready").exists, 60)
+        refused = world.run("true")
+        assert refused.status == 125, refused.account()
+        found = re.search(r"run [0-9a-f]{16} is at work in this tree and may be the cause: end it \(kill (\d+)\)", refused.err)
+        assert found, refused.account()
+        os.kill(int(found[1]), signal.SIGTERM)
+        hostile.communicate(timeout=60)
+    finally:
+        if hostile.poll() is None:
+            hostile.kill()
+            hostile.communicate()
+    world.run("true").expect(0)
