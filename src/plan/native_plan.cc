@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/command.h"
+#include "plan/git_environment.h"
 #include "plan/limits.h"
 #include "plan/losses.h"
 #include "plan/plan.h"
@@ -557,6 +558,7 @@ Result<void> NativePlanner::confine() {
   plan_.confine.emplace_back(op::NewSession{});
   plan_.confine.emplace_back(op::NewKeyring{});
   plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
+  if (request_.private_copies && !facts_.git.empty()) add_git_stat_settings(plan_.environment);
   plan_.confine.emplace_back(op::DropCapabilities{});
   plan_.confine.emplace_back(op::InstallSeccomp{
       effective_.net.mode, facts_.answers_calls || effective_.net.mode == NetMode::Allow});
