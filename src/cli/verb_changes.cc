@@ -11,6 +11,7 @@
 #include "changes/line_diff.h"
 #include "changes/manifest.h"
 #include "changes/take.h"
+#include "changes/skip_marks.h"
 #include "cli/talk.h"
 #include "cli/text_table.h"
 #include "cli/verbs.h"
@@ -214,8 +215,10 @@ int take(const Arguments& arguments, Take step, std::string_view verb) {
           " has changed since the run began; both versions are kept\n");
     }
     if (taken->done > 0) {
+  const std::vector<ChangeRecord> before = asked->manifest->records;
       say("cordon: " + std::string(verb) + " " + std::to_string(taken->done) +
           (taken->done == 1 ? " change" : " changes") + " of run " + asked->manifest->run_id +
+  follow_in_indexes(before, asked->manifest->records, asked->caller);
           "\n");
     }
   }

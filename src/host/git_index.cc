@@ -161,7 +161,8 @@ std::optional<GitIndex> parse_git_index(std::string_view bytes) {
 }
 
 std::optional<std::string> mark_skip_worktree(std::string_view bytes,
-                                              const std::vector<std::string>& names) {
+                                              const std::vector<std::string>& names,
+                                              SkipMark mark) {
   const auto index = parse_git_index(bytes);
   if (!index) return std::nullopt;
   // An extension with a small letter changes what the entries mean.
@@ -175,10 +176,12 @@ std::optional<std::string> mark_skip_worktree(std::string_view bytes,
     });
   };
   std::string out(bytes.substr(0, kHeader));
-  if (index->version == 2) out[7] = 3;
+  if (index->version == 2 && mark == SkipMark::Set) out[7] = 3;
   bool marked = false;
   for (const GitIndexEntry& entry : index->entries) {
-    if (!is_named(entry.name)) {
+    const std::uint32_t had = entry.extended ? number(bytes, entry.flags + 2, 2) : 0;
+    const bool is_marked = (had & kSkipWorktree) != 0;
+    if (!is_named(entry.name) || is_marked == (mark == SkipMark::Set)) {
       out.append(bytes.substr(entry.begin, entry.size));
       continue;
     }
@@ -186,8 +189,7 @@ std::optional<std::string> mark_skip_worktree(std::string_view bytes,
     const std::size_t begin = out.size();
     out.append(bytes.substr(entry.begin, entry.flags - entry.begin));
     const std::uint32_t flags = number(bytes, entry.flags, 2) | kExtended;
-    const std::uint32_t more =
-        (entry.extended ? number(bytes, entry.flags + 2, 2) : 0) | kSkipWorktree;
+    const std::uint32_t more = mark == SkipMark::Set ? had | kSkipWorktree : had & ~kSkipWorktree;
     for (const std::uint32_t word : {flags, more}) {
       out.push_back(static_cast<char>(word >> 8U));
       out.push_back(static_cast<char>(word & 0xffU));
@@ -206,7 +208,8 @@ std::optional<std::string> mark_skip_worktree(std::string_view bytes,
   return out + (none ? std::string(checksum) : digest_of(out, index->hash));
 }
 
-bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names) {
+bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names,
+                           SkipMark mark) {
   const std::string path = git_index_of(top);
   if (path.empty()) return false;
   const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
@@ -217,7 +220,7 @@ bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!there || !lock.valid()) return false;
   const auto bytes = read_regular(above.get(), "index", kIndexLimit);
-  const auto marked = bytes ? mark_skip_worktree(*bytes, names) : std::nullopt;
+  const auto marked = bytes ? mark_skip_worktree(*bytes, names, mark) : std::nullopt;
   bool done = marked.has_value();
   for (std::size_t at = 0; done && at < marked->size();) {
     const ssize_t put = ::write(lock.get(), marked->data() + at, marked->size() - at);

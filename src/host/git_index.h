@@ -38,13 +38,17 @@ std::string git_index_of(const std::string& top);
 std::optional<GitIndex> parse_git_index(std::string_view bytes);
 
 // The index with every entry that is one of `names`, or lies below one, marked skip-worktree: git
-// then does not take its absence for a deletion. Optional extensions are left out; git makes them
-// anew. Nothing if the bytes are no index, or none of the names is in it.
+// then does not take its absence for a deletion; or with that mark taken away. Optional extensions
+// are left out; git makes them anew. Nothing if the bytes are no index, or nothing is to be changed
+// in it.
+enum class SkipMark { Set, Clear };
 std::optional<std::string> mark_skip_worktree(std::string_view bytes,
-                                              const std::vector<std::string>& names);
+                                              const std::vector<std::string>& names,
+                                              SkipMark mark = SkipMark::Set);
 // The same in the repository whose work tree has its top at `top`, by git's own lock. False if
-// nothing was marked.
-bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names);
+// nothing was changed.
+bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names,
+                           SkipMark mark = SkipMark::Set);
 
 // Of these paths those that git would replace when it checks out: their names stand in the index of
 // the repository they lie in, and that repository's git directory may be written.

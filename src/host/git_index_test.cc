@@ -77,5 +77,21 @@ TEST(GitIndex, MarkedEntriesAreSkippedAndTheOthersStay) {
   EXPECT_FALSE(mark_skip_worktree(index_of(names, 2, 20), {"nothing"}));
 }
 
+TEST(GitIndex, AMarkIsTakenAwayWhereItIs) {
+  const std::vector<std::string> names = {".vscode/a", ".vscode/b", "z"};
+  const auto marked = mark_skip_worktree(index_of(names, 2, 20), {".vscode"});
+  ASSERT_TRUE(marked);
+  EXPECT_FALSE(mark_skip_worktree(*marked, {".vscode"}));
+  EXPECT_FALSE(mark_skip_worktree(*marked, {"z"}, SkipMark::Clear));
+  const auto cleared = mark_skip_worktree(*marked, {".vscode/a"}, SkipMark::Clear);
+  ASSERT_TRUE(cleared);
+  EXPECT_EQ(names_of(*cleared), names);
+  const auto index = parse_git_index(*cleared);
+  ASSERT_TRUE(index);
+  EXPECT_EQ((*cleared)[index->entries[0].flags + 2], 0);
+  EXPECT_EQ((*cleared)[index->entries[1].flags + 2], 0x40);
+  EXPECT_FALSE(index->entries[2].extended);
+}
+
 }  // namespace
 }  // namespace cordon

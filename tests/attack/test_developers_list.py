@@ -57,11 +57,9 @@ LIST = [
     Work("npm install of a directory", NPM + "./dep && node_modules/.bin/dep-tool", before=DEP, lost=frozenset({".npm"})),
     Work("npm install of a tarball", NPM + "./dep-1.0.0.tgz && dep-tool", before=DEP + "npm pack --silent ./dep; "
          "mkdir -p node_modules/.bin", path=("node_modules/.bin",), lost=frozenset({".npm"})),
-    # Taking what was held back does not take git's mark skip-worktree away.
     Work("FetchContent", "cmake -S . -B build > /dev/null && git -C build/_deps/lib-src status -s", before=FETCH,
          held=files(".vscode", ".vscode/settings.json", at="project/build/_deps/lib-src")
-         | {"index project/build/_deps/lib-src .vscode/settings.json"},
-         left=frozenset({"index project/build/_deps/lib-src .vscode/settings.json"})),
+         | {"index project/build/_deps/lib-src .vscode/settings.json"}),
     Work("LFS", "printf '%01000d' 7 > a.bin; git add a.bin; git commit -q -m bin; git show HEAD:a.bin; rm a.bin; "
          "git checkout -q a.bin; wc -c < a.bin; git checkout -q topic; git checkout -q main; wc -c < a.bin",
          before=LFS, path=("../source/bin",)),
