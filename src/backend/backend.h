@@ -1,6 +1,7 @@
 // Backend: a mechanism that can carry out a plan. Child: a sandbox that was started.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -63,6 +64,14 @@ struct PolledFor {
   short events = 0;
 };
 
+// Private places whose content is gone with a run.
+enum class GonePlace : std::size_t { Home, Tmp, VarTmp };
+inline constexpr std::size_t kGonePlaces = 3;
+// By the names of their op::ScratchDirectory.
+inline constexpr std::array<std::string_view, kGonePlaces> kGonePlaceNames = {"home", "tmp",
+                                                                              "vartmp"};
+using GonePlaces = std::array<Fd, kGonePlaces>;
+
 // A running sandbox. Its destructor kills the whole tree and reaps it.
 class Child {
  public:
@@ -96,9 +105,9 @@ class Child {
   // Once. Where the plan publishes ports: answers with sockets of the sandbox's network
   // (sys/socket_source.h). Else invalid.
   virtual Fd take_socket_source() = 0;
-  // Once. The directory that the private home is, if it is gone with the run: what was written
-  // there can still be told. Invalid where there is none, or it lasts.
-  virtual Fd take_private_home() { return Fd(); }
+  // Once. The directories that are gone with the run: what was written there can still be told.
+  // Invalid where there is none, or it lasts.
+  virtual GonePlaces take_gone_places() { return {}; }
   [[nodiscard]] virtual const Enforcement& enforcement() const = 0;
   // Limits reached, as far as the kernel counted them. Call after the tree is gone.
   virtual std::vector<Denial> denials() = 0;

@@ -98,11 +98,12 @@ bool is_run_id(std::string_view text) {
   return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-Result<void> write_manifest(const std::string& handoff, const Manifest& manifest) {
+Result<void> write_manifest(const std::string& handoff, const Manifest& manifest,
+                            Durability durability) {
   CORDON_TRY(directory, open_private_directory(handoff));
   const std::string name = manifest.run_id + std::string(kSuffix);
   int error = replace_file(directory.get(), name, encode(manifest), 0600);
-  if (error == 0) {
+  if (error == 0 && durability == Durability::Synced) {
     const Fd file(::openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file.valid() || ::fsync(file.get()) != 0 || ::fsync(directory.get()) != 0) error = errno;
   }

@@ -37,7 +37,10 @@ struct Manifest {
 std::string handoff_directory(const std::string& state_directory);
 bool is_run_id(std::string_view text);
 
-Result<void> write_manifest(const std::string& handoff, const Manifest& manifest);
+// Synced: what it speaks of is on the disk, and must be found after a power cut.
+enum class Durability { Synced, None };
+Result<void> write_manifest(const std::string& handoff, const Manifest& manifest,
+                            Durability durability = Durability::Synced);
 // Nothing if that run held nothing back.
 Result<std::optional<Manifest>> read_manifest(const std::string& handoff,
                                               const std::string& run_id);

@@ -88,6 +88,39 @@ std::string handoff_text(const Handoff& handoff) {
   return text;
 }
 
+// What was written to private places, one line for each: "gone with the run: 3 files in the private
+// home (~/d, ~/x)".
+void say_gone(const std::vector<Change>& changes) {
+  constexpr std::size_t kMostNames = 3;
+  for (std::size_t i = 0; i < changes.size();) {
+    const Change& first = changes[i];
+    if (first.state != Change::State::Lost) {
+      ++i;
+      continue;
+    }
+    // "private home: 3 files, 120 bytes in all"
+    const std::size_t colon = first.reason.find(": ");
+    const std::size_t comma = first.reason.find(',');
+    std::string where = first.reason.substr(0, colon);
+    std::string count;
+    if (colon != std::string::npos && comma != std::string::npos)
+      count = first.reason.substr(colon + 2, comma - colon - 2);
+    std::string names;
+    std::size_t told = 0;
+    for (; i < changes.size() && changes[i].state == Change::State::Lost &&
+           changes[i].top == first.top;
+         ++i) {
+      if (++told > kMostNames) continue;
+      if (!names.empty()) names += ", ";
+      names += where == "private home" ? "~" + changes[i].path.substr(first.top.size())
+                                       : changes[i].path;
+    }
+    if (told > kMostNames) names += ", …";
+    say_line(Tint::Warning,
+             "gone with the run: " + count + " in the " + where + " (" + names + ")");
+  }
+}
+
 }  // namespace
 
 bool write_all(int descriptor, std::string_view text) {
@@ -185,28 +218,7 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
     say_line(Tint::Warning, "finished what the run began to remove: " + std::to_string(removed) +
                                 " protected paths; cordon changes restore " + run_id);
   }
-  std::string gone;
-  std::string count;
-  std::size_t names = 0;
-  for (const Change& change : changes) {
-    if (change.state != Change::State::Lost) continue;
-    // "private home: 3 files, 120 bytes in all"
-    if (count.empty()) {
-      const std::size_t colon = change.reason.find(": ");
-      const std::size_t comma = change.reason.find(',');
-      if (colon != std::string::npos && comma != std::string::npos) {
-        count = change.reason.substr(colon + 2, comma - colon - 2);
-      }
-    }
-    if (++names <= 3) {
-      if (!gone.empty()) gone += ", ";
-      gone += "~" + change.path.substr(change.top.size());
-    }
-  }
-  if (!gone.empty()) {
-    say_line(Tint::Warning, "gone with the run: " + count + " in the private home (" + gone +
-                                (names > 3 ? ", …)" : ")"));
-  }
+  say_gone(changes);
   if (told > 0) {
     say_line(Tint::Warning, "held back: " + std::to_string(told) +
                                 (told == 1 ? " file" : " files") +

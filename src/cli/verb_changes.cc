@@ -9,9 +9,10 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "changes/line_diff.h"
+#include "changes/lost_list.h"
 #include "changes/manifest.h"
-#include "changes/take.h"
 #include "changes/skip_marks.h"
+#include "changes/take.h"
 #include "cli/talk.h"
 #include "cli/text_table.h"
 #include "cli/verbs.h"
@@ -63,7 +64,11 @@ std::string canonical(const std::string& path, const Caller& caller) {
   return path == "/" ? path : join(above->path, basename(path));
 }
 
-Result<Asked> ask(const Arguments& arguments) {
+// To be shown: what was lost too. To be taken: what was held back, and only of a run that was named
+// what was lost, so that it is said that nothing of it can be taken.
+enum class AskedFor { Showing, Taking };
+
+Result<Asked> ask(const Arguments& arguments, AskedFor purpose) {
   CORDON_TRY(caller, identify_caller());
   Asked asked;
   const Selection selection = select(arguments, caller.cwd);
@@ -75,8 +80,14 @@ Result<Asked> ask(const Arguments& arguments) {
     asked.paths.push_back(canonical(path, caller));
   }
   asked.handoff = handoff_directory(caller.state_directory);
-  CORDON_TRY(manifest, selection.run.empty() ? read_last_manifest(asked.handoff)
-                                             : read_manifest(asked.handoff, selection.run));
+  CORDON_TRY(manifest, purpose == AskedFor::Taking
+                           ? (selection.run.empty() ? read_last_manifest(asked.handoff)
+                                                    : read_manifest(asked.handoff, selection.run))
+                           : read_with_lost(caller.state_directory, selection.run));
+  if (!manifest && !selection.run.empty()) {
+    CORDON_TRY(lost, read_with_lost(caller.state_directory, selection.run));
+    manifest = std::move(lost);
+  }
   asked.manifest = std::move(manifest);
   asked.caller = std::move(caller);
   return asked;
@@ -201,10 +212,12 @@ std::vector<Version> versions_of(const std::vector<ChangeRecord>& records) {
 using Take = Result<Taken> (*)(const std::string&, Manifest&, const std::vector<std::string>&);
 
 int take(const Arguments& arguments, Take step, std::string_view verb) {
-  auto asked = ask(arguments);
+  auto asked = ask(arguments, AskedFor::Taking);
   if (!asked) return refuse(asked.error());
   if (!asked->manifest) return nothing(arguments, *asked);
+  const std::vector<ChangeRecord> before = asked->manifest->records;
   const auto taken = step(asked->handoff, *asked->manifest, asked->paths);
+  follow_in_indexes(before, asked->manifest->records, asked->caller);
   if (!taken) return refuse(taken.error());
   if (taken->done == 0 && taken->conflicts.empty()) return nothing(arguments, *asked);
   if (arguments.has(FlagId::Json)) {
@@ -215,10 +228,8 @@ int take(const Arguments& arguments, Take step, std::string_view verb) {
           " has changed since the run began; both versions are kept\n");
     }
     if (taken->done > 0) {
-  const std::vector<ChangeRecord> before = asked->manifest->records;
       say("cordon: " + std::string(verb) + " " + std::to_string(taken->done) +
           (taken->done == 1 ? " change" : " changes") + " of run " + asked->manifest->run_id +
-  follow_in_indexes(before, asked->manifest->records, asked->caller);
           "\n");
     }
   }
@@ -228,7 +239,7 @@ int take(const Arguments& arguments, Take step, std::string_view verb) {
 }  // namespace
 
 int verb_changes_list(const Arguments& arguments) {
-  const auto asked = ask(arguments);
+  const auto asked = ask(arguments, AskedFor::Showing);
   if (!asked) return refuse(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
   if (records.empty()) return nothing(arguments, *asked);
@@ -247,7 +258,7 @@ int verb_changes_list(const Arguments& arguments) {
 }
 
 int verb_changes_show(const Arguments& arguments) {
-  const auto asked = ask(arguments);
+  const auto asked = ask(arguments, AskedFor::Showing);
   if (!asked) return refuse(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
   if (records.empty()) return nothing(arguments, *asked);
@@ -272,7 +283,7 @@ int verb_changes_show(const Arguments& arguments) {
 }
 
 int verb_changes_diff(const Arguments& arguments) {
-  const auto asked = ask(arguments);
+  const auto asked = ask(arguments, AskedFor::Showing);
   if (!asked) return refuse(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
   if (records.empty()) return nothing(arguments, *asked);

@@ -16,6 +16,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "changes/gone.h"
+#include "changes/lost_list.h"
 #include "config/policy_document.h"
 #include "egress/broker.h"
 #include "egress/publisher.h"
@@ -159,7 +160,6 @@ Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller
   }
 }
 
-PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
 // Another run of the same tree can make it one that no run can be started in: thousands of
 // protected names, directories that are renamed all the time, a protected file that is replaced
 // just now. Whoever is refused for that has to know which process to end.
@@ -185,6 +185,7 @@ Error beside_others(Error error, const Caller& caller, const Effective& effectiv
   return error;
 }
 
+PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
                          const Backend& backend, const std::optional<Owner>& owner,
                          std::string start) {
   PlanRequest request;
@@ -463,16 +464,40 @@ void add_attempts(Broker& broker, Outcome& outcome) {
 }
 
 // One entry for each name; the number of files and bytes is said with the first.
-void add_gone(const Gone& gone, const std::string& home, std::vector<Change>& changes) {
+void add_gone(const Gone& gone, const std::string& place, const std::string& words,
+              std::vector<Change>& changes) {
   for (const std::string& name : gone.names) {
-    std::string reason = "private home";
+    std::string reason = words;
     if (&name == &gone.names.front()) {
       reason += ": " + std::to_string(gone.files) + (gone.files == 1 ? " file, " : " files, ") +
                 std::to_string(gone.bytes) + " bytes in all";
     }
     changes.push_back(
-        {join(home, name), Change::Kind::Added, Change::State::Lost, std::move(reason), home});
+        {join(place, name), Change::Kind::Added, Change::State::Lost, std::move(reason), place});
   }
+}
+
+// What the run wrote to private places, told in the report and in `cordon changes list`.
+void tell_gone(Child& child, const JudgedRun& run, Report& report) {
+  const GonePlaces places = child.take_gone_places();
+  Given given{run.survey.facts.git_identity, {}};
+  for (const std::vector<Grant>* grants :
+       {&run.clamped.effective().read, &run.clamped.effective().write}) {
+    for (const Grant& grant : *grants) given.mounted.insert(grant.path);
+  }
+  // All private places lie on one file system, and a home may lie in /var/tmp.
+  given.mounted.insert(run.caller.home);
+  const auto tell = [&](GonePlace which, const std::string& path, const std::string& words) {
+    const Fd& place = places[static_cast<std::size_t>(which)];
+    if (!place.valid()) return;
+    add_gone(gone_with(place.get(), path, given), path, words, report.changes);
+  };
+  tell(GonePlace::Home, run.caller.home, "private home");
+  tell(GonePlace::Tmp, "/tmp", "private /tmp");
+  tell(GonePlace::VarTmp, "/var/tmp", "private /var/tmp");
+  // The report has it all; who cannot write this note loses nothing but the list.
+  if (!report.changes.empty())
+    (void)note_lost(run.caller.state_directory, report.run_id, report.changes);
 }
 
 // Whether a command may have run: one that may have is never started again.
@@ -545,9 +570,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   report.enforcement = child->enforcement();
   if (broker) add_attempts(*broker, outcome);
   if (publisher) outcome.published = publisher->end();
-  if (const Fd home = child->take_private_home(); home.valid()) {
-    add_gone(gone_with(home.get(), run.survey.facts.git_identity), run.caller.home, report.changes);
-  }
+  tell_gone(*child, run, report);
   if (!run.clamped.effective().write.empty()) {
     std::set<std::string> git_directories;
     auto handoff =

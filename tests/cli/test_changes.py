@@ -225,6 +225,58 @@ def test_what_is_gone_with_the_private_home_is_named(world):
     assert "gone with" not in quiet.err and report["changes"] == []
 
 
+def test_what_is_gone_with_the_private_tmp_is_named(world):
+    """A granted file in a private place was there before; a socket is nothing that anybody looks for."""
+    given = world.write(world.path / "given", "given\n")
+    done, report = world.report("/bin/sh", "-c", "echo lost > /tmp/out; mkdir /tmp/d; echo lost > /tmp/d/y; "
+                                "echo hidden > /tmp/.hidden; echo v > /var/tmp/v; rm -f /tmp/none; mktemp -u",
+                                options=["--read", given])
+    assert "gone with the run: 3 files in the private /tmp (/tmp/d, /tmp/out)" in done.err, done.err
+    assert "gone with the run: 1 file in the private /var/tmp (/var/tmp/v)" in done.err, done.err
+    lost = {e["path"]: e["reason"] for e in report["changes"] if e["state"] == "lost"}
+    assert set(lost) == {"/tmp/d", "/tmp/out", "/var/tmp/v"}
+    assert lost["/tmp/d"].startswith("private /tmp: 3 files, "), lost
+    quiet, report = world.report("/bin/sh", "-c", "f=$(mktemp); rm $f; cat " + str(given), options=["--read", given])
+    assert "gone with" not in quiet.err and report["changes"] == [], quiet.err
+
+
+def test_what_is_lost_is_listed(world):
+    world.write(world.project / ".vscode/settings.json", "mine\n")
+    _, first = world.report("/bin/sh", "-c", "echo x > ~/lost")
+    assert world.cordon_verb("changes", "list", "--json").expect(0).json["run"] == first["run_id"]
+    _, held = world.report("/bin/sh", "-c", "echo x > .vscode/settings.json")
+    _, gone = world.report("/bin/sh", "-c", "echo x > ~/lost; echo y > /tmp/lost")
+    listed = world.cordon_verb("changes", "list", "--json", gone["run_id"]).expect(0).json
+    assert listed["run"] == gone["run_id"]
+    assert {(e["path"], e["state"]) for e in listed["changes"]} == {
+        (str(world.home / "lost"), "lost"), ("/tmp/lost", "lost")}
+    text = world.cordon_verb("changes", "list", gone["run_id"]).expect(0).out
+    assert "/tmp/lost" in text and "lost" in text
+    # Nothing of it can be taken; what is listed without a name is what is taken: the last that was held back.
+    assert world.cordon_verb("changes", "list", "--json").expect(0).json["run"] == held["run_id"]
+    assert world.cordon_verb("changes", "apply", gone["run_id"]).status == 1
+    world.cordon_verb("changes", "apply").expect(0)
+    assert (world.project / ".vscode/settings.json").read_text() == "x\n"
+    again = world.cordon_verb("changes", "list", "--json", held["run_id"])
+    assert {e["state"] for e in again.expect(0).json["changes"]} == {"applied"}
+    # Both in one run.
+    _, both = world.report("/bin/sh", "-c", "echo z > .vscode/settings.json; echo x > ~/lost")
+    listed = world.cordon_verb("changes", "list", "--json").expect(0).json
+    assert {e["state"] for e in listed["changes"]} == {"held", "lost"} and listed["run"] == both["run_id"]
+
+
+def test_the_list_of_what_was_lost_is_bounded(world):
+    world.run("true").expect(0)
+    place = world.make_directory(world.home / ".local/state/cordon/lost")
+    os.chmod(place, 0o700)
+    for number in range(250):
+        world.write(place / f"{number:016x}.changes", "old")
+        os.utime(place / f"{number:016x}.changes", (1000 + number, 1000 + number))
+    done, report = world.report("/bin/sh", "-c", "echo x > ~/lost")
+    left = os.listdir(place)
+    assert len(left) == 100 and f"{report['run_id']}.changes" in left and f"{249:016x}.changes" in left, done.err
+
+
 def test_beside_a_grant_in_a_private_home_is_read_only(world):
     deep = world.make_directory(world.home / "work/team/deep")
     done = world.run("/bin/sh", "-c", "echo a > here && (echo x > ../x; echo y > ../../y; "

@@ -113,18 +113,26 @@ int open_terminal(const Prepared& prepared) {
   return sent < 0 ? -errno : 0;
 }
 
-// Hands the private home to the supervisor, which tells at the end what is gone with it. The
-// command cannot have been there yet, so this is the directory itself.
-void offer_home(const Prepared& prepared) {
-  const int home = ::open(prepared.home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (home < 0) give_up(Stage::Seal, 0, errno);
+// Hands the private home and /tmp to the supervisor, which tells at the end what is gone with them.
+// The command cannot have been there yet, so these are the directories themselves.
+void offer_places(const Prepared& prepared) {
   Message message;
-  message.kind = Message::Kind::Home;
-  if (sys::send_passing(kChannelFd, &message, sizeof message, {&home, 1}) !=
+  message.kind = Message::Kind::Places;
+  std::array<int, kGonePlaces> opened{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kGonePlaces; ++i) {
+    if (prepared.places[i] == nullptr) continue;
+    const int place = ::open(prepared.places[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (place < 0) give_up(Stage::Seal, 0, errno);
+    opened[count++] = place;
+    message.index |= 1U << i;
+  }
+  if (count == 0) return;
+  if (sys::send_passing(kChannelFd, &message, sizeof message, {opened.data(), count}) !=
       static_cast<ssize_t>(sizeof message)) {
     end();
   }
-  ::close(home);
+  for (std::size_t i = 0; i < count; ++i) ::close(opened[i]);
 }
 
 // Reads the command's report; a closed pipe means that its program was started. True if one came.
@@ -412,7 +420,7 @@ void first_process(const Prepared& prepared, const FirstProcessFds& fds, Builder
   // While /proc is the host's, and before the capabilities go.
   if (!prepared.shares_host) state.inotify_bound = bound_inotify() == 0;
   build(prepared, builder, state);
-  if (prepared.home != nullptr) offer_home(prepared);
+  offer_places(prepared);
   if (prepared.terminal) {
     if (const int error = open_terminal(prepared); error < 0) give_up(Stage::Seal, 0, -error);
   }

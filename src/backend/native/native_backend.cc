@@ -142,7 +142,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
       case Message::Kind::Failed:
         return fail(operation_error(plan, message));
       case Message::Kind::Terminal:
-      case Message::Kind::Home:
+      case Message::Kind::Places:
       case Message::Kind::Stopped:
       case Message::Kind::Reached:
         break;

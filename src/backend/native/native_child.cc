@@ -98,7 +98,7 @@ ChildEvent NativeChild::event() {
     case Message::Kind::Failed:
       return operation_error(plan_, message);
     case Message::Kind::Terminal:
-    case Message::Kind::Home:
+    case Message::Kind::Places:
     case Message::Kind::Confined:
     case Message::Kind::Begun:
       break;
@@ -180,7 +180,11 @@ void NativeChild::keep(const Message& message, const sys::Passed& passed) {
   std::array<Fd, sys::kMostPassed> came;
   for (std::size_t i = 0; i < passed.count; ++i) came[i] = Fd(passed.descriptors[i]);
   if (message.kind == Message::Kind::Terminal) terminal_ = std::move(came[0]);
-  if (message.kind == Message::Kind::Home) home_ = std::move(came[0]);
+  if (message.kind == Message::Kind::Places) {
+    std::size_t which = 0;
+    for (std::size_t i = 0; i < kGonePlaces; ++i)
+      if ((message.index >> i & 1U) != 0) places_[i] = std::move(came[which++]);
+  }
   if (message.kind == Message::Kind::Begun) inside_ = std::move(came[0]);
   if (message.kind != Message::Kind::Confined) return;
   const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));

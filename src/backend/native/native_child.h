@@ -48,7 +48,7 @@ class NativeChild final : public Child {
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
   Fd take_terminal() override { return std::move(terminal_); }
   EgressDescriptors take_egress() override { return std::move(egress_); }
-  Fd take_private_home() override { return std::move(home_); }
+  GonePlaces take_gone_places() override { return std::move(places_); }
   Fd take_socket_source() override { return std::move(socket_source_); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
 
@@ -97,7 +97,7 @@ class NativeChild final : public Child {
   Fd terminal_;
   EgressDescriptors egress_;
   Fd socket_source_;
-  Fd home_;
+  GonePlaces places_;
   Enforcement enforcement_;
   std::optional<ChildEnd> ended_;
   std::optional<std::uint64_t> peak_memory_;

@@ -56,7 +56,8 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
   for (const Op& operation : plan.build) {
     if (const auto* scratch = std::get_if<op::ScratchDirectory>(&operation)) {
       if (prepared.scratch == nullptr) prepared.scratch = scratch->path.c_str();
-      if (scratch->name == "home") prepared.home = scratch->path.c_str();
+      for (std::size_t i = 0; i < kGonePlaces; ++i)
+        if (scratch->name == kGonePlaceNames[i]) prepared.places[i] = scratch->path.c_str();
     }
     if (const auto* map = std::get_if<op::MapIdentity>(&operation)) {
       prepared.uid_map =

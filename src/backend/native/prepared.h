@@ -5,9 +5,11 @@
 #include <linux/filter.h>
 #include <sys/ioctl.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
+#include "backend/backend.h"
 #include "plan/plan.h"
 
 namespace cordon::native {
@@ -29,7 +31,8 @@ struct Prepared {
   // For that: the sources of all mounts, in their order, opened while the first process is still
   // the caller. The memory is made before the clone and filled after it.
   mutable std::vector<int> early_sources;
-  const char* home = nullptr;            // the private home, if it is on the scratch tmpfs
+  // The private places on the scratch tmpfs whose content is told at the end, by GonePlace.
+  std::array<const char*, kGonePlaces> places{};
   const char* scratch = nullptr;         // a path inside on the scratch tmpfs, to see it full
   std::uint64_t process_bound = 0;       // processes allowed by RLIMIT_NPROC; 0 if a cgroup counts
   std::uint64_t cpu_seconds = 0;         // processor time allowed by RLIMIT_CPU; 0: no limit

@@ -73,7 +73,7 @@ struct Message {
     Reached,   // a bound that the kernel does not report was seen reached, or what the ipc
                // namespace holds has changed
     Ended,     // status and usage; every process of the sandbox but its first is dead and reaped
-    Home,      // carries the directory that the private home is
+    Places,    // carries the private places that are gone with the run, one for each bit of index
     Begun,     // of a first process that another program started: where it is. It carries a pidfd
   };
   Kind kind = Kind::Failed;
