@@ -7,12 +7,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
+#include <string_view>
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "changes/config_write_back.h"
 #include "changes/exact_copy.h"
 #include "changes/fingerprint.h"
 #include "host/directory_names.h"
+#include "host/git_index.h"
+#include "host/git_limits.h"
 #include "host/look.h"
 #include "host/tree_copy.h"
 
@@ -20,6 +25,7 @@ namespace cordon {
 namespace {
 
 constexpr int kDeepestRemoval = 32;
+constexpr const char* kRemovedByRun = "removed by the run";
 
 std::vector<DirectoryEntry> entries_of(const std::string& path, DirectoryNames& names,
                                        bool& known) {
@@ -43,19 +49,34 @@ bool has_files(int directory, const std::string& name, int depth) {
   });
 }
 
-// Where the pointer of a linked worktree leads.
-std::string entry_of(const std::string& top) {
-  const Fd above = open_canonical(top, O_PATH | O_DIRECTORY);
-  const auto pointer = above.valid() ? read_regular(above.get(), ".git", 8192) : std::nullopt;
-  constexpr std::string_view kWord = "gitdir: /";
-  if (!pointer || !pointer->starts_with(kWord)) return {};
-  std::string_view text(*pointer);
-  text.remove_prefix(kWord.size() - 1);
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  return has_dotdot(text) ? std::string() : normalize(text);
+// The git directory that the `.git` of a work tree is or leads to.
+std::string git_directory_of(const std::string& top) {
+  const std::string index = git_index_of(top);
+  return index.empty() ? index : std::string(parent(index));
+}
+
+// True if a configuration had this setting when its copy was made, and the run has removed it.
+bool has_lost(const PrivateCopies& copies, const std::string& config, const std::string& setting) {
+  const auto copy = std::ranges::find(copies.configs, config, &CopiedConfig::path);
+  if (copy == copies.configs.end()) return false;
+  const auto has = [&](const std::string& text) -> std::optional<bool> {
+    const auto settings = parse_git_config(text);
+    if (!settings) return std::nullopt;
+    return std::ranges::find(*settings, setting, setting_name) != settings->end();
+  };
+  const Fd above(::open(std::string(parent(copy->copy)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto now =
+      above.valid() ? read_regular(above.get(), std::string(basename(copy->copy)), kGitConfigLimit)
+                    : std::nullopt;
+  return now && has(copy->base) == true && has(*now) == false;
 }
 
 }  // namespace
+
+bool holds_files(const std::string& directory) {
+  const Fd above(::open(std::string(parent(directory)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return !above.valid() || has_files(above.get(), std::string(basename(directory)), 0);
+}
 
 Removal::Removal(const HostFacts& facts, const std::vector<Grant>& writable) {
   for (const Grant& grant : writable) roots_.push_back(grant.path);
@@ -68,20 +89,43 @@ Removal::Removal(const HostFacts& facts, const std::vector<Grant>& writable) {
       if (is_root_git(pinned.path) || !look_path(join(pinned.path, "HEAD"))) continue;
       git_.push_back({pinned.path, pinned.id});
     }
+    for (const GitDirectory::Unseen& one : git.unseen) {
+      unseen_.push_back(one);
+      held_[one.path] = one.id;
+    }
   }
   std::ranges::sort(git_, [](const Candidate& a, const Candidate& b) { return b.path < a.path; });
   for (const Held& held : facts.held) {
     if (held.file != FileKind::Regular || basename(held.path) != ".git") continue;
     const std::string top(parent(held.path));
     if (std::ranges::find(roots_, top) != roots_.end()) continue;
+    note_submodule(top, facts);
     DirectoryNames names;
     bool known = false;
     const auto entries = entries_of(top, names, known);
     const bool had_files = std::ranges::any_of(entries, [&](const DirectoryEntry& entry) {
       return !held_.contains(join(top, entry.name));
     });
-    if (known && had_files) trees_.push_back({top, entry_of(top)});
+    if (known && had_files) trees_.push_back({top, git_directory_of(top)});
   }
+}
+
+void Removal::note_submodule(const std::string& top, const HostFacts& facts) {
+  const std::string git = git_directory_of(top);
+  constexpr std::string_view kModules = "/modules/";
+  const std::size_t at = git.rfind(kModules);
+  const auto seen = look_path(top);
+  if (at == std::string::npos || !pinned_.contains(git) || !seen) return;
+  // What the run may not see, and what is granted by itself, is not moved with the rest.
+  const auto is_below = [&](const std::string& path) { return contains(top, path); };
+  if (std::ranges::any_of(facts.masked, is_below, &Masked::path) ||
+      std::ranges::any_of(roots_, is_below)) {
+    return;
+  }
+  submodules_.push_back({{top, seen->id},
+                         git.substr(at + kModules.size()),
+                         join(git, "config"),
+                         join(git.substr(0, at), "config")});
 }
 
 bool Removal::is_root_git(const std::string& path) const {
@@ -91,7 +135,7 @@ bool Removal::is_root_git(const std::string& path) const {
 }
 
 std::set<std::string> Removal::finish(const PrivateCopies& copies, HeldBack& held) {
-  if (git_.empty() && trees_.empty()) return {};
+  if (git_.empty() && trees_.empty() && unseen_.empty() && submodules_.empty()) return {};
   for (const CopiedObject& object : copies.objects) copies_[object.what.path] = object.what.source;
   for (const Candidate& candidate : git_) {
     const auto seen = look_path(candidate.path);
@@ -100,14 +144,64 @@ std::set<std::string> Removal::finish(const PrivateCopies& copies, HeldBack& hel
     const std::string above(parent(candidate.path));
     if (basename(candidate.path) == ".git") finish_tree(above, held);
   }
+  for (const Submodule& one : submodules_) {
+    if (has_lost(copies, one.config, "core.worktree") &&
+        has_lost(copies, one.parent_config, "submodule." + one.name + ".url")) {
+      finish_submodule(one, held);
+    }
+  }
   for (const auto& [top, entry] : trees_) {
-    if (!holds_only_held(top, 0)) continue;
+    if (gone_.contains(top) || !holds_only_held(top, 0)) continue;
     finish_tree(top, held);
     const auto pinned = pinned_.find(entry);
     const bool is_entry = pinned != pinned_.end() && basename(parent(entry)) == "worktrees";
     if (is_entry && gone_.contains(join(top, ".git"))) take(entry, pinned->second, held);
   }
+  finish_pruned(held);
   return std::move(gone_);
+}
+
+void Removal::finish_pruned(HeldBack& held) {
+  for (const GitDirectory::Unseen& one : unseen_) {
+    if (one.top.empty() || !copies_.contains(one.path) || !is_emptied(one.path)) continue;
+    // Locked, or there again: `git worktree prune` outside would leave it alone.
+    if (look_path(join(one.path, "locked")) || git_directory_of(one.top) == one.path) continue;
+    if (take(one.path, one.id, held)) prune(std::string(parent(one.path)));
+  }
+}
+
+void Removal::finish_submodule(const Submodule& submodule, HeldBack& held) {
+  const auto& [path, id] = submodule.top;
+  const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
+  const std::string name(basename(path));
+  struct stat status {};
+  if (!above.valid() || ::fstatat(above.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      looked(status).id != id || gone_.contains(path)) {
+    return;
+  }
+  ChangeRecord record;
+  record.change = Change::Kind::Deleted;
+  record.path = record.top = path;
+  const auto place = held.place_for(path);
+  if (place &&
+      ::renameat2(above.get(), name.c_str(), AT_FDCWD, place->c_str(), RENAME_NOREPLACE) == 0) {
+    const bool made = ::mkdirat(above.get(), name.c_str(), 0700) == 0;
+    if (made) {
+      const Fd empty(::openat(above.get(), name.c_str(), kOpenDirectory));
+      (void)(empty.valid() && ::fchown(empty.get(), status.st_uid, status.st_gid) == 0 &&
+             ::fchmod(empty.get(), status.st_mode & 07777U) == 0);
+    }
+    record.state = Change::State::Applied;
+    record.reason = kRemovedByRun;
+    record.put = fingerprint_path(path);
+    record.replaced = *place;
+    gone_.insert(path);
+  } else {
+    // The place where it would be kept is on another file system: the person decides.
+    record.reason = "git submodule deinit: files of the work tree that were in use stayed";
+    record.base = fingerprint_path(path);
+  }
+  held.add(std::move(record));
 }
 
 bool Removal::is_emptied(const std::string& held) const {
@@ -162,7 +256,7 @@ bool Removal::take(const std::string& path, const FileId& id, HeldBack& held) {
   record.change = Change::Kind::Deleted;
   record.state = Change::State::Applied;
   record.path = record.top = path;
-  record.reason = "removed by the run";
+  record.reason = kRemovedByRun;
   record.put = kAbsent;
   record.replaced = *place;
   held.add(std::move(record));

@@ -14,6 +14,17 @@
 // then go with it, up to the grant. Nothing is followed, and everything that is removed is moved to
 // handoff/, so that `cordon changes restore` brings it back.
 //
+// `git worktree prune`. What the repository has of a worktree that is gone is a private copy as a
+// whole (host/unseen_worktrees.h). If the run emptied it, and the work tree lay in a granted place
+// and is not there, the removal is finished. If the work tree lies elsewhere, git inside could only
+// think that it is gone: nothing is removed, and the report says so.
+//
+// `git submodule deinit` removes the work tree of the submodule, stops at the first mount, and goes
+// on as if nothing were: it takes the address of the submodule out of the repository's
+// configuration and the place of the work tree out of the submodule's. Both are private copies, so
+// both changes are seen, and only that command makes the two together. Then the rest of the work
+// tree is moved away and an empty directory is left, as git does.
+//
 // Never finished: the git directory of a writable root itself. Whoever empties that one has
 // destroyed a project, and what is left of it is evidence.
 #pragma once
@@ -28,6 +39,9 @@
 #include "policy/host_facts.h"
 
 namespace cordon {
+
+// True if there is a file below a directory of Cordon's own, of whatever kind.
+bool holds_files(const std::string& directory);
 
 class Removal {
  public:
@@ -49,6 +63,16 @@ class Removal {
     std::string entry;
   };
 
+  struct Submodule {
+    Candidate top;
+    std::string name;
+    std::string config;         // its own
+    std::string parent_config;  // that of the repository it belongs to
+  };
+
+  void note_submodule(const std::string& top, const HostFacts& facts);
+  void finish_pruned(HeldBack& held);
+  void finish_submodule(const Submodule& submodule, HeldBack& held);
   [[nodiscard]] bool is_root_git(const std::string& path) const;
   [[nodiscard]] bool holds_only_held(const std::string& path, int depth) const;
   [[nodiscard]] bool is_emptied(const std::string& held) const;
@@ -60,6 +84,8 @@ class Removal {
   std::vector<std::string> roots_;
   std::vector<Candidate> git_;   // parts of repositories, the inner ones first
   std::vector<Worktree> trees_;  // that had files
+  std::vector<Submodule> submodules_;
+  std::vector<GitDirectory::Unseen> unseen_;
   std::map<std::string, FileId> held_;
   std::map<std::string, FileId> pinned_;
   std::map<std::string, std::string> copies_;

@@ -216,7 +216,12 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
   });
   if (removed > 0) {
     say_line(Tint::Warning, "finished what the run began to remove: " + std::to_string(removed) +
-                                " protected paths; cordon changes restore " + run_id);
+                                (removed == 1 ? " protected path" : " protected paths") +
+                                "; cordon changes restore " + run_id);
+  }
+  for (const Change& change : changes) {
+    if (change.state != Change::State::Discarded) continue;
+    say_line(Tint::Warning, "not removed: " + change.path + ": " + change.reason);
   }
   say_gone(changes);
   if (told > 0) {

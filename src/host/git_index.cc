@@ -20,6 +20,7 @@
 #include "base/sha256.h"
 #include "host/git_limits.h"
 #include "host/look.h"
+#include "host/worktree.h"
 
 namespace cordon {
 namespace {
@@ -139,16 +140,9 @@ std::string git_index_of(const std::string& top) {
       above.valid() ? read_regular(above.get(), ".git", kGitPointerLimit) : std::nullopt;
   constexpr std::string_view kWord = "gitdir: ";
   if (!pointer || !pointer->starts_with(kWord)) return {};
-  std::string_view text(*pointer);
-  text.remove_prefix(kWord.size());
-  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
-  // A submodule's leads up first, and what is above the top has no links in its path. Anywhere
-  // else `..` may lead back from where a link led.
-  std::string_view from = text.starts_with('/') ? "/" : std::string_view(top);
-  for (; text.starts_with("../"); text.remove_prefix(3)) from = parent(from);
-  if (text.empty() || has_dotdot(text)) return {};
-  const std::string directory = normalize(join(from, text));
-  return join(directory, "index");
+  const std::string directory =
+      place_of_pointer(std::string_view(*pointer).substr(kWord.size()), top);
+  return directory.empty() ? std::string() : join(directory, "index");
 }
 
 std::optional<GitIndex> parse_git_index(std::string_view bytes) {

@@ -17,6 +17,7 @@
 #include "host/own_programs.h"
 #include "host/resolve.h"
 #include "host/tree_survey.h"
+#include "host/unseen_worktrees.h"
 #include "sys/landlock.h"
 #include "sys/notify.h"
 
@@ -278,6 +279,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller,
   CORDON_CHECK(failures.check());
   drop_covered(out.facts);
   find_frozen(effective, caller, out.facts);
+  find_unseen_worktrees(effective, out.facts);
   if (mounts_for(out.facts) > kMaxMounts) return fail(too_many_mounts(out.facts));
   return out;
 }

@@ -48,6 +48,14 @@ std::optional<std::string> parse_git_file(std::string_view text) {
   return std::string(path);
 }
 
+std::string place_of_pointer(std::string_view text, std::string_view directory) {
+  text = without_line_end(text);
+  std::string_view from = text.starts_with('/') ? "/" : directory;
+  for (; text.starts_with("../"); text.remove_prefix(3)) from = parent(from);
+  if (text.empty() || has_dotdot(text)) return {};
+  return normalize(join(from, text));
+}
+
 std::optional<WorktreePointer> follow_git_file(const std::string& directory, const Caller& caller) {
   const auto text = read_regular(AT_FDCWD, join(directory, ".git"), kGitPointerLimit);
   if (!text) return std::nullopt;

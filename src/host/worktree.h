@@ -23,4 +23,9 @@ std::optional<WorktreePointer> follow_git_file(const std::string& directory, con
 // The path behind "gitdir: " in the text of a `.git` file.
 std::optional<std::string> parse_git_file(std::string_view text);
 
+// Where the text of a pointer of git's leads, by its words alone, if it is read in `directory`, a
+// canonical path. A relative one may lead up first, and what is above has no links in its path;
+// anywhere else `..` may lead back from where a link led: then it is empty.
+std::string place_of_pointer(std::string_view text, std::string_view directory);
+
 }  // namespace cordon

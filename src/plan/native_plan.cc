@@ -448,11 +448,19 @@ void NativePlanner::holds() {
 void NativePlanner::git() {
   std::size_t number = 0;
   for (const GitDirectory& directory : facts_.git) {
+    const auto is_copied = [&](const std::string& path) {
+      return request_.private_copies &&
+             std::ranges::any_of(directory.unseen, [&](const GitDirectory::Unseen& one) {
+               return contains(one.path, path);
+             });
+    };
     for (const Held& pinned : directory.pinned) {
+      if (is_copied(pinned.path)) continue;
       plan_.build.emplace_back(
           op::Hold{pinned.path, pinned.id, MountAccess::ReadWrite, "git directory"});
     }
     for (const Held& held : directory.held) {
+      if (is_copied(held.path)) continue;
       // Pointers from one git directory to another are single files: they stay read-only.
       if (held.file == FileKind::Directory) {
         hold(held, "git");
@@ -461,6 +469,7 @@ void NativePlanner::git() {
       }
     }
     for (const GitDirectory::Config& config : directory.configs) {
+      if (is_copied(config.path)) continue;
       const std::string name = "git/" + std::to_string(number);
       std::string copy = std::string(kGitDirectory) + "/" + std::to_string(number++);
       if (request_.private_copies) {
@@ -473,6 +482,13 @@ void NativePlanner::git() {
         copy += "/config";
       }
       plan_.build.emplace_back(op::PrivateConfig{config.path, config.id, name, std::move(copy)});
+    }
+  }
+  // Last, so that what a run is more likely to change has the budget of the copies first.
+  if (!request_.private_copies) return;
+  for (const GitDirectory& directory : facts_.git) {
+    for (const GitDirectory::Unseen& one : directory.unseen) {
+      hold({one.path, HoldKind::Git, FileKind::Directory, one.id}, std::string(kUnseenWorktree));
     }
   }
 }
@@ -542,6 +558,7 @@ void NativePlanner::command() {
     plan_.cwd = "/";
   }
   plan_command(effective_, caller_, plan_);
+  if (request_.private_copies && !facts_.git.empty()) add_git_stat_settings(plan_.environment);
 }
 
 Result<void> NativePlanner::confine() {
@@ -558,7 +575,6 @@ Result<void> NativePlanner::confine() {
   plan_.confine.emplace_back(op::NewSession{});
   plan_.confine.emplace_back(op::NewKeyring{});
   plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
-  if (request_.private_copies && !facts_.git.empty()) add_git_stat_settings(plan_.environment);
   plan_.confine.emplace_back(op::DropCapabilities{});
   plan_.confine.emplace_back(op::InstallSeccomp{
       effective_.net.mode, facts_.answers_calls || effective_.net.mode == NetMode::Allow});

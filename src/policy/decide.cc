@@ -120,6 +120,12 @@ Decision::Maybe Decision::by_git() const {
     for (const Held& held : git.held) {
       if (auto found = held_at(held)) return found;
     }
+    for (const GitDirectory::Unseen& one : git.unseen) {
+      if (!writes() || !contains(one.path, path_)) continue;
+      return allow(rule_text("git", one.path),
+                   "writes go to a private copy of this run, which does not see the worktree that "
+                   "it belongs to; only its HEAD is written back");
+    }
     for (const GitDirectory::Config& config : git.configs) {
       if (!writes() || config.path != path_) continue;
       return allow(

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/effective.h"
@@ -84,6 +85,9 @@ struct Pinned {
   auto operator<=>(const Pinned&) const = default;
 };
 
+// Why what a repository has of a worktree that is not seen is copied, as reports tell it.
+inline constexpr std::string_view kUnseenWorktree = "git worktree";
+
 // A git directory inside a writable grant. Every `pinned` directory is bound over itself so that it
 // cannot be renamed away, `held` is read-only, and each config is seen through a private copy.
 struct GitDirectory {
@@ -93,11 +97,20 @@ struct GitDirectory {
     std::string content;  // what the private copy starts with
     auto operator<=>(const Config&) const = default;
   };
+  // What the repository has of a linked worktree that the run does not see: git inside takes that
+  // one for gone. It is seen through a private copy as a whole.
+  struct Unseen {
+    std::string path;
+    FileId id;
+    std::string top;  // of the work tree, if it is gone from a granted place; else empty
+    auto operator<=>(const Unseen&) const = default;
+  };
   std::string path;
   FileId id;
   std::vector<Held> pinned;  // the directory itself, modules, worktrees and their children
   std::vector<Held> held;    // hooks, commondir, gitdir and .git pointer files
   std::vector<Config> configs;
+  std::vector<Unseen> unseen;  // of what is pinned
   auto operator<=>(const GitDirectory&) const = default;
 };
 
@@ -120,6 +133,8 @@ struct HostFacts {
   std::vector<SystemEntry> root_entries;   // the top of the file system, if a grant is "/" itself
   std::vector<Masked> masked;
   std::vector<Frozen> frozen;
+  // Directories that had to be among `frozen` and may not be listed: new names in them are seen.
+  std::vector<std::string> unlisted;
   std::vector<Held> held;
   std::vector<Pinned> pinned;
   // Directories in a writable grant that cannot be searched: read-only inside, with all they hold.
@@ -129,5 +144,3 @@ struct HostFacts {
 };
 
 }  // namespace cordon
-  // Directories that had to be among `frozen` and may not be listed: new names in them are seen.
-  std::vector<std::string> unlisted;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -148,6 +149,37 @@ Result<void> complete_config(const CopiedConfig& config) {
   return {};
 }
 
+// What a run made of what the repository has of a worktree that it did not see.
+Result<void> settle_unseen(const CopiedObject& object, HeldBack& held) {
+  if (holds_files(object.what.source)) return held.compare(object);
+  // Git inside took the worktree for gone, and could not know better. Nothing of it is offered to
+  // `cordon changes apply`: whoever takes everything would lose a worktree that is in use.
+  ChangeRecord record;
+  record.change = Change::Kind::Deleted;
+  record.state = Change::State::Discarded;
+  record.path = record.top = object.what.path;
+  record.reason =
+      std::string(kUnseenWorktree) + ": its work tree is not granted, so that it stays as it is";
+  held.add(std::move(record));
+  return {};
+}
+
+// Of the same, what ordinary work writes there: `git branch -m` of a branch that is checked out in
+// that worktree, `git worktree lock`.
+std::vector<std::string> written_for_unseen(const std::vector<ChangeRecord>& records) {
+  std::vector<std::string> paths;
+  for (const ChangeRecord& record : records) {
+    if (record.reason != kUnseenWorktree) continue;
+    const std::string_view name = std::string_view(record.path).substr(record.top.size());
+    const bool removed = record.change == Change::Kind::Deleted;
+    const auto kept = removed ? std::nullopt : look_path(record.kept);
+    if (!removed && (!kept || kept->kind != FileKind::Regular)) continue;
+    const bool head = name == "/HEAD" || name == "/logs/HEAD";
+    if (name == "/locked" || (head && !removed)) paths.push_back(record.path);
+  }
+  return paths;
+}
+
 // What was installed into a directory on PATH and hides nothing.
 std::vector<std::string> installed_commands(const std::vector<ChangeRecord>& records,
                                             const std::vector<Grant>& writable,
@@ -206,7 +238,9 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
     return std::ranges::any_of(gone, [&](const std::string& one) { return contains(one, path); });
   };
   for (const CopiedObject& object : copies.objects) {
-    if (!is_gone(object.what.path)) CORDON_CHECK(held.compare(object));
+    if (is_gone(object.what.path)) continue;
+    CORDON_CHECK(object.what.reason == kUnseenWorktree ? settle_unseen(object, held)
+                                                       : held.compare(object));
   }
   for (const CopiedConfig& config : copies.configs) {
     if (is_gone(config.path)) continue;
@@ -236,7 +270,8 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
   std::ranges::move(records, std::back_inserter(manifest.records));
   CORDON_CHECK(write_manifest(place, manifest));
   // What cannot be put there stays held.
-  const std::vector<std::string> installed = installed_commands(manifest.records, writable, caller);
+  std::vector<std::string> installed = installed_commands(manifest.records, writable, caller);
+  std::ranges::move(written_for_unseen(manifest.records), std::back_inserter(installed));
   if (!installed.empty()) {
     (void)apply_changes(place, manifest, installed, Noting::ByCaller);
     CORDON_CHECK(write_manifest(place, manifest));

@@ -84,7 +84,7 @@ DAY = [
     Work("rebase -i", "git rebase -q -i main topic"),
     Work("cherry-pick", "git cherry-pick topic~1 topic"),
     Work("revert", "git revert --no-edit HEAD"),
-    Work("reset --hard", "git status -s; git reset -q --hard other", held=OTHER, passes=OTHERS),
+    Work("reset --hard", "git reset -q --hard other", held=OTHER, passes=OTHERS),
     Work("reset --soft", "git reset --soft base"),
     Work("restore", "git restore plain.txt .vscode .mcp.json", before=EDIT, held=TWO, passes=TWO),
     Work("stash push", EDIT + "git stash push -q"),
@@ -111,7 +111,7 @@ DAY = [
     Work("log, show, diff, blame, describe", "git log --stat --all; git show HEAD other:.mcp.json; git diff main other; "
          "git blame -s src/a.txt; git describe --tags --long; git grep -n on; git shortlog -s HEAD; git reflog"),
     Work("archive", "git archive --format=tar HEAD | tar t"),
-    Work("sparse-checkout set", "git status -s; git sparse-checkout set src",
+    Work("sparse-checkout set", "git sparse-checkout set src",
          held=files(*NAMES[:7], "sub") | settings("extensions.worktreeconfig") | settings(
              "core.sparsecheckout", "core.sparsecheckoutcone", of="config.worktree project/.git"),
          inside=EMPTY | files("sub"), left=EMPTY | files("sub")),
@@ -144,7 +144,7 @@ MORE = [
     Work("rebase --exec", "git rebase -q --exec true main topic"),
     Work("cherry-pick of held files", "git cherry-pick other", held=OTHER, passes=OTHERS),
     Work("revert of held files", "git revert --no-edit HEAD~1", held=OLD, inside=EMPTY, left=EMPTY),
-    Work("reset --hard, no held files", "git status -s; git reset -q --hard base"),
+    Work("reset --hard, no held files", "git reset -q --hard base"),
     Work("reset --mixed", "git reset -q other"),
     Work("restore --staged", "git restore --staged plain.txt", before="echo x > plain.txt; git add plain.txt"),
     Work("stash -u", "echo x > n.txt; git stash push -q -u && git stash list && git stash pop -q"),
@@ -181,48 +181,40 @@ MORE = [
          inside=files(".vscode"), left=files(".vscode")),
     Work("rm --cached", "git rm -q --cached .mcp.json .vscode/tasks.json"),
     Work("apply", "git diff main topic > ../trees/p.diff && git apply ../trees/p.diff"),
-    Work("apply --index of held files", "git status -s; git diff base other > ../trees/p.diff && git apply --index ../trees/p.diff",
+    Work("apply --index of held files", "git diff base other > ../trees/p.diff && git apply --index ../trees/p.diff",
          held=OTHER, passes=OTHERS),
     Work("am of held files", "git format-patch -q -1 other --stdout | git am -q", held=OTHER, passes=OTHERS),
     Work("rerere", "git config rerere.enabled true; git merge -q clash; echo solved > src/a.txt; git add src/a.txt; "
          "git commit -q -m solved", held=settings("rerere.enabled")),
+    # In what the run itself made held files are marked skip-worktree, until they are taken.
+    Work("clone", "git clone -q ../source/lib copy", held=in_lib("copy") | marks("project/copy")),
+    Work("worktree add", "git worktree add -q ../trees/wt topic", held=files(*NAMES, at="trees/wt") | all_marks("trees/wt")),
+    Work("worktree add, and a commit", "git worktree add -q -b mine wt && cd wt && echo x > x && git add x && "
+         "git commit -q -m x", held=files(*NAMES, at="project/wt") | all_marks("project/wt")),
+    Work("submodule add", LIB + "git commit -q -m sub", held=in_lib("lib") | marks("project/lib") | SUBMODULE),
+    Work("submodule update --init", "git -c protocol.file.allow=always submodule --quiet update --init",
+         before=LIB + "git commit -q -m sub; git submodule --quiet deinit -f lib; rm -rf .git/modules/lib",
+         held=in_lib("lib") | marks("project/lib") | SUBMODULE),
+    # Mounts cannot be removed inside, and git ends with 0 all the same: the removal is finished after the run.
+    Work("worktree prune", "git worktree prune", before="git worktree add -q ../trees/wt topic; rm -rf ../trees/wt",
+         stopped=("project/.git/worktrees",), finished=True),
+    Work("submodule deinit", "git submodule --quiet deinit -f lib", before=LIB + "git commit -q -m sub",
+         held=settings("submodule.lib.active", "submodule.lib.url") | settings(
+             "core.worktree", of="config project/.git/modules/lib"), stopped=("project/lib",), finished=True),
 ]
 
-# What happens now and should be better, so that a mend is seen here. Each is told, inside or in the report, but
-# for two that git itself says in words and not by its status: `worktree prune` and `submodule deinit`.
+# What happens now and should be better, so that a mend is seen here. Each is told, inside or in the report. Why the
+# last ones stop: docs/adr/0064-removals-that-git-gave-up.md.
 KNOWN = [
-    # Git has not seen the private copies before, and takes files whose times are new to it for changed. Where root
-    # runs it, every file has another owner inside, and all of them are new.
-    Work("sparse-checkout set at once", "git sparse-checkout set src",
-         held=settings("extensions.worktreeconfig") | settings(
-             "core.sparsecheckout", "core.sparsecheckoutcone", of="config.worktree project/.git"),
-         stopped=("project/.vscode", "project/.claude", "project/sub", "project/.github")),
-    Work("apply --index at once", "git diff base other > ../trees/p.diff && git apply --index ../trees/p.diff",
-         status_inside=1, stopped=("project",)),
     # Names that are only reported are not kept, so that nobody knows that their content is the same again.
     Work("merge --abort of held files", "git merge -q other; git merge --abort", before=MINE, again=REPORTED),
     Work("checkout and back", "git checkout -q other && git checkout -q main",
          again=REPORTED),
-    # In what the run itself made they are marked skip-worktree, and taking them does not take the mark away.
-    Work("clone", "git clone -q ../source/lib copy", held=in_lib("copy") | marks("project/copy"), left=marks("project/copy")),
-    Work("worktree add", "git worktree add -q ../trees/wt topic", held=files(*NAMES, at="trees/wt") | all_marks("trees/wt"),
-         left=all_marks("trees/wt")),
-    Work("worktree add, and a commit", "git worktree add -q -b mine wt && cd wt && echo x > x && git add x && "
-         "git commit -q -m x", held=files(*NAMES, at="project/wt") | all_marks("project/wt"), left=all_marks("project/wt")),
-    Work("submodule add", LIB + "git commit -q -m sub", held=in_lib("lib") | marks("project/lib") | SUBMODULE, left=marks("project/lib")),
-    Work("submodule update --init", "git -c protocol.file.allow=always submodule --quiet update --init",
-         before=LIB + "git commit -q -m sub; git submodule --quiet deinit -f lib; rm -rf .git/modules/lib",
-         held=in_lib("lib") | marks("project/lib") | SUBMODULE, left=marks("project/lib")),
     # Mounts cannot be removed inside: git says so and stops.
     Work("worktree remove", "git worktree remove wt", before="git worktree add -q wt old", status_inside=255,
          stopped=("project/wt", "project/.git/worktrees")),
     Work("worktree remove with held files", "git worktree remove wt", before="git worktree add -q wt topic",
          status_inside=255, stopped=("project/wt", "project/.git/worktrees")),
-    Work("worktree prune", "git worktree prune", before="git worktree add -q ../trees/wt topic; rm -rf ../trees/wt",
-         stopped=("project/.git/worktrees",)),
-    Work("submodule deinit", "git submodule --quiet deinit -f lib", before=LIB + "git commit -q -m sub",
-         held=settings("submodule.lib.active", "submodule.lib.url") | settings(
-             "core.worktree", of="config project/.git/modules/lib"), stopped=("project/lib",)),
     Work("mv of a held directory", "git mv .vscode editor", status_inside=128,
          stopped=("project/.vscode", "project/editor")),
     Work("clean of held directories", "git clean -q -fdx", status_inside=1,
@@ -236,7 +228,8 @@ KNOWN = [
 
 FEW = {"commit", "checkout", "merge of held files", "stash pop", "push -u", "config, dangerous", "clone"}
 # Of the others, those that a day may well meet.
-OFTEN = {"clone", "worktree add", "worktree remove", "submodule add", "checkout of new names"}
+OFTEN = {"clone", "worktree add", "worktree remove", "worktree prune", "submodule add", "submodule deinit",
+         "checkout of new names", "apply --index of held files"}
 
 
 def is_taken(person, work):
