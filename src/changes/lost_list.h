@@ -20,9 +20,9 @@ std::string lost_directory(const std::string& state_directory);
 Result<void> note_lost(const std::string& state_directory, const std::string& run_id,
                        const std::vector<Change>& changes);
 
-// Everything that is known of a run: what was held back, and what was lost. If `run_id` is empty, of
-// the last one that held something back, so that what is listed is what `apply` takes; if there is
-// none, of the last that lost something.
+// Everything that is known of a run: what was held back, and what was lost. If `run_id` is empty,
+// of the last one that held something back, so that what is listed is what `apply` takes; if there
+// is none, of the last that lost something.
 Result<std::optional<Manifest>> read_with_lost(const std::string& state_directory,
                                                const std::string& run_id);
 
