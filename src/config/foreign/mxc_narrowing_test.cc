@@ -271,7 +271,7 @@ bool is_wider(const Policy& policy, const PolicyAccess& access, const Policy& be
   if (before.limits.wall_ms && policy.limits.wall_ms.value_or(~0ULL) > *before.limits.wall_ms) {
     return true;
   }
-  return policy.net.mode > std::max(before.net.mode, NetMode::Allow) ||
+  return policy.net.mode > std::max<NetMode>(before.net.mode, NetMode::Allow) ||
          policy.env.set.size() > before.env.set.size();
 }
 
