@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "backend/native/odd_host.h"
 #include "plan/limits.h"
 
 namespace cordon {
@@ -111,6 +112,10 @@ std::string cure_for(const native::Probe& probe, const std::vector<native::Probe
   if (probe.name == "fresh-proc" && probe.error_number == EPERM &&
       passed(probes, "mount-namespace")) {
     return proc_cure(settings);
+  }
+  // Only the pivot is refused so.
+  if (probe.error_number == EINVAL && native::root_is_initramfs(native::read_mountinfo())) {
+    return native::initramfs_cure();
   }
   // Without a user namespace none of the others can be made: its cure comes first.
   for (const native::Probe& first : probes) {

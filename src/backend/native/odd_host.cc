@@ -117,6 +117,10 @@ std::string read_mountinfo() {
   return text;
 }
 
+std::string initramfs_cure() {
+  return "let /init copy the initramfs to a tmpfs and switch_root to that" + or_landlock();
+}
+
 bool root_is_initramfs(std::string_view mountinfo) {
   bool found = false;
   for (const std::string_view line : split(mountinfo, '\n')) {
@@ -213,7 +217,7 @@ void name_cause(const Op& operation, Error& error) {
   if (std::holds_alternative<op::PivotRoot>(operation) && error.error_number == EINVAL &&
       root_is_initramfs(read_mountinfo())) {
     say(error, "the root of this host is its initramfs, which the kernel never exchanges",
-        "let /init copy it to a tmpfs and switch_root to that" + or_landlock());
+        initramfs_cure());
   }
   if (std::holds_alternative<op::MountProc>(operation) && error.error_number == EPERM) {
     name_proc(error);

@@ -33,6 +33,7 @@ Result<void> check_open_files(const Plan& plan);
 // pivot_root refuses (EINVAL); what is mounted over parts of /proc, which makes the kernel refuse a
 // fresh one in a user namespace (EPERM).
 bool root_is_initramfs(std::string_view mountinfo);
+std::string initramfs_cure();
 std::vector<std::string> mounts_over_proc(std::string_view mountinfo);
 
 // The mount point of the file system that `path` is on if it is mounted noexec, else empty.
