@@ -209,10 +209,11 @@ bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string
   const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
   if (!above.valid()) return false;
   struct stat status {};
-  const bool there = ::fstatat(above.get(), "index", &status, AT_SYMLINK_NOFOLLOW) == 0;
+  // Before the lock is taken: one that nobody lets go would stop every later git.
+  if (::fstatat(above.get(), "index", &status, AT_SYMLINK_NOFOLLOW) < 0) return false;
   const Fd lock(::openat(above.get(), "index.lock",
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!there || !lock.valid()) return false;
+  if (!lock.valid()) return false;
   const auto bytes = read_regular(above.get(), "index", kIndexLimit);
   const auto marked = bytes ? mark_skip_worktree(*bytes, names, mark) : std::nullopt;
   bool done = marked.has_value();

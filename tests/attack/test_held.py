@@ -442,3 +442,14 @@ def test_writing_a_directory_on_path_is_refused_with_its_reason(world):
     done = world.run("/bin/true", options=["--write", own], env={"PATH": f"{own}:/usr/bin:/bin"})
     assert done.status == 125 and "PATH" in done.err, done.account()
     world.run("/bin/true", options=["--write", own], env={"PATH": "/usr/bin:/bin"}).expect(0)
+
+
+def test_a_clone_without_an_index_is_not_left_locked(world):
+    """What is moved out of a clone is marked in its index; one that has none yet is left as it is."""
+    world.bare("/bin/sh", "-ec", "git init -q source; cd source; git config user.name a; git config user.email "
+               "a@example.org; echo x > x; git add x; git commit -q -m x").expect(0)
+    world.run("/bin/sh", "-ec", "git clone -q -n source copy; mkdir copy/.vscode; echo x > copy/.vscode/a").expect(0)
+    assert not (world.project / "copy/.vscode").exists()
+    assert not (world.project / "copy/.git/index.lock").exists()
+    world.bare("git", "-C", str(world.project / "copy"), "checkout", "-q").expect(0)
+    assert (world.project / "copy/x").read_text() == "x\n"
