@@ -1,6 +1,7 @@
 """When Cordon itself dies, everything it started dies with it."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -76,17 +77,24 @@ def test_next_start_tidies_what_a_dead_one_noted(world):
     groups = cgroups_of(process.pid)
     if world.who.is_root:
         assert groups, "root's limits come from cgroups"
+    runs = world.home / ".local/state/cordon/runs"
+
+    def noted() -> list[int]:
+        """Whom the run has started, as its note ends: a process and when it began, a line each."""
+        [note] = runs.iterdir()
+        lines = note.read_bytes().decode("utf-8", "replace").rstrip("\n").split("\n")[-2:]
+        return [int(line.split()[0]) for line in lines if re.fullmatch(r"\d+ \d+", line)]
+    # One that is killed before it could note that is left alone for two seconds.
+    assert wait_until(noted)
+    started = noted()
     process.kill()
     process.communicate()
     assert wait_until(lambda: not any(members(group) for group in groups), 1)
-    runs = world.home / ".local/state/cordon/runs"
-
-    # A start leaves to the one after it what was killed before it could note whom it had started, and what
-    # is still on its way out.
-    def tidied() -> bool:
-        world.run("true").expect(0)
-        return not [group for group in groups if group.exists()] and not (runs.exists() and list(runs.iterdir()))
-    assert wait_until(tidied, 10, 0.5), f"of the dead remain: {groups}, {list(runs.iterdir())}"
+    assert wait_until(lambda: not any(alive(one) for one in started))
+    world.run("true").expect(0)
+    assert not [group for group in groups if group.exists()], "cgroups of the dead remain"
+    left = list(runs.iterdir()) if runs.exists() else []
+    assert not left, f"notes of the dead remain: {left}"
 
 
 def test_protected_file_of_a_killed_run_is_found_by_the_next(world):
