@@ -3,13 +3,12 @@
 
 #include "config/node.h"
 #include "cordon/runner.h"
+#include "run/json_parts.h"
 
 namespace cordon {
 namespace {
 
 Node null() { return {}; }
-
-Node optional_text(const std::optional<std::string>& text) { return text ? Node(*text) : null(); }
 
 Node optional_number(const std::optional<std::uint64_t>& number) {
   return number ? Node(*number) : null();
@@ -89,25 +88,10 @@ Node enforcement_node(const Report& report) {
   NodeList missing;
   for (const std::string& layer : enforcement.missing) missing.emplace_back(layer);
   node.set("missing", std::move(missing));
-  NodeList lost;
-  for (const Loss loss : enforcement.lost) lost.emplace_back(name_of(loss));
-  node.set("lost", std::move(lost));
+  node.set("lost", loss_list(enforcement.lost));
   node.set("identity", identity_node(report.identity));
   node.set("chosen", choice_node(report.choice));
   return node;
-}
-
-Node reductions_node(const std::vector<Reduction>& reductions) {
-  NodeList list;
-  for (const Reduction& reduction : reductions) {
-    Node node{NodeMap{}};
-    node.set("what", reduction.what);
-    node.set("asked", reduction.asked);
-    node.set("got", optional_text(reduction.got));
-    node.set("because", name_of(reduction.because));
-    list.push_back(std::move(node));
-  }
-  return Node(std::move(list));
 }
 
 Node denials_node(const std::vector<Denial>& denials) {
@@ -241,7 +225,7 @@ std::string Report::json() const {
   node.set("policy_hash", policy_hash.empty() ? null() : Node(policy_hash));
   const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
   node.set("policy", policy ? *policy : null());
-  node.set("reductions", reductions_node(reductions));
+  node.set("reductions", reductions_list(reductions));
   NodeList used;
   for (const std::string& id : approvals) used.emplace_back(id);
   node.set("approvals", std::move(used));
