@@ -8,26 +8,15 @@ import shutil
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import pytest
 
 from support.harness import ROOT, stage
+from support.installed import build_directory, call
 
 HEADERS = sorted((ROOT / "include/cordon").glob("*.h"))
 EVERY_HEADER = "".join(f"#include <cordon/{header.name}>\n" for header in HEADERS)
 STRICT = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fsyntax-only", "-x", "c++", "-"]
-
-
-def build_directory() -> Path:
-    return Path(os.environ.get("CORDON_BUILD", ROOT / "out" / "release"))
-
-
-def call(*argv, **options) -> subprocess.CompletedProcess:
-    done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=300,
-                          check=False, **options)
-    assert done.returncode == 0, f"{argv}\n{done.stdout}\n{done.stderr}"
-    return done
 
 
 def compiled(prefix, text, *options, compiler="g++") -> subprocess.CompletedProcess:

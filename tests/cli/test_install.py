@@ -1,25 +1,13 @@
 """What `cmake --install` puts in place. Programs built against it are in test_embedding.py."""
 
 import json
-import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from support.harness import ROOT
-
-
-def build_directory() -> Path:
-    return Path(os.environ.get("CORDON_BUILD", ROOT / "out" / "release"))
-
-
-def call(*argv, **options) -> subprocess.CompletedProcess:
-    done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=300,
-                          check=False, **options)
-    assert done.returncode == 0, f"{argv}\n{done.stdout}\n{done.stderr}"
-    return done
+from support.installed import build_directory, call
 
 
 @pytest.fixture(scope="module")
