@@ -106,8 +106,8 @@ INITRAMFS = "tests/vm/suites/test_initramfs.py"
 # The second half of the attacks, by what they took on the slowest machine. The first half is all the others,
 # so that a new file is in one of them.
 SECOND_HALF = tuple(f"tests/attack/test_{name}.py" for name in (
-    "fs", "cr", "held", "second_names", "appearing", "followed_grants", "kept_ways", "search", "tracked",
-    "git_places", "git_day", "protected_names", "two_runs"))
+    "fs", "cr", "held", "second_names", "appearing", "followed_grants", "kept_ways", "search", "git_places",
+    "git_day", "protected_names", "two_runs"))
 
 # What is run in one boot. The boots of a tier are made side by side: emulated, one machine is one core.
 Boot = list[Suite]
@@ -131,7 +131,7 @@ def whole() -> list[Boot]:
     others = tuple(word for name in SECOND_HALF for word in ("--ignore", name))
     once = {"CORDON_TEST_AS": "user"}
     return [[
-        Suite("attack", "root", ("tests/attack", *others), 28),
+        Suite("attack", "root", ("tests/attack", *others), 32),
         Suite("groups-of-root", "root", (GROUPS, INITRAMFS), 5, {"CORDON_TEST_CGROUP_RUNS": "500"}),
         Suite("delegated", "delegated", (
             GROUPS, "tests/attack/test_rs.py::test_R545_memory_bomb",
@@ -141,7 +141,7 @@ def whole() -> list[Boot]:
             GROUPS, "tests/attack/test_rs.py::test_R545_memory_bomb",
             "tests/cli/test_run.py::test_cpus_are_enforced_or_refused"), 3),
     ], [
-        Suite("attack-second", "root", SECOND_HALF, 25, {"CORDON_GIT_DAY": "few"}),
+        Suite("attack-second", "root", SECOND_HALF, 31, {"CORDON_GIT_DAY": "few"}),
         Suite("contract", "root", ("tests/contract",), 10, once),
         Suite("filter", "root", ("tests/filter",), 3, once),
         Suite("awkward-hosts", "root", ("tests/cli/test_awkward_hosts.py", "tests/cli/test_death.py"), 5, once),
