@@ -166,9 +166,12 @@ Verdict exhaust_descriptors(const Arguments&) {
   return reached(true, count);
 }
 
+// Every thread lasts until no more are made, however slowly that goes.
+pthread_mutex_t being_made = PTHREAD_MUTEX_INITIALIZER;
+
 void* wait_in_thread(void*) {
-  const timespec moment = {0, 100000000};
-  nanosleep(&moment, nullptr);
+  pthread_mutex_lock(&being_made);
+  pthread_mutex_unlock(&being_made);
   return nullptr;
 }
 
@@ -179,11 +182,13 @@ Verdict threads(const Arguments& a) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 65536);
   int error = 0;
+  pthread_mutex_lock(&being_made);
   for (long i = 0; i < wanted && error == 0; ++i) {
     pthread_t thread{};
     error = pthread_create(&thread, &attributes, wait_in_thread, nullptr);
     if (error == 0) started.push_back(thread);
   }
+  pthread_mutex_unlock(&being_made);
   for (const pthread_t thread : started) pthread_join(thread, nullptr);
   errno = error;
   return reached(error == 0, static_cast<long>(started.size()));
