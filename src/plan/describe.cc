@@ -78,6 +78,9 @@ struct Describe {
   std::string operator()(const op::PrivateCopy& o) const {
     return fmt::format("private copy of {} ({})", quote(o.path), o.reason);
   }
+  std::string operator()(const op::StagedTree& o) const {
+    return fmt::format("stage {} in {}", quote(o.path), quote(o.upper));
+  }
   std::string operator()(const op::ReadOnlyWay& o) const {
     return fmt::format("read-only {}, which only leads to a grant", quote(o.path));
   }

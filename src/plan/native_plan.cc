@@ -31,6 +31,9 @@ constexpr std::string_view kGitDirectory = "/dev/cordon/git";
 // Below the private directory of the run.
 constexpr std::string_view kConfigCopies = "git";
 constexpr std::string_view kHeldCopy = "held-";
+// Below the directory of one staged tree.
+constexpr std::string_view kUpperName = "upper";
+constexpr std::string_view kWorkName = "work";
 
 class NativePlanner {
  public:
@@ -98,6 +101,10 @@ class NativePlanner {
   }
   [[nodiscard]] bool is_frozen(std::string_view path) const;
   [[nodiscard]] bool is_masked(std::string_view path) const;
+  [[nodiscard]] bool is_staged() const { return !request_.stage_directory.empty(); }
+  // Whether the overlay of a writable grant shows `path`.
+  [[nodiscard]] bool lies_in_stage(std::string_view path) const;
+  void stage(const Grant& grant);
   void show_frozen(const Frozen& frozen);
   // The part of a grant of "/" that the sandbox does not have of its own.
   [[nodiscard]] std::vector<SystemEntry> shown_root_entries() const;
@@ -130,6 +137,7 @@ class NativePlanner {
   op::MapIdentity inside_;
   std::vector<std::string> own_writable_;
   std::size_t copies_ = 0;
+  std::vector<std::string> staged_;  // paths of grants that are overlays
   std::vector<std::pair<std::string, LandlockUse>> allowed_;
 };
 
@@ -167,7 +175,8 @@ Result<void> NativePlanner::refuse_unenforceable() const {
 }
 
 bool NativePlanner::needs_private_configs() const {
-  return std::ranges::any_of(facts_.git, [](const GitDirectory& g) { return !g.configs.empty(); });
+  return !is_staged() &&
+         std::ranges::any_of(facts_.git, [](const GitDirectory& g) { return !g.configs.empty(); });
 }
 
 void NativePlanner::system() {
@@ -302,7 +311,8 @@ Result<void> NativePlanner::grants() {
       continue;
     }
     if (grant == nullptr) {
-      if (tree_.from_host(path))
+      // In a stage a rename is only another change, judged when it is applied.
+      if (!is_staged() && tree_.from_host(path))
         plan_.build.emplace_back(
             op::Hold{std::string(path), id, access, "leads to what is protected"});
       continue;
@@ -327,9 +337,29 @@ Result<void> NativePlanner::grants() {
       }
       continue;
     }
+    if (is_staged() && access == MountAccess::ReadWrite) {
+      stage(*grant);
+      continue;
+    }
     tree_.bind(grant->path, grant->path, access, grant->kind, grant->id);
   }
   return {};
+}
+
+void NativePlanner::stage(const Grant& grant) {
+  const std::string place = join(request_.stage_directory, std::to_string(staged_.size()));
+  tree_.staged({grant.path, grant.id, join(place, kUpperName), join(place, kWorkName)});
+  staged_.push_back(grant.path);
+}
+
+bool NativePlanner::lies_in_stage(std::string_view path) const {
+  std::size_t longest = 0;
+  for (const std::string& root : staged_)
+    if (contains(root, path)) longest = std::max(longest, root.size());
+  const auto is_closer = [&](const Grant& grant) {
+    return contains(grant.path, path) && grant.path.size() > longest;
+  };
+  return longest > 0 && std::ranges::none_of(read_, is_closer);
 }
 
 bool NativePlanner::is_frozen(std::string_view path) const {
@@ -393,7 +423,8 @@ void NativePlanner::masks() {
   for (const Masked& masked : facts_.masked) {
     // Behind a private directory there is nothing of the host to hide.
     if (!tree_.from_host(masked.path) || is_frozen(parent(masked.path))) continue;
-    plan_.build.emplace_back(op::Mask{masked.path, masked.file, masked.id, masked.reason});
+    plan_.build.emplace_back(
+        op::Mask{masked.path, masked.file, masked.id, masked.reason, lies_in_stage(masked.path)});
   }
 }
 
@@ -435,6 +466,8 @@ void NativePlanner::hold(const Held& held, std::string reason) {
 }
 
 void NativePlanner::holds() {
+  // Nothing that is written in a stage is on the host before it is applied, and then it is judged.
+  if (is_staged()) return;
   for (const Held& held : facts_.held) {
     if (tree_.from_host(held.path)) hold(held, std::string(name_of(held.kind)));
   }
@@ -446,6 +479,7 @@ void NativePlanner::holds() {
 }
 
 void NativePlanner::git() {
+  if (is_staged()) return;
   std::size_t number = 0;
   for (const GitDirectory& directory : facts_.git) {
     const auto is_copied = [&](const std::string& path) {

@@ -102,6 +102,46 @@ TEST(Plan, OfNamedHostsHasAResolverAndAFilterThatAsksAsWrittenDown) {
   expect_golden("plan_agent_named_hosts", planned(request, made_up_facts(), made_up_user()));
 }
 
+TEST(Plan, OfAStagedRunHasAnOverlayForEachWritableGrantAndHoldsNothing) {
+  const std::string project = "/home/alex/project";
+  HostFacts facts = made_up_facts();
+  facts.held = {{project + "/.vscode", HoldKind::Editor, FileKind::Directory, {64, 7}}};
+  facts.pinned = {{project + "/way", {64, 8}}};
+  facts.masked = {{project + "/.env", FileKind::Regular, {64, 9}, "deny"},
+                  {project + "/ro/.env", FileKind::Regular, {64, 10}, "deny"}};
+  facts.git = {{project + "/.git",
+                {64, 11},
+                {{project + "/.git", HoldKind::Git, FileKind::Directory, {64, 11}}},
+                {},
+                {{project + "/.git/config", {64, 12}, "[core]\n"}}}};
+  Resolved request = resolved_preset("workspace");
+  request.read.push_back(made_up_grant(project + "/ro", 102));
+  PlanRequest asked = made_up_request();
+  asked.stage_directory = "/state/stages/1";
+  const auto plan = make_native_plan(*clamp(request, {}), facts, made_up_user(), asked);
+  ASSERT_TRUE(plan);
+  std::vector<op::StagedTree> trees;
+  std::vector<std::pair<std::string, bool>> masks;
+  for (const Op& operation : plan->build) {
+    EXPECT_FALSE(std::holds_alternative<op::Hold>(operation)) << describe(operation);
+    EXPECT_FALSE(std::holds_alternative<op::PrivateCopy>(operation)) << describe(operation);
+    EXPECT_FALSE(std::holds_alternative<op::PrivateConfig>(operation)) << describe(operation);
+    const auto* bind = std::get_if<op::Bind>(&operation);
+    EXPECT_TRUE(bind == nullptr || bind->path != project);
+    if (const auto* tree = std::get_if<op::StagedTree>(&operation)) trees.push_back(*tree);
+    if (const auto* mask = std::get_if<op::Mask>(&operation))
+      masks.emplace_back(mask->path, mask->staged);
+  }
+  ASSERT_EQ(trees.size(), 1U);
+  EXPECT_EQ(trees[0].path, project);
+  EXPECT_EQ(trees[0].upper, "/state/stages/1/0/upper");
+  EXPECT_EQ(trees[0].work, "/state/stages/1/0/work");
+  using Masks = std::vector<std::pair<std::string, bool>>;
+  EXPECT_EQ(masks, (Masks{{project + "/.env", true}, {project + "/ro/.env", false}}));
+  EXPECT_TRUE(plan->keeping.empty());
+  EXPECT_TRUE(plan->configs.empty());
+}
+
 TEST(Plan, OfHostsInTheRangeThatStandsForNamesIsRefused) {
   for (const char* rule : {"198.18.0.1", "198.19.255.0/24:443", "198.18.0.0/15"}) {
     Resolved request = resolved_preset("agent");

@@ -93,6 +93,16 @@ struct PrivateCopy {
   FileId id;  // of the object that is covered
   std::string reason;
 };
+// A writable grant of a staged run, as an overlay: the host's directory below, and above it
+// `upper`, which takes everything that is written. Both `upper` and `work` are directories of
+// Cordon's own, made before the launch. What the host's directory holds is not changed by anything
+// that is done inside.
+struct StagedTree {
+  std::string path;
+  FileId id;  // of the host's directory
+  std::string upper;
+  std::string work;
+};
 // A directory of a private place that only leads to a grant: read-only, with what is mounted below
 // it as it is.
 struct ReadOnlyWay {
@@ -104,6 +114,9 @@ struct Mask {
   FileKind kind = FileKind::Directory;
   FileId id;
   std::string reason;
+  // It lies in a StagedTree: an overlay gives its objects numbers of its own, so that `id` is
+  // compared with what the host has under this name.
+  bool staged = false;
 };
 // A read-only directory of its own at `path`, with a place for each entry to be bound to, and with
 // the symlinks themselves: what appears in the host's directory later is not there inside.
@@ -218,14 +231,14 @@ struct Execute {
 using Op =
     std::variant<op::EnterNamespaces, op::MapIdentity, op::PrivateMounts, op::NewRoot,
                  op::MakeDirectory, op::MountPoint, op::MakeFile, op::MakeSymlink, op::BindSystem,
-                 op::ReadOnlySoFar, op::Bind, op::Hold, op::PrivateCopy, op::ReadOnlyWay, op::Mask,
-                 op::Skeleton, op::Scratch, op::ScratchDirectory, op::ScratchFile,
-                 op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode, op::MountDevpts,
-                 op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName, op::PivotRoot,
-                 op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor, op::ScopeProcesses,
-                 op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors,
-                 op::NewSession, op::NewKeyring, op::DropCapabilities, op::InstallSeccomp,
-                 op::LoadProfile, op::ChangeDirectory, op::Execute>;
+                 op::ReadOnlySoFar, op::Bind, op::Hold, op::PrivateCopy, op::StagedTree,
+                 op::ReadOnlyWay, op::Mask, op::Skeleton, op::Scratch, op::ScratchDirectory,
+                 op::ScratchFile, op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
+                 op::MountDevpts, op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName,
+                 op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor,
+                 op::ScopeProcesses, op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock,
+                 op::CloseDescriptors, op::NewSession, op::NewKeyring, op::DropCapabilities,
+                 op::InstallSeccomp, op::LoadProfile, op::ChangeDirectory, op::Execute>;
 
 // A limit and the mechanism that holds it on this host.
 struct PlannedLimit {
@@ -269,6 +282,9 @@ struct PlanRequest {
   // Host directory of this run alone, which does not exist yet: the private places of a backend
   // without mounts, or the private copies of what is held.
   std::string private_directory;
+  // Host directory of a staged run, which does not exist yet: writable grants are overlays whose
+  // upper directories lie in it. Empty: what is written is written at once.
+  std::string stage_directory;
   // The backend can cover what is held by copies in that directory. Else it is held read-only.
   bool private_copies = false;
   // Single files among what is held that git replaces when it checks out: their names stand in the

@@ -49,8 +49,15 @@ void Tree::bind(const std::string& source, const std::string& path, MountAccess 
   made_[path] = Kind::Bound;
 }
 
+void Tree::staged(op::StagedTree tree) {
+  mount_point(tree.path, FileKind::Directory);
+  made_[tree.path] = Kind::Staged;
+  operations_.push_back(std::move(tree));
+}
+
 void Tree::skeleton(const std::string& path, FileId id, std::vector<op::Skeleton::Entry> entries) {
-  const bool covers = from_host(path);
+  // An overlay shows the host's directory under a number of its own.
+  const bool covers = nearest(path) == Kind::Bound;
   mount_point(path, FileKind::Directory);
   operations_.push_back(op::Skeleton{path, covers ? id : FileId{}, std::move(entries)});
   made_[path] = Kind::Bound;
@@ -84,7 +91,7 @@ Tree::Kind Tree::nearest(std::string_view path) const {
 
 bool Tree::exists(std::string_view path) const {
   if (path == "/" || made_.contains(path)) return true;
-  return nearest(parent(path)) == Kind::Bound;
+  return from_host(parent(path));
 }
 
 }  // namespace cordon

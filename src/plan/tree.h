@@ -22,6 +22,8 @@ class Tree {
   // A host object at `path`. The mount point is made if it is not part of a bound tree already.
   void bind(const std::string& source, const std::string& path, MountAccess access, FileKind kind,
             FileId id);
+  // The same, with what is written to it kept apart.
+  void staged(op::StagedTree tree);
   // A directory of its own at `path`, which is to be filled with binds of `entries`. `id` is that
   // of the host's directory, compared where the host's is what it covers; zero: it is not.
   void skeleton(const std::string& path, FileId id, std::vector<op::Skeleton::Entry> entries);
@@ -35,10 +37,12 @@ class Tree {
   // True if `path` is there inside: made here, or below a bound host directory.
   [[nodiscard]] bool exists(std::string_view path) const;
   // True if what is at `path` comes from the host: a bound object, or something below one.
-  [[nodiscard]] bool from_host(std::string_view path) const { return nearest(path) == Kind::Bound; }
+  [[nodiscard]] bool from_host(std::string_view path) const {
+    return nearest(path) == Kind::Bound || nearest(path) == Kind::Staged;
+  }
 
  private:
-  enum class Kind { Made, Bound, Persistent };
+  enum class Kind { Made, Bound, Staged, Persistent };
   // The nearest mount or made directory at or above `path`.
   [[nodiscard]] Kind nearest(std::string_view path) const;
   void mount_point(const std::string& path, FileKind kind);

@@ -81,6 +81,8 @@ Needed needed_by(const Plan& plan) {
   for (const Op& operation : plan.build) {
     if (const auto* bind = std::get_if<op::Bind>(&operation)) {
       needed.sources.push_back({&bind->source, true, bind->id == FileId{}});
+    } else if (const auto* tree = std::get_if<op::StagedTree>(&operation)) {
+      needed.sources.push_back({&tree->path, true, false});
     } else if (const auto* system = std::get_if<op::BindSystem>(&operation)) {
       needed.sources.push_back({&system->path, false, true});
     } else if (const auto* skeleton = std::get_if<op::Skeleton>(&operation)) {

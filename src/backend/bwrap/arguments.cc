@@ -110,8 +110,10 @@ class Translate {
   void operator()(const op::RunExecutor&) { CORDON_ASSERT(false); }
   void operator()(const op::ScopeProcesses&) { CORDON_ASSERT(false); }
   void operator()(const op::LoadProfile&) { CORDON_ASSERT(false); }
-  // Of native's own: a plan for bubblewrap holds read-only what that one covers.
+  // Of native's own: a plan for bubblewrap holds read-only what that one covers, and a run that is
+  // to be staged is refused.
   void operator()(const op::PrivateCopy&) { CORDON_ASSERT(false); }
+  void operator()(const op::StagedTree&) { CORDON_ASSERT(false); }
 
  private:
   Words& words_;

@@ -60,10 +60,14 @@ struct Members<op::PrivateCopy>
     : List<&op::PrivateCopy::source, &op::PrivateCopy::path, &op::PrivateCopy::kind,
            &op::PrivateCopy::id, &op::PrivateCopy::reason> {};
 template <>
+struct Members<op::StagedTree> : List<&op::StagedTree::path, &op::StagedTree::id,
+                                      &op::StagedTree::upper, &op::StagedTree::work> {};
+template <>
 struct Members<op::ReadOnlyWay> : List<&op::ReadOnlyWay::path> {};
 template <>
 struct Members<op::Mask>
-    : List<&op::Mask::path, &op::Mask::kind, &op::Mask::id, &op::Mask::reason> {};
+    : List<&op::Mask::path, &op::Mask::kind, &op::Mask::id, &op::Mask::reason, &op::Mask::staged> {
+};
 template <>
 struct Members<op::Skeleton::Entry>
     : List<&op::Skeleton::Entry::name, &op::Skeleton::Entry::kind, &op::Skeleton::Entry::target,

@@ -4,9 +4,11 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -64,6 +66,17 @@ int open_verified_target(const std::string& path, const FileId& id) {
   return target;
 }
 
+// In an overlay objects have other numbers than on the host. The name is looked up there, without
+// symlinks, and what it leads to is compared; the overlay shows the same.
+int open_staged_target(const op::Mask& o) {
+  const int host = sys::openat2(AT_FDCWD, o.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC, 0,
+                                sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
+  if (host < 0) return host == -ENOENT ? -ESTALE : host;
+  const int error = same_object(host, o.id);
+  ::close(host);
+  return error < 0 ? error : open_target(o.path);
+}
+
 int write_file(const char* path, const std::string& content, unsigned mode) {
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0) return -errno;
@@ -109,6 +122,11 @@ int make_place(int directory, const op::Skeleton::Entry& entry) {
     return sys::zero_or_errno(::mkdirat(directory, entry.name.c_str(), 0755));
   }
   return sys::zero_or_errno(::mknodat(directory, entry.name.c_str(), S_IFREG, 0));
+}
+
+int close_and_answer(int descriptor, int answer) {
+  ::close(descriptor);
+  return answer;
 }
 
 int attach_and_close(int tree, int target) {
@@ -177,6 +195,49 @@ int open_source(const op::Bind& o) {
 int open_copy(const op::PrivateCopy& o) {
   const int source = ::open(o.source.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
   return source < 0 ? -errno : source;
+}
+
+// The three directories of a staged tree. The host's own was judged; the two of Cordon's lie in the
+// state directory.
+int open_stage_source(const op::StagedTree& o, std::size_t which) {
+  if (which == 0) {
+    return sys::openat2(AT_FDCWD, o.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
+                        sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
+  }
+  const std::string& path = which == 1 ? o.upper : o.work;
+  const int source = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  return source < 0 ? -errno : source;
+}
+
+// A kernel mounts an overlay also on an upper directory that cannot keep what it needs there (a
+// tmpfs of Linux 6.1, a file system without `user.` attributes). What was deleted would come back,
+// or could not be deleted. So both marks of a deletion are made in the upper and taken away again:
+// an attribute, and a device that stands for a name that is gone. Then a directory that is made
+// through the overlay has to appear in the upper.
+int try_stage(int tree, int upper_path) {
+  constexpr const char* kMark = "user.overlay.cordon";
+  constexpr std::size_t kRandom = 16;
+  char name[8 + kRandom + 1] = ".cordon-";
+  unsigned char random[kRandom];
+  if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return -EIO;
+  for (std::size_t i = 0; i < kRandom; ++i) {
+    name[8 + i] = static_cast<char>('a' + random[i] % 16);
+  }
+  const int upper = ::openat(upper_path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (upper < 0) return -errno;
+  int result = sys::zero_or_errno(::fsetxattr(upper, kMark, "y", 1, 0));
+  if (result == 0) result = sys::zero_or_errno(::fremovexattr(upper, kMark));
+  if (result == 0) result = sys::zero_or_errno(::mknodat(upper, name, S_IFCHR, 0));
+  if (result == 0) result = sys::zero_or_errno(::unlinkat(upper, name, 0));
+  if (result == 0) result = sys::zero_or_errno(::mkdirat(tree, name, 0700));
+  if (result == 0) {
+    struct stat status {};
+    result = sys::zero_or_errno(::fstatat(upper, name, &status, AT_SYMLINK_NOFOLLOW));
+    const int removed = sys::zero_or_errno(::unlinkat(tree, name, AT_REMOVEDIR));
+    if (result == 0) result = removed;
+  }
+  ::close(upper);
+  return result;
 }
 
 class CarryOut {
@@ -309,6 +370,28 @@ class CarryOut {
     return attach_and_close(tree, target);
   }
 
+  int operator()(const op::StagedTree& o) const {
+    int sources[kStageSources];
+    int error = 0;
+    for (std::size_t i = 0; i < kStageSources; ++i) {
+      const int early =
+          prepared_.becomes_owner ? prepared_.early_sources[state_.next_source++] : -1;
+      sources[i] = early >= 0 ? early : open_stage_source(o, i);
+      if (sources[i] < 0 && error == 0) error = sources[i];
+    }
+    if (error == 0) error = same_object(sources[0], o.id);
+    int tree = error < 0 ? error : sys::new_overlay(sources[0], sources[1], sources[2]);
+    if (tree >= 0) {
+      error = try_stage(tree, sources[1]);
+      const int target = error < 0 ? error : open_target(o.path);
+      tree = target < 0 ? close_and_answer(tree, target) : attach_and_close(tree, target);
+    }
+    for (const int source : sources) {
+      if (source >= 0) ::close(source);
+    }
+    return tree;
+  }
+
   int operator()(const op::ReadOnlyWay& o) const {
     const int target = open_target(o.path);
     if (target < 0) return target;
@@ -325,7 +408,7 @@ class CarryOut {
 
   int operator()(const op::Mask& o) const {
     if (const int error = prepare_masks(state_); error < 0) return error;
-    const int target = open_verified_target(o.path, o.id);
+    const int target = o.staged ? open_staged_target(o) : open_verified_target(o.path, o.id);
     if (target < 0) return target;
     int tree = sys::open_tree_path(o.kind == FileKind::Directory ? kMaskDirectory : kMaskFile);
     if (tree >= 0) {
@@ -513,6 +596,10 @@ class CarryOut {
       const auto* copy = std::get_if<op::PrivateCopy>(&operation);
       if (bind != nullptr) prepared_.early_sources[next++] = open_source(*bind);
       if (copy != nullptr) prepared_.early_sources[next++] = open_copy(*copy);
+      const auto* stage = std::get_if<op::StagedTree>(&operation);
+      for (std::size_t i = 0; stage != nullptr && i < kStageSources; ++i) {
+        prepared_.early_sources[next++] = open_stage_source(*stage, i);
+      }
     }
   }
 

@@ -48,6 +48,16 @@ class CheckMount {
     return sys::status_at(o.path.c_str(), file) == 0 &&
            (file.device != o.id.device || file.inode != o.id.inode);
   }
+  bool operator()(const op::StagedTree& o) const {
+    sys::MountStatus mount{};
+    sys::FileStatus file{};
+    if (!sys::is_mount_root(o.path.c_str()) || !state(o.path, MountAccess::ReadWrite, mount)) {
+      return false;
+    }
+    // Not the host's directory, which would be written then.
+    return mount.type == sys::kOverlayMagic && sys::status_at(o.path.c_str(), file) == 0 &&
+           file.device != o.id.device;
+  }
   bool operator()(const op::ReadOnlyWay& o) const {
     sys::MountStatus mount{};
     return state(o.path, MountAccess::ReadOnly, mount);
@@ -110,12 +120,13 @@ class CheckMount {
 };
 
 template <typename T>
-constexpr bool is_mount = std::is_same_v<T, op::BindSystem> || std::is_same_v<T, op::Bind> ||
-                          std::is_same_v<T, op::Hold> || std::is_same_v<T, op::PrivateCopy> ||
-                          std::is_same_v<T, op::ReadOnlyWay> || std::is_same_v<T, op::Mask> ||
-                          std::is_same_v<T, op::Skeleton> || std::is_same_v<T, op::MaskProc> ||
-                          std::is_same_v<T, op::ScratchDirectory> ||
-                          std::is_same_v<T, op::MountProc> || std::is_same_v<T, op::PrivateConfig>;
+constexpr bool is_mount =
+    std::is_same_v<T, op::BindSystem> || std::is_same_v<T, op::Bind> ||
+    std::is_same_v<T, op::Hold> || std::is_same_v<T, op::PrivateCopy> ||
+    std::is_same_v<T, op::StagedTree> || std::is_same_v<T, op::ReadOnlyWay> ||
+    std::is_same_v<T, op::Mask> || std::is_same_v<T, op::Skeleton> ||
+    std::is_same_v<T, op::MaskProc> || std::is_same_v<T, op::ScratchDirectory> ||
+    std::is_same_v<T, op::MountProc> || std::is_same_v<T, op::PrivateConfig>;
 
 }  // namespace
 

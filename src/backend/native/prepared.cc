@@ -24,6 +24,15 @@ bool has_other_groups() {
                      [](gid_t group) { return group != ::getegid(); });
 }
 
+// How many directories or files of the host an operation mounts.
+std::size_t sources_of(const Op& operation) {
+  if (std::holds_alternative<op::StagedTree>(operation)) return kStageSources;
+  return std::holds_alternative<op::Bind>(operation) ||
+                 std::holds_alternative<op::PrivateCopy>(operation)
+             ? 1
+             : 0;
+}
+
 }  // namespace
 
 Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
@@ -80,12 +89,9 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
                         ? MapBy::Supervisor
                         : MapBy::FirstProcess;
   if (prepared.becomes_owner) {
-    const auto is_bind = [](const Op& operation) {
-      return std::holds_alternative<op::Bind>(operation) ||
-             std::holds_alternative<op::PrivateCopy>(operation);
-    };
-    prepared.early_sources.assign(
-        static_cast<std::size_t>(std::ranges::count_if(plan.build, is_bind)), -1);
+    std::size_t sources = 0;
+    for (const Op& operation : plan.build) sources += sources_of(operation);
+    prepared.early_sources.assign(sources, -1);
   }
   return prepared;
 }

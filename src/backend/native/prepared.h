@@ -18,6 +18,9 @@ namespace cordon::native {
 // its supplementary groups; anyone else can only map itself, from inside.
 enum class MapBy { FirstProcess, Supervisor };
 
+// Of a StagedTree: the host's directory, the upper and the work directory.
+inline constexpr std::size_t kStageSources = 3;
+
 struct Prepared {
   const Plan* plan = nullptr;
   std::vector<sock_filter> filter;
