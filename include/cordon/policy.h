@@ -83,6 +83,13 @@ struct EnvRules {
 // Strictest first.
 enum class HomeMode { None, Private, Persistent };
 
+// Where what a run writes into its grants goes: into a layer of its own, or there at once.
+// Strictest first.
+enum class WriteMode { Staged, Live };
+// What becomes of a stage when the run is over: a person decides about everything, or what nothing
+// on the host runs is applied and the rest is held back. Strictest first.
+enum class StageEnd { Review, Auto };
+
 // Which files a command can see and change.
 struct FsRules {
   std::vector<PathRule> read;   // seen, and not changed
@@ -94,6 +101,8 @@ struct FsRules {
   // A protected file that the run changed into what one of the person's own branches has at the
   // same path goes through.
   bool trust_tracked = true;
+  WriteMode mode = WriteMode::Live;
+  StageEnd stage = StageEnd::Auto;  // of a run that is staged
   bool operator==(const FsRules&) const = default;
 };
 
@@ -146,6 +155,7 @@ struct OptionRequests {
   std::vector<std::string> env;     // names
   std::vector<std::string> limits;  // keys of [limits]
   bool scratch = false;             // the size of the private temporary space
+  bool stage = false;               // how a stage ends; that there is one can only be stricter
   bool operator==(const OptionRequests&) const = default;
 };
 
@@ -188,7 +198,7 @@ struct AskRules {
 };
 
 // The most the operator permits. Absent fs.read, fs.write, net or agent.share_login permit none of
-// that kind; absent limits, env, scratch, home, caches, trust_tracked or require
+// that kind; absent limits, env, scratch, home, caches, trust_tracked, mode, stage or require
 // set no bound.
 struct Ceiling {
   std::string id;                     // where it came from: a path, or "environment"
@@ -197,7 +207,10 @@ struct Ceiling {
   std::optional<HomeMode> home;       // absent: no bound
   std::optional<bool> caches;         // absent: no bound
   std::optional<bool> trust_tracked;  // absent: no bound
-  bool bounds_env = false;            // [env] was present
+  // Staged as well where only `stage` is named, and is Review; absent: no bound.
+  std::optional<WriteMode> mode;
+  std::optional<StageEnd> stage;                       // absent: no bound
+  bool bounds_env = false;                             // [env] was present
   AuditFailure on_audit_failure = AuditFailure::Deny;  // if the record cannot be written
   AskRules ask;                                        // what a person may approve beyond it
 
@@ -212,6 +225,10 @@ struct Ceiling {
 std::string_view name_of(NetMode mode);
 // "private"
 std::string_view name_of(HomeMode mode);
+// "staged"
+std::string_view name_of(WriteMode mode);
+// "review"
+std::string_view name_of(StageEnd end);
 // "seccomp"
 std::string_view name_of(Layer layer);
 // "deny"

@@ -20,9 +20,10 @@
 namespace cordon {
 namespace {
 
-constexpr std::string_view kFirstOfManifest = "cordon-changes/1";
+constexpr std::string_view kFirstOfManifest = "cordon-changes/2";
+constexpr std::string_view kFirstBeforeStages = "cordon-changes/1";
 constexpr std::string_view kSuffix = ".changes";
-constexpr std::size_t kMostManifestBytes = std::size_t{64} * 1024 * 1024;
+constexpr std::size_t kMostManifestBytes = std::size_t{1024} * 1024 * 1024;
 
 using Kind = Change::Kind;
 using State = Change::State;
@@ -47,6 +48,10 @@ std::string encode(const Manifest& manifest) {
   add_field(text, kFirstOfManifest);
   add_field(text, manifest.run_id);
   add_field(text, manifest.time_ns);
+  add_field(text, name_of(manifest.mode));
+  add_field(text, manifest.stage);
+  add_field(text, std::uint64_t{manifest.incomplete});
+  add_field(text, manifest.pending);
   add_field(text, manifest.records.size());
   for (const ChangeRecord& record : manifest.records) {
     add_field(text, name_of(record.change));
@@ -62,9 +67,16 @@ std::string encode(const Manifest& manifest) {
 std::optional<Manifest> decode(std::string_view text, const std::string& run_id) {
   FieldReader fields(text);
   Manifest manifest;
-  if (fields.text() != kFirstOfManifest) return std::nullopt;
+  const std::string first = fields.text();
+  if (first != kFirstOfManifest && first != kFirstBeforeStages) return std::nullopt;
   manifest.run_id = fields.text();
   manifest.time_ns = fields.number();
+  if (first == kFirstOfManifest) {
+    if (fields.text() == name_of(WriteMode::Staged)) manifest.mode = WriteMode::Staged;
+    manifest.stage = fields.text();
+    manifest.incomplete = fields.number() != 0;
+    manifest.pending = fields.text();
+  }
   for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
     ChangeRecord record;
     const auto change = named(kKinds, fields.text());

@@ -1,6 +1,7 @@
-// Manifest: what a run changed and did not write for good, as a file beside handoff/RUN. It is what
-// `cordon changes` reads and what the report lists. Owner-only, written whole and synced: an entry
-// that says "applied" is never ahead of the file it speaks of.
+// Manifest: what a run changed and did not write for good, as a file beside handoff/RUN: of a live
+// run what was held back, of a staged one everything. It is what `cordon changes` reads and what
+// the report lists. Owner-only, written whole and synced: an entry that says "applied" is never
+// ahead of the file it speaks of.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "cordon/change.h"
+#include "cordon/policy.h"
 
 namespace cordon {
 
@@ -20,8 +22,8 @@ struct ChangeRecord {
   std::string reason;
   std::string top;   // absolute: the protected object it belongs to
   std::string kept;  // what the run made of it, absolute; empty if it deleted it
-  std::string base;  // fingerprint of what the host had when the run began
-  // Fingerprint of what `apply` put there, and where what it replaced lies; empty before that.
+  std::string base;  // fingerprint of what the host had when the run began; of a stage a host_mark
+  // The same of what `apply` put there, and where what it replaced lies; empty before that.
   std::string put;
   std::string replaced;
   bool operator==(const ChangeRecord&) const = default;
@@ -31,6 +33,11 @@ struct Manifest {
   std::string run_id;
   std::uint64_t time_ns = 0;  // when the run ended
   std::vector<ChangeRecord> records;
+  WriteMode mode = WriteMode::Live;
+  std::string stage;        // of a staged run: its directory
+  bool incomplete = false;  // the machine went down during the run: files may lack their end
+  // While changes of a stage are taken: what is half done is found by this word (stage_take.h).
+  std::string pending;
 };
 
 // Where the handoff directories of all runs lie.

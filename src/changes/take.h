@@ -20,8 +20,14 @@
 namespace cordon {
 
 struct Taken {
+  // Something that is not taken, whoever names it.
+  struct Refused {
+    std::string path;
+    std::string reason;
+  };
   std::size_t done = 0;
   std::vector<std::string> conflicts;  // paths
+  std::vector<Refused> refused;
 };
 
 // Each works on the records whose path lies in one of `paths`, or on all if there are none, and

@@ -72,7 +72,13 @@ Result<void> parse_arguments(const Verb& verb, std::span<const char* const> word
       }
     } else if (equals != std::string_view::npos) {
       value = word.substr(equals + 1);
-    } else {
+      if (value.empty() && flag->kind == ValueKind::OptionalChoice) {
+        return fail(usage_error("option " + std::string(name) + "= has no value",
+                                "write " + std::string(flag->name) + " alone, or " +
+                                    std::string(flag->name) + "=" +
+                                    std::string(flag->choices.front())));
+      }
+    } else if (flag->kind != ValueKind::OptionalChoice) {
       CORDON_TRY(following, value_of(*flag, words, next));
       value = following;
     }

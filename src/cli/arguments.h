@@ -31,7 +31,8 @@ struct Arguments {
 };
 
 // `words` are the arguments behind the verb; the views point into them. `--name value` and
-// `--name=value` mean the same; `--` ends the flags. On an error `arguments` holds what was read
+// `--name=value` mean the same, but for a flag whose value may be left out: it takes one after "="
+// alone. `--` ends the flags. On an error `arguments` holds what was read
 // before it, so that the caller knows whether --json was asked for.
 Result<void> parse_arguments(const Verb& verb, std::span<const char* const> words,
                              Arguments& arguments);

@@ -76,6 +76,7 @@ std::string value_action(const Flag& flag) {
   switch (flag.kind) {
     case ValueKind::None:
     case ValueKind::Free:
+    case ValueKind::OptionalChoice:
       return ":";
     case ValueKind::File:
     case ValueKind::Path:
@@ -93,6 +94,10 @@ std::string value_action(const Flag& flag) {
   return ":";
 }
 
+bool takes_next_word(const Flag& flag) {
+  return flag.kind != ValueKind::None && flag.kind != ValueKind::OptionalChoice;
+}
+
 // One case for each flag that takes a value; the same flag means the same in every verb.
 std::string value_cases() {
   std::string out;
@@ -101,7 +106,7 @@ std::string value_cases() {
     for (const FlagGroup& group : verb.groups) {
       for (const Flag& flag : group.flags) {
         const std::string key = " " + std::string(flag.name) + " ";
-        if (flag.kind == ValueKind::None || seen.find(key) != std::string::npos) continue;
+        if (!takes_next_word(flag) || seen.find(key) != std::string::npos) continue;
         seen.append(flag.name).append(" ");
         out.append("    ").append(flag.name).append(") ");
         out.append(value_action(flag)).append(" ;;\n");
@@ -139,7 +144,7 @@ std::string table_case(const Verb& verb) {
   for (const FlagGroup& group : verb.groups) {
     for (const Flag& flag : group.flags) {
       flags.append(flags.empty() ? "" : " ").append(flag.name);
-      if (flag.kind != ValueKind::None) valued.append(flag.name).append(" ");
+      if (takes_next_word(flag)) valued.append(flag.name).append(" ");
     }
   }
   std::string out = "    \"" + std::string(verb.name) + "\")\n";

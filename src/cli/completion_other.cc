@@ -38,6 +38,7 @@ std::string zsh_action(ValueKind kind, std::span<const std::string_view> choices
     case ValueKind::Policy:
       return "{ compadd -- " + spaced(preset_names()) + "; _files }";
     case ValueKind::Choice:
+    case ValueKind::OptionalChoice:
       return "(" + spaced(choices) + ")";
     case ValueKind::Variable:
       return "_parameters -g \"*export*\"";
@@ -48,8 +49,12 @@ std::string zsh_action(ValueKind kind, std::span<const std::string_view> choices
 std::string zsh_flag(const Flag& flag) {
   constexpr std::string_view kSpecial = "[]:\\";
   std::string spec(flag.times == Times::Many ? "*" : "");
-  spec.append(flag.name).append("[").append(with_escapes(flag.brief, kSpecial)).append("]");
-  if (flag.kind != ValueKind::None) {
+  const bool optional = flag.kind == ValueKind::OptionalChoice;
+  spec.append(flag.name).append(optional ? "=-[" : "[");
+  spec.append(with_escapes(flag.brief, kSpecial)).append("]");
+  if (optional) {
+    spec.append("::value:").append(zsh_action(flag.kind, flag.choices));
+  } else if (flag.kind != ValueKind::None) {
     spec.append(":").append(with_escapes(flag.argument, kSpecial)).append(":");
     spec.append(zsh_action(flag.kind, flag.choices));
   }
@@ -101,6 +106,8 @@ std::string fish_value(const Flag& flag) {
       return " -r -F -a '" + spaced(preset_names()) + "'";
     case ValueKind::Choice:
       return " -x -a '" + spaced(flag.choices) + "'";
+    case ValueKind::OptionalChoice:
+      return " -f -a '" + spaced(flag.choices) + "'";
   }
   return "";
 }

@@ -25,6 +25,7 @@ enum class FlagId {
   Scratch,
   OutputLimit,
   Require,
+  Stage,
   // run
   Cwd,
   Backend,
@@ -99,14 +100,25 @@ enum class FlagId {
 };
 
 // What a shell may offer after the flag.
-enum class ValueKind { None, Free, File, Directory, Path, Policy, Choice, Variable };
+// OptionalChoice: a choice after "=", or nothing; the next word is never its value.
+enum class ValueKind {
+  None,
+  Free,
+  File,
+  Directory,
+  Path,
+  Policy,
+  Choice,
+  OptionalChoice,
+  Variable
+};
 
 enum class Times { Once, Many };  // Once: the last one wins
 
 struct Flag {
   FlagId id;
   std::string_view name;      // "--policy"
-  std::string_view argument;  // "FILE|PRESET"; empty: takes none
+  std::string_view argument;  // "FILE|PRESET", "[=auto|review]"; empty: takes none
   ValueKind kind;
   Times times;
   std::string_view brief;  // one line

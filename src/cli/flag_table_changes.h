@@ -24,10 +24,11 @@ inline constexpr std::string_view kChangesText =
     "git hooks, most of git's configuration, commands that would hide others on PATH) it changes "
     "in "
     "a private copy; when the run ends, the host has its own version and the run's version is kept "
-    "aside. These verbs show it and take it.\n\n"
+    "aside. A staged run (run --stage) writes everything into a layer of its own. These verbs show "
+    "what is there and take it.\n\n"
     "RUN is the id of a run, as the report has it, or last, which is the default: the newest run "
     "that "
-    "held something back. Every other operand is a path, and so is everything after --.\n\n"
+    "held something back or was staged. Every other operand is a path, and so is everything after --.\n\n"
     "The exit status is 0 if it was done, 1 if there was nothing to do or the host's version has "
     "changed since the run began (both versions stay), 2 for an error.";
 
@@ -44,11 +45,13 @@ inline constexpr std::string_view kChangesDiffText =
     "started for it, and control characters are escaped.";
 inline constexpr std::string_view kChangesApplyText =
     "Puts the run's version into its place, each file at once, and keeps what it replaces for "
-    "restore. A file of the host that is no longer what it was when the run began is left: that is "
+    "restore. Of a staged run, what something on the host would run is taken only if its path is "
+    "named, and each path with the directories it needs. A file of the host that is no longer what it was when the run began is left: that is "
     "a "
     "conflict, and both versions stay.";
 inline constexpr std::string_view kChangesDiscardText =
-    "Drops the run's version of what is still held. The host's files are not touched.";
+    "Drops the run's version of what is still held; of a staged run of which nothing is held, what "
+    "restore would need. The host's files are not touched.";
 inline constexpr std::string_view kChangesRestoreText =
     "Undoes apply: what was replaced comes back, and the run's version is held again. A file that "
     "was "

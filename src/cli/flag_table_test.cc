@@ -47,7 +47,11 @@ TEST(FlagTable, SaysAFlagTakesAValueExactlyIfItHasAnArgument) {
     for (const FlagGroup& group : verb->groups) {
       for (const Flag& flag : group.flags) {
         EXPECT_EQ(flag.kind == ValueKind::None, flag.argument.empty()) << flag.name;
-        EXPECT_EQ(flag.kind == ValueKind::Choice, !flag.choices.empty()) << flag.name;
+        const bool chooses =
+            flag.kind == ValueKind::Choice || flag.kind == ValueKind::OptionalChoice;
+        EXPECT_EQ(chooses, !flag.choices.empty()) << flag.name;
+        EXPECT_EQ(flag.kind == ValueKind::OptionalChoice, flag.argument.starts_with("[="))
+            << flag.name;
       }
     }
   }

@@ -12,7 +12,8 @@ constexpr std::size_t kNameColumn = 27;
 
 std::string spelled(const Flag& flag) {
   std::string text(flag.name);
-  if (!flag.argument.empty()) text.append(" ").append(flag.argument);
+  if (!flag.argument.empty() && flag.kind != ValueKind::OptionalChoice) text.append(" ");
+  text.append(flag.argument);
   return text;
 }
 
@@ -151,7 +152,11 @@ std::string manual_options(const Verb& verb) {
     }
     for (const Flag& flag : group.flags) {
       out.append("\n*").append(flag.name).append("*");
-      if (!flag.argument.empty()) out.append(" _").append(scdoc_text(flag.argument)).append("_");
+      if (flag.kind == ValueKind::OptionalChoice) {
+        out.append(scdoc_text(flag.argument));
+      } else if (!flag.argument.empty()) {
+        out.append(" _").append(scdoc_text(flag.argument)).append("_");
+      }
       out.append("\n\t").append(scdoc_text(flag.text)).append("\n");
     }
   }

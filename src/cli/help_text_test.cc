@@ -31,7 +31,9 @@ TEST(ShortHelp, HasOneLineForEachFlag) {
       for (const Flag& flag : group.flags) {
         std::size_t lines = 0;
         for (const std::string_view line : split(text, '\n')) {
-          if (line.starts_with("  " + std::string(flag.name) + " ")) ++lines;
+          // A value that may be left out stands right behind the name.
+          const bool optional = flag.kind == ValueKind::OptionalChoice;
+          if (line.starts_with("  " + std::string(flag.name) + (optional ? "[=" : " "))) ++lines;
         }
         EXPECT_EQ(lines, 1U) << verb->name << " " << flag.name;
       }
@@ -83,7 +85,8 @@ TEST(Completions, NameEveryVerbAndFlag) {
     for (const FlagGroup& group : verb.groups) {
       for (const Flag& flag : group.flags) {
         EXPECT_THAT(bash, HasSubstr(std::string(flag.name)));
-        EXPECT_THAT(zsh, HasSubstr(std::string(flag.name) + "["));
+        const bool optional = flag.kind == ValueKind::OptionalChoice;
+        EXPECT_THAT(zsh, HasSubstr(std::string(flag.name) + (optional ? "=-[" : "[")));
         const bool is_long = flag.name.starts_with("--");
         EXPECT_THAT(fish, HasSubstr((is_long ? "-l " : "-s ") +
                                     std::string(flag.name.substr(is_long ? 2 : 1))));

@@ -129,6 +129,20 @@ Result<void> add_layers(const GivenFlag& flag, std::vector<Layer>& layers) {
   return {};
 }
 
+// Alone it says that there is a stage, and how that ends is for the policy to say.
+Result<void> set_stage(const GivenFlag& flag, Policy& policy) {
+  policy.fs.mode = WriteMode::Staged;
+  if (flag.value.empty()) return {};
+  for (const StageEnd end : {StageEnd::Auto, StageEnd::Review}) {
+    if (flag.value != name_of(end)) continue;
+    policy.fs.stage = end;
+    policy.options.stage = true;
+    return {};
+  }
+  return fail(usage_error("--stage=" + std::string(flag.value) + ": not an end of a stage",
+                          "write --stage, --stage=auto or --stage=review"));
+}
+
 Result<void> check_contradictions(const Arguments& arguments) {
   if (!arguments.has(FlagId::Allow)) return {};
   const auto net = arguments.value(FlagId::Net);
@@ -173,6 +187,8 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
       return set_size(flag, policy.limits.output);
     case FlagId::Require:
       return add_layers(flag, policy.require.layers);
+    case FlagId::Stage:
+      return set_stage(flag, policy);
     case FlagId::Policy:
     case FlagId::Ceiling:
     case FlagId::Cwd:

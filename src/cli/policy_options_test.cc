@@ -44,6 +44,22 @@ TEST(PolicyOptions, AppendToTheListsOfThePreset) {
               ElementsAre(PathRule{"@cwd", {}}, PathRule{"/b", "/work", Origin::Option}));
 }
 
+TEST(PolicyOptions, StageTakesItsValueAfterAnEqualsSignAlone) {
+  EXPECT_EQ(applied({})->fs.mode, WriteMode::Live);
+  const auto alone = applied({"--stage", "auto"});  // "auto" is the command
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->fs.mode, WriteMode::Staged);
+  EXPECT_EQ(alone->fs.stage, StageEnd::Auto);
+  EXPECT_FALSE(alone->options.stage);
+  const auto review = applied({"--stage=review"});
+  ASSERT_TRUE(review);
+  EXPECT_EQ(review->fs.mode, WriteMode::Staged);
+  EXPECT_EQ(review->fs.stage, StageEnd::Review);
+  EXPECT_TRUE(review->options.stage);
+  EXPECT_EQ(refusal({"--stage=live"}), "--stage=live: not an end of a stage");
+  EXPECT_EQ(refusal({"--stage="}), "option --stage= has no value");
+}
+
 TEST(PolicyOptions, SayThatTheyAskedAndNotThePreset) {
   EXPECT_EQ(applied({}, "workspace")->options, OptionRequests{});
   const auto policy =

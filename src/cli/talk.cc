@@ -11,6 +11,7 @@
 
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "changes/stage_judge.h"
 #include "policy/known_sockets.h"
 #include "run/lost_output.h"
 
@@ -178,13 +179,54 @@ void say_dangers(const std::vector<PathRule>& sockets) {
   }
 }
 
+namespace {
+
+std::string counted(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " change" : " changes");
+}
+
+// What became of the ordinary changes of a staged run; nothing for a live one.
+void say_stage(const std::string& run_id, const std::vector<Change>& changes) {
+  constexpr std::size_t kMostConflicts = 10;
+  std::size_t applied = 0;
+  std::size_t waiting = 0;
+  std::size_t conflicts = 0;
+  for (const Change& change : changes) {
+    if (change.state == Change::State::Conflict && ++conflicts <= kMostConflicts) {
+      say_line(Tint::Warning, "conflict: " + change.path +
+                                  " has changed on the host too; both versions are kept; cordon "
+                                  "changes diff " +
+                                  run_id + " " + shell_word(change.path));
+    }
+    if (!change.reason.empty()) continue;
+    if (change.state == Change::State::Applied) ++applied;
+    if (change.state == Change::State::Held) ++waiting;
+  }
+  if (conflicts > kMostConflicts) {
+    say_line(Tint::Warning, "and " + std::to_string(conflicts - kMostConflicts) +
+                                " more conflicts; cordon changes list " + run_id);
+  }
+  if (applied > 0) {
+    say_line(Tint::Quiet, "applied " + counted(applied) + "; cordon changes restore " + run_id +
+                              (applied == 1 ? " undoes it" : " undoes them"));
+  }
+  if (waiting > 0) {
+    say_line(Tint::Warning, counted(waiting) + " not applied yet; cordon changes list " + run_id +
+                                ", cordon changes apply " + run_id);
+  }
+}
+
+}  // namespace
+
 void say_changes(const std::string& run_id, const std::vector<Change>& changes,
                  const std::vector<Handoff>& handoffs) {
   constexpr std::size_t kMostTops = 10;
   std::vector<std::string> tops;
   std::size_t told = 0;
+  say_stage(run_id, changes);
   for (const Change& change : changes) {
-    if (change.state != Change::State::Held) continue;
+    // Without a reason it is an ordinary change of a stage.
+    if (change.state != Change::State::Held || change.reason.empty()) continue;
     const auto same = [&](const Handoff& one) { return one.path == change.path; };
     if (std::any_of(handoffs.begin(), handoffs.end(), same)) {
       ++told;
@@ -203,6 +245,11 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
     // Of git's configuration the settings say more than the number of files.
     std::string what = " (" + std::to_string(files) + (files == 1 ? " file)" : " files)");
     if (reason.starts_with("git: ")) what = ": " + reason.substr(5);
+    if (is_never_applied(reason)) {
+      say_line(Tint::Warning, "not applied: " + tops[i] + ": " + reason + "; cordon changes show " +
+                                  run_id + " " + shell_word(tops[i]));
+      continue;
+    }
     say_line(Tint::Warning, "held back: " + tops[i] + what + "; cordon changes apply " + run_id +
                                 " " + shell_word(tops[i]));
   }

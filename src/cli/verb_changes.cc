@@ -7,11 +7,15 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "changes/line_diff.h"
 #include "changes/lost_list.h"
 #include "changes/manifest.h"
 #include "changes/skip_marks.h"
+#include "changes/stage.h"
+#include "changes/stage_judge.h"
+#include "changes/stage_take.h"
 #include "changes/take.h"
 #include "cli/talk.h"
 #include "cli/text_table.h"
@@ -136,7 +140,8 @@ std::string changes_json(const Asked& asked) {
   Node node{NodeMap{}};
   node.set("schema", "cordon.changes/1");
   node.set("run", asked.manifest ? Node(asked.manifest->run_id) : Node());
-  node.set("mode", "live");
+  const WriteMode mode = asked.manifest ? asked.manifest->mode : WriteMode::Live;
+  node.set("mode", name_of(mode));
   node.set("changes", std::move(list));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
@@ -196,9 +201,17 @@ void add_versions(const std::string& path, const std::string& kept,
   for (const std::string& name : sorted) add_versions(join(path, name), join(kept, name), versions);
 }
 
-std::vector<Version> versions_of(const std::vector<ChangeRecord>& records) {
+// In the list of a stage what is in a directory has entries of its own, and a FIFO has no content.
+bool has_content(const ChangeRecord& record) {
+  const auto seen = look_path(record.kept);
+  return seen && (seen->symlink || seen->kind == FileKind::Regular);
+}
+
+std::vector<Version> versions_of(const Asked& asked, const std::vector<ChangeRecord>& records) {
+  const bool staged = asked.manifest->mode == WriteMode::Staged;
   std::vector<Version> versions;
   for (const ChangeRecord& record : records) {
+    if (staged && !record.kept.empty() && !has_content(record)) continue;
     if (record.state == Change::State::Discarded || record.state == Change::State::Lost) continue;
     if (record.kept.empty()) {
       if (record.change == Change::Kind::Deleted) versions.push_back({record.path, {}});
@@ -210,15 +223,82 @@ std::vector<Version> versions_of(const std::vector<ChangeRecord>& records) {
 }
 
 using Take = Result<Taken> (*)(const std::string&, Manifest&, const std::vector<std::string>&);
+using TakeStage = Result<Taken> (*)(const std::string&, Manifest&, const Stage&,
+                                    const std::vector<std::string>&);
+struct Step {
+  Take live;
+  TakeStage staged;
+  std::string_view done;  // "applied"
+};
 
-int take(const Arguments& arguments, Take step, std::string_view verb) {
+Result<Taken> take_from(const Step& step, Asked& asked) {
+  Manifest& manifest = *asked.manifest;
+  if (manifest.mode == WriteMode::Live) {
+    const std::vector<ChangeRecord> before = manifest.records;
+    auto taken = step.live(asked.handoff, manifest, asked.paths);
+    follow_in_indexes(before, manifest.records, asked.caller);
+    return taken;
+  }
+  // Only one of ours, whatever the note says.
+  const std::string place = stage_directories(asked.caller.state_directory);
+  if (parent(manifest.stage) != place || has_dotdot(manifest.stage)) {
+    return fail(setup_error("run " + manifest.run_id + " has no stage below " + quote(place), 0));
+  }
+  CORDON_TRY(stage, Stage::open(manifest.stage));
+  if (!stage) return Taken{};
+  // Somebody else may have worked on it until now.
+  CORDON_TRY(now, read_manifest(asked.handoff, manifest.run_id));
+  if (now) manifest = std::move(*now);
+  return step.staged(asked.handoff, manifest, *stage, asked.paths);
+}
+
+std::string cure_of(std::string_view reason) {
+  if (reason == kSetId) return "give it the bit yourself, with chmod";
+  if (reason == kLeadsOut) return "make the link yourself, with ln -s";
+  if (reason == kGitReason) return "commit outside: the work tree is there once it is applied";
+  return "make it yourself";
+}
+
+// What waits still, and how to take it: each protected object once.
+void say_waiting(const Asked& asked, const Taken& taken) {
+  constexpr std::size_t kMost = 10;
+  for (const Taken::Refused& one : taken.refused) {
+    say("cordon: not applied: " + quote(one.path) + ": " + one.reason + "; " + cure_of(one.reason) +
+        "\n");
+  }
+  if (asked.manifest->mode == WriteMode::Live || !asked.paths.empty()) return;
+  std::vector<std::string> told;
+  for (const ChangeRecord& record : asked.manifest->records) {
+    if (record.state != Change::State::Held || record.reason.empty()) continue;
+    if (std::ranges::find(told, record.top) != told.end()) continue;
+    told.push_back(record.top);
+    if (told.size() > kMost) {
+      say("cordon: and more; cordon changes list " + asked.manifest->run_id + "\n");
+      return;
+    }
+    const bool never = is_never_applied(record.reason);
+    say("cordon: held back: " + quote(record.top) + " (" + record.reason + "); " +
+        (never ? cure_of(record.reason)
+               : "cordon changes apply " + asked.manifest->run_id + " " + shell_word(record.top)) +
+        "\n");
+  }
+}
+
+void say_how_to_take(const std::string& run_id, const std::string& path) {
+  const std::string word = shell_word(path);
+  say("hint: to take the run's: mv " + word + " " + shell_word(path + ".mine") +
+      " && cordon changes apply " + run_id + " " + word +
+      "; to keep yours: cordon changes discard " + run_id + " " + word + "\n");
+}
+
+int take(const Arguments& arguments, const Step& step) {
+  const std::string_view verb = step.done;
   auto asked = ask(arguments, AskedFor::Taking);
   if (!asked) return refuse(asked.error());
   if (!asked->manifest) return nothing(arguments, *asked);
-  const std::vector<ChangeRecord> before = asked->manifest->records;
-  const auto taken = step(asked->handoff, *asked->manifest, asked->paths);
-  follow_in_indexes(before, asked->manifest->records, asked->caller);
+  const auto taken = take_from(step, *asked);
   if (!taken) return refuse(taken.error());
+  if (!arguments.has(FlagId::Json) && verb == "applied") say_waiting(*asked, *taken);
   if (taken->done == 0 && taken->conflicts.empty()) return nothing(arguments, *asked);
   if (arguments.has(FlagId::Json)) {
     if (!say_answer(changes_json(*asked))) return kAnswerError;
@@ -226,6 +306,8 @@ int take(const Arguments& arguments, Take step, std::string_view verb) {
     for (const std::string& path : taken->conflicts) {
       say("cordon: conflict: " + quote(path) +
           " has changed since the run began; both versions are kept\n");
+      if (asked->manifest->mode == WriteMode::Staged)
+        say_how_to_take(asked->manifest->run_id, path);
     }
     if (taken->done > 0) {
       say("cordon: " + std::string(verb) + " " + std::to_string(taken->done) +
@@ -233,7 +315,25 @@ int take(const Arguments& arguments, Take step, std::string_view verb) {
           "\n");
     }
   }
-  return taken->conflicts.empty() ? kAnswerYes : kAnswerNo;
+  return taken->conflicts.empty() && taken->refused.empty() ? kAnswerYes : kAnswerNo;
+}
+
+// Stages of other runs that wait: nothing removes them unasked.
+std::string other_stages(const Asked& asked) {
+  std::string text;
+  const auto manifests = read_manifests(asked.handoff);
+  if (!manifests) return text;
+  for (const Manifest& manifest : *manifests) {
+    if (manifest.mode != WriteMode::Staged || manifest.run_id == asked.manifest->run_id) continue;
+    const auto waiting = std::ranges::count_if(manifest.records, [](const ChangeRecord& record) {
+      return record.state == Change::State::Held || record.state == Change::State::Conflict;
+    });
+    if (waiting == 0) continue;
+    text += "also waiting: run " + manifest.run_id + ", " + std::to_string(waiting) +
+            (waiting == 1 ? " change, " : " changes, ") + format_size(stage_size(manifest.stage)) +
+            "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -253,8 +353,15 @@ int verb_changes_list(const Arguments& arguments) {
     table.add({change.path, std::string(name_of(change.change)), std::string(name_of(change.state)),
                records[i].kept.empty() ? "-" : format_size(size), change.reason});
   }
-  const std::string head = "run " + asked->manifest->run_id + "\n";
-  return say_answer(head + table.text()) ? kAnswerYes : kAnswerError;
+  std::string head = "run " + asked->manifest->run_id;
+  if (asked->manifest->mode == WriteMode::Staged) {
+    head += ", staged, " + format_size(stage_size(asked->manifest->stage));
+  }
+  head += "\n";
+  if (asked->manifest->incomplete) {
+    head += "the machine went down during this run: files may lack their end\n";
+  }
+  return say_answer(head + table.text() + other_stages(*asked)) ? kAnswerYes : kAnswerError;
 }
 
 int verb_changes_show(const Arguments& arguments) {
@@ -264,7 +371,7 @@ int verb_changes_show(const Arguments& arguments) {
   if (records.empty()) return nothing(arguments, *asked);
   if (arguments.has(FlagId::Json))
     return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
-  const std::vector<Version> versions = versions_of(records);
+  const std::vector<Version> versions = versions_of(*asked, records);
   if (versions.empty()) return nothing(arguments, *asked);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   for (const Version& version : versions) {
@@ -290,7 +397,7 @@ int verb_changes_diff(const Arguments& arguments) {
   if (arguments.has(FlagId::Json))
     return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
   std::string answer;
-  for (const Version& version : versions_of(records)) {
+  for (const Version& version : versions_of(*asked, records)) {
     const auto host = content_of(version.path);
     const auto run = version.kept.empty() ? std::nullopt : content_of(version.kept);
     answer += line_diff(host.value_or(""), run.value_or(""), host ? version.path : "/dev/null",
@@ -305,13 +412,13 @@ int verb_changes_apply(const Arguments& arguments) {
                         const std::vector<std::string>& paths) {
     return apply_changes(handoff, manifest, paths);
   };
-  return take(arguments, apply, "applied");
+  return take(arguments, {apply, apply_stage, "applied"});
 }
 int verb_changes_discard(const Arguments& arguments) {
-  return take(arguments, discard_changes, "discarded");
+  return take(arguments, {discard_changes, discard_stage, "discarded"});
 }
 int verb_changes_restore(const Arguments& arguments) {
-  return take(arguments, restore_changes, "restored");
+  return take(arguments, {restore_changes, restore_stage, "restored"});
 }
 
 }  // namespace cordon

@@ -49,6 +49,8 @@ Node encode_fs(const FsRules& fs) {
   if (fs.home != HomeMode::None) table.set("home", Node(name_of(fs.home)));
   if (fs.caches) table.set("caches", Node(true));
   if (!fs.trust_tracked) table.set("trust_tracked", Node(false));
+  if (fs.mode != WriteMode::Live) table.set("mode", Node(name_of(fs.mode)));
+  if (fs.stage != StageEnd::Auto) table.set("stage", Node(name_of(fs.stage)));
   return table;
 }
 

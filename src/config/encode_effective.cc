@@ -50,7 +50,9 @@ Node encode_effective_fs(const Effective& effective) {
       .set("scratch_bytes", number(effective.scratch))
       .set("home", Node(name_of(effective.home)))
       .set("caches", Node(effective.caches))
-      .set("trust_tracked", Node(effective.trust_tracked));
+      .set("trust_tracked", Node(effective.trust_tracked))
+      .set("mode", Node(name_of(effective.mode)))
+      .set("stage", Node(name_of(effective.stage)));
   return table;
 }
 

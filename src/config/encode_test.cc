@@ -80,6 +80,8 @@ Policy generate_policy(const std::string& file) {
   policy.fs.home = *rc::gen::element(HomeMode::None, HomeMode::Private, HomeMode::Persistent);
   policy.fs.caches = *rc::gen::arbitrary<bool>();
   policy.fs.trust_tracked = *rc::gen::arbitrary<bool>();
+  policy.fs.mode = *rc::gen::element(WriteMode::Live, WriteMode::Staged);
+  policy.fs.stage = *rc::gen::element(StageEnd::Auto, StageEnd::Review);
   policy.net.mode = access_of(*rc::gen::element(NetMode::None, NetMode::Allow, NetMode::Open));
   if (policy.net.mode == NetMode::Allow) policy.net.allow = *few(host_rule());
   policy.net.deny = *few(host_rule());
@@ -201,7 +203,7 @@ TEST(EncodeEffective, HoldsEveryKeyInOneOrder) {
       canonical(sample()),
       R"({"version":1,"fs":{"read":["/opt","/usr"],"write":["/home/u/p"],)"
       R"("deny":[{"anchor":null,"pattern":".env"},{"anchor":"/x","pattern":"*.pem"},)"
-      R"({"anchor":"/y","pattern":null}],"scratch_bytes":1024,"home":"none","caches":false,"trust_tracked":true},)"
+      R"({"anchor":"/y","pattern":null}],"scratch_bytes":1024,"home":"none","caches":false,"trust_tracked":true,"mode":"live","stage":"auto"},)"
       R"("net":{"mode":"allow","allow":["a.example.com:443","b.example.com:443"],"deny":[],"publish":[],)"
       R"("sockets":["/run/a.sock","/run/b.sock"]},)"
       R"("env":{"pass":["LANG","TERM"],"set":{"CI":"1"}},)"
@@ -239,6 +241,8 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.home = HomeMode::Private; },
       [](Effective& e) { e.caches = true; },
       [](Effective& e) { e.trust_tracked = false; },
+      [](Effective& e) { e.mode = WriteMode::Staged; },
+      [](Effective& e) { e.stage = StageEnd::Review; },
       [](Effective& e) { e.net.mode = share_the_hosts_network(); },
       [](Effective& e) { e.net.allow.push_back(parse_host_rule("c.example.com").value()); },
       [](Effective& e) { e.net.allow[0] = parse_host_rule("b.example.com").value(); },

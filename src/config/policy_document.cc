@@ -86,6 +86,10 @@ Result<Ceiling> decode_ceiling(const Node& document, const std::string& file,
   if (fs != nullptr && fs->find("trust_tracked") != nullptr) {
     ceiling.trust_tracked = ceiling.policy.fs.trust_tracked;
   }
+  if (fs != nullptr && fs->find("mode") != nullptr) ceiling.mode = ceiling.policy.fs.mode;
+  if (fs != nullptr && fs->find("stage") != nullptr) ceiling.stage = ceiling.policy.fs.stage;
+  // An operator who wants to see every change means that of every run.
+  if (!ceiling.mode && ceiling.stage == StageEnd::Review) ceiling.mode = WriteMode::Staged;
   ceiling.bounds_env = section.find("env") != nullptr;
   CORDON_TRY(choice, decode_audit(section));
   ceiling.on_audit_failure = choice;

@@ -355,6 +355,18 @@ TEST(DecodeCeiling, BoundsHomeAndCachesOnlyWhereTheyAreNamed) {
   EXPECT_EQ(none.trust_tracked, std::nullopt);
 }
 
+TEST(DecodeCeiling, StagesWhatItWantsToReview) {
+  const Ceiling review = ceiling_of("version = 1\n[fs]\nstage = \"review\"\n");
+  EXPECT_EQ(review.mode, WriteMode::Staged);
+  EXPECT_EQ(review.stage, StageEnd::Review);
+  const Ceiling live = ceiling_of("version = 1\n[fs]\nmode = \"live\"\nstage = \"review\"\n");
+  EXPECT_EQ(live.mode, WriteMode::Live);
+  const Ceiling staged = ceiling_of("version = 1\n[fs]\nmode = \"staged\"\n");
+  EXPECT_EQ(staged.mode, WriteMode::Staged);
+  EXPECT_EQ(staged.stage, std::nullopt);
+  EXPECT_EQ(ceiling_of("version = 1\n[fs]\nstage = \"auto\"\n").mode, std::nullopt);
+}
+
 TEST(DecodeCeiling, AcceptsTheRootForReadingAndMissingLayers) {
   const Ceiling ceiling =
       ceiling_of("version = 1\n[fs]\nread = [\"/\"]\n[require]\naccept_missing = [\"landlock\"]\n");

@@ -110,4 +110,10 @@ std::vector<SecondName> MountTable::second_names(std::string_view path) const {
   return found;
 }
 
+std::string MountTable::point_below(std::string_view path) const {
+  for (const Mount& mount : mounts_)
+    if (mount.point != path && contains(path, mount.point)) return mount.point;
+  return {};
+}
+
 }  // namespace cordon

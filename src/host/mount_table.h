@@ -29,6 +29,8 @@ class MountTable {
   // By the table alone. A mount may be covered by a later one: whoever asks compares the identity
   // of both names.
   [[nodiscard]] std::vector<SecondName> second_names(std::string_view path) const;
+  // A place below `path`, and not that itself, where something is mounted; empty if there is none.
+  [[nodiscard]] std::string point_below(std::string_view path) const;
 
  private:
   struct Mount {

@@ -151,20 +151,6 @@ Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rul
   return out;
 }
 
-// An empty or relative entry of PATH means another directory wherever the caller stands.
-HeldPlaces held_places(const Caller& caller) {
-  HeldPlaces places;
-  places.homes = caller.homes;
-  const auto path = caller.environment.find("PATH");
-  if (path == caller.environment.end()) return places;
-  for (const std::string_view entry : split(path->second, ':')) {
-    if (!entry.starts_with('/')) continue;
-    const Result<Canonical> place = canonicalize(entry, "/", caller);
-    if (place && place->kind == FileKind::Directory) places.on_path.push_back(place->path);
-  }
-  return places;
-}
-
 // The git directories that what may be written lies in, or is.
 std::vector<std::string> git_directories(const std::vector<Grant>& write) {
   std::vector<std::string> found;
@@ -232,6 +218,20 @@ Result<ResolvedCeiling> resolve_ceiling(const Ceiling& ceiling, const Caller& ca
 }
 
 }  // namespace
+
+// An empty or relative entry of PATH means another directory wherever the caller stands.
+HeldPlaces held_places(const Caller& caller) {
+  HeldPlaces places;
+  places.homes = caller.homes;
+  const auto path = caller.environment.find("PATH");
+  if (path == caller.environment.end()) return places;
+  for (const std::string_view entry : split(path->second, ':')) {
+    if (!entry.starts_with('/')) continue;
+    const Result<Canonical> place = canonicalize(entry, "/", caller);
+    if (place && place->kind == FileKind::Directory) places.on_path.push_back(place->path);
+  }
+  return places;
+}
 
 Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   Resolved out;

@@ -44,6 +44,10 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller);
 Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller,
                                 std::span<const Approval> approved = {});
 
+// What the table of protected names depends on besides spelling, as far as the caller says it:
+// homes, and the directories on PATH.
+HeldPlaces held_places(const Caller& caller);
+
 // Reads a policy or ceiling file through one descriptor: refuses a symlink, a file that others may
 // write or that belongs to someone else but root, and one over 1 MiB.
 Result<std::string> read_trusted_file(const std::string& path, const Caller& caller);

@@ -15,8 +15,8 @@ using Reductions = std::vector<Reduction>;
 
 void clamp_paths(const Resolved& request, Ceilings ceilings, Effective& result,
                  Reductions& reductions);
-// Denies accumulate; private parts of the view (scratch, home, caches), and trust in
-// tracked files, take the stricter.
+// Denies accumulate; private parts of the view (scratch, home, caches), trust in tracked files and
+// staging take the stricter.
 void clamp_view(const Resolved& request, Ceilings ceilings, Effective& result,
                 Reductions& reductions);
 void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,

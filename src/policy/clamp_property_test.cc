@@ -171,6 +171,8 @@ Policy any_policy(Choices& choices) {
   policy.fs.home = static_cast<HomeMode>(choices.below(3));
   policy.fs.caches = choices.one_in(2);
   policy.fs.trust_tracked = choices.one_in(2);
+  policy.fs.mode = static_cast<WriteMode>(choices.below(2));
+  policy.fs.stage = static_cast<StageEnd>(choices.below(2));
   policy.agent.name = kAgentNames[choices.below(kAgentNames.size())];
   if (choices.one_in(2)) policy.agent.share_login = hand_over_the_agents_login();
   policy.require.layers = any_layers(choices);
@@ -212,6 +214,8 @@ ResolvedCeiling any_ceiling(Choices& choices) {
   if (choices.one_in(2)) ceiling.ceiling.home = static_cast<HomeMode>(choices.below(3));
   if (choices.one_in(2)) ceiling.ceiling.caches = choices.one_in(2);
   if (choices.one_in(2)) ceiling.ceiling.trust_tracked = choices.one_in(2);
+  if (choices.one_in(2)) ceiling.ceiling.mode = static_cast<WriteMode>(choices.below(2));
+  if (choices.one_in(2)) ceiling.ceiling.stage = static_cast<StageEnd>(choices.below(2));
   ceiling.read = any_grants(choices, 4);
   ceiling.write = any_grants(choices, 4);
   add_baseline(choices, ceiling.read);
@@ -357,6 +361,8 @@ void assert_within_request(const Effective& result, const Resolved& request) {
   RC_ASSERT(result.home <= request.policy.fs.home);
   RC_ASSERT(result.caches <= request.policy.fs.caches);
   RC_ASSERT(result.trust_tracked <= request.policy.fs.trust_tracked);
+  RC_ASSERT(result.mode <= request.policy.fs.mode);
+  RC_ASSERT(result.stage <= request.policy.fs.stage);
   RC_ASSERT(result.agent.name == request.policy.agent.name);
   RC_ASSERT(!result.agent.share_login || request.policy.agent.share_login);
   RC_ASSERT(keeps_denies(result.deny, request.deny));
@@ -382,6 +388,8 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
   if (ceiling.home) RC_ASSERT(result.home <= *ceiling.home);
   if (ceiling.caches) RC_ASSERT(result.caches <= *ceiling.caches);
   if (ceiling.trust_tracked) RC_ASSERT(result.trust_tracked <= *ceiling.trust_tracked);
+  if (ceiling.mode) RC_ASSERT(result.mode <= *ceiling.mode);
+  if (ceiling.stage) RC_ASSERT(result.stage <= *ceiling.stage);
   const AgentRules& agent = ceiling.policy.agent;
   if (result.agent.share_login) {
     RC_ASSERT(agent.share_login);
@@ -408,6 +416,8 @@ Resolved as_request(const Effective& effective) {
   request.policy.fs.home = effective.home;
   request.policy.fs.caches = effective.caches;
   request.policy.fs.trust_tracked = effective.trust_tracked;
+  request.policy.fs.mode = effective.mode;
+  request.policy.fs.stage = effective.stage;
   request.policy.agent = effective.agent;
   request.policy.require.layers = effective.require;
   request.policy.protect.add = effective.protect.add;
@@ -426,6 +436,8 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   all_of_it.policy.fs.home = wide.ceiling.home.value_or(HomeMode::Persistent);
   all_of_it.policy.fs.caches = wide.ceiling.caches.value_or(true);
   all_of_it.policy.fs.trust_tracked = wide.ceiling.trust_tracked.value_or(true);
+  all_of_it.policy.fs.mode = wide.ceiling.mode.value_or(WriteMode::Live);
+  all_of_it.policy.fs.stage = wide.ceiling.stage.value_or(StageEnd::Auto);
   if (!wide.ceiling.bounds_env) all_of_it.policy.env.pass = kVariables;
   all_of_it.read = wide.read;
   all_of_it.write = wide.write;
@@ -441,6 +453,8 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   narrow.ceiling.home = met.home;
   narrow.ceiling.caches = met.caches;
   narrow.ceiling.trust_tracked = met.trust_tracked;
+  narrow.ceiling.mode = met.mode;
+  narrow.ceiling.stage = met.stage;
   narrow.ceiling.bounds_env = true;
   narrow.read = met.read;
   narrow.write = met.write;
@@ -579,6 +593,8 @@ TEST(ClampProperty, WithoutACeilingIsTheRequestLessWhatIsForbidden) {
     RC_ASSERT(result.home == request.policy.fs.home);
     RC_ASSERT(result.caches == request.policy.fs.caches);
     RC_ASSERT(result.trust_tracked == request.policy.fs.trust_tracked);
+    RC_ASSERT(result.mode == request.policy.fs.mode);
+    RC_ASSERT(result.stage == request.policy.fs.stage);
     RC_ASSERT(result.agent == request.policy.agent);
     RC_ASSERT(result.require == request.policy.require.layers);
     RC_ASSERT(result.accept_missing.empty());

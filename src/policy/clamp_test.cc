@@ -340,6 +340,46 @@ TEST(ClampView, TakesTheStricterHomeScratchAndCaches) {
                           reduction("caches", "true", std::nullopt, Because::OutsideCeiling)));
 }
 
+TEST(ClampView, StagesEveryRunOfACeilingThatSaysSo) {
+  Resolved asked;
+  ResolvedCeiling bound;
+  bound.ceiling.mode = WriteMode::Staged;
+  EXPECT_EQ(clamp_one(asked, bound).effective().mode, WriteMode::Staged);
+  EXPECT_EQ(clamp_one(asked, bound).effective().stage, StageEnd::Auto);
+  bound.ceiling.stage = StageEnd::Review;
+  const auto clamped = clamp_one(asked, bound);
+  EXPECT_EQ(clamped.effective().stage, StageEnd::Review);
+  EXPECT_THAT(clamped.reductions(),
+              ElementsAre(reduction("mode", "live", "staged", Because::Narrowed),
+                          reduction("stage", "auto", "review", Because::Narrowed)));
+}
+
+TEST(ClampView, NeverMakesAStagedRunLive) {
+  Resolved asked;
+  asked.policy.fs.mode = WriteMode::Staged;
+  asked.policy.fs.stage = StageEnd::Review;
+  ResolvedCeiling bound;
+  bound.ceiling.mode = WriteMode::Live;
+  bound.ceiling.stage = StageEnd::Auto;
+  const auto clamped = clamp_one(asked, bound);
+  EXPECT_EQ(clamped.effective().mode, WriteMode::Staged);
+  EXPECT_EQ(clamped.effective().stage, StageEnd::Review);
+  EXPECT_THAT(clamped.reductions(), ElementsAre());
+}
+
+TEST(ClampView, RefusesAnOptionThatWouldApplyWhatIsToBeReviewed) {
+  Resolved asked;
+  asked.policy.fs.mode = WriteMode::Staged;
+  asked.policy.options.stage = true;
+  ResolvedCeiling bound;
+  bound.ceiling.stage = StageEnd::Review;
+  const std::vector<ResolvedCeiling> bounds{bound};
+  const auto refused = clamp(asked, bounds);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, ::testing::HasSubstr("--stage=auto"));
+  EXPECT_THAT(refused.error().hint, ::testing::HasSubstr("--stage=review"));
+}
+
 TEST(ClampView, IsNotBoundByWhatACeilingDoesNotMention) {
   Resolved asked;
   asked.policy.fs.home = HomeMode::Persistent;

@@ -38,12 +38,35 @@ void clamp_scratch(const Resolved& request, Ceilings ceilings, Effective& result
                         request.policy.options.scratch ? Origin::Option : Origin::Document});
 }
 
+// A bound by which nobody loses anything but the way to write at once: it holds whatever the
+// request says, and the person is told.
+void clamp_stage(const Resolved& request, Ceilings ceilings, Effective& result,
+                 Reductions& reductions) {
+  const FsRules& asked = request.policy.fs;
+  result.mode = asked.mode;
+  result.stage = asked.stage;
+  for (const ResolvedCeiling& ceiling : ceilings) {
+    result.mode = std::min(result.mode, ceiling.ceiling.mode.value_or(result.mode));
+    result.stage = std::min(result.stage, ceiling.ceiling.stage.value_or(result.stage));
+  }
+  if (result.mode != asked.mode) {
+    reductions.push_back({"mode", std::string(name_of(asked.mode)),
+                          std::string(name_of(result.mode)), Because::Narrowed});
+  }
+  // How a stage would end says nothing about a run that has none.
+  if (result.stage == asked.stage || result.mode == WriteMode::Live) return;
+  reductions.push_back({"stage", std::string(name_of(asked.stage)),
+                        std::string(name_of(result.stage)), Because::Narrowed,
+                        request.policy.options.stage ? Origin::Option : Origin::Document});
+}
+
 }  // namespace
 
 void clamp_view(const Resolved& request, Ceilings ceilings, Effective& result,
                 Reductions& reductions) {
   clamp_denies(request, ceilings, result);
   clamp_scratch(request, ceilings, result, reductions);
+  clamp_stage(request, ceilings, result, reductions);
   result.home = request.policy.fs.home;
   result.caches = request.policy.fs.caches;
   result.trust_tracked = request.policy.fs.trust_tracked;

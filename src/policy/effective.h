@@ -92,6 +92,8 @@ struct Effective {
   HomeMode home = HomeMode::None;
   bool caches = false;
   bool trust_tracked = true;
+  WriteMode mode = WriteMode::Live;
+  StageEnd stage = StageEnd::Auto;
   NetRules net;
   std::vector<Grant> sockets;  // of the host, that may be connected to
   EnvRules env;

@@ -26,6 +26,26 @@ std::string_view name_of(HomeMode mode) {
   return "none";
 }
 
+std::string_view name_of(WriteMode mode) {
+  switch (mode) {
+    case WriteMode::Staged:
+      return "staged";
+    case WriteMode::Live:
+      return "live";
+  }
+  return "staged";
+}
+
+std::string_view name_of(StageEnd end) {
+  switch (end) {
+    case StageEnd::Review:
+      return "review";
+    case StageEnd::Auto:
+      return "auto";
+  }
+  return "review";
+}
+
 std::string_view name_of(Layer layer) {
   switch (layer) {
     case Layer::Namespaces:

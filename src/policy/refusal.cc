@@ -329,6 +329,15 @@ Refused refused_scratch(const Reduction& reduction, const Resolved& request, Cei
               })};
 }
 
+Refused refused_stage(const Reduction& reduction, Ceilings ceilings) {
+  const Takers takers = takers_of(ceilings, [](const ResolvedCeiling& ceiling) {
+    return ceiling.ceiling.stage == StageEnd::Review;
+  });
+  return {"--stage=" + reduction.asked + " applies what a run changed, and " + titles(takers) +
+              (takers.size() == 1 ? " has" : " have") + " stage = \"review\"",
+          "write --stage=review, or --stage alone"};
+}
+
 void add_refused(const Reduction& reduction, const Resolved& request, Ceilings ceilings,
                  std::vector<Refused>& refused) {
   if (reduction.what == "read" || reduction.what == "write") {
@@ -349,6 +358,8 @@ void add_refused(const Reduction& reduction, const Resolved& request, Ceilings c
     refused.push_back(refused_variable(reduction, ceilings));
   } else if (reduction.what == "scratch") {
     refused.push_back(refused_scratch(reduction, request, ceilings));
+  } else if (reduction.what == "stage") {
+    refused.push_back(refused_stage(reduction, ceilings));
   } else {
     for (const LimitField& field : limit_fields()) {
       if (reduction.what != "limits." + std::string(field.key)) continue;

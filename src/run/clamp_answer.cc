@@ -32,6 +32,8 @@ Policy written_out(const Effective& effective) {
   policy.fs.home = effective.home;
   policy.fs.caches = effective.caches;
   policy.fs.trust_tracked = effective.trust_tracked;
+  policy.fs.mode = effective.mode;
+  policy.fs.stage = effective.stage;
   policy.net = effective.net;
   policy.net.sockets = rules_of(effective.sockets);
   policy.env = effective.env;

@@ -44,6 +44,7 @@
 #include "run/owner_reach.h"
 #include "run/run_note.h"
 #include "run/run_record.h"
+#include "run/staged_run.h"
 #include "run/tracked_run.h"
 
 namespace cordon {
@@ -199,8 +200,13 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   if (effective.caches) {
     request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
   }
-  // Bubblewrap and foreign executors bring what they mount themselves: there it is read-only.
-  request.private_copies = backend.kind() == BackendKind::Native && !effective.write.empty();
+  if (effective.mode == WriteMode::Staged && !effective.write.empty()) {
+    request.stage_directory = join(stage_directories(caller.state_directory), make_run_id());
+  }
+  // Bubblewrap and foreign executors bring what they mount themselves: there it is read-only. In a
+  // stage nothing has to be held.
+  request.private_copies = backend.kind() == BackendKind::Native && !effective.write.empty() &&
+                           request.stage_directory.empty();
   const bool on_disk = backend.private_space() == Backend::PrivateSpace::OnDisk;
   if ((on_disk && effective.scratch) || request.private_copies) {
     request.private_directory = join(private_directories(caller), make_run_id());
@@ -323,6 +329,9 @@ NoteContent note_of(const JudgedRun& run, const RunBranches& branches, const std
   note.run_id = run_id;
   note.cgroups = run.backend->leftovers(run.plan, run.survey.facts, run_id);
   note.private_directory = run.request.private_directory;
+  // What is staged is not in the trees, so that nothing has to be looked for there.
+  note.stage_directory = run.request.stage_directory;
+  if (is_staged(run)) return note;
   if (keeps(run.plan)) note.kept_directory = kept_directory(run.caller, run_id);
   note.holds_by_mounts = run.choice.backend != BackendKind::Landlock;
   note.writable = run.clamped.effective().write;
@@ -342,6 +351,7 @@ std::optional<std::uint64_t> limit_held_by(const Plan& plan, const std::string& 
 
 std::vector<std::string> watched_directories(const JudgedRun& run) {
   std::vector<std::string> directories;
+  if (is_staged(run)) return directories;
   for (const GitDirectory& directory : run.survey.facts.git) directories.push_back(directory.path);
   if (directories.empty()) return directories;
   for (const Grant& grant : run.clamped.effective().write) directories.push_back(grant.path);
@@ -500,6 +510,37 @@ void tell_gone(Child& child, const JudgedRun& run, Report& report) {
     (void)note_lost(run.caller.state_directory, report.run_id, report.changes);
 }
 
+// Removes a stage into which nothing was written.
+class StageUnlessStarted {
+ public:
+  explicit StageUnlessStarted(const std::optional<Stage>& stage) : stage_(&stage) {}
+  ~StageUnlessStarted() {
+    if (stage_ != nullptr && *stage_) (void)(*stage_)->remove();
+  }
+  StageUnlessStarted(const StageUnlessStarted&) = delete;
+  StageUnlessStarted& operator=(const StageUnlessStarted&) = delete;
+  void started() { stage_ = nullptr; }
+
+ private:
+  const std::optional<Stage>* stage_;
+};
+
+// The command ran, so there is an outcome, whatever becomes of its stage.
+void end_stage(Stage& stage, const JudgedRun& run, Report& report, Outcome& outcome,
+               RunNote& note) {
+  auto settled = settle_stage(stage, run.caller);
+  if (!settled) {
+    note.leave();
+    outcome.handoff.push_back({".", "unchecked: " + message(settled.error()), {}});
+    return;
+  }
+  if (settled->unapplied) {
+    outcome.handoff.push_back({".", "unchecked: " + message(*settled->unapplied), {}});
+  }
+  std::ranges::move(changes_of(settled->records, run.caller.cwd),
+                    std::back_inserter(report.changes));
+}
+
 // Whether a command may have run: one that may have is never started again.
 enum class Launch { NotDone, Done };
 
@@ -509,7 +550,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   if (keeps(run.plan)) forget_kept(run.plan.keeping, run.survey.facts, run.survey.snapshot);
   // Without mounts nothing holds them.
   if (run.choice.backend == BackendKind::Landlock) run.survey.snapshot.closed = {};
-  const RunBranches branches = RunBranches::read(run);
+  const RunBranches branches = is_staged(run) ? RunBranches() : RunBranches::read(run);
   RunNote note;
   const bool leaves_something =
       !run.clamped.effective().write.empty() || !run.request.private_directory.empty() ||
@@ -525,6 +566,8 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
                               report.run_id));
   }
   const PrivateCopies copies = std::move(*copied);
+  CORDON_TRY(stage, make_stage(run, report.run_id));
+  StageUnlessStarted unused(stage);
   report.reductions = run.reductions;
   auto keeping = keep_for(run, report.run_id);
   if (!keeping) {
@@ -550,6 +593,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
     return fail(std::move(launched).error());
   }
   unstarted.started();
+  unused.started();
   launch = Launch::Done;
   const std::unique_ptr<Child> child = std::move(*launched);
   report.identity = identity_of(child->first_process());
@@ -571,7 +615,9 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   if (broker) add_attempts(*broker, outcome);
   if (publisher) outcome.published = publisher->end();
   tell_gone(*child, run, report);
-  if (!run.clamped.effective().write.empty()) {
+  if (stage) {
+    end_stage(*stage, run, report, outcome, note);
+  } else if (!run.clamped.effective().write.empty()) {
     std::set<std::string> git_directories;
     auto handoff =
         collect_handoff(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
@@ -717,6 +763,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
   CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
+  CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner));
+  CORDON_CHECK(refuse_review_of_tools(input, effective));
   PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start));
   if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
   Caller inside = caller;

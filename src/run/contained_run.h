@@ -74,6 +74,9 @@ struct JudgedRun {
   std::optional<Owner> owner;  // whom a command of root's runs as
 };
 
+// Whether its writable grants are overlays: what it writes is on the host only once it is applied.
+inline bool is_staged(const JudgedRun& run) { return !run.request.stage_directory.empty(); }
+
 // Resolve and clamp alone, for the query verbs. What would refuse a run is an error here too.
 struct Judgement {
   Clamped clamped;

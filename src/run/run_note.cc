@@ -25,6 +25,7 @@
 #include "host/snapshot.h"
 #include "host/tree_removal.h"
 #include "run/held_run.h"
+#include "run/staged_run.h"
 
 namespace cordon {
 namespace {
@@ -84,6 +85,7 @@ std::string encode(const NoteContent& content) {
   node.set("cgroups", texts(content.cgroups));
   node.set("private", escaped(content.private_directory));
   node.set("kept", escaped(content.kept_directory));
+  node.set("stage", escaped(content.stage_directory));
   node.set("holds", std::string(content.holds_by_mounts ? kByMounts : kByCopies));
   NodeList writable;
   for (const Grant& grant : content.writable) writable.emplace_back(escaped(grant.path));
@@ -115,6 +117,7 @@ class NoteReader {
     content.cgroups = texts_of(node_.find("cgroups"));
     content.private_directory = text("private");
     content.kept_directory = text("kept");
+    content.stage_directory = text("stage");
     // In a note of an earlier release only a run without mounts kept anything.
     content.holds_by_mounts =
         text("holds").empty() ? content.kept_directory.empty() : text("holds") == kByMounts;
@@ -382,6 +385,7 @@ class Recovery {
       if (!remove_cgroup(path, content->run_id)) gone = false;
     }
     if (!gone || !processes_are_gone(*content, marks_in(*text), status)) return Done::Later;
+    if (!content->stage_directory.empty()) return show_stage(*content);
     // Before anything is removed: what the run changed in its copies exists nowhere else.
     auto copies = copies_of(*content, caller_);
     if (!copies) {
@@ -413,6 +417,21 @@ class Recovery {
     moved_.insert(moved_.end(), found->begin(), found->end());
     if (kept) kept->discard();
     return settle(*copies, *found, *content);
+  }
+
+  // What a staged run wrote is on no project, and stays where it is until a person has decided.
+  Done show_stage(const NoteContent& content) {
+    const std::string& place = content.stage_directory;
+    if (has_dotdot(place) || parent(place) != stage_directories(caller_.state_directory)) {
+      return Done::Yes;
+    }
+    auto shown = settle_cut_stage(place, caller_);
+    if (!shown) {
+      moved_.push_back({place, "unchecked: " + message(shown.error()), {}});
+      return Done::Later;
+    }
+    if (*shown) moved_.push_back(**shown);
+    return Done::Yes;
   }
 
   // The dead run wrote tips as well.

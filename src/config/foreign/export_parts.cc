@@ -106,6 +106,9 @@ void give_up_limits(Exporter& out, bool wall) {
 }
 
 void lose_what_is_ours(Exporter& out) {
+  if (out.policy.fs.mode == WriteMode::Staged) {
+    out.restrictions.give_up("fs.mode", "what is written is written at once");
+  }
   if (out.policy.fs.home != HomeMode::None) out.lose("fs.home", "there is no private home");
   if (out.policy.fs.caches) out.lose("fs.caches", "there are no private caches");
   if (out.policy.agent.share_login) out.lose("agent.share_login", "there is no private home");

@@ -1,0 +1,254 @@
+#include "changes/stage.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/path.h"
+#include "base/private_directory.h"
+#include "base/text.h"
+#include "base/write_whole.h"
+#include "changes/field_text.h"
+#include "host/directory_names.h"
+#include "host/look.h"
+#include "host/tree_removal.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::string_view kFirstOfStage = "cordon-stage/1";
+constexpr const char* kRecordName = "stage";
+constexpr std::size_t kMostRecordBytes = std::size_t{16} * 1024 * 1024;
+constexpr std::uint64_t kMostCounted = 1'000'000;
+
+void add_texts(std::string& text, const std::vector<std::string>& values) {
+  add_field(text, values.size());
+  for (const std::string& value : values) add_field(text, value);
+}
+
+std::vector<std::string> read_texts(FieldReader& fields) {
+  std::vector<std::string> values;
+  for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
+    values.push_back(fields.text());
+  }
+  return values;
+}
+
+std::string encode_stage(const StageRecord& record) {
+  std::string text;
+  add_field(text, kFirstOfStage);
+  add_field(text, record.run_id);
+  add_field(text, name_of(record.end));
+  add_field(text, static_cast<std::uint64_t>(record.began_ns));
+  add_field(text, record.boot);
+  add_field(text, record.roots.size());
+  for (const StagedRoot& root : record.roots) {
+    add_field(text, root.path);
+    add_field(text, root.id.device);
+    add_field(text, root.id.inode);
+  }
+  add_field(text, record.deny.size());
+  for (const DenyGlob& deny : record.deny) {
+    for (const std::string* part : {&deny.written, &deny.anchor, &deny.pattern}) {
+      add_field(text, *part);
+    }
+  }
+  add_field(text, record.holds.size());
+  for (const StagedHold& hold : record.holds) {
+    add_field(text, hold.path);
+    add_field(text, hold.reason);
+  }
+  for (const auto* list :
+       {&record.held.homes, &record.held.on_path, &record.held.git, &record.held.protect.add,
+        &record.held.protect.release, &record.named, &record.own}) {
+    add_texts(text, *list);
+  }
+  return text;
+}
+
+std::string root_place(const std::string& directory, std::size_t number, std::string_view what) {
+  return join(join(directory, std::to_string(number)), what);
+}
+
+std::optional<StageRecord> decode_stage(std::string_view text, const std::string& directory) {
+  FieldReader fields(text);
+  StageRecord record;
+  if (fields.text() != kFirstOfStage) return std::nullopt;
+  record.run_id = fields.text();
+  record.end = fields.text() == name_of(StageEnd::Auto) ? StageEnd::Auto : StageEnd::Review;
+  record.began_ns = static_cast<std::int64_t>(fields.number());
+  record.boot = fields.text();
+  for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
+    StagedRoot root;
+    root.path = fields.text();
+    root.id.device = fields.number();
+    root.id.inode = fields.number();
+    root.upper = root_place(directory, record.roots.size(), "upper");
+    root.work = root_place(directory, record.roots.size(), "work");
+    if (!root.path.starts_with('/') || has_dotdot(root.path)) return std::nullopt;
+    record.roots.push_back(std::move(root));
+  }
+  for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
+    DenyGlob deny;
+    for (std::string* part : {&deny.written, &deny.anchor, &deny.pattern}) *part = fields.text();
+    record.deny.push_back(std::move(deny));
+  }
+  for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
+    StagedHold hold;
+    hold.path = fields.text();
+    hold.reason = fields.text();
+    record.holds.push_back(std::move(hold));
+  }
+  for (auto* list :
+       {&record.held.homes, &record.held.on_path, &record.held.git, &record.held.protect.add,
+        &record.held.protect.release, &record.named, &record.own}) {
+    *list = read_texts(fields);
+  }
+  if (!fields.good() || !fields.at_end()) return std::nullopt;
+  return record;
+}
+
+std::string boot_of_this_machine() {
+  const Fd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  const auto text = file.valid() ? read_all(file.get(), 64) : std::nullopt;
+  return text ? text->substr(0, text->find('\n')) : std::string();
+}
+
+// One directory of a staged root, with the mode and owner that the command is to see.
+Result<void> make_layer(const std::string& path, unsigned mode, const std::optional<Owner>& owner) {
+  if (::mkdir(path.c_str(), 0700) != 0) {
+    return fail(setup_error("cannot make " + quote(path), errno));
+  }
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid() || (owner && ::fchown(fd.get(), owner->uid, owner->gid) != 0) ||
+      ::fchmod(fd.get(), mode) != 0) {
+    return fail(setup_error("cannot give " + quote(path) + " its mode", errno));
+  }
+  return {};
+}
+
+Result<void> make_root(const StagedRoot& root, const std::optional<Owner>& owner) {
+  const auto seen = look_path(root.path);
+  if (!seen || seen->id != root.id) {
+    return fail(setup_error("the writable grant " + quote(root.path) + " was replaced meanwhile",
+                            ESTALE, "try again when nothing else rearranges it"));
+  }
+  const std::string place(parent(root.upper));
+  if (::mkdir(place.c_str(), 0711) != 0) {
+    return fail(setup_error("cannot make " + quote(place), errno));
+  }
+  CORDON_CHECK(make_layer(root.upper, seen->mode & 07777U, owner));
+  return make_layer(root.work, 0700, owner);
+}
+
+std::uint64_t size_below(int directory, std::uint64_t& left, int depth) {
+  constexpr int kDeepest = 64;
+  DirectoryNames names;
+  if (depth > kDeepest || !names.read(directory)) return 0;
+  std::uint64_t sum = 0;
+  for (const DirectoryEntry& entry : names.entries()) {
+    struct stat status {};
+    const std::string name(entry.name);
+    if (left == 0 || ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) break;
+    --left;
+    sum += static_cast<std::uint64_t>(status.st_blocks) * 512U;
+    if (!S_ISDIR(status.st_mode)) continue;
+    const Fd below(::openat(directory, name.c_str(), kOpenDirectory));
+    if (below.valid()) sum += size_below(below.get(), left, depth + 1);
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::string stage_directories(const std::string& state_directory) {
+  return join(state_directory, "stages");
+}
+
+std::int64_t change_clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+Result<Stage> Stage::make(const std::string& directory, StageRecord record,
+                          const std::optional<Owner>& owner) {
+  Stage stage;
+  stage.directory_ = directory;
+  CORDON_TRY(made, open_private_directory(directory));
+  record.began_ns = change_clock_ns();
+  record.boot = boot_of_this_machine();
+  for (std::size_t i = 0; i < record.roots.size(); ++i) {
+    record.roots[i].upper = root_place(directory, i, "upper");
+    record.roots[i].work = root_place(directory, i, "work");
+    CORDON_CHECK(make_root(record.roots[i], owner));
+  }
+  stage.lock_ = Fd(
+      ::openat(made.get(), kRecordName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const int error = !stage.lock_.valid() || ::flock(stage.lock_.get(), LOCK_EX | LOCK_NB) != 0
+                        ? errno
+                        : write_whole(stage.lock_.get(), encode_stage(record));
+  if (error != 0) return fail(setup_error("cannot write in " + quote(directory), error));
+  stage.record_ = std::move(record);
+  return stage;
+}
+
+Result<std::optional<Stage>> Stage::open(const std::string& directory) {
+  const Fd place(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!place.valid() && errno == ENOENT) return std::optional<Stage>();
+  Stage stage;
+  stage.directory_ = directory;
+  if (place.valid()) {
+    stage.lock_ = Fd(::openat(place.get(), kRecordName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  if (!stage.lock_.valid()) return fail(setup_error("cannot open " + quote(directory), errno));
+  if (::flock(stage.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(setup_error("somebody else is at work on the stage " + quote(directory), 0,
+                            "wait until the run, or the other cordon changes, has ended"));
+  }
+  const auto text = read_all(stage.lock_.get(), kMostRecordBytes);
+  auto record = text ? decode_stage(*text, directory) : std::nullopt;
+  if (!record) {
+    return fail(
+        setup_error("what is noted of the stage " + quote(directory) + " cannot be understood", 0,
+                    "what the run wrote lies below it"));
+  }
+  stage.record_ = std::move(*record);
+  return std::optional<Stage>(std::move(stage));
+}
+
+Result<bool> Stage::close() {
+  const bool another_boot = record_.boot != boot_of_this_machine();
+  bool cut = false;
+  for (const StagedRoot& root : record_.roots) {
+    struct stat status {};
+    if (::lstat(root.work.c_str(), &status) != 0) continue;
+    cut = true;
+    // Nothing of `work` is needed any more; the overlay's own marks in it say that an upper was not
+    // closed, and it is now.
+    if (!remove_private_tree(root.work)) {
+      return fail(setup_error("cannot remove " + quote(root.work), EBUSY));
+    }
+  }
+  return cut && another_boot;
+}
+
+Result<void> Stage::remove() const {
+  if (!remove_private_tree(directory_)) {
+    return fail(setup_error("cannot remove the stage " + quote(directory_), EBUSY));
+  }
+  return {};
+}
+
+std::uint64_t stage_size(const std::string& directory) {
+  const Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  std::uint64_t left = kMostCounted;
+  return fd.valid() ? size_below(fd.get(), left, 0) : 0;
+}
+
+}  // namespace cordon

@@ -1,0 +1,98 @@
+// Stage: the layer that a staged run writes into, as a directory of Cordon's own.
+//
+//   stages/ID/stage     what the run was: its roots, when it began, what its changes are judged by
+//   stages/ID/N/upper   what was written below root number N; whiteouts stand for what was deleted
+//   stages/ID/N/work    the kernel's own place, gone after an orderly end
+//
+// Every writable grant of the run is an overlay: the host's directory below, `upper` above it. The
+// host's directory is changed by nothing that is done inside, protected names and `.git` included.
+// When the run is over, `upper` is read beside the host's directory (changes/stage_list.h): that is
+// the list of changes, and nothing else has to be looked at.
+//
+// One process works on a stage at a time: the run that fills it, or a `cordon changes` that takes
+// from it. It holds a lock on the file `stage`. The kernel itself would let two runs write into one
+// upper directory and mix both.
+//
+// The overlay is mounted with `volatile`, which leaves `work/work/incompat/volatile` behind. At an
+// orderly end the work directory is removed. One that is still there says that the run was cut off:
+// after a crash of the machine its files may be incomplete, and whoever takes them is told so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "cordon/result.h"
+#include "host/owner.h"
+#include "policy/effective.h"
+
+namespace cordon {
+
+struct StagedRoot {
+  std::string path;  // canonical: of the writable grant
+  FileId id;
+  std::string upper;
+  std::string work;
+  bool operator==(const StagedRoot&) const = default;
+};
+
+// What the survey found to be protected: a change at or below it waits for `reason`.
+struct StagedHold {
+  std::string path;
+  std::string reason;
+  bool operator==(const StagedHold&) const = default;
+};
+
+struct StageRecord {
+  std::string run_id;
+  StageEnd end = StageEnd::Review;
+  // The clock that change times are taken from, before the launch: what the host has that is
+  // younger was changed beside the run.
+  std::int64_t began_ns = 0;
+  std::string boot;  // of the machine; another one now: it crashed or was started anew
+  std::vector<StagedRoot> roots;
+  // What changes are judged by, as it was when the run began.
+  std::vector<DenyGlob> deny;
+  HeldPlaces held;
+  std::vector<std::string> named;  // paths that a policy or a ceiling names, absolute
+  std::vector<StagedHold> holds;
+  std::vector<std::string> own;  // directories and programs of Cordon's own
+  bool operator==(const StageRecord&) const = default;
+};
+
+// Where the stages of all runs lie.
+std::string stage_directories(const std::string& state_directory);
+
+class Stage {
+ public:
+  // Makes `directory` with an upper and a work directory for each root, for `owner` if the command
+  // is another user, and locks it. Each upper gets the mode of its root: an overlay shows that of
+  // the upper.
+  static Result<Stage> make(const std::string& directory, StageRecord record,
+                            const std::optional<Owner>& owner);
+  // Locks and reads. Nothing if there is none; an error if somebody else works on it.
+  static Result<std::optional<Stage>> open(const std::string& directory);
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] const StageRecord& record() const { return record_; }
+  // After the last process of the run has ended: makes what it wrote last, and removes the work
+  // directories. Returns whether files may be incomplete: the machine was started anew since.
+  Result<bool> close();
+  // Removes all of it.
+  [[nodiscard]] Result<void> remove() const;
+
+ private:
+  std::string directory_;
+  StageRecord record_;
+  Fd lock_;
+};
+
+// Bytes on the disk, up to a bound of entries; for people.
+std::uint64_t stage_size(const std::string& directory);
+
+// The coarse clock that the kernel takes change times from.
+std::int64_t change_clock_ns();
+
+}  // namespace cordon

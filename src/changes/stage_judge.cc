@@ -1,0 +1,126 @@
+#include "changes/stage_judge.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/protected_names.h"
+#include "policy/shield.h"
+
+namespace cordon {
+namespace {
+
+// Only root changes what lies there, and every sandbox shows it: a link to it, as the interpreter
+// of a virtual environment is one, leads to nothing that a run could have chosen.
+constexpr std::array<std::string_view, 5> kSystem{"/usr", "/bin", "/sbin", "/lib", "/lib64"};
+
+bool in_package(std::string_view path, std::string_view root) {
+  for (; path != root && path != "/"; path = parent(path)) {
+    if (is_package_directory(basename(path))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_never_applied(std::string_view reason) {
+  return reason == kSetId || reason == kNoFile || reason == kLeadsOut || reason == kGitReason;
+}
+
+StageJudge::StageJudge(const StageRecord& record) : record_(record), denies_(record.deny) {}
+
+StageVerdict StageJudge::judge(std::string_view path, bool replaces) const {
+  std::string_view root = "/";
+  for (const StagedRoot& one : record_.roots) {
+    if (contains(one.path, path) && one.path.size() > root.size()) root = one.path;
+  }
+  for (const std::string& own : record_.own) {
+    if (contains(own, path) || (replaces && contains(path, own))) {
+      return {"cordon's own files", std::string(path)};
+    }
+  }
+  for (const StagedHold& hold : record_.holds) {
+    if (contains(hold.path, path) || (replaces && contains(path, hold.path))) {
+      return {hold.reason, contains(hold.path, path) ? hold.path : std::string(path)};
+    }
+  }
+  // From the outside in: what protects a directory protects everything in it.
+  std::vector<std::string_view> places;
+  for (std::string_view at = path; at != root && at != "/"; at = parent(at)) places.push_back(at);
+  std::ranges::reverse(places);
+  for (const std::string_view at : places) {
+    // The directory, or a pointer to one: git outside takes its configuration and hooks from there.
+    if (lower_case(basename(at)) == ".git") return {std::string(kGitReason), std::string(at)};
+    if (denies_.find(at) != nullptr)
+      return {std::string(name_of(HoldKind::Denied)), std::string(at)};
+    // Claude Code keeps working trees here, each a project of its own.
+    if (at == path || !parent(path).ends_with("/.claude/worktrees")) {
+      const ProtectedName* name = held_name(at, record_.held);
+      const bool packaged =
+          name != nullptr && name->kind == HoldKind::Editor && in_package(parent(at), root);
+      if (name != nullptr && !packaged && (at == path || name->kind != HoldKind::Path)) {
+        return {std::string(name_of(name->kind)), std::string(at)};
+      }
+    }
+  }
+  // A directory on PATH holds the programs directly in it.
+  for (const std::string& directory : record_.held.on_path) {
+    if (path == directory || parent(path) == directory || (replaces && contains(path, directory))) {
+      return {std::string(name_of(HoldKind::Path)), std::string(path)};
+    }
+  }
+  if (!replaces) return {};
+  // A policy finds what it grants, denies or lists by this way: replaced or gone, the next run
+  // would be judged by another one.
+  for (const std::string& named : record_.named) {
+    if (contains(path, named)) return {"a policy names it", std::string(path)};
+  }
+  return {};
+}
+
+bool StageJudge::leads_out(std::string_view path, std::string_view target) const {
+  // ".." behind a name climbs out of wherever that name leads.
+  bool climbed = false;
+  for (const std::string_view part : split(target, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      climbed = true;
+    } else if (climbed) {
+      return true;
+    }
+  }
+  std::vector<std::string_view> parts;
+  if (!target.starts_with('/')) parts = components(parent(path));
+  for (const std::string_view part : split(target, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  std::string end;
+  for (const std::string_view part : parts) end.append("/").append(part);
+  if (end.empty()) end = "/";
+  const auto holds = [&](const auto& place) { return contains(place, end); };
+  return std::ranges::none_of(kSystem, holds) &&
+         std::ranges::none_of(record_.roots,
+                              [&](const StagedRoot& root) { return holds(root.path); });
+}
+
+StageVerdict StageJudge::judge_object(std::string_view path, mode_t mode,
+                                      std::string_view target) const {
+  std::string top(path);
+  if (S_ISLNK(mode)) {
+    return leads_out(path, target) ? StageVerdict{std::string(kLeadsOut), top} : StageVerdict{};
+  }
+  if (S_ISDIR(mode)) return {};
+  if (!S_ISREG(mode)) return {std::string(kNoFile), top};
+  if ((mode & (S_ISUID | S_ISGID)) != 0) return {std::string(kSetId), top};
+  return {};
+}
+
+}  // namespace cordon

@@ -1,0 +1,795 @@
+#include "changes/stage_take.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/private_directory.h"
+#include "base/text.h"
+#include "changes/fingerprint.h"
+#include "changes/open_kept.h"
+#include "changes/stage_judge.h"
+#include "changes/stage_list.h"
+#include "host/look.h"
+#include "host/private_file.h"
+#include "host/tree_copy.h"
+#include "host/tree_removal.h"
+
+namespace cordon {
+namespace {
+
+using Kind = Change::Kind;
+using State = Change::State;
+
+// Stands in `replaced` for: there was nothing.
+constexpr const char* kNothingThere = "-";
+constexpr mode_t kFileBits = 0777;
+constexpr mode_t kDirectoryBits = 03777;  // a set-group bit of a directory only hands its group on
+// Up to here each file is synced by itself; beyond, the whole file system is.
+constexpr std::size_t kFewFiles = 32;
+
+Error cannot_take(const std::string& what, const std::string& path, int error_number) {
+  return setup_error("cannot " + what + " " + quote(path), error_number);
+}
+
+// A name in a directory that is open.
+struct Spot {
+  Fd above;
+  std::string name;
+};
+
+// The same of what a run made.
+struct KeptSpot {
+  KeptDirectory above;
+  std::string name;
+};
+
+std::optional<Spot> spot_of(const std::string& path) {
+  Spot spot{open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY),
+            std::string(basename(path))};
+  if (!spot.above.valid()) return std::nullopt;
+  return spot;
+}
+
+std::optional<struct stat> status_of(int directory, const std::string& name) {
+  struct stat status {};
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return status;
+}
+
+int change_mode(int directory, const std::string& name, mode_t mode) {
+  const Fd found(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!found.valid() || ::fstat(found.get(), &status) != 0) return errno;
+  if (S_ISLNK(status.st_mode)) return 0;
+  const std::string link = "/proc/self/fd/" + std::to_string(found.get());
+  return ::chmod(link.c_str(), mode) == 0 ? 0 : errno;
+}
+
+// Copies one file or link; a directory is made empty. Bits that give power are left out. The copy
+// has the times of the original: to a build tool they say what is newer.
+int copy_one(int from, const std::string& name, int into, const std::string& as) {
+  const auto status = status_of(from, name);
+  if (!status) return errno;
+  if (S_ISLNK(status->st_mode)) {
+    const auto target = read_link(from, name);
+    if (!target || ::symlinkat(target->c_str(), into, as.c_str()) != 0) return errno;
+  } else if (S_ISDIR(status->st_mode)) {
+    if (::mkdirat(into, as.c_str(), 0700) != 0) return errno;
+  } else if (S_ISREG(status->st_mode)) {
+    const Fd source = open_kept_file(from, name);
+    if (!source.valid()) return errno;
+    const Fd target(
+        ::openat(into, as.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!target.valid()) return errno;
+    if (const int error = copy_bytes(source.get(), target.get()); error != 0) return error;
+  } else {
+    return ENOTSUP;
+  }
+  if (::geteuid() == 0 &&
+      ::fchownat(into, as.c_str(), status->st_uid, status->st_gid, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno;
+  }
+  const mode_t bits = S_ISDIR(status->st_mode) ? kDirectoryBits : kFileBits;
+  if (const int error = change_mode(into, as, status->st_mode & bits); error != 0) return error;
+  const std::array<timespec, 2> times{status->st_atim, status->st_mtim};
+  return ::utimensat(into, as.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+}
+
+// Whether the host has under `name` the content and mode of what is kept as `as`, as far as
+// copy_one keeps them. What cannot be read on the host is not equal: it is looked at and not
+// changed.
+bool is_equal(int host, const std::string& name, int kept, const std::string& as) {
+  const auto a = status_of(host, name);
+  const auto b = status_of(kept, as);
+  if (!a || !b || (a->st_mode & S_IFMT) != (b->st_mode & S_IFMT)) return false;
+  if (S_ISLNK(a->st_mode)) return read_link(host, name) == read_link(kept, as);
+  const mode_t bits = S_ISDIR(a->st_mode) ? kDirectoryBits : kFileBits;
+  if ((a->st_mode & bits) != (b->st_mode & bits)) return false;
+  if (S_ISDIR(a->st_mode)) return true;
+  if (!S_ISREG(a->st_mode) || a->st_size != b->st_size) return false;
+  const Fd first(::openat(host, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const Fd second = open_kept_file(kept, as);
+  if (!first.valid() || !second.valid()) return false;
+  std::array<char, 65536> x;
+  std::array<char, 65536> y;
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(first.get(), x.data(), x.size(), at);
+    if (got <= 0) return got == 0;
+    if (::pread(second.get(), y.data(), static_cast<std::size_t>(got), at) != got ||
+        std::memcmp(x.data(), y.data(), static_cast<std::size_t>(got)) != 0) {
+      return false;
+    }
+    at += got;
+  }
+}
+
+// Makes what was written durable: a few files one by one, many by their file system.
+class Durable {
+ public:
+  void file(int directory, const std::string& name) {
+    if (++count_ > kFewFiles) return;
+    Fd opened = open_kept_file(directory, name);
+    if (opened.valid()) files_.push_back(std::move(opened));
+  }
+  void directory(int opened) {
+    const auto seen = look(opened);
+    if (!seen || !directories_seen_.insert(seen->id).second) return;
+    // One of each file system is enough for all of it.
+    const bool another = systems_seen_.insert(seen->id.device).second;
+    if (++count_ > kFewFiles && !another) return;
+    directories_.push_back(Fd(::fcntl(opened, F_DUPFD_CLOEXEC, 0)));
+  }
+  // 0 or errno.
+  int sync() {
+    int error = 0;
+    const bool many = count_ > kFewFiles;
+    for (const Fd& fd : files_)
+      if (!many && ::fsync(fd.get()) != 0) error = errno;
+    for (const Fd& fd : directories_)
+      if ((many ? ::syncfs(fd.get()) : ::fsync(fd.get())) != 0) error = errno;
+    *this = Durable();
+    return error;
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::vector<Fd> files_;
+  std::vector<Fd> directories_;
+  std::set<FileId> directories_seen_;
+  std::set<std::uint64_t> systems_seen_;
+};
+
+Result<void> drop_uppers(const Stage& stage) {
+  for (const StagedRoot& root : stage.record().roots) {
+    struct stat status {};
+    if (::lstat(root.upper.c_str(), &status) == 0 && !remove_private_tree(root.upper)) {
+      return fail(cannot_take("remove", root.upper, EBUSY));
+    }
+  }
+  return {};
+}
+
+class Batch {
+ public:
+  Batch(const std::string& handoff, Manifest& manifest, const Stage& stage)
+      : handoff_(handoff), manifest_(manifest), stage_(stage) {}
+
+  Result<Taken> apply(const std::vector<std::string>& paths) {
+    CORDON_CHECK(open());
+    CORDON_CHECK(finish());
+    choose(paths);
+    judge(paths.empty() ? Wish::Whatever : Wish::Named);
+    bar_parents();
+    if (todo_.empty()) return end();
+    auto done = carry_out();
+    if (done) return end();
+    // A full disk, or a directory that nobody may write: what was begun is undone or told.
+    (void)durable_.sync();
+    (void)finish();
+    return fail(std::move(done).error());
+  }
+
+  Result<Taken> restore(const std::vector<std::string>& paths) {
+    CORDON_CHECK(open());
+    CORDON_CHECK(finish());
+    for (std::size_t i = 0; i < manifest_.records.size(); ++i) {
+      const ChangeRecord& record = manifest_.records[i];
+      if (record.state == State::Applied && !record.replaced.empty() &&
+          is_selected(record, paths)) {
+        todo_.push_back(i);
+      }
+    }
+    if (todo_.empty()) return taken_;
+    CORDON_TRY(word, new_word());
+    manifest_.pending = std::move(word);
+    CORDON_CHECK(write_manifest(handoff_, manifest_));
+    undo();
+    return end();
+  }
+
+  Result<void> open() {
+    for (const StagedRoot& root : stage_.record().roots) {
+      const auto seen = look_path(root.path);
+      if (!seen || seen->id != root.id) {
+        return fail(setup_error(
+            quote(root.path) + " is not the directory any more that the run worked on", ESTALE,
+            "move the directory back; what the run changed lies in " + quote(root.upper)));
+      }
+    }
+    CORDON_TRY(replaced, open_private_directory(replaced_place()));
+    replaced_ = std::move(replaced);
+    return {};
+  }
+
+  // What a batch before left: found out by looking, for every change that was under way.
+  Result<void> finish() {
+    if (manifest_.pending.empty()) return {};
+    // From the inside out: a directory that was made for nothing is empty when its turn comes.
+    for (std::size_t i = manifest_.records.size(); i-- > 0;) {
+      ChangeRecord& record = manifest_.records[i];
+      if (record.replaced.empty()) continue;
+      const auto spot = spot_of(record.path);
+      if (spot) (void)remove_tree(spot->above.get(), beside(i));
+      if (record.state == State::Applied) {
+        // Of a restore that was cut off. What is neither old nor new the person has changed since.
+        if (has_old(record, spot) || came_back(record, spot)) held_again(record, spot);
+      } else if (record.state == State::Held) {
+        const bool is_new = spot ? has_new(record, *spot) : record.change == Kind::Deleted;
+        if (is_new || stays_made(record, spot)) {
+          applied(record, spot);
+        } else {
+          drop_replaced(record);
+        }
+      }
+    }
+    return note_end();
+  }
+
+ private:
+  enum class Wish { Whatever, Named };
+
+  [[nodiscard]] std::string replaced_place() const { return join(stage_.directory(), "replaced"); }
+  [[nodiscard]] std::string beside(std::size_t index) const {
+    return manifest_.pending + "-" + std::to_string(index);
+  }
+  static Result<std::string> new_word() {
+    std::string word = unguessable_name();
+    if (word.empty()) return fail(setup_error("there is no randomness", EIO));
+    return word;
+  }
+
+  // The directory of the upper that holds what the run made of `path`.
+  [[nodiscard]] std::optional<KeptSpot> kept_of(const ChangeRecord& record) const {
+    for (const StagedRoot& root : stage_.record().roots) {
+      if (root.path == record.path) {
+        // The root itself, of which only the mode changes.
+        KeptDirectory above = KeptDirectory::open(AT_FDCWD, std::string(parent(root.upper)));
+        if (!above.valid()) return std::nullopt;
+        return KeptSpot{std::move(above), std::string(basename(root.upper))};
+      }
+      if (!contains(root.path, record.path) || !contains(root.upper, record.kept)) continue;
+      const KeptDirectory upper = KeptDirectory::open(AT_FDCWD, root.upper);
+      if (!upper.valid()) return std::nullopt;
+      const std::string_view below = std::string_view(record.path).substr(root.path.size() + 1);
+      const std::size_t slash = below.rfind('/');
+      KeptDirectory above = KeptDirectory::open_below(
+          upper.get(), slash == std::string_view::npos ? "" : below.substr(0, slash));
+      if (!above.valid()) return std::nullopt;
+      return KeptSpot{std::move(above), std::string(basename(record.path))};
+    }
+    return std::nullopt;
+  }
+
+  // Whether the host has what the change makes of it.
+  [[nodiscard]] bool has_new(const ChangeRecord& record, const Spot& spot) const {
+    const auto there = status_of(spot.above.get(), spot.name);
+    if (record.change == Kind::Deleted) return !there;
+    const auto kept = kept_of(record);
+    if (!there || !kept) return false;
+    return is_equal(spot.above.get(), spot.name, kept->above.get(), kept->name);
+  }
+
+  // Whether the host has what it had before.
+  [[nodiscard]] bool has_old(const ChangeRecord& record, const std::optional<Spot>& spot) const {
+    if (record.replaced == kNothingThere) {
+      return !spot || !status_of(spot->above.get(), spot->name);
+    }
+    return spot && is_equal(spot->above.get(), spot->name, replaced_.get(),
+                            std::string(basename(record.replaced)));
+  }
+
+  // A directory that was made under its own name and does not have its mode yet. Empty, it goes,
+  // and what stood there comes back; with something in it, it stays and gets its mode.
+  bool stays_made(ChangeRecord& record, const std::optional<Spot>& spot) const {
+    const auto there = spot ? status_of(spot->above.get(), spot->name) : std::nullopt;
+    const auto kept = kept_of(record);
+    const auto wanted = kept ? status_of(kept->above.get(), kept->name) : std::nullopt;
+    if (!there || !wanted || !S_ISDIR(there->st_mode) || !S_ISDIR(wanted->st_mode)) return false;
+    if (record.change != Kind::Added && record.change != Kind::Type) return false;
+    if (::unlinkat(spot->above.get(), spot->name.c_str(), AT_REMOVEDIR) != 0) {
+      (void)change_mode(spot->above.get(), spot->name, wanted->st_mode & kDirectoryBits);
+      return true;
+    }
+    if (record.replaced != kNothingThere) {
+      (void)copy_one(replaced_.get(), std::string(basename(record.replaced)), spot->above.get(),
+                     spot->name);
+      record.base = host_mark(spot->above.get(), spot->name);
+    }
+    return false;
+  }
+
+  // A directory that a restore made again and did not give its mode yet.
+  [[nodiscard]] bool came_back(const ChangeRecord& record, const std::optional<Spot>& spot) const {
+    if (record.change != Kind::Deleted || record.replaced == kNothingThere || !spot) return false;
+    const auto before = status_of(replaced_.get(), std::string(basename(record.replaced)));
+    const auto there = status_of(spot->above.get(), spot->name);
+    if (!before || !there || !S_ISDIR(before->st_mode) || !S_ISDIR(there->st_mode)) return false;
+    return change_mode(spot->above.get(), spot->name, before->st_mode & kDirectoryBits) == 0;
+  }
+
+  // A person names what waits for a reason: the path itself, something in it, or the object that is
+  // protected; not a directory around it.
+  static bool is_named(const ChangeRecord& record, const std::vector<std::string>& paths) {
+    return std::ranges::any_of(paths, [&](const std::string& path) {
+      return contains(path, record.path) && contains(record.top, path);
+    });
+  }
+
+  void choose(const std::vector<std::string>& paths) {
+    std::vector<ChangeRecord>& records = manifest_.records;
+    std::vector<bool> chosen(records.size(), false);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const ChangeRecord& record = records[i];
+      if (record.state != State::Held && record.state != State::Conflict) continue;
+      if (!is_selected(record, paths)) continue;
+      if (!record.reason.empty() && !is_named(record, paths)) continue;
+      if (is_never_applied(record.reason)) {
+        taken_.refused.push_back({record.path, record.reason});
+        continue;
+      }
+      chosen[i] = true;
+    }
+    // With the directories that were made for it. One that waits for its name keeps it waiting too.
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (!chosen[i] || records[i].change == Kind::Deleted) continue;
+      const std::vector<std::size_t> above = made_above(records[i].path);
+      const auto waits = [&](std::size_t parent) {
+        return !records[parent].reason.empty() && !is_named(records[parent], paths);
+      };
+      if (std::ranges::any_of(above, waits)) {
+        chosen[i] = false;
+        continue;
+      }
+      for (const std::size_t parent : above) chosen[parent] = true;
+    }
+    for (std::size_t i = 0; i < records.size(); ++i)
+      if (chosen[i]) todo_.push_back(i);
+  }
+
+  // Drops from the batch what the host has changed, and what it has already. A person who has moved
+  // her own version away and names the path wants the run's: there is nothing to overwrite.
+  void judge(Wish wish) {
+    std::vector<std::size_t> left;
+    std::set<std::string, std::less<>> made;  // directories of this batch
+    for (const std::size_t index : todo_) {
+      ChangeRecord& record = manifest_.records[index];
+      const auto spot = spot_of(record.path);
+      // The host came to the same by itself: there is nothing that a restore could undo.
+      if (spot ? has_new(record, *spot) : record.change == Kind::Deleted) {
+        applied(record, spot);
+        ++taken_.done;
+        continue;
+      }
+      const bool puts = record.change != Kind::Deleted && record.change != Kind::Mode;
+      const bool in_made = record.base == kAbsent && made.contains(parent(record.path));
+      const bool is_free = in_made || (spot && !status_of(spot->above.get(), spot->name));
+      if (wish == Wish::Named && puts && is_free) {
+        record.base = kAbsent;
+        record.state = State::Held;
+      }
+      if (record.state == State::Conflict || !(in_made || is_as_before(record, spot))) {
+        record.state = State::Conflict;
+        taken_.conflicts.push_back(record.path);
+        continue;
+      }
+      if (record.change == Kind::Added || record.change == Kind::Type) made.insert(record.path);
+      left.push_back(index);
+    }
+    todo_ = std::move(left);
+  }
+
+  // A directory is not removed while something in it stays.
+  void bar_parents() {
+    std::set<std::size_t> going(todo_.begin(), todo_.end());
+    std::set<std::string, std::less<>> staying;
+    for (std::size_t i = manifest_.records.size(); i-- > 0;) {
+      const ChangeRecord& record = manifest_.records[i];
+      if (record.change != Kind::Deleted && record.change != Kind::Type) continue;
+      const bool waits = record.state == State::Held || record.state == State::Conflict;
+      if (staying.contains(record.path)) going.erase(i);
+      if (!waits || going.contains(i)) continue;
+      for (std::string_view up = parent(record.path); up != "/"; up = parent(up)) {
+        if (!staying.insert(std::string(up)).second) break;
+      }
+    }
+    // What was to stand in the place of such a directory waits with it.
+    std::erase_if(todo_, [&](std::size_t index) {
+      if (!going.contains(index)) return true;
+      for (std::string_view up = parent(manifest_.records[index].path); up != "/";
+           up = parent(up)) {
+        if (staying.contains(up) && is_type_change(up)) return true;
+      }
+      return false;
+    });
+  }
+
+  [[nodiscard]] bool is_type_change(std::string_view path) const {
+    const ChangeRecord* record = find(path);
+    return record != nullptr && record->change == Kind::Type;
+  }
+
+  // The records are sorted by path.
+  [[nodiscard]] const ChangeRecord* find(std::string_view path) const {
+    const auto found = std::ranges::lower_bound(manifest_.records, path, {}, &ChangeRecord::path);
+    return found != manifest_.records.end() && found->path == path ? &*found : nullptr;
+  }
+
+  // Directories above `path` that are not there yet, or are no directories yet.
+  [[nodiscard]] std::vector<std::size_t> made_above(std::string_view path) const {
+    std::vector<std::size_t> above;
+    for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
+      const ChangeRecord* record = find(up);
+      if (record == nullptr) continue;
+      const bool waits = record->state == State::Held || record->state == State::Conflict;
+      const bool makes = record->change == Kind::Added || record->change == Kind::Type;
+      if (waits && makes) {
+        above.push_back(static_cast<std::size_t>(record - manifest_.records.data()));
+      }
+    }
+    return above;
+  }
+
+  Result<void> carry_out() {
+    CORDON_CHECK(begin());
+    CORDON_CHECK(keep_replaced());
+    CORDON_CHECK(make_beside());
+    return put_in_place();
+  }
+
+  Result<void> begin() {
+    CORDON_TRY(word, new_word());
+    manifest_.pending = std::move(word);
+    for (const std::size_t index : todo_) {
+      ChangeRecord& record = manifest_.records[index];
+      record.replaced = record.base == kAbsent ? std::string(kNothingThere)
+                                               : join(replaced_place(), beside(index).substr(1));
+    }
+    return write_manifest(handoff_, manifest_);
+  }
+
+  Result<void> keep_replaced() {
+    for (const std::size_t index : todo_) {
+      const ChangeRecord& record = manifest_.records[index];
+      if (record.replaced == kNothingThere) continue;
+      const auto spot = spot_of(record.path);
+      const std::string as(basename(record.replaced));
+      const int error = spot ? copy_one(spot->above.get(), spot->name, replaced_.get(), as) : errno;
+      if (error != 0) return fail(cannot_take("keep what stands at", record.path, error));
+      durable_.file(replaced_.get(), as);
+    }
+    durable_.directory(replaced_.get());
+    return synced();
+  }
+
+  Result<void> synced() {
+    const int error = durable_.sync();
+    if (error == 0) return {};
+    return fail(setup_error("cannot make durable what is being applied", error));
+  }
+
+  // Directories under their own names, since files are written into them, also in the place of what
+  // was no directory: that was kept. Everything else beside its place.
+  Result<void> make_beside() {
+    for (const std::size_t index : todo_) {
+      ChangeRecord& record = manifest_.records[index];
+      if (record.change == Kind::Deleted || record.change == Kind::Mode) continue;
+      const auto kept = kept_of(record);
+      const auto spot = spot_of(record.path);
+      if (!kept || !spot) return fail(cannot_take("open the directory of", record.path, errno));
+      const auto status = status_of(kept->above.get(), kept->name);
+      if (!status) return fail(cannot_take("read the run's version of", record.path, errno));
+      const bool directory = S_ISDIR(status->st_mode) && record.change == Kind::Added;
+      const std::string as = directory ? spot->name : beside(index);
+      int error = copy_one(kept->above.get(), kept->name, spot->above.get(), as);
+      if (error == 0 && S_ISDIR(status->st_mode)) {
+        error = change_mode(spot->above.get(), as, S_IRWXU);  // its own comes last
+      }
+      if (error != 0) return fail(cannot_take("write", record.path, error));
+      if (S_ISDIR(status->st_mode) && record.change == Kind::Type) rename(index);
+      if (S_ISREG(status->st_mode)) durable_.file(spot->above.get(), as);
+      durable_.directory(spot->above.get());
+    }
+    return synced();
+  }
+
+  Result<void> put_in_place() {
+    // What was deleted makes room, the innermost first.
+    for (auto index = todo_.rbegin(); index != todo_.rend(); ++index) {
+      if (manifest_.records[*index].change == Kind::Deleted) remove(*index);
+    }
+    for (const std::size_t index : todo_) {
+      const ChangeRecord& record = manifest_.records[index];
+      const bool put = record.change != Kind::Deleted && record.change != Kind::Mode;
+      if (put && record.state != State::Conflict) rename(index);
+    }
+    // From the inside out: a directory that nobody may enter closes behind what was put into it.
+    for (auto index = todo_.rbegin(); index != todo_.rend(); ++index) {
+      set_mode(*index);
+      ChangeRecord& record = manifest_.records[*index];
+      if (record.state == State::Conflict) continue;
+      applied(record, spot_of(record.path));
+      ++taken_.done;
+    }
+    return {};
+  }
+
+  void conflict(ChangeRecord& record) {
+    record.state = State::Conflict;
+    drop_replaced(record);
+    taken_.conflicts.push_back(record.path);
+  }
+
+  // Still what was compared.
+  static bool is_as_before(const ChangeRecord& record, const std::optional<Spot>& spot) {
+    return spot && host_mark(spot->above.get(), spot->name) == record.base;
+  }
+
+  void remove(std::size_t index) {
+    ChangeRecord& record = manifest_.records[index];
+    const auto spot = spot_of(record.path);
+    if (!is_as_before(record, spot)) return conflict(record);
+    const bool directory = record.base.starts_with("directory");
+    // A directory that the host has put something into stays.
+    if (::unlinkat(spot->above.get(), spot->name.c_str(), directory ? AT_REMOVEDIR : 0) != 0) {
+      return conflict(record);
+    }
+    durable_.directory(spot->above.get());
+  }
+
+  void rename(std::size_t index) {
+    ChangeRecord& record = manifest_.records[index];
+    const auto spot = spot_of(record.path);
+    const std::string between = beside(index);
+    // A directory, which is there.
+    if (spot && !status_of(spot->above.get(), between)) return;
+    const bool fresh = record.base == kAbsent;
+    const bool same =
+        fresh ? spot && !status_of(spot->above.get(), spot->name) : is_as_before(record, spot);
+    unsigned how = record.change == Kind::Type ? RENAME_EXCHANGE : 0U;
+    if (fresh) how = RENAME_NOREPLACE;
+    if (!same || ::renameat2(spot->above.get(), between.c_str(), spot->above.get(),
+                             spot->name.c_str(), how) != 0) {
+      if (spot) (void)remove_tree(spot->above.get(), between);
+      return conflict(record);
+    }
+    if (how == RENAME_EXCHANGE && !drop_exchanged(*spot, between)) return conflict(record);
+    durable_.directory(spot->above.get());
+  }
+
+  // What was exchanged was copied before. A directory is empty by now; or somebody filled it, and
+  // then everything is as it was.
+  static bool drop_exchanged(const Spot& spot, const std::string& between) {
+    if (::unlinkat(spot.above.get(), between.c_str(), 0) == 0 ||
+        ::unlinkat(spot.above.get(), between.c_str(), AT_REMOVEDIR) == 0) {
+      return true;
+    }
+    (void)::renameat2(spot.above.get(), between.c_str(), spot.above.get(), spot.name.c_str(),
+                      RENAME_EXCHANGE);
+    (void)remove_tree(spot.above.get(), between);
+    return false;
+  }
+
+  void set_mode(std::size_t index) {
+    ChangeRecord& record = manifest_.records[index];
+    if (record.state == State::Conflict || record.change == Kind::Deleted) return;
+    const auto kept = kept_of(record);
+    const auto spot = spot_of(record.path);
+    const auto status = kept ? status_of(kept->above.get(), kept->name) : std::nullopt;
+    if (!status || !spot) return;
+    const bool directory = S_ISDIR(status->st_mode);
+    if (record.change != Kind::Mode && !directory) return;
+    if (record.change == Kind::Mode && !is_as_before(record, spot)) return conflict(record);
+    (void)change_mode(spot->above.get(), spot->name,
+                      status->st_mode & (directory ? kDirectoryBits : kFileBits));
+    if (record.change != Kind::Mode && directory) {
+      const std::array<timespec, 2> times{status->st_atim, status->st_mtim};
+      (void)::utimensat(spot->above.get(), spot->name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+    }
+    durable_.directory(spot->above.get());
+  }
+
+  static void applied(ChangeRecord& record, const std::optional<Spot>& spot) {
+    record.state = State::Applied;
+    record.put = spot ? host_mark(spot->above.get(), spot->name) : std::string(kAbsent);
+  }
+
+  void held_again(ChangeRecord& record, const std::optional<Spot>& spot) {
+    record.state = State::Held;
+    record.base = spot ? host_mark(spot->above.get(), spot->name) : std::string(kAbsent);
+    drop_replaced(record);
+  }
+
+  // The copy itself goes when the note says that nobody needs it.
+  void drop_replaced(ChangeRecord& record) {
+    if (record.replaced != kNothingThere && !record.replaced.empty()) {
+      dropped_.emplace_back(basename(record.replaced));
+    }
+    record.replaced.clear();
+    record.put.clear();
+  }
+
+  // The steps of put_in_place backwards: what was added goes, the innermost first; what was deleted
+  // comes back, directories first; what was replaced is put beside its place and renamed.
+  void undo() {
+    for (auto index = todo_.rbegin(); index != todo_.rend(); ++index) {
+      ChangeRecord& record = manifest_.records[*index];
+      if (record.replaced != kNothingThere) continue;
+      const auto spot = spot_of(record.path);
+      if (!spot || host_mark(spot->above.get(), spot->name) != record.put) {
+        taken_.conflicts.push_back(record.path);
+        continue;
+      }
+      const bool directory = record.put.starts_with("directory");
+      if (::unlinkat(spot->above.get(), spot->name.c_str(), directory ? AT_REMOVEDIR : 0) != 0) {
+        taken_.conflicts.push_back(record.path);
+        continue;
+      }
+      durable_.directory(spot->above.get());
+      held_again(record, spot);
+      ++taken_.done;
+    }
+    std::vector<std::size_t> modes;
+    for (const std::size_t index : todo_) {
+      ChangeRecord& record = manifest_.records[index];
+      if (record.replaced.empty() || record.replaced == kNothingThere) continue;
+      if (bring_back(index, modes)) continue;
+      taken_.conflicts.push_back(record.path);
+    }
+    for (auto index = modes.rbegin(); index != modes.rend(); ++index) {
+      ChangeRecord& record = manifest_.records[*index];
+      const auto spot = spot_of(record.path);
+      const auto before = status_of(replaced_.get(), std::string(basename(record.replaced)));
+      if (spot && before) {
+        const mode_t bits = S_ISDIR(before->st_mode) ? kDirectoryBits : kFileBits;
+        (void)change_mode(spot->above.get(), spot->name, before->st_mode & bits);
+      }
+      held_again(record, spot);
+      ++taken_.done;
+    }
+  }
+
+  bool bring_back(std::size_t index, std::vector<std::size_t>& modes) {
+    ChangeRecord& record = manifest_.records[index];
+    const auto spot = spot_of(record.path);
+    if (!spot || host_mark(spot->above.get(), spot->name) != record.put) return false;
+    const std::string from(basename(record.replaced));
+    const auto before = status_of(replaced_.get(), from);
+    if (!before) return false;
+    const bool directory = S_ISDIR(before->st_mode);
+    if (record.change == Kind::Mode || (directory && record.change != Kind::Type)) {
+      if (record.change == Kind::Deleted &&
+          ::mkdirat(spot->above.get(), spot->name.c_str(), 0700) != 0) {
+        return false;
+      }
+      modes.push_back(index);
+      return true;
+    }
+    const std::string between = beside(index);
+    if (copy_one(replaced_.get(), from, spot->above.get(), between) != 0) {
+      (void)remove_tree(spot->above.get(), between);
+      return false;
+    }
+    unsigned how = record.put == kAbsent ? RENAME_NOREPLACE : 0U;
+    if (record.change == Kind::Type) how = RENAME_EXCHANGE;
+    durable_.file(spot->above.get(), between);
+    (void)durable_.sync();
+    const bool done = ::renameat2(spot->above.get(), between.c_str(), spot->above.get(),
+                                  spot->name.c_str(), how) == 0;
+    if (!done) (void)remove_tree(spot->above.get(), between);
+    if (!done || (how == RENAME_EXCHANGE && !drop_exchanged(*spot, between))) return false;
+    durable_.directory(spot->above.get());
+    held_again(record, spot);
+    ++taken_.done;
+    return true;
+  }
+
+  Result<void> note_end() {
+    manifest_.pending.clear();
+    CORDON_CHECK(write_manifest(handoff_, manifest_));
+    for (const std::string& name : dropped_) (void)remove_tree(replaced_.get(), name);
+    dropped_.clear();
+    return {};
+  }
+
+  Result<Taken> end() {
+    CORDON_CHECK(synced());
+    CORDON_CHECK(note_end());
+    std::ranges::sort(taken_.conflicts);
+    return std::move(taken_);
+  }
+
+  const std::string& handoff_;
+  Manifest& manifest_;
+  const Stage& stage_;
+  Fd replaced_;
+  std::vector<std::string> dropped_;  // names in `replaced`
+  std::vector<std::size_t> todo_;     // of manifest_.records, sorted by path
+  Taken taken_;
+  Durable durable_;
+};
+
+}  // namespace
+
+Result<Taken> apply_stage(const std::string& handoff, Manifest& manifest, const Stage& stage,
+                          const std::vector<std::string>& paths) {
+  return Batch(handoff, manifest, stage).apply(paths);
+}
+
+Result<Taken> restore_stage(const std::string& handoff, Manifest& manifest, const Stage& stage,
+                            const std::vector<std::string>& paths) {
+  return Batch(handoff, manifest, stage).restore(paths);
+}
+
+Result<Taken> discard_stage(const std::string& handoff, Manifest& manifest, const Stage& stage,
+                            const std::vector<std::string>& paths) {
+  CORDON_CHECK(finish_batch(handoff, manifest, stage));
+  Taken taken;
+  bool some_left = false;
+  const auto waiting = [](const ChangeRecord& record) {
+    return record.state == State::Held || record.state == State::Conflict;
+  };
+  // Of a run whose changes are all decided, what a restore would need is all that is left to drop.
+  if (paths.empty() && std::ranges::none_of(manifest.records, waiting)) {
+    for (ChangeRecord& record : manifest.records) {
+      if (record.replaced.empty()) continue;
+      record.replaced.clear();
+      ++taken.done;
+    }
+    if (taken.done == 0) return taken;
+    CORDON_CHECK(write_manifest(handoff, manifest));
+    CORDON_CHECK(stage.remove());
+    return taken;
+  }
+  for (ChangeRecord& record : manifest.records) {
+    if (!waiting(record)) continue;
+    if (!is_selected(record, paths)) {
+      some_left = true;
+      continue;
+    }
+    record.state = State::Discarded;
+    ++taken.done;
+  }
+  if (taken.done == 0) return taken;
+  CORDON_CHECK(write_manifest(handoff, manifest));
+  if (!some_left) CORDON_CHECK(drop_uppers(stage));
+  return taken;
+}
+
+Result<void> finish_batch(const std::string& handoff, Manifest& manifest, const Stage& stage) {
+  if (manifest.pending.empty()) return {};
+  Batch batch(handoff, manifest, stage);
+  CORDON_CHECK(batch.open());
+  return batch.finish();
+}
+
+}  // namespace cordon

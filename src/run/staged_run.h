@@ -1,0 +1,40 @@
+// A staged run: what it writes into its grants goes to a stage (changes/stage.h), made before the
+// launch and read after the last process has ended.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "changes/manifest.h"
+#include "changes/stage.h"
+#include "cordon/outcome.h"
+#include "run/contained_run.h"
+
+namespace cordon {
+
+// Refuses by name what cannot be an overlay, with what to do about it. Nothing is ever written live
+// instead. Nothing to refuse for a run that is not staged.
+Result<void> refuse_unstageable(const Effective& effective, const Caller& caller,
+                                BackendKind backend, const std::optional<Owner>& owner);
+
+// Each call of a tool would have a stage of its own, and the next one would not see what it wrote.
+Result<void> refuse_review_of_tools(const RunInput& input, const Effective& effective);
+
+// After the note and before the launch. Nothing for a run that is not staged.
+Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string& run_id);
+
+struct SettledStage {
+  std::vector<ChangeRecord> records;
+  // Why what was to be applied could not be; it is held.
+  std::optional<Error> unapplied;
+};
+// After the last process has ended: lists what changed, notes it, and applies what is to be
+// applied. A stage in which nothing changed is removed.
+Result<SettledStage> settle_stage(Stage& stage, const Caller& caller);
+
+// Of a run whose supervisor was killed: lists and notes what changed, finishes what was being
+// applied, and applies nothing more. Nothing if nothing changed.
+Result<std::optional<Handoff>> settle_cut_stage(const std::string& directory, const Caller& caller);
+
+}  // namespace cordon

@@ -1,0 +1,363 @@
+"""run --stage: what a run writes lies in a layer of its own until it is applied; cordon changes shows,
+applies, restores and drops it."""
+
+import fcntl
+import json
+import os
+import signal
+import stat
+
+import pytest
+
+from support.harness import ROOT, wait_until
+
+# Every kind of change at once, in names without meaning to any tool.
+CHANGES = ("echo new > added.txt; mkdir -p d/e; echo deep > d/e/f.txt; echo more >> file.txt; "
+           "rm gone.txt; rm -r tree; chmod 755 mode.sh; rm kind; mkdir kind; echo in > kind/x; "
+           "ln -s file.txt link; : >> opened.txt")
+WANTED = {"added.txt": "added", "d": "added", "d/e": "added", "d/e/f.txt": "added",
+          "file.txt": "modified", "gone.txt": "deleted", "tree": "deleted", "tree/a": "deleted",
+          "tree/b": "deleted", "tree/b/c": "deleted", "mode.sh": "mode", "kind": "type",
+          "kind/x": "added", "link": "added"}
+
+
+def prepare(world):
+    for name in ("gone.txt", "tree/a", "tree/b/c", "mode.sh", "kind", "opened.txt"):
+        world.write(world.project / name, f"old {name}\n")
+
+
+def staged(world, script, *options, status=0, **how):
+    done, report = world.report("/bin/sh", "-ec", script, options=options or ["--stage=review"], **how)
+    done.expect(status)
+    return report
+
+
+def changes(world, *words, status=0, **how):
+    return world.cordon_verb("changes", *words, **how).expect(status)
+
+
+def listed(world, *words):
+    return {one["path"]: (one["change"], one["state"], one["reason"])
+            for one in changes(world, "list", "--json", *words).json["changes"]}
+
+
+def picture(path):
+    """Everything in a tree: type, mode, content."""
+    seen = {}
+    for top, directories, files in os.walk(path):
+        for name in directories + files:
+            full = os.path.join(top, name)
+            state = os.lstat(full)
+            content = None
+            if stat.S_ISLNK(state.st_mode):
+                content = os.readlink(full)
+            elif stat.S_ISREG(state.st_mode):
+                with open(full, "rb") as file:
+                    content = file.read()
+            seen[os.path.relpath(full, path)] = (state.st_mode, content)
+    return seen
+
+
+def stages(world):
+    place = world.home / ".local/state/cordon/stages"
+    return sorted(place.iterdir()) if place.exists() else []
+
+
+def test_nothing_reaches_the_project_before_it_is_applied(world):
+    prepare(world)
+    before = picture(world.project)
+    report = staged(world, CHANGES + "; cat file.txt added.txt; test ! -e gone.txt")
+    assert picture(world.project) == before
+    assert report["policy"]["fs"]["mode"] == "staged"
+    assert {one["path"]: one["change"] for one in report["changes"]} == WANTED
+    assert {one["state"] for one in report["changes"]} == {"held"}
+    assert changes(world, "list", "--json").json["mode"] == "staged"
+    assert changes(world, "list", "--json").json["changes"] == report["changes"]
+    assert "staged" in changes(world, "list").out
+    assert changes(world, "show", "added.txt").out == "new\n"
+    assert "\n+more\n" in changes(world, "diff", "file.txt").out
+
+
+def test_apply_makes_the_project_what_the_run_saw_and_restore_undoes_it(world):
+    prepare(world)
+    before = picture(world.project)
+    staged(world, CHANGES)
+    done = changes(world, "apply")
+    assert "applied 14 changes" in done.err
+    after = picture(world.project)
+    assert (world.project / "added.txt").read_text() == "new\n"
+    assert (world.project / "d/e/f.txt").read_text() == "deep\n"
+    assert (world.project / "file.txt").read_text() == "project file\nmore\n"
+    assert not (world.project / "gone.txt").exists() and not (world.project / "tree").exists()
+    assert (world.project / "mode.sh").stat().st_mode & 0o777 == 0o755
+    assert (world.project / "kind/x").read_text() == "in\n"
+    assert os.readlink(world.project / "link") == "file.txt"
+    owner = (world.project / "file.txt").stat().st_uid
+    assert all(os.lstat(world.project / name).st_uid == owner for name in after)
+    assert {state for _, state, _ in listed(world).values()} == {"applied"}
+    changes(world, "apply", status=1)
+    changes(world, "restore")
+    assert picture(world.project) == before
+    assert {state for _, state, _ in listed(world).values()} == {"held"}
+    changes(world, "apply")
+    assert picture(world.project) == after
+    # What is left to drop is what a restore would need.
+    changes(world, "discard")
+    assert stages(world) == []
+    assert picture(world.project) == after
+    changes(world, "restore", status=1)
+
+
+def test_a_path_is_applied_with_the_directories_it_needs_and_nothing_else(world):
+    staged(world, "mkdir -p a/b; echo 1 > a/b/one; echo 2 > a/b/two; echo 3 > three; rm file.txt")
+    changes(world, "apply", "a/b/one")
+    assert picture(world.project).keys() >= {"a", "a/b", "a/b/one", "file.txt"}
+    assert not (world.project / "a/b/two").exists() and not (world.project / "three").exists()
+    assert listed(world)["a/b/two"][1] == "held"
+    changes(world, "discard", "last", "three")
+    changes(world, "apply")
+    assert not (world.project / "three").exists() and not (world.project / "file.txt").exists()
+    assert (world.project / "a/b/two").read_text() == "2\n"
+
+
+def test_auto_applies_what_is_ordinary_and_holds_the_rest(world):
+    world.write(world.project / ".vscode/settings.json", "{}\n")
+    script = ("echo x > made; echo evil > .vscode/tasks.json; mkdir .claude; echo y > .claude/a; "
+              "ln -s /root/secret out; ln -s /usr/bin/env env; mkfifo pipe")
+    done, report = world.report("/bin/sh", "-ec", script, options=["--stage"])
+    done.expect(0)
+    states = {one["path"]: one["state"] for one in report["changes"]}
+    assert states == {"made": "applied", "env": "applied", ".vscode/tasks.json": "held",
+                      ".claude": "held", ".claude/a": "held", "out": "held", "pipe": "held"}
+    assert (world.project / "made").read_text() == "x\n"
+    for name in (".vscode/tasks.json", ".claude", "out", "pipe"):
+        assert not os.path.lexists(world.project / name)
+    assert f"cordon changes restore {report['run_id']}" in done.err
+    # What the message says works.
+    assert f"cordon changes apply {report['run_id']} .claude" in done.err
+    changes(world, "apply", report["run_id"], ".claude")
+    assert (world.project / ".claude/a").read_text() == "y\n"
+    # All of it by naming the project is not naming it.
+    changes(world, "apply", report["run_id"], ".", status=1)
+    assert not (world.project / ".vscode/tasks.json").exists()
+    refused = changes(world, "apply", report["run_id"], "out", "pipe", status=1)
+    assert "link leads out" in refused.err and "ln -s" in refused.err
+    assert not os.path.lexists(world.project / "out")
+    changes(world, "apply", report["run_id"], ".vscode/tasks.json")
+    assert (world.project / ".vscode/tasks.json").read_text() == "evil\n"
+
+
+def test_a_run_that_changes_nothing_leaves_nothing(world):
+    report = staged(world, "cat file.txt; : >> file.txt", "--stage")
+    assert report["changes"] == [] and stages(world) == []
+    assert not (world.home / ".local/state/cordon/handoff").exists()
+
+
+def test_the_last_run_wins_and_its_name_is_taken_after_an_equals_sign_alone(world):
+    done = world.cordon_verb("run", "--stage", "review")
+    assert done.status == 127, done.account()  # "review" is the command
+    refused = world.cordon_verb("run", "--stage=never", "--", "true").expect(125)
+    assert "--stage=auto" in refused.err
+
+
+def test_a_ceiling_stages_every_run(world):
+    grants = f'read = ["/"]\nwrite = ["{world.project}"]\n'
+    ceiling = world.document(f'version = 1\n[fs]\n{grants}mode = "staged"\n', "ceiling.toml")
+    done, report = world.report("/bin/sh", "-c", "echo x > made", options=["--ceiling", ceiling])
+    done.expect(0)
+    assert report["changes"][0]["state"] == "applied"
+    assert {"what": "mode", "asked": "live", "got": "staged", "because": "narrowed"} in (
+        report["reductions"])
+    review = world.document(f'version = 1\n[fs]\n{grants}stage = "review"\n', "review.toml")
+    done, report = world.report("/bin/sh", "-c", "echo x > other", options=["--ceiling", review])
+    assert not (world.project / "other").exists()
+    assert report["changes"][0]["state"] == "held"
+    refused = world.run("true", options=["--ceiling", review, "--stage=auto"]).expect(125)
+    assert "--stage=review" in refused.err
+    world.run("true", options=["--ceiling", review, "--stage=review"]).expect(0)
+    world.run("true", options=["--ceiling", review, "--stage"]).expect(0)
+
+
+CONFLICTS = {
+    "edit": ("echo host >> file.txt", "echo run >> file.txt"),
+    "rename over": ("echo host > h; mv h file.txt", "echo run >> file.txt"),
+    "edit of what is deleted": ("echo host >> file.txt", "rm file.txt"),
+    "both create": ("echo host > new", "echo run > new"),
+    "delete": ("rm file.txt", "echo run >> file.txt"),
+    "chmod": ("chmod 600 file.txt", "echo run >> file.txt"),
+    "edit with the old time": ("touch -r file.txt ref; printf 'Project file\\n' > file.txt; "
+                               "touch -r ref file.txt; rm ref", "echo run >> file.txt"),
+}
+
+
+@pytest.mark.parametrize("when", ["during", "after"])
+@pytest.mark.parametrize("case", CONFLICTS)
+def test_what_the_host_changed_too_is_kept_in_both_versions(world, case, when):
+    host, run = CONFLICTS[case]
+    if when == "after":
+        world.run("/bin/sh", "-ec", run, options=["--stage=review"]).expect(0)
+        world.bare("/bin/sh", "-ec", host).expect(0)
+        changes(world, "apply", status=1)
+    else:
+        # The wait goes through a pipe: what a staged run writes nobody outside sees.
+        process = world.start([world.cordon, "run", "--stage", "--", "/bin/sh", "-ec",
+                               run + "; echo ready; read line"], stdin=-1)
+        assert process.stdout.readline() == b"ready\n"
+        world.bare("/bin/sh", "-ec", host).expect(0)
+        process.communicate(b"go\n", timeout=30)
+        assert process.returncode == 0
+    name = "new" if case == "both create" else "file.txt"
+    assert listed(world)[name][1] == "conflict"
+    if case == "delete":
+        assert not (world.project / name).exists()
+    else:
+        assert "run" not in (world.project / name).read_text()
+    if case == "edit of what is deleted":
+        return
+    assert "run\n" in changes(world, "show", name).out
+    # Both ways that the hint names.
+    if case != "delete":
+        refused = changes(world, "apply", "last", name, status=1)
+        assert "mv " in refused.err and "cordon changes discard" in refused.err
+        (world.project / name).rename(world.project / f"{name}.mine")
+    changes(world, "apply", "last", name)
+    assert "run\n" in (world.project / name).read_text()
+
+
+def test_an_unrelated_change_beside_it_is_no_conflict(world):
+    world.write(world.project / "dir/a", "a\n")
+    process = world.start([world.cordon, "run", "--stage", "--", "/bin/sh", "-ec",
+                           "echo run >> dir/a; mv file.txt dir/file.txt; echo ready; read line"],
+                          stdin=-1)
+    assert process.stdout.readline() == b"ready\n"
+    world.write(world.project / "dir/b", "b\n")
+    world.write(world.project / "c", "c\n")
+    process.communicate(b"go\n", timeout=30)
+    assert (world.project / "dir/a").read_text() == "a\nrun\n"
+    assert not (world.project / "file.txt").exists()
+
+
+def test_a_run_that_was_cut_off_is_shown_by_the_next_and_nothing_is_lost(world):
+    process = world.start([world.cordon, "run", "--stage", "--", "/bin/sh", "-ec",
+                           "echo work > made; echo ready; read line"], stdin=-1)
+    assert process.stdout.readline() == b"ready\n"
+    # Busy while it runs.
+    [place] = stages(world)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert wait_until(lambda: not (world.project / "made").exists())
+    done, report = world.report("true")
+    done.expect(0)
+    assert "was cut off" in done.err and "cordon changes list" in done.err
+    assert any("was cut off" in one["kind"] for one in report["handoff"])
+    assert not (world.project / "made").exists()
+    assert listed(world)["made"] == ("added", "held", "")
+    changes(world, "apply")
+    assert (world.project / "made").read_text() == "work\n"
+    assert stages(world) == [place]
+    done, _ = world.report("true")
+    assert "was cut off" not in done.err
+
+
+def test_a_stage_in_use_is_taken_by_nobody_else(world):
+    report = staged(world, "echo x > made")
+    [place] = stages(world)
+    held = os.open(place / "stage", os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    busy = changes(world, "apply", report["run_id"], status=2)
+    assert "somebody else is at work" in busy.err
+    os.close(held)
+    changes(world, "apply", report["run_id"])
+
+
+def test_what_cannot_be_staged_is_refused_by_name_with_a_cure_that_works(world):
+    refused = world.run("true", options=["--stage", "--write", "file.txt"], cwd=world.home).expect(125)
+    assert "file.txt" in refused.err
+    single = world.document('version = 1\n[fs]\nread = ["@system"]\nwrite = ["%s"]\n'
+                            % (world.project / "file.txt"))
+    refused = world.run("true", options=["--policy", single, "--stage"]).expect(125)
+    assert "not a directory" in refused.err
+    world.run("true", options=["--policy", single]).expect(0)
+    # Cordon's own state in the project.
+    state = {"XDG_STATE_HOME": str(world.project / "state")}
+    refused = world.run("true", options=["--stage"], env=state).expect(125)
+    assert "XDG_STATE_HOME" in refused.err
+    state = {"XDG_STATE_HOME": str(world.home / "state")}
+    world.run("true", options=["--stage"], env=state).expect(0)
+
+
+@pytest.mark.only("root")
+def test_a_mount_below_the_project_or_a_foreign_owner_is_refused_by_name(world):
+    script = (f"mkdir sub && mount -t tmpfs none sub && {world.cordon} run --stage -- true; "
+              f"echo $? && umount sub && {world.cordon} run --stage -- true; echo $?")
+    done = world.bare("unshare", "-m", "/bin/sh", "-c", script)
+    assert done.out == "125\n0\n", done.account()
+    assert "mounted below" in done.err and str(world.project / "sub") in done.err
+    os.chown(world.project, 0, 64123)
+    refused = world.run("true", options=["--stage"]).expect(125)
+    assert "group 64123" in refused.err and "chown -R 0:0" in refused.err
+    os.chown(world.project, 0, 0)
+    world.run("true", options=["--stage"]).expect(0)
+
+
+def test_other_mechanisms_refuse(world):
+    refused = world.run("true", options=["--stage", "--backend", "bwrap"])
+    assert refused.status == 125, refused.account()
+
+
+def test_denied_names_stay_hidden_in_a_stage(world):
+    world.write(world.project / "keys/a.pem", "SECRET\n")
+    world.write(world.project / ".env", "SECRET\n")
+    done = world.run("/bin/sh", "-c", "cat .env keys/a.pem; mv keys kept; rm -rf keys; ls keys",
+                     options=["--stage", "--deny", ".env", "--deny", "*.pem"])
+    assert "SECRET" not in done.out, done.account()
+    assert (world.project / "keys/a.pem").read_text() == "SECRET\n"
+    assert (world.project / ".env").read_text() == "SECRET\n"
+    # Made inside, a denied name is held back.
+    world.run("/bin/sh", "-c", "echo x > new.pem", options=["--stage", "--deny", "*.pem"]).expect(0)
+    assert not (world.project / "new.pem").exists()
+    assert listed(world)["new.pem"][1:] == ("held", "denied")
+
+
+def test_two_roots_are_two_layers(world):
+    other = world.make_directory(world.home / "other")
+    world.write(other / "f", "f\n")
+    done, report = world.report("/bin/sh", "-ec", f"echo a > a; echo b > {other}/b; rm {other}/f",
+                                options=["--stage=review", "--write", other])
+    done.expect(0)
+    assert {one["path"] for one in report["changes"]} == {"a", f"{other}/b", f"{other}/f"}
+    assert (other / "f").exists() and not (other / "b").exists()
+    changes(world, "apply")
+    assert not (other / "f").exists() and (other / "b").read_text() == "b\n"
+
+
+def test_what_the_run_closed_is_read_all_the_same(world):
+    staged(world, "mkdir c; echo x > c/x; chmod 0 c/x; chmod 0 c")
+    changes(world, "apply")
+    assert stat.S_IMODE(os.lstat(world.project / "c").st_mode) == 0
+    (world.project / "c").chmod(0o700)
+    assert stat.S_IMODE(os.lstat(world.project / "c/x").st_mode) == 0
+    (world.project / "c/x").chmod(0o600)
+    assert (world.project / "c/x").read_text() == "x\n"
+
+
+def test_the_schema_knows_the_mode(world):
+    schema = json.loads((ROOT / "schema/changes.schema.json").read_text())
+    assert set(schema["properties"]["mode"]["enum"]) == {"live", "staged"}
+
+
+@pytest.mark.only("root")
+def test_root_stages_the_project_of_another_as_that_other(world):
+    other = 64123
+    for path in [world.project, *world.project.rglob("*")]:
+        os.chown(path, other, other, follow_symlinks=False)
+    staged(world, "echo more >> file.txt; mkdir d; echo x > d/x; rm probe")
+    assert (world.project / "file.txt").read_text() == "project file\n"
+    changes(world, "apply")
+    assert (world.project / "file.txt").read_text() == "project file\nmore\n"
+    assert not (world.project / "probe").exists()
+    for path in world.project.rglob("*"):
+        assert (path.lstat().st_uid, path.lstat().st_gid) == (other, other), path
+    changes(world, "restore")
+    assert (world.project / "file.txt").read_text() == "project file\n"
+    assert (world.project / "probe").stat().st_uid == other
