@@ -36,9 +36,9 @@ struct Reduction {
 
 // One thing the kernel, a limit or the broker refused while the command ran. Only with evidence.
 struct Denial {
-  std::string what;         // the limit's name, or "git", "syscall", "connect", "resolve"
+  std::string what;         // the limit's name, or "git", "syscall", "connect", "resolve", "stage"
   std::string detail;       // the bound or the argument
-  std::string layer;        // "cgroup", "rlimit", "tmpfs", "seccomp", "broker", "watch"
+  std::string layer;        // "cgroup", "rlimit", "tmpfs", "seccomp", "broker", "watch", "disk"
   std::uint64_t count = 1;  // how often
   bool operator==(const Denial&) const = default;
 };

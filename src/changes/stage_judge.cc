@@ -30,6 +30,13 @@ bool is_never_applied(std::string_view reason) {
   return reason == kSetId || reason == kNoFile || reason == kLeadsOut || reason == kGitReason;
 }
 
+std::string_view cure_of_unapplied(std::string_view reason) {
+  if (reason == kSetId) return "give it the bit yourself, with chmod";
+  if (reason == kLeadsOut) return "make the link yourself, with ln -s";
+  if (reason == kGitReason) return "commit outside: the work tree is there once it is applied";
+  return "make it yourself";
+}
+
 StageJudge::StageJudge(const StageRecord& record) : record_(record), denies_(record.deny) {}
 
 StageVerdict StageJudge::judge(std::string_view path, bool replaces) const {

@@ -49,5 +49,7 @@ inline constexpr std::string_view kLeadsOut = "link leads out of the project";
 // Of a git directory, which is never taken file by file.
 inline constexpr std::string_view kGitReason = "git directory";
 bool is_never_applied(std::string_view reason);
+// What a person can do about one of these.
+std::string_view cure_of_unapplied(std::string_view reason);
 
 }  // namespace cordon

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "changes/fingerprint.h"
 #include "changes/open_kept.h"
+#include "changes/stage_files.h"
 #include "changes/stage_judge.h"
 #include "host/directory_names.h"
 #include "host/look.h"
@@ -37,11 +38,7 @@ std::int64_t time_in_ns(const timespec& time) {
 }
 
 std::optional<struct stat> stat_at(int directory, const std::string& name) {
-  struct stat status {};
-  if (directory < 0 || ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    return std::nullopt;
-  }
-  return status;
+  return directory < 0 ? std::nullopt : lstat_at(directory, name);
 }
 
 bool is_whiteout(const struct stat& status) {

@@ -7,16 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <set>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
+#include "changes/durable.h"
 #include "changes/fingerprint.h"
-#include "changes/open_kept.h"
+#include "changes/stage_files.h"
 #include "changes/stage_judge.h"
 #include "changes/stage_list.h"
 #include "host/look.h"
@@ -32,142 +31,10 @@ using State = Change::State;
 
 // Stands in `replaced` for: there was nothing.
 constexpr const char* kNothingThere = "-";
-constexpr mode_t kFileBits = 0777;
-constexpr mode_t kDirectoryBits = 03777;  // a set-group bit of a directory only hands its group on
-// Up to here each file is synced by itself; beyond, the whole file system is.
-constexpr std::size_t kFewFiles = 32;
 
 Error cannot_take(const std::string& what, const std::string& path, int error_number) {
   return setup_error("cannot " + what + " " + quote(path), error_number);
 }
-
-// A name in a directory that is open.
-struct Spot {
-  Fd above;
-  std::string name;
-};
-
-// The same of what a run made.
-struct KeptSpot {
-  KeptDirectory above;
-  std::string name;
-};
-
-std::optional<Spot> spot_of(const std::string& path) {
-  Spot spot{open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY),
-            std::string(basename(path))};
-  if (!spot.above.valid()) return std::nullopt;
-  return spot;
-}
-
-std::optional<struct stat> status_of(int directory, const std::string& name) {
-  struct stat status {};
-  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-  return status;
-}
-
-int change_mode(int directory, const std::string& name, mode_t mode) {
-  const Fd found(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  struct stat status {};
-  if (!found.valid() || ::fstat(found.get(), &status) != 0) return errno;
-  if (S_ISLNK(status.st_mode)) return 0;
-  const std::string link = "/proc/self/fd/" + std::to_string(found.get());
-  return ::chmod(link.c_str(), mode) == 0 ? 0 : errno;
-}
-
-// Copies one file or link; a directory is made empty. Bits that give power are left out. The copy
-// has the times of the original: to a build tool they say what is newer.
-int copy_one(int from, const std::string& name, int into, const std::string& as) {
-  const auto status = status_of(from, name);
-  if (!status) return errno;
-  if (S_ISLNK(status->st_mode)) {
-    const auto target = read_link(from, name);
-    if (!target || ::symlinkat(target->c_str(), into, as.c_str()) != 0) return errno;
-  } else if (S_ISDIR(status->st_mode)) {
-    if (::mkdirat(into, as.c_str(), 0700) != 0) return errno;
-  } else if (S_ISREG(status->st_mode)) {
-    const Fd source = open_kept_file(from, name);
-    if (!source.valid()) return errno;
-    const Fd target(
-        ::openat(into, as.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!target.valid()) return errno;
-    if (const int error = copy_bytes(source.get(), target.get()); error != 0) return error;
-  } else {
-    return ENOTSUP;
-  }
-  if (::geteuid() == 0 &&
-      ::fchownat(into, as.c_str(), status->st_uid, status->st_gid, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno;
-  }
-  const mode_t bits = S_ISDIR(status->st_mode) ? kDirectoryBits : kFileBits;
-  if (const int error = change_mode(into, as, status->st_mode & bits); error != 0) return error;
-  const std::array<timespec, 2> times{status->st_atim, status->st_mtim};
-  return ::utimensat(into, as.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
-}
-
-// Whether the host has under `name` the content and mode of what is kept as `as`, as far as
-// copy_one keeps them. What cannot be read on the host is not equal: it is looked at and not
-// changed.
-bool is_equal(int host, const std::string& name, int kept, const std::string& as) {
-  const auto a = status_of(host, name);
-  const auto b = status_of(kept, as);
-  if (!a || !b || (a->st_mode & S_IFMT) != (b->st_mode & S_IFMT)) return false;
-  if (S_ISLNK(a->st_mode)) return read_link(host, name) == read_link(kept, as);
-  const mode_t bits = S_ISDIR(a->st_mode) ? kDirectoryBits : kFileBits;
-  if ((a->st_mode & bits) != (b->st_mode & bits)) return false;
-  if (S_ISDIR(a->st_mode)) return true;
-  if (!S_ISREG(a->st_mode) || a->st_size != b->st_size) return false;
-  const Fd first(::openat(host, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  const Fd second = open_kept_file(kept, as);
-  if (!first.valid() || !second.valid()) return false;
-  std::array<char, 65536> x;
-  std::array<char, 65536> y;
-  for (off_t at = 0;;) {
-    const ssize_t got = ::pread(first.get(), x.data(), x.size(), at);
-    if (got <= 0) return got == 0;
-    if (::pread(second.get(), y.data(), static_cast<std::size_t>(got), at) != got ||
-        std::memcmp(x.data(), y.data(), static_cast<std::size_t>(got)) != 0) {
-      return false;
-    }
-    at += got;
-  }
-}
-
-// Makes what was written durable: a few files one by one, many by their file system.
-class Durable {
- public:
-  void file(int directory, const std::string& name) {
-    if (++count_ > kFewFiles) return;
-    Fd opened = open_kept_file(directory, name);
-    if (opened.valid()) files_.push_back(std::move(opened));
-  }
-  void directory(int opened) {
-    const auto seen = look(opened);
-    if (!seen || !directories_seen_.insert(seen->id).second) return;
-    // One of each file system is enough for all of it.
-    const bool another = systems_seen_.insert(seen->id.device).second;
-    if (++count_ > kFewFiles && !another) return;
-    directories_.push_back(Fd(::fcntl(opened, F_DUPFD_CLOEXEC, 0)));
-  }
-  // 0 or errno.
-  int sync() {
-    int error = 0;
-    const bool many = count_ > kFewFiles;
-    for (const Fd& fd : files_)
-      if (!many && ::fsync(fd.get()) != 0) error = errno;
-    for (const Fd& fd : directories_)
-      if ((many ? ::syncfs(fd.get()) : ::fsync(fd.get())) != 0) error = errno;
-    *this = Durable();
-    return error;
-  }
-
- private:
-  std::size_t count_ = 0;
-  std::vector<Fd> files_;
-  std::vector<Fd> directories_;
-  std::set<FileId> directories_seen_;
-  std::set<std::uint64_t> systems_seen_;
-};
 
 Result<void> drop_uppers(const Stage& stage) {
   for (const StagedRoot& root : stage.record().roots) {
@@ -292,7 +159,7 @@ class Batch {
 
   // Whether the host has what the change makes of it.
   [[nodiscard]] bool has_new(const ChangeRecord& record, const Spot& spot) const {
-    const auto there = status_of(spot.above.get(), spot.name);
+    const auto there = lstat_at(spot.above.get(), spot.name);
     if (record.change == Kind::Deleted) return !there;
     const auto kept = kept_of(record);
     if (!there || !kept) return false;
@@ -302,7 +169,7 @@ class Batch {
   // Whether the host has what it had before.
   [[nodiscard]] bool has_old(const ChangeRecord& record, const std::optional<Spot>& spot) const {
     if (record.replaced == kNothingThere) {
-      return !spot || !status_of(spot->above.get(), spot->name);
+      return !spot || !lstat_at(spot->above.get(), spot->name);
     }
     return spot && is_equal(spot->above.get(), spot->name, replaced_.get(),
                             std::string(basename(record.replaced)));
@@ -311,9 +178,9 @@ class Batch {
   // A directory that was made under its own name and does not have its mode yet. Empty, it goes,
   // and what stood there comes back; with something in it, it stays and gets its mode.
   bool stays_made(ChangeRecord& record, const std::optional<Spot>& spot) const {
-    const auto there = spot ? status_of(spot->above.get(), spot->name) : std::nullopt;
+    const auto there = spot ? lstat_at(spot->above.get(), spot->name) : std::nullopt;
     const auto kept = kept_of(record);
-    const auto wanted = kept ? status_of(kept->above.get(), kept->name) : std::nullopt;
+    const auto wanted = kept ? lstat_at(kept->above.get(), kept->name) : std::nullopt;
     if (!there || !wanted || !S_ISDIR(there->st_mode) || !S_ISDIR(wanted->st_mode)) return false;
     if (record.change != Kind::Added && record.change != Kind::Type) return false;
     if (::unlinkat(spot->above.get(), spot->name.c_str(), AT_REMOVEDIR) != 0) {
@@ -331,8 +198,8 @@ class Batch {
   // A directory that a restore made again and did not give its mode yet.
   [[nodiscard]] bool came_back(const ChangeRecord& record, const std::optional<Spot>& spot) const {
     if (record.change != Kind::Deleted || record.replaced == kNothingThere || !spot) return false;
-    const auto before = status_of(replaced_.get(), std::string(basename(record.replaced)));
-    const auto there = status_of(spot->above.get(), spot->name);
+    const auto before = lstat_at(replaced_.get(), std::string(basename(record.replaced)));
+    const auto there = lstat_at(spot->above.get(), spot->name);
     if (!before || !there || !S_ISDIR(before->st_mode) || !S_ISDIR(there->st_mode)) return false;
     return change_mode(spot->above.get(), spot->name, before->st_mode & kDirectoryBits) == 0;
   }
@@ -392,7 +259,7 @@ class Batch {
       }
       const bool puts = record.change != Kind::Deleted && record.change != Kind::Mode;
       const bool in_made = record.base == kAbsent && made.contains(parent(record.path));
-      const bool is_free = in_made || (spot && !status_of(spot->above.get(), spot->name));
+      const bool is_free = in_made || (spot && !lstat_at(spot->above.get(), spot->name));
       if (wish == Wish::Named && puts && is_free) {
         record.base = kAbsent;
         record.state = State::Held;
@@ -506,7 +373,7 @@ class Batch {
       const auto kept = kept_of(record);
       const auto spot = spot_of(record.path);
       if (!kept || !spot) return fail(cannot_take("open the directory of", record.path, errno));
-      const auto status = status_of(kept->above.get(), kept->name);
+      const auto status = lstat_at(kept->above.get(), kept->name);
       if (!status) return fail(cannot_take("read the run's version of", record.path, errno));
       const bool directory = S_ISDIR(status->st_mode) && record.change == Kind::Added;
       const std::string as = directory ? spot->name : beside(index);
@@ -571,10 +438,10 @@ class Batch {
     const auto spot = spot_of(record.path);
     const std::string between = beside(index);
     // A directory, which is there.
-    if (spot && !status_of(spot->above.get(), between)) return;
+    if (spot && !lstat_at(spot->above.get(), between)) return;
     const bool fresh = record.base == kAbsent;
     const bool same =
-        fresh ? spot && !status_of(spot->above.get(), spot->name) : is_as_before(record, spot);
+        fresh ? spot && !lstat_at(spot->above.get(), spot->name) : is_as_before(record, spot);
     unsigned how = record.change == Kind::Type ? RENAME_EXCHANGE : 0U;
     if (fresh) how = RENAME_NOREPLACE;
     if (!same || ::renameat2(spot->above.get(), between.c_str(), spot->above.get(),
@@ -604,7 +471,7 @@ class Batch {
     if (record.state == State::Conflict || record.change == Kind::Deleted) return;
     const auto kept = kept_of(record);
     const auto spot = spot_of(record.path);
-    const auto status = kept ? status_of(kept->above.get(), kept->name) : std::nullopt;
+    const auto status = kept ? lstat_at(kept->above.get(), kept->name) : std::nullopt;
     if (!status || !spot) return;
     const bool directory = S_ISDIR(status->st_mode);
     if (record.change != Kind::Mode && !directory) return;
@@ -668,7 +535,7 @@ class Batch {
     for (auto index = modes.rbegin(); index != modes.rend(); ++index) {
       ChangeRecord& record = manifest_.records[*index];
       const auto spot = spot_of(record.path);
-      const auto before = status_of(replaced_.get(), std::string(basename(record.replaced)));
+      const auto before = lstat_at(replaced_.get(), std::string(basename(record.replaced)));
       if (spot && before) {
         const mode_t bits = S_ISDIR(before->st_mode) ? kDirectoryBits : kFileBits;
         (void)change_mode(spot->above.get(), spot->name, before->st_mode & bits);
@@ -683,7 +550,7 @@ class Batch {
     const auto spot = spot_of(record.path);
     if (!spot || host_mark(spot->above.get(), spot->name) != record.put) return false;
     const std::string from(basename(record.replaced));
-    const auto before = status_of(replaced_.get(), from);
+    const auto before = lstat_at(replaced_.get(), from);
     if (!before) return false;
     const bool directory = S_ISDIR(before->st_mode);
     if (record.change == Kind::Mode || (directory && record.change != Kind::Type)) {

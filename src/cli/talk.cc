@@ -246,8 +246,8 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
     std::string what = " (" + std::to_string(files) + (files == 1 ? " file)" : " files)");
     if (reason.starts_with("git: ")) what = ": " + reason.substr(5);
     if (is_never_applied(reason)) {
-      say_line(Tint::Warning, "not applied: " + tops[i] + ": " + reason + "; cordon changes show " +
-                                  run_id + " " + shell_word(tops[i]));
+      say_line(Tint::Warning, "not applied: " + tops[i] + ": " + reason + "; " +
+                                  std::string(cure_of_unapplied(reason)));
       continue;
     }
     say_line(Tint::Warning, "held back: " + tops[i] + what + "; cordon changes apply " + run_id +

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -252,19 +253,12 @@ Result<Taken> take_from(const Step& step, Asked& asked) {
   return step.staged(asked.handoff, manifest, *stage, asked.paths);
 }
 
-std::string cure_of(std::string_view reason) {
-  if (reason == kSetId) return "give it the bit yourself, with chmod";
-  if (reason == kLeadsOut) return "make the link yourself, with ln -s";
-  if (reason == kGitReason) return "commit outside: the work tree is there once it is applied";
-  return "make it yourself";
-}
-
 // What waits still, and how to take it: each protected object once.
 void say_waiting(const Asked& asked, const Taken& taken) {
   constexpr std::size_t kMost = 10;
   for (const Taken::Refused& one : taken.refused) {
-    say("cordon: not applied: " + quote(one.path) + ": " + one.reason + "; " + cure_of(one.reason) +
-        "\n");
+    say("cordon: not applied: " + quote(one.path) + ": " + one.reason + "; " +
+        std::string(cure_of_unapplied(one.reason)) + "\n");
   }
   if (asked.manifest->mode == WriteMode::Live || !asked.paths.empty()) return;
   std::vector<std::string> told;
@@ -278,7 +272,7 @@ void say_waiting(const Asked& asked, const Taken& taken) {
     }
     const bool never = is_never_applied(record.reason);
     say("cordon: held back: " + quote(record.top) + " (" + record.reason + "); " +
-        (never ? cure_of(record.reason)
+        (never ? std::string(cure_of_unapplied(record.reason))
                : "cordon changes apply " + asked.manifest->run_id + " " + shell_word(record.top)) +
         "\n");
   }
@@ -336,6 +330,43 @@ std::string other_stages(const Asked& asked) {
   return text;
 }
 
+// A layer does not tell a rename from a removal and a new file. For people the two are paired: what
+// waits as deleted is still on the host, and can be compared.
+class Renames {
+ public:
+  explicit Renames(const std::vector<ChangeRecord>& records) {
+    for (const ChangeRecord& record : records) {
+      if (record.change != Change::Kind::Deleted || record.state != Change::State::Held) continue;
+      const auto seen = look_path(record.path);
+      if (!seen || seen->kind != FileKind::Regular || seen->size == 0) continue;
+      if (seen->size <= kLargest && deleted_.size() < kMost) {
+        deleted_.emplace(seen->size, record.path);
+      }
+    }
+  }
+
+  // The path that the file had, if it is one that was renamed; each is found once.
+  std::string of(const ChangeRecord& record) {
+    if (record.change != Change::Kind::Added || deleted_.empty()) return {};
+    const auto seen = look_path(record.kept);
+    if (!seen || seen->kind != FileKind::Regular) return {};
+    const auto [first, last] = deleted_.equal_range(seen->size);
+    for (auto one = first; one != last; ++one) {
+      const auto content = content_of(record.kept);
+      if (!content || content_of(one->second) != content) continue;
+      std::string path = one->second;
+      deleted_.erase(one);
+      return path;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kMost = 1000;
+  static constexpr std::uint64_t kLargest = std::uint64_t{1024} * 1024;
+  std::multimap<std::uint64_t, std::string> deleted_;  // by size
+};
+
 }  // namespace
 
 int verb_changes_list(const Arguments& arguments) {
@@ -347,11 +378,21 @@ int verb_changes_list(const Arguments& arguments) {
     return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
   TextTable table({{"PATH"}, {"CHANGE"}, {"STATE"}, {"SIZE", Align::Right}, {"REASON"}});
   const std::vector<Change> changes = changes_of(records, asked->caller.cwd);
+  const std::string& cwd = asked->caller.cwd;
+  const auto below_here = [&](const std::string& path) {
+    return contains(cwd, path) && path != cwd ? path.substr(cwd == "/" ? 1 : cwd.size() + 1) : path;
+  };
+  Renames renames(asked->manifest->mode == WriteMode::Staged ? records
+                                                             : std::vector<ChangeRecord>());
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const Change& change = changes[i];
     const std::uint64_t size = size_of(records[i].kept);
+    std::string reason = change.reason;
+    if (const std::string from = renames.of(records[i]); !from.empty()) {
+      reason += (reason.empty() ? "renamed from " : ", renamed from ") + below_here(from);
+    }
     table.add({change.path, std::string(name_of(change.change)), std::string(name_of(change.state)),
-               records[i].kept.empty() ? "-" : format_size(size), change.reason});
+               records[i].kept.empty() ? "-" : format_size(size), reason});
   }
   std::string head = "run " + asked->manifest->run_id;
   if (asked->manifest->mode == WriteMode::Staged) {

@@ -528,6 +528,9 @@ class StageUnlessStarted {
 // The command ran, so there is an outcome, whatever becomes of its stage.
 void end_stage(Stage& stage, const JudgedRun& run, Report& report, Outcome& outcome,
                RunNote& note) {
+  if (is_full_disk(stage)) {
+    outcome.denials.push_back({"stage", "the disk that it lies on is full", "disk", 1});
+  }
   auto settled = settle_stage(stage, run.caller);
   if (!settled) {
     note.leave();

@@ -176,6 +176,12 @@ Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string&
   return std::optional<Stage>(std::move(stage));
 }
 
+bool is_full_disk(const Stage& stage) {
+  struct statfs system {};
+  return ::statfs(stage.directory().c_str(), &system) == 0 &&
+         (system.f_bavail == 0 || (system.f_files > 0 && system.f_ffree == 0));
+}
+
 Result<SettledStage> settle_stage(Stage& stage, const Caller& caller) {
   CORDON_TRY(incomplete, stage.close());
   CORDON_TRY(records, list_stage(stage.record()));

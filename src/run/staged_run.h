@@ -24,6 +24,9 @@ Result<void> refuse_review_of_tools(const RunInput& input, const Effective& effe
 // After the note and before the launch. Nothing for a run that is not staged.
 Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string& run_id);
 
+// Whether the command may have met ENOSPC: the kernel says so to nobody else.
+bool is_full_disk(const Stage& stage);
+
 struct SettledStage {
   std::vector<ChangeRecord> records;
   // Why what was to be applied could not be; it is held.

@@ -361,3 +361,25 @@ def test_root_stages_the_project_of_another_as_that_other(world):
     changes(world, "restore")
     assert (world.project / "file.txt").read_text() == "project file\n"
     assert (world.project / "probe").stat().st_uid == other
+
+
+@pytest.mark.only("root")
+def test_a_full_disk_under_the_stage_is_named(world):
+    place = world.make_directory(world.home / "small")
+    script = (f"mount -t tmpfs -o size=4M none {place} && XDG_STATE_HOME={place} {world.cordon} run --stage "
+              "--json -- sh -c 'echo x > made; dd if=/dev/zero of=big bs=64K count=200'")
+    done = world.bare("unshare", "-m", "/bin/sh", "-c", script)
+    report = json.loads(done.out)
+    assert report["exit_code"] != 0 and "No space left" in report["stderr"], done.account()
+    assert [one["what"] for one in report["denials"]] == ["stage"], done.account()
+    assert not (world.project / "big").exists() or (world.project / "big").stat().st_size < 64 * 200 * 1024
+
+
+def test_a_rename_is_shown_as_one(world):
+    world.write(world.project / "old name", "content of its own\n")
+    world.write(world.project / "other", "another content here\n")
+    staged(world, "mkdir d; mv 'old name' d/new; rm other; echo 'something else here!' > fresh")
+    text = changes(world, "list").out
+    [line] = [line for line in text.splitlines() if line.startswith("d/new")]
+    assert line.endswith("renamed from old name"), text
+    assert text.count("renamed") == 1, text
