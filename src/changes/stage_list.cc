@@ -21,6 +21,7 @@
 #include "changes/stage_files.h"
 #include "changes/stage_judge.h"
 #include "host/directory_names.h"
+#include "host/git_index.h"
 #include "host/look.h"
 
 namespace cordon {
@@ -213,6 +214,7 @@ class StageWalk {
     walk.in_git_ = true;
     const bool listed = pair.upper >= 0 && walk.contents(pair, depth).has_value();
     if (listed && inside.empty() && pair.lower >= 0) return;
+    if (listed && inside.size() == 1 && is_index_alone(pair, inside.front())) return;
     const bool conflict = std::ranges::any_of(
         inside, [](const ChangeRecord& one) { return one.state == State::Conflict; });
     const auto host = stat_at(pair.lower, ".");
@@ -220,6 +222,15 @@ class StageWalk {
     const Kind kind = pair.upper < 0 ? Kind::Type : host ? Kind::Modified : Kind::Added;
     push(kind, pair.path, pair.kept, host ? mark_of(*host) : std::string(kAbsent), conflict,
          {std::string(kGitReason), pair.path});
+  }
+
+  // `git status` writes the index anew for the times that it saw, and changes nothing by that.
+  [[nodiscard]] static bool is_index_alone(const Pair& pair, const ChangeRecord& record) {
+    constexpr std::size_t kMostIndexBytes = std::size_t{256} * 1024 * 1024;
+    if (record.change != Kind::Modified || record.path != join(pair.path, "index")) return false;
+    const auto above = read_regular(pair.upper, "index", kMostIndexBytes);
+    const auto below = read_regular(pair.lower, "index", kMostIndexBytes);
+    return above && below && tracks_the_same(*above, *below);
   }
 
   Result<void> contents(const Pair& pair, int depth) {

@@ -154,6 +154,31 @@ std::optional<GitIndex> parse_git_index(std::string_view bytes) {
   return bytes.size() < kHeader + 32 ? std::nullopt : parse(bytes, 32);
 }
 
+bool tracks_the_same(std::string_view one, std::string_view other) {
+  constexpr std::size_t kModeOffset = 24;
+  constexpr std::size_t kModeBytes = 4;
+  constexpr std::size_t kObjectOffset = 40;
+  const auto a = parse_git_index(one);
+  const auto b = parse_git_index(other);
+  if (!a || !b || a->hash != b->hash || a->entries.size() != b->entries.size()) return false;
+  const auto same = [&](const GitIndexEntry& x, std::size_t at_x, const GitIndexEntry& y,
+                        std::size_t at_y, std::size_t size) {
+    return x.begin + x.size <= one.size() && y.begin + y.size <= other.size() &&
+           one.substr(at_x, size) == other.substr(at_y, size);
+  };
+  for (std::size_t i = 0; i < a->entries.size(); ++i) {
+    const GitIndexEntry& x = a->entries[i];
+    const GitIndexEntry& y = b->entries[i];
+    if (x.name != y.name || x.extended != y.extended) return false;
+    if (!same(x, x.begin + kModeOffset, y, y.begin + kModeOffset, kModeBytes) ||
+        !same(x, x.begin + kObjectOffset, y, y.begin + kObjectOffset, a->hash) ||
+        !same(x, x.flags, y, y.flags, x.extended ? 4 : 2)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::optional<std::string> mark_skip_worktree(std::string_view bytes,
                                               const std::vector<std::string>& names,
                                               SkipMark mark) {

@@ -37,6 +37,11 @@ std::string git_index_of(const std::string& top);
 // Nothing if the bytes are no index, or one whose entries lie elsewhere.
 std::optional<GitIndex> parse_git_index(std::string_view bytes);
 
+// Whether two indexes say the same about every file: name, mode, object and flags. What git
+// remembers of the work tree to spare itself a look (times, sizes, extensions) does not count, and
+// `git status` writes it anew.
+bool tracks_the_same(std::string_view one, std::string_view other);
+
 // The index with every entry that is one of `names`, or lies below one, marked skip-worktree: git
 // then does not take its absence for a deletion; or with that mark taken away. Optional extensions
 // are left out; git makes them anew. Nothing if the bytes are no index, or nothing is to be changed

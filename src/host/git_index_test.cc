@@ -48,6 +48,27 @@ TEST(GitIndex, NamesAreReadInEveryVersion) {
       EXPECT_EQ(names_of(index_of(names, version, hash)), names) << version << " " << hash;
 }
 
+TEST(GitIndex, TracksTheSameWhateverTimesItRemembers) {
+  for (const unsigned version : {2U, 4U}) {
+    const std::string index = index_of({"a", "b/c"}, version, 20);
+    EXPECT_TRUE(tracks_the_same(index, index));
+    const std::size_t first = parse_git_index(index)->entries.front().begin;
+    const auto changed_at = [&](std::size_t offset) {
+      std::string other = index;
+      other[first + offset] = static_cast<char>(other[first + offset] ^ 1);
+      return other;
+    };
+    for (const std::size_t time : {0U, 8U, 20U, 36U})
+      EXPECT_TRUE(tracks_the_same(index, changed_at(time))) << time;
+    EXPECT_FALSE(tracks_the_same(index, changed_at(27)));  // the mode
+    EXPECT_FALSE(tracks_the_same(index, changed_at(40)));  // the object
+    EXPECT_FALSE(tracks_the_same(index, index_of({"a", "b/d"}, version, 20)));
+    EXPECT_FALSE(tracks_the_same(index, index_of({"a"}, version, 20)));
+    EXPECT_FALSE(tracks_the_same(index, "no index"));
+    EXPECT_FALSE(tracks_the_same("", ""));
+  }
+}
+
 TEST(GitIndex, WhatIsTornOrSplitIsNotRead) {
   const std::string whole = index_of({"a", "b"}, 2, 20);
   for (std::size_t size = 0; size + 31 < whole.size(); ++size)

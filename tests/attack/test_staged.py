@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from gitrepo import git, make_repository, payload
+from gitrepo import git, make_repository
 from support.harness import ROOT
 
 
@@ -175,3 +175,17 @@ def test_the_project_is_read_only_but_for_the_layer(world):
     assert (after.st_ino, after.st_mode, after.st_size) == (before.st_ino, before.st_mode, before.st_size)
     assert (world.project / "second").read_text() == "x\n"
     assert stat.S_IMODE(os.stat(world.project / "linked").st_mode) == 0o644
+
+
+def test_looking_at_a_repository_changes_nothing(world):
+    repository = make_repository(world)
+    world.write(repository / "tracked.txt", "tracked\n")  # with another time
+    report = auto(world, "git status; git diff --stat")
+    assert report["changes"] == []
+    index = (repository / ".git/index").read_bytes()
+    # What is added is a change, also where its object was there before.
+    report = auto(world, "cp tracked.txt second.txt; git add second.txt")
+    assert states(report) == {".git": "held", "second.txt": "applied"}
+    report = auto(world, "git update-index --assume-unchanged tracked.txt")
+    assert states(report) == {".git": "held"}
+    assert (repository / ".git/index").read_bytes() == index
