@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,6 +43,29 @@ bool is_git(const WalkedDirectory& directory) {
   if (directory.name() == ".git") return true;
   return directory.whole() ? looks_like_git_directory(directory.names())
                            : is_git_directory(directory.descriptor());
+}
+
+// In a stage nothing can be made or changed in a directory whose owner or group is not mapped, and
+// one pair of ids is: that of the root. The kernel would answer EOVERFLOW to whatever the command
+// tries there.
+std::optional<Error> foreign_in_stage(const WalkedDirectory& directory, const Fd& root,
+                                      const Caller& caller) {
+  struct stat here {};
+  struct stat top {};
+  if (::fstat(directory.descriptor(), &here) != 0 || ::fstat(root.get(), &top) != 0) return {};
+  // A root that is foreign itself is refused as such.
+  const bool own = top.st_uid == caller.uid && top.st_gid == caller.gid;
+  if (!own && !(caller.uid == 0 && top.st_uid != 0)) return {};
+  if (here.st_uid == top.st_uid && here.st_gid == top.st_gid) return {};
+  const auto pair = [](const struct stat& status, std::string_view between) {
+    return std::to_string(status.st_uid) + std::string(between) + std::to_string(status.st_gid);
+  };
+  return Error{.kind = ErrorKind::Unsupported,
+               .what = quote(directory.path()) + " cannot be staged: it belongs to user " +
+                       pair(here, " and group ") + ", and the project to user " +
+                       pair(top, " and group "),
+               .hint = "chown -R " + pair(top, ":") + " " + quote(directory.path()) +
+                       ", or run without --stage"};
 }
 
 }  // namespace
@@ -120,6 +144,10 @@ Result<void> TreeSurvey::walk_denies() {
 }
 
 void TreeSurvey::visit(WalkedDirectory& directory) {
+  if (effective_.mode == WriteMode::Staged && !refusal_ && !out_.roots.empty() &&
+      grants_.is_writable(directory.path())) {
+    refusal_ = foreign_in_stage(directory, *out_.roots.back().descriptor, caller_);
+  }
   if (is_git(directory) && (directory.state() & kDenyOnly) == 0 &&
       grants_.is_writable(directory.path()))
     visit_git(directory);

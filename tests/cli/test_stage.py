@@ -383,3 +383,42 @@ def test_a_rename_is_shown_as_one(world):
     [line] = [line for line in text.splitlines() if line.startswith("d/new")]
     assert line.endswith("renamed from old name"), text
     assert text.count("renamed") == 1, text
+
+
+def test_many_work_at_once_and_are_applied_in_any_order(world):
+    """Each sees its own work alone; who comes first has the file that all of them changed."""
+    agents = [world.start([world.cordon, "run", "--stage=review", "--", "/bin/sh", "-ec",
+                           f"echo {number} > own{number}; echo {number} > file.txt; echo ready; read line; "
+                           f"test $(ls own* | wc -l) = 1"], stdin=-1)
+              for number in range(6)]
+    for agent in agents:
+        assert agent.stdout.readline() == b"ready\n"
+    assert len(stages(world)) == 6
+    for agent in agents:
+        agent.communicate(b"go\n", timeout=60)
+        assert agent.returncode == 0
+    assert sorted(path.name for path in world.project.glob("own*")) == []
+    runs = sorted(path.name.split(".")[0]
+                  for path in (world.home / ".local/state/cordon/handoff").glob("*.changes"))
+    assert len(runs) == 6
+    changes(world, "apply", runs[3])
+    first = (world.project / "file.txt").read_text()
+    for run in (*runs[:3], *runs[4:]):
+        done = changes(world, "apply", run, status=1)
+        assert done.err.count("conflict: ") == 1 and "file.txt" in done.err, done.account()
+    assert (world.project / "file.txt").read_text() == first
+    assert len(list(world.project.glob("own*"))) == 6
+
+
+@pytest.mark.only("root")
+def test_a_directory_of_somebody_else_is_refused_by_name(world):
+    world.write(world.project / "deep/theirs/file", "x\n")
+    os.chown(world.project / "deep/theirs", 12345, 12345)
+    refused = world.run("true", options=["--stage"]).expect(125)
+    assert str(world.project / "deep/theirs") in refused.err and "user 12345" in refused.err
+    world.run("true").expect(0)
+    # The cure that it names.
+    cure = refused.err.split("hint: ")[1].split(", or run")[0]
+    assert cure.startswith("chown -R "), refused.err
+    assert os.system(cure) == 0
+    world.run("true", options=["--stage"]).expect(0)
