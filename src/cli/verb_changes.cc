@@ -8,7 +8,6 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/shell_word.h"
 #include "base/text.h"
 #include "changes/line_diff.h"
 #include "changes/lost_list.h"
@@ -256,7 +255,12 @@ Result<Taken> take_from(const Step& step, Asked& asked) {
 // What waits still, and how to take it: each protected object once.
 void say_waiting(const Asked& asked, const Taken& taken) {
   constexpr std::size_t kMost = 10;
-  for (const Taken::Refused& one : taken.refused) {
+  for (std::size_t i = 0; i < taken.refused.size(); ++i) {
+    if (i == kMost) {
+      say("cordon: and " + std::to_string(taken.refused.size() - kMost) + " more like these\n");
+      break;
+    }
+    const Taken::Refused& one = taken.refused[i];
     say("cordon: not applied: " + quote(one.path) + ": " + one.reason + "; " +
         std::string(cure_of_unapplied(one.reason)) + "\n");
   }
@@ -273,14 +277,14 @@ void say_waiting(const Asked& asked, const Taken& taken) {
     const bool never = is_never_applied(record.reason);
     say("cordon: held back: " + quote(record.top) + " (" + record.reason + "); " +
         (never ? std::string(cure_of_unapplied(record.reason))
-               : "cordon changes apply " + asked.manifest->run_id + " " + shell_word(record.top)) +
+               : "cordon changes apply " + asked.manifest->run_id + " " + quote(record.top)) +
         "\n");
   }
 }
 
 void say_how_to_take(const std::string& run_id, const std::string& path) {
-  const std::string word = shell_word(path);
-  say("hint: to take the run's: mv " + word + " " + shell_word(path + ".mine") +
+  const std::string word = quote(path);
+  say("hint: to take the run's: mv " + word + " " + quote(path + ".mine") +
       " && cordon changes apply " + run_id + " " + word +
       "; to keep yours: cordon changes discard " + run_id + " " + word + "\n");
 }
@@ -310,6 +314,25 @@ int take(const Arguments& arguments, const Step& step) {
     }
   }
   return taken->conflicts.empty() && taken->refused.empty() ? kAnswerYes : kAnswerNo;
+}
+
+// At a terminal what is new and what is gone differ at a glance; elsewhere the text is as it is.
+std::string with_colours(const std::string& diff) {
+  std::string text;
+  for (const std::string_view line : split(diff, '\n')) {
+    Tint tint = Tint::Plain;
+    if (line.starts_with("@@") || line.starts_with("+++ ") || line.starts_with("--- ")) {
+      tint = Tint::Quiet;
+    } else if (line.starts_with('+')) {
+      tint = Tint::Good;
+    } else if (line.starts_with('-')) {
+      tint = Tint::Bad;
+    }
+    text.append(tinted(STDOUT_FILENO, tint, line)).append("\n");
+  }
+  // The last line ends with a newline, behind which there is nothing.
+  text.pop_back();
+  return text;
 }
 
 // Stages of other runs that wait: nothing removes them unasked.
@@ -445,7 +468,7 @@ int verb_changes_diff(const Arguments& arguments) {
                         run ? version.path : "/dev/null");
   }
   if (answer.empty()) return nothing(arguments, *asked);
-  return say_answer(answer) ? kAnswerYes : kAnswerError;
+  return say_answer(with_colours(answer)) ? kAnswerYes : kAnswerError;
 }
 
 int verb_changes_apply(const Arguments& arguments) {

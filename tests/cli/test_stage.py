@@ -10,6 +10,7 @@ import stat
 import pytest
 
 from support.harness import ROOT, wait_until
+from support.pty_session import Terminal
 
 # Every kind of change at once, in names without meaning to any tool.
 CHANGES = ("echo new > added.txt; mkdir -p d/e; echo deep > d/e/f.txt; echo more >> file.txt; "
@@ -422,3 +423,28 @@ def test_a_directory_of_somebody_else_is_refused_by_name(world):
     assert cure.startswith("chown -R "), refused.err
     assert os.system(cure) == 0
     world.run("true", options=["--stage"]).expect(0)
+
+
+def test_names_that_steer_a_terminal_are_told_in_words_that_can_be_pasted(world):
+    report = staged(world, "mkdir \"$(printf 'x\\033[2J')\"; mkdir \"$(printf 'x\\033[2J')/.vscode\"")
+    done = changes(world, "apply")
+    assert "\x1b" not in done.err + done.out, repr(done.err)
+    [line] = [line for line in done.err.splitlines() if "cordon changes apply" in line]
+    command = line.split("; ")[1].replace("cordon ", f"{world.cordon} ", 1)
+    assert report["run_id"] in command
+    world.bare("bash", "-c", command).expect(0)
+    assert (world.project / "x\x1b[2J/.vscode").is_dir()
+    assert "\x1b" not in changes(world, "list").out
+
+
+def test_a_terminal_shows_a_diff_in_colour_and_a_pipe_does_not(world):
+    staged(world, "echo more >> file.txt")
+    assert "\x1b" not in changes(world, "diff").out
+    terminal = Terminal(world, [world.cordon, "changes", "diff"])
+    assert terminal.wait() == 0
+    assert b"\x1b[32m+more\x1b[0m" in terminal.seen, terminal.seen
+    terminal.close()
+    plain = Terminal(world, [world.cordon, "changes", "diff"], env={"NO_COLOR": "1"})
+    assert plain.wait() == 0
+    assert b"\x1b" not in plain.seen and b"+more" in plain.seen
+    plain.close()
