@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::string_view kFirstOfStage = "cordon-stage/1";
 constexpr const char* kRecordName = "stage";
+constexpr const char* kUnfinishedRecord = "stage.new";
 constexpr std::size_t kMostRecordBytes = std::size_t{16} * 1024 * 1024;
 constexpr std::uint64_t kMostCounted = 1'000'000;
 
@@ -178,6 +179,13 @@ std::int64_t change_clock_ns() {
 
 Result<Stage> Stage::make(const std::string& directory, StageRecord record,
                           const std::optional<Owner>& owner) {
+  auto made = fill(directory, std::move(record), owner);
+  if (!made) (void)remove_private_tree(directory);
+  return made;
+}
+
+Result<Stage> Stage::fill(const std::string& directory, StageRecord record,
+                          const std::optional<Owner>& owner) {
   Stage stage;
   stage.directory_ = directory;
   CORDON_TRY(made, open_private_directory(directory));
@@ -188,11 +196,15 @@ Result<Stage> Stage::make(const std::string& directory, StageRecord record,
     record.roots[i].work = root_place(directory, i, "work");
     CORDON_CHECK(make_root(record.roots[i], owner));
   }
-  stage.lock_ = Fd(
-      ::openat(made.get(), kRecordName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  const int error = !stage.lock_.valid() || ::flock(stage.lock_.get(), LOCK_EX | LOCK_NB) != 0
-                        ? errno
-                        : write_whole(stage.lock_.get(), encode_stage(record));
+  // Under its name there is a whole record or none, and it is locked from its first moment on.
+  stage.lock_ = Fd(::openat(made.get(), kUnfinishedRecord,
+                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  int error = !stage.lock_.valid() || ::flock(stage.lock_.get(), LOCK_EX | LOCK_NB) != 0
+                  ? errno
+                  : write_whole(stage.lock_.get(), encode_stage(record));
+  if (error == 0 && ::renameat(made.get(), kUnfinishedRecord, made.get(), kRecordName) != 0) {
+    error = errno;
+  }
   if (error != 0) return fail(setup_error("cannot write in " + quote(directory), error));
   stage.record_ = std::move(record);
   return stage;
@@ -222,6 +234,40 @@ Result<std::optional<Stage>> Stage::open(const std::string& directory) {
   return std::optional<Stage>(std::move(stage));
 }
 
+namespace {
+
+// The first process of a sandbox tries each overlay by making something through it
+// (backend/native/build.cc). Killed at that moment, it leaves an empty directory at the top.
+void drop_attempt(const std::string& upper) {
+  constexpr std::string_view kPrefix = ".cordon-";
+  constexpr std::size_t kLetters = 16;
+  const Fd top(::open(upper.c_str(), kOpenDirectory));
+  DirectoryNames names;
+  if (!top.valid() || !names.read(top.get())) return;
+  for (const DirectoryEntry& entry : names.entries()) {
+    if (entry.name.size() != kPrefix.size() + kLetters || !entry.name.starts_with(kPrefix))
+      continue;
+    const std::string_view rest = entry.name.substr(kPrefix.size());
+    if (rest.find_first_not_of("abcdefghijklmnop") != std::string_view::npos) continue;
+    (void)::unlinkat(top.get(), std::string(entry.name).c_str(), AT_REMOVEDIR);
+  }
+}
+
+}  // namespace
+
+bool Stage::drop_unfinished(const std::string& directory) {
+  struct stat status {};
+  if (::lstat(join(directory, kRecordName).c_str(), &status) == 0 || errno != ENOENT) return false;
+  // Nothing was started without a record; if something is there all the same, it is kept.
+  for (std::size_t number = 0;; ++number) {
+    const Fd upper(::open(root_place(directory, number, "upper").c_str(), kOpenDirectory));
+    if (!upper.valid()) break;
+    DirectoryNames names;
+    if (!names.read(upper.get()) || !names.entries().empty()) return false;
+  }
+  return remove_private_tree(directory);
+}
+
 Result<bool> Stage::close() {
   const bool another_boot = record_.boot != boot_of_this_machine();
   bool cut = false;
@@ -229,6 +275,7 @@ Result<bool> Stage::close() {
     struct stat status {};
     if (::lstat(root.work.c_str(), &status) != 0) continue;
     cut = true;
+    drop_attempt(root.upper);
     // Nothing of `work` is needed any more; the overlay's own marks in it say that an upper was not
     // closed, and it is now.
     if (!remove_private_tree(root.work)) {

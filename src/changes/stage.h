@@ -72,6 +72,8 @@ class Stage {
   // the upper.
   static Result<Stage> make(const std::string& directory, StageRecord record,
                             const std::optional<Owner>& owner);
+  // Removes what is left of a stage whose making was cut off; false if it is a whole one.
+  static bool drop_unfinished(const std::string& directory);
   // Locks and reads. Nothing if there is none; an error if somebody else works on it.
   static Result<std::optional<Stage>> open(const std::string& directory);
 
@@ -84,6 +86,9 @@ class Stage {
   [[nodiscard]] Result<void> remove() const;
 
  private:
+  static Result<Stage> fill(const std::string& directory, StageRecord record,
+                            const std::optional<Owner>& owner);
+
   std::string directory_;
   StageRecord record_;
   Fd lock_;

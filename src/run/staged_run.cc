@@ -209,6 +209,7 @@ Result<SettledStage> settle_stage(Stage& stage, const Caller& caller) {
 
 Result<std::optional<Handoff>> settle_cut_stage(const std::string& directory,
                                                 const Caller& caller) {
+  if (Stage::drop_unfinished(directory)) return std::optional<Handoff>();
   CORDON_TRY(opened, Stage::open(directory));
   if (!opened) return std::optional<Handoff>();
   Stage& stage = *opened;
@@ -235,6 +236,10 @@ Result<std::optional<Handoff>> settle_cut_stage(const std::string& directory,
     manifest.incomplete = incomplete;
     CORDON_CHECK(write_manifest(handoff, manifest));
   }
+  const bool waits = std::ranges::any_of(manifest.records, [](const ChangeRecord& record) {
+    return record.state == Change::State::Held || record.state == Change::State::Conflict;
+  });
+  if (!waits) return std::optional<Handoff>();
   const std::string root =
       stage.record().roots.empty() ? std::string(".") : stage.record().roots.front().path;
   return std::optional(Handoff{root,

@@ -3,6 +3,7 @@ disk: the next verb finishes or undoes it, and no file is ever half of one and h
 
 import collections
 import re
+import time
 
 import pytest
 
@@ -70,3 +71,18 @@ def test_killed_anywhere_it_is_finished_or_undone(world, verb):
         back = world.cordon_verb("changes", other)
         assert back.status == 0, told + back.account()
         assert picture(world.project) == wanted[other], told + back.account()
+
+
+@pytest.mark.only("user")
+@pytest.mark.parametrize("call", ["fchmod", "clone3"])
+def test_a_run_that_was_killed_while_it_made_its_stage_leaves_nothing(world, call):
+    """Also before the command is started: what was made of the stage is taken away by the next start."""
+    command = ["-e", f"trace={call}", world.cordon, "run", "--stage", "--", "/bin/true"]
+    counted = world.execute(["strace", "-qq", *command]).err.count(f"{call}(")
+    for occurrence in range(1, counted + 1):
+        world.execute(["strace", "-qq", "-e", f"inject={call}:signal=KILL:when={occurrence}", *command])
+        time.sleep(2.1)  # a note that names no process counts as under way for two seconds
+        done = world.run("true").expect(0)
+        assert "unchecked" not in done.err, f"{call} number {occurrence}: {done.account()}"
+        place = world.home / ".local/state/cordon/stages"
+        assert not place.exists() or list(place.iterdir()) == [], f"{call} number {occurrence}"
