@@ -24,6 +24,7 @@ namespace {
 constexpr std::string_view kFirstOfStage = "cordon-stage/1";
 constexpr const char* kRecordName = "stage";
 constexpr const char* kUnfinishedRecord = "stage.new";
+constexpr std::string_view kGone = ".gone";
 constexpr std::size_t kMostRecordBytes = std::size_t{16} * 1024 * 1024;
 constexpr std::uint64_t kMostCounted = 1'000'000;
 
@@ -257,6 +258,8 @@ void drop_attempt(const std::string& upper) {
 
 bool Stage::drop_unfinished(const std::string& directory) {
   struct stat status {};
+  const std::string gone = directory + std::string(kGone);
+  if (::lstat(gone.c_str(), &status) == 0) return remove_private_tree(gone);
   if (::lstat(join(directory, kRecordName).c_str(), &status) == 0 || errno != ENOENT) return false;
   // Nothing was started without a record; if something is there all the same, it is kept.
   for (std::size_t number = 0;; ++number) {
@@ -285,9 +288,11 @@ Result<bool> Stage::close() {
   return cut && another_boot;
 }
 
+// Under another name first: cut off in the middle, it is not taken for a stage that changed.
 Result<void> Stage::remove() const {
-  if (!remove_private_tree(directory_)) {
-    return fail(setup_error("cannot remove the stage " + quote(directory_), EBUSY));
+  const std::string gone = directory_ + std::string(kGone);
+  if (::rename(directory_.c_str(), gone.c_str()) != 0 || !remove_private_tree(gone)) {
+    return fail(setup_error("cannot remove the stage " + quote(directory_), errno));
   }
   return {};
 }

@@ -74,7 +74,7 @@ def test_killed_anywhere_it_is_finished_or_undone(world, verb):
 
 
 @pytest.mark.only("user")
-@pytest.mark.parametrize("call", ["fchmod", "clone3"])
+@pytest.mark.parametrize("call", ["renameat", "fchmod", "clone3"])
 def test_a_run_that_was_killed_while_it_made_its_stage_leaves_nothing(world, call):
     """Also before the command is started: what was made of the stage is taken away by the next start."""
     command = ["-e", f"trace={call}", world.cordon, "run", "--stage", "--", "/bin/true"]
