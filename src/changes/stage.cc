@@ -172,10 +172,8 @@ std::string stage_directories(const std::string& state_directory) {
   return join(state_directory, "stages");
 }
 
-std::int64_t change_clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+std::int64_t time_in_ns(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 Result<Stage> Stage::make(const std::string& directory, StageRecord record,
@@ -190,7 +188,14 @@ Result<Stage> Stage::fill(const std::string& directory, StageRecord record,
   Stage stage;
   stage.directory_ = directory;
   CORDON_TRY(made, open_private_directory(directory));
-  record.began_ns = change_clock_ns();
+  struct stat status {};
+  if (::fstat(made.get(), &status) < 0) {
+    return fail(setup_error("cannot look at " + quote(directory), errno));
+  }
+  // The directory was just made. Its change time is not before that of anything that was changed
+  // earlier, and not after that of what is changed from now on: no clock says that on every kernel,
+  // since from 6.13 on some change times are finer than the clock of the others.
+  record.began_ns = time_in_ns(status.st_ctim);
   record.boot = boot_of_this_machine();
   for (std::size_t i = 0; i < record.roots.size(); ++i) {
     record.roots[i].upper = root_place(directory, i, "upper");

@@ -97,7 +97,6 @@ class Stage {
 // Bytes on the disk, up to a bound of entries; for people.
 std::uint64_t stage_size(const std::string& directory);
 
-// The coarse clock that the kernel takes change times from.
-std::int64_t change_clock_ns();
+std::int64_t time_in_ns(const timespec& time);
 
 }  // namespace cordon

@@ -34,10 +34,6 @@ constexpr mode_t kPermissions = 07777;
 using Kind = Change::Kind;
 using State = Change::State;
 
-std::int64_t time_in_ns(const timespec& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 std::optional<struct stat> stat_at(int directory, const std::string& name) {
   return directory < 0 ? std::nullopt : lstat_at(directory, name);
 }
