@@ -1,7 +1,6 @@
 """When Cordon itself dies, everything it started dies with it."""
 
 import os
-import re
 import signal
 import subprocess
 import time
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.harness import descendants, alive, processes_with, wait_until
+from support.harness import descendants, alive, noted_processes, processes_with, wait_until
 
 
 def mark_of(world):
@@ -78,15 +77,8 @@ def test_next_start_tidies_what_a_dead_one_noted(world):
     if world.who.is_root:
         assert groups, "root's limits come from cgroups"
     runs = world.home / ".local/state/cordon/runs"
-
-    def noted() -> list[int]:
-        """Whom the run has started, as its note ends: a process and when it began, a line each."""
-        [note] = runs.iterdir()
-        lines = note.read_bytes().decode("utf-8", "replace").rstrip("\n").split("\n")[-2:]
-        return [int(line.split()[0]) for line in lines if re.fullmatch(r"\d+ \d+", line)]
-    # One that is killed before it could note that is left alone for two seconds.
-    assert wait_until(noted)
-    started = noted()
+    assert wait_until(lambda: noted_processes(world.home))
+    started = noted_processes(world.home)
     process.kill()
     process.communicate()
     assert wait_until(lambda: not any(members(group) for group in groups), 1)

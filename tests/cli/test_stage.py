@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from support.harness import ROOT, wait_until
+from support.harness import ROOT, alive, noted_processes, wait_until
 from support.pty_session import Terminal
 
 # Every kind of change at once, in names without meaning to any tool.
@@ -244,9 +244,12 @@ def test_a_run_that_was_cut_off_is_shown_by_the_next_and_nothing_is_lost(world):
     assert process.stdout.readline() == b"ready\n"
     # Busy while it runs.
     [place] = stages(world)
+    assert wait_until(lambda: noted_processes(world.home))
+    started = noted_processes(world.home)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    assert wait_until(lambda: not (world.project / "made").exists())
+    assert wait_until(lambda: not any(alive(one) for one in started))
+    assert not (world.project / "made").exists()
     done, report = world.report("true")
     done.expect(0)
     assert "was cut off" in done.err and "cordon changes list" in done.err

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -418,6 +419,14 @@ def descendants(pid: int) -> list[int]:
         wave = {child for child, parent in parents.items() if parent in wave}
         found.extend(wave)
     return found
+
+
+def noted_processes(home: Path) -> list[int]:
+    """Whom the one run of this home has started, as its note ends: a process and when it began, a line each.
+    A run that is killed before it could note that is left alone for two seconds by the next start."""
+    [note] = (home / ".local/state/cordon/runs").iterdir()
+    lines = note.read_bytes().decode("utf-8", "replace").rstrip("\n").split("\n")[-2:]
+    return [int(line.split()[0]) for line in lines if re.fullmatch(r"\d+ \d+", line)]
 
 
 def alive(pid: int) -> bool:
