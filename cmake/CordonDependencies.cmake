@@ -14,7 +14,7 @@ find_library(CORDON_CRYPTO_STATIC NAMES libcrypto.a)
 find_library(CORDON_FMT_STATIC NAMES libfmt.a)
 find_library(CORDON_SQLITE_STATIC NAMES libsqlite3.a)
 
-# MCP over HTTP. The static archive names TLS functions that src/mcp/http/no_tls.cc answers.
+# MCP over HTTP. The static archive names TLS functions that src/faces/mcp/http/no_tls.cc answers.
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 find_library(CORDON_MICROHTTPD_STATIC NAMES libmicrohttpd.a)
 

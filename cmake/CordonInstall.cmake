@@ -93,8 +93,7 @@ file(WRITE ${made}/check_made.cmake "foreach(file IN ITEMS ${made_files})
 endforeach()
 ")
 
-set(cordon_helpers cordon-audit cordon-mcp cordon-loop cordon-setup cordon-demo cordon-mxc
-                   cordon-srt cordon-apply cordon-inside cordon-tools)
+set(cordon_helpers cordon-tools cordon-inside cordon-apply)
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 install(TARGETS ${cordon_helpers}
         RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon COMPONENT runtime)
@@ -106,11 +105,11 @@ else()
   set(mxc_directory ${mxc_directory}/x64)
 endif()
 file(MAKE_DIRECTORY ${made}/mxc)
-file(CREATE_LINK ../../cordon-mxc ${made}/mxc/lxc-exec SYMBOLIC)
+file(CREATE_LINK ../../cordon-tools ${made}/mxc/lxc-exec SYMBOLIC)
 install(FILES ${made}/mxc/lxc-exec DESTINATION ${mxc_directory} COMPONENT runtime)
 # A directory for PATH: whoever has sandbox-runtime's own srt decides which one is found.
 file(MAKE_DIRECTORY ${made}/srt)
-file(CREATE_LINK ../cordon-srt ${made}/srt/srt SYMBOLIC)
+file(CREATE_LINK ../cordon-tools ${made}/srt/srt SYMBOLIC)
 install(FILES ${made}/srt/srt DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/srt
         COMPONENT runtime)
 # SafeClaw starts what SAFECLAW_HELPER_PATH names.

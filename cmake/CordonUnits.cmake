@@ -10,12 +10,12 @@ set(cordon_alone
   # It defines macros before it includes.
   base/sha256.cc config/toml.cc host/git_index.cc host/git_object.cc
   # A test program brings its own in its place; with a unit it would get both.
-  backend/bwrap/arguments.cc backend/native/build.cc backend/native/confine.cc backend/native/verify.cc
+  sandbox/bwrap/arguments.cc sandbox/native/build.cc sandbox/native/confine.cc sandbox/native/verify.cc
   run/backends.cc sys/landlock.cc
   # It calls a library that not every program is to be linked with.
   audit/signing.cc base/base64.cc egress/lookup.cc)
 # These form units of their own: who does not read the index of the audit log links no database.
-set(cordon_index "^(audit/(index|sqlite)|cli/audit_)")
+set(cordon_index "^(audit/(index|sqlite)|faces/cli/audit_)")
 
 # Forms the units of one folder.
 function(cordon_form_units folder)

@@ -7,8 +7,7 @@
 #include <string>
 
 #include "audit/head.h"
-#include "audit/moment.h"
-#include "audit/open_table.h"
+#include "audit/record.h"
 #include "audit/record_line.h"
 #include "base/fd.h"
 #include "policy/effective.h"

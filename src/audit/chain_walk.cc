@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "audit/day_files.h"
-#include "audit/moment.h"
+#include "audit/files.h"
+#include "audit/record.h"
 
 namespace cordon::audit {
 namespace {

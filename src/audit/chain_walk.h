@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "audit/checkpoint.h"
-#include "audit/line_reader.h"
+#include "audit/files.h"
 #include "audit/record_line.h"
 #include "audit/verify.h"
 

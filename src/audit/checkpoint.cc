@@ -8,9 +8,8 @@
 #include <array>
 #include <cerrno>
 
-#include "audit/line_reader.h"
-#include "audit/moment.h"
-#include "audit/private_file.h"
+#include "audit/files.h"
+#include "audit/record.h"
 #include "audit/signing.h"
 
 namespace cordon::audit {

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "audit/key.h"
 #include "audit/record_line.h"
 
 namespace cordon::audit {

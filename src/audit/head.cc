@@ -1,11 +1,18 @@
 #include "audit/head.h"
 
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
-#include "audit/moment.h"
-#include "audit/padded_text.h"
+#include "audit/record.h"
+#include "base/text.h"
 
 namespace cordon::audit {
 namespace {
@@ -104,6 +111,133 @@ Result<Head> decode_head(std::string_view bytes, const Key& key) {
   head.adopted_to = layout.adopted_to;
   if (!plausible(head)) return fail(refused());
   return head;
+}
+
+namespace {
+
+struct SlotLayout {
+  std::uint64_t seq;
+  std::uint64_t offset;
+  std::uint64_t pid;
+  std::uint64_t pid_namespace;
+  std::uint64_t boot_ms;
+  std::array<char, 16> day;
+  std::array<char, 40> event_id;
+  std::array<char, 32> unused;
+};
+constexpr std::size_t kSlot = 128;
+static_assert(sizeof(SlotLayout) == kSlot && std::is_trivially_copyable_v<SlotLayout>);
+constexpr std::size_t kMostSlots = 65536;
+
+std::array<char, kSlot> encode(const OpenEntry& entry) {
+  SlotLayout layout{};
+  layout.seq = entry.seq;
+  layout.offset = entry.offset;
+  layout.pid = entry.pid;
+  layout.pid_namespace = entry.pid_namespace;
+  layout.boot_ms = entry.boot_ms;
+  std::copy_n(entry.day.begin(), std::min<std::size_t>(entry.day.size(), 15), layout.day.begin());
+  std::copy_n(entry.event_id.begin(), std::min<std::size_t>(entry.event_id.size(), 39),
+              layout.event_id.begin());
+  std::array<char, kSlot> bytes{};
+  std::memcpy(bytes.data(), &layout, kSlot);
+  return bytes;
+}
+
+OpenEntry decode(const char* bytes) {
+  SlotLayout layout{};
+  std::memcpy(&layout, bytes, kSlot);
+  return {layout.seq, text_in(layout.event_id), text_in(layout.day), layout.offset,
+          layout.pid, layout.pid_namespace,     layout.boot_ms};
+}
+
+struct ProcessLook {
+  bool ended = false;            // a zombie that nobody has reaped
+  std::uint64_t started_ms = 0;  // since the start of the host
+};
+
+std::optional<ProcessLook> look_at(std::uint64_t pid) {
+  const Fd file(::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> bytes{};
+  const ssize_t got = file.valid() ? ::read(file.get(), bytes.data(), bytes.size()) : -1;
+  if (got <= 0) return std::nullopt;
+  const std::string_view text(bytes.data(), static_cast<std::size_t>(got));
+  // The name of the program may hold anything; behind its last parenthesis stand plain fields.
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return std::nullopt;
+  const auto fields = split(text.substr(name_end + 2), ' ');
+  constexpr std::size_t kStartTime = 19;  // the 22nd field; the third stands first here
+  if (fields.size() <= kStartTime) return std::nullopt;
+  const auto ticks = parse_number(fields[kStartTime]);
+  if (!ticks) return std::nullopt;
+  const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return ProcessLook{fields[0] == "Z" || fields[0] == "X", *ticks * 1000 / per_second};
+}
+
+}  // namespace
+
+Result<void> OpenTable::read() {
+  struct stat status {};
+  if (::fstat(file_.get(), &status) < 0) return fail(audit_error("cannot read audit/open", errno));
+  const std::size_t count = std::min(static_cast<std::size_t>(status.st_size) / kSlot, kMostSlots);
+  std::string bytes(count * kSlot, '\0');
+  const ssize_t got = count == 0 ? 0 : ::pread(file_.get(), bytes.data(), bytes.size(), 0);
+  if (got < 0) return fail(audit_error("cannot read audit/open", errno));
+  slots_.clear();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(got) / kSlot; ++i) {
+    slots_.push_back(decode(bytes.data() + i * kSlot));
+  }
+  return {};
+}
+
+std::optional<std::size_t> OpenTable::slot_of(const std::string& event_id) const {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].seq != 0 && slots_[i].event_id == event_id) return i;
+  }
+  return std::nullopt;
+}
+
+std::size_t OpenTable::free_slot() const {
+  const auto found = std::ranges::find(slots_, std::uint64_t{0}, &OpenEntry::seq);
+  return static_cast<std::size_t>(found - slots_.begin());
+}
+
+const OpenEntry* OpenTable::oldest() const {
+  const OpenEntry* found = nullptr;
+  for (const OpenEntry& entry : slots_) {
+    if (entry.seq != 0 && (found == nullptr || entry.seq < found->seq)) found = &entry;
+  }
+  return found;
+}
+
+Result<void> OpenTable::put(std::size_t slot, const OpenEntry& entry) {
+  const std::array<char, kSlot> bytes = encode(entry);
+  if (slot >= kMostSlots) return fail(audit_error("too many actions are open at once", 0));
+  const ssize_t put =
+      ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(slot * kSlot));
+  if (put != static_cast<ssize_t>(kSlot)) {
+    return fail(audit_error("cannot write audit/open", put < 0 ? errno : ENOSPC));
+  }
+  if (slot >= slots_.size()) slots_.resize(slot + 1);
+  slots_[slot] = entry;
+  return {};
+}
+
+Result<void> OpenTable::replace(const std::vector<OpenEntry>& entries) {
+  if (::ftruncate(file_.get(), 0) != 0) return fail(audit_error("cannot write audit/open", errno));
+  slots_.clear();
+  for (std::size_t i = 0; i < entries.size(); ++i) CORDON_CHECK(put(i, entries[i]));
+  return {};
+}
+
+bool writer_may_live(const OpenEntry& entry, std::uint64_t own_pid_namespace) {
+  if (entry.pid == 0) return false;
+  if (entry.pid_namespace != own_pid_namespace) return true;
+  if (::kill(static_cast<pid_t>(entry.pid), 0) != 0 && errno == ESRCH) return false;
+  const auto process = look_at(entry.pid);
+  // Gone between the two looks, or hidden: the next start will see.
+  if (!process) return true;
+  return !process->ended && process->started_ms <= entry.boot_ms;
 }
 
 }  // namespace cordon::audit

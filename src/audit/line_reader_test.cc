@@ -1,4 +1,4 @@
-#include "audit/line_reader.h"
+#include "audit/files.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

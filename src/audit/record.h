@@ -2,16 +2,35 @@
 // afterwards. docs/audit-format.md is the published description.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "audit/label.h"
 #include "cordon/error.h"
 
 namespace cordon::audit {
+
+// Label: text that may stand in the audit log. Only a Redactor makes one, so that an argument, a
+// path, a variable or a piece of content cannot reach the log by oversight: it does not compile.
+
+class Label {
+ public:
+  Label() = default;  // nothing: written as null
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] bool empty() const { return text_.empty(); }
+  auto operator<=>(const Label&) const = default;
+
+ private:
+  friend class Redactor;
+  explicit Label(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
 
 struct CeilingMark {
   Label id;
@@ -117,5 +136,33 @@ std::string line_for_people(const Pending& pending, const Closing& closing);
 std::string line_for_people(const Receipt& receipt, const Closing& closing);
 
 Error audit_error(std::string what, int error_number, std::string hint = {});
+
+// Texts in files of fixed layout: what is left of a field is zero bytes.
+
+template <std::size_t N>
+std::string text_in(const std::array<char, N>& field) {
+  return {field.begin(), std::ranges::find(field, '\0')};
+}
+
+// Moments in UTC, to the microsecond, as the log writes them: "2026-11-15T05:58:18.123456Z".
+
+inline constexpr std::int64_t kDayUs = std::int64_t{86'400} * 1'000'000;
+inline constexpr std::size_t kDayLength = 10;  // of "2026-11-15"
+
+struct Clock {
+  // Microseconds since 1970 in UTC, which may jump, and milliseconds since the start of the host,
+  // which may not.
+  std::int64_t (*wall_us)();
+  std::uint64_t (*boot_ms)();
+};
+Clock system_clock();
+
+std::string format_moment(std::int64_t wall_us);
+std::optional<std::int64_t> parse_moment(std::string_view text);  // exactly that form
+
+// "2026-11-15"; days order as their texts do.
+std::string day_of(std::int64_t wall_us);
+// The first microsecond of a day; nothing if there is no such day.
+std::optional<std::int64_t> start_of_day(std::string_view day);
 
 }  // namespace cordon::audit

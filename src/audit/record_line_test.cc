@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "audit/head.h"
-#include "audit/moment.h"
+#include "audit/record.h"
 #include "audit/redactor.h"
 
 namespace cordon::audit {

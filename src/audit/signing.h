@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "audit/key.h"
+#include "audit/record_line.h"
 
 namespace cordon::audit {
 

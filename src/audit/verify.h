@@ -60,4 +60,16 @@ Result<Verification> verify(const Place& place, const Progress& progress);
 // the line, to be kept elsewhere.
 Result<std::string> sign_checkpoint(const Place& place, const Verification& verified);
 
+// prune: removes whole days from the beginning of the log. What remains still verifies, because the
+// last record that goes is signed first; the newest day never goes.
+
+struct Pruned {
+  std::vector<std::string> days;
+  std::uint64_t records = 0;
+  Link last;  // the last record that was removed
+};
+
+// Keeps the files of the last `keep_days` days, today's included. `verified` is a log that holds.
+Result<Pruned> prune(const Place& place, const Verification& verified, std::uint64_t keep_days);
+
 }  // namespace cordon::audit

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "audit/checkpoint.h"
-#include "audit/prune.h"
 #include "audit/signing.h"
 #include "audit/test_log.h"
 

@@ -1,8 +1,11 @@
 // Fd: a descriptor that closes itself.
 #pragma once
 
+#include <dirent.h>
 #include <unistd.h>
 
+#include <memory>
+#include <string_view>
 #include <utility>
 
 namespace cordon {
@@ -34,5 +37,24 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// DirectoryStream: an open list of names (readdir) that closes itself.
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using DirectoryStream = std::unique_ptr<DIR, CloseDirectory>;
+
+// write_whole: write(2) until everything is written.
+
+// 0, or the errno of the write that failed; what was written before it stays written. A signal does
+// not end it, and a write that takes nothing counts as EIO. Async-signal-safe; allocates nothing.
+int write_whole(int fd, std::string_view bytes);
+
+// The three streams every program is started with, if whoever started it was polite.
+
+// A missing 0, 1 or 2 would be taken by the next file that is opened, and a report or a command's
+// stream would be written into it. Opens what is missing; false if that cannot be done.
+bool open_standard_streams();
 
 }  // namespace cordon

@@ -1,7 +1,7 @@
 #include <span>
 
 #include "base/path.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 namespace cordon {
 namespace {

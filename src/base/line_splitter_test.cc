@@ -1,4 +1,4 @@
-#include "base/line_splitter.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 namespace cordon {
 namespace {

@@ -4,8 +4,6 @@
 #include <array>
 #include <limits>
 
-#include "base/utf8.h"
-
 namespace cordon {
 namespace {
 
@@ -221,6 +219,114 @@ std::string to_utf8(std::string_view bytes) {
     bytes.remove_prefix(step.length);
   }
   return out;
+}
+
+namespace {
+
+struct Lead {
+  std::size_t length;
+  char32_t bits;
+  unsigned char second_min;
+  unsigned char second_max;
+};
+
+// The bounds on the second byte exclude overlong forms, surrogates and what is past U+10FFFF.
+std::optional<Lead> lead_of(unsigned char byte) {
+  if (byte >= 0xC2 && byte <= 0xDF) return Lead{2, byte & 0x1FU, 0x80, 0xBF};
+  if (byte == 0xE0) return Lead{3, 0, 0xA0, 0xBF};
+  if (byte == 0xED) return Lead{3, 0x0D, 0x80, 0x9F};
+  if (byte >= 0xE1 && byte <= 0xEF) return Lead{3, byte & 0x0FU, 0x80, 0xBF};
+  if (byte == 0xF0) return Lead{4, 0, 0x90, 0xBF};
+  if (byte == 0xF4) return Lead{4, 4, 0x80, 0x8F};
+  if (byte >= 0xF1 && byte <= 0xF3) return Lead{4, byte & 0x07U, 0x80, 0xBF};
+  return std::nullopt;
+}
+
+}  // namespace
+
+Utf8Step utf8_step(std::string_view text) {
+  const auto byte_at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte_at(0) < 0x80) return {byte_at(0), 1, false};
+  const auto lead = lead_of(byte_at(0));
+  if (!lead) return {std::nullopt, 1, false};
+  char32_t value = lead->bits;
+  for (std::size_t i = 1; i < lead->length; ++i) {
+    if (i == text.size()) return {std::nullopt, i, true};
+    const unsigned char low = i == 1 ? lead->second_min : 0x80;
+    const unsigned char high = i == 1 ? lead->second_max : 0xBF;
+    if (byte_at(i) < low || byte_at(i) > high) return {std::nullopt, i, false};
+    value = (value << 6U) | (byte_at(i) & 0x3FU);
+  }
+  return {value, lead->length, false};
+}
+
+namespace {
+
+// Characters that no shell gives a meaning anywhere in a word. '=' and '~' are not among them: they
+// have one at the beginning, and '%' and '^' have one in some shells.
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_-./:,@+").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view text) {
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
+  std::string word("'");
+  for (const char c : text) {
+    // Between single quotes nothing has a meaning but the single quote itself.
+    if (c == '\'') {
+      word.append("'\\''");
+    } else {
+      word.push_back(c);
+    }
+  }
+  return word.append("'");
+}
+
+std::string shell_line(std::span<const std::string> words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line.push_back(' ');
+    line.append(shell_word(word));
+  }
+  return line;
+}
+
+void LineSplitter::add(std::string_view bytes, const std::function<void(const Line&)>& take) {
+  while (!bytes.empty()) {
+    const std::size_t newline = bytes.find('\n');
+    const std::string_view part = bytes.substr(0, newline);
+    if (discarded_ != 0 || part.size() > longest_ - partial_.size()) {
+      discarded_ += partial_.size() + part.size();
+      partial_.clear();
+    } else {
+      partial_.append(part);
+    }
+    if (newline == std::string_view::npos) return;
+    end_line(take);
+    bytes.remove_prefix(newline + 1);
+  }
+}
+
+void LineSplitter::finish(const std::function<void(const Line&)>& take) {
+  if (discarded_ != 0 || !partial_.empty()) end_line(take);
+}
+
+void LineSplitter::end_line(const std::function<void(const Line&)>& take) {
+  Line line;
+  if (discarded_ == 0) {
+    line.kind = Line::Kind::Whole;
+    line.text.swap(partial_);
+    if (first_ && line.text.starts_with("\xEF\xBB\xBF")) line.text.erase(0, 3);
+    if (line.text.ends_with('\r')) line.text.pop_back();
+  }
+  first_ = false;
+  discarded_ = 0;
+  const bool blank =
+      line.kind == Line::Kind::Whole && line.text.find_first_not_of(" \t\r") == std::string::npos;
+  if (!blank) take(line);
 }
 
 }  // namespace cordon

@@ -1,7 +1,9 @@
 // Small text helpers: sanitizing for terminals, nearest-word suggestions, sizes and durations.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,5 +51,58 @@ std::vector<std::string_view> split(std::string&& text, char separator) = delete
 bool is_valid_utf8(std::string_view text);
 // Replaces what is not UTF-8 by U+FFFD.
 std::string to_utf8(std::string_view bytes);
+
+// One strict step through UTF-8: overlong forms, surrogates and numbers past U+10FFFF are invalid,
+// as they are for terminals and JSON readers.
+
+struct Utf8Step {
+  std::optional<char32_t> code_point;  // absent: `length` bytes are not UTF-8
+  std::size_t length = 1;              // at least 1
+  bool cut_short = false;              // the text ended inside a sequence that was valid so far
+};
+
+// `text` is not empty.
+Utf8Step utf8_step(std::string_view text);
+
+// Words for a shell that come out again as exactly the bytes that went in. Unlike quote(), which is
+// for people to read and shows control characters as escapes.
+
+// One word, in the quoting that sh, bash, zsh and dash read alike. `text` holds no NUL byte.
+std::string shell_word(std::string_view text);
+// The words with blanks between.
+std::string shell_line(std::span<const std::string> words);
+
+// LineSplitter: the bytes of a pipe cut into lines, in bounded memory.
+
+struct Line {
+  enum class Kind {
+    TooLong,  // its bytes were not kept
+    Whole,
+  };
+  Kind kind = Kind::TooLong;
+  std::string text;  // without its end, which may be LF or CRLF
+};
+
+class LineSplitter {
+ public:
+  explicit LineSplitter(std::size_t longest) : longest_(longest) {}
+
+  // Hands every line that these bytes complete to `take`, in order. Blank lines are left out, and a
+  // byte-order mark before the first line.
+  void add(std::string_view bytes, const std::function<void(const Line&)>& take);
+  // The bytes have come to their end: what is left of a line that was not ended.
+  void finish(const std::function<void(const Line&)>& take);
+  // How much of the line that has not ended yet was thrown away: a peer that never ends a line can
+  // be told from one that sends a long one.
+  [[nodiscard]] std::size_t discarded() const { return discarded_; }
+
+ private:
+  void end_line(const std::function<void(const Line&)>& take);
+
+  std::size_t longest_;
+  std::size_t discarded_ = 0;
+  std::string partial_;
+  bool first_ = true;
+};
 
 }  // namespace cordon

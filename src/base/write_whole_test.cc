@@ -1,4 +1,4 @@
-#include "base/write_whole.h"
+#include "base/fd.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <string>
 #include <thread>
-
-#include "base/fd.h"
 
 namespace cordon {
 namespace {

@@ -14,9 +14,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/write_whole.h"
 #include "host/look.h"
-#include "host/which_stays.h"
+#include "host/snapshot.h"
 
 namespace cordon {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "changes/open_kept.h"
+#include "changes/take.h"
 #include "host/look.h"
 
 namespace cordon {

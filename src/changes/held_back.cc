@@ -1,7 +1,8 @@
 #include "changes/held_back.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
+
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,19 +10,145 @@
 #include <cerrno>
 #include <cstdio>
 #include <map>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/private_directory.h"
+#include "base/sha256.h"
 #include "base/text.h"
-#include "changes/fingerprint.h"
-#include "host/directory_names.h"
 #include "host/look.h"
 #include "host/private_file.h"
 #include "host/quarantine.h"
 #include "host/tree_copy.h"
+#include "host/walk.h"
 
 namespace cordon {
+namespace {
+
+constexpr int kDeepestFingerprint = 64;
+constexpr std::size_t kMostFingerprintNames = 20000;
+constexpr std::size_t kMostFingerprintBytes = std::size_t{256} * 1024 * 1024;
+
+std::string octal(unsigned mode) {
+  char text[8];
+  std::snprintf(text, sizeof text, "%04o", mode & 07777U);
+  return text;
+}
+
+class Fingerprint {
+ public:
+  std::string of(int directory, const std::string& name, int depth = 0) {
+    struct stat status {};
+    if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      return errno == ENOENT || errno == ENOTDIR ? kAbsent : kUnknown;
+    }
+    if (S_ISLNK(status.st_mode)) {
+      const auto target = read_link(directory, name);
+      return target ? "link:" + *target : kUnknown;
+    }
+    if (S_ISREG(status.st_mode)) return file(directory, name, status);
+    if (S_ISDIR(status.st_mode)) return tree(directory, name, status, depth);
+    return kUnknown;
+  }
+
+ private:
+  std::string file(int directory, const std::string& name, const struct stat& status) {
+    const auto content = read_regular(directory, name, kMostFingerprintBytes - bytes_);
+    if (!content) return kUnknown;
+    bytes_ += content->size();
+    return "file:" + octal(status.st_mode) + ":" + sha256_hex(*content);
+  }
+
+  std::string tree(int directory, const std::string& name, const struct stat& status, int depth) {
+    const Fd fd(::openat(directory, name.c_str(),
+                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.valid() || depth >= kDeepestFingerprint) return kUnknown;
+    DirectoryNames names;
+    if (!names.read(fd.get())) return kUnknown;
+    std::vector<std::string> sorted;
+    for (const DirectoryEntry& entry : names.entries()) sorted.emplace_back(entry.name);
+    names_ += sorted.size();
+    if (names_ > kMostFingerprintNames) return kUnknown;
+    std::ranges::sort(sorted);
+    std::string all;
+    for (const std::string& child : sorted) {
+      const std::string one = of(fd.get(), child, depth + 1);
+      if (one == kUnknown) return kUnknown;
+      all.append(child).push_back('\0');
+      all.append(one).push_back('\0');
+    }
+    return "directory:" + octal(status.st_mode) + ":" + sha256_hex(all);
+  }
+
+  std::size_t names_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+std::string fingerprint(int directory, const std::string& name) {
+  return Fingerprint().of(directory, name);
+}
+
+std::string fingerprint_path(const std::string& path) {
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  if (!above.valid()) return errno == ENOENT || errno == ENOTDIR ? kAbsent : kUnknown;
+  return fingerprint(above.get(), std::string(basename(path)));
+}
+
+namespace {
+
+// Typed every day, whether this host has them or not; and the words of shells, which a program of
+// that name does not replace but which scripts may call by `env` or `command`.
+constexpr std::array<std::string_view, 93> kTyped = {
+    ".",      "[",        "alias",  "awk",    "bash",   "bg",      "bun",   "cargo",  "cat",
+    "cd",     "chmod",    "chown",  "clear",  "code",   "command", "cp",    "curl",   "cut",
+    "dash",   "df",       "diff",   "docker", "du",     "echo",    "emacs", "env",    "eval",
+    "exec",   "exit",     "export", "false",  "fg",     "find",    "fish",  "gh",     "git",
+    "go",     "grep",     "head",   "jobs",   "kill",   "kubectl", "less",  "ln",     "ls",
+    "make",   "man",      "mkdir",  "more",   "mv",     "nano",    "node",  "npm",    "npx",
+    "nvim",   "pass",     "perl",   "podman", "printf", "ps",      "pwd",   "python", "python3",
+    "read",   "rm",       "rmdir",  "ruby",   "scp",    "sed",     "set",   "sh",     "sort",
+    "source", "ssh",      "su",     "sudo",   "tail",   "tar",     "test",  "time",   "top",
+    "touch",  "tr",       "true",   "type",   "unset",  "vi",      "vim",   "wget",   "which",
+    "xargs",  "xdg-open", "zsh"};
+static_assert(std::is_sorted(kTyped.begin(), kTyped.end()));
+
+bool is_sourced(std::string_view name) {
+  return lower_case(name).starts_with("activate") || name == "deactivate";
+}
+
+}  // namespace
+
+PathShadow::PathShadow(const Caller& caller, const std::vector<Grant>& writable)
+    : caller_(caller), writable_(writable) {
+  const auto path = caller.environment.find("PATH");
+  if (path == caller.environment.end()) return;
+  for (const std::string_view entry : split(path->second, ':')) {
+    if (!entry.starts_with('/')) continue;
+    std::string directory = normalize(entry);
+    const auto covers = [&](const Grant& grant) { return contains(grant.path, directory); };
+    if (std::ranges::none_of(writable, covers)) directories_.push_back(std::move(directory));
+  }
+}
+
+bool PathShadow::may_be_installed_into(const std::string& directory) const {
+  return std::ranges::any_of(writable_, [&](const Grant& grant) {
+    if (directory == grant.path || !contains(grant.path, directory)) return false;
+    return std::ranges::none_of(
+        caller_.homes, [&](const std::string& home) { return contains(grant.path, home); });
+  });
+}
+
+bool PathShadow::hides(std::string_view name) const {
+  if (is_sourced(name) || std::binary_search(kTyped.begin(), kTyped.end(), name)) return true;
+  return std::ranges::any_of(directories_, [&](const std::string& directory) {
+    struct stat status {};
+    return ::stat(join(directory, name).c_str(), &status) == 0;
+  });
+}
+
 namespace {
 
 constexpr std::size_t kMostSeen = 100000;

@@ -13,7 +13,6 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "changes/field_text.h"
 #include "host/look.h"
 #include "host/private_file.h"
 

@@ -13,13 +13,13 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "changes/config_write_back.h"
-#include "changes/exact_copy.h"
-#include "changes/fingerprint.h"
-#include "host/directory_names.h"
+#include "changes/held_back.h"
+#include "changes/private_copies.h"
+#include "host/git_config.h"
 #include "host/git_index.h"
-#include "host/git_limits.h"
 #include "host/look.h"
 #include "host/tree_copy.h"
+#include "host/walk.h"
 
 namespace cordon {
 namespace {

@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/protected_names.h"
-#include "policy/shield.h"
 
 namespace cordon {
 namespace {

@@ -16,13 +16,13 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "changes/fingerprint.h"
-#include "changes/open_kept.h"
-#include "changes/stage_files.h"
+#include "changes/held_back.h"
+#include "changes/stage.h"
 #include "changes/stage_judge.h"
-#include "host/directory_names.h"
+#include "changes/take.h"
 #include "host/git_index.h"
 #include "host/look.h"
+#include "host/walk.h"
 
 namespace cordon {
 namespace {

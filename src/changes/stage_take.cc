@@ -14,14 +14,13 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "changes/durable.h"
-#include "changes/fingerprint.h"
-#include "changes/stage_files.h"
+#include "changes/held_back.h"
+#include "changes/stage.h"
 #include "changes/stage_judge.h"
 #include "changes/stage_list.h"
 #include "host/look.h"
 #include "host/private_file.h"
 #include "host/tree_copy.h"
-#include "host/tree_removal.h"
 
 namespace cordon {
 namespace {

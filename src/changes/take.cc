@@ -1,24 +1,134 @@
 #include "changes/take.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
+
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "changes/exact_copy.h"
-#include "changes/fingerprint.h"
+#include "changes/held_back.h"
+#include "changes/private_copies.h"
+#include "host/git_index.h"
+#include "host/git_layout.h"
 #include "host/look.h"
 #include "host/private_file.h"
 #include "host/tree_copy.h"
 
 namespace cordon {
+namespace {
+
+constexpr mode_t kModeBits = 07777;
+
+// Gives the owner `rights` for what `name` is, and returns the mode that it had; nothing if that
+// cannot be done.
+std::optional<mode_t> give_rights(int directory, const std::string& name, mode_t rights) {
+  const Fd found(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!found.valid() || ::fstat(found.get(), &status) != 0 || S_ISLNK(status.st_mode)) {
+    return std::nullopt;
+  }
+  const mode_t mode = status.st_mode & kModeBits;
+  const std::string link = "/proc/self/fd/" + std::to_string(found.get());
+  if (::chmod(link.c_str(), mode | rights) != 0) return std::nullopt;
+  return mode;
+}
+
+}  // namespace
+
+KeptDirectory& KeptDirectory::operator=(KeptDirectory&& other) noexcept {
+  close_again();
+  directory_ = std::move(other.directory_);
+  closed_ = std::exchange(other.closed_, std::nullopt);
+  return *this;
+}
+
+void KeptDirectory::close_again() {
+  if (closed_ && directory_.valid()) (void)::fchmod(directory_.get(), *closed_);
+  closed_.reset();
+}
+
+KeptDirectory KeptDirectory::open(int directory, const std::string& name) {
+  KeptDirectory opened;
+  opened.directory_ = Fd(::openat(directory, name.c_str(), kOpenDirectory));
+  if (opened.valid() && ::faccessat(opened.get(), ".", R_OK | W_OK | X_OK, AT_EACCESS) == 0) {
+    return opened;
+  }
+  if (!opened.valid() && errno != EACCES) return opened;
+  opened.closed_ = give_rights(directory, name, S_IRWXU);
+  if (!opened.closed_) return opened;
+  if (!opened.valid()) opened.directory_ = Fd(::openat(directory, name.c_str(), kOpenDirectory));
+  return opened;
+}
+
+KeptDirectory KeptDirectory::open_below(int directory, std::string_view path) {
+  KeptDirectory at = open(directory, ".");
+  for (const std::string_view part : components(path)) {
+    if (!at.valid()) return at;
+    KeptDirectory below = open(at.get(), std::string(part));
+    at = std::move(below);
+  }
+  return at;
+}
+
+Fd open_kept_file(int directory, const std::string& name) {
+  constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Fd opened(::openat(directory, name.c_str(), kRead));
+  if (opened.valid() || errno != EACCES) return opened;
+  const auto mode = give_rights(directory, name, S_IRUSR);
+  if (!mode) {
+    errno = EACCES;
+    return opened;
+  }
+  opened = Fd(::openat(directory, name.c_str(), kRead));
+  if (opened.valid()) (void)::fchmod(opened.get(), *mode);
+  return opened;
+}
+
+namespace {
+
+// The top of the work tree that `path` lies in, if its index may be changed; else empty.
+std::string top_around(const std::string& path, const Caller& caller) {
+  for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
+    const std::string top(up);
+    const auto git = look_path(join(top, ".git"));
+    if (!git) continue;
+    if (git->kind == FileKind::Directory) return top;
+    const auto pointer = follow_git_file(top, caller);
+    return pointer && pointer->leads_back ? top : std::string();
+  }
+  return {};
+}
+
+}  // namespace
+
+void follow_in_indexes(const std::vector<ChangeRecord>& before,
+                       const std::vector<ChangeRecord>& now, const Caller& caller) {
+  std::map<std::pair<std::string, SkipMark>, std::vector<std::string>> names;
+  for (std::size_t i = 0; i < now.size() && i < before.size(); ++i) {
+    const ChangeRecord& record = now[i];
+    if (record.change != Change::Kind::Added || record.kept.empty()) continue;
+    const bool is_applied = record.state == Change::State::Applied;
+    if (!is_applied && before[i].state != Change::State::Applied) continue;
+    const std::string top = top_around(record.path, caller);
+    if (top.empty()) continue;
+    names[{top, is_applied ? SkipMark::Clear : SkipMark::Set}].push_back(
+        record.path.substr(top.size() + 1));
+  }
+  for (const auto& [where, paths] : names)
+    (void)mark_skip_worktree_in(where.first, paths, where.second);
+}
+
 namespace {
 
 // Stands in `replaced` for: there was nothing.

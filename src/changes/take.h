@@ -11,13 +11,63 @@
 // and both versions stay. Nothing is followed through a symlink: the tree was written by a run.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "changes/manifest.h"
+#include "policy/host_facts.h"
 
 namespace cordon {
+
+// Opening what a run left in a stage: it may have taken every right away from what it made. Nothing
+// is followed.
+
+// A directory, to list it or go below it. One that was closed to its owner is open as long as this
+// lives, since every look below needs the right to search it, and closed again afterwards.
+class KeptDirectory {
+ public:
+  KeptDirectory() = default;
+  static KeptDirectory open(int directory, const std::string& name);
+  // What lies at `path` below `directory`, through directories that may be closed; "" is that
+  // itself.
+  static KeptDirectory open_below(int directory, std::string_view path);
+  KeptDirectory(KeptDirectory&& other) noexcept = default;
+  KeptDirectory& operator=(KeptDirectory&& other) noexcept;
+  ~KeptDirectory() { close_again(); }
+  KeptDirectory(const KeptDirectory&) = delete;
+  KeptDirectory& operator=(const KeptDirectory&) = delete;
+
+  [[nodiscard]] bool valid() const { return directory_.valid(); }
+  [[nodiscard]] int get() const { return directory_.get(); }
+
+ private:
+  void close_again();
+
+  Fd directory_;
+  std::optional<mode_t> closed_;  // the mode that it had
+};
+
+// A regular file, to read it. Its mode is as before when the call returns.
+Fd open_kept_file(int directory, const std::string& name);
+
+// In a clone, a linked worktree or a submodule that a run made, what was moved out of it is marked
+// skip-worktree in its index, so that the next commit of everything does not delete it
+// (run/held_run.h). When the person takes such a file, it is there again and the mark has to go:
+// else git would hide from them whatever becomes of it. When they undo that, it comes back.
+//
+// The run may have written the repository. Its index is read by Cordon's own strict reader, no git
+// is run, and a `.git` file is followed only to a git directory that names this work tree in turn:
+// a planted one must not have Cordon change the index of another repository.
+
+// For records that were added by a run and are applied now, or were applied in `before`.
+void follow_in_indexes(const std::vector<ChangeRecord>& before,
+                       const std::vector<ChangeRecord>& now, const Caller& caller);
 
 struct Taken {
   // Something that is not taken, whoever names it.

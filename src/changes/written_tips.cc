@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "base/write_whole.h"
 #include "host/branch_tips.h"
 #include "host/look.h"
 

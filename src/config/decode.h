@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "config/path_entry.h"
 #include "config/policy_document.h"
 #include "config/section.h"
 

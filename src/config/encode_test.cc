@@ -5,8 +5,7 @@
 
 #include "config/policy_document.h"
 #include "policy/agents.h"
-#include "policy/host_rule.h"
-#include "policy/net_access.h"
+#include "policy/net_rules.h"
 #include "support/node_compare.h"
 
 namespace cordon {

@@ -4,10 +4,9 @@
 #include <array>
 
 #include "base/text.h"
-#include "config/document_text.h"
-#include "config/path_entry.h"
+#include "config/node.h"
 #include "config/section.h"
-#include "policy/net_access.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

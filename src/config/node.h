@@ -2,6 +2,7 @@
 // reach the decoders, and in which everything leaves as JSON.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -67,5 +68,40 @@ enum class JsonStyle { Compact, Pretty };
 std::string write_json(const Node& node, JsonStyle style);
 // One TOML value on one line; the node holds no null.
 std::string write_toml_value(const Node& node);
+
+// What both readers ask of the bytes of a document before any parser sees them, and the way from
+// an offset in those bytes to a line and a column.
+
+inline constexpr std::size_t kMaxDocumentBytes = std::size_t{1} << 20U;
+inline constexpr std::size_t kMaxDocumentDepth = 64;
+
+struct Position {
+  unsigned line = 1;
+  unsigned column = 1;  // in code points
+  bool operator==(const Position&) const = default;
+};
+
+// Walks forward through a text. A call with an offset behind the last one answers with the last
+// position; offsets past the end mean the end.
+class PositionCursor {
+ public:
+  explicit PositionCursor(std::string_view text) : text_(text) {}
+  Position at(std::size_t offset);
+
+ private:
+  std::string_view text_;
+  std::size_t offset_ = 0;
+  Position position_;
+};
+
+Error document_error(const std::string& file, Position position, std::string what,
+                     std::string hint = {});
+
+// `text` in double quotes for a message: control characters escaped, cut where it is too long to be
+// read.
+std::string shown(std::string_view text);
+
+// Refuses a document over 1 MiB, a byte-order mark and NUL bytes.
+Result<void> check_document_bytes(std::string_view text, const std::string& file);
 
 }  // namespace cordon

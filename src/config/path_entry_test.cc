@@ -1,4 +1,4 @@
-#include "config/path_entry.h"
+#include "config/section.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "config/decode.h"
-#include "config/document_text.h"
+#include "config/node.h"
 
 namespace cordon {
 namespace {

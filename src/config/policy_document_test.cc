@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

@@ -1,3 +1,5 @@
+#include "config/schema.h"
+
 #include "config/policy_document.h"
 
 namespace cordon {
@@ -20,5 +22,15 @@ constexpr std::string_view kAuditSchema =
 std::string_view policy_schema() { return kPolicySchema; }
 std::string_view report_schema() { return kReportSchema; }
 std::string_view audit_schema() { return kAuditSchema; }
+
+namespace {
+
+constexpr std::string_view kChangesSchema =
+#include "changes_schema.inc"
+    ;
+
+}  // namespace
+
+std::string_view changes_schema() { return kChangesSchema; }
 
 }  // namespace cordon

@@ -26,9 +26,8 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "config/document_text.h"
 #include "config/node.h"
-#include "config/toml_depth.h"
+#include "config/toml_text.h"
 
 namespace cordon {
 namespace {

@@ -3,7 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "config/node.h"
-#include "config/toml_depth.h"
+#include "config/toml_text.h"
 
 namespace cordon {
 namespace {

@@ -10,10 +10,10 @@
 #include <system_error>
 #include <thread>
 
+#include "egress/names.h"
 #include "egress/own_addresses.h"
-#include "egress/resolver.h"
 #include "egress/switchboard.h"
-#include "egress/without_signals.h"
+#include "egress/waiting_call.h"
 
 namespace cordon {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/inside_bind.h"
 #include "base/result.h"
 #include "cordon/outcome.h"
-#include "egress/rules_source.h"
+#include "egress/rules.h"
 #include "policy/effective.h"
 
 namespace cordon {

@@ -1,4 +1,4 @@
-#include "egress/local_address.h"
+#include "egress/own_addresses.h"
 
 #include <gtest/gtest.h>
 #include <sys/un.h>

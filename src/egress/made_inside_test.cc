@@ -1,4 +1,4 @@
-#include "egress/made_inside.h"
+#include "egress/local_sockets.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -2,18 +2,79 @@
 // Cordon, so the kernel is asked: of each when it ends, of those that go on at every look.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "egress/attempts.h"
-#include "sys/socket_bytes.h"
+#include "cordon/outcome.h"
+#include "sys/sockets.h"
 
 namespace cordon {
+
+// ConnectionBudget: how many connections one sandbox may still make. Every one that is dialled
+// counts, whether or not somebody answers: trying is what tells the world.
+
+// Thread-safe.
+class ConnectionBudget {
+ public:
+  explicit ConnectionBudget(std::optional<std::uint64_t> most) : most_(most) {}
+
+  [[nodiscard]] std::optional<std::uint64_t> most() const { return most_; }
+  // False once they are used up.
+  bool take() {
+    if (!most_) return true;
+    std::uint64_t taken = taken_.load();
+    while (taken < *most_) {
+      if (taken_.compare_exchange_weak(taken, taken + 1)) return true;
+    }
+    return false;
+  }
+
+ private:
+  const std::optional<std::uint64_t> most_;
+  std::atomic<std::uint64_t> taken_ = 0;
+};
+
+// Attempts: what a sandbox tried to reach, for the report. Equal attempts are counted together, and
+// their number is bounded: a program cannot fill this memory by trying.
+
+// "ECONNREFUSED", as an attempt tells it.
+std::string error_name(int error);
+
+// Thread-safe.
+class Attempts {
+ public:
+  // Where it is listed, if it is.
+  std::optional<std::size_t> add(Connection attempt);
+  // What a connection of that entry carried; one that is lost makes the whole sum unknown.
+  void add_bytes(std::size_t entry, std::uint64_t sent, std::uint64_t received);
+  void lose_bytes(std::size_t entry);
+  // A name that does not exist inside was asked for.
+  void add_unknown_name(const std::string& name);
+  // Something else that was refused: "connect" or "bind", and of what and why.
+  void add_refusal(const std::string& what, const std::string& detail);
+
+  [[nodiscard]] std::vector<Connection> connections() const;
+  // The refused ones, and the unknown names.
+  [[nodiscard]] std::vector<Denial> denials() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Connection> connections_;
+  std::set<std::size_t> bytes_lost_;
+  std::map<std::string, std::uint64_t> unknown_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> refused_;
+  std::uint64_t unlisted_ = 0;
+};
 
 // Thread-safe.
 class Meter {

@@ -10,12 +10,12 @@
 #include <system_error>
 #include <thread>
 
+#include "egress/dial.h"
 #include "egress/endpoint.h"
-#include "egress/loopback_ports.h"
-#include "egress/tunnel.h"
-#include "egress/without_signals.h"
+#include "egress/own_addresses.h"
+#include "egress/waiting_call.h"
 #include "sys/notify.h"
-#include "sys/socket_source.h"
+#include "sys/sockets.h"
 
 namespace cordon {
 namespace {

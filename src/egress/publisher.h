@@ -22,7 +22,7 @@ class Publisher {
   // Closes the ports and every connection.
   ~Publisher();
 
-  // Once. The source gives sockets of the sandbox's network (sys/socket_source.h).
+  // Once. The source gives sockets of the sandbox's network (sys/sockets.h).
   void serve(Fd socket_source);
   // Ends it, and tells what came of each port.
   std::vector<Published> end();

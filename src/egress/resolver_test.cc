@@ -1,9 +1,9 @@
-#include "egress/resolver.h"
+#include "egress/names.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

@@ -1,8 +1,8 @@
-#include "egress/rules_source.h"
+#include "egress/rules.h"
 
 #include <gtest/gtest.h>
 
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

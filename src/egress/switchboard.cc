@@ -11,8 +11,7 @@
 #include <cstring>
 
 #include "egress/dial.h"
-#include "egress/socket_options.h"
-#include "egress/transplant.h"
+#include "egress/socket_holders.h"
 
 namespace cordon {
 namespace {

@@ -10,18 +10,15 @@
 #include <span>
 #include <vector>
 
-#include "egress/attempts.h"
-#include "egress/connection_budget.h"
 #include "egress/endpoint.h"
 #include "egress/file_changes.h"
 #include "egress/local_sockets.h"
 #include "egress/lookup.h"
 #include "egress/meter.h"
-#include "egress/name_sockets.h"
-#include "egress/rules_source.h"
-#include "egress/synthetic_names.h"
+#include "egress/names.h"
+#include "egress/rules.h"
 #include "egress/waiting_call.h"
-#include "policy/decide_address.h"
+#include "policy/decide_net.h"
 
 namespace cordon {
 

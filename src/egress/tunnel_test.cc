@@ -1,4 +1,4 @@
-#include "egress/tunnel.h"
+#include "egress/dial.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -6,6 +6,9 @@
 
 #include <sys/socket.h>
 
+#include <pthread.h>
+
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +17,23 @@
 #include "sys/notify.h"
 
 namespace cordon {
+
+// Signals are the supervisor's: a thread made while one of these lives takes none of them.
+
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 // The address argument of a call, copied.
 struct GivenAddress {
@@ -94,5 +114,14 @@ class WaitingCall {
   bool answered_ = false;
   Fd memory_;
 };
+
+// What a waiting caller sees of files: its root, where it stands, its mask. Read from /proc and
+// checked to be its own, as everything of a WaitingCall. Functions answer 0 or an errno.
+
+int open_root_of(const WaitingCall& call, Fd& root);
+int open_directory_of(const WaitingCall& call, Fd& directory);
+// The same as a name below that root.
+int read_directory_of(const WaitingCall& call, std::string& directory);
+int read_mask_of(const WaitingCall& call, std::uint32_t& mask);
 
 }  // namespace cordon

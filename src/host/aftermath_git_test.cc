@@ -5,8 +5,8 @@
 #include <array>
 
 #include "host/aftermath_tree.h"
-#include "host/git_files.h"
 #include "host/git_inspection.h"
+#include "host/git_writes.h"
 
 namespace cordon {
 namespace {

@@ -21,7 +21,7 @@ using testing::writable;
 using Aftermath = testing::AftermathTree;
 
 TEST_F(Aftermath, LeavesOrdinaryWorkAlone) {
-  file("src/main.cc");
+  file("src/faces/main.cc");
   start();
   file("src/new.cc");
   file("build/out.o");

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/aftermath.h"
+#include "host/post_run_scan.h"
 #include "host/test_tree.h"
 
 namespace cordon::testing {

@@ -1,4 +1,4 @@
-#include "host/agent_login.h"
+#include "host/caller.h"
 
 #include <gmock/gmock.h>
 

@@ -6,8 +6,8 @@
 #include <cerrno>
 
 #include "base/fd.h"
-#include "host/directory_names.h"
 #include "host/look.h"
+#include "host/walk.h"
 
 namespace cordon {
 namespace {

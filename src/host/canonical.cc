@@ -1,3 +1,5 @@
+#include "host/canonical.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
@@ -11,7 +13,6 @@
 #include "base/text.h"
 #include "host/look.h"
 #include "host/resolve.h"
-#include "host/spelling.h"
 
 namespace cordon {
 namespace {

@@ -6,10 +6,10 @@
 #include <array>
 
 #include "base/path.h"
-#include "host/directory_names.h"
 #include "host/look.h"
 #include "host/resolve.h"
 #include "host/survey.h"
+#include "host/walk.h"
 
 namespace cordon {
 namespace {

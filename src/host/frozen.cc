@@ -33,11 +33,11 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "host/credentials.h"
-#include "host/directory_names.h"
-#include "host/grant_paths.h"
 #include "host/look.h"
 #include "host/resolve.h"
-#include "policy/own_places.h"
+#include "host/walk.h"
+#include "host/writable.h"
+#include "policy/decide.h"
 
 namespace cordon {
 namespace {

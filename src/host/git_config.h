@@ -3,13 +3,23 @@
 // makes git execute things. What git would not accept, this does not accept either.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "policy/host_facts.h"
+
 namespace cordon {
+
+// How much of git's own files is read: more than git writes, and little enough for a planted file.
+
+inline constexpr std::size_t kGitConfigLimit = std::size_t{1024} * 1024;
+// Files that hold one path or name: .git, commondir, gitdir, HEAD.
+inline constexpr std::size_t kGitPointerLimit = 8192;
 
 struct GitSetting {
   std::string section;               // lower case
@@ -30,5 +40,57 @@ std::optional<std::string> last_value(std::span<const GitSetting> settings,
 // True for settings that no git command turns into a program to run or a file to include. A
 // positive list: what it does not know is not harmless.
 bool is_harmless(const GitSetting& setting);
+
+// GitConfigFiles: a configuration of git with everything it includes, as git would read it. An
+// include on a condition counts whatever the condition says: it may hold where the person works
+// next. Files are found as git finds them, through symlinks; only regular ones are read.
+
+class GitConfigFiles {
+ public:
+  explicit GitConfigFiles(const Caller& caller) : caller_(caller) {}
+
+  // Each file is read once, however often it is named.
+  void read(const std::string& path);
+
+  std::vector<GitSetting> settings;     // later ones win
+  std::vector<GitSetting> conditional;  // from files that are included on a condition
+  std::vector<std::string> included;    // absolute, unresolved, there or not
+
+ private:
+  enum class When { Always, OnCondition };
+  void read(const std::string& path, When when, int depth);
+
+  const Caller& caller_;
+  std::set<std::string> seen_;
+};
+
+// A path as a setting spells it: "~/x", "~user/x" by /etc/passwd, "%(prefix)/x", or relative to
+// `base`. Nothing if there is no such user.
+std::optional<std::string> git_path(std::string_view written, std::string_view base,
+                                    const Caller& caller);
+
+// The settings by which git starts a program, takes one from a directory, or reads more settings:
+// one table with a reason each. What a value names inside a writable grant is protected like a
+// hook, since git outside runs it without being asked again.
+
+enum class GitValue {
+  Command,    // a program or a line for the shell
+  Bang,       // the same behind a '!', and git's own words without
+  Address,    // of a repository: "ext::LINE" is a line for the shell
+  Directory,  // programs are run or copied from it
+};
+
+struct GitKey {
+  enum class Scope { Plain, Named, Both };  // [section], [section "name"]
+  std::string_view section;
+  std::string_view key;  // "*": every key of the section
+  Scope scope;
+  GitValue value;
+  std::string_view reason;  // when git runs it
+};
+
+std::span<const GitKey> git_keys();
+// Null for a setting that names no program.
+const GitKey* find_git_key(const GitSetting& setting);
 
 }  // namespace cordon

@@ -18,9 +18,9 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
-#include "host/git_limits.h"
+#include "host/git_config.h"
+#include "host/git_layout.h"
 #include "host/look.h"
-#include "host/worktree.h"
 
 namespace cordon {
 namespace {

@@ -9,14 +9,12 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/git_limits.h"
-#include "host/git_metadata.h"
+#include "host/git_config.h"
+#include "host/git_layout.h"
 #include "host/look.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"
-#include "host/which_stays.h"
-#include "host/worktree.h"
 
 namespace cordon {
 namespace {

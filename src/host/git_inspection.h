@@ -7,14 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "host/git_files.h"
-#include "host/git_identity.h"
 #include "host/git_layout.h"
 #include "host/git_references.h"
-#include "host/grant_paths.h"
+#include "host/git_writes.h"
 #include "host/look.h"
 #include "host/quarantine.h"
 #include "host/survey.h"
+#include "host/writable.h"
 
 namespace cordon {
 

@@ -1,11 +1,11 @@
-#include "host/git_keys.h"
+#include "host/git_config.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "host/git_files.h"
+#include "host/git_writes.h"
 
 namespace cordon {
 namespace {

@@ -7,12 +7,10 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/git_config_files.h"
-#include "host/git_keys.h"
-#include "host/git_limits.h"
+#include "host/git_config.h"
+#include "host/git_layout.h"
 #include "host/look.h"
 #include "host/resolve.h"
-#include "host/worktree.h"
 
 namespace cordon {
 namespace {

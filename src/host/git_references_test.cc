@@ -4,7 +4,7 @@
 #include <pwd.h>
 #include <sys/stat.h>
 
-#include "host/git_config_files.h"
+#include "host/git_config.h"
 #include "host/test_tree.h"
 
 namespace cordon {

@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/look.h"
-#include "host/machine.h"
+#include "host/system_entries.h"
 #include "host/walk.h"
 
 namespace cordon {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "host/grant_paths.h"
+#include "host/writable.h"
 #include "policy/effective.h"
 
 namespace cordon {

@@ -1,14 +1,21 @@
 #include "host/look.h"
 
+#include <sys/sysmacros.h>
+
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <deque>
+#include <set>
+#include <string_view>
 
+#include "base/path.h"
 #include "base/text.h"
+#include "host/walk.h"
 #include "sys/calls.h"
 
 namespace cordon {
@@ -191,6 +198,101 @@ std::optional<std::string> read_link(int directory, const std::string& name) {
   if (got < 0 && errno != EINVAL) LookFailures::note(errno, name);
   if (got < 0 || static_cast<std::size_t>(got) == buffer.size()) return std::nullopt;
   return std::string(buffer.data(), static_cast<std::size_t>(got));
+}
+
+namespace {
+
+constexpr int kMostLinks = 40;  // the kernel's own bound
+
+void push_front(std::deque<std::string>& parts, const std::string& path) {
+  const std::vector<std::string_view> added = components(path);
+  parts.insert(parts.begin(), added.begin(), added.end());
+}
+
+}  // namespace
+
+const std::optional<Looked>& Ways::seen(const std::string& place) {
+  const auto known = seen_.find(place);
+  return known != seen_.end() ? known->second
+                              : seen_.emplace(place, look_path(place)).first->second;
+}
+
+Way Ways::to(const std::string& path) {
+  Way way;
+  std::deque<std::string> parts;
+  push_front(parts, normalize(path));
+  std::string at = "/";
+  int links = 0;
+  while (!parts.empty()) {
+    const std::string part = std::move(parts.front());
+    parts.pop_front();
+    if (part == "..") {
+      at = std::string(parent(at));
+      continue;
+    }
+    const std::string place = join(at, part);
+    const std::optional<Looked>& here = seen(place);
+    if (!here) {
+      way.missing = place;
+      return way;
+    }
+    way.passed.push_back(place);
+    if (!here->symlink) {
+      at = place;
+      continue;
+    }
+    const auto target = read_link(AT_FDCWD, place);
+    if (!target || target->empty() || ++links > kMostLinks) return way;
+    if (target->front() == '/') at = "/";
+    push_front(parts, normalize("/" + *target));
+  }
+  way.end = at;
+  return way;
+}
+
+namespace {
+
+constexpr std::size_t kMostWays = 64;
+
+class WaySearch final : public TreeVisitor {
+ public:
+  explicit WaySearch(const std::map<FileId, std::string>& moved) : moved_(moved) {
+    for (const auto& [id, path] : moved) inodes_.insert(id.inode);
+  }
+
+  void visit(WalkedDirectory& directory) override {
+    for (const DirectoryEntry& entry : directory.entries()) {
+      if (entry.type != EntryType::Directory || found.size() == kMostWays) continue;
+      if (inodes_.contains(entry.inode)) examine(directory, std::string(entry.name));
+      directory.descend(entry, 0);
+    }
+  }
+
+  std::vector<MovedWay> found;
+
+ private:
+  void examine(const WalkedDirectory& directory, std::string name) {
+    const auto seen = look(directory.descriptor(), name);
+    const auto moved = seen ? moved_.find(seen->id) : moved_.end();
+    if (moved == moved_.end()) return;
+    Fd above(::openat(directory.descriptor(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (above.valid())
+      found.push_back({moved->second, moved->first, std::move(above), std::move(name)});
+  }
+
+  const std::map<FileId, std::string>& moved_;
+  std::set<std::uint64_t> inodes_;
+};
+
+}  // namespace
+
+std::vector<MovedWay> find_moved_ways(std::span<const std::string> roots,
+                                      const std::map<FileId, std::string>& moved) {
+  WaySearch search(moved);
+  // A tree that is rearranged meanwhile is searched as far as it goes.
+  for (const std::string& root : roots) (void)walk_tree(root, 0, search);
+  std::ranges::sort(search.found, {}, &MovedWay::path);
+  return std::move(search.found);
 }
 
 }  // namespace cordon

@@ -3,13 +3,17 @@
 // through here, so that a planted link, FIFO or device is seen for what it is.
 #pragma once
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
+#include <fcntl.h>
+
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -73,5 +77,41 @@ std::optional<std::string> read_regular(int directory, const std::string& name, 
 // Reads to the end; nothing on an error or past `limit`.
 std::optional<std::string> read_all(int descriptor, std::size_t limit);
 std::optional<std::string> read_link(int directory, const std::string& name);
+
+// Ways: what lookups pass on their way to a path.
+
+struct Way {
+  // Every directory and symlink that is passed, by the name it has without symlinks, the end
+  // included; as far as it exists. Ends where a loop of links would.
+  std::vector<std::string> passed;
+  std::string missing;  // the first place that is not there; empty: all are
+  // Where the way leads. Empty: nowhere, for a place is missing, cannot be looked at, or links
+  // loop.
+  std::string end;
+};
+
+// Looks at each place once, however many ways lead through it.
+class Ways {
+ public:
+  Way to(const std::string& path);
+  const std::optional<Looked>& seen(const std::string& place);
+
+ private:
+  std::map<std::string, std::optional<Looked>> seen_;
+};
+
+// Directories that a run has moved: found again by their identity anywhere in its writable trees.
+
+struct MovedWay {
+  std::string path;  // where it was
+  FileId id;
+  Fd directory;      // in which it is now
+  std::string name;  // as what
+};
+
+// At most 64, outer ones first by where they were: whoever moves more gets what is protected in
+// them back by itself.
+std::vector<MovedWay> find_moved_ways(std::span<const std::string> roots,
+                                      const std::map<FileId, std::string>& moved);
 
 }  // namespace cordon

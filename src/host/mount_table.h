@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cordon/error.h"
+#include "cordon/result.h"
 
 namespace cordon {
 

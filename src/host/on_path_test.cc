@@ -1,4 +1,4 @@
-#include "host/on_path.h"
+#include "host/writable.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,9 @@
 #include "host/own_programs.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "base/path.h"
 
 namespace cordon {
@@ -25,12 +29,19 @@ std::vector<std::string> own_programs(const Caller& caller) {
   if (caller.executable.empty()) return {};
   std::vector<std::string> programs{caller.executable};
   for (const char* name :
-       {"cordon", "cordon-apply", "cordon-audit", "cordon-demo", "cordon-inside", "cordon-loop",
-        "cordon-mcp", "cordon-mxc", "cordon-setup", "cordon-srt", "cordon-tools"}) {
+       {"cordon", "cordon-apply", "cordon-inside", "cordon-tools"}) {
     for (std::string& place : own_places(parent(caller.executable), name))
       programs.push_back(std::move(place));
   }
   return programs;
+}
+
+Result<std::string> own_program(const Caller& caller, std::string_view name) {
+  for (const std::string& place : own_places(parent(caller.executable), name)) {
+    if (::access(place.c_str(), X_OK) == 0) return place;
+  }
+  return fail(setup_error("cannot find " + std::string(name), ENOENT,
+                          "it belongs beside cordon: install it, or build it with ./cordon"));
 }
 
 }  // namespace cordon

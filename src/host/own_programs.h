@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cordon/result.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
@@ -15,5 +16,8 @@ std::vector<std::string> own_places(std::string_view directory, std::string_view
 
 // Whichever of them the caller runs, the others too, in each of their places; absolute.
 std::vector<std::string> own_programs(const Caller& caller);
+
+// The one that is there, of the programs the caller's belongs to.
+Result<std::string> own_program(const Caller& caller, std::string_view name);
 
 }  // namespace cordon

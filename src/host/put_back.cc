@@ -11,12 +11,12 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/directory_names.h"
-#include "host/git_limits.h"
-#include "host/moved_ways.h"
+#include "host/git_config.h"
+#include "host/look.h"
 #include "host/private_file.h"
+#include "host/snapshot.h"
 #include "host/tree_copy.h"
-#include "host/which_stays.h"
+#include "host/walk.h"
 
 namespace cordon {
 namespace {

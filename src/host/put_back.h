@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "host/kept_list.h"
+#include "host/kept_files.h"
 #include "host/look.h"
 #include "host/quarantine.h"
 #include "host/survey.h"

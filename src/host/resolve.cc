@@ -7,11 +7,10 @@
 #include "host/credentials.h"
 #include "host/deny_rules.h"
 #include "host/git_layout.h"
-#include "host/listed_sockets.h"
 #include "host/look.h"
 #include "host/survey.h"
-#include "host/worktree.h"
-#include "host/writable_bounds.h"
+#include "host/walk.h"
+#include "host/writable.h"
 #include "policy/approval.h"
 
 namespace cordon {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "host/test_tree.h"
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

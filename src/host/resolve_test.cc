@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "host/test_tree.h"
-#include "host/writable_bounds.h"
+#include "host/writable.h"
 
 namespace cordon {
 namespace {

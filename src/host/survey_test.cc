@@ -43,7 +43,7 @@ class SurveyTest : public ::testing::Test {
 };
 
 TEST_F(SurveyTest, FindsNothingToHoldInAnOrdinaryTree) {
-  file("src/main.cc");
+  file("src/faces/main.cc");
   file("README.md");
   const HostFacts found = facts(writable({"@cwd"}));
   EXPECT_THAT(found.held, IsEmpty());

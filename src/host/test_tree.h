@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/aftermath.h"
+#include "host/post_run_scan.h"
 #include "host/resolve.h"
 #include "host/survey.h"
 #include "policy/clamp.h"

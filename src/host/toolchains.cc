@@ -6,12 +6,11 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/directory_names.h"
 #include "host/look.h"
 #include "host/resolve.h"
 #include "host/survey.h"
-#include "host/ways.h"
-#include "host/writable_bounds.h"
+#include "host/walk.h"
+#include "host/writable.h"
 
 namespace cordon {
 namespace {

@@ -25,4 +25,10 @@ int copy_bytes(int from, int to);
 // Removes a tree without following a symlink; 0 or errno.
 int remove_tree(int directory, const std::string& name);
 
+// Removing a tree that contained code has filled, after everything that could change it is dead.
+
+// True if nothing is left of it. Symlinks are removed, never followed; depth, modes and names that
+// were chosen to stop a removal do not.
+bool remove_private_tree(const std::string& path);
+
 }  // namespace cordon

@@ -1,4 +1,4 @@
-#include "host/tree_removal.h"
+#include "host/tree_copy.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -9,12 +9,12 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/git_metadata.h"
-#include "host/machine.h"
+#include "host/deny_rules.h"
+#include "host/git_layout.h"
+#include "host/look.h"
 #include "host/resolve.h"
-#include "host/root_place.h"
 #include "host/snapshot.h"
-#include "host/ways.h"
+#include "host/system_entries.h"
 
 namespace cordon {
 

@@ -10,9 +10,9 @@
 
 #include "host/classify.h"
 #include "host/git_references.h"
-#include "host/grant_paths.h"
 #include "host/look.h"
 #include "host/survey.h"
+#include "host/writable.h"
 
 namespace cordon {
 

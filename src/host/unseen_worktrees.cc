@@ -10,11 +10,11 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "host/git_config.h"
 #include "host/git_index.h"
-#include "host/git_limits.h"
-#include "host/grant_paths.h"
+#include "host/git_layout.h"
 #include "host/look.h"
-#include "host/worktree.h"
+#include "host/writable.h"
 
 namespace cordon {
 namespace {

@@ -8,6 +8,8 @@
 // directory with very many names is shown to the visitor in portions.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,10 +18,47 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "host/directory_names.h"
+#include "cordon/policy.h"
 #include "policy/effective.h"
+#include "policy/host_facts.h"
 
 namespace cordon {
+
+// DirectoryNames: the names in one directory, read by getdents64 without a stat per entry.
+
+enum class EntryType { Directory, Regular, Symlink, Other };
+
+struct DirectoryEntry {
+  std::string_view name;
+  EntryType type = EntryType::Other;
+  std::uint64_t inode = 0;  // of the directory entry: differs from the object's at a mount point
+};
+
+// Reusable: one buffer serves a whole walk.
+class DirectoryNames {
+ public:
+  DirectoryNames();
+  // Everything but "." and "..". False on an error; what was read until then is kept. Names are
+  // valid until the next call.
+  bool read(int descriptor);
+  // The same, but stops after some 64,000 names, for a directory that somebody filled without end.
+  // True if the next call may find more.
+  bool read_portion(int descriptor);
+  [[nodiscard]] std::span<const DirectoryEntry> entries() const { return entries_; }
+  [[nodiscard]] const DirectoryEntry* find(std::string_view name) const;
+
+ private:
+  enum class End { Whole, Portion, Failed };
+  End read_names(int descriptor, std::size_t most);
+  struct Span {
+    std::size_t begin;
+    std::size_t length;
+  };
+  std::unique_ptr<std::uint64_t[]> buffer_;  // NOLINT(modernize-avoid-c-arrays): aligned, unset
+  std::string arena_;
+  std::vector<Span> spans_;
+  std::vector<DirectoryEntry> entries_;
+};
 
 // One directory while it is being visited.
 class WalkedDirectory {
@@ -76,5 +115,17 @@ Result<void> walk_tree(const std::string& root, WalkedDirectory::State state, Tr
 // The directory behind `descriptor`, whatever stands at its name by now; `path` is where it is.
 Result<void> walk_tree(int descriptor, const std::string& path, WalkedDirectory::State state,
                        TreeVisitor& visitor);
+
+// The local sockets of the host that a policy or a ceiling lists, as grants: what is granted is the
+// object that was there when it was looked at, not its name.
+
+// One that does not exist is dropped with a reduction; something else than a socket is an error.
+Result<std::vector<Grant>> resolve_sockets(const std::vector<PathRule>& rules, const Caller& caller,
+                                           std::vector<Reduction>& reductions,
+                                           std::vector<NamedPath>& named);
+// One that does not exist bounds nothing.
+Result<std::vector<Grant>> resolve_ceiling_sockets(const std::vector<PathRule>& rules,
+                                                   const Caller& caller,
+                                                   std::vector<NamedPath>& named);
 
 }  // namespace cordon

@@ -1,4 +1,4 @@
-#include "host/ways.h"
+#include "host/look.h"
 
 #include <gmock/gmock.h>
 

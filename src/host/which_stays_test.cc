@@ -1,4 +1,4 @@
-#include "host/which_stays.h"
+#include "host/snapshot.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
-#include "policy/publish_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/result.h"
-#include "plan/shown_grants.h"
+#include "plan/tree.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
-#include "policy/keeping.h"
+#include "policy/protected_names.h"
 
 namespace cordon {
 

@@ -1,19 +1,17 @@
 // The landlock plan: no namespaces and no mounts. Files are held by Landlock alone, processes by
 // its scopes, the network by the filter. Landlock only ever adds up what is granted, so what would
 // have to be hidden inside a grant is refused. What is protected or read-only in a writable one is
-// kept and put back (policy/keeping.h), which is the loss `protected`.
+// kept and put back (policy/protected_names.h), which is the loss `protected`.
 #include <algorithm>
 #include <array>
 
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/keeping_plan.h"
-#include "plan/landlock_abi.h"
 #include "plan/limits.h"
-#include "plan/losses.h"
 #include "plan/plan.h"
-#include "plan/private_places.h"
-#include "policy/own_places.h"
+#include "plan/tree.h"
+#include "policy/decide.h"
 
 namespace cordon {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/losses.h"
+#include "plan/limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,18 +6,14 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "plan/command.h"
 #include "plan/git_environment.h"
 #include "plan/limits.h"
-#include "plan/losses.h"
 #include "plan/plan.h"
-#include "plan/shown_grants.h"
-#include "plan/system_files.h"
 #include "plan/tree.h"
 #include "policy/agents.h"
+#include "policy/decide.h"
 #include "policy/environment.h"
-#include "policy/host_rule.h"
-#include "policy/own_places.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

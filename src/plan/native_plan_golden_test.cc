@@ -9,7 +9,7 @@
 #include <set>
 
 #include "plan/made_up_host.h"
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
-#include "policy/keeping.h"
+#include "policy/protected_names.h"
 
 namespace cordon {
 

@@ -1,6 +1,14 @@
 #include "plan/tree.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/path.h"
+#include "base/text.h"
+#include "policy/agents.h"
+#include "policy/decide.h"
+#include "policy/environment.h"
 
 namespace cordon {
 
@@ -92,6 +100,157 @@ Tree::Kind Tree::nearest(std::string_view path) const {
 bool Tree::exists(std::string_view path) const {
   if (path == "/" || made_.contains(path)) return true;
   return from_host(parent(path));
+}
+
+ShownGrants shown_grants(const Effective& effective, const HostFacts& facts, Plan& plan) {
+  ShownGrants shown;
+  const auto select = [&](const std::vector<Grant>& from, const char* what,
+                          std::vector<Grant>& to) {
+    for (const Grant& grant : from) {
+      const bool hidden = std::ranges::any_of(
+          facts.masked, [&](const Masked& mask) { return contains(mask.path, grant.path); });
+      if (!hidden) {
+        to.push_back(grant);
+      } else {
+        plan.reductions.push_back(
+            {what, grant.written, std::nullopt, Reduction::Because::Forbidden, grant.origin});
+      }
+    }
+  };
+  select(effective.read, "read", shown.read);
+  select(effective.write, "write", shown.write);
+  return shown;
+}
+
+namespace {
+
+void make_directory(const std::string& path, Plan& plan) {
+  plan.build.emplace_back(op::MakeDirectory{path, 0700});
+}
+
+}  // namespace
+
+std::vector<std::string> PrivatePlaces::all() const {
+  std::vector<std::string> places;
+  for (const std::string* place : {&temporary, &home, &caches})
+    if (!place->empty()) places.push_back(*place);
+  return places;
+}
+
+bool shows(const ShownGrants& grants, std::string_view path) {
+  const auto covers = [&](const Grant& grant) { return contains(grant.path, path); };
+  return std::ranges::any_of(grants.read, covers) || std::ranges::any_of(grants.write, covers);
+}
+
+PrivatePlaces plan_private_places(const Effective& effective, const HostFacts& facts,
+                                  const Caller& caller, const PlanRequest& request,
+                                  const ShownGrants& grants, Plan& plan) {
+  PrivatePlaces places;
+  const bool has_home = !caller.home.empty() && !shows(grants, caller.home);
+  if (effective.scratch) {
+    make_directory(request.private_directory, plan);
+    if (!shows(grants, "/tmp")) {
+      places.temporary = join(request.private_directory, "tmp");
+      make_directory(places.temporary, plan);
+    }
+    if (effective.home == HomeMode::Private && has_home) {
+      places.home = join(request.private_directory, "home");
+      make_directory(places.home, plan);
+      if (!facts.git_identity.empty()) {
+        plan.build.emplace_back(
+            op::MakeFile{join(places.home, ".gitconfig"), facts.git_identity, 0644});
+      }
+    }
+    plan.limits.push_back({"scratch", *effective.scratch, LimitBy::Watch});
+  }
+  if (effective.home == HomeMode::Persistent && has_home) places.home = request.persistent_home;
+  if (effective.caches && !places.home.empty()) places.caches = request.cache_directory;
+  return places;
+}
+
+void plan_command_among(const PrivatePlaces& places, const Effective& effective,
+                        const Caller& caller, const PlanRequest& request, Plan& plan) {
+  plan.argv = request.argv;
+  plan.cwd = request.cwd;
+  Caller inside = caller;
+  if (!places.home.empty()) inside.home = places.home;
+  plan_command(effective, inside, plan);
+  const auto chosen = [&](const std::string& name) {
+    return effective.env.set.contains(name) ||
+           std::ranges::find(effective.env.pass, name) != effective.env.pass.end();
+  };
+  if (!places.temporary.empty() && !chosen("TMPDIR")) {
+    std::ranges::replace(plan.environment, std::string("TMPDIR=/tmp"),
+                         "TMPDIR=" + places.temporary);
+  }
+  if (!places.caches.empty() && !chosen("XDG_CACHE_HOME")) {
+    plan.environment.push_back("XDG_CACHE_HOME=" + places.caches);
+  }
+}
+
+namespace {
+
+template <std::size_t Size>
+std::vector<SystemFile> at(const std::array<std::string_view, Size>& paths,
+                           std::array<std::string, Size> contents) {
+  std::vector<SystemFile> files;
+  for (std::size_t i = 0; i < Size; ++i) {
+    files.push_back({std::string(paths[i]), std::move(contents[i])});
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<SystemFile> system_files(std::uint32_t uid, std::uint32_t gid, const std::string& user,
+                                     const std::string& home) {
+  constexpr std::uint32_t kOverflowId = 65534;
+  // The caller may be called root while the uid inside is another one.
+  const std::string name = user.empty() || user == "root" ? "user" : user;
+  std::string passwd = "root:x:0:0:root:/:/bin/sh\n";
+  std::string group = "root:x:0:\n";
+  if (uid != kOverflowId) {
+    passwd += fmt::format("{}:x:{}:{}::{}:/bin/sh\n", name, uid, gid, home.empty() ? "/" : home);
+  }
+  if (gid != kOverflowId) group += fmt::format("{}:x:{}:\n", name, gid);
+  passwd += "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n";
+  group += "nogroup:x:65534:\n";
+  return at(kWrittenFiles,
+            {std::move(passwd), std::move(group),
+             "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"
+             "protocols: files\nservices: files\n",
+             "cordon\n"});
+}
+
+std::vector<SystemFile> isolated_network_files(NetMode mode) {
+  const char* resolver = mode == NetMode::Allow
+                             ? "nameserver 127.0.0.1\n"
+                             : "# no resolver: this sandbox has only its own loopback\n";
+  return at(kNetworkFiles, {"127.0.0.1 localhost cordon\n::1 localhost ip6-localhost\n", resolver});
+}
+
+void plan_command(const Effective& effective, const Caller& caller, Plan& plan) {
+  plan.environment = build_environment(effective, caller, plan.cwd);
+  plan.credential = credential_of(effective, caller);
+  for (const std::string& variable : effective.env.pass) {
+    const auto outside = caller.environment.find(variable);
+    if (outside == caller.environment.end() || outside->second.empty()) continue;
+    if (!is_withheld(variable, effective.agent, plan.credential)) continue;
+    plan.reductions.push_back({"env", variable, std::nullopt, Reduction::Because::Forbidden});
+  }
+  const std::string& name = plan.argv.front();
+  if (name.find('/') != std::string::npos) {
+    plan.candidates = {name};
+    return;
+  }
+  constexpr std::string_view kPathVariable = "PATH=";
+  for (const std::string& variable : plan.environment) {
+    if (!variable.starts_with(kPathVariable)) continue;
+    for (const std::string_view directory :
+         split(std::string_view(variable).substr(kPathVariable.size()), ':')) {
+      if (directory.starts_with('/')) plan.candidates.push_back(join(directory, name));
+    }
+  }
 }
 
 }  // namespace cordon

@@ -2,11 +2,13 @@
 // already, so that every mount point is made exactly once and parents come before children.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cordon/policy.h"
 #include "plan/plan.h"
 
 namespace cordon {
@@ -50,5 +52,57 @@ class Tree {
   std::vector<Op>& operations_;
   std::map<std::string, Kind, std::less<>> made_;
 };
+
+// ShownGrants: the grants of a policy that no mask hides. What is below a masked directory is
+// masked with it, in every backend.
+
+struct ShownGrants {
+  std::vector<Grant> read;
+  std::vector<Grant> write;
+};
+// What is hidden is told in `plan`.
+ShownGrants shown_grants(const Effective& effective, const HostFacts& facts, Plan& plan);
+
+// PrivatePlaces: the private home and space of a run whose mechanism has no mounts. The host's own
+// home and /tmp stay where they are, out of reach; variables lead elsewhere.
+
+struct PrivatePlaces {
+  std::string home;       // in place of the caller's; empty: the caller's own
+  std::string temporary;  // in place of /tmp; empty: as it is
+  std::string caches;     // empty: none
+  // Those of them that there are.
+  [[nodiscard]] std::vector<std::string> all() const;
+};
+
+// True if a grant covers `path`.
+bool shows(const ShownGrants& grants, std::string_view path);
+
+// Adds to the plan what makes them, and the bound of the private space.
+PrivatePlaces plan_private_places(const Effective& effective, const HostFacts& facts,
+                                  const Caller& caller, const PlanRequest& request,
+                                  const ShownGrants& grants, Plan& plan);
+
+// The command of the request, with variables that lead to the places.
+void plan_command_among(const PrivatePlaces& places, const Effective& effective,
+                        const Caller& caller, const PlanRequest& request, Plan& plan);
+
+// The files of /etc that are written for a sandbox rather than shown from the host.
+
+struct SystemFile {
+  std::string path;
+  std::string content;
+};
+
+// passwd and group with root, nobody and the caller; nsswitch.conf and hostname.
+std::vector<SystemFile> system_files(std::uint32_t uid, std::uint32_t gid, const std::string& user,
+                                     const std::string& home);
+// hosts and resolv.conf of a sandbox that has only its own loopback, and perhaps a resolver on it.
+std::vector<SystemFile> isolated_network_files(NetMode mode);
+
+// What a command is given whatever mechanism contains it: its environment, its credential, and the
+// places where its program is looked for.
+
+// Of a plan whose argv and cwd are set.
+void plan_command(const Effective& effective, const Caller& caller, Plan& plan);
 
 }  // namespace cordon

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/check.h"
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

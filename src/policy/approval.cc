@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/path.h"
-#include "policy/host_rule.h"
-#include "policy/shield.h"
+#include "policy/net_rules.h"
+#include "policy/protected_names.h"
 
 namespace cordon {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "policy/cure.h"
 #include "policy/effective.h"
-#include "policy/path_modes.h"
 
 namespace cordon {
 

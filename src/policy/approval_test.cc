@@ -5,7 +5,7 @@
 
 #include "base/path.h"
 #include "policy/clamp.h"
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 #include "support/choices.h"
 #include "support/grant.h"
 #include "support/property.h"

@@ -1,4 +1,4 @@
-#include "policy/audit_failure.h"
+#include "policy/names.h"
 
 #include <gtest/gtest.h>
 

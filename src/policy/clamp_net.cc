@@ -1,10 +1,8 @@
 #include "policy/clamp_net.h"
 
 #include "policy/address.h"
-#include "policy/clamp_parts.h"
-#include "policy/host_rule.h"
-#include "policy/net_access.h"
-#include "policy/publish_rule.h"
+#include "policy/clamp.h"
+#include "policy/net_rules.h"
 
 namespace cordon::detail {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/decide_address.h"
-#include "policy/host_rule.h"
+#include "policy/decide_net.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

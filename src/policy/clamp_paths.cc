@@ -2,9 +2,9 @@
 #include <set>
 
 #include "base/path.h"
-#include "policy/clamp_parts.h"
-#include "policy/path_modes.h"
-#include "policy/shield.h"
+#include "policy/clamp.h"
+#include "policy/cure.h"
+#include "policy/protected_names.h"
 
 namespace cordon::detail {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 #include "support/grant.h"
 #include "support/missing_layers.h"
 

@@ -1,9 +1,9 @@
-#include "policy/decide_address.h"
+#include "policy/decide_net.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

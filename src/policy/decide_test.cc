@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 #include "support/grant.h"
 
 namespace cordon {

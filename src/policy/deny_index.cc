@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/path.h"
-#include "policy/deny_match.h"
 
 namespace cordon {
 
@@ -125,6 +124,16 @@ bool DenyIndex::may_deny_below(std::string_view path) const {
   const auto next = anchors_.lower_bound(below);
   if (next == anchors_.end() || !next->first.starts_with(below)) return false;
   return next->first != path || std::next(next) != anchors_.end();
+}
+
+bool deny_matches(const DenyGlob& deny, std::string_view path) {
+  if (deny.anchor.empty()) return glob_match(deny.pattern, path);
+  if (deny.pattern.empty()) return path == deny.anchor;
+  if (path == deny.anchor || !contains(deny.anchor, path)) return false;
+  const std::string_view below = path.substr(deny.anchor == "/" ? 1 : deny.anchor.size() + 1);
+  const bool one_component = deny.pattern.find('/') == std::string::npos;
+  if (one_component && below.find('/') != std::string_view::npos) return false;
+  return glob_match(deny.pattern, below);
 }
 
 }  // namespace cordon

@@ -7,7 +7,6 @@
 #include <chrono>
 
 #include "base/path.h"
-#include "policy/deny_match.h"
 #include "support/property.h"
 
 namespace cordon {

@@ -1,4 +1,4 @@
-#include "policy/deny_match.h"
+#include "policy/deny_index.h"
 
 #include <gtest/gtest.h>
 

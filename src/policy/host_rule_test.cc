@@ -1,4 +1,4 @@
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 #include <gtest/gtest.h>
 

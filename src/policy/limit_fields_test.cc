@@ -1,4 +1,4 @@
-#include "policy/limit_fields.h"
+#include "policy/presets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,3 +1,7 @@
+#include "policy/names.h"
+
+#include <algorithm>
+
 #include "cordon/policy.h"
 
 namespace cordon {
@@ -72,6 +76,11 @@ std::string_view name_of(AuditFailure choice) {
       return "warn";
   }
   return "";
+}
+
+AuditFailure audit_failure(std::span<const Ceiling> ceilings) {
+  if (ceilings.empty()) return AuditFailure::Deny;
+  return std::ranges::min(ceilings, {}, &Ceiling::on_audit_failure).on_audit_failure;
 }
 
 }  // namespace cordon

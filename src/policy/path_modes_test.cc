@@ -1,4 +1,4 @@
-#include "policy/path_modes.h"
+#include "policy/cure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,15 @@
 // The one table of names that are protected inside a writable grant, with the reason for each.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cordon/policy.h"
+#include "policy/cure.h"
+#include "policy/effective.h"
 
 namespace cordon {
 
@@ -64,5 +68,62 @@ bool is_git_name(std::string_view name);
 
 // Directories in which editor files are only reported: packages ship them and nobody opens them.
 bool is_package_directory(std::string_view name);
+
+// What a ceiling's grant does not reach although it lies below it: protected and denied names are
+// held where a grant begins, and a request for something further down would begin below them and
+// step round them.
+
+enum class Shield {
+  None,
+  Protected,  // something the host's tools load, or below it: no more than readable
+  Denied,     // by a deny of the ceiling that names no directory
+};
+
+// The entry of the table by which `path` itself is held; null if none does. By name alone: another
+// spelling of case counts too, since a file system may take both for one.
+const ProtectedName* held_name(std::string_view path, const HeldPlaces& places);
+// The same for `path` or the nearest directory above it that is held as a whole: a grant that
+// begins inside a protected place would step round the name that protects it. A directory of PATH
+// holds the programs directly in it and nothing below.
+const ProtectedName* held_place(std::string_view path, const HeldPlaces& places);
+
+// Whether `path` lies in the directory of an agent in a home. The agent outside runs hooks and
+// servers from it, so nothing there is opened for writing, whoever asks for it by name.
+bool is_in_agent_directory(std::string_view path, const HeldPlaces& places);
+
+// Whether `path` is or lies in a part of a git directory that git itself uses, whatever the
+// directory is called: hooks, configuration, and what an interrupted rebase left. A git directory
+// as a whole is arranged as one, and a work tree may lie in a bare repository.
+bool is_in_git_part(std::string_view path, const HeldPlaces& places);
+
+// For a path below `root`, which is the ceiling's own rule that decides about it; what lies above
+// and the root itself are the operator's choice.
+Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,
+                    Grant::Source asked);
+// By the longest rule of the ceiling that covers `path`. None where no rule does.
+Shield shield_of(const ResolvedCeiling& ceiling, std::string_view path);
+
+// The most a shield leaves.
+PathMode bound_of(Shield shield);
+
+// Keeping: what a mechanism without mounts cannot hold. The content is kept before the run and put
+// back afterwards.
+
+// A protected object in a writable grant.
+struct KeptPath {
+  enum class Form : std::uint8_t { File, Tree, GitConfig };
+  std::string path;
+  HoldKind kind = HoldKind::Git;
+  Form form = Form::File;
+  auto operator<=>(const KeptPath&) const = default;
+};
+
+struct Keeping {
+  std::vector<KeptPath> paths;
+  // Directories that lead to them and must answer to their names again, parents first.
+  std::vector<std::string> ways;
+  [[nodiscard]] bool empty() const { return paths.empty() && ways.empty(); }
+  auto operator<=>(const Keeping&) const = default;
+};
 
 }  // namespace cordon

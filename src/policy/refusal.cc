@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "policy/clamp_net.h"
 #include "policy/cure.h"
-#include "policy/host_rule.h"
-#include "policy/shield.h"
+#include "policy/net_rules.h"
+#include "policy/protected_names.h"
 
 namespace cordon {
 namespace {

@@ -7,9 +7,8 @@
 
 #include "base/path.h"
 #include "policy/clamp.h"
-#include "policy/host_rule.h"
-#include "policy/limit_fields.h"
-#include "policy/net_access.h"
+#include "policy/net_rules.h"
+#include "policy/presets.h"
 #include "support/choices.h"
 #include "support/property.h"
 

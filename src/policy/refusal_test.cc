@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "policy/clamp.h"
-#include "policy/host_rule.h"
+#include "policy/net_rules.h"
 
 namespace cordon {
 namespace {

@@ -1,4 +1,4 @@
-#include "policy/shield.h"
+#include "policy/protected_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

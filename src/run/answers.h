@@ -2,7 +2,14 @@
 // of the command line both come here, so that neither says what the other does not.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "config/node.h"
 #include "cordon/answers.h"
+#include "cordon/error.h"
+#include "cordon/loss.h"
+#include "cordon/outcome.h"
 #include "run/contained_run.h"
 
 namespace cordon {
@@ -15,5 +22,13 @@ Result<Explanation> explain_access(const RunInput& input, const Question& questi
                                    const Caller& caller);
 Result<PlanAnswer> plan_answer(const RunInput& input, const Caller& caller,
                                const std::vector<Reduction>& also = {});
+
+// Pieces of JSON that several answers share.
+
+Node reductions_list(const std::vector<Reduction>& reductions);
+Node error_object(const Error& error);
+// Their names.
+Node loss_list(const std::vector<Loss>& lost);
+Node text_list(const std::vector<std::string>& texts);
 
 }  // namespace cordon

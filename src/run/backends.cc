@@ -2,12 +2,9 @@
 
 #include <string>
 
-#include "backend/bwrap/bwrap_backend.h"
-#include "backend/landlock/landlock_backend.h"
-#include "backend/mxc/mxc_backend.h"
-#include "backend/native/grouped_backend.h"
-#include "backend/native/native_backend.h"
-#include "backend/seatbelt/seatbelt_backend.h"
+#include "sandbox/bwrap/bwrap_backend.h"
+#include "sandbox/landlock/landlock_backend.h"
+#include "sandbox/native/native_backend.h"
 
 namespace cordon {
 namespace {
@@ -46,7 +43,7 @@ class Landlock final : public native::GroupedBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_backend(BackendKind kind, const std::string& program) {
+Result<std::unique_ptr<Backend>> make_backend(BackendKind kind) {
   switch (kind) {
     case BackendKind::Native:
       return std::make_unique<Native>();
@@ -55,13 +52,10 @@ Result<std::unique_ptr<Backend>> make_backend(BackendKind kind, const std::strin
     case BackendKind::Landlock:
       return std::make_unique<Landlock>();
     case BackendKind::Mxc:
-      return mxc::make_mxc_backend(program);
     case BackendKind::Seatbelt:
-      return seatbelt::make_backend();
     case BackendKind::ProcessContainer:
       break;
   }
-  // Its command lines are values that nothing runs.
   return fail(
       {.kind = ErrorKind::Unsupported,
        .what = "backend " + std::string(name_of(kind)) + " is not supported by this version",

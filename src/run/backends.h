@@ -1,15 +1,12 @@
-// The backends, made by kind.
+// Cordon's own backends, made by kind. Those that speak another tool's language are in compat/.
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "backend/backend.h"
+#include "sandbox/backend.h"
 
 namespace cordon {
 
-// One that is known but not built in is Unsupported. `program` is Cordon's own, for a backend that
-// runs a part of it inside.
-Result<std::unique_ptr<Backend>> make_backend(BackendKind kind, const std::string& program = {});
+Result<std::unique_ptr<Backend>> make_backend(BackendKind kind);
 
 }  // namespace cordon

@@ -1,4 +1,4 @@
-#include "run/capture.h"
+#include "run/streams.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

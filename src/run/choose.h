@@ -23,9 +23,12 @@
 #include "cordon/backend_kind.h"
 #include "cordon/loss.h"
 #include "cordon/policy.h"
+#include "host/cgroup.h"
+#include "host/host_settings.h"
 #include "host/owner.h"
 #include "policy/effective.h"
 #include "policy/host_facts.h"
+#include "sandbox/native/probe.h"
 
 namespace cordon {
 
@@ -37,10 +40,6 @@ struct HostRefusal {
 // Asks the host by doing. Each backend is asked when its turn comes, and not before.
 using HostProbe = std::function<std::optional<HostRefusal>(BackendKind)>;
 HostProbe ask_this_host();
-
-// The `cordon` that a backend can run inside: the one that is given, or the one that the caller's
-// program belongs to. Empty: there is none, as in a program that embeds the library.
-std::string program_inside(const std::string& given, const Caller& caller);
 
 // Whom a command of root's can be made to run as.
 IdentityMapping identity_mapping(BackendKind kind);
@@ -76,5 +75,17 @@ Error with_passed_over(Error error, const BackendChoice& choice, const HostProbe
 // The one line about a run that native does not carry out, or that goes without something; empty if
 // there is nothing to say. `lost` is the plan's.
 std::string choice_line(const BackendChoice& choice, const std::vector<Loss>& lost);
+
+// What to change on this distribution so that a probe of the host passes. doctor prints it, and a
+// run that is refused because the host refuses a mechanism names it.
+
+// `probes`: all that were made, for a cause that only the others tell.
+std::string cure_for(const native::Probe& probe, const std::vector<native::Probe>& probes,
+                     const HostSettings& settings);
+// `idle`: the caller's own group, if it could hand controllers on and does not.
+std::string cgroup_cure(const HostSettings& settings, const std::optional<IdleGroup>& idle);
+// Refuses a policy that requires cgroup limits where there is none, with that cure. The plans
+// refuse it too, and know the cure of no host.
+Result<void> refuse_without_cgroup(const Effective& effective, const HostFacts& facts);
 
 }  // namespace cordon

@@ -15,33 +15,28 @@
 #include "base/private_directory.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "changes/gone.h"
 #include "changes/lost_list.h"
 #include "config/policy_document.h"
 #include "egress/broker.h"
 #include "egress/publisher.h"
-#include "host/aftermath.h"
-#include "host/agent_login.h"
+#include "host/caller.h"
 #include "host/git_index.h"
 #include "host/host_settings.h"
 #include "host/look.h"
-#include "host/nested.h"
-#include "host/on_path.h"
+#include "host/post_run_scan.h"
 #include "host/resolve.h"
-#include "host/tree_removal.h"
+#include "host/tree_copy.h"
 #include "host/tree_survey.h"
-#include "host/ways.h"
+#include "host/writable.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
 #include "policy/refusal.h"
 #include "run/backends.h"
 #include "run/choose.h"
-#include "run/git_watch.h"
 #include "run/held_run.h"
-#include "run/host_cure.h"
 #include "run/identity.h"
 #include "run/kept_run.h"
-#include "run/owner_reach.h"
+#include "run/memory_watch.h"
 #include "run/run_note.h"
 #include "run/run_record.h"
 #include "run/staged_run.h"
@@ -665,6 +660,10 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   return {};
 }
 
+Result<std::unique_ptr<Backend>> backend_of(const RunInput& input, const BackendChoice& choice) {
+  return input.backends ? input.backends(choice.backend) : make_backend(choice.backend);
+}
+
 Result<BackendChoice> choice_for(const RunInput& input, const Effective& effective,
                                  const Caller& caller, Foresight foresight) {
   CORDON_TRY(wish, backend_wish(input.backend, input.backend_by, caller));
@@ -744,7 +743,7 @@ Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& inpu
   const Effective& effective = judgement.clamped.effective();
   CORDON_TRY(choice, choice_for(input, effective, caller, Foresight::AskHost));
   if (choice.backend == BackendKind::Native) return Mechanism{std::move(choice), {}};
-  CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
+  CORDON_TRY(backend, backend_of(input, choice));
   CORDON_TRY(start, start_directory(input, caller));
   const PlanRequest request =
       plan_request(input, effective, caller, *backend, std::nullopt, std::move(start));
@@ -763,7 +762,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   const Effective& effective = judgement.clamped.effective();
   CORDON_CHECK(check_shared_login(effective, caller));
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
-  CORDON_TRY(backend, make_backend(choice.backend, program_inside(input.own_program, caller)));
+  CORDON_TRY(backend, backend_of(input, choice));
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
   CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner));

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "audit/recorder.h"
-#include "backend/backend.h"
 #include "cordon/runner.h"
-#include "egress/live_rules.h"
+#include "egress/rules.h"
 #include "host/owner.h"
 #include "host/survey.h"
 #include "policy/clamp.h"
@@ -20,6 +19,7 @@
 #include "run/choose.h"
 #include "run/streams.h"
 #include "run/supervisor.h"
+#include "sandbox/backend.h"
 
 namespace cordon {
 
@@ -38,8 +38,7 @@ struct RunInput {
   std::string cwd;                         // as written; empty: the caller's
   std::optional<BackendKind> backend;      // absent: CORDON_BACKEND, or the first that works
   ChosenBy backend_by = ChosenBy::Option;  // who named it
-  // Cordon's own program, for a backend that runs a part of it inside; empty: there is none.
-  std::string own_program;
+  MakeBackend backends;  // absent: Cordon's own three
   StreamRequest streams;
   // A program of Cordon's own that the command is: readable inside whatever the ceilings say, as
   // the loader's baseline is. Canonical; empty: none.

@@ -1,4 +1,4 @@
-#include "run/lost_output.h"
+#include "run/streams.h"
 
 #include <gtest/gtest.h>
 

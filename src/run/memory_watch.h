@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/directory_names.h"
+#include "host/walk.h"
 #include "policy/effective.h"
 
 namespace cordon {
@@ -45,6 +45,40 @@ class MemoryWatch {
   DirectoryNames names_;
   std::map<pid_t, MemoryFiles> files_;  // by the task whose table was examined
   pid_t examined_last_ = 0;
+};
+
+// ScratchWatch: how much the private directories of a run hold on the disk, where no file system of
+// their own bounds them. What cannot be looked into, and what was removed while open, is not
+// counted: it is a watch, not a bound.
+
+class ScratchWatch {
+ public:
+  explicit ScratchWatch(std::string root) : root_(std::move(root)) {}
+  // Bytes of all files below the root, each once.
+  std::uint64_t look();
+
+ private:
+  std::uint64_t look_at(const std::string& directory, std::vector<std::string>& pending);
+
+  std::string root_;
+  DirectoryNames names_;
+};
+
+// GitWatch: notices that a `commondir` appears in a git directory. With that pointer the host's git
+// would take its configuration, and so its commands, from elsewhere on a plain `git status`.
+//
+// It looks at a few names every now and then rather than through inotify: closing an inotify
+// instance waits for a grace period of the kernel, which costs every run in a repository 15 ms.
+
+class GitWatch {
+ public:
+  // Made before the command starts; what is there already is not news.
+  explicit GitWatch(const std::vector<std::string>& directories);
+  [[nodiscard]] bool watches() const { return !names_.empty(); }
+  [[nodiscard]] bool commondir_appeared() const;
+
+ private:
+  std::vector<std::string> names_;
 };
 
 }  // namespace cordon

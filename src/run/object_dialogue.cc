@@ -43,7 +43,7 @@ RunInput git_input(const RunInput& outer, const std::string& directory) {
                           {"LC_ALL", "C"}};
   input.argv = {"git", "--no-replace-objects", "--git-dir=" + directory, "cat-file", "--batch"};
   input.ceilings = outer.ceilings;
-  input.own_program = outer.own_program;
+  input.backends = outer.backends;
   input.recorder = outer.recorder;
   input.signal_descriptor = outer.signal_descriptor;
   input.cancel = outer.cancel;

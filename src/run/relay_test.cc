@@ -1,4 +1,4 @@
-#include "run/relay.h"
+#include "run/streams.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -13,19 +13,19 @@
 #include <cstdio>
 #include <optional>
 
-#include "backend/native/cgroup.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "base/write_whole.h"
 #include "changes/written_tips.h"
 #include "config/node.h"
-#include "host/aftermath.h"
-#include "host/directory_names.h"
+#include "host/post_run_scan.h"
 #include "host/snapshot.h"
-#include "host/tree_removal.h"
+#include "host/tree_copy.h"
+#include "host/walk.h"
 #include "run/held_run.h"
 #include "run/staged_run.h"
+#include "sandbox/native/cgroup.h"
 
 namespace cordon {
 namespace {

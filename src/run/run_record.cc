@@ -1,6 +1,11 @@
 #include "run/run_record.h"
 
-#include "policy/audit_failure.h"
+#include <csignal>
+
+#include "config/node.h"
+#include "cordon/runner.h"
+#include "policy/names.h"
+#include "run/answers.h"
 
 namespace cordon {
 
@@ -73,6 +78,247 @@ AuditMark RunRecord::refuse(const Error& error) {
   if (!ticket) return {{}, {}, std::move(ticket).error()};
   return {ticket->receipt.event_id, std::string(audit::outcome_of(closing.ending)),
           ticket->unwritten};
+}
+
+namespace {
+
+// The published report, cordon.report/1: every key is always present.
+
+Node null() { return {}; }
+
+Node optional_number(const std::optional<std::uint64_t>& number) {
+  return number ? Node(*number) : null();
+}
+
+struct Ending {
+  Node exit_code;
+  Node signal;
+  bool timed_out = false;
+  Node kill_reason;
+};
+
+struct DescribeEnd {
+  Ending operator()(const Exited& end) const { return {Node(end.code), null(), false, null()}; }
+  Ending operator()(const Signaled& end) const {
+    return {null(), Node(signal_name(end.signal)), false, Node("signal")};
+  }
+  Ending operator()(const TimedOut&) const {
+    return {null(), Node("SIGKILL"), true, Node("timeout")};
+  }
+  Ending operator()(const OverLimit& end) const {
+    return {null(), Node("SIGKILL"), false, Node(end.reason)};
+  }
+  Ending operator()(const Cancelled& end) const {
+    return {null(), Node(signal_name(end.signal == 0 ? SIGKILL : end.signal)), false,
+            Node("cancelled")};
+  }
+};
+
+Node identity_node(const std::optional<Identity>& identity) {
+  if (!identity) return null();
+  const auto number = [](std::uint32_t id) { return Node(std::uint64_t{id}); };
+  Node outside{NodeMap{}};
+  outside.set("uid", number(identity->outside_uid));
+  outside.set("gid", number(identity->outside_gid));
+  Node node{NodeMap{}};
+  node.set("uid", number(identity->uid));
+  node.set("gid", number(identity->gid));
+  node.set("outside", std::move(outside));
+  return node;
+}
+
+// Who named the backend, and which earlier ones could not be used.
+Node choice_node(const std::optional<BackendChoice>& choice) {
+  if (!choice) return null();
+  NodeList passed_over;
+  for (const PassedOver& passed : choice->passed_over) {
+    Node node{NodeMap{}};
+    node.set("backend", name_of(passed.backend));
+    node.set("reason", passed.reason);
+    node.set("cure", passed.cure.empty() ? null() : Node(passed.cure));
+    passed_over.push_back(std::move(node));
+  }
+  Node node{NodeMap{}};
+  node.set("backend", name_of(choice->backend));
+  node.set("by", name_of(choice->by));
+  node.set("passed_over", std::move(passed_over));
+  return node;
+}
+
+Node enforcement_node(const Report& report) {
+  const Enforcement& enforcement = report.enforcement;
+  Node node{NodeMap{}};
+  node.set("backend", enforcement.backend.empty() ? null() : Node(enforcement.backend));
+  node.set("namespaces", enforcement.namespaces);
+  node.set("pivot_root", enforcement.pivot_root);
+  node.set("bind_mounts", enforcement.bind_mounts);
+  node.set("landlock", enforcement.landlock);
+  node.set("landlock_abi", enforcement.landlock_abi);
+  node.set("seccomp", enforcement.seccomp);
+  node.set("cap_drop", enforcement.cap_drop);
+  node.set("no_new_privs", enforcement.no_new_privs);
+  node.set("network", enforcement.network.empty() ? null() : Node(enforcement.network));
+  Node limits{NodeMap{}};
+  for (const auto& [name, by] : enforcement.limits) limits.set(name, by);
+  node.set("limits", std::move(limits));
+  NodeList missing;
+  for (const std::string& layer : enforcement.missing) missing.emplace_back(layer);
+  node.set("missing", std::move(missing));
+  node.set("lost", loss_list(enforcement.lost));
+  node.set("identity", identity_node(report.identity));
+  node.set("chosen", choice_node(report.choice));
+  return node;
+}
+
+Node denials_node(const std::vector<Denial>& denials) {
+  NodeList list;
+  for (const Denial& denial : denials) {
+    Node node{NodeMap{}};
+    node.set("what", denial.what);
+    node.set("detail", denial.detail);
+    node.set("layer", denial.layer);
+    node.set("count", denial.count);
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node connections_node(const std::vector<Connection>& connections) {
+  NodeList list;
+  for (const Connection& connection : connections) {
+    Node node{NodeMap{}};
+    node.set("host", connection.host.empty() ? null() : Node(connection.host));
+    node.set("address", connection.address.empty() ? null() : Node(connection.address));
+    node.set("port", connection.port);
+    node.set("allowed", connection.allowed);
+    node.set("rule", connection.rule);
+    node.set("reason", connection.reason.empty() ? null() : Node(connection.reason));
+    node.set("error", connection.error.empty() ? null() : Node(connection.error));
+    node.set("count", connection.count);
+    node.set("sent", optional_number(connection.sent));
+    node.set("received", optional_number(connection.received));
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node published_node(const std::vector<Published>& published) {
+  NodeList list;
+  for (const Published& port : published) {
+    Node node{NodeMap{}};
+    node.set("host_port", port.host_port);
+    node.set("port", port.port);
+    node.set("connections", port.connections);
+    node.set("refused", port.refused);
+    node.set("received", port.received);
+    node.set("sent", port.sent);
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node handoff_node(const std::vector<Handoff>& handoff) {
+  NodeList list;
+  for (const Handoff& entry : handoff) {
+    Node node{NodeMap{}};
+    node.set("path", entry.path);
+    node.set("kind", entry.kind);
+    node.set("moved_to", entry.moved_to.empty() ? null() : Node(entry.moved_to));
+    node.set("restored", entry.restored);
+    node.set("original", entry.original.empty() ? null() : Node(entry.original));
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node changes_node(const std::vector<Change>& changes) {
+  NodeList list;
+  for (const Change& change : changes) {
+    Node node{NodeMap{}};
+    node.set("path", change.path);
+    node.set("change", name_of(change.change));
+    node.set("state", name_of(change.state));
+    node.set("reason", change.reason);
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
+Node error_node(const std::optional<Error>& error) {
+  if (!error) return null();
+  Node node{NodeMap{}};
+  node.set("kind", name_of(error->kind));
+  node.set("code", code(error->kind));
+  node.set("message", message(*error));
+  node.set("hint", error->hint.empty() ? null() : Node(error->hint));
+  return node;
+}
+
+Node audit_node(const std::optional<AuditMark>& audit) {
+  if (!audit || audit->event_id.empty()) return null();
+  Node node{NodeMap{}};
+  node.set("event_id", audit->event_id);
+  node.set("outcome", audit->outcome.empty() ? "unrecorded" : audit->outcome);
+  return node;
+}
+
+void add_streams(Node& node, const std::optional<Outcome>& outcome) {
+  const auto add = [&](const char* name, const char* size, const std::optional<Stream>& stream) {
+    node.set(name, stream ? Node(stream->text()) : null());
+    node.set(size, stream ? Node(stream->bytes) : null());
+  };
+  const std::optional<Stream> none;
+  add("stdout", "stdout_bytes", outcome ? outcome->out : none);
+  add("stderr", "stderr_bytes", outcome ? outcome->err : none);
+  node.set("truncated", outcome && ((outcome->out && outcome->out->truncated()) ||
+                                    (outcome->err && outcome->err->truncated())));
+}
+
+Node credential_node(const std::optional<Credential>& credential) {
+  if (!credential) return null();
+  Node node{NodeMap{}};
+  node.set("agent", credential->agent);
+  node.set("kind", credential->kind == Credential::Kind::Login ? "login" : "variable");
+  node.set("label", credential->label);
+  node.set("copied", credential->copied);
+  return node;
+}
+
+}  // namespace
+
+std::string Report::json() const {
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.report/1");
+  node.set("run_id", run_id);
+  const Ending ending = outcome ? std::visit(DescribeEnd{}, outcome->end) : Ending{};
+  node.set("exit_code", ending.exit_code);
+  node.set("signal", ending.signal);
+  node.set("timed_out", ending.timed_out);
+  node.set("kill_reason", ending.kill_reason);
+  node.set("duration_ms", outcome ? Node(outcome->duration_ms) : Node(0));
+  add_streams(node, outcome);
+  node.set("enforcement", enforcement_node(*this));
+  node.set("policy_hash", policy_hash.empty() ? null() : Node(policy_hash));
+  const auto policy = policy_json.empty() ? Result<Node>(null()) : read_json(policy_json, "policy");
+  node.set("policy", policy ? *policy : null());
+  node.set("reductions", reductions_list(reductions));
+  NodeList used;
+  for (const std::string& id : approvals) used.emplace_back(id);
+  node.set("approvals", std::move(used));
+  node.set("credential", credential_node(credential));
+  node.set("denials", denials_node(outcome ? outcome->denials : std::vector<Denial>{}));
+  node.set("connections",
+           connections_node(outcome ? outcome->connections : std::vector<Connection>{}));
+  node.set("published", published_node(outcome ? outcome->published : std::vector<Published>{}));
+  node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Handoff>{}));
+  node.set("changes", changes_node(changes));
+  Node usage{NodeMap{}};
+  usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);
+  usage.set("max_rss_bytes", outcome ? outcome->usage.max_rss_bytes : 0);
+  node.set("usage", std::move(usage));
+  node.set("audit", audit_node(audit));
+  node.set("error", error_node(error));
+  return write_json(node, JsonStyle::Compact);
 }
 
 }  // namespace cordon

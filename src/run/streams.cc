@@ -1,18 +1,235 @@
 #include "run/streams.h"
 
-#include <fcntl.h>
-#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 
-#include "run/monotonic.h"
-#include "run/terminal.h"
+#include "run/supervisor.h"
 
 namespace cordon {
+
+void RawTerminal::enter() {
+  // Once: after a stop that came without notice the modes are a shell's, or still raw.
+  if (!known_) known_ = ::tcgetattr(STDIN_FILENO, &before_) == 0;
+  if (!known_) return;
+  termios raw = before_;
+  ::cfmakeraw(&raw);
+  raw_ = ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
+void RawTerminal::restore() {
+  if (raw_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+  raw_ = false;
+}
+
+bool in_foreground() {
+  const pid_t group = ::tcgetpgrp(STDIN_FILENO);
+  return group < 0 || group == ::getpgrp();
+}
+
+void stop_as_by_key() {
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTSTP);
+  ::raise(SIGTSTP);
+  // Blocked for the signalfd; delivered here, where the kernel drops it in an orphaned group.
+  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+}
+
+WindowSize window_size() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0) return {};
+  return {size.ws_row, size.ws_col};
+}
+
+void copy_window_size(int master) {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(master, TIOCSWINSZ, &size);
+}
+
+Capture::Capture(std::uint64_t limit) : head_limit_(limit - limit / 2), tail_limit_(limit / 2) {}
+
+void Capture::add(std::string_view bytes) {
+  bytes_ += bytes.size();
+  const std::size_t to_head = std::min(bytes.size(), head_limit_ - head_.size());
+  head_.append(bytes.substr(0, to_head));
+  bytes.remove_prefix(to_head);
+  if (bytes.empty() || tail_limit_ == 0) return;
+  if (bytes.size() > tail_limit_) bytes.remove_prefix(bytes.size() - tail_limit_);
+  const std::size_t growing = std::min(bytes.size(), tail_limit_ - ring_.size());
+  ring_.append(bytes.substr(0, growing));
+  bytes.remove_prefix(growing);
+  while (!bytes.empty()) {
+    const std::size_t part = std::min(bytes.size(), tail_limit_ - oldest_);
+    ring_.replace(oldest_, part, bytes.substr(0, part));
+    oldest_ = (oldest_ + part) % tail_limit_;
+    bytes.remove_prefix(part);
+  }
+}
+
+Stream Capture::take() {
+  Stream stream;
+  stream.head = std::move(head_);
+  stream.tail = ring_.substr(oldest_) + ring_.substr(0, oldest_);
+  stream.bytes = bytes_;
+  return stream;
+}
+
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{64} * 1024;
+// A terminal or socket that was reported writable may still block on a large write.
+constexpr std::size_t kWriteBlock = 4096;
+
+// A write that fails answers with its errno and nothing more: the signals that go with a reader
+// that is gone and with a file that may grow no further would end this process, which may be
+// anybody's, unless they are blocked and taken.
+ssize_t write_without_signal(int fd, std::string_view bytes) {
+  sigset_t raised;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&raised);
+  ::sigpending(&pending);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) {
+    if (::sigismember(&pending, signal) == 0) ::sigaddset(&raised, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &raised, &before);
+  const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+  const int error = errno;
+  if (written < 0 && (error == EPIPE || error == EFBIG)) {
+    const timespec at_once{};
+    ::sigtimedwait(&raised, nullptr, &at_once);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return written;
+}
+
+// Half of a run cannot be unwound: it would leave no record of how the command ended.
+void call(const OutputCallback& callback, OutputFrom from, std::string_view bytes) noexcept {
+  callback(from, bytes);
+}
+
+}  // namespace
+
+Relay Relay::output(Fd from, int to) {
+  Relay relay(Direction::Out, from.get(), to);
+  relay.own_ = std::move(from);
+  return relay;
+}
+
+Relay Relay::capture(Fd from, Capture* capture) {
+  Relay relay = output(std::move(from), -1);
+  relay.capture_ = capture;
+  return relay;
+}
+
+Relay Relay::between(Direction direction, int from, int to) { return {direction, from, to}; }
+
+Relay Relay::input_file(int from, off_t position, int to) {
+  Relay relay(Direction::In, from, to);
+  relay.has_position_ = true;
+  relay.position_ = position;
+  return relay;
+}
+
+Relay Relay::input_bytes(std::string bytes, int to) {
+  Relay relay(Direction::In, -1, to);
+  relay.pending_ = std::move(bytes);
+  return relay;
+}
+
+void Relay::read_some() {
+  std::array<char, kBlock> block;
+  const ssize_t got = has_position_ ? ::pread(from_, block.data(), block.size(), position_)
+                                    : ::read(from_, block.data(), block.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {  // EIO is how a pty says that nobody holds its other end
+    from_ = -1;
+    return;
+  }
+  const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
+  bytes_ += bytes.size();
+  position_ += got;
+  if (to_ < 0) {
+    if (capture_ != nullptr) capture_->add(bytes);
+    if (callback_) call(*callback_, told_as_, bytes);
+  } else {
+    pending_.assign(bytes);
+  }
+}
+
+void Relay::write_some() {
+  const std::string_view next = std::string_view(pending_).substr(0, kWriteBlock);
+  const ssize_t written = write_without_signal(to_, next);
+  if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (written < 0) {
+    abandon(errno);
+    return;
+  }
+  delivered_ += static_cast<std::uint64_t>(written);
+  pending_.erase(0, static_cast<std::size_t>(written));
+}
+
+void Relay::stop() {
+  from_ = -1;
+  own_.reset();
+  pending_.clear();
+}
+
+void Relay::abandon(int error) {
+  const bool undelivered = !pending_.empty() || (from_ >= 0 && unread_bytes(from_) > 0);
+  if (undelivered && error_ == 0) error_ = error;
+  stop();
+}
+
+std::uint64_t unread_bytes(int descriptor) {
+  int count = 0;
+  if (::ioctl(descriptor, FIONREAD, &count) < 0 || count < 0) return 0;
+  return static_cast<std::uint64_t>(count);
+}
+
+namespace {
+
+constexpr const char* kLayer = "relay";
+constexpr const char* kPrefix = "cannot write the command's output: ";
+
+std::string text_of(int error) {
+  if (error == ETIMEDOUT) return "nobody read it in time";
+  const char* text = ::strerrordesc_np(error);
+  return text != nullptr ? text : "error " + std::to_string(error);
+}
+
+}  // namespace
+
+Denial lost_output(int error) { return {"output", text_of(error), kLayer, 1}; }
+
+End end_with_lost_output(const End& end) {
+  return end == End(Exited{0}) ? End(Signaled{SIGPIPE}) : end;
+}
+
+bool is_lost_output(const Denial& denial) {
+  // The same layer has one more: the limit of all output.
+  return denial.what == "output" && denial.layer == kLayer &&
+         !denial.detail.starts_with("killed at");
+}
+
+std::optional<std::string> lost_output_message(const Denial& denial) {
+  if (!is_lost_output(denial) || denial.detail == text_of(EPIPE)) return std::nullopt;
+  return kPrefix + denial.detail;
+}
+
 namespace {
 
 // What was written last is kept for a reader who pauses this long, and is slow for that long.

@@ -1,8 +1,9 @@
 #include "run/supervisor.h"
 
-#include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,11 +12,8 @@
 #include <climits>
 #include <string_view>
 
-#include "run/lost_output.h"
 #include "run/memory_watch.h"
-#include "run/monotonic.h"
-#include "run/scratch_watch.h"
-#include "run/terminal.h"
+#include "run/streams.h"
 
 namespace cordon {
 namespace {

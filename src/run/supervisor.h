@@ -3,18 +3,30 @@
 // appear.
 #pragma once
 
+#include <time.h>
+
 #include <csignal>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "backend/backend.h"
 #include "cordon/runner.h"
-#include "run/git_watch.h"
+#include "run/memory_watch.h"
 #include "run/streams.h"
+#include "sandbox/backend.h"
 
 namespace cordon {
+
+// The clock that limits and deadlines are measured with: stepping the wall clock does not move it.
+
+inline std::uint64_t monotonic_ms() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
+         static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
+}
 
 // Something beside the command that is attended to while it runs. `act` is called by the
 // supervising thread when the descriptor is readable or its other end is gone; it must not block.

@@ -470,11 +470,11 @@ def test_TH24_nothing_takes_the_place_of_cordon_itself(world):
     attempts = ("echo evil > tools/cordon", "rm -f tools/cordon; echo evil > tools/cordon",
                 "mv tools was; mkdir tools; echo evil > tools/cordon",
                 "mv tools was; mkdir other; echo evil > other/cordon; ln -s other tools",
-                "echo evil > tools/cordon-mcp")
+                "echo evil > tools/cordon-tools")
     for attempt in attempts:
         done = world.execute([mine, "run", "--", "/bin/sh", "-c", f"{attempt}; touch ran"])
         assert (world.project / "ran").exists(), done.account()
-        for name in ("cordon", "cordon-mcp"):
+        for name in ("cordon", "cordon-tools"):
             program = world.project / "tools" / name
             assert not program.exists() or program.read_bytes() == before, attempt
         if (world.project / "was").exists():
@@ -485,7 +485,7 @@ def test_TH24_nothing_takes_the_place_of_cordon_itself(world):
     assert mine.read_text() == "evil\n"
 
 
-@pytest.mark.parametrize("program", ["cordon-mcp", "cordon-inside", "cordon-apply"])
+@pytest.mark.parametrize("program", ["cordon-tools", "cordon-inside", "cordon-apply"])
 def test_TH24_nor_of_the_programs_it_is_installed_with(world, program):
     """They lie elsewhere than the program that is typed, which starts them next."""
     typed = world.make_directory(world.project / "own" / "bin") / "cordon"
@@ -502,7 +502,7 @@ def test_TH24_nor_of_the_programs_it_is_installed_with(world, program):
         done = world.execute([typed, "run", "--", "/bin/sh", "-c", f"{attempt}; touch ran"])
         assert (world.project / "ran").exists(), done.account()
         assert started.read_bytes() == before, attempt
-    absent = started.parent / "cordon-loop"
+    absent = started.parent / ("cordon-apply" if program == "cordon-tools" else "cordon-tools")
     world.execute([typed, "run", "--", "/bin/sh", "-c",
                    f"echo evil > {absent.relative_to(world.project)}"])
     assert not absent.exists()

@@ -36,9 +36,9 @@ WAITING = {
 
 # Case -> the tests that prove it: (file below the project, names of its tests)...
 ELSEWHERE = {
-    "SY15": (("src/backend/native/syscall_table_test.cc", "HoldsEachNumberOnceAndInNameOrder",
+    "SY15": (("src/sandbox/native/syscall_table_test.cc", "HoldsEachNumberOnceAndInNameOrder",
               "NeverAllowsWhatIsAlwaysRefused"),),
-    "SY16": (("src/backend/native/bpf_assembler_test.cc", "AProgramLongerThanTheKernelTakesIsABug",
+    "SY16": (("src/sandbox/native/bpf_assembler_test.cc", "AProgramLongerThanTheKernelTakesIsABug",
               "JumpsFartherThanEightBitsStillArrive", "AJumpOutOfTheProgramIsABug"),),
     "NT37": (("tests/cli/test_omitted_layers.py", "test_absent_layer_is_refused_in_network_mode_allow"),),
     "AU01": (("tests/audit/test_runs.py", "test_the_log_is_out_of_reach_from_inside"),),

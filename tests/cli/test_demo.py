@@ -315,5 +315,5 @@ def test_a_host_without_user_namespaces_is_told(world):
 
 
 def test_the_part_that_demonstrates_is_no_command_of_its_own(world):
-    part = world.cordon.parent / "cordon-demo"
+    part = world.cordon.parent / "cordon-tools"
     assert "part of cordon" in world.execute([part, "--no-pause"]).expect(2).err

@@ -36,7 +36,7 @@ def test_the_part_for_the_audit_log_is_found_where_it_was_put(prefix, tmp_path):
     shutil.copy(prefix / "bin" / "cordon", copy)
     done = subprocess.run([copy, "audit", "list"], env=environment, capture_output=True, text=True,
                           timeout=60, check=False)
-    assert done.returncode == 2 and "cordon-audit" in done.stderr
+    assert done.returncode == 2 and "cordon-tools" in done.stderr
 
 
 def test_the_server_for_agent_hosts_is_found_where_it_was_put(prefix, tmp_path):

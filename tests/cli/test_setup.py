@@ -411,7 +411,7 @@ def test_a_directory_everybody_may_write_is_no_place_for_variables(world):
 
 
 def test_the_part_that_sets_up_is_no_command_of_its_own(world):
-    part = world.cordon.parent / "cordon-setup"
+    part = world.cordon.parent / "cordon-tools"
     done = world.execute([part, "--yes"]).expect(2)
     assert "part of cordon" in done.err
     assert subprocess.run([part], capture_output=True, check=False).returncode == 2

@@ -13,13 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "backend/seatbelt/profile.h"
-#include "backend/seatbelt/sbpl.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/arguments.h"
-#include "cli/policy_options.h"
+#include "compat/seatbelt/profile.h"
 #include "config/node.h"
+#include "faces/cli/arguments.h"
+#include "faces/cli/policy_options.h"
 #include "host/resolve.h"
 #include "run/contained_run.h"
 #include "support/sbpl_evaluator.h"

@@ -31,8 +31,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/native/seccomp_filter.h"
 #include "foreign_program.h"
+#include "sandbox/native/seccomp_filter.h"
 #include "support/bpf_interpreter.h"
 #include "support/filter_calls.h"
 

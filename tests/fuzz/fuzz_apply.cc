@@ -6,11 +6,10 @@
 #include <cstddef>
 #include <string>
 
-#include "apply/call_names.h"
-#include "apply/policy_text.h"
-#include "backend/native/bpf_assembler.h"
-#include "backend/native/listed_filter.h"
+#include "compat/safeclaw/apply/prepare.h"
 #include "require_that.h"
+#include "sandbox/native/bpf_assembler.h"
+#include "sandbox/native/seccomp_filter.h"
 #include "support/bpf_interpreter.h"
 
 namespace {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "egress/resolver.h"
-#include "policy/decide_address.h"
-#include "policy/host_rule.h"
+#include "egress/names.h"
+#include "policy/decide_net.h"
+#include "policy/net_rules.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "egress/endpoint.h"
-#include "policy/decide_address.h"
-#include "policy/host_rule.h"
+#include "policy/decide_net.h"
+#include "policy/net_rules.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mcp/arguments.h"
+#include "faces/mcp/registry.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mcp/inside/line_diff.h"
+#include "faces/mcp/inside/line_diff.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

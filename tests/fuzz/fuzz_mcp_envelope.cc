@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mcp/envelope.h"
+#include "faces/mcp/envelope.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

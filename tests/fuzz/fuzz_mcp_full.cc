@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/text.h"
-#include "mcp/arguments.h"
-#include "mcp/full/full_tools.h"
-#include "mcp/members.h"
+#include "faces/mcp/call.h"
+#include "faces/mcp/full/full_table.h"
+#include "faces/mcp/registry.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/text.h"
-#include "mcp/http/head.h"
-#include "mcp/http/listener.h"
+#include "faces/mcp/http/head.h"
+#include "faces/mcp/http/listener.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

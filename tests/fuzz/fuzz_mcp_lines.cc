@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/line_splitter.h"
+#include "base/text.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "mcp/server.h"
+#include "faces/mcp/server.h"
 #include "require_that.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -13,7 +13,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 # Compiled by themselves for one program (src/CMakeLists.txt).
-OF_ONE_PROGRAM = {"cli/verb_loop.cc", "cli/verb_mcp.cc", "loop/screen/screen.cc", "mcp/http/no_tls.cc"}
+OF_ONE_PROGRAM = {"faces/loop/verb_loop.cc", "faces/mcp/verb_mcp.cc", "faces/loop/screen/screen.cc", "faces/mcp/http/no_tls.cc"}
 UNNAMED = re.compile(r"\bnamespace\s*\{")
 TYPES = re.compile(r"\b(?:class|struct|enum class|enum)\s+(\w+)\s*(?::[^;{]*)?\{")
 CONSTANTS = re.compile(r"\b(k[A-Z0-9]\w*)(?=\s*[=\[{;])|\bconstexpr\s[^=(){};]*?\b(\w+)\s*[={\[]")

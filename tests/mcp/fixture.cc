@@ -5,9 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "mcp/http/listener.h"
-#include "mcp/http/serve.h"
-#include "mcp/stdio.h"
+#include "faces/mcp/http/listener.h"
+#include "faces/mcp/stdio.h"
 
 namespace cordon::mcp {
 namespace {

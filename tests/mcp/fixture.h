@@ -1,8 +1,8 @@
 // A server made of the protocol library and nothing else, for the tests of that library.
 #pragma once
 
-#include "mcp/call.h"
-#include "mcp/registry.h"
+#include "faces/mcp/call.h"
+#include "faces/mcp/registry.h"
 
 namespace cordon::mcp {
 

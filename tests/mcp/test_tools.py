@@ -404,13 +404,13 @@ def test_a_killed_write_leaves_the_old_file(serve, world):
 
 
 def test_cordons_own_programs_inside_a_grant_cannot_be_changed(serve, world):
-    for name in ("cordon", "cordon-mcp"):
+    for name in ("cordon", "cordon-tools", "cordon-inside"):
         shutil.copy(world.cordon.parent / name, world.project / name)
         world.own(world.project / name)
     world.cordon = world.project / "cordon"
     server = serve(ceiling=ceiling_of(world))
     before = tree_digest(world.project)
-    for name in ("cordon", "cordon-mcp"):
+    for name in ("cordon", "cordon-tools", "cordon-inside"):
         path = str(world.project / name)
         server.bad("write_local_file", {"path": path, "content": "x"})
         ran, _ = server.result("run_code", {"argv": ["sh", "-c", 'echo x > "$0"', path]})

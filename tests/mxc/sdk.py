@@ -49,7 +49,7 @@ def staged() -> Path:
                         ignore=lambda folder, names: [n for n in names if n == "bin"])
         shutil.copy(SOURCE / "drive.mjs", place)
         (place / "bin" / ARCH).mkdir(parents=True)
-        shutil.copy(harness.stage().cordon.parent / "cordon-mxc", place / "bin" / ARCH / "lxc-exec")
+        shutil.copy(harness.stage().cordon.parent / "cordon-tools", place / "bin" / ARCH / "lxc-exec")
         # The SDK starts nothing where it finds neither LXC nor bubblewrap; it only asks for a version.
         (place / "path").mkdir()
         shim = place / "path" / "bwrap"

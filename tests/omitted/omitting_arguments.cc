@@ -1,10 +1,10 @@
-// backend/bwrap/arguments.cc without the network namespace, where that is to be left out.
-#include "backend/bwrap/arguments.h"
+// sandbox/bwrap/arguments.cc without the network namespace, where that is to be left out.
 #include "omitted_layer.h"
+#include "sandbox/bwrap/arguments.h"
 
 // The product's own functions, with the one that is asked for under another name.
 #define arguments arguments_in_full
-#include "backend/bwrap/arguments.cc"
+#include "sandbox/bwrap/arguments.cc"
 #undef arguments
 
 namespace cordon::bwrap {

@@ -1,4 +1,4 @@
-// backend/native/build.cc without the layers that are to be left out. What the other steps need of
+// sandbox/native/build.cc without the layers that are to be left out. What the other steps need of
 // a layer is given to them in another way, so that it is missing alone: without a pid namespace
 // there can be no new /proc, so the one outside is shown; nothing that would change an outer
 // namespace is done where the sandbox shares it.
@@ -10,13 +10,13 @@
 #include <type_traits>
 #include <variant>
 
-#include "backend/native/build.h"
 #include "omitted_layer.h"
+#include "sandbox/native/build.h"
 
 // The product's own functions, with those that are asked for under other names.
 #define carry_out carry_out_in_full
 #define clone_sandbox clone_sandbox_in_full
-#include "backend/native/build.cc"
+#include "sandbox/native/build.cc"
 #undef clone_sandbox
 #undef carry_out
 

@@ -1,4 +1,4 @@
-// backend/native/confine.cc without the layers that are to be left out.
+// sandbox/native/confine.cc without the layers that are to be left out.
 //
 // Two of them cannot simply be skipped. Without the broker a call that it judges would answer
 // ENOSYS, which holds as well as any judgement: the filter is changed to allow the call instead.
@@ -16,13 +16,13 @@
 #include <cerrno>
 #include <variant>
 
-#include "backend/native/confine.h"
 #include "omitted_layer.h"
+#include "sandbox/native/confine.h"
 
 // The product's own functions, with those that are asked for under other names.
 #define confine confine_in_full
 #define join_group join_group_in_full
-#include "backend/native/confine.cc"
+#include "sandbox/native/confine.cc"
 #undef join_group
 #undef confine
 

@@ -1,10 +1,10 @@
-// backend/native/verify.cc as the product has it, unless a missing layer is to be accepted.
-#include "backend/native/verify.h"
+// sandbox/native/verify.cc as the product has it, unless a missing layer is to be accepted.
 #include "omitted_layer.h"
+#include "sandbox/native/verify.h"
 
 // The product's own functions, with the one that is asked for under another name.
 #define verify verify_in_full
-#include "backend/native/verify.cc"
+#include "sandbox/native/verify.cc"
 #undef verify
 
 namespace cordon::native {

@@ -115,7 +115,7 @@ class Liar final : public Backend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_backend(BackendKind, const std::string&) {
+Result<std::unique_ptr<Backend>> make_backend(BackendKind) {
   return std::unique_ptr<Backend>(std::make_unique<Liar>());
 }
 

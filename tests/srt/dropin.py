@@ -14,7 +14,7 @@ def program():
         place = harness.stage().path / "srt"
         place.mkdir(mode=0o755)
         _program = place / "srt"
-        shutil.copy(harness.stage().cordon.parent / "cordon-srt", _program)
+        shutil.copy(harness.stage().cordon.parent / "cordon-tools", _program)
     return _program
 
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/native/filter_profile.h"
-#include "backend/native/syscall_table.h"
+#include "sandbox/native/seccomp_filter.h"
+#include "sandbox/native/syscall_table.h"
 
 namespace cordon {
 

@@ -78,8 +78,7 @@ class Stage:
         binaries = self.path / "bin"
         binaries.mkdir(mode=0o755)
         self.cordon = self._copy(source_binary(), binaries / "cordon")
-        for name in ("cordon-audit", "cordon-mcp", "cordon-loop", "cordon-setup", "cordon-demo",
-                     "cordon-mxc", "cordon-srt", "cordon-apply", "cordon-inside", "cordon-tools"):
+        for name in ("cordon-tools", "cordon-inside", "cordon-apply"):
             companion = source_binary().parent / name
             if companion.exists():
                 self._copy(companion, binaries / name)

@@ -1,0 +1,591 @@
+// The settings of sandbox-runtime. There everything may be read but what is denied, and nothing
+// written but what is allowed; unknown keys, which it drops without a word, are refused here.
+
+#include "compat/srt/srt_read.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/path.h"
+#include "compat/dialect/foreign_table.h"
+#include "config/decode.h"
+#include "config/node.h"
+#include "config/section.h"
+#include "policy/net_rules.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::array<std::string_view, 2> kEntryKeys{"path", "literal"};
+
+// `text` below `place`, which is canonical: its parents are what they are spelled.
+std::string below(std::string place, std::string_view text) {
+  while (text == ".." || text.starts_with("../")) {
+    place = parent(place);
+    text.remove_prefix(std::min<std::size_t>(3, text.size()));
+  }
+  return join(place, text);
+}
+
+}  // namespace
+
+Result<SrtEntry> read_srt_entry(const Section& table, const Node& node, const Places& places,
+                                ForeignTables& tables) {
+  const std::string* text = node.text();
+  bool literal = false;
+  if (text == nullptr) {
+    CORDON_TRY(form, tables.open(node, "filesystem", kEntryKeys, UnknownKeys::Refused));
+    CORDON_TRY(path, form.text("path"));
+    CORDON_TRY(flag, form.flag("literal"));
+    if (!path) return fail(form.error_at(node, "missing key \"path\""));
+    text = path->text;
+    literal = flag.value_or(false);
+  }
+  if (text->empty()) return fail(table.error_at(node, "empty path"));
+  if (literal && is_glob(*text)) {
+    return fail(table.error_at(node, "path " + shown(*text) + " holds a wildcard character"));
+  }
+  SrtEntry entry{*text, is_glob(*text), &node};
+  const bool at_home = entry.path == "~" || entry.path.starts_with("~/");
+  if (at_home || !entry.path.starts_with('/')) {
+    const std::string& place = at_home ? places.home : places.cwd;
+    if (!place.starts_with('/') || is_glob(place)) {
+      return fail(table.error_at(
+          node, "path " + shown(*text) + " cannot be written out below " + shown(place)));
+    }
+    entry.path = at_home ? place + entry.path.substr(1) : below(place, entry.path);
+    tables.lose("filesystem", shown(*text) + " is written out as " + shown(entry.path));
+  }
+  // Only a trailing "/**" is known in lists that are not patterns.
+  if (entry.path.ends_with("/**") && !is_glob(entry.path.substr(0, entry.path.size() - 3))) {
+    entry.path.resize(std::max<std::size_t>(entry.path.size() - 3, 1));
+    entry.pattern = false;
+  }
+  entry.path = normalize(entry.path);
+  if (auto legal = check_path_entry(entry.path, PathUse::Read); !legal) {
+    return fail(placed(table, node, std::move(legal).error()));
+  }
+  if (has_dotdot(entry.path)) {
+    return fail(table.error_at(node, "path " + shown(*text) + " has \"..\" in it",
+                               "write the path that is meant"));
+  }
+  return entry;
+}
+
+namespace {
+
+// The path lists of sandbox-runtime. There a path may be read unless it is denied, and a path that
+// is opened again inside a denied one may be read too; a policy has no exceptions from a deny, so
+// such a denied path is left out of what is granted instead.
+
+constexpr std::array<std::string_view, 6> kKeys{"denyRead",  "allowRead",      "allowWrite",
+                                                "denyWrite", "allowGitConfig", "disabled"};
+using Paths = std::vector<std::string>;
+
+bool any_holds(const Paths& roots, const std::string& path) {
+  return std::any_of(roots.begin(), roots.end(),
+                     [&](const std::string& root) { return contains(root, path); });
+}
+
+class SrtFiles {
+ public:
+  SrtFiles(const Section& fs, const Places& places, ForeignTables& tables, FsRules& rules)
+      : fs_(fs), places_(places), tables_(tables), rules_(rules) {}
+
+  Result<void> read();
+
+ private:
+  Result<std::vector<SrtEntry>> entries(std::string_view key, bool required);
+  Result<void> read_writable();
+  Result<std::string> place_of(const SrtEntry& held);
+  [[nodiscard]] bool is_hidden(const std::string& path) const;
+  Result<void> hold(const std::string& path);
+  Result<void> refuse_links(const SrtEntry& entry);
+  void pin(const std::string& path);
+  Result<void> read_readable();
+  Result<Paths> read_reopened();
+
+  const Section& fs_;
+  const Places& places_;
+  ForeignTables& tables_;
+  FsRules& rules_;
+  Paths writable_;
+  Paths held_;    // never to be written
+  Paths masked_;  // denied inside a grant
+};
+
+Result<std::vector<SrtEntry>> SrtFiles::entries(std::string_view key, bool required) {
+  if (required) CORDON_CHECK(require_key(fs_, key));
+  std::vector<SrtEntry> found;
+  const Node* list = fs_.find(key);
+  if (list == nullptr) return found;
+  if (list->list() == nullptr) {
+    return fail(fs_.error_at(*list, fs_.title(key) + " must be a list"));
+  }
+  for (const Node& node : *list->list()) {
+    CORDON_TRY(one, read_srt_entry(fs_, node, places_, tables_));
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+// There a path that must not be written wins over every grant, longer or shorter; in a policy the
+// longer one wins, so writable paths inside are left out.
+Result<void> SrtFiles::read_writable() {
+  CORDON_TRY(allowed, entries("allowWrite", true));
+  CORDON_TRY(denied, entries("denyWrite", true));
+  for (const SrtEntry& entry : allowed) {
+    if (entry.pattern) {
+      return fail(fs_.error_at(*entry.node, "pattern " + shown(entry.path) + " cannot be granted",
+                               "name the directories that may be written"));
+    }
+    if (auto legal = check_path_entry(entry.path, PathUse::Write); !legal) {
+      return fail(placed(fs_, *entry.node, std::move(legal).error()));
+    }
+    // An earlier command may have left the link, to be granted what it leads to.
+    CORDON_TRY(real, places_.real(entry.path));
+    if (real != entry.path) {
+      return fail(fs_.error_at(*entry.node,
+                               "writable path " + shown(entry.path) + " leads through a link",
+                               "write " + shown(real) + " if that is meant"));
+    }
+    bool withheld = false;
+    for (const SrtEntry& held : denied) {
+      if (held.pattern) continue;
+      CORDON_TRY(inside, lies_in(held.path, entry.path, places_));
+      withheld = withheld || inside;
+    }
+    if (withheld) {
+      tables_.lose("filesystem.allowWrite", shown(entry.path) + " lies in a path of \"denyWrite\"");
+    } else {
+      writable_.push_back(entry.path);
+    }
+  }
+  for (const std::string& path : writable_) rules_.write.push_back({path, {}});
+  for (const SrtEntry& held : denied) {
+    CORDON_TRY(path, place_of(held));
+    held_.push_back(std::move(path));
+  }
+  // Its list of protected files has this one beside those that no run may write. A link of this
+  // name is left alone: a rule would open what it leads to, and an earlier command may have left
+  // it.
+  Paths roots = writable_;
+  roots.push_back(places_.cwd);
+  for (const std::string& root : roots) {
+    std::string path = join(root, ".gitmodules");
+    const auto real = places_.real(path);
+    if (real && *real == path) held_.push_back(std::move(path));
+  }
+  return {};
+}
+
+Result<std::string> SrtFiles::place_of(const SrtEntry& held) {
+  if (held.pattern) {
+    return fail(fs_.error_at(
+        *held.node, "pattern " + shown(held.path) + " cannot be held as a path that is only read",
+        "name the directory, or deny it altogether by \"denyRead\""));
+  }
+  CORDON_CHECK(refuse_links(held));
+  return places_.real(held.path);
+}
+
+// A rule of its own would open what a deny hides.
+bool SrtFiles::is_hidden(const std::string& path) const {
+  return std::any_of(masked_.begin(), masked_.end(), [&](const std::string& mask) {
+    const auto opens = [&](const std::string& root) {
+      return contains(mask, root) && contains(root, path);
+    };
+    return contains(mask, path) && std::none_of(writable_.begin(), writable_.end(), opens);
+  });
+}
+
+// Keeps one path inside a writable one as it is.
+Result<void> SrtFiles::hold(const std::string& path) {
+  const bool covered = std::any_of(held_.begin(), held_.end(), [&](const std::string& other) {
+    return other != path && contains(other, path);
+  });
+  if (covered || !any_holds(writable_, path) || is_hidden(path)) return {};
+  pin(path);
+  CORDON_TRY(exists, places_.exists(path));
+  // A rule for a path that is not there would be none; a deny is held against what appears.
+  (exists ? rules_.read : rules_.deny).push_back({path, {}});
+  return {};
+}
+
+// A link inside a writable path can be replaced, and the name would then lead to something that may
+// be written.
+Result<void> SrtFiles::refuse_links(const SrtEntry& entry) {
+  std::string path;
+  for (const std::string_view name : components(entry.path)) {
+    CORDON_TRY(directory, places_.real(path.empty() ? "/" : path));
+    path.append("/").append(name);
+    CORDON_TRY(real, places_.real(path));
+    const std::string itself = join(directory, name);
+    if (real != itself && any_holds(writable_, itself)) {
+      return fail(fs_.error_at(*entry.node,
+                               shown(itself) + " is a link in a writable path and cannot be held",
+                               "replace it by what it leads to, or name " + shown(real)));
+    }
+  }
+  return {};
+}
+
+// Directories on the way to a held path could be renamed, and others be put in their place, unless
+// they are mounts of their own.
+void SrtFiles::pin(const std::string& path) {
+  for (std::string_view place = parent(path); any_holds(writable_, std::string(place));
+       place = parent(place)) {
+    const PathRule rule{std::string(place), {}};
+    if (std::find(rules_.write.begin(), rules_.write.end(), rule) == rules_.write.end()) {
+      rules_.write.push_back(rule);
+    }
+    if (place == "/") return;
+  }
+}
+
+Result<Paths> SrtFiles::read_reopened() {
+  CORDON_TRY(reopened, entries("allowRead", false));
+  Paths found;
+  for (const SrtEntry& entry : reopened) {
+    if (entry.pattern) {
+      tables_.lose("filesystem.allowRead", shown(entry.path) + ": patterns open nothing");
+      continue;
+    }
+    // What the link leads to was not named, and an earlier command may have left it.
+    CORDON_TRY(real, places_.real(entry.path));
+    if (real != entry.path) {
+      tables_.lose("filesystem.allowRead", shown(entry.path) + " leads through a link");
+    } else {
+      found.push_back(real);
+    }
+  }
+  return found;
+}
+
+Result<void> SrtFiles::read_readable() {
+  CORDON_TRY(denied, entries("denyRead", true));
+  CORDON_TRY(reopened, read_reopened());
+  Paths opened = reopened;
+  opened.insert(opened.end(), writable_.begin(), writable_.end());
+  Paths closed;  // left out of the grants
+  for (const SrtEntry& entry : denied) {
+    CORDON_TRY(real, entry.pattern ? Result<std::string>(entry.path) : places_.real(entry.path));
+    const bool in_part = std::any_of(opened.begin(), opened.end(), [&](const std::string& path) {
+      return path != real && contains(real, path);
+    });
+    if (real == "/" || (!entry.pattern && in_part && !any_holds(writable_, real))) {
+      closed.push_back(real);
+    } else {
+      rules_.deny.push_back({entry.path, {}});
+      if (!entry.pattern) masked_.push_back(real);
+    }
+  }
+  Paths roots{"/"};
+  for (const std::string& path : reopened) {
+    if (any_holds(masked_, path) || std::find(closed.begin(), closed.end(), path) != closed.end()) {
+      tables_.lose("filesystem.allowRead", shown(path) + " lies in a denied path");
+    } else {
+      roots.push_back(path);
+    }
+  }
+  // A sandbox has its own of these; where the caller stands in the host's, that place is shown.
+  const bool temporary = contains("/tmp", places_.cwd) || contains("/var/tmp", places_.cwd);
+  if (temporary && !any_holds(masked_, places_.cwd) && !any_holds(closed, places_.cwd)) {
+    roots.push_back(places_.cwd);
+  }
+  CORDON_TRY(readable, readable_beside(roots, closed, places_));
+  for (const std::string& path : readable) {
+    // What may be written may be read; a rule of its own would make it read-only.
+    if (!any_holds(writable_, path)) rules_.read.push_back({path, {}});
+  }
+  return {};
+}
+
+Result<void> SrtFiles::read() {
+  CORDON_CHECK(read_writable());
+  CORDON_CHECK(read_readable());
+  for (const std::string& path : held_) CORDON_CHECK(hold(path));
+  constexpr std::uint64_t kSrtScratch = 1ULL << 30U;
+  rules_.scratch = kSrtScratch;
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_srt_filesystem(const Section& top, const Places& places, ForeignTables& tables,
+                                 FsRules& rules) {
+  CORDON_CHECK(require_key(top, "filesystem"));
+  CORDON_TRY(fs, tables.member(top, "", "filesystem", kKeys, UnknownKeys::Refused));
+  CORDON_TRY(disabled, fs.flag("disabled"));
+  if (disabled && *disabled) {
+    return fail(fs.error_at_key(*fs.find("disabled"), "\"disabled\" takes every file rule away",
+                                "remove it: a run is always contained"));
+  }
+  CORDON_TRY(git, fs.flag("allowGitConfig"));
+  if (git && *git) tables.lose("filesystem.allowGitConfig", "git's configuration stays protected");
+  return SrtFiles(fs, places, tables, rules).read();
+}
+
+namespace {
+
+// Each becomes a mount.
+constexpr std::size_t kMostPaths = 1000;
+
+class Beside {
+ public:
+  Beside(const std::vector<std::string>& closed, const Places& places)
+      : closed_(closed), places_(places) {}
+
+  Result<void> add(const std::string& path) {
+    if (std::find(closed_.begin(), closed_.end(), path) != closed_.end()) return {};
+    const bool holds_closed = std::any_of(
+        closed_.begin(), closed_.end(), [&](const auto& closed) { return contains(path, closed); });
+    if (!holds_closed) {
+      if (found_.size() >= kMostPaths) {
+        return fail(policy_error("more than " + std::to_string(kMostPaths) +
+                                     " paths lie beside those of \"denyRead\" that \"allowRead\" "
+                                     "or \"allowWrite\" opens in part",
+                                 "deny \"/\" and open what is to be read by \"allowRead\""));
+      }
+      found_.push_back(path);
+      return {};
+    }
+    CORDON_TRY(children, places_.children(path));
+    for (const std::string& child : children) CORDON_CHECK(add(child));
+    return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> take() && { return std::move(found_); }
+
+ private:
+  const std::vector<std::string>& closed_;
+  const Places& places_;
+  std::vector<std::string> found_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> readable_beside(const std::vector<std::string>& roots,
+                                                 const std::vector<std::string>& closed,
+                                                 const Places& places) {
+  Beside beside(closed, places);
+  for (const std::string& root : roots) CORDON_CHECK(beside.add(root));
+  return std::move(beside).take();
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 19> kSrtNetworkKeys{"allowedDomains",
+                                                           "deniedDomains",
+                                                           "deniedDomainReasons",
+                                                           "strictAllowlist",
+                                                           "deniedResolvedAddresses",
+                                                           "allowUnixSockets",
+                                                           "allowAllUnixSockets",
+                                                           "allowLocalBinding",
+                                                           "allowMachLookup",
+                                                           "httpProxyPort",
+                                                           "socksProxyPort",
+                                                           "mitmProxy",
+                                                           "tlsTerminate",
+                                                           "parentProxy",
+                                                           "allowPlaintextHeaderSet",
+                                                           "stripResponseHeaders",
+                                                           "refuseOpaqueTunnels",
+                                                           "requireHostMatch",
+                                                           "ambiguousRequestTarget"};
+constexpr std::array<std::string_view, 5> kIdleNetworkKeys{
+    "deniedDomainReasons", "allowUnixSockets", "allowAllUnixSockets", "allowLocalBinding",
+    "allowMachLookup"};
+// Each puts something between the command and the network that Cordon does not have.
+constexpr std::array<std::string_view, 10> kBetween{
+    "httpProxyPort",         "socksProxyPort",      "mitmProxy",
+    "tlsTerminate",          "parentProxy",         "allowPlaintextHeaderSet",
+    "stripResponseHeaders",  "refuseOpaqueTunnels", "requireHostMatch",
+    "ambiguousRequestTarget"};
+
+}  // namespace
+
+Result<void> read_srt_network(const Section& top, ForeignTables& tables, NetRules& net_rules) {
+  CORDON_CHECK(require_key(top, "network"));
+  CORDON_TRY(net, tables.member(top, "", "network", kSrtNetworkKeys, UnknownKeys::Refused));
+  CORDON_CHECK(require_key(net, "allowedDomains"));
+  CORDON_CHECK(require_key(net, "deniedDomains"));
+  for (const std::string_view key : kBetween) {
+    if (const Node* node = net.find(key)) {
+      return fail(net.error_at_key(*node, shown(key) + " cannot be held: connections are direct",
+                                   "remove it"));
+    }
+  }
+  for (const std::string_view key : kIdleNetworkKeys) {
+    if (net.find(key) != nullptr) {
+      tables.lose("network." + std::string(key), "it has no meaning for this sandbox");
+    }
+  }
+  CORDON_TRY(strict, net.flag("strictAllowlist"));
+  if (strict && !*strict) tables.lose("network.strictAllowlist", "nobody is asked during a run");
+  bool nothing = false;
+  for (const auto& [key, rules] :
+       {std::pair{"allowedDomains", &net_rules.allow}, {"deniedDomains", &net_rules.deny}}) {
+    CORDON_TRY(domains, net.texts(key));
+    for (const PlacedText& domain : domains) {
+      if (*domain.text == "*" && rules == &net_rules.deny) {
+        nothing = true;
+        continue;
+      }
+      if (domain.text->starts_with("*:") && rules == &net_rules.deny) {
+        for (const std::string_view everywhere : {"0.0.0.0/0", "[::]/0"}) {
+          auto rule = parse_host_rule(std::string(everywhere) + domain.text->substr(1));
+          if (!rule) return fail(placed(net, *domain.node, std::move(rule).error()));
+          rules->push_back(std::move(*rule));
+        }
+        continue;
+      }
+      auto rule = parse_domain(*domain.text);
+      if (!rule) return fail(placed(net, *domain.node, std::move(rule).error()));
+      rules->push_back(std::move(*rule));
+    }
+  }
+  CORDON_TRY(addresses, net.texts("deniedResolvedAddresses"));
+  for (const PlacedText& address : addresses) {
+    const bool six = address.text->find(':') != std::string::npos;
+    const std::size_t slash = std::min(address.text->find('/'), address.text->size());
+    auto rule = parse_host_rule(six ? "[" + address.text->substr(0, slash) + "]" +
+                                          address.text->substr(slash)
+                                    : *address.text);
+    if (!rule) return fail(placed(net, *address.node, std::move(rule).error()));
+    net_rules.deny.push_back(std::move(*rule));
+  }
+  if (nothing) net_rules.allow.clear();
+  net_rules.mode = net_rules.allow.empty() ? NetAccess(NetMode::None) : NetAccess(NetMode::Allow);
+  if (net_rules.mode == NetMode::None) net_rules.deny.clear();
+  return {};
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 19> kSrtTopKeys{"network",
+                                                       "filesystem",
+                                                       "credentials",
+                                                       "ignoreViolations",
+                                                       "enableWeakerNestedSandbox",
+                                                       "allowNestedUserNamespaces",
+                                                       "enableWeakerNetworkIsolation",
+                                                       "allowAppleEvents",
+                                                       "allowPty",
+                                                       "mandatoryDenySearchDepth",
+                                                       "ripgrep",
+                                                       "bwrapPath",
+                                                       "socatPath",
+                                                       "javaAgentJarPath",
+                                                       "seccomp",
+                                                       "git",
+                                                       "windows",
+                                                       "$schema",
+                                                       "_comment"};
+// Keys that say how, or that only permit more: without them less is permitted or the same.
+constexpr std::array<std::string_view, 14> kIdleTopKeys{"ignoreViolations",
+                                                        "enableWeakerNestedSandbox",
+                                                        "allowNestedUserNamespaces",
+                                                        "enableWeakerNetworkIsolation",
+                                                        "allowAppleEvents",
+                                                        "allowPty",
+                                                        "mandatoryDenySearchDepth",
+                                                        "ripgrep",
+                                                        "bwrapPath",
+                                                        "socatPath",
+                                                        "javaAgentJarPath",
+                                                        "seccomp",
+                                                        "git",
+                                                        "windows"};
+constexpr std::array<std::string_view, 2> kCredentialKeys{"files", "envVars"};
+constexpr std::array<std::string_view, 2> kCredentialFileKeys{"path", "mode"};
+constexpr std::array<std::string_view, 2> kCredentialVariableKeys{"name", "mode"};
+
+class SrtReader {
+ public:
+  SrtReader(const Node& document, const std::string& file, const Places& places)
+      : document_(document), file_(file), places_(places), tables_(file, false) {}
+
+  Result<Imported> read();
+
+ private:
+  Result<void> read_credentials(const Section& top);
+  Result<void> withhold_variable(const Section& entry, const Node& node);
+
+  const Node& document_;
+  const std::string& file_;
+  const Places& places_;
+  ForeignTables tables_;
+  Policy policy_;
+};
+
+// Few variables are passed on at all. One that every sandbox has cannot be withheld.
+Result<void> SrtReader::withhold_variable(const Section& entry, const Node& node) {
+  constexpr std::array<std::string_view, 6> kAlways{"PATH",    "HOME",  "USER",
+                                                    "LOGNAME", "SHELL", "PWD"};
+  CORDON_TRY(name, entry.text("name"));
+  if (!name) return fail(entry.error_at(node, "missing key \"name\""));
+  if (std::find(kAlways.begin(), kAlways.end(), *name->text) != kAlways.end()) {
+    return fail(entry.error_at(*name->node,
+                               shown(*name->text) + " cannot be withheld: every sandbox has one",
+                               "remove it"));
+  }
+  std::erase(policy_.env.pass, *name->text);
+  return {};
+}
+
+Result<void> SrtReader::read_credentials(const Section& top) {
+  CORDON_TRY(credentials,
+             tables_.member(top, "", "credentials", kCredentialKeys, UnknownKeys::Refused));
+  constexpr std::array<std::string_view, 1> kCredentialModes{"deny"};
+  for (const std::string_view key : kCredentialKeys) {
+    const Node* list = credentials.find(key);
+    if (list == nullptr) continue;
+    if (list->list() == nullptr) return fail(credentials.error_at(*list, "must be a list"));
+    for (const Node& node : *list->list()) {
+      const bool file = key == "files";
+      CORDON_TRY(one, tables_.open(node, "credentials." + std::string(key),
+                                   file ? std::span<const std::string_view>(kCredentialFileKeys)
+                                        : kCredentialVariableKeys,
+                                   UnknownKeys::Refused));
+      CORDON_TRY(mode, one_of(one, "mode", kCredentialModes));
+      if (!mode) return fail(one.error_at(node, "missing key \"mode\""));
+      if (!file) {
+        CORDON_CHECK(withhold_variable(one, node));
+        continue;
+      }
+      const Node* path = one.find("path");
+      if (path == nullptr) return fail(one.error_at(node, "missing key \"path\""));
+      CORDON_TRY(denied, read_srt_entry(one, *path, places_, tables_));
+      policy_.fs.deny.push_back({denied.path, {}});
+    }
+  }
+  return {};
+}
+
+Result<Imported> SrtReader::read() {
+  policy_.name = file_;
+  policy_.require.layers = {Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
+                            Layer::Capabilities};
+  policy_.env.pass = {"LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM", "NO_COLOR", "TZ"};
+  CORDON_TRY(top, tables_.open(document_, "", kSrtTopKeys, UnknownKeys::Refused));
+  CORDON_CHECK(read_srt_network(top, tables_, policy_.net));
+  CORDON_CHECK(read_srt_filesystem(top, places_, tables_, policy_.fs));
+  CORDON_CHECK(read_credentials(top));
+  for (const std::string_view key : kIdleTopKeys) {
+    if (top.find(key) != nullptr) {
+      tables_.lose(std::string(key), "it has no meaning for this sandbox");
+    }
+  }
+  tables_.lose("environment", "only a few harmless variables are passed on, not all of them");
+  return Imported{std::move(policy_), std::move(tables_).take_losses()};
+}
+
+}  // namespace
+
+Result<Imported> import_srt(const Node& document, const std::string& file, const Places& places) {
+  return SrtReader(document, file, places).read();
+}
+
+}  // namespace cordon

@@ -1,0 +1,276 @@
+#include "egress/socket_holders.h"
+
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "egress/file_changes.h"
+
+namespace cordon {
+namespace {
+
+DirectoryStream open_directory(int at, const char* path) {
+  Fd fd(::openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DirectoryStream directory(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
+  if (directory) (void)fd.release();
+  return directory;
+}
+
+std::optional<pid_t> number_in(std::string_view text) {
+  pid_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// The first bytes: enough of the short files that are read here.
+std::string read_head(int at, const std::string& path) {
+  const Fd fd(::openat(at, path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> buffer;
+  const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+  return {buffer.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+}
+
+// The process of a thread, as its own pid namespace numbers it: the last number of the line
+// "NStgid: 4711 12".
+std::optional<pid_t> number_inside(pid_t thread) {
+  const std::string status = read_head(AT_FDCWD, "/proc/" + std::to_string(thread) + "/status");
+  constexpr std::string_view kKey = "\nNStgid:";
+  const std::size_t at = status.find(kKey);
+  if (at == std::string::npos) return std::nullopt;
+  std::string_view line = std::string_view(status).substr(at + kKey.size());
+  line = line.substr(0, line.find('\n'));
+  return number_in(line.substr(line.find_last_of(" \t") + 1));
+}
+
+// The kernel's flags of a process, which everybody may read: the ninth field of its stat, the
+// seventh behind the name in brackets.
+constexpr unsigned kExiting = 0x4;
+constexpr unsigned kForkedNotExecuted = 0x40;
+unsigned flags_of(int proc, const std::string& process) {
+  const std::string stat = read_head(proc, process + "/stat");
+  std::size_t at = stat.rfind(')');
+  for (int field = 0; field < 7 && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
+  if (at == std::string::npos) return kExiting;  // gone
+  unsigned flags = 0;
+  std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), flags);
+  return flags;
+}
+
+bool closes_on_exec(int proc, const std::string& process, const char* fd) {
+  const std::string info = read_head(proc, process + "/fdinfo/" + fd);
+  constexpr std::string_view kKey = "flags:\t";
+  const std::size_t at = info.find(kKey);
+  if (at == std::string::npos) return false;
+  unsigned flags = 0;
+  std::from_chars(info.data() + at + kKey.size(), info.data() + info.size(), flags, 8);
+  return (flags & static_cast<unsigned>(O_CLOEXEC)) != 0;
+}
+
+struct Holding {
+  bool at_all = false;
+  bool every_one_closes_on_exec = true;
+};
+
+// An errno if it cannot be looked at. A process that is gone or on its way holds nothing, and the
+// kernel may not let its descriptors be seen any more.
+int look_at(int proc, const std::string& process, std::string_view wanted, Holding& held) {
+  const DirectoryStream list = open_directory(proc, (process + "/fd").c_str());
+  if (!list) {
+    const int error = errno;
+    return (flags_of(proc, process) & kExiting) != 0 ? 0 : error;
+  }
+  std::array<char, 64> link;
+  while (const dirent* entry = ::readdir(list.get())) {
+    const ssize_t length =
+        ::readlinkat(::dirfd(list.get()), entry->d_name, link.data(), link.size());
+    if (length <= 0) continue;
+    if (std::string_view(link.data(), static_cast<std::size_t>(length)) != wanted) continue;
+    held.at_all = true;
+    held.every_one_closes_on_exec &= closes_on_exec(proc, process, entry->d_name);
+  }
+  return 0;
+}
+
+// The parent of a process, from "4711 (name) S 4710 ..."; zero if it is gone.
+pid_t parent_of(pid_t process) {
+  const std::string stat = read_head(AT_FDCWD, "/proc/" + std::to_string(process) + "/stat");
+  const std::size_t at = stat.rfind(')');
+  pid_t parent = 0;
+  if (at != std::string::npos && at + 4 < stat.size()) {
+    std::from_chars(stat.data() + at + 4, stat.data() + stat.size(), parent);
+  }
+  return parent;
+}
+
+void add_children(pid_t process, std::vector<pid_t>& found) {
+  const std::string tasks = "/proc/" + std::to_string(process) + "/task";
+  const DirectoryStream list = open_directory(AT_FDCWD, tasks.c_str());
+  if (!list) return;
+  while (const dirent* entry = ::readdir(list.get())) {
+    // A child is listed under the thread that made it.
+    const std::string text =
+        read_head(::dirfd(list.get()), std::string(entry->d_name) + "/children");
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at < end) {
+      pid_t child = 0;
+      const auto read = std::from_chars(at, end, child);
+      if (read.ec != std::errc{}) break;
+      found.push_back(child);
+      at = read.ptr + 1;
+    }
+  }
+}
+
+// Every process of the caller's sandbox, where the host's /proc shows them among all others: what
+// descends from the one that this process started for it.
+std::vector<pid_t> sandbox_of(pid_t caller) {
+  const pid_t supervisor = ::getpid();
+  pid_t top = caller;
+  for (pid_t above = parent_of(top); above > 1 && above != supervisor; above = parent_of(top)) {
+    top = above;
+  }
+  std::vector<pid_t> processes;
+  add_children(top, processes);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const pid_t process = processes[i];
+    add_children(process, processes);
+  }
+  return processes;
+}
+
+// A process that hides its descriptors is passed over: the socket stays unconnected there, and
+// nothing can be done with it.
+int find_among_hosts(pid_t own, const std::string& wanted, std::vector<OtherHolder>& holders) {
+  const DirectoryStream proc = open_directory(AT_FDCWD, "/proc");
+  if (!proc) return EACCES;
+  const int at = ::dirfd(proc.get());
+  for (const pid_t process : sandbox_of(own)) {
+    if (process == own) continue;
+    const std::string name = std::to_string(process);
+    Holding held;
+    if (look_at(at, name, wanted, held) != 0 || !held.at_all) continue;
+    holders.push_back(
+        {process, held.every_one_closes_on_exec && (flags_of(at, name) & kForkedNotExecuted) != 0});
+  }
+  return 0;
+}
+
+}  // namespace
+
+int find_other_holders(pid_t caller, ino_t inode, Neighbours neighbours,
+                       std::vector<OtherHolder>& holders) {
+  constexpr pid_t kFirstProcess = 1;  // Cordon's own; it holds no sockets of programs
+  holders.clear();
+  const auto own = number_inside(caller);
+  const std::string wanted = "socket:[" + std::to_string(inode) + "]";
+  if (neighbours == Neighbours::Host) return own ? find_among_hosts(*own, wanted, holders) : EACCES;
+  const DirectoryStream proc =
+      open_directory(AT_FDCWD, ("/proc/" + std::to_string(caller) + "/root/proc").c_str());
+  if (!own || !proc) return EACCES;
+  const int at = ::dirfd(proc.get());
+  while (const dirent* entry = ::readdir(proc.get())) {
+    const auto process = number_in(entry->d_name);
+    if (!process || *process == *own || *process == kFirstProcess) continue;
+    Holding held;
+    if (const int error = look_at(at, entry->d_name, wanted, held); error != 0) return error;
+    if (!held.at_all) continue;
+    holders.push_back({*process, held.every_one_closes_on_exec &&
+                                     (flags_of(at, entry->d_name) & kForkedNotExecuted) != 0});
+  }
+  return 0;
+}
+
+namespace {
+
+// A process that was forked to execute another program holds a copy for a moment.
+constexpr int kLooks = 100;
+constexpr std::chrono::milliseconds kBetweenLooks{10};
+
+int set_blocking(int fd, bool blocking) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0) return errno;
+  const int wanted = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
+  return wanted == flags || ::fcntl(fd, F_SETFL, wanted) == 0 ? 0 : errno;
+}
+
+// Descriptors can be put into the calling process only: elsewhere the old socket would stay. What
+// is there at first has time to go away; a process that was forked since counts only if it stays
+// what it is.
+int refuse_shared(const WaitingCall& call, int socket, Neighbours neighbours, std::string& reason) {
+  struct stat status {};
+  if (::fstat(socket, &status) < 0) return errno;
+  std::set<pid_t> at_first;
+  std::vector<OtherHolder> holders;
+  for (int look = 0; look < kLooks; ++look) {
+    if (look > 0) std::this_thread::sleep_for(kBetweenLooks);
+    if (const int error = find_other_holders(call.thread(), status.st_ino, neighbours, holders);
+        error != 0) {
+      return error;
+    }
+    if (look == 0) {
+      for (const OtherHolder& holder : holders) at_first.insert(holder.process);
+    }
+    std::erase_if(holders, [&](const OtherHolder& holder) {
+      return holder.in_passing && !at_first.contains(holder.process);
+    });
+    if (holders.empty()) return 0;
+  }
+  reason = "the socket is shared with process " + std::to_string(holders.front().process) +
+           ", where it would stay unconnected";
+  return EACCES;
+}
+
+int put_everywhere(const WaitingCall& call, const SocketUses& uses, int connected, int old_socket) {
+  for (std::size_t i = 0; i < uses.holders.size(); ++i) {
+    const int error = call.put(connected, uses.holders[i]);
+    if (error == 0) continue;
+    while (i-- > 0) (void)call.put(old_socket, uses.holders[i]);
+    return error;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int transplant(WaitingCall& call, const GivenSocket& old_socket, const Fd& connected,
+               Neighbours neighbours, std::string& reason) {
+  reason = "the connected socket could not be handed over";
+  const int before = old_socket.fd.get();
+  const int after = connected.get();
+  if (const int error = set_blocking(after, old_socket.blocking); error != 0) return error;
+  SocketUses uses;
+  if (const int error = call.find_uses(before, uses); error != 0) return error;
+  const int target = call.argument_as_int(0);
+  const auto is_target = [&](const SocketUses::Holder& holder) { return holder.fd == target; };
+  // Gone meanwhile: another thread closed or replaced it.
+  if (!std::ranges::any_of(uses.holders, is_target)) return EBADF;
+  if (const int error = refuse_shared(call, before, neighbours, reason); error != 0) return error;
+  if (const int error = prepare_watches(uses.watches, after); error != 0) return error;
+  if (const int error = put_everywhere(call, uses, after, before); error != 0) {
+    forget_watches(uses.watches, after);
+    return error;
+  }
+  finish_watches(uses.watches, before, after);
+  reason.clear();
+  return 0;
+}
+
+}  // namespace cordon

@@ -1,0 +1,91 @@
+#include "faces/cli/arguments.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace cordon {
+namespace {
+
+Error unknown_flag(const Verb& verb, std::string_view name) {
+  std::vector<std::string_view> known{"--help"};
+  for (const FlagGroup& group : verb.groups) {
+    for (const Flag& flag : group.flags) known.push_back(flag.name);
+  }
+  std::string what = "unknown option " + quote(name);
+  if (const auto near = nearest(name, known)) {
+    return usage_error(std::move(what), "did you mean " + *near + "?");
+  }
+  std::string help = "cordon";
+  if (!verb.name.empty()) help.append(" ").append(verb.name);
+  return usage_error(std::move(what), help + " -h lists the options");
+}
+
+Result<std::string_view> value_of(const Flag& flag, std::span<const char* const> words,
+                                  std::size_t& next) {
+  if (next < words.size()) return std::string_view(words[next++]);
+  return fail(usage_error("option " + std::string(flag.name) + " needs a value",
+                          "write " + std::string(flag.name) + " " + std::string(flag.argument)));
+}
+
+}  // namespace
+
+bool Arguments::has(FlagId id) const {
+  return std::ranges::any_of(flags, [&](const GivenFlag& flag) { return flag.id == id; });
+}
+
+std::optional<std::string_view> Arguments::value(FlagId id) const {
+  const auto found = std::find_if(flags.rbegin(), flags.rend(),
+                                  [&](const GivenFlag& flag) { return flag.id == id; });
+  if (found == flags.rend()) return std::nullopt;
+  return found->value;
+}
+
+std::vector<std::string_view> Arguments::values(FlagId id) const {
+  std::vector<std::string_view> found;
+  for (const GivenFlag& flag : flags) {
+    if (flag.id == id) found.push_back(flag.value);
+  }
+  return found;
+}
+
+Result<void> parse_arguments(const Verb& verb, std::span<const char* const> words,
+                             Arguments& arguments) {
+  std::size_t next = 0;
+  while (next < words.size()) {
+    const std::string_view word(words[next]);
+    // A lone "-" is an operand by long custom.
+    if (word.size() < 2 || word.front() != '-') break;
+    ++next;
+    if (word == "--") {
+      arguments.ended_flags = true;
+      break;
+    }
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
+    const std::string_view name = word.substr(0, equals);
+    const Flag* flag = find_flag(verb, name);
+    if (flag == nullptr) return fail(unknown_flag(verb, name));
+    std::string_view value;
+    if (flag->kind == ValueKind::None) {
+      if (equals != std::string_view::npos) {
+        return fail(usage_error("option " + std::string(name) + " takes no value"));
+      }
+    } else if (equals != std::string_view::npos) {
+      value = word.substr(equals + 1);
+      if (value.empty() && flag->kind == ValueKind::OptionalChoice) {
+        return fail(usage_error("option " + std::string(name) + "= has no value",
+                                "write " + std::string(flag->name) + " alone, or " +
+                                    std::string(flag->name) + "=" +
+                                    std::string(flag->choices.front())));
+      }
+    } else if (flag->kind != ValueKind::OptionalChoice) {
+      CORDON_TRY(following, value_of(*flag, words, next));
+      value = following;
+    }
+    arguments.flags.push_back({flag->id, flag->name, value});
+  }
+  for (; next < words.size(); ++next) arguments.operands.emplace_back(words[next]);
+  return {};
+}
+
+}  // namespace cordon

@@ -1,0 +1,40 @@
+// The parser of the command line: flags of the table up to the first operand, then operands. What
+// comes after the first operand is never looked at: it is the command's, however it is spelled.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "faces/cli/flag_table.h"
+
+namespace cordon {
+
+struct GivenFlag {
+  FlagId id;
+  std::string_view name;
+  std::string_view value;  // empty for a flag without one
+};
+
+struct Arguments {
+  std::vector<GivenFlag> flags;  // as given, in order
+  std::vector<std::string_view> operands;
+  bool ended_flags = false;  // by "--", so that every operand is what it says
+
+  [[nodiscard]] bool has(FlagId id) const;
+  // The last one given.
+  [[nodiscard]] std::optional<std::string_view> value(FlagId id) const;
+  [[nodiscard]] std::vector<std::string_view> values(FlagId id) const;
+};
+
+// `words` are the arguments behind the verb; the views point into them. `--name value` and
+// `--name=value` mean the same, but for a flag whose value may be left out: it takes one after "="
+// alone. `--` ends the flags. On an error `arguments` holds what was read
+// before it, so that the caller knows whether --json was asked for.
+Result<void> parse_arguments(const Verb& verb, std::span<const char* const> words,
+                             Arguments& arguments);
+
+}  // namespace cordon

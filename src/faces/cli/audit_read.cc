@@ -1,0 +1,391 @@
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <deque>
+#include <map>
+
+#include "audit/files.h"
+#include "base/text.h"
+#include "faces/cli/audit_forms.h"
+#include "faces/cli/talk.h"
+#include "faces/cli/verbs.h"
+
+namespace cordon {
+namespace {
+
+std::string table_of(const std::vector<audit::Event>& events) {
+  TextTable table({{"SEQ", Align::Right},
+                   {"BEGUN (UTC)"},
+                   {"WHAT"},
+                   {"RESOURCE"},
+                   {"OUTCOME"},
+                   {"TIME", Align::Right}});
+  for (const audit::Event& event : events) {
+    std::string moment = audit::format_moment(event.begun_us).substr(0, 19);
+    moment[10] = ' ';
+    const auto took = event.duration_ms.value_or(0);
+    table.add({std::to_string(event.seq), moment, what_text(event), event.resource,
+               outcome_text(event),
+               took > 0 ? format_duration(static_cast<std::uint64_t>(took)) : ""});
+  }
+  return table.text();
+}
+
+std::string events_json(const std::vector<audit::Event>& events) {
+  NodeList list;
+  for (const audit::Event& event : events) list.push_back(event_node(event));
+  Node node;
+  node.set("events", Node(std::move(list)));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+Result<std::vector<audit::Event>> wanted(const Arguments& arguments) {
+  CORDON_TRY(where, audit_place());
+  CORDON_TRY(filter, audit_filter(arguments, where));
+  CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
+  return index.list(filter);
+}
+
+}  // namespace
+
+int verb_audit_list(const Arguments& arguments) {
+  const auto events = wanted(arguments);
+  const bool none = !events && is_no_log(events.error());
+  if (!events && !none) return audit_failure_status(events.error());
+  const std::vector<audit::Event> found = events ? *events : std::vector<audit::Event>{};
+  if (arguments.has(FlagId::Json)) {
+    if (!say_answer(events_json(found))) return kAnswerError;
+  } else if (!found.empty() && !say_answer(table_of(found))) {
+    return kAnswerError;
+  }
+  return found.empty() ? kAnswerNo : kAnswerYes;
+}
+
+namespace {
+
+struct Found {
+  audit::Event event;
+  audit::Lines lines;
+};
+
+Result<std::optional<Found>> find_event(const Arguments& arguments) {
+  if (arguments.operands.size() != 1 || arguments.operands.front().empty()) {
+    return fail(
+        usage_error("one ID is wanted", "cordon audit show ID; cordon audit list has them"));
+  }
+  const std::string id(arguments.operands.front());
+  CORDON_TRY(where, audit_place());
+  CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
+  CORDON_TRY(events, index.find(id));
+  if (events.empty()) return std::optional<Found>();
+  if (events.size() > 1) {
+    return fail(usage_error(quote(id) + " begins more than one event id", "write more of it"));
+  }
+  CORDON_TRY(lines, index.lines(events.front()));
+  return std::optional<Found>(Found{events.front(), std::move(lines)});
+}
+
+Node node_of(const std::string& line) {
+  if (line.empty()) return {};
+  auto node = read_json(line, "audit");
+  return node ? std::move(*node) : Node();
+}
+
+// "key  value" lines; tables within tables are indented.
+void describe_node(const Node& node, std::size_t depth, std::string& out) {
+  const NodeMap* map = node.map();
+  if (map == nullptr) return;
+  for (const auto& [key, value] : *map) {
+    const bool nothing = std::holds_alternative<std::nullptr_t>(value.value) ||
+                         (value.list() != nullptr && value.list()->empty());
+    if (nothing) continue;
+    out.append(2 * depth, ' ').append(sanitize(key));
+    if (value.map() != nullptr) {
+      out.append("\n");
+      describe_node(value, depth + 1, out);
+      continue;
+    }
+    out.append(key.size() < 18 ? 18 - key.size() : 1, ' ');
+    const std::string* text = value.text();
+    out.append(sanitize(text != nullptr ? *text : write_json(value, JsonStyle::Compact)));
+    out.append("\n");
+  }
+}
+
+std::string found_text(const Found& found) {
+  const audit::Event& event = found.event;
+  std::string out = sanitize(what_text(event) + " " + event.resource + ": " + outcome_text(event));
+  out.append("\n");
+  for (const std::string* line : {&found.lines.pending, &found.lines.closing}) {
+    if (line->empty()) continue;
+    out.append("\n");
+    describe_node(node_of(*line), 0, out);
+  }
+  return out;
+}
+
+std::string found_json(const Found& found) {
+  Node node = event_node(found.event);
+  node.set("pending", node_of(found.lines.pending));
+  node.set("closing", node_of(found.lines.closing));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+}  // namespace
+
+int verb_audit_show(const Arguments& arguments) {
+  const auto found = find_event(arguments);
+  if (!found) return audit_failure_status(found.error());
+  if (!*found) {
+    say("cordon: no action is called " + quote(arguments.operands.front()) + "\n");
+    return kAnswerNo;
+  }
+  const std::string answer =
+      arguments.has(FlagId::Json) ? found_json(**found) : found_text(**found);
+  return say_answer(answer) ? kAnswerYes : kAnswerError;
+}
+
+namespace {
+
+struct Sums {
+  std::uint64_t count = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t denials = 0;
+  std::uint64_t refusals = 0;
+  std::uint64_t duration_ms = 0;
+  void add(const audit::Tally& tally) {
+    count += tally.count;
+    if (tally.outcome == "failure") failures += tally.count;
+    if (tally.reason == "refused" || tally.reason == "denied") refusals += tally.count;
+    denials += tally.denials;
+    duration_ms += tally.duration_ms;
+  }
+};
+
+struct Stats {
+  Sums all;
+  std::map<std::string, Sums> outcomes;
+  std::map<std::string, Sums> tools;
+  std::map<std::string, Sums> days;
+};
+
+Stats sums_of(const std::vector<audit::Tally>& tallies) {
+  Stats stats;
+  for (const audit::Tally& tally : tallies) {
+    stats.all.add(tally);
+    stats.outcomes[tally.reason.empty() ? tally.outcome : tally.reason].add(tally);
+    stats.tools[tally.tool].add(tally);
+    stats.days[tally.day].add(tally);
+  }
+  return stats;
+}
+
+std::string duration_text(std::uint64_t ms) {
+  if (ms == 0) return "0s";
+  if (ms < 1000) return std::to_string(ms) + "ms";
+  const std::uint64_t seconds = ms / 1000;
+  if (seconds < 60) return std::to_string(seconds) + "s";
+  if (seconds < 3600)
+    return std::to_string(seconds / 60) + "m" + std::to_string(seconds % 60) + "s";
+  return std::to_string(seconds / 3600) + "h" + std::to_string(seconds / 60 % 60) + "m";
+}
+
+std::string chart(const char* title, const std::map<std::string, Sums>& rows) {
+  constexpr std::size_t kWidth = 24;
+  const BarStyle style = ::isatty(STDOUT_FILENO) == 1 ? BarStyle::Blocks : BarStyle::Plain;
+  std::uint64_t largest = 0;
+  for (const auto& [name, sums] : rows) largest = std::max(largest, sums.count);
+  TextTable table({{title},
+                   {"ACTIONS", Align::Right},
+                   {"FAILED", Align::Right},
+                   {"REFUSED", Align::Right},
+                   {"DENIALS", Align::Right},
+                   {"TIME", Align::Right},
+                   {""}});
+  for (const auto& [name, sums] : rows) {
+    table.add({name, std::to_string(sums.count), std::to_string(sums.failures),
+               std::to_string(sums.refusals), std::to_string(sums.denials),
+               duration_text(sums.duration_ms), bar(sums.count, largest, kWidth, style)});
+  }
+  return table.text();
+}
+
+// The last days; the rest is in the JSON.
+std::map<std::string, Sums> last_of(const std::map<std::string, Sums>& days) {
+  constexpr std::size_t kDays = 31;
+  auto first = days.begin();
+  for (std::size_t i = kDays; i < days.size(); ++i) ++first;
+  return {first, days.end()};
+}
+
+Node sums_node(const Sums& sums) {
+  Node node;
+  node.set("actions", Node(sums.count))
+      .set("failures", Node(sums.failures))
+      .set("refusals", Node(sums.refusals))
+      .set("denials", Node(sums.denials))
+      .set("duration_ms", Node(sums.duration_ms));
+  return node;
+}
+
+Node rows_node(const std::map<std::string, Sums>& rows) {
+  Node node{NodeMap{}};
+  for (const auto& [name, sums] : rows) node.set(name, sums_node(sums));
+  return node;
+}
+
+std::string stats_json(const Stats& stats) {
+  Node node;
+  node.set("all", sums_node(stats.all))
+      .set("outcomes", rows_node(stats.outcomes))
+      .set("tools", rows_node(stats.tools))
+      .set("days", rows_node(stats.days));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+std::string stats_text(const Stats& stats) {
+  return std::to_string(stats.all.count) + " actions, " + std::to_string(stats.all.failures) +
+         " failed, " + std::to_string(stats.all.denials) + " denials, " +
+         duration_text(stats.all.duration_ms) + " in all\n\n" + chart("OUTCOME", stats.outcomes) +
+         "\n" + chart("TOOL", stats.tools) + "\n" + chart("DAY", last_of(stats.days));
+}
+
+Result<Stats> stats_of(const Arguments& arguments) {
+  CORDON_TRY(where, audit_place());
+  CORDON_TRY(filter, audit_filter(arguments, where));
+  CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
+  CORDON_TRY(tallies, index.tally(filter));
+  return sums_of(tallies);
+}
+
+}  // namespace
+
+int verb_audit_stats(const Arguments& arguments) {
+  const auto stats = stats_of(arguments);
+  if (!stats) return audit_failure_status(stats.error());
+  if (!say_answer(arguments.has(FlagId::Json) ? stats_json(*stats) : stats_text(*stats))) {
+    return kAnswerError;
+  }
+  return stats->all.count == 0 ? kAnswerNo : kAnswerYes;
+}
+
+namespace {
+
+using audit::LineReader;
+
+// How far the files were read.
+struct Reached {
+  std::string day;
+  std::uint64_t offset = 0;
+};
+
+std::string shown(const std::string& line, bool json) {
+  if (json) return sanitize(line) + "\n";
+  const auto record = audit::decode_line(line);
+  if (!record) return "? " + sanitize(line.substr(0, 60)) + "\n";
+  std::string text = record->timestamp.substr(11, 12) + "  " + std::to_string(record->seq) + "  " +
+                     record->action + " " + (record->resource.empty() ? "-" : record->resource) +
+                     " " + (record->phase == audit::Phase::Note ? "note" : record->outcome);
+  if (!record->reason.empty()) text += " (" + record->reason + ")";
+  if (const auto code = audit::number_in(record->metadata, "exit_code")) {
+    text += " exit " + std::to_string(*code);
+  }
+  return sanitize(text) + "\n";
+}
+
+// Complete lines from there on; a line that is still being written is left for later.
+Result<void> read_on(int directory, Reached& reached,
+                     const std::function<void(const std::string&)>& take) {
+  CORDON_TRY(days, audit::list_days(directory));
+  for (const std::string& day : days) {
+    if (day < reached.day) continue;
+    CORDON_TRY(file, audit::open_private_file(directory, audit::file_of_day(day), O_RDONLY));
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return fail(audit::audit_error("cannot read", errno));
+    if (day != reached.day) reached = {day, 0};
+    LineReader reader(file.get(), reached.offset, static_cast<std::uint64_t>(status.st_size));
+    audit::Line line;
+    for (;;) {
+      CORDON_TRY(more, reader.next(line));
+      if (!more || !line.complete) break;
+      take(std::string(line.text));
+      reached.offset = line.end();
+    }
+  }
+  return {};
+}
+
+// Where the last `count` records begin, or somewhat before.
+Result<Reached> near_the_end(int directory, std::uint64_t count) {
+  CORDON_TRY(days, audit::list_days(directory));
+  Reached reached;
+  std::uint64_t found = 0;
+  for (auto day = days.rbegin(); day != days.rend() && found < count; ++day) {
+    CORDON_TRY(file, audit::open_private_file(directory, audit::file_of_day(*day), O_RDONLY));
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return fail(audit::audit_error("cannot read", errno));
+    LineReader reader(file.get(), 0, static_cast<std::uint64_t>(status.st_size));
+    audit::Line line;
+    std::deque<std::uint64_t> starts;
+    for (;;) {
+      CORDON_TRY(more, reader.next(line));
+      if (!more || !line.complete) break;
+      starts.push_back(line.offset);
+      if (starts.size() > count - found) starts.pop_front();
+    }
+    found += starts.size();
+    reached = {*day, starts.empty() ? 0 : starts.front()};
+  }
+  return reached;
+}
+
+// The exit status.
+Result<int> tail(const Arguments& arguments) {
+  const bool json = arguments.has(FlagId::Json);
+  std::uint64_t count = 10;
+  if (const auto limit = arguments.value(FlagId::Limit)) {
+    const auto number = parse_number(*limit);
+    if (!number) return fail(usage_error("--limit " + quote(*limit) + " is not a number"));
+    count = *number;
+  }
+  CORDON_TRY(where, audit_place());
+  const auto absent =
+      arguments.has(FlagId::Follow) ? audit::IfAbsent::Make : audit::IfAbsent::Refuse;
+  CORDON_TRY(directory, audit::open_private_directory(where.place.directory, absent));
+  // Watched before it is read: what is written in between is not missed.
+  const Fd watch(::inotify_init1(IN_CLOEXEC));
+  const bool watching =
+      watch.valid() &&
+      ::inotify_add_watch(watch.get(), where.place.directory.c_str(), IN_MODIFY | IN_CREATE) >= 0;
+  CORDON_TRY(reached, near_the_end(directory.get(), count));
+  bool any = false;
+  bool written = true;
+  const auto print = [&](const std::string& line) {
+    any = true;
+    written = written && say_answer(shown(line, json));
+  };
+  CORDON_CHECK(read_on(directory.get(), reached, print));
+  while (arguments.has(FlagId::Follow) && written) {
+    constexpr int kFallbackMs = 1000;
+    pollfd polled{watch.get(), POLLIN, 0};
+    ::poll(&polled, watching ? 1 : 0, watching ? -1 : kFallbackMs);
+    char events[4096];
+    if (watching && ::read(watch.get(), events, sizeof events) < 0 && errno != EINTR) break;
+    CORDON_CHECK(read_on(directory.get(), reached, print));
+  }
+  if (!written) return kAnswerError;
+  return any ? kAnswerYes : kAnswerNo;
+}
+
+}  // namespace
+
+int verb_audit_tail(const Arguments& arguments) {
+  const auto status = tail(arguments);
+  return status ? *status : audit_failure_status(status.error());
+}
+
+}  // namespace cordon

@@ -1,0 +1,43 @@
+#include "compat/backends.h"
+#include "faces/cli/policy_options.h"
+#include "faces/cli/talk.h"
+#include "faces/cli/verbs.h"
+#include "host/resolve.h"
+#include "run/answers.h"
+
+namespace cordon {
+namespace {
+
+Result<Explanation> asked_explanation(const Arguments& arguments) {
+  if (arguments.operands.size() != 2) {
+    return fail(usage_error("an access and what it is for are to be named",
+                            "options stand before operands: cordon policy explain [OPTION]... "
+                            "read|write|exec PATH, connect HOST:PORT|SOCKET or publish PORT"));
+  }
+  CORDON_TRY(access, parse_access(arguments.operands[0]));
+  CORDON_TRY(caller, identify_caller());
+  CORDON_TRY(backend, asked_backend(arguments));
+  CORDON_TRY(asked, asked_policy(arguments, caller));
+  RunInput input;
+  input.argv = {"true"};
+  input.policy = std::move(asked.policy);
+  input.ceilings = std::move(asked.ceilings);
+  input.backend = backend;
+  input.backends = every_backend(caller, "/proc/self/exe");
+  return explain_access(input, {access, std::string(arguments.operands[1])}, caller);
+}
+
+}  // namespace
+
+int verb_policy_explain(const Arguments& arguments) {
+  const auto explained = asked_explanation(arguments);
+  if (!explained) {
+    say_error(explained.error());
+    return kAnswerError;
+  }
+  const bool json = arguments.has(FlagId::Json);
+  if (!say_answer(json ? explained->json : explained->text)) return kAnswerError;
+  return explained->allowed ? kAnswerYes : kAnswerNo;
+}
+
+}  // namespace cordon

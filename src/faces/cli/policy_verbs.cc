@@ -1,0 +1,146 @@
+#include "base/path.h"
+#include "base/text.h"
+#include "config/policy_document.h"
+#include "config/schema.h"
+#include "cordon/policy.h"
+#include "faces/cli/policy_options.h"
+#include "faces/cli/talk.h"
+#include "faces/cli/verbs.h"
+#include "host/resolve.h"
+#include "policy/agents.h"
+#include "run/answers.h"
+#include "run/policy_source.h"
+
+namespace cordon {
+namespace {
+
+Result<std::string> checked_file(const Arguments& arguments) {
+  if (arguments.operands.size() != 1) {
+    return fail(usage_error("one file is to be named", "cordon policy check [--json] FILE"));
+  }
+  const std::string file(arguments.operands.front());
+  const std::string_view name = basename(file);
+  if (name == "ceiling.toml" || name == "ceiling.json") {
+    CORDON_TRY(ceiling, Ceiling::from_file(file));
+    say_dangers(ceiling.policy.net.sockets);
+    return std::string("ceiling");
+  }
+  CORDON_TRY(policy, Policy::from_file(file));
+  say_dangers(policy.net.sockets);
+  return std::string("policy");
+}
+
+std::string check_json(const Result<std::string>& checked) {
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.check/1");
+  node.set("valid", checked.has_value());
+  node.set("role", checked ? Node(*checked) : Node());
+  Node place;
+  if (!checked && checked.error().place) {
+    place = Node(NodeMap{});
+    place.set("file", checked.error().place->file);
+    place.set("line", std::uint64_t{checked.error().place->line});
+    place.set("column", std::uint64_t{checked.error().place->column});
+  }
+  node.set("place", std::move(place));
+  node.set("error", checked ? Node() : error_object(checked.error()));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+}  // namespace
+
+int verb_policy_check(const Arguments& arguments) {
+  const auto checked = checked_file(arguments);
+  if (!checked) say_error(checked.error());
+  if (arguments.has(FlagId::Json)) {
+    if (!say_answer(check_json(checked))) return kAnswerError;
+  } else if (checked) {
+    const std::string file = sanitize(arguments.operands.front());
+    if (!say_answer(file + ": a valid " + *checked + "\n")) return kAnswerError;
+  }
+  return checked ? kAnswerYes : kAnswerError;
+}
+
+namespace {
+
+Result<ClampAnswer> asked_clamp(const Arguments& arguments) {
+  CORDON_TRY(caller, identify_caller());
+  CORDON_TRY(asked, asked_policy(arguments, caller));
+  RunInput input;
+  input.policy = std::move(asked.policy);
+  input.ceilings = std::move(asked.ceilings);
+  return clamp_answer(input, caller);
+}
+
+}  // namespace
+
+int verb_policy_clamp(const Arguments& arguments) {
+  const auto answer = asked_clamp(arguments);
+  if (!answer) {
+    say_error(answer.error());
+    return kAnswerError;
+  }
+  return say_answer(arguments.has(FlagId::Json) ? answer->json : answer->text) ? kAnswerYes
+                                                                               : kAnswerError;
+}
+
+int verb_policy_schema(const Arguments& arguments) {
+  const std::string_view which =
+      arguments.operands.empty() ? std::string_view("policy") : arguments.operands.front();
+  const auto answer = [&]() -> std::optional<std::string_view> {
+    if (which == "policy") return policy_schema();
+    if (which == "report") return report_schema();
+    if (which == "audit") return audit_schema();
+    if (which == "changes") return changes_schema();
+    return std::nullopt;
+  }();
+  if (!answer || arguments.operands.size() > 1) {
+    say_error(usage_error("no schema is called " + quote(which),
+                          "write policy, report, audit or changes"));
+    return kAnswerError;
+  }
+  return say_answer(*answer) ? kAnswerYes : kAnswerError;
+}
+
+namespace {
+
+// Why an agent's preset grants what it does.
+std::string reasons(const Policy& policy) {
+  const AgentNeeds* agent = find_agent(policy.agent.name);
+  if (agent == nullptr) return {};
+  std::string text = "\n";
+  for (const AgentHost& host : agent->hosts) {
+    text.append("# ").append(host.rule).append(": ").append(host.reason).append("\n");
+  }
+  for (const std::string_view name : agent->credentials) {
+    text.append("# ").append(name).append(": may hold the agent's key; the first with a value\n");
+  }
+  return text;
+}
+
+Result<std::string> shown_policy(const Arguments& arguments) {
+  if (arguments.operands.size() > 1) {
+    return fail(usage_error("more than one policy was given",
+                            "options stand before operands: cordon policy show [--json] POLICY"));
+  }
+  CORDON_TRY(caller, identify_caller());
+  const std::string word(arguments.operands.empty() ? "workspace" : arguments.operands.front());
+  CORDON_TRY(policy, load_policy(word, caller));
+  if (arguments.has(FlagId::Json)) {
+    return write_json(encode_policy(policy), JsonStyle::Pretty) + "\n";
+  }
+  return policy.toml() + reasons(policy);
+}
+
+}  // namespace
+
+int verb_policy_show(const Arguments& arguments) {
+  const auto text = shown_policy(arguments);
+  if (!text) {
+    say_error(text.error());
+    return kAnswerError;
+  }
+  return say_answer(*text) ? kAnswerYes : kAnswerError;
+}
+
+}  // namespace cordon

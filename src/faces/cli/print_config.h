@@ -1,0 +1,14 @@
+// What an agent host is to be told on this machine.
+#pragma once
+
+#include <string_view>
+
+#include "faces/cli/arguments.h"
+#include "faces/cli/host_setup.h"
+
+namespace cordon {
+
+// With this program, and the workspace, ceilings and profile of the arguments.
+Result<HostSetup> host_setup_here(std::string_view host, const Arguments& arguments);
+
+}  // namespace cordon

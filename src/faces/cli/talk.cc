@@ -1,0 +1,366 @@
+#include "faces/cli/talk.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <span>
+
+#include "base/text.h"
+#include "changes/stage_judge.h"
+#include "policy/known_sockets.h"
+#include "run/streams.h"
+
+namespace cordon {
+namespace {
+
+// Code points, which is what columns are here: cells hold no wide characters.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+}  // namespace
+
+void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = sanitize(cell);
+  rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::text() const {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) widths.push_back(width_of(column.title));
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string out;
+  const auto put = [&](std::size_t i, const std::string& cell, bool last) {
+    const std::string pad(widths[i] - width_of(cell), ' ');
+    if (columns_[i].align == Align::Right) out.append(pad).append(cell);
+    if (columns_[i].align == Align::Left) out.append(cell).append(last ? "" : pad);
+    out.append(last ? "\n" : "  ");
+  };
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    put(i, columns_[i].title, i + 1 == columns_.size());
+  }
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) put(i, row[i], i + 1 == row.size());
+  }
+  return out;
+}
+
+std::string bar(std::uint64_t value, std::uint64_t largest, std::size_t width, BarStyle style) {
+  if (largest == 0 || value == 0) return {};
+  const std::uint64_t eighths = std::max<std::uint64_t>(1, value * width * 8 / largest);
+  std::string out;
+  if (style == BarStyle::Plain) return out.append(std::max<std::size_t>(1, eighths / 8), '#');
+  for (std::uint64_t i = 0; i < eighths / 8; ++i) out += "█";
+  constexpr const char* kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  return out + kParts[eighths % 8];
+}
+
+namespace {
+
+bool coloured(int descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && ::isatty(descriptor) == 1;
+}
+
+std::string_view sequence(Tint tint) {
+  switch (tint) {
+    case Tint::Plain:
+      return "";
+    case Tint::Bad:
+      return "\x1b[31m";
+    case Tint::Warning:
+      return "\x1b[33m";
+    case Tint::Good:
+      return "\x1b[32m";
+    case Tint::Quiet:
+      return "\x1b[2m";
+  }
+  return "";
+}
+
+void say_line(Tint tint, std::string_view text) {
+  std::string line = tinted(STDERR_FILENO, tint, "cordon:");
+  line.append(" ").append(sanitize(text)).append("\n");
+  say(line);
+}
+
+// Nothing for a command that ended by itself.
+struct KillText {
+  std::optional<std::string> operator()(const Exited&) const { return std::nullopt; }
+  std::optional<std::string> operator()(const Signaled&) const { return std::nullopt; }
+  std::optional<std::string> operator()(const TimedOut& end) const {
+    return "killed: wall-clock limit " + format_duration(end.limit_ms);
+  }
+  std::optional<std::string> operator()(const OverLimit& end) const {
+    if (end.reason == "oom") return "killed: memory limit";
+    if (end.reason == "output") return "killed: output limit";
+    if (end.reason == "pids") return "killed: process limit";
+    return "killed: " + end.reason;
+  }
+  std::optional<std::string> operator()(const Cancelled& end) const {
+    return end.signal == 0 ? "killed: cancelled" : "ended by " + signal_name(end.signal);
+  }
+};
+
+std::string denial_text(const Denial& denial) {
+  const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
+  std::string text = limit ? "limit reached: " : "denied: ";
+  if (denial.layer == "host") text = "from outside: ";
+  text.append(denial.what).append(": ").append(denial.detail);
+  text.append(" (").append(denial.layer);
+  if (denial.count > 1) text.append(", ").append(std::to_string(denial.count)).append(" times");
+  return text.append(")");
+}
+
+std::string handoff_text(const Handoff& handoff) {
+  if (handoff.kind.starts_with("unchecked: ")) {
+    const std::string place = handoff.path == "." ? "" : handoff.path + ": ";
+    return "unchecked: " + place + handoff.kind.substr(std::string_view("unchecked: ").size());
+  }
+  std::string text = handoff.moved_to.empty() ? "appeared: " : "moved out of the tree: ";
+  if (handoff.restored) text = "changed by the run and put back: ";
+  if (!handoff.original.empty()) text = "changed during the run, to nothing that runs: ";
+  text.append(handoff.path).append(" (").append(handoff.kind).append(")");
+  if (!handoff.original.empty()) return text.append(", as it was: ").append(handoff.original);
+  if (handoff.restored && !handoff.moved_to.empty())
+    return text.append(", the changed one is ").append(handoff.moved_to);
+  if (!handoff.moved_to.empty()) text.append(", now ").append(handoff.moved_to);
+  return text;
+}
+
+// What was written to private places, one line for each: "gone with the run: 3 files in the private
+// home (~/d, ~/x)".
+void say_gone(const std::vector<Change>& changes) {
+  constexpr std::size_t kMostNames = 3;
+  for (std::size_t i = 0; i < changes.size();) {
+    const Change& first = changes[i];
+    if (first.state != Change::State::Lost) {
+      ++i;
+      continue;
+    }
+    // "private home: 3 files, 120 bytes in all"
+    const std::size_t colon = first.reason.find(": ");
+    const std::size_t comma = first.reason.find(',');
+    std::string where = first.reason.substr(0, colon);
+    std::string count;
+    if (colon != std::string::npos && comma != std::string::npos)
+      count = first.reason.substr(colon + 2, comma - colon - 2);
+    std::string names;
+    std::size_t told = 0;
+    for (; i < changes.size() && changes[i].state == Change::State::Lost &&
+           changes[i].top == first.top;
+         ++i) {
+      if (++told > kMostNames) continue;
+      if (!names.empty()) names += ", ";
+      names += where == "private home" ? "~" + changes[i].path.substr(first.top.size())
+                                       : changes[i].path;
+    }
+    if (told > kMostNames) names += ", …";
+    say_line(Tint::Warning,
+             "gone with the run: " + count + " in the " + where + " (" + names + ")");
+  }
+}
+
+}  // namespace
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // someone who shares it made it non-blocking
+      pollfd polled{descriptor, POLLOUT, 0};
+      ::poll(&polled, 1, -1);
+      continue;
+    }
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool say_answer(std::string_view text) {
+  if (write_all(STDOUT_FILENO, text)) return true;
+  // A reader that has gone does not want to hear why.
+  if (errno != EPIPE) say_error(setup_error("cannot write the answer", errno));
+  return false;
+}
+
+void say(std::string_view text) { write_all(STDERR_FILENO, text); }
+
+std::string tinted(int descriptor, Tint tint, std::string_view text) {
+  if (tint == Tint::Plain || !coloured(descriptor)) return std::string(text);
+  return std::string(sequence(tint)).append(text).append("\x1b[0m");
+}
+
+void say_error(const Error& error) {
+  say_line(Tint::Bad, message(error));
+  for (const std::string& note : error.notes) say_line(Tint::Bad, "also: " + note);
+  if (error.hint.empty()) return;
+  std::string line = tinted(STDERR_FILENO, Tint::Good, "hint:");
+  line.append(" ").append(sanitize(error.hint)).append("\n");
+  say(line);
+}
+
+void say_reductions(const std::vector<Reduction>& reductions) {
+  for (const Reduction& reduction : reductions) {
+    say_line(Tint::Warning, reduction_line(reduction));
+  }
+}
+
+void say_choice(const std::string& line) { say_line(Tint::Warning, line); }
+
+void say_dangers(const std::vector<PathRule>& sockets) {
+  for (const PathRule& socket : sockets) {
+    const std::string_view danger = danger_of_socket(socket.text);
+    if (danger.empty()) continue;
+    say_line(Tint::Warning,
+             "beware of net.sockets " + quote(socket.text) + ": " + std::string(danger));
+  }
+}
+
+namespace {
+
+std::string counted(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " change" : " changes");
+}
+
+// What became of the ordinary changes of a staged run; nothing for a live one.
+void say_stage(const std::string& run_id, const std::vector<Change>& changes) {
+  constexpr std::size_t kMostConflicts = 10;
+  std::size_t applied = 0;
+  std::size_t waiting = 0;
+  std::size_t conflicts = 0;
+  for (const Change& change : changes) {
+    if (change.state == Change::State::Conflict && ++conflicts <= kMostConflicts) {
+      say_line(Tint::Warning, "conflict: " + change.path +
+                                  " has changed on the host too; both versions are kept; cordon "
+                                  "changes diff " +
+                                  run_id + " " + shell_word(change.path));
+    }
+    if (!change.reason.empty()) continue;
+    if (change.state == Change::State::Applied) ++applied;
+    if (change.state == Change::State::Held) ++waiting;
+  }
+  if (conflicts > kMostConflicts) {
+    say_line(Tint::Warning, "and " + std::to_string(conflicts - kMostConflicts) +
+                                " more conflicts; cordon changes list " + run_id);
+  }
+  if (applied > 0) {
+    say_line(Tint::Quiet, "applied " + counted(applied) + "; cordon changes restore " + run_id +
+                              (applied == 1 ? " undoes it" : " undoes them"));
+  }
+  if (waiting > 0) {
+    say_line(Tint::Warning, counted(waiting) + " not applied yet; cordon changes list " + run_id +
+                                ", cordon changes apply " + run_id);
+  }
+}
+
+}  // namespace
+
+void say_changes(const std::string& run_id, const std::vector<Change>& changes,
+                 const std::vector<Handoff>& handoffs) {
+  constexpr std::size_t kMostTops = 10;
+  std::vector<std::string> tops;
+  std::size_t told = 0;
+  say_stage(run_id, changes);
+  for (const Change& change : changes) {
+    // Without a reason it is an ordinary change of a stage.
+    if (change.state != Change::State::Held || change.reason.empty()) continue;
+    const auto same = [&](const Handoff& one) { return one.path == change.path; };
+    if (std::any_of(handoffs.begin(), handoffs.end(), same)) {
+      ++told;
+      continue;
+    }
+    if (std::find(tops.begin(), tops.end(), change.top) == tops.end()) tops.push_back(change.top);
+  }
+  for (std::size_t i = 0; i < tops.size() && i < kMostTops; ++i) {
+    std::size_t files = 0;
+    std::string reason;
+    for (const Change& change : changes) {
+      if (change.state != Change::State::Held || change.top != tops[i]) continue;
+      ++files;
+      reason = change.reason;
+    }
+    // Of git's configuration the settings say more than the number of files.
+    std::string what = " (" + std::to_string(files) + (files == 1 ? " file)" : " files)");
+    if (reason.starts_with("git: ")) what = ": " + reason.substr(5);
+    if (is_never_applied(reason)) {
+      say_line(Tint::Warning, "not applied: " + tops[i] + ": " + reason + "; " +
+                                  std::string(cure_of_unapplied(reason)));
+      continue;
+    }
+    say_line(Tint::Warning, "held back: " + tops[i] + what + "; cordon changes apply " + run_id +
+                                " " + shell_word(tops[i]));
+  }
+  if (tops.size() > kMostTops) {
+    say_line(Tint::Warning, "and " + std::to_string(tops.size() - kMostTops) +
+                                " more; cordon changes list " + run_id);
+  }
+  const auto removed = std::count_if(changes.begin(), changes.end(), [](const Change& change) {
+    return change.state == Change::State::Applied && change.change == Change::Kind::Deleted &&
+           change.reason == "removed by the run";
+  });
+  if (removed > 0) {
+    say_line(Tint::Warning, "finished what the run began to remove: " + std::to_string(removed) +
+                                (removed == 1 ? " protected path" : " protected paths") +
+                                "; cordon changes restore " + run_id);
+  }
+  for (const Change& change : changes) {
+    if (change.state != Change::State::Discarded) continue;
+    say_line(Tint::Warning, "not removed: " + change.path + ": " + change.reason);
+  }
+  say_gone(changes);
+  if (told > 0) {
+    say_line(Tint::Warning, "held back: " + std::to_string(told) +
+                                (told == 1 ? " file" : " files") +
+                                " named above; cordon changes list " + run_id);
+  }
+}
+
+void say_handoffs(const std::vector<Handoff>& handoffs) {
+  // A run can plant as many as it likes; the report has the first thousand.
+  constexpr std::size_t kMostLines = 50;
+  for (const Handoff& handoff : std::span(handoffs).first(std::min(handoffs.size(), kMostLines)))
+    say_line(Tint::Warning, handoff_text(handoff));
+  if (handoffs.size() > kMostLines)
+    say_line(Tint::Warning, "and " + std::to_string(handoffs.size() - kMostLines) +
+                                " more such lines: see --report");
+}
+
+void say_lost_output(const Outcome& outcome) {
+  for (const Denial& denial : outcome.denials) {
+    if (const auto lost = lost_output_message(denial)) say_line(Tint::Bad, *lost);
+  }
+}
+
+void say_outcome(const Outcome& outcome) {
+  if (const auto killed = std::visit(KillText{}, outcome.end)) say_line(Tint::Bad, *killed);
+  say_lost_output(outcome);
+  // A program can try a thousand hosts; the report has them all.
+  constexpr std::size_t kMostLines = 20;
+  std::size_t told = 0;
+  std::size_t untold = 0;
+  for (const Denial& denial : outcome.denials) {
+    if (is_lost_output(denial)) continue;
+    if (told == kMostLines) {
+      ++untold;
+      continue;
+    }
+    say_line(Tint::Warning, denial_text(denial));
+    ++told;
+  }
+  if (untold > 0) {
+    say_line(Tint::Warning,
+             "and " + std::to_string(untold) + " more denials; --report FILE has them all");
+  }
+  say_handoffs(outcome.handoff);
+}
+
+}  // namespace cordon

@@ -1,0 +1,69 @@
+// What Cordon says to a person: answers on standard output, everything else on standard error.
+// Whatever came from a file name or a sandbox is sanitized before it gets here or on the way.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cordon/change.h"
+#include "cordon/error.h"
+#include "cordon/outcome.h"
+#include "cordon/policy.h"
+
+namespace cordon {
+
+// Columns and bars for answers to people.
+
+enum class Align { Left, Right };
+
+class TextTable {
+ public:
+  struct Column {
+    std::string title;
+    Align align = Align::Left;
+  };
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // Cells are sanitized.
+  void add(std::vector<std::string> cells);
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+enum class BarStyle { Blocks, Plain };  // eighths of Unicode blocks, or "#"
+std::string bar(std::uint64_t value, std::uint64_t largest, std::size_t width, BarStyle style);
+
+enum class Tint { Plain, Bad, Warning, Good, Quiet };
+
+// Writes all of it; false if the reader is gone.
+bool write_all(int descriptor, std::string_view text);
+bool say_answer(std::string_view text);  // to standard output; says itself why it could not
+void say(std::string_view text);         // to standard error, as it is
+
+// Colours only on a terminal and never with NO_COLOR.
+std::string tinted(int descriptor, Tint tint, std::string_view text);
+
+// `cordon: place: what`, notes, then `hint: ...`.
+void say_error(const Error& error);
+// One line each: `cordon: reduced write /x: outside-ceiling`.
+void say_reductions(const std::vector<Reduction>& reductions);
+// The line of RunInput::tell_choice.
+void say_choice(const std::string& line);
+// What each listed socket of the host gives away, where that is known.
+void say_dangers(const std::vector<PathRule>& sockets);
+// What the run did not write for good: one line for each protected object, with the command that
+// takes it.
+// Those that are told as handoffs already are only counted.
+void say_changes(const std::string& run_id, const std::vector<Change>& changes,
+                 const std::vector<Handoff>& handoffs);
+void say_handoffs(const std::vector<Handoff>& handoffs);
+// That the command's output did not arrive, for faces that tell nothing else of an outcome.
+void say_lost_output(const Outcome& outcome);
+// Kills, limits reached, output that was lost and protected files that were moved away.
+void say_outcome(const Outcome& outcome);
+
+}  // namespace cordon

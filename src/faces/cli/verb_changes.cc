@@ -1,0 +1,486 @@
+// cordon changes: what a run held back, shown and taken.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "changes/line_diff.h"
+#include "changes/lost_list.h"
+#include "changes/manifest.h"
+#include "changes/stage.h"
+#include "changes/stage_judge.h"
+#include "changes/stage_take.h"
+#include "changes/take.h"
+#include "config/node.h"
+#include "faces/cli/talk.h"
+#include "faces/cli/verbs.h"
+#include "host/look.h"
+#include "host/resolve.h"
+#include "host/walk.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kMostShown = std::size_t{64} * 1024 * 1024;
+
+struct Selection {
+  std::string run;  // empty: the last one
+  std::vector<std::string> paths;
+};
+
+struct Asked {
+  Caller caller;
+  std::string handoff;
+  std::vector<std::string> paths;
+  std::optional<Manifest> manifest;
+};
+
+Selection select(const Arguments& arguments, const std::string& cwd) {
+  Selection selection;
+  std::span<const std::string_view> rest(arguments.operands);
+  if (!arguments.ended_flags && !rest.empty() &&
+      (rest.front() == "last" || is_run_id(rest.front()))) {
+    if (rest.front() != "last") selection.run = std::string(rest.front());
+    rest = rest.subspan(1);
+  }
+  bool ended = arguments.ended_flags;
+  for (const std::string_view word : rest) {
+    if (word == "--" && !ended) {
+      ended = true;
+      continue;
+    }
+    selection.paths.push_back(word.starts_with('/') ? normalize(word) : normalize(join(cwd, word)));
+  }
+  return selection;
+}
+
+// Links on the way are followed as when the run was judged; the last name need not exist.
+std::string canonical(const std::string& path, const Caller& caller) {
+  const auto above = canonicalize(std::string(parent(path)), "/", caller);
+  if (!above || above->kind != FileKind::Directory) return path;
+  return path == "/" ? path : join(above->path, basename(path));
+}
+
+// To be shown: what was lost too. To be taken: what was held back, and only of a run that was named
+// what was lost, so that it is said that nothing of it can be taken.
+enum class AskedFor { Showing, Taking };
+
+Result<Asked> ask(const Arguments& arguments, AskedFor purpose) {
+  CORDON_TRY(caller, identify_caller());
+  Asked asked;
+  const Selection selection = select(arguments, caller.cwd);
+  for (const std::string& path : selection.paths) {
+    if (has_dotdot(path)) {
+      asked.paths.push_back(canonical(path, caller));
+      continue;
+    }
+    asked.paths.push_back(canonical(path, caller));
+  }
+  asked.handoff = handoff_directory(caller.state_directory);
+  CORDON_TRY(manifest, purpose == AskedFor::Taking
+                           ? (selection.run.empty() ? read_last_manifest(asked.handoff)
+                                                    : read_manifest(asked.handoff, selection.run))
+                           : read_with_lost(caller.state_directory, selection.run));
+  if (!manifest && !selection.run.empty()) {
+    CORDON_TRY(lost, read_with_lost(caller.state_directory, selection.run));
+    manifest = std::move(lost);
+  }
+  asked.manifest = std::move(manifest);
+  asked.caller = std::move(caller);
+  return asked;
+}
+
+std::vector<ChangeRecord> selected(const Asked& asked) {
+  std::vector<ChangeRecord> records;
+  if (!asked.manifest) return records;
+  for (const ChangeRecord& record : asked.manifest->records)
+    if (is_selected(record, asked.paths)) records.push_back(record);
+  return records;
+}
+
+// Of a file, or of everything in a directory, up to a bound.
+std::uint64_t size_at(int directory, const std::string& name, int depth) {
+  const auto seen = look(directory, name);
+  if (!seen || depth > 16) return 0;
+  if (seen->kind != FileKind::Directory) return seen->size;
+  const Fd fd(::openat(directory, name.c_str(),
+                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  DirectoryNames names;
+  if (!fd.valid() || !names.read(fd.get())) return 0;
+  std::uint64_t sum = 0;
+  for (const DirectoryEntry& entry : names.entries())
+    sum += size_at(fd.get(), std::string(entry.name), depth + 1);
+  return sum;
+}
+
+std::uint64_t size_of(const std::string& path) {
+  if (path.empty()) return 0;
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  return above.valid() ? size_at(above.get(), std::string(basename(path)), 0) : 0;
+}
+
+std::string changes_json(const Asked& asked) {
+  NodeList list;
+  const std::vector<ChangeRecord> records = selected(asked);
+  for (const Change& change : changes_of(records, asked.caller.cwd)) {
+    Node node{NodeMap{}};
+    node.set("path", change.path);
+    node.set("change", name_of(change.change));
+    node.set("state", name_of(change.state));
+    node.set("reason", change.reason);
+    list.push_back(std::move(node));
+  }
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.changes/1");
+  node.set("run", asked.manifest ? Node(asked.manifest->run_id) : Node());
+  const WriteMode mode = asked.manifest ? asked.manifest->mode : WriteMode::Live;
+  node.set("mode", name_of(mode));
+  node.set("changes", std::move(list));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+int refuse(const Error& error) {
+  say_error(error);
+  return kAnswerError;
+}
+
+int nothing(const Arguments& arguments, const Asked& asked) {
+  if (arguments.has(FlagId::Json)) {
+    return say_answer(changes_json(asked)) ? kAnswerNo : kAnswerError;
+  }
+  if (!asked.manifest) {
+    say("cordon: no run has held anything back\n");
+  } else {
+    say("cordon: nothing to do for run " + asked.manifest->run_id + "\n");
+  }
+  return kAnswerNo;
+}
+
+// The content of a version as text; a directory is not shown.
+std::optional<std::string> content_of(const std::string& path) {
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  if (!above.valid()) return std::nullopt;
+  const std::string name(basename(path));
+  const auto seen = look(above.get(), name);
+  if (!seen) return std::nullopt;
+  if (seen->symlink) {
+    const auto target = read_link(above.get(), name);
+    return target ? std::optional("-> " + *target + "\n") : std::nullopt;
+  }
+  return read_regular(above.get(), name, kMostShown);
+}
+
+bool is_directory(const std::string& path) {
+  const auto seen = path.empty() ? std::nullopt : look_path(path);
+  return seen && seen->kind == FileKind::Directory;
+}
+
+// The files of one record: itself, or everything in the directory that it is.
+struct Version {
+  std::string path;
+  std::string kept;
+};
+void add_versions(const std::string& path, const std::string& kept,
+                  std::vector<Version>& versions) {
+  constexpr std::size_t kMost = 1000;
+  if (versions.size() >= kMost) return;
+  if (!is_directory(kept)) return versions.push_back({path, kept});
+  const Fd fd = open_canonical(kept, O_RDONLY | O_DIRECTORY);
+  DirectoryNames names;
+  if (!fd.valid() || !names.read(fd.get())) return;
+  std::vector<std::string> sorted;
+  for (const DirectoryEntry& entry : names.entries()) sorted.emplace_back(entry.name);
+  std::ranges::sort(sorted);
+  for (const std::string& name : sorted) add_versions(join(path, name), join(kept, name), versions);
+}
+
+// In the list of a stage what is in a directory has entries of its own, and a FIFO has no content.
+bool has_content(const ChangeRecord& record) {
+  const auto seen = look_path(record.kept);
+  return seen && (seen->symlink || seen->kind == FileKind::Regular);
+}
+
+std::vector<Version> versions_of(const Asked& asked, const std::vector<ChangeRecord>& records) {
+  const bool staged = asked.manifest->mode == WriteMode::Staged;
+  std::vector<Version> versions;
+  for (const ChangeRecord& record : records) {
+    if (staged && !record.kept.empty() && !has_content(record)) continue;
+    if (record.state == Change::State::Discarded || record.state == Change::State::Lost) continue;
+    if (record.kept.empty()) {
+      if (record.change == Change::Kind::Deleted) versions.push_back({record.path, {}});
+      continue;
+    }
+    add_versions(record.path, record.kept, versions);
+  }
+  return versions;
+}
+
+using Take = Result<Taken> (*)(const std::string&, Manifest&, const std::vector<std::string>&);
+using TakeStage = Result<Taken> (*)(const std::string&, Manifest&, const Stage&,
+                                    const std::vector<std::string>&);
+struct Step {
+  Take live;
+  TakeStage staged;
+  std::string_view done;  // "applied"
+};
+
+Result<Taken> take_from(const Step& step, Asked& asked) {
+  Manifest& manifest = *asked.manifest;
+  if (manifest.mode == WriteMode::Live) {
+    const std::vector<ChangeRecord> before = manifest.records;
+    auto taken = step.live(asked.handoff, manifest, asked.paths);
+    follow_in_indexes(before, manifest.records, asked.caller);
+    return taken;
+  }
+  // Only one of ours, whatever the note says.
+  const std::string place = stage_directories(asked.caller.state_directory);
+  if (parent(manifest.stage) != place || has_dotdot(manifest.stage)) {
+    return fail(setup_error("run " + manifest.run_id + " has no stage below " + quote(place), 0));
+  }
+  CORDON_TRY(stage, Stage::open(manifest.stage));
+  if (!stage) return Taken{};
+  // Somebody else may have worked on it until now.
+  CORDON_TRY(now, read_manifest(asked.handoff, manifest.run_id));
+  if (now) manifest = std::move(*now);
+  return step.staged(asked.handoff, manifest, *stage, asked.paths);
+}
+
+// What waits still, and how to take it: each protected object once.
+void say_waiting(const Asked& asked, const Taken& taken) {
+  constexpr std::size_t kMost = 10;
+  for (std::size_t i = 0; i < taken.refused.size(); ++i) {
+    if (i == kMost) {
+      say("cordon: and " + std::to_string(taken.refused.size() - kMost) + " more like these\n");
+      break;
+    }
+    const Taken::Refused& one = taken.refused[i];
+    say("cordon: not applied: " + quote(one.path) + ": " + one.reason + "; " +
+        std::string(cure_of_unapplied(one.reason)) + "\n");
+  }
+  if (asked.manifest->mode == WriteMode::Live || !asked.paths.empty()) return;
+  std::vector<std::string> told;
+  for (const ChangeRecord& record : asked.manifest->records) {
+    if (record.state != Change::State::Held || record.reason.empty()) continue;
+    if (std::ranges::find(told, record.top) != told.end()) continue;
+    told.push_back(record.top);
+    if (told.size() > kMost) {
+      say("cordon: and more; cordon changes list " + asked.manifest->run_id + "\n");
+      return;
+    }
+    const bool never = is_never_applied(record.reason);
+    say("cordon: held back: " + quote(record.top) + " (" + record.reason + "); " +
+        (never ? std::string(cure_of_unapplied(record.reason))
+               : "cordon changes apply " + asked.manifest->run_id + " " + quote(record.top)) +
+        "\n");
+  }
+}
+
+void say_how_to_take(const std::string& run_id, const std::string& path) {
+  const std::string word = quote(path);
+  say("hint: to take the run's: mv " + word + " " + quote(path + ".mine") +
+      " && cordon changes apply " + run_id + " " + word +
+      "; to keep yours: cordon changes discard " + run_id + " " + word + "\n");
+}
+
+int take(const Arguments& arguments, const Step& step) {
+  const std::string_view verb = step.done;
+  auto asked = ask(arguments, AskedFor::Taking);
+  if (!asked) return refuse(asked.error());
+  if (!asked->manifest) return nothing(arguments, *asked);
+  const auto taken = take_from(step, *asked);
+  if (!taken) return refuse(taken.error());
+  if (!arguments.has(FlagId::Json) && verb == "applied") say_waiting(*asked, *taken);
+  if (taken->done == 0 && taken->conflicts.empty()) return nothing(arguments, *asked);
+  if (arguments.has(FlagId::Json)) {
+    if (!say_answer(changes_json(*asked))) return kAnswerError;
+  } else {
+    for (const std::string& path : taken->conflicts) {
+      say("cordon: conflict: " + quote(path) +
+          " has changed since the run began; both versions are kept\n");
+      if (asked->manifest->mode == WriteMode::Staged)
+        say_how_to_take(asked->manifest->run_id, path);
+    }
+    if (taken->done > 0) {
+      say("cordon: " + std::string(verb) + " " + std::to_string(taken->done) +
+          (taken->done == 1 ? " change" : " changes") + " of run " + asked->manifest->run_id +
+          "\n");
+    }
+  }
+  return taken->conflicts.empty() && taken->refused.empty() ? kAnswerYes : kAnswerNo;
+}
+
+// At a terminal what is new and what is gone differ at a glance; elsewhere the text is as it is.
+std::string with_colours(const std::string& diff) {
+  std::string text;
+  for (const std::string_view line : split(diff, '\n')) {
+    Tint tint = Tint::Plain;
+    if (line.starts_with("@@") || line.starts_with("+++ ") || line.starts_with("--- ")) {
+      tint = Tint::Quiet;
+    } else if (line.starts_with('+')) {
+      tint = Tint::Good;
+    } else if (line.starts_with('-')) {
+      tint = Tint::Bad;
+    }
+    text.append(tinted(STDOUT_FILENO, tint, line)).append("\n");
+  }
+  // The last line ends with a newline, behind which there is nothing.
+  text.pop_back();
+  return text;
+}
+
+// Stages of other runs that wait: nothing removes them unasked.
+std::string other_stages(const Asked& asked) {
+  std::string text;
+  const auto manifests = read_manifests(asked.handoff);
+  if (!manifests) return text;
+  for (const Manifest& manifest : *manifests) {
+    if (manifest.mode != WriteMode::Staged || manifest.run_id == asked.manifest->run_id) continue;
+    const auto waiting = std::ranges::count_if(manifest.records, [](const ChangeRecord& record) {
+      return record.state == Change::State::Held || record.state == Change::State::Conflict;
+    });
+    if (waiting == 0) continue;
+    text += "also waiting: run " + manifest.run_id + ", " + std::to_string(waiting) +
+            (waiting == 1 ? " change, " : " changes, ") + format_size(stage_size(manifest.stage)) +
+            "\n";
+  }
+  return text;
+}
+
+// A layer does not tell a rename from a removal and a new file. For people the two are paired: what
+// waits as deleted is still on the host, and can be compared.
+class Renames {
+ public:
+  explicit Renames(const std::vector<ChangeRecord>& records) {
+    for (const ChangeRecord& record : records) {
+      if (record.change != Change::Kind::Deleted || record.state != Change::State::Held) continue;
+      const auto seen = look_path(record.path);
+      if (!seen || seen->kind != FileKind::Regular || seen->size == 0) continue;
+      if (seen->size <= kLargest && deleted_.size() < kMost) {
+        deleted_.emplace(seen->size, record.path);
+      }
+    }
+  }
+
+  // The path that the file had, if it is one that was renamed; each is found once.
+  std::string of(const ChangeRecord& record) {
+    if (record.change != Change::Kind::Added || deleted_.empty()) return {};
+    const auto seen = look_path(record.kept);
+    if (!seen || seen->kind != FileKind::Regular) return {};
+    const auto [first, last] = deleted_.equal_range(seen->size);
+    for (auto one = first; one != last; ++one) {
+      const auto content = content_of(record.kept);
+      if (!content || content_of(one->second) != content) continue;
+      std::string path = one->second;
+      deleted_.erase(one);
+      return path;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kMost = 1000;
+  static constexpr std::uint64_t kLargest = std::uint64_t{1024} * 1024;
+  std::multimap<std::uint64_t, std::string> deleted_;  // by size
+};
+
+}  // namespace
+
+int verb_changes_list(const Arguments& arguments) {
+  const auto asked = ask(arguments, AskedFor::Showing);
+  if (!asked) return refuse(asked.error());
+  const std::vector<ChangeRecord> records = selected(*asked);
+  if (records.empty()) return nothing(arguments, *asked);
+  if (arguments.has(FlagId::Json))
+    return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
+  TextTable table({{"PATH"}, {"CHANGE"}, {"STATE"}, {"SIZE", Align::Right}, {"REASON"}});
+  const std::vector<Change> changes = changes_of(records, asked->caller.cwd);
+  const std::string& cwd = asked->caller.cwd;
+  const auto below_here = [&](const std::string& path) {
+    return contains(cwd, path) && path != cwd ? path.substr(cwd == "/" ? 1 : cwd.size() + 1) : path;
+  };
+  Renames renames(asked->manifest->mode == WriteMode::Staged ? records
+                                                             : std::vector<ChangeRecord>());
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const Change& change = changes[i];
+    const std::uint64_t size = size_of(records[i].kept);
+    std::string reason = change.reason;
+    if (const std::string from = renames.of(records[i]); !from.empty()) {
+      reason += (reason.empty() ? "renamed from " : ", renamed from ") + below_here(from);
+    }
+    table.add({change.path, std::string(name_of(change.change)), std::string(name_of(change.state)),
+               records[i].kept.empty() ? "-" : format_size(size), reason});
+  }
+  std::string head = "run " + asked->manifest->run_id;
+  if (asked->manifest->mode == WriteMode::Staged) {
+    head += ", staged, " + format_size(stage_size(asked->manifest->stage));
+  }
+  head += "\n";
+  if (asked->manifest->incomplete) {
+    head += "the machine went down during this run: files may lack their end\n";
+  }
+  return say_answer(head + table.text() + other_stages(*asked)) ? kAnswerYes : kAnswerError;
+}
+
+int verb_changes_show(const Arguments& arguments) {
+  const auto asked = ask(arguments, AskedFor::Showing);
+  if (!asked) return refuse(asked.error());
+  const std::vector<ChangeRecord> records = selected(*asked);
+  if (records.empty()) return nothing(arguments, *asked);
+  if (arguments.has(FlagId::Json))
+    return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
+  const std::vector<Version> versions = versions_of(*asked, records);
+  if (versions.empty()) return nothing(arguments, *asked);
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  for (const Version& version : versions) {
+    if (versions.size() > 1) say("==> " + sanitize(version.path) + "\n");
+    if (version.kept.empty()) {
+      say("cordon: the run deleted " + quote(version.path) + "\n");
+      continue;
+    }
+    const auto content = content_of(version.kept);
+    if (!content) {
+      return refuse(setup_error("cannot read the run's version of " + quote(version.path), 0));
+    }
+    if (!say_answer(terminal ? sanitize_lines(*content) : *content)) return kAnswerError;
+  }
+  return kAnswerYes;
+}
+
+int verb_changes_diff(const Arguments& arguments) {
+  const auto asked = ask(arguments, AskedFor::Showing);
+  if (!asked) return refuse(asked.error());
+  const std::vector<ChangeRecord> records = selected(*asked);
+  if (records.empty()) return nothing(arguments, *asked);
+  if (arguments.has(FlagId::Json))
+    return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
+  std::string answer;
+  for (const Version& version : versions_of(*asked, records)) {
+    const auto host = content_of(version.path);
+    const auto run = version.kept.empty() ? std::nullopt : content_of(version.kept);
+    answer += line_diff(host.value_or(""), run.value_or(""), host ? version.path : "/dev/null",
+                        run ? version.path : "/dev/null");
+  }
+  if (answer.empty()) return nothing(arguments, *asked);
+  return say_answer(with_colours(answer)) ? kAnswerYes : kAnswerError;
+}
+
+int verb_changes_apply(const Arguments& arguments) {
+  const Take apply = [](const std::string& handoff, Manifest& manifest,
+                        const std::vector<std::string>& paths) {
+    return apply_changes(handoff, manifest, paths);
+  };
+  return take(arguments, {apply, apply_stage, "applied"});
+}
+int verb_changes_discard(const Arguments& arguments) {
+  return take(arguments, {discard_changes, discard_stage, "discarded"});
+}
+int verb_changes_restore(const Arguments& arguments) {
+  return take(arguments, {restore_changes, restore_stage, "restored"});
+}
+
+}  // namespace cordon

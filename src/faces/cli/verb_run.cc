@@ -1,0 +1,154 @@
+// cordon run: from a command line to a contained command, its report and its exit status.
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "compat/backends.h"
+#include "faces/cli/policy_options.h"
+#include "faces/cli/report_file.h"
+#include "faces/cli/session.h"
+#include "faces/cli/talk.h"
+#include "faces/cli/verbs.h"
+#include "host/resolve.h"
+#include "policy/agents.h"
+#include "run/answers.h"
+#include "run/contained_run.h"
+
+namespace cordon {
+namespace {
+
+constexpr int kRefused = 125;
+// Of a command that succeeded whose report did not arrive, as if SIGPIPE had ended it.
+constexpr int kLost = 128 + SIGPIPE;
+
+Report refusal(const Error& error) {
+  Report report;
+  report.run_id = make_run_id();
+  report.error = error;
+  return report;
+}
+
+Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
+  const bool json = arguments.has(FlagId::Json);
+  if (arguments.operands.empty()) {
+    return fail(usage_error("no command was given", "cordon run [OPTION]... [--] CMD [ARG]..."));
+  }
+  if (json && arguments.has(FlagId::Tty)) {
+    return fail(usage_error("--tty contradicts --json",
+                            "drop one of them: --json captures, --tty passes through"));
+  }
+  if (arguments.value(FlagId::Cwd) == "") return fail(usage_error("--cwd is empty"));
+  CORDON_TRY(backend, asked_backend(arguments));
+  CORDON_TRY(asked, asked_policy(arguments, caller));
+  RunInput input;
+  for (const std::string_view word : arguments.operands) input.argv.emplace_back(word);
+  input.policy = std::move(asked.policy);
+  input.ceilings = std::move(asked.ceilings);
+  input.cwd = arguments.value(FlagId::Cwd).value_or("");
+  input.backend = backend;
+  input.tell_choice = say_choice;
+  input.backends = every_backend(caller, "/proc/self/exe");
+  input.describe_policy = json || arguments.has(FlagId::Report);
+  input.streams.in = Input::drawn_from(STDIN_FILENO);
+  if (!json) input.streams.out = Output::unfiltered_to(STDOUT_FILENO, STDERR_FILENO);
+  input.streams.terminal = arguments.has(FlagId::Tty) || (!json && at_a_terminal());
+  return input;
+}
+
+// Where the report of this run goes, beside what is said on standard error.
+struct ReportTargets {
+  bool json = false;
+  std::optional<ReportFile> file;
+
+  // False if it did not arrive everywhere it was to go; says itself why.
+  [[nodiscard]] bool give(const Report& report) const {
+    if (!json && !file) return true;
+    const std::string text = report.json() + "\n";
+    const bool told = !json || say_answer(text);
+    if (!file) return told;
+    const auto written = file->write(text);
+    if (!written) say_error(written.error());
+    return told && written.has_value();
+  }
+
+  [[nodiscard]] int refuse(const Error& error, std::optional<AuditMark> audit = {}) const {
+    say_error(error);
+    Report report = refusal(error);
+    report.audit = std::move(audit);
+    (void)give(report);
+    return error.exit_status;
+  }
+};
+
+Result<ReportTargets> open_answer(const Arguments& arguments) {
+  ReportTargets answer;
+  answer.json = arguments.has(FlagId::Json);
+  if (const auto path = arguments.value(FlagId::Report)) {
+    CORDON_TRY(file, ReportFile::open(std::string(*path)));
+    answer.file = std::move(file);
+  }
+  return answer;
+}
+
+std::optional<AuditMark> record_refused(const Arguments& arguments, const Caller& caller,
+                                        const Error& error) {
+  RunInput input;
+  for (const std::string_view word : arguments.operands) input.argv.emplace_back(word);
+  return record_refusal(input, caller, error);
+}
+
+int dry_run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
+  const auto plan = plan_answer(input, caller);
+  if (!plan) return answer.refuse(plan.error());
+  return say_answer(answer.json ? plan->json : plan->text) ? 0 : kRefused;
+}
+
+int run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
+  say_dangers(input.policy.net.sockets);
+  const Report report = run_contained(input, caller);
+  if (!answer.json) say_reductions(report.reductions);
+  if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
+  if (report.credential && report.credential->copied) {
+    say("cordon: " + describe(*report.credential) + "\n");
+  }
+  if (report.error) say_error(*report.error);
+  if (report.outcome && !answer.json) {
+    say_outcome(*report.outcome);
+    say_changes(report.run_id, report.changes, report.outcome->handoff);
+  }
+  const bool given = answer.give(report);
+  const int status = report.error ? report.error->exit_status : exit_status(report.outcome->end);
+  return status == 0 && !given ? kLost : status;
+}
+
+}  // namespace
+
+void answer_refusal(const Error& error) { say_answer(refusal(error).json() + "\n"); }
+
+int verb_run(const Arguments& arguments) {
+  const auto answer = open_answer(arguments);
+  if (!answer) {
+    say_error(answer.error());
+    if (arguments.has(FlagId::Json)) answer_refusal(answer.error());
+    return answer.error().exit_status;
+  }
+  const auto caller = identify_caller();
+  if (!caller) return answer->refuse(caller.error());
+  auto input = run_input(arguments, *caller);
+  if (!input) {
+    // A slip at the keyboard is not an action; a policy that was refused is.
+    const bool asked = input.error().kind != ErrorKind::Usage && !arguments.has(FlagId::DryRun);
+    return answer->refuse(input.error(),
+                          asked ? record_refused(arguments, *caller, input.error()) : std::nullopt);
+  }
+  if (arguments.has(FlagId::DryRun)) return dry_run(*input, *caller, *answer);
+  const Fd signals = watch_signals();
+  if (!signals.valid()) return answer->refuse(setup_error("cannot watch for signals", errno));
+  input->signal_descriptor = signals.get();
+  return run(*input, *caller, *answer);
+}
+
+}  // namespace cordon

@@ -1,0 +1,300 @@
+#include "faces/loop/displays.h"
+
+#include "base/text.h"
+#include "config/node.h"
+#include "policy/agents.h"
+
+namespace cordon::loop {
+namespace {
+
+Node begin(std::string_view name) {
+  Node node{NodeMap{}};
+  node.set("event", name);
+  return node;
+}
+
+Node progress_node(const FeatureProgress& one) {
+  Node node{NodeMap{}};
+  node.set("id", one.id).set("state", name_of(one.state)).set("attempts", one.attempts);
+  node.set("wall_ms", one.wall_ms).set("tokens", one.spent.tokens);
+  node.set("micro_dollars", one.spent.micro_dollars);
+  node.set("reason", one.reason.empty() ? Node() : Node(one.reason));
+  return node;
+}
+
+Node progress_list(const std::vector<FeatureProgress>& features) {
+  NodeList list;
+  for (const FeatureProgress& one : features) list.push_back(progress_node(one));
+  return list;
+}
+
+struct Nodes {
+  Node operator()(const ProbeStarted&) const { return begin("probe_started"); }
+  Node operator()(const LoopStarted& event) const {
+    Node layers{NodeMap{}};
+    const Enforcement& held = event.enforcement;
+    layers.set("backend", held.backend).set("namespaces", held.namespaces);
+    layers.set("landlock", held.landlock).set("seccomp", held.seccomp);
+    layers.set("cap_drop", held.cap_drop).set("network", held.network);
+    Node credential;
+    if (event.credential) {
+      const bool login = event.credential->kind == Credential::Kind::Login;
+      credential = Node{NodeMap{}};
+      credential.set("kind", login ? "login" : "variable").set("label", event.credential->label);
+      credential.set("copied", event.credential->copied);
+    }
+    return begin("loop_started")
+        .set("project", event.project)
+        .set("agent", event.agent)
+        .set("enforcement", std::move(layers))
+        .set("credential", std::move(credential))
+        .set("features", progress_list(event.features));
+  }
+  Node operator()(const AttemptStarted& event) const {
+    return begin("attempt_started")
+        .set("id", event.id)
+        .set("title", event.title)
+        .set("attempt", event.attempt)
+        .set("most", event.most);
+  }
+  Node operator()(const AgentTold& event) const { return std::visit(*this, event.event); }
+  Node operator()(const Said& event) const { return begin("agent_said").set("text", event.text); }
+  Node operator()(const UsedTool& event) const {
+    return begin("agent_tool").set("tool", event.tool).set("detail", event.detail);
+  }
+  Node operator()(const Spent& event) const {
+    return begin("agent_spent")
+        .set("tokens", event.tokens)
+        .set("micro_dollars", event.micro_dollars);
+  }
+  Node operator()(const Claimed& event) const {
+    return begin("agent_claimed").set("success", event.success).set("text", event.text);
+  }
+  Node operator()(const Unreadable& event) const {
+    return begin("agent_unreadable").set("excerpt", event.excerpt);
+  }
+  Node operator()(const AgentNoted& event) const {
+    return begin("agent_stderr").set("line", event.line);
+  }
+  Node operator()(const AgentEnded& event) const {
+    NodeList denials;
+    for (const Denial& denial : event.denials) {
+      Node node{NodeMap{}};
+      node.set("what", denial.what).set("detail", denial.detail).set("layer", denial.layer);
+      denials.push_back(std::move(node.set("count", denial.count)));
+    }
+    NodeList handoff;
+    for (const Handoff& one : event.handoff) {
+      Node node{NodeMap{}};
+      node.set("path", one.path).set("kind", one.kind);
+      node.set("moved_to", one.moved_to.empty() ? Node() : Node(one.moved_to));
+      node.set("restored", one.restored);
+      handoff.push_back(std::move(node));
+    }
+    return begin("agent_ended")
+        .set("status", cordon::exit_status(event.end))
+        .set("timed_out", std::holds_alternative<TimedOut>(event.end))
+        .set("duration_ms", event.duration_ms)
+        .set("denials", std::move(denials))
+        .set("handoff", std::move(handoff));
+  }
+  Node operator()(const VerifyStarted& event) const {
+    return begin("verify_started").set("command", event.command);
+  }
+  Node operator()(const VerifyEnded& event) const {
+    return begin("verify_ended")
+        .set("accepted", event.accepted)
+        .set("status", event.status)
+        .set("output", event.output);
+  }
+  Node operator()(const Committed& event) const {
+    return begin("committed").set("done", event.done).set("output", event.output);
+  }
+  Node operator()(const FeatureEnded& event) const {
+    return begin("feature_ended").set("feature", progress_node(event.progress));
+  }
+  Node operator()(const Paused&) const { return begin("paused"); }
+  Node operator()(const Resumed&) const { return begin("resumed"); }
+  Node operator()(const LoopEnded& event) const {
+    Node error;
+    if (event.error) {
+      error = Node{NodeMap{}};
+      error.set("kind", name_of(event.error->kind)).set("code", code(event.error->kind));
+      error.set("message", message(*event.error)).set("hint", event.error->hint);
+    }
+    return begin("loop_ended")
+        .set("why", name_of(event.why))
+        .set("reason", event.reason.empty() ? Node() : Node(event.reason))
+        .set("error", std::move(error))
+        .set("features", progress_list(event.features));
+  }
+};
+
+}  // namespace
+
+void JsonDisplay::show(const LoopEvent& event) {
+  write_(write_json(std::visit(Nodes{}, event), JsonStyle::Compact));
+}
+
+namespace {
+
+constexpr std::size_t kLongestShown = 500;
+
+std::string shown(std::string_view text) {
+  std::string safe = sanitize(text.substr(0, kLongestShown));
+  if (text.size() > kLongestShown) safe.append(" ...");
+  return safe;
+}
+
+// Every line of a text, indented under what it belongs to.
+std::vector<std::string> block(std::string_view first, std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.find('\n') == std::string_view::npos) {
+    return {std::string(first) + (text.empty() ? "" : " ") + shown(text)};
+  }
+  std::vector<std::string> lines{std::string(first)};
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.empty()) lines.push_back("    " + shown(line));
+  }
+  return lines;
+}
+
+std::string money(std::uint64_t micro_dollars) {
+  constexpr std::uint64_t kCent = 10'000;
+  const std::uint64_t cents = micro_dollars / kCent;
+  const std::string rest = std::to_string(cents % 100);
+  return "$" + std::to_string(cents / 100) + "." + (rest.size() < 2 ? "0" : "") + rest;
+}
+
+std::string end_of(const End& end) {
+  struct Words {
+    std::string operator()(const Exited& end) const {
+      return "ended with status " + std::to_string(end.code);
+    }
+    std::string operator()(const Signaled& end) const {
+      return "was ended by " + signal_name(end.signal);
+    }
+    std::string operator()(const TimedOut& end) const {
+      return "was ended after " + format_duration(end.limit_ms);
+    }
+    std::string operator()(const OverLimit& end) const { return "was ended: " + end.reason; }
+    std::string operator()(const Cancelled&) const { return "was ended on request"; }
+  };
+  return std::visit(Words{}, end);
+}
+
+struct Lines {
+  using List = std::vector<std::string>;
+
+  List operator()(const ProbeStarted&) const { return {"probing containment"}; }
+  List operator()(const LoopStarted& event) const {
+    List lines{"project " + shown(event.project) + ", agent " + shown(event.agent),
+               mechanism_line(event.enforcement)};
+    if (event.credential) lines.push_back(describe(*event.credential));
+    for (std::size_t i = 0; i < event.features.size(); ++i) {
+      const FeatureProgress& one = event.features[i];
+      lines.push_back("  " + std::string(name_of(one.state)) + "  " + one.id + ": " +
+                      shown(event.titles[i]));
+    }
+    return lines;
+  }
+  List operator()(const AttemptStarted& event) const {
+    return {"== " + event.id + ": " + shown(event.title) + " (attempt " +
+            std::to_string(event.attempt) + " of " + std::to_string(event.most) + ")"};
+  }
+  List operator()(const AgentTold& event) const { return std::visit(*this, event.event); }
+  List operator()(const Said& event) const { return block("agent:", event.text); }
+  List operator()(const UsedTool& event) const {
+    return {"agent uses " + shown(event.tool) + (event.detail.empty() ? "" : ": ") +
+            shown(event.detail)};
+  }
+  List operator()(const Spent& event) const {
+    return {"agent used " + std::to_string(event.tokens) + " tokens, " +
+            money(event.micro_dollars)};
+  }
+  List operator()(const Claimed& event) const {
+    return {event.success ? "agent says it is done" : "agent says it failed"};
+  }
+  List operator()(const Unreadable& event) const {
+    return {"agent wrote a line that is not of its stream: " + shown(event.excerpt)};
+  }
+  List operator()(const AgentNoted& event) const { return {"agent stderr: " + shown(event.line)}; }
+  List operator()(const AgentEnded& event) const {
+    List lines{"agent " + end_of(event.end) + " after " +
+               format_duration(std::max<std::uint64_t>(event.duration_ms, 1))};
+    for (const Denial& denial : event.denials) {
+      lines.push_back("denied: " + denial.what + " " + shown(denial.detail) + " (" + denial.layer +
+                      ", " + std::to_string(denial.count) + "x)");
+    }
+    for (const Handoff& one : event.handoff) {
+      const char* what = one.moved_to.empty() ? "changed: " : "moved away: ";
+      lines.push_back((one.restored ? "put back: " : what) + shown(one.path) + " (" + one.kind +
+                      ")");
+    }
+    return lines;
+  }
+  List operator()(const VerifyStarted& event) const { return {"verify: " + shown(event.command)}; }
+  List operator()(const VerifyEnded& event) const {
+    if (event.accepted) return {"verify: accepted"};
+    return block("verify: not accepted, status " + std::to_string(event.status) +
+                     (event.output.empty() ? "" : ":"),
+                 event.output);
+  }
+  List operator()(const Committed& event) const {
+    if (event.done) return {"committed"};
+    return block("not committed:", event.output);
+  }
+  List operator()(const FeatureEnded& event) const {
+    const FeatureProgress& one = event.progress;
+    return {"== " + one.id + ": " + std::string(name_of(one.state)) +
+            (one.reason.empty() ? "" : " (" + shown(one.reason) + ")")};
+  }
+  List operator()(const Paused&) const { return {"paused"}; }
+  List operator()(const Resumed&) const { return {"going on"}; }
+  List operator()(const LoopEnded& event) const { return {end_line(event)}; }
+};
+
+}  // namespace
+
+std::string mechanism_line(const Enforcement& enforcement) {
+  std::string layers;
+  const auto add = [&](bool there, const char* name) {
+    if (there) layers.append(layers.empty() ? "" : ", ").append(name);
+  };
+  add(enforcement.namespaces, "namespaces");
+  add(enforcement.landlock, "landlock");
+  add(enforcement.seccomp, "seccomp");
+  add(enforcement.cap_drop, "capabilities");
+  return "contained by " + enforcement.backend + ", network " + enforcement.network + ": " + layers;
+}
+
+std::string end_line(const LoopEnded& end) {
+  const std::string why(name_of(end.why));
+  if (!end.error) return "loop " + why + (end.reason.empty() ? "" : ": " + end.reason);
+  std::string text;
+  switch (end.error->kind) {
+    case ErrorKind::Setup:
+      text = "sandbox setup failed: ";
+      break;
+    case ErrorKind::Unavailable:
+    case ErrorKind::Untrusted:
+    case ErrorKind::Unsupported:
+      text = "sandbox compatibility check failed: ";
+      break;
+    case ErrorKind::Policy:
+    case ErrorKind::Command:
+    case ErrorKind::Audit:
+    case ErrorKind::Usage:
+      text = "sandbox error: ";
+      break;
+  }
+  return "loop " + why + ": " + text + message(*end.error);
+}
+
+std::vector<std::string> lines_of(const LoopEvent& event) { return std::visit(Lines{}, event); }
+
+void PlainDisplay::show(const LoopEvent& event) {
+  for (const std::string& line : lines_of(event)) write_(line);
+}
+
+}  // namespace cordon::loop

@@ -1,0 +1,371 @@
+#include "faces/loop/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "faces/loop/progress.h"
+#include "policy/agents.h"
+#include "policy/names.h"
+#include "run/policy_source.h"
+#include "compat/backends.h"
+
+namespace cordon::loop {
+namespace {
+
+// With what the agent wrote into a private copy of a protected file: the host has its own version
+// back, and nobody may take the agent's for done.
+std::vector<Handoff> handoff_of(const Report& report) {
+  std::vector<Handoff> told = report.outcome->handoff;
+  for (const Change& change : report.changes) {
+    const auto same = [&](const Handoff& one) { return one.path == change.path; };
+    if (change.state != Change::State::Held || std::ranges::any_of(told, same)) continue;
+    told.push_back({change.path, change.reason, {}, true, {}});
+  }
+  return told;
+}
+
+// So often may an attempt leave the tree as it was before the feature is given up.
+constexpr unsigned kIdleAttempts = 2;
+constexpr std::size_t kLongestNote = 4096;
+
+// Hears an agent and passes on what it tells, as it tells it.
+class Ear {
+ public:
+  Ear(StreamForm form, Display& display)
+      : display_(display),
+        stream_(form,
+                [this](AgentEvent event) {
+                  if (const auto* spent = std::get_if<Spent>(&event)) spent_ = *spent;
+                  display_.show(AgentTold{std::move(event)});
+                }),
+        notes_(kLongestNote) {}
+
+  void output(OutputFrom from, std::string_view bytes) {
+    if (from == OutputFrom::Out) return stream_.add(bytes);
+    notes_.add(bytes, [this](const Line& line) { note(line); });
+  }
+  void finish() {
+    stream_.finish();
+    notes_.finish([this](const Line& line) { note(line); });
+  }
+  [[nodiscard]] Spent spent() const { return spent_; }
+
+ private:
+  void note(const Line& line) {
+    const bool whole = line.kind == Line::Kind::Whole;
+    display_.show(AgentNoted{whole ? line.text : "a line past every bound"});
+  }
+
+  Display& display_;
+  AgentStream stream_;
+  LineSplitter notes_;
+  Spent spent_;
+};
+
+}  // namespace
+
+Engine::Engine(LoopInput input, const ProgressFile& file, audit::Recorder& recorder,
+               Display& display, Control& control)
+    : input_(std::move(input)),
+      file_(file),
+      recorder_(recorder),
+      display_(display),
+      control_(control) {}
+
+LoopEnded Engine::end(LoopEnded::Why why, std::string reason, std::optional<Error> error) const {
+  return {why, std::move(reason), std::move(error), progress_.features};
+}
+
+// The program that is not there inside is the person's affair; everything else that keeps a command
+// from starting is a doubt about containment.
+LoopEnded Engine::uncontained(const Error& error) const {
+  const bool program = error.kind == ErrorKind::Command;
+  return end(program ? LoopEnded::Why::Failed : LoopEnded::Why::Uncontained, {}, error);
+}
+
+LoopEnded Engine::run(Progress progress) {
+  progress_ = std::move(progress);
+  Stop stop = probe();
+  for (std::size_t i = 0; !stop && i < progress_.features.size(); ++i) {
+    if (progress_.features[i].state == FeatureState::Pending) stop = work_on(i);
+  }
+  if (!stop) {
+    std::size_t left = 0;
+    for (const FeatureProgress& one : progress_.features) {
+      if (one.state != FeatureState::Done) ++left;
+    }
+    stop = left == 0 ? end(LoopEnded::Why::Complete, {})
+                     : end(LoopEnded::Why::Incomplete,
+                           std::to_string(left) + " of " +
+                               std::to_string(progress_.features.size()) + " are not done");
+  }
+  display_.show(*stop);
+  return *std::move(stop);
+}
+
+Report Engine::contained(RunInput input) {
+  // An operator who narrows a ceiling while a loop works for hours means the next run.
+  auto bounds = load_ceilings(input_.ceiling_files, input_.caller);
+  if (!bounds) {
+    Report refused;
+    refused.error = bounds.error();
+    return refused;
+  }
+  recorder_.choose(audit_failure(*bounds));
+  input.ceilings = std::move(*bounds);
+  input.recorder = &recorder_;
+  input.backend = input_.backend;
+  input.backends = every_backend(input_.caller);
+  input.tell_choice = [this](const std::string& line) {
+    if (input_.tell_choice && std::exchange(told_choice_, line) != line) input_.tell_choice(line);
+  };
+  input.terminate = Cancel();
+  control_.running(input.terminate);
+  Report report = run_contained(input, input_.caller);
+  control_.running(std::nullopt);
+  return report;
+}
+
+Engine::Stop Engine::probe() {
+  display_.show(ProbeStarted{});
+  // Inside, so that what is proved and found is what the agent will have.
+  const std::string& program = input_.agent.argv.front();
+  constexpr int kMissing = 3;  // no status of a shell or a loader that could not start
+  const Report report = contained(
+      run_input(input_, Role::Probe,
+                {"/bin/sh", "-c", "command -v \"$1\" >/dev/null || exit 3", "sh", program}, {}));
+  if (auto stop = stopped()) return stop;
+  if (report.error) return uncontained(*report.error);
+  if (exit_status(report.outcome->end) == kMissing) {
+    return uncontained({.kind = ErrorKind::Command,
+                        .what = "the agent " + quote(program) + " is not there inside",
+                        .hint = cure_for_missing(program, input_.caller),
+                        .exit_status = 127});
+  }
+  if (exit_status(report.outcome->end) != 0) {
+    Error error =
+        setup_error("a command that does nothing did not end well inside", 0, "cordon doctor");
+    error.kind = ErrorKind::Unavailable;
+    return uncontained(error);
+  }
+  LoopStarted started{
+      input_.caller.cwd, input_.agent.name, report.enforcement, progress_.features, {}, {}};
+  started.credential = report.credential;
+  for (const Feature& feature : input_.features) started.titles.push_back(feature.title);
+  display_.show(started);
+  return std::nullopt;
+}
+
+Engine::Stop Engine::stopped() const {
+  if (!control_.quitting()) return std::nullopt;
+  return end(LoopEnded::Why::Stopped, "a person or a signal asked for the end");
+}
+
+Engine::Stop Engine::over_budget() const {
+  const Budget& budget = input_.budget;
+  const Spent spent = progress_.spent();
+  const auto used_up = [&](const char* what) {
+    return end(LoopEnded::Why::Incomplete, std::string("the ") + what + " budget is used up");
+  };
+  if (budget.wall_ms && progress_.wall_ms() >= *budget.wall_ms) return used_up("time");
+  if (budget.tokens && spent.tokens >= *budget.tokens) return used_up("token");
+  if (budget.micro_dollars && spent.micro_dollars >= *budget.micro_dollars) return used_up("cost");
+  return std::nullopt;
+}
+
+Engine::Stop Engine::save() {
+  const auto written = file_.write(progress_);
+  if (written) return std::nullopt;
+  return end(LoopEnded::Why::Failed, {}, written.error());
+}
+
+Engine::Stop Engine::work_on(std::size_t index) {
+  const Feature& feature = input_.features[index];
+  FeatureProgress& progress = progress_.features[index];
+  const std::uint64_t most = feature.attempts.value_or(input_.budget.attempts);
+  std::optional<VerifyEnded> last;
+  unsigned idle = 0;
+  while (progress.state == FeatureState::Pending) {
+    if (progress.attempts >= most) {
+      progress.state = FeatureState::Failed;
+      if (progress.reason.empty()) progress.reason = "no attempt is left";
+      break;
+    }
+    control_.wait_while_paused([this](bool paused) {
+      display_.show(paused ? LoopEvent(Paused{}) : LoopEvent(Resumed{}));
+    });
+    if (auto stop = stopped()) return stop;
+    if (control_.take_skip()) {
+      progress.state = FeatureState::Skipped;
+      progress.reason = "skipped by a person";
+      break;
+    }
+    if (auto stop = over_budget()) return stop;
+    const auto before = tree_mark(input_.caller.cwd);
+    if (auto stop = attempt(index, last)) return stop;
+    const auto after = tree_mark(input_.caller.cwd);
+    if (!before || !after) continue;
+    idle = *before == *after ? idle + 1 : 0;
+    if (progress.state == FeatureState::Pending && idle >= kIdleAttempts) {
+      progress.state = FeatureState::Failed;
+      progress.reason = "no progress: " + std::to_string(idle) + " attempts changed nothing";
+    }
+  }
+  if (auto stop = save()) return stop;
+  display_.show(FeatureEnded{progress});
+  if (progress.state == FeatureState::Done && input_.commit) return commit(feature);
+  return std::nullopt;
+}
+
+Engine::Stop Engine::attempt(std::size_t index, std::optional<VerifyEnded>& last) {
+  const Feature& feature = input_.features[index];
+  FeatureProgress& progress = progress_.features[index];
+  ++progress.attempts;
+  // Before the agent starts: one that is killed together with Cordon has had its attempt.
+  if (auto stop = save()) return stop;
+  display_.show(AttemptStarted{feature.id, feature.title, progress.attempts,
+                               feature.attempts.value_or(input_.budget.attempts)});
+  if (auto stop = run_agent(index, last)) return stop;
+  if (auto stop = save()) return stop;
+  if (auto stop = stopped()) return stop;
+  if (control_.take_skip()) {
+    progress.state = FeatureState::Skipped;
+    progress.reason = "skipped by a person";
+    return std::nullopt;
+  }
+  VerifyEnded result;
+  if (auto stop = verify(feature, result)) return stop;
+  if (result.accepted) {
+    progress.state = FeatureState::Done;
+    progress.reason.clear();
+  } else {
+    progress.reason = "the verify command ended with status " + std::to_string(result.status);
+  }
+  last = std::move(result);
+  return std::nullopt;
+}
+
+Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnded>& last) {
+  const Feature& feature = input_.features[index];
+  FeatureProgress& progress = progress_.features[index];
+  RunInput input = run_input(input_, Role::Agent, input_.agent.argv,
+                             feature.id + "/" + std::to_string(progress.attempts));
+  std::uint64_t wall = feature.wall_ms.value_or(input_.budget.attempt_wall_ms);
+  if (input_.budget.wall_ms) wall = std::min(wall, *input_.budget.wall_ms - progress_.wall_ms());
+  input.policy.limits.wall_ms = std::min(wall, input.policy.limits.wall_ms.value_or(wall));
+  input.streams.in = Input::of_bytes(build_prompt(feature, last));
+  Ear ear(input_.agent.form, display_);
+  input.streams.out = Output::heard_by(
+      [&ear](OutputFrom from, std::string_view bytes) { ear.output(from, bytes); });
+  const Report report = contained(std::move(input));
+  ear.finish();
+  if (report.error) return uncontained(*report.error);
+  progress.wall_ms += report.outcome->duration_ms;
+  progress.spent.tokens += ear.spent().tokens;
+  progress.spent.micro_dollars += ear.spent().micro_dollars;
+  display_.show(AgentEnded{report.outcome->end, report.outcome->duration_ms,
+                           report.outcome->denials, handoff_of(report)});
+  return std::nullopt;
+}
+
+Engine::Stop Engine::verify(const Feature& feature, VerifyEnded& result) {
+  display_.show(VerifyStarted{feature.verify});
+  const Report report =
+      contained(run_input(input_, Role::Verify, {"/bin/sh", "-c", feature.verify}, feature.id));
+  if (report.error) return uncontained(*report.error);
+  result.status = exit_status(report.outcome->end);
+  result.accepted = std::holds_alternative<Exited>(report.outcome->end) && result.status == 0;
+  result.output = last_output(*report.outcome);
+  if (auto stop = stopped()) return stop;
+  display_.show(result);
+  return std::nullopt;
+}
+
+Engine::Stop Engine::commit(const Feature& feature) {
+  const std::string script = "git add -A && git commit -q -F -";
+  RunInput input = run_input(input_, Role::Commit, {"/bin/sh", "-c", script}, feature.id);
+  input.streams.in = Input::of_bytes(feature.title + "\n");
+  const Report report = contained(std::move(input));
+  if (report.error) return uncontained(*report.error);
+  const bool done = exit_status(report.outcome->end) == 0;
+  display_.show(Committed{done, last_output(*report.outcome)});
+  return std::nullopt;
+}
+
+namespace {
+
+constexpr std::uint64_t kProbeMs = 5'000;
+constexpr std::size_t kShownOutput = 4096;
+
+std::string tool_of(Role role) {
+  switch (role) {
+    case Role::Probe:
+      return "loop_probe";
+    case Role::Agent:
+      return "loop_agent";
+    case Role::Verify:
+      return "loop_verify";
+    case Role::Commit:
+      return "loop_commit";
+  }
+  return "loop";
+}
+
+// Only the agent speaks to its model and holds the key for that. What it left in its home is no
+// part of the project that anybody looks at: a program there, or a start-up file of an interpreter,
+// must not decide whether its work is done.
+void without_agent_needs(const AgentCommand& agent, Policy& policy) {
+  policy.net = {};
+  policy.fs.home = std::min(policy.fs.home, HomeMode::Private);
+  // The policy may be for another agent than the program is called.
+  for (const std::string& name : {agent.name, std::exchange(policy.agent, {}).name}) {
+    if (const AgentNeeds* needs = find_agent(name)) remove_needs(*needs, policy);
+  }
+}
+
+}  // namespace
+
+RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> argv,
+                   std::string call_id) {
+  RunInput input;
+  input.argv = std::move(argv);
+  input.policy = loop.policy;
+  input.describe_policy = false;
+  input.asker = {tool_of(role), std::move(call_id), {}};
+  for (const std::string& file : loop.held_files) input.policy.fs.read.push_back({file, {}});
+  std::optional<std::uint64_t>& wall = input.policy.limits.wall_ms;
+  if (role == Role::Probe) wall = std::min(kProbeMs, wall.value_or(kProbeMs));
+  if (role == Role::Verify || role == Role::Commit) {
+    without_agent_needs(loop.agent, input.policy);
+    wall = std::min(loop.budget.attempt_wall_ms, wall.value_or(loop.budget.attempt_wall_ms));
+  }
+  return input;
+}
+
+std::string last_output(const Outcome& outcome) {
+  std::string text;
+  for (const auto* stream : {&outcome.out, &outcome.err}) {
+    if (*stream) text.append((*stream)->text());
+  }
+  if (text.size() > kShownOutput) text.erase(0, text.size() - kShownOutput);
+  return to_utf8(text);
+}
+
+std::string build_prompt(const Feature& feature, const std::optional<VerifyEnded>& last) {
+  std::string text = feature.title + "\n";
+  if (!feature.prompt.empty()) text.append("\n").append(feature.prompt).append("\n");
+  text.append("\nThe work is accepted when this command succeeds in the project directory:\n\n    ")
+      .append(feature.verify)
+      .append("\n");
+  if (last) {
+    text.append("\nAn earlier attempt was not accepted. The command ended with status ")
+        .append(std::to_string(last->status))
+        .append(" and wrote at last:\n\n")
+        .append(sanitize_lines(last->output))
+        .append("\n");
+  }
+  return text;
+}
+
+}  // namespace cordon::loop

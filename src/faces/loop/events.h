@@ -1,0 +1,129 @@
+// What happens in a loop, as values. The engine tells them in order; every display shows the same
+// ones, and none of them decides anything.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cordon/error.h"
+#include "cordon/outcome.h"
+#include "cordon/runner.h"
+#include "faces/loop/agent.h"
+#include "faces/loop/progress.h"
+
+namespace cordon::loop {
+
+struct ProbeStarted {};  // something is really run contained, before any agent is
+struct LoopStarted {
+  std::string project;
+  std::string agent;
+  Enforcement enforcement;  // as the probe found it
+  std::vector<FeatureProgress> features;
+  std::vector<std::string> titles;
+  std::optional<Credential> credential;  // of the agent
+};
+struct AttemptStarted {
+  std::string id;
+  std::string title;
+  std::uint64_t attempt = 0;
+  std::uint64_t most = 0;
+};
+struct AgentTold {
+  AgentEvent event;
+};
+struct AgentNoted {  // a line of its standard error
+  std::string line;
+};
+struct AgentEnded {
+  End end;
+  std::uint64_t duration_ms = 0;
+  std::vector<Denial> denials;
+  std::vector<Handoff> handoff;
+};
+struct VerifyStarted {
+  std::string command;
+};
+struct VerifyEnded {
+  bool accepted = false;
+  int status = 0;
+  std::string output;  // the end of what it wrote
+};
+struct Committed {
+  bool done = false;
+  std::string output;
+};
+struct FeatureEnded {
+  FeatureProgress progress;
+};
+struct Paused {};
+struct Resumed {};
+// The loop is over, and nothing further is started.
+struct LoopEnded {
+  enum class Why {
+    Complete,     // every feature is done
+    Incomplete,   // some are not, or a budget is used up
+    Stopped,      // by a person or a signal
+    Uncontained,  // containment is in doubt: `error`
+    Failed,       // something else of Cordon's own: `error`
+  };
+  Why why = Why::Incomplete;
+  std::string reason;
+  std::optional<Error> error;
+  std::vector<FeatureProgress> features;
+};
+
+using LoopEvent =
+    std::variant<ProbeStarted, LoopStarted, AttemptStarted, AgentTold, AgentNoted, AgentEnded,
+                 VerifyStarted, VerifyEnded, Committed, FeatureEnded, Paused, Resumed, LoopEnded>;
+
+class Display {
+ public:
+  Display() = default;
+  Display(const Display&) = delete;
+  Display& operator=(const Display&) = delete;
+  virtual ~Display() = default;
+  // Called from one thread at a time, the one the loop runs on.
+  virtual void show(const LoopEvent& event) = 0;
+};
+
+std::string_view name_of(LoopEnded::Why why);
+// 0, 1 (incomplete), 130 (stopped), 125 (uncontained), or the error's own.
+int exit_status(const LoopEnded& end);
+
+// Control: what a person, or a signal, wants of a running loop. Any thread may ask; the loop's own
+// thread looks.
+
+class Control {
+ public:
+  void pause();
+  void resume();
+  void skip();  // the feature that is worked on
+  void quit();
+
+  // The run that a skip or a quit ends; none while nothing runs. Asked for before it was told, the
+  // end comes at once.
+  void running(std::optional<Cancel> run);
+  [[nodiscard]] bool quitting() const;
+  [[nodiscard]] bool paused() const;
+  // True once for every skip.
+  bool take_skip();
+  // Returns when nobody wants a pause any more; `tell` is called if there is one.
+  void wait_while_paused(const std::function<void(bool paused)>& tell);
+
+ private:
+  void end_run() const;  // with the lock held
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Cancel> run_;
+  bool paused_ = false;
+  bool skip_ = false;
+  bool quit_ = false;
+};
+
+}  // namespace cordon::loop

@@ -1,0 +1,22 @@
+// cordon: run, policy, doctor, hook and help. The other verbs are those of cordon-tools and
+// cordon-apply, which it becomes: linked into this one, the database and the signing library would
+// nearly double the time of every start, for their relocations alone. A link to it that is named
+// lxc-exec or srt is a drop-in for that tool.
+#include <span>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "faces/cli/helper_program.h"
+#include "faces/cli/verbs.h"
+
+int main(int argc, char** argv) {
+  constexpr int kRefused = 125;
+  if (!cordon::open_standard_streams()) return kRefused;
+  const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+  if (words.empty()) return cordon::command_line(words);
+  if (const auto other = cordon::drop_in_called(cordon::basename(words.front()))) {
+    return cordon::become_drop_in(*other, words.subspan(1));
+  }
+  return cordon::command_line(words.subspan(1));
+}

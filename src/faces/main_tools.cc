@@ -1,0 +1,80 @@
+// cordon-tools: the verbs that no run needs, started by cordon as `cordon-tools VERB [SUB-VERB]`; and,
+// under the names lxc-exec and srt, drop-ins for MXC's executor and sandbox-runtime's command line.
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "faces/cli/helper_program.h"
+#include "faces/cli/talk.h"
+#include "faces/cli/verbs.h"
+#include "faces/doctor/doctor_check.h"
+
+namespace {
+
+using cordon::Arguments;
+
+struct ToolVerb {
+  std::string_view name;
+  int (*entry)(const Arguments&);
+};
+
+constexpr ToolVerb kToolVerbs[] = {
+    {"audit list", cordon::verb_audit_list},
+    {"audit show", cordon::verb_audit_show},
+    {"audit tail", cordon::verb_audit_tail},
+    {"audit stats", cordon::verb_audit_stats},
+    {"audit verify", cordon::verb_audit_verify},
+    {"audit export", cordon::verb_audit_export},
+    {"audit prune", cordon::verb_audit_prune},
+    {"changes list", cordon::verb_changes_list},
+    {"changes show", cordon::verb_changes_show},
+    {"changes diff", cordon::verb_changes_diff},
+    {"changes apply", cordon::verb_changes_apply},
+    {"changes discard", cordon::verb_changes_discard},
+    {"changes restore", cordon::verb_changes_restore},
+    {"demo", cordon::verb_demo},
+    {"loop", cordon::verb_loop},
+    {"mcp", cordon::verb_mcp},
+    {"setup", cordon::verb_setup},
+    {"srt", cordon::verb_srt},
+};
+
+using Words = std::span<const char* const>;
+
+// The verb stands in the first words, its sub-verb in the second.
+int carry_out_tool(Words words) {
+  for (const ToolVerb& known : kToolVerbs) {
+    const std::size_t length = known.name.find(' ') == std::string_view::npos ? 1 : 2;
+    if (words.size() < length) continue;
+    std::string name = words[0];
+    if (length == 2) name.append(" ").append(words[1]);
+    if (name != known.name) continue;
+    const cordon::Verb& verb = *cordon::find_verb(name);
+    Arguments arguments;
+    const auto parsed = cordon::parse_arguments(verb, words.subspan(length), arguments);
+    if (parsed) return known.entry(arguments);
+    cordon::say_error(parsed.error());
+    return verb.usage_status;
+  }
+  cordon::say_error(cordon::usage_error("this program is a part of cordon", "cordon -h"));
+  return cordon::kAnswerError;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr int kRefused = 1;
+  if (!cordon::open_standard_streams()) return kRefused;
+  std::vector<const char*> words(argv, argv + argc);
+  if (const auto other = argc > 0 ? cordon::drop_in_called(cordon::basename(argv[0])) : std::nullopt) {
+    words.insert(words.begin() + 1, other->data());
+  }
+  const Words given = Words(words).subspan(words.empty() ? 0 : 1);
+  const std::string_view first = given.empty() ? "" : given.front();
+  // The demonstration runs a part of this program inside its sandboxes.
+  if (first == cordon::kInsideVerb) return cordon::doctor_inside({given.begin() + 1, given.end()});
+  // Its options may stand behind the operand.
+  if (first == "mxc") return cordon::verb_mxc(given.subspan(1));
+  return carry_out_tool(given);
+}

@@ -1,0 +1,185 @@
+// run_code and start_process: contained runs that the server keeps.
+#include <algorithm>
+
+#include "base/text.h"
+#include "faces/mcp/call.h"
+#include "faces/mcp/full/full_table.h"
+#include "faces/mcp/full/process_tools.h"
+#include "faces/mcp/tools/run_request.h"
+#include "faces/mcp/tools/toolbox.h"
+
+namespace cordon::mcp {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::int64_t kDefaultWaitMs = 50'000;  // below every client's own deadline
+constexpr std::int64_t kDefaultReadyMs = 10'000;
+constexpr milliseconds kEndPatience{10'000};
+
+// No more is kept on disk than the operator lets be kept of a stream.
+StoreBounds store_bounds(const Bounds& bounds) {
+  StoreBounds kept;
+  for (const Ceiling& ceiling : bounds.ceilings) {
+    if (!ceiling.policy.limits.output) continue;
+    kept.head = std::min(kept.head, *ceiling.policy.limits.output / 2);
+    kept.tail = std::min(kept.tail, *ceiling.policy.limits.output / 2);
+  }
+  return kept;
+}
+
+Result<std::shared_ptr<Process>> start(Workbench& bench, const Call& call, RunRequest request,
+                                       Process::Input input, std::string name) {
+  Process::Order order;
+  order.name = std::move(name);
+  order.bounds = store_bounds(request.bounds);
+  order.request = std::move(request);
+  order.input = input;
+  order.directory = bench.state_directory;
+  return bench.processes.start(std::move(order), call.client());
+}
+
+ToolResult no_process(Toolbox& toolbox, const Call& call, const Caller& caller,
+                      const std::string& tool, const Error& error) {
+  const ToolFault fault{"Execution failed", error.what,
+                        error.hint.empty() ? "Try again later." : error.hint,
+                        "SandboxExecutionError"};
+  return answer_fault(fault, toolbox.refuse(caller, call, tool, error));
+}
+
+// Bytes so far and the last line, twice a second at most.
+class Heartbeat {
+ public:
+  Heartbeat(Call& call, const Process& process, const SecretMask& mask)
+      : call_(call), process_(process), mask_(mask) {}
+
+  void beat(const ProcessStatus& status) {
+    const auto now = steady_clock::now();
+    const std::uint64_t bytes = status.out_bytes + status.err_bytes;
+    if (bytes == 0 || now - last_ < milliseconds(500)) return;
+    last_ = now;
+    constexpr std::size_t kLongest = 120;
+    const bool out = status.out_bytes > 0;
+    const auto from = out ? OutputFrom::Out : OutputFrom::Err;
+    const std::uint64_t begin =
+        last_lines(process_, from, out ? status.out_bytes : status.err_bytes, 1);
+    const auto page = output_page(process_, mask_, {from, begin, kLongest, {}, false});
+    call_.progress(static_cast<double>(bytes), std::nullopt, sanitize(page.text));
+  }
+
+ private:
+  Call& call_;
+  const Process& process_;
+  const SecretMask& mask_;
+  steady_clock::time_point last_ = steady_clock::now();
+};
+
+ToolResult answer_running(const Workbench& bench, const Process& process, std::size_t room,
+                          NodeList refused) {
+  const ProcessStatus status = process.status();
+  Node node{NodeMap{}};
+  node.set("success", true);
+  add_status(node, status);
+  if (refused.size() > kMostListed) refused.resize(kMostListed);
+  if (!refused.empty()) {
+    node.set("help", outside_help(process.request().bounds)).set("not_granted", std::move(refused));
+  }
+  OutputWish wish;
+  wish.room = room;
+  add_output(node, bench, process, status, wish);
+  return answer_node(node, false);
+}
+
+// What was asked for and not granted in full is known once the run was judged; until then it is
+// what was not even asked for.
+NodeList refused_so_far(const Process& process, const ProcessStatus& status) {
+  NodeList refused = process.request().refused;
+  if (!status.running) {
+    for (Node& entry :
+         not_granted(*status.report, process.request().wish, process.request().bounds)) {
+      refused.push_back(std::move(entry));
+    }
+  }
+  return refused;
+}
+
+}  // namespace
+
+ToolResult run_command(Workbench& bench, Call& call) {
+  const std::string tool = "run_code";
+  Toolbox& toolbox = *bench.toolbox;
+  const Node& arguments = call.arguments();
+  const std::string* deadline = text_member(arguments, "on_deadline");
+  const bool goes_on = deadline != nullptr && *deadline == "background";
+  // Who asks for a long run in the foreground knows how long its host waits.
+  const std::int64_t foreground_ms =
+      goes_on ? kDefaultWaitMs : number_member(arguments, "timeout_ms").value_or(kDefaultWaitMs);
+  const std::int64_t wait_ms = number_member(arguments, "wait_ms").value_or(foreground_ms);
+  auto made = run_request(toolbox, call, tool, goes_on ? kLongestWallMs : kDefaultWallMs);
+  if (auto* refused = std::get_if<ToolResult>(&made)) return std::move(*refused);
+  auto& request = std::get<RunRequest>(made);
+  if (!goes_on) {
+    auto& wall = request.input.policy.limits.wall_ms;
+    wall = std::min(wall.value_or(kLongestWallMs), static_cast<std::uint64_t>(wait_ms));
+  }
+  // As much as an answer may show, from the beginning or from the end.
+  const std::size_t room = wanted_room(call);
+  request.input.policy.limits.output = 2 * room;
+  const Caller caller = request.caller;
+  const auto process = start(bench, call, std::move(request), Process::Input::AsAsked, {});
+  if (!process) return no_process(toolbox, call, caller, tool, process.error());
+  Heartbeat heartbeat(call, **process, toolbox.mask());
+  // A run that is to end by its own clock is waited for until it has.
+  const milliseconds patience =
+      goes_on ? milliseconds(wait_ms) : milliseconds(wait_ms) + kEndPatience;
+  (*process)->wait(call, patience, [&](const ProcessStatus& status) {
+    heartbeat.beat(status);
+    return false;
+  });
+  const ProcessStatus status = (*process)->status();
+  if (status.running && (call.cancelled() || !goes_on)) (*process)->kill();
+  if (status.running) {
+    return answer_running(bench, **process, room, refused_so_far(**process, status));
+  }
+  const RunRequest& kept = (*process)->request();
+  if (status.report->error) return answer_not_started(toolbox, tool, *status.report);
+  return answer_run(*status.report, kept.wish, kept.refused, kept.bounds, toolbox.mask(),
+                    {(*process)->id(), room});
+}
+
+ToolResult start_process(Workbench& bench, Call& call) {
+  const std::string tool = "start_process";
+  Toolbox& toolbox = *bench.toolbox;
+  const Node& arguments = call.arguments();
+  auto made = run_request(toolbox, call, tool, kLongestWallMs);
+  if (auto* refused = std::get_if<ToolResult>(&made)) return std::move(*refused);
+  auto& request = std::get<RunRequest>(made);
+  const Caller caller = request.caller;
+  const auto process =
+      start(bench, call, std::move(request), Process::Input::Open, text_argument(call, "name"));
+  if (!process) return no_process(toolbox, call, caller, tool, process.error());
+  const std::string ready = text_argument(call, "ready_text");
+  const std::int64_t ready_ms = number_member(arguments, "ready_ms").value_or(kDefaultReadyMs);
+  bool is_ready = false;
+  const auto shows = [&](OutputFrom from, std::uint64_t bytes) {
+    constexpr std::uint64_t kLookedAt = std::uint64_t{64} << 10U;
+    const std::uint64_t begin = bytes > kLookedAt ? bytes - kLookedAt : 0;
+    return (*process)->read(from, begin, kLookedAt).bytes.find(ready) != std::string::npos;
+  };
+  // Without a text to wait for, only long enough to see it fail at once.
+  const milliseconds patience = ready.empty() ? milliseconds(150) : milliseconds(ready_ms);
+  (*process)->wait(call, patience, [&](const ProcessStatus& status) {
+    is_ready = !ready.empty() && (shows(OutputFrom::Out, status.out_bytes) ||
+                                  shows(OutputFrom::Err, status.err_bytes));
+    return is_ready;
+  });
+  if (call.cancelled()) (*process)->kill();
+  const ProcessStatus status = (*process)->status();
+  if (!status.running && status.report->error) {
+    return answer_not_started(toolbox, tool, *status.report);
+  }
+  return answer_running(bench, **process, kResultBytes, refused_so_far(**process, status));
+}
+
+}  // namespace cordon::mcp

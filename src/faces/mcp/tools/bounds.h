@@ -1,0 +1,108 @@
+// Bounds: what one call is judged by, read anew for it, and the policies that tools ask for under
+// them. A tool asks for what its arguments name; an argument that is left out asks for all that the
+// operator permits. The clamp decides, here as everywhere.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "cordon/policy.h"
+#include "policy/approval.h"
+#include "policy/host_facts.h"
+#include "policy/protected_names.h"
+
+namespace cordon::mcp {
+
+// Something that a person approved and that still holds.
+struct LiveApproval {
+  Approval approval;
+  std::uint64_t left_ms = 0;
+};
+
+struct Bounds {
+  Caller caller;
+  std::vector<Ceiling> ceilings;    // never empty: without any there is one that permits nothing
+  std::vector<std::string> hidden;  // files of the server that no sandbox may see
+  bool set_by_operator = false;
+  bool can_ask = false;                // this server has request_access, and a ceiling an [ask]
+  std::vector<LiveApproval> approved;  // beyond the ceilings; the [ask] of each decides
+};
+Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>& ceiling_files,
+                           std::vector<std::string> hidden);
+
+struct RunWish {
+  std::optional<std::vector<std::string>> read;
+  std::optional<std::vector<std::string>> write;
+  std::optional<std::uint64_t> timeout_ms;
+  std::uint64_t unattended_wall_ms = 0;  // if neither the caller nor a ceiling bounds the time
+};
+Policy run_policy(const Bounds& bounds, const RunWish& wish);
+// Why commands cannot start in the server's directory: the operator's ceilings leave nothing of it,
+// and a command would work somewhere else. For the operator; a model is not told the ceilings.
+std::optional<Error> lost_workspace(const Bounds& bounds);
+// What a run that names nothing would get; the trees themselves are not looked at.
+Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms);
+// For a file tool: nothing but one path, and never a network.
+Policy read_policy(const Bounds& bounds, const std::string& path);
+Policy write_policy(const Bounds& bounds, const std::string& path);
+// The same where directories may have to be made first: the nearest that is there.
+Policy write_below_policy(const Bounds& bounds, const std::string& path);
+
+// In the words of request_access.
+std::string_view kind_word(Approval::Kind kind);
+std::string target_of(const Approval& approval);
+
+// Whether an operator lets anything be asked for beyond this ceiling.
+bool has_askable(const Ceiling& ceiling);
+// All that a person approved, as the clamp takes it.
+std::vector<Approval> approvals_of(const Bounds& bounds);
+// A policy that asks for nothing but what was approved.
+Policy policy_for(const Bounds& bounds, const Approval& approval);
+// Whether every ceiling permits all of that policy's paths and hosts, in full.
+bool permits_whole(const Bounds& bounds, const Policy& policy);
+// The approvals that a policy makes use of: the shortest time that is left of one.
+std::optional<std::uint64_t> approved_time(const Bounds& bounds, const Policy& policy);
+
+enum class Wish { Read, Write };
+// Whether every ceiling permits that. A path that does not exist is judged by the nearest directory
+// that does, so that the answer tells nothing of what lies outside.
+bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish);
+
+// The strictest of the ceilings; what is protected may be read.
+Shield shield_of(const Bounds& bounds, const std::string& canonical, Wish wish);
+
+// Approvals: what a person at the client let this server do beyond its ceilings, and what they
+// would not. Each ends by the clock and with the server; Toolbox::bounds ends one whose ceiling no
+// longer lets it be asked for. Safe for concurrent use.
+
+class Approvals {
+ public:
+  // `pin` keeps the approved object's number from being given to another one. False if there are
+  // too many.
+  bool keep(Approval approval, Fd pin, std::uint64_t lifetime_ms);
+  // Those that hold now, with what is left of their time.
+  [[nodiscard]] std::vector<LiveApproval> live();
+  void end(const std::string& id);
+
+  // Who said no is not asked the same again, and after many noes not asked anything.
+  void note_no(const std::string& question);
+  [[nodiscard]] bool is_settled(const std::string& question) const;
+
+ private:
+  struct Entry {
+    Approval approval;
+    Fd pin;
+    std::uint64_t ends_ms = 0;
+  };
+
+  mutable std::mutex mutex_;
+  std::deque<Entry> entries_;
+  std::vector<std::string> noes_;
+};
+
+}  // namespace cordon::mcp

@@ -1,0 +1,186 @@
+#include "faces/mcp/tools/secret_mask.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace cordon::mcp {
+namespace {
+
+constexpr std::size_t kShortestValue = 8;
+constexpr std::string_view kMask = "[secret]";
+
+// The alphabets tokens are written in.
+enum class Letters { Alphanumeric, Upper, Word };  // Word: letters, digits, '_' and '-'
+
+bool belongs(Letters letters, char c) {
+  const bool upper = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  const bool lower = c >= 'a' && c <= 'z';
+  switch (letters) {
+    case Letters::Upper:
+      return upper;
+    case Letters::Alphanumeric:
+      return upper || lower;
+    case Letters::Word:
+      return upper || lower || c == '_' || c == '-';
+  }
+  return false;
+}
+
+struct Shape {
+  std::string_view prefix;
+  Letters letters;
+  std::size_t least;  // letters behind the prefix
+};
+
+constexpr std::array kShapes{
+    Shape{"github_pat_", Letters::Word, 22},
+    Shape{"ghp_", Letters::Alphanumeric, 30},
+    Shape{"gho_", Letters::Alphanumeric, 30},
+    Shape{"ghu_", Letters::Alphanumeric, 30},
+    Shape{"ghs_", Letters::Alphanumeric, 30},
+    Shape{"ghr_", Letters::Alphanumeric, 30},
+    Shape{"glpat-", Letters::Word, 20},
+    Shape{"sk-", Letters::Word, 20},
+    Shape{"sk_live_", Letters::Alphanumeric, 20},
+    Shape{"rk_live_", Letters::Alphanumeric, 20},
+    Shape{"AKIA", Letters::Upper, 16},
+    Shape{"ASIA", Letters::Upper, 16},
+    Shape{"AIza", Letters::Word, 35},
+    Shape{"xoxb-", Letters::Word, 20},
+    Shape{"xoxp-", Letters::Word, 20},
+    Shape{"xoxa-", Letters::Word, 20},
+    Shape{"xoxs-", Letters::Word, 20},
+    Shape{"npm_", Letters::Alphanumeric, 36},
+    Shape{"pypi-", Letters::Word, 32},
+    Shape{"hf_", Letters::Alphanumeric, 30},
+    Shape{"dop_v1_", Letters::Alphanumeric, 40},
+};
+
+std::size_t run_of(Letters letters, std::string_view text) {
+  std::size_t length = 0;
+  while (length < text.size() && belongs(letters, text[length])) ++length;
+  return length;
+}
+
+std::size_t shaped_token(std::string_view text) {
+  for (const Shape& shape : kShapes) {
+    if (!text.starts_with(shape.prefix)) continue;
+    const std::size_t length = run_of(shape.letters, text.substr(shape.prefix.size()));
+    if (length >= shape.least) return shape.prefix.size() + length;
+  }
+  return 0;
+}
+
+// Three parts of base64url, of which the first two begin as every JSON object does.
+std::size_t web_token(std::string_view text) {
+  constexpr std::size_t kLeast = 10;
+  std::size_t at = 0;
+  for (int part = 0; part < 3; ++part) {
+    const std::string_view rest = text.substr(at);
+    if (part < 2 && !rest.starts_with("eyJ")) return 0;
+    const std::size_t length = run_of(Letters::Word, rest);
+    if (length < kLeast) return 0;
+    at += length;
+    if (part == 2) break;
+    if (at >= text.size() || text[at] != '.') return 0;
+    ++at;
+  }
+  return at;
+}
+
+// A private key in its armour; one that is cut off counts to the end.
+std::size_t private_key(std::string_view text) {
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  constexpr std::string_view kEnd = "-----END ";
+  constexpr std::size_t kLongestTitle = 64;
+  if (!text.starts_with(kBegin)) return 0;
+  const std::size_t title = text.substr(0, kLongestTitle).find("PRIVATE KEY");
+  if (title == std::string_view::npos) return 0;
+  const std::size_t end = text.find(kEnd, title);
+  if (end == std::string_view::npos) return text.size();
+  const std::size_t close = text.find("-----", end + kEnd.size());
+  return close == std::string_view::npos ? text.size() : close + 5;
+}
+
+std::size_t token_at(std::string_view text, bool at_word_start) {
+  if (const std::size_t length = private_key(text)) return length;
+  if (!at_word_start) return 0;
+  if (const std::size_t length = shaped_token(text)) return length;
+  return web_token(text);
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_secret_name(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kWords{"TOKEN",  "SECRET",     "PASSWORD",
+                                                   "PASSWD", "PASSPHRASE", "CREDENTIAL",
+                                                   "APIKEY", "API_KEY",    "PRIVATE_KEY"};
+  const std::string text = upper(name);
+  if (text.ends_with("_KEY") || text.ends_with("_PAT") || text.ends_with("_PWD")) return true;
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
+SecretMask::SecretMask(const std::map<std::string, std::string>& environment) {
+  for (const auto& [name, value] : environment) {
+    if (is_secret_name(name)) add(value);
+  }
+}
+
+void SecretMask::add(std::string value) {
+  if (value.size() < kShortestValue) return;
+  values_.push_back(std::move(value));
+  std::ranges::sort(values_, std::ranges::greater{}, &std::string::size);
+}
+
+std::vector<SecretMask::Span> SecretMask::spans(std::string_view text) const {
+  std::vector<Span> found;
+  std::size_t at = 0;
+  bool at_word_start = true;
+  while (at < text.size()) {
+    const std::string_view rest = text.substr(at);
+    const auto known = std::ranges::find_if(
+        values_, [&](const std::string& value) { return rest.starts_with(value); });
+    const std::size_t length =
+        known != values_.end() ? known->size() : token_at(rest, at_word_start);
+    if (length == 0) {
+      at_word_start = !belongs(Letters::Alphanumeric, rest.front());
+      ++at;
+      continue;
+    }
+    found.push_back({at, at + length});
+    at += length;
+    at_word_start = false;
+  }
+  return found;
+}
+
+SecretMask::Masked SecretMask::part(std::string_view text, const std::vector<Span>& spans,
+                                    std::size_t begin, std::size_t end) {
+  Masked masked;
+  std::size_t at = begin;
+  const auto first = std::ranges::upper_bound(spans, begin, {}, &Span::end);
+  for (auto span = first; span != spans.end() && span->begin < end; ++span) {
+    if (span->begin > at) masked.text.append(text.substr(at, span->begin - at));
+    masked.text.append(kMask);
+    ++masked.count;
+    at = span->end;
+  }
+  if (at < end) masked.text.append(text.substr(at, end - at));
+  return masked;
+}
+
+SecretMask::Masked SecretMask::mask(std::string_view text) const {
+  return part(text, spans(text), 0, text.size());
+}
+
+}  // namespace cordon::mcp

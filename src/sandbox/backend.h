@@ -1,0 +1,148 @@
+// Backend: a mechanism that can carry out a plan. Child: a sandbox that was started.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/inside_bind.h"
+#include "base/result.h"
+#include "cordon/outcome.h"
+#include "cordon/probe.h"
+#include "plan/plan.h"
+
+namespace cordon {
+
+// The command's ends of its streams; -1 with a terminal.
+struct CommandStreams {
+  int in = -1;
+  int out = -1;
+  int err = -1;
+  bool terminal = false;
+  unsigned short rows = 0;  // of the caller's window, for a terminal
+  unsigned short columns = 0;
+};
+
+// What a broker answers for a sandbox with: the listener of its filter, and in network mode allow
+// two sockets of its own network namespace to answer names on. All invalid where there is no
+// broker.
+struct EgressDescriptors {
+  Fd listener;
+  Fd resolver_datagrams;
+  Fd resolver_streams;
+  std::uint64_t network = 0;         // the namespace those two live in
+  std::uint64_t private_device = 0;  // of the private space, which only the sandbox has; or zero
+  BindInside bind_inside;
+};
+
+struct ChildEnd {
+  int wait_status = 0;
+  Usage usage;
+};
+
+// Nothing has become of it yet.
+struct ChildRuns {};
+// The command was stopped, as by the suspend key of its terminal. Only told with a terminal.
+struct ChildStopped {};
+// The sandbox is gone without a word.
+struct ChildLost {};
+
+// What became of a Child: the command ended and with it everything but the sandbox's first process;
+// it could not be executed; or nothing is known.
+using ChildEvent = std::variant<ChildRuns, ChildStopped, ChildEnd, Error, ChildLost>;
+
+// A descriptor, and the events of poll(2) on it that mean something. A negative descriptor: nothing
+// tells, and one has to look from time to time.
+struct PolledFor {
+  int descriptor = -1;
+  short events = 0;
+};
+
+// Private places whose content is gone with a run.
+enum class GonePlace : std::size_t { Home, Tmp, VarTmp };
+inline constexpr std::size_t kGonePlaces = 3;
+// By the names of their op::ScratchDirectory.
+inline constexpr std::array<std::string_view, kGonePlaces> kGonePlaceNames = {"home", "tmp",
+                                                                              "vartmp"};
+using GonePlaces = std::array<Fd, kGonePlaces>;
+
+// A running sandbox. Its destructor kills the whole tree and reaps it.
+class Child {
+ public:
+  virtual ~Child() = default;
+  // Readable when event() has something to say.
+  [[nodiscard]] virtual int event_descriptor() const = 0;
+  // True if the kernel kills at a bound of the whole tree's memory.
+  [[nodiscard]] virtual bool bounds_memory() const = 0;
+  // Asks the kernel to tell by memory_news(). A command that ends at once never needs it, so it is
+  // not part of the start.
+  virtual void watch_memory() = 0;
+  // Ready when something happened to the memory, which need not be a kill: ask memory_killed().
+  [[nodiscard]] virtual PolledFor memory_news() const = 0;
+  // True if that bound has killed; a kill for somebody else's limit is none. Takes the news, so
+  // that memory_news() tells of what comes next.
+  virtual bool memory_killed() = 0;
+  virtual ChildEvent event() = 0;
+  // Delivers a signal to every process of the sandbox but its first.
+  virtual void signal(int number) = 0;
+  // Kills everything and waits until it is gone.
+  virtual void kill_and_wait() = 0;
+  // The first process as the host sees it, for watching what descends from it.
+  [[nodiscard]] virtual pid_t first_process() const = 0;
+  // Bytes that belong to the sandbox's ipc namespace and to no process, as last told by event();
+  // only where no cgroup counts them.
+  [[nodiscard]] virtual std::uint64_t ipc_memory() const = 0;
+  // The master of the sandbox's own pty, once; -1 without a terminal.
+  virtual Fd take_terminal() = 0;
+  // Once. While nobody answers, calls wait; when the listener is closed, they fail with ENOSYS.
+  virtual EgressDescriptors take_egress() = 0;
+  // Once. Where the plan publishes ports: answers with sockets of the sandbox's network
+  // (sys/sockets.h). Else invalid.
+  virtual Fd take_socket_source() = 0;
+  // Once. The directories that are gone with the run: what was written there can still be told.
+  // Invalid where there is none, or it lasts.
+  virtual GonePlaces take_gone_places() { return {}; }
+  [[nodiscard]] virtual const Enforcement& enforcement() const = 0;
+  // Limits reached, as far as the kernel counted them. Call after the tree is gone.
+  virtual std::vector<Denial> denials() = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> peak_memory() const = 0;
+  // What the whole tree used. Call after it is gone.
+  [[nodiscard]] virtual Usage tree_usage() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  [[nodiscard]] virtual BackendKind kind() const = 0;
+  [[nodiscard]] std::string_view name() const { return name_of(kind()); }
+  // Mounted: the private home and scratch space exist for this run alone, at the usual paths.
+  // OnDisk: they are directories of the host, which the run is given by name and which are removed
+  // after it.
+  enum class PrivateSpace { Mounted, OnDisk };
+  [[nodiscard]] virtual PrivateSpace private_space() const = 0;
+  // Probes by doing. An error says what is missing and how to get it.
+  [[nodiscard]] virtual Result<Capabilities> probe() const = 0;
+  [[nodiscard]] virtual Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
+                                          const Caller& caller,
+                                          const PlanRequest& request) const = 0;
+  // What must be noted before launch() because only a living process could remove it.
+  [[nodiscard]] virtual std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
+                                                           const std::string& run_id) const = 0;
+  // Returns once the command was released under everything the plan names, read back from inside;
+  // or an error, and then nothing of it runs. The plan must outlive the child.
+  [[nodiscard]] virtual Result<std::unique_ptr<Child>> launch(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const = 0;
+};
+
+// Makes a backend by its kind. One that is known and not part of this program is Unsupported.
+using MakeBackend = std::function<Result<std::unique_ptr<Backend>>(BackendKind)>;
+
+}  // namespace cordon

@@ -1,0 +1,77 @@
+#include "sandbox/bwrap/handover.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/made_up_host.h"
+
+namespace cordon::bwrap {
+namespace {
+
+using namespace cordon::testing;  // the made-up host
+
+Handover made_up_handover(std::string_view preset) {
+  HostFacts facts = made_up_facts();
+  facts.cgroup = made_up_cgroup_v1();
+  facts.masked.push_back({.path = "/home/alex/project/.env",
+                          .file = FileKind::Regular,
+                          .id = {64, 7},
+                          .reason = "credentials"});
+  Handover handover;
+  handover.plan = *make_native_plan(*clamp(resolved_preset(preset), {}), facts, made_up_user(),
+                                    made_up_request());
+  handover.fds = {10, 11, 12, 13, 14};
+  handover.outside = {1, 2, 3, 4, 5, 6, 7};
+  handover.terminal = true;
+  handover.rows = 24;
+  handover.columns = 80;
+  return handover;
+}
+
+class HandoverOf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(HandoverOf, KeepsWhatIsCarriedOutInside) {
+  const Handover given = made_up_handover(GetParam());
+  const auto taken = decode(encode(given));
+  ASSERT_TRUE(taken);
+  const auto same = [](const std::vector<Op>& one, const std::vector<Op>& other) {
+    ASSERT_EQ(one.size(), other.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      EXPECT_EQ(one[i].index(), other[i].index());
+      EXPECT_EQ(describe(one[i]), describe(other[i]));
+    }
+  };
+  same(given.plan.build, taken->plan.build);
+  same(given.plan.confine, taken->plan.confine);
+  same(given.plan.seal, taken->plan.seal);
+  EXPECT_EQ(given.plan.limits, taken->plan.limits);
+  EXPECT_EQ(given.plan.argv, taken->plan.argv);
+  EXPECT_EQ(given.plan.candidates, taken->plan.candidates);
+  EXPECT_EQ(given.plan.environment, taken->plan.environment);
+  EXPECT_EQ(given.fds.in, taken->fds.in);
+  EXPECT_EQ(given.fds.release, taken->fds.release);
+  EXPECT_EQ(given.outside, taken->outside);
+  EXPECT_EQ(given.terminal, taken->terminal);
+  EXPECT_EQ(given.columns, taken->columns);
+  // Every member, not only those that are described.
+  EXPECT_EQ(encode(given), encode(*taken));
+}
+
+INSTANTIATE_TEST_SUITE_P(Presets, HandoverOf, ::testing::Values("strict", "workspace", "agent"));
+
+TEST(Handover, IsRefusedUnlessItIsWhole) {
+  const std::string whole = encode(made_up_handover("workspace"));
+  ASSERT_TRUE(decode(whole));
+  for (std::size_t size = 0; size < whole.size(); size += 97) {
+    EXPECT_FALSE(decode(std::string_view(whole).substr(0, size))) << size;
+  }
+  EXPECT_FALSE(decode(whole + "x"));
+}
+
+TEST(Handover, IsRefusedForAnOperationThatIsNotKnown) {
+  std::string text = encode(made_up_handover("strict"));
+  text[8] = '\x7f';  // behind the number of operations: which one the first is
+  EXPECT_FALSE(decode(text));
+}
+
+}  // namespace
+}  // namespace cordon::bwrap

@@ -1,0 +1,225 @@
+#include "sandbox/native/seccomp_filter.h"
+
+#include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+
+#include "sandbox/native/argument_rules.h"
+#include "sandbox/native/bpf_assembler.h"
+#include "sandbox/native/host_rules.h"
+
+namespace cordon {
+namespace {
+
+// The segments with single numbers taken out of them.
+std::vector<BpfSegment> with_rules(const std::vector<BpfSegment>& segments,
+                                   std::vector<SharedHostRule> rules) {
+  std::ranges::sort(rules, {}, &SharedHostRule::number);
+  std::vector<BpfSegment> result;
+  const auto add = [&](std::uint32_t first, BpfLabel target) {
+    if (!result.empty() && result.back().first == first) result.pop_back();
+    if (result.empty() || result.back().target != target) result.push_back({first, target});
+  };
+  auto rule = rules.begin();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    add(segments[i].first, segments[i].target);
+    const bool last = i + 1 == segments.size();
+    for (; rule != rules.end() && (last || rule->number < segments[i + 1].first); ++rule) {
+      add(rule->number, rule->target);
+      add(rule->number + 1, segments[i].target);
+    }
+  }
+  return result;
+}
+
+// Blocks are written once and only for the decisions that the architecture uses.
+std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch,
+                                        const FilterProfile& profile) {
+  const Verdicts verdicts = write_verdicts(assembler, profile);
+  std::array<std::optional<BpfLabel>, kDecisionCount> blocks;
+  std::vector<BpfSegment> segments;
+  const auto ranges = decision_ranges(arch);
+  segments.reserve(ranges.size());
+  for (const DecisionRange& range : ranges) {
+    auto& block = blocks[static_cast<std::size_t>(range.decision)];
+    if (!block) block = write_rule(assembler, range.decision, verdicts, profile);
+    if (!segments.empty() && segments.back().target == *block) continue;
+    segments.push_back({range.first, *block});
+  }
+  if (!profile.shares_host) return segments;
+  return with_rules(segments, write_shared_host_rules(assembler, arch, verdicts, profile));
+}
+
+}  // namespace
+
+std::vector<sock_filter> compile_filter(Arch arch, const FilterProfile& profile) {
+  BpfAssembler assembler;
+  const std::vector<BpfSegment> segments = write_decisions(assembler, arch, profile);
+  const BpfLabel search = assembler.search(segments);
+  return behind_arch_gate(assembler, arch, search);
+}
+
+std::string describe_filter(Arch arch, const FilterProfile& profile) {
+  std::size_t allowed = 0;
+  std::size_t refused = 0;
+  std::size_t absent = 0;
+  std::size_t judged = 0;
+  for (const KnownSyscall& call : known_syscalls()) {
+    if (!call.number(arch)) continue;
+    if (call.decision == Decision::Allow ||
+        (call.decision == Decision::Broker && !profile.has_broker()) ||
+        (call.decision == Decision::Listen && profile.net != NetMode::Allow)) {
+      ++allowed;
+    } else if (call.decision == Decision::Refuse) {
+      ++refused;
+    } else if (call.decision == Decision::Absent) {
+      ++absent;
+    } else {
+      ++judged;
+    }
+  }
+  return fmt::format(
+      "seccomp {}: {} allowed, {} by argument, {} refused, {} absent, {} instructions",
+      name_of(arch), allowed, judged, refused, absent, compile_filter(arch, profile).size());
+}
+
+namespace {
+
+constexpr std::uint32_t kX32Bit = 0x40000000;
+
+std::uint32_t audit_token(Arch arch) {
+  switch (arch) {
+    case Arch::Aarch64:
+      return AUDIT_ARCH_AARCH64;
+    case Arch::X86_64:
+      return AUDIT_ARCH_X86_64;
+  }
+  return 0;
+}
+
+BpfLabel write_number_check(BpfAssembler& assembler, Arch arch, BpfLabel search, BpfLabel kill) {
+  switch (arch) {
+    case Arch::Aarch64:
+      return search;
+    case Arch::X86_64:
+      // x32 calls carry the same architecture token and other numbers.
+      return assembler.if_any_bit(kX32Bit, kill, search);
+  }
+  return kill;
+}
+
+}  // namespace
+
+std::vector<sock_filter> behind_arch_gate(BpfAssembler& assembler, Arch arch, BpfLabel search) {
+  const BpfLabel kill = assembler.give(SECCOMP_RET_KILL_PROCESS);
+  const BpfLabel number =
+      assembler.load(offsetof(seccomp_data, nr), write_number_check(assembler, arch, search, kill));
+  return assembler.finish(assembler.load(offsetof(seccomp_data, arch),
+                                         assembler.if_equal(audit_token(arch), number, kill)));
+}
+
+namespace {
+
+// The rules of a sandbox whose network is its own and that has no broker.
+constexpr FilterProfile kProfile{NetMode::None, false};
+
+class ListedFilter {
+ public:
+  explicit ListedFilter(ListedSockets sockets)
+      : sockets_(sockets), verdicts_(write_verdicts(assembler_, kProfile)) {}
+
+  std::vector<sock_filter> compile(Arch arch, std::span<const KnownSyscall> calls) && {
+    std::map<std::uint32_t, BpfLabel> answers;
+    for (const KnownSyscall& call : calls) {
+      if (const auto number = call.number(arch)) {
+        answers[static_cast<std::uint32_t>(*number)] = answer(call);
+      }
+    }
+    return behind_arch_gate(assembler_, arch, assembler_.search(segments(answers)));
+  }
+
+ private:
+  BpfLabel answer(const KnownSyscall& call) {
+    if (call.standing == Standing::Never) {
+      return call.decision == Decision::Absent ? verdicts_.absent : verdicts_.refuse;
+    }
+    switch (call.decision) {
+      // What Cordon's own sandboxes do without and a policy may list nevertheless.
+      case Decision::Refuse:
+      case Decision::Absent:
+      case Decision::Allow:
+        return verdicts_.allow;
+      case Decision::Socket:
+        if (sockets_ == ListedSockets::None) return verdicts_.no_such_family;
+        return rule(call.decision);
+      case Decision::Broker:
+      case Decision::Listen:
+      case Decision::Clone:
+      case Decision::Fcntl:
+      case Decision::IoPriority:
+      case Decision::Ioctl:
+      case Decision::MakeNode:
+      case Decision::MakeNodeAt:
+      case Decision::Mode:
+      case Decision::ModeAt:
+      case Decision::OfProcess:
+      case Decision::Open:
+      case Decision::OpenAt:
+      case Decision::Personality:
+      case Decision::Prctl:
+      case Decision::Priority:
+      case Decision::Seccomp:
+      case Decision::SendTo:
+      case Decision::SendMessage:
+      case Decision::SetSocketOption:
+      case Decision::SocketPair:
+        return rule(call.decision);
+    }
+    return verdicts_.refuse;
+  }
+
+  BpfLabel rule(Decision decision) {
+    auto& block = blocks_[static_cast<std::size_t>(decision)];
+    if (!block) block = write_rule(assembler_, decision, verdicts_, kProfile);
+    return *block;
+  }
+
+  // Every number between two listed ones kills.
+  std::vector<BpfSegment> segments(const std::map<std::uint32_t, BpfLabel>& answers) {
+    const BpfLabel kill = assembler_.give(SECCOMP_RET_KILL_PROCESS);
+    std::vector<BpfSegment> all{{0, kill}};
+    const auto begin = [&](std::uint32_t first, BpfLabel target) {
+      if (all.back().target == target) return;
+      if (all.back().first == first) {
+        all.back().target = target;
+      } else {
+        all.push_back({first, target});
+      }
+    };
+    for (const auto& [number, label] : answers) {
+      begin(number, label);
+      if (!answers.contains(number + 1)) begin(number + 1, kill);
+    }
+    return all;
+  }
+
+  BpfAssembler assembler_;
+  ListedSockets sockets_;
+  Verdicts verdicts_;
+  std::array<std::optional<BpfLabel>, kDecisionCount> blocks_;
+};
+
+}  // namespace
+
+std::vector<sock_filter> compile_listed_filter(Arch arch, std::span<const KnownSyscall> calls,
+                                               ListedSockets sockets) {
+  return ListedFilter(sockets).compile(arch, calls);
+}
+
+}  // namespace cordon
