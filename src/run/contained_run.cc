@@ -368,7 +368,7 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   request.signal_descriptor = input.signal_descriptor;
   request.cancel = input.cancel;
   request.terminate = input.terminate;
-  if (input.errand) request.errand = &*input.errand;
+  if (input.poll_hook) request.poll_hook = &*input.poll_hook;
   request.git_watch = &git_watch;
   return request;
 }

@@ -38,7 +38,7 @@ struct RunInput {
   std::string cwd;                         // as written; empty: the caller's
   std::optional<BackendKind> backend;      // absent: CORDON_BACKEND, or the first that works
   ChosenBy backend_by = ChosenBy::Option;  // who named it
-  MakeBackend backends;  // absent: Cordon's own three
+  MakeBackend backends;                    // absent: Cordon's own three
   StreamRequest streams;
   // A program of Cordon's own that the command is: readable inside whatever the ceilings say, as
   // the loader's baseline is. Canonical; empty: none.
@@ -54,7 +54,7 @@ struct RunInput {
   // What network mode allow is judged by, for a caller who replaces the rules during the run. They
   // become those of the clamped policy when the run begins; whoever replaces them clamps as well.
   std::shared_ptr<LiveRules> live_rules;
-  std::optional<Errand> errand;
+  std::optional<PollHook> poll_hook;
   // Told once, before anything is started, if native does not carry out the run or the run goes
   // without something.
   std::function<void(const std::string& line)> tell_choice;

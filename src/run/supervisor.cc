@@ -96,7 +96,7 @@ class Loop {
     Signal,
     Cancel,
     Terminate,
-    Errand,
+    PollHook,
     FirstCall,
     Sent,
     RelayRead,
@@ -126,8 +126,8 @@ class Loop {
     }
     add(first_call_, POLLIN, Source::FirstCall);
     if (request_.sent) add(request_.over_sent, POLLIN, Source::Sent);
-    if (request_.errand != nullptr && !errand_done_) {
-      add(request_.errand->descriptor, POLLIN, Source::Errand);
+    if (request_.poll_hook != nullptr && !poll_hook_done_) {
+      add(request_.poll_hook->descriptor, POLLIN, Source::PollHook);
     }
     std::vector<Relay>& relays = streams_.relays();
     for (std::size_t i = 0; i < relays.size(); ++i) {
@@ -181,7 +181,7 @@ class Loop {
         denials_.push_back({"sent", "killed at the sent limit", "watch", 1});
         finish(OverLimit{"sent"});
         break;
-      case Source::Errand:
+      case Source::PollHook:
         run_errand();
         break;
       case Source::RelayRead:
@@ -194,9 +194,9 @@ class Loop {
   }
 
   void run_errand() {
-    const Errand::Next next = request_.errand->act();
-    errand_done_ = next != Errand::Next::Again;
-    if (next == Errand::Next::EndTheRun) finish(Cancelled{0});
+    const PollHook::Next next = request_.poll_hook->act();
+    poll_hook_done_ = next != PollHook::Next::Again;
+    if (next == PollHook::Next::EndTheRun) finish(Cancelled{0});
   }
 
   void finish(End end) {
@@ -382,7 +382,7 @@ class Loop {
   std::optional<std::uint64_t> next_git_look_;
   std::optional<std::uint64_t> next_memory_watch_;
   int first_call_;
-  bool errand_done_ = false;
+  bool poll_hook_done_ = false;
   std::optional<std::uint64_t> next_terminal_look_;
   int cancelled_by_ = 0;
   std::optional<End> end_;

@@ -30,7 +30,7 @@ inline std::uint64_t monotonic_ms() {
 
 // Something beside the command that is attended to while it runs. `act` is called by the
 // supervising thread when the descriptor is readable or its other end is gone; it must not block.
-struct Errand {
+struct PollHook {
   enum class Next { Again, Never, EndTheRun };
   int descriptor = -1;
   std::function<Next()> act;
@@ -51,7 +51,7 @@ struct SuperviseRequest {
   int signal_descriptor = -1;                   // a signalfd of the signals to forward
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time
-  const Errand* errand = nullptr;
+  const PollHook* poll_hook = nullptr;
   const GitWatch* git_watch = nullptr;
   int first_call = -1;  // readable when the first call waits for the broker
   std::function<void()> on_first_call;

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "compat/convert.h"
 #include "compat/dialect/host_places.h"
 #include "config/node.h"
 #include "config/policy_document.h"
@@ -22,7 +23,6 @@
 #include "plan/plan.h"
 #include "policy/clamp.h"
 #include "run/policy_source.h"
-#include "compat/convert.h"
 
 namespace cordon::srt {
 
@@ -202,16 +202,16 @@ Result<int> control_descriptor(std::string_view number) {
 Control::Control(int descriptor, const Run& run)
     : descriptor_(descriptor), name_("control fd " + std::to_string(descriptor)), run_(run) {}
 
-Errand Control::errand() {
+PollHook Control::poll_hook() {
   run_.debug.say("Listening for config updates on " + name_);
   return {descriptor_, [this] { return read_some(); }};
 }
 
-Errand::Next Control::read_some() {
+PollHook::Next Control::read_some() {
   std::array<char, 65536> block{};
   const ssize_t got = ::read(descriptor_, block.data(), block.size());
   if (got < 0) {
-    return errno == EINTR || errno == EAGAIN ? Errand::Next::Again : give_up(errno);
+    return errno == EINTR || errno == EAGAIN ? PollHook::Next::Again : give_up(errno);
   }
   // The end means only that nothing more will come; a last line needs no newline.
   pending_.append(block.data(), static_cast<std::size_t>(got));
@@ -223,19 +223,19 @@ Errand::Next Control::read_some() {
   }
   pending_.erase(0, begin);
   if (pending_.size() > kMaxDocumentBytes) return give_up(EMSGSIZE);
-  return got == 0 ? Errand::Next::Never : Errand::Next::Again;
+  return got == 0 ? PollHook::Next::Never : PollHook::Next::Again;
 }
 
-Errand::Next Control::give_up(int error_number) {
+PollHook::Next Control::give_up(int error_number) {
   const std::string why = message(setup_error(name_ + " cannot be read", error_number));
   if (received_) {
     cordon::say("Error: " + why + "; no further updates will be applied\n");
-    return Errand::Next::Never;
+    return PollHook::Next::Never;
   }
   // Whoever asked for the channel counts on it, perhaps to take something away.
   cordon::say("Error: " + why + "; the command is ended\n");
   failed_ = true;
-  return Errand::Next::EndTheRun;
+  return PollHook::Next::EndTheRun;
 }
 
 void Control::take_line(std::string_view line) {

@@ -67,13 +67,13 @@ class Control {
   Control(int descriptor, const Run& run);
 
   // To be attended to while the command runs; refers to this object.
-  Errand errand();
+  PollHook poll_hook();
   // True if the channel failed before anything came, and the run was ended for it.
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
-  Errand::Next read_some();
-  Errand::Next give_up(int error_number);
+  PollHook::Next read_some();
+  PollHook::Next give_up(int error_number);
   void take_line(std::string_view line);
   Result<void> apply(std::string_view line);
 

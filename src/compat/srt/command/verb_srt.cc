@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "compat/backends.h"
 #include "compat/srt/command/control.h"
 #include "faces/cli/help_text.h"
 #include "faces/cli/policy_options.h"
@@ -13,7 +14,6 @@
 #include "policy/names.h"
 #include "run/contained_run.h"
 #include "run/policy_source.h"
-#include "compat/backends.h"
 
 namespace cordon {
 namespace {
@@ -118,7 +118,7 @@ int run(const Asked& asked, const srt::Settings& settings, const Caller& caller,
   // Even without any host there is a broker, whose rules can be replaced.
   input->policy.net.mode = NetMode::Allow;
   srt::Control control(*asked.control, {settings, caller, *input->live_rules, recorder, debug});
-  input->errand = control.errand();
+  input->poll_hook = control.poll_hook();
   const int status = finish(run_contained(*input, caller), asked.command, debug);
   return control.failed() ? srt::kRefused : status;
 }
