@@ -73,13 +73,13 @@ struct Published {
 
 // A protected file that the run made appear, or changed where it could not be held. `moved_to` is
 // empty for what is only reported.
-struct Handoff {
+struct Quarantined {
   std::string path;       // as seen from where the command was started
   std::string kind;       // what makes it protected: "editor", "git"
   std::string moved_to;   // where it is now
   bool restored = false;  // what was there before the run is back
   std::string original;   // what was there before the run, where the newer one stays; or empty
-  bool operator==(const Handoff&) const = default;
+  bool operator==(const Quarantined&) const = default;
 };
 
 // The one credential of its agent that a run was given: what it is called, never what it says.
@@ -168,7 +168,7 @@ struct Outcome {
   std::vector<Denial> denials;          // refused with evidence
   std::vector<Connection> connections;  // in network mode allow, every attempt
   std::vector<Published> published;     // one for each port
-  std::vector<Handoff> handoff;         // protected files that appeared
+  std::vector<Quarantined> handoff;     // protected files that appeared
 };
 
 // The status a shell would see: the code, 128+n, 124 for the wall clock, 137 for other limits.

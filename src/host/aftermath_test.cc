@@ -37,7 +37,7 @@ TEST_F(Aftermath, MovesProtectedNamesThatAppeared) {
   file("deep/er/.mcp.json", "evil");
   file(".claude/settings.json");
   file("x/.cursor/mcp.json");
-  const std::vector<Handoff> moved = end();
+  const std::vector<Quarantined> moved = end();
   EXPECT_THAT(paths_of(moved), ElementsAre(".claude", ".vscode", "deep/er/.mcp.json", "x/.cursor"));
   EXPECT_EQ(moved[1].kind, "editor");
   EXPECT_EQ(moved[1].moved_to, handoff(".vscode"));
@@ -75,7 +75,7 @@ TEST_F(Aftermath, RefusesAHandoffDirectoryThatIsALink) {
   tree_.link("home/.local/state/cordon/handoff", elsewhere);
   start();
   file(".mcp.json");
-  const std::vector<Handoff> moved = end();
+  const std::vector<Quarantined> moved = end();
   EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
   // It cannot leave, so it lost its name instead.
   EXPECT_FALSE(exists(".mcp.json"));
@@ -141,9 +141,9 @@ TEST_F(Aftermath, GivesAwkwardNamesAPlainOne) {
   start();
   file("a\nb\x1b[31m%/.mcp.json");
   file(std::string(200, 'x') + "/" + std::string(200, 'y') + "/.mcp.json");
-  const std::vector<Handoff> moved = end();
+  const std::vector<Quarantined> moved = end();
   ASSERT_EQ(moved.size(), 2U);
-  for (const Handoff& one : moved) {
+  for (const Quarantined& one : moved) {
     const std::string name = std::filesystem::path(one.moved_to).filename();
     EXPECT_LE(name.size(), 255U);
     for (const char c : name) EXPECT_GE(static_cast<unsigned char>(c), 0x20);
@@ -172,10 +172,10 @@ TEST_F(Aftermath, OnlyReportsBuildFiles) {
   file(".github/workflows/evil.yml");
   file("node_modules/p/package.json");
   file("node_modules/p/.vscode/settings.json");
-  const std::vector<Handoff> found = end();
+  const std::vector<Quarantined> found = end();
   EXPECT_THAT(paths_of(found), ElementsAre(".github/workflows/evil.yml", "new/Makefile",
                                            "node_modules/p/.vscode", "old/package.json"));
-  for (const Handoff& one : found) EXPECT_EQ(one.moved_to, "");
+  for (const Quarantined& one : found) EXPECT_EQ(one.moved_to, "");
   EXPECT_TRUE(exists("new/Makefile"));
 }
 
@@ -187,7 +187,7 @@ TEST_F(Aftermath, MovesDeniedNamesThatAppeared) {
   file("b/.env");
   file("conf/secret");
   file("conf/public");
-  const std::vector<Handoff> moved = end();
+  const std::vector<Quarantined> moved = end();
   EXPECT_THAT(paths_of(moved), ElementsAre("b/.env", "conf/secret"));
   EXPECT_EQ(moved[0].kind, "denied");
   EXPECT_TRUE(exists("a/.env"));
@@ -199,7 +199,7 @@ TEST_F(Aftermath, MovesADirectoryOnPathThatAppeared) {
   start();
   file("tools/bin/ls");
   file("tools/other/ls");
-  const std::vector<Handoff> moved = end();
+  const std::vector<Quarantined> moved = end();
   EXPECT_THAT(paths_of(moved), ElementsAre("tools/bin"));
   EXPECT_EQ(moved[0].kind, "path");
 }
@@ -326,8 +326,8 @@ TEST_F(Aftermath, SearchesARootThatWasRenamed) {
   std::filesystem::rename(caller_.cwd, tree_.at("home/elsewhere"));
   tree_.file("home/project/.vscode/mine");
   const auto handoff =
-      collect_handoff(policy.effective().write, {}, caller_, found.snapshot,
-                      caller_.state_directory + "/handoff", "run-1", nullptr, found.roots);
+      post_run_scan(policy.effective().write, {}, caller_, found.snapshot,
+                    caller_.state_directory + "/handoff", "run-1", nullptr, found.roots);
   ASSERT_TRUE(handoff.has_value());
   ASSERT_EQ(handoff->size(), 2U);
   EXPECT_EQ((*handoff)[0].path, tree_.at("home/elsewhere/.vscode"));
@@ -340,7 +340,7 @@ TEST_F(Aftermath, NamesAThousandAndTakesAll) {
   start();
   constexpr int kMany = 1500;
   for (int i = 0; i < kMany; ++i) file("d" + std::to_string(i) + "/.mcp.json");
-  const std::vector<Handoff> found = end();
+  const std::vector<Quarantined> found = end();
   ASSERT_EQ(found.size(), 1001U);
   EXPECT_EQ(found.back().path, "and 500 more");
   EXPECT_EQ(found.back().moved_to, caller_.state_directory + "/handoff/run-1");

@@ -22,7 +22,7 @@ class AftermathTree : public ::testing::Test {
     clamped_.emplace(clamped(policy, caller_));
     before_ = surveyed(*clamped_, caller_).snapshot;
   }
-  std::vector<Handoff> end() { return collected(*clamped_, caller_, before_); }
+  std::vector<Quarantined> end() { return collected(*clamped_, caller_, before_); }
 
   std::string in(std::string_view path) const { return caller_.cwd + "/" + std::string(path); }
   std::string file(std::string_view path, std::string_view content = "x") {

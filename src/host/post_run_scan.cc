@@ -367,7 +367,7 @@ class FoundRoots {
 
 }  // namespace
 
-Result<std::vector<Handoff>> collect_handoff(
+Result<std::vector<Quarantined>> post_run_scan(
     const std::vector<Grant>& writable, const std::vector<DenyGlob>& deny, const Caller& caller,
     const TreeSnapshot& before, const std::string& handoff_directory, const std::string& run_id,
     KeptFiles* kept, std::span<const SearchRoot> searched, std::set<std::string>* git_directories) {

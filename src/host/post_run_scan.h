@@ -20,12 +20,12 @@ namespace cordon {
 // writable directory that is among `roots` is searched as the object that it was, wherever it is
 // now; if something else answers to its name, that is named as unchecked. `git_directories` gets
 // every git directory that is in the trees now, with those of submodules and worktrees.
-Result<std::vector<Handoff>> collect_handoff(const std::vector<Grant>& writable,
-                                             const std::vector<DenyGlob>& deny,
-                                             const Caller& caller, const TreeSnapshot& before,
-                                             const std::string& handoff_directory,
-                                             const std::string& run_id, KeptFiles* kept = nullptr,
-                                             std::span<const SearchRoot> roots = {},
-                                             std::set<std::string>* git_directories = nullptr);
+Result<std::vector<Quarantined>> post_run_scan(const std::vector<Grant>& writable,
+                                               const std::vector<DenyGlob>& deny,
+                                               const Caller& caller, const TreeSnapshot& before,
+                                               const std::string& handoff_directory,
+                                               const std::string& run_id, KeptFiles* kept = nullptr,
+                                               std::span<const SearchRoot> roots = {},
+                                               std::set<std::string>* git_directories = nullptr);
 
 }  // namespace cordon

@@ -84,7 +84,7 @@ std::string Quarantine::shown(const std::string& path) const {
          std::string(shown.substr(shown.size() - kLongestShown / 2));
 }
 
-void Quarantine::add(Handoff entry) {
+void Quarantine::add(Quarantined entry) {
   if (handoff_.size() < kMostQuarantined) return handoff_.push_back(std::move(entry));
   ++(entry.moved_to.empty() ? more_named_ : more_moved_);
 }
@@ -175,14 +175,14 @@ void Quarantine::unchecked(const std::string& path, std::string_view why) {
   add({shown(path), "unchecked: " + std::string(why), {}});
 }
 
-Result<std::vector<Handoff>> Quarantine::finish() {
+Result<std::vector<Quarantined>> Quarantine::finish() {
   if (!errors_.empty()) {
     Error first = std::move(errors_.front());
     for (std::size_t i = 1; i < errors_.size(); ++i) first.notes.push_back(message(errors_[i]));
     return fail(std::move(first));
   }
   std::sort(handoff_.begin(), handoff_.end(),
-            [](const Handoff& a, const Handoff& b) { return a.path < b.path; });
+            [](const Quarantined& a, const Quarantined& b) { return a.path < b.path; });
   const auto count = [](std::size_t number) { return "and " + std::to_string(number) + " more"; };
   if (more_moved_ > 0) handoff_.push_back({count(more_moved_), "not listed", place_});
   if (more_named_ > 0) handoff_.push_back({count(more_named_), "not listed", {}});

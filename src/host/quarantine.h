@@ -39,13 +39,13 @@ class Quarantine {
   void unchecked(const std::string& path, std::string_view why);
 
   // What was taken and reported; the first failure if something held could not be taken away.
-  Result<std::vector<Handoff>> finish();
+  Result<std::vector<Quarantined>> finish();
 
  private:
   Result<void> open_directory();
   Result<std::string> move(int directory, const std::string& name, const std::string& path);
   [[nodiscard]] std::string shown(const std::string& path) const;
-  void add(Handoff entry);
+  void add(Quarantined entry);
 
   std::string handoff_directory_;
   std::string run_id_;
@@ -55,7 +55,7 @@ class Quarantine {
   unsigned taken_ = 0;
   unsigned collisions_ = 0;
   CopyBudget budget_;
-  std::vector<Handoff> handoff_;
+  std::vector<Quarantined> handoff_;
   std::size_t more_moved_ = 0;
   std::size_t more_named_ = 0;
   std::vector<Error> errors_;

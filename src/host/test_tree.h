@@ -105,13 +105,13 @@ inline Survey surveyed(const Clamped& what, const Caller& caller) {
   return result ? std::move(*result) : Survey{};
 }
 
-inline std::vector<Handoff> collected(const Clamped& what, const Caller& caller,
-                                      const TreeSnapshot& before) {
-  const Result<std::vector<Handoff>> result =
-      collect_handoff(what.effective().write, what.effective().deny, caller, before,
-                      caller.state_directory + "/handoff", "run-1");
+inline std::vector<Quarantined> collected(const Clamped& what, const Caller& caller,
+                                          const TreeSnapshot& before) {
+  const Result<std::vector<Quarantined>> result =
+      post_run_scan(what.effective().write, what.effective().deny, caller, before,
+                    caller.state_directory + "/handoff", "run-1");
   EXPECT_TRUE(result.has_value()) << (result ? "" : message(result.error()));
-  return result ? *result : std::vector<Handoff>{};
+  return result ? *result : std::vector<Quarantined>{};
 }
 
 template <typename Entries>

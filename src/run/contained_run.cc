@@ -618,9 +618,9 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
   } else if (!run.clamped.effective().write.empty()) {
     std::set<std::string> git_directories;
     auto handoff =
-        collect_handoff(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
-                        run.survey.snapshot, join(run.caller.state_directory, "handoff"),
-                        report.run_id, kept ? &*kept : nullptr, run.survey.roots, &git_directories);
+        post_run_scan(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
+                      run.survey.snapshot, join(run.caller.state_directory, "handoff"),
+                      report.run_id, kept ? &*kept : nullptr, run.survey.roots, &git_directories);
     if (handoff) {
       // Before anything is asked about branches, and before the note may go.
       if (auto noted = branches.note_written(run.caller, git_directories); !noted) {
@@ -631,7 +631,7 @@ Result<void> carry_out(const RunInput& input, JudgedRun& run, Report& report, La
       outcome.handoff = std::move(*handoff);
       if (kept) kept->discard();
       mark_moved_in_clones(outcome.handoff, run);
-      std::vector<Handoff> recovered;
+      std::vector<Quarantined> recovered;
       const auto pass = [&](std::vector<ChangeRecord>& records) {
         PassedTracked passed = pass_tracked(input, run, branches, report.run_id, records);
         recovered = std::move(passed.recovered);
@@ -863,7 +863,7 @@ Report run_contained(const RunInput& input, const Caller& caller) {
     report.error = std::move(record).error();
     return report;
   }
-  const std::vector<Handoff> recovered = recover_runs(caller);
+  const std::vector<Quarantined> recovered = recover_runs(caller);
   auto run =
       judge(input, caller, suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative);
   if (!run) {

@@ -34,7 +34,7 @@ std::string absolute(const std::string& path, const std::string& cwd) {
 }
 
 // What was moved out of the tree, or was put back, can be taken like everything that was held.
-void add_handoff(const Handoff& one, const std::string& cwd, HeldBack& held) {
+void add_handoff(const Quarantined& one, const std::string& cwd, HeldBack& held) {
   if (one.kind.starts_with("unchecked: ")) return;
   ChangeRecord record;
   record.path = absolute(one.path, cwd);
@@ -224,7 +224,7 @@ Result<PrivateCopies> copy_held(JudgedRun& run) {
 }
 
 Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Removal* removal,
-                                              const std::vector<Handoff>& handoff,
+                                              const std::vector<Quarantined>& handoff,
                                               const std::vector<Grant>& writable,
                                               const Caller& caller, const std::string& run_id,
                                               const PassRecords& pass) {
@@ -242,7 +242,7 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
   }
   for (const CopiedConfig& config : copies.configs) {
     if (is_gone(config.path)) continue;
-    const auto was_cleaned = [&](const Handoff& one) {
+    const auto was_cleaned = [&](const Quarantined& one) {
       return !one.moved_to.empty() && absolute(one.path, caller.cwd) == config.path;
     };
     if (std::ranges::any_of(handoff, was_cleaned)) CORDON_CHECK(complete_config(config));
@@ -257,7 +257,7 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
     }
     CORDON_CHECK(settle_config(config, held));
   }
-  for (const Handoff& one : handoff) add_handoff(one, caller.cwd, held);
+  for (const Quarantined& one : handoff) add_handoff(one, caller.cwd, held);
   if (held.records().empty()) return std::vector<ChangeRecord>();
   std::vector<ChangeRecord> records = held.take();
   std::ranges::stable_sort(records, {}, &ChangeRecord::path);
@@ -283,8 +283,8 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
   return std::move(manifest.records);
 }
 
-void forget_passed(std::vector<Handoff>& handoff, const std::vector<ChangeRecord>& records) {
-  std::erase_if(handoff, [&](const Handoff& one) {
+void forget_passed(std::vector<Quarantined>& handoff, const std::vector<ChangeRecord>& records) {
+  std::erase_if(handoff, [&](const Quarantined& one) {
     if (one.moved_to.empty()) return false;
     const auto is_its = [&](const ChangeRecord& record) {
       return !record.kept.empty() && contains(one.moved_to, record.kept);
@@ -296,14 +296,14 @@ void forget_passed(std::vector<Handoff>& handoff, const std::vector<ChangeRecord
   });
 }
 
-void mark_moved_in_clones(const std::vector<Handoff>& handoff, const JudgedRun& run) {
+void mark_moved_in_clones(const std::vector<Quarantined>& handoff, const JudgedRun& run) {
   const auto is_old = [&](const std::string& git) {
     return std::ranges::any_of(run.survey.facts.git, [&](const GitDirectory& one) {
       return one.path == git || std::ranges::find(one.pinned, git, &Held::path) != one.pinned.end();
     });
   };
   std::map<std::string, std::vector<std::string>> moved;  // by the top of the work tree
-  for (const Handoff& one : handoff) {
+  for (const Quarantined& one : handoff) {
     if (one.moved_to.empty() || one.restored) continue;
     const std::string path = absolute(one.path, run.caller.cwd);
     for (std::string_view up = parent(path); up != "/"; up = parent(up)) {

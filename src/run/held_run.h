@@ -26,16 +26,16 @@ using PassRecords = std::function<std::vector<std::string>(std::vector<ChangeRec
 // everything that it did not write for good, `handoff` included. `removal` is null for a run that
 // was killed, and `pass` is empty for it.
 Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Removal* removal,
-                                              const std::vector<Handoff>& handoff,
+                                              const std::vector<Quarantined>& handoff,
                                               const std::vector<Grant>& writable,
                                               const Caller& caller, const std::string& run_id,
                                               const PassRecords& pass = {});
 
 // Takes those out of `handoff` of which everything went through: nothing of them is held back.
-void forget_passed(std::vector<Handoff>& handoff, const std::vector<ChangeRecord>& records);
+void forget_passed(std::vector<Quarantined>& handoff, const std::vector<ChangeRecord>& records);
 
 // In a repository, a linked worktree or a submodule that this run made, what was moved out of it is
 // marked skip-worktree in its index: else the next commit of everything would delete it.
-void mark_moved_in_clones(const std::vector<Handoff>& handoff, const JudgedRun& run);
+void mark_moved_in_clones(const std::vector<Quarantined>& handoff, const JudgedRun& run);
 
 }  // namespace cordon

@@ -34,16 +34,16 @@ class Kept : public AftermathTree {
     kept_.emplace(std::move(*made));
     return {};
   }
-  Result<std::vector<Handoff>> try_to_finish() {
-    auto found = collect_handoff(clamped_->effective().write, {}, caller_, before_,
-                                 caller_.state_directory + "/handoff", "run-1", &*kept_);
+  Result<std::vector<Quarantined>> try_to_finish() {
+    auto found = post_run_scan(clamped_->effective().write, {}, caller_, before_,
+                               caller_.state_directory + "/handoff", "run-1", &*kept_);
     if (found) kept_->discard();
     return found;
   }
-  std::vector<Handoff> finish() {
+  std::vector<Quarantined> finish() {
     auto found = try_to_finish();
     EXPECT_TRUE(found.has_value()) << (found ? "" : message(found.error()));
-    return found ? *found : std::vector<Handoff>{};
+    return found ? *found : std::vector<Quarantined>{};
   }
   [[nodiscard]] std::string directory(const std::string& run) const {
     return caller_.state_directory + "/kept/" + run;
@@ -61,7 +61,7 @@ class Kept : public AftermathTree {
 };
 
 auto put_back(const std::string& path) {
-  return ::testing::AllOf(Field(&Handoff::path, path), Field(&Handoff::restored, true));
+  return ::testing::AllOf(Field(&Quarantined::path, path), Field(&Quarantined::restored, true));
 }
 
 TEST_F(Kept, AnUntouchedTreeIsLeftAlone) {

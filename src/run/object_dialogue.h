@@ -26,7 +26,7 @@ class ObjectDialogue {
                   const std::function<void()>& talk);
 
   // Of earlier runs that were killed: whoever starts the next run cleans up after them.
-  [[nodiscard]] std::vector<Handoff> take_recovered() { return std::move(recovered_); }
+  [[nodiscard]] std::vector<Quarantined> take_recovered() { return std::move(recovered_); }
 
   // Within `talk`: the content of an object of that type; nothing if there is none, or if it is
   // larger than `limit`, which ends the dialogue.
@@ -40,7 +40,7 @@ class ObjectDialogue {
   void end();
 
   Fd to_git_;
-  std::vector<Handoff> recovered_;
+  std::vector<Quarantined> recovered_;
   bool broken_ = false;  // of the talking thread alone
   std::mutex mutex_;
   std::condition_variable arrived_;

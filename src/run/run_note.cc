@@ -218,9 +218,9 @@ Result<PrivateCopies> copies_of(const NoteContent& content, const Caller& caller
 }
 
 // What was kept aside of the copies, as a later run tells it.
-std::vector<Handoff> held_handoffs(const PrivateCopies& copies,
-                                   const std::vector<ChangeRecord>& records) {
-  std::vector<Handoff> told;
+std::vector<Quarantined> held_handoffs(const PrivateCopies& copies,
+                                       const std::vector<ChangeRecord>& records) {
+  std::vector<Quarantined> told;
   for (const CopiedObject& object : copies.objects) {
     const auto in_it = [&](const ChangeRecord& one) { return one.top == object.what.path; };
     const auto first = std::ranges::find_if(records, in_it);
@@ -316,7 +316,7 @@ bool processes_are_gone(const NoteContent& note, const std::vector<std::string>&
 // which ends Cordon (by a signal, or for want of memory) is known to the next start.
 class Recovery {
  public:
-  Recovery(int directory, std::string name, const Caller& caller, std::vector<Handoff>& moved)
+  Recovery(int directory, std::string name, const Caller& caller, std::vector<Quarantined>& moved)
       : directory_(directory), name_(std::move(name)), caller_(caller), moved_(moved) {}
 
   void run() {
@@ -400,9 +400,9 @@ class Recovery {
       return settle(*copies, {}, *content);
     }
     std::set<std::string> git_directories;
-    auto found = collect_handoff(content->writable, content->deny, caller_, content->snapshot,
-                                 join(caller_.state_directory, "handoff"), content->run_id,
-                                 kept ? &*kept : nullptr, content->roots, &git_directories);
+    auto found = post_run_scan(content->writable, content->deny, caller_, content->snapshot,
+                               join(caller_.state_directory, "handoff"), content->run_id,
+                               kept ? &*kept : nullptr, content->roots, &git_directories);
     if (found) {
       if (auto noted = note_tips(*content, git_directories); !noted) {
         found = fail(std::move(noted).error());
@@ -443,21 +443,21 @@ class Recovery {
   }
 
   // The copies go when everything that differs in them is kept aside, and not before.
-  Done settle(const PrivateCopies& copies, const std::vector<Handoff>& found,
+  Done settle(const PrivateCopies& copies, const std::vector<Quarantined>& found,
               const NoteContent& content) {
     auto held = settle_held(copies, nullptr, found, content.writable, caller_, content.run_id);
     if (!held) {
       moved_.push_back({content.private_directory, "unchecked: " + message(held.error()), {}});
       return Done::Later;
     }
-    for (const Handoff& one : held_handoffs(copies, *held)) moved_.push_back(one);
+    for (const Quarantined& one : held_handoffs(copies, *held)) moved_.push_back(one);
     return remove_private(content.private_directory, caller_) ? Done::Yes : Done::Later;
   }
 
   int directory_;
   std::string name_;
   const Caller& caller_;
-  std::vector<Handoff>& moved_;
+  std::vector<Quarantined>& moved_;
 };
 
 }  // namespace
@@ -622,8 +622,8 @@ std::vector<OtherBranches> other_branches(const Caller& caller, const std::strin
   return runs;
 }
 
-std::vector<Handoff> recover_runs(const Caller& caller) {
-  std::vector<Handoff> moved;
+std::vector<Quarantined> recover_runs(const Caller& caller) {
+  std::vector<Quarantined> moved;
   const Notes notes(caller);
   for (const std::string& name : notes.names())
     Recovery(notes.directory(), name, caller, moved).run();

@@ -97,6 +97,6 @@ std::vector<OtherBranches> other_branches(const Caller& caller, const std::strin
 // tree. Returns what was moved, and one entry for each run whose files could not be dealt with; its
 // note is kept. So is one that cannot be read, or whose recovery twice ended Cordon: that must not
 // end every later start as well.
-std::vector<Handoff> recover_runs(const Caller& caller);
+std::vector<Quarantined> recover_runs(const Caller& caller);
 
 }  // namespace cordon

@@ -113,7 +113,7 @@ TEST(RunNote, IsKeptWhileItsFilesCannotBeTakenAway) {
   tree.link("home/.local/state/cordon/handoff", tree.directory("elsewhere"));
 
   for (int start = 0; start < 2; ++start) {
-    const std::vector<Handoff> told = recover_runs(caller);
+    const std::vector<Quarantined> told = recover_runs(caller);
     ASSERT_EQ(told.size(), 1U);
     EXPECT_THAT(told[0].kind, HasSubstr("unchecked"));
     EXPECT_EQ(told[0].path, caller.cwd);
@@ -122,7 +122,7 @@ TEST(RunNote, IsKeptWhileItsFilesCannotBeTakenAway) {
   }
 
   ASSERT_EQ(::unlink(tree.at("home/.local/state/cordon/handoff").c_str()), 0);
-  const std::vector<Handoff> moved = recover_runs(caller);
+  const std::vector<Quarantined> moved = recover_runs(caller);
   ASSERT_EQ(moved.size(), 1U);
   EXPECT_EQ(moved[0].kind, "agent");
   EXPECT_FALSE(tree.exists("home/project/.mcp.json"));
@@ -176,7 +176,7 @@ TEST(RunNote, ThatCannotBeReadIsKeptAndNamed) {
   const TestTree tree;
   const Caller caller = tree.caller();
   tree.file("home/.local/state/cordon/runs/1", "{\"run_id\": ");
-  const std::vector<Handoff> told = recover_runs(caller);
+  const std::vector<Quarantined> told = recover_runs(caller);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_THAT(told[0].kind, HasSubstr("cannot be read"));
   EXPECT_TRUE(tree.exists("home/.local/state/cordon/runs/1"));
@@ -190,7 +190,7 @@ TEST(RunNote, IsTriedTwiceIfThatEndsCordon) {
   write_and_die(caller, content, Sandbox::Gone);
   const std::string runs = tree.at("home/.local/state/cordon/runs/");
   ASSERT_EQ(::rename((runs + "1").c_str(), (runs + "1~2").c_str()), 0);
-  const std::vector<Handoff> told = recover_runs(caller);
+  const std::vector<Quarantined> told = recover_runs(caller);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_THAT(told[0].kind, HasSubstr("cut off twice"));
   ASSERT_EQ(::rename((runs + "1~2").c_str(), (runs + "1~1").c_str()), 0);

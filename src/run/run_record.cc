@@ -217,9 +217,9 @@ Node published_node(const std::vector<Published>& published) {
   return Node(std::move(list));
 }
 
-Node handoff_node(const std::vector<Handoff>& handoff) {
+Node handoff_node(const std::vector<Quarantined>& handoff) {
   NodeList list;
-  for (const Handoff& entry : handoff) {
+  for (const Quarantined& entry : handoff) {
     Node node{NodeMap{}};
     node.set("path", entry.path);
     node.set("kind", entry.kind);
@@ -310,7 +310,7 @@ std::string Report::json() const {
   node.set("connections",
            connections_node(outcome ? outcome->connections : std::vector<Connection>{}));
   node.set("published", published_node(outcome ? outcome->published : std::vector<Published>{}));
-  node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Handoff>{}));
+  node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Quarantined>{}));
   node.set("changes", changes_node(changes));
   Node usage{NodeMap{}};
   usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);

@@ -207,11 +207,11 @@ Result<SettledStage> settle_stage(Stage& stage, const Caller& caller) {
   return settled;
 }
 
-Result<std::optional<Handoff>> settle_cut_stage(const std::string& directory,
-                                                const Caller& caller) {
-  if (Stage::drop_unfinished(directory)) return std::optional<Handoff>();
+Result<std::optional<Quarantined>> settle_cut_stage(const std::string& directory,
+                                                    const Caller& caller) {
+  if (Stage::drop_unfinished(directory)) return std::optional<Quarantined>();
   CORDON_TRY(opened, Stage::open(directory));
-  if (!opened) return std::optional<Handoff>();
+  if (!opened) return std::optional<Quarantined>();
   Stage& stage = *opened;
   const std::string& run_id = stage.record().run_id;
   const std::string handoff = handoff_directory(caller.state_directory);
@@ -226,7 +226,7 @@ Result<std::optional<Handoff>> settle_cut_stage(const std::string& directory,
     CORDON_TRY(records, list_stage(stage.record()));
     if (records.empty()) {
       CORDON_CHECK(stage.remove());
-      return std::optional<Handoff>();
+      return std::optional<Quarantined>();
     }
     manifest.run_id = run_id;
     manifest.time_ns = now_in_ns();
@@ -239,14 +239,14 @@ Result<std::optional<Handoff>> settle_cut_stage(const std::string& directory,
   const bool waits = std::ranges::any_of(manifest.records, [](const ChangeRecord& record) {
     return record.state == Change::State::Held || record.state == Change::State::Conflict;
   });
-  if (!waits) return std::optional<Handoff>();
+  if (!waits) return std::optional<Quarantined>();
   const std::string root =
       stage.record().roots.empty() ? std::string(".") : stage.record().roots.front().path;
-  return std::optional(Handoff{root,
-                               "unchecked: run " + run_id +
-                                   " was cut off; what it changed waits: cordon changes list " +
-                                   run_id,
-                               {}});
+  return std::optional(Quarantined{root,
+                                   "unchecked: run " + run_id +
+                                       " was cut off; what it changed waits: cordon changes list " +
+                                       run_id,
+                                   {}});
 }
 
 }  // namespace cordon

@@ -38,6 +38,7 @@ Result<SettledStage> settle_stage(Stage& stage, const Caller& caller);
 
 // Of a run whose supervisor was killed: lists and notes what changed, finishes what was being
 // applied, and applies nothing more. Nothing if nothing changed.
-Result<std::optional<Handoff>> settle_cut_stage(const std::string& directory, const Caller& caller);
+Result<std::optional<Quarantined>> settle_cut_stage(const std::string& directory,
+                                                    const Caller& caller);
 
 }  // namespace cordon

@@ -370,7 +370,7 @@ class TrackedPass {
   std::vector<Candidate> candidates_;
   std::size_t hashed_ = 0;
   std::set<std::size_t> explained_;
-  std::vector<Handoff> recovered_;
+  std::vector<Quarantined> recovered_;
 };
 
 }  // namespace

@@ -64,7 +64,8 @@ class RunBranches {
 
 struct PassedTracked {
   std::vector<std::string> paths;
-  std::vector<Handoff> recovered;  // of runs that were killed, which git's sandbox cleaned up after
+  std::vector<Quarantined>
+      recovered;  // of runs that were killed, which git's sandbox cleaned up after
 };
 
 // Of what is about to be held back, the paths that pass. The record of a directory is replaced by

@@ -119,7 +119,7 @@ std::string denial_text(const Denial& denial) {
   return text.append(")");
 }
 
-std::string handoff_text(const Handoff& handoff) {
+std::string handoff_text(const Quarantined& handoff) {
   if (handoff.kind.starts_with("unchecked: ")) {
     const std::string place = handoff.path == "." ? "" : handoff.path + ": ";
     return "unchecked: " + place + handoff.kind.substr(std::string_view("unchecked: ").size());
@@ -265,7 +265,7 @@ void say_stage(const std::string& run_id, const std::vector<Change>& changes) {
 }  // namespace
 
 void say_changes(const std::string& run_id, const std::vector<Change>& changes,
-                 const std::vector<Handoff>& handoffs) {
+                 const std::vector<Quarantined>& handoffs) {
   constexpr std::size_t kMostTops = 10;
   std::vector<std::string> tops;
   std::size_t told = 0;
@@ -273,7 +273,7 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
   for (const Change& change : changes) {
     // Without a reason it is an ordinary change of a stage.
     if (change.state != Change::State::Held || change.reason.empty()) continue;
-    const auto same = [&](const Handoff& one) { return one.path == change.path; };
+    const auto same = [&](const Quarantined& one) { return one.path == change.path; };
     if (std::any_of(handoffs.begin(), handoffs.end(), same)) {
       ++told;
       continue;
@@ -324,10 +324,11 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
   }
 }
 
-void say_handoffs(const std::vector<Handoff>& handoffs) {
+void say_handoffs(const std::vector<Quarantined>& handoffs) {
   // A run can plant as many as it likes; the report has the first thousand.
   constexpr std::size_t kMostLines = 50;
-  for (const Handoff& handoff : std::span(handoffs).first(std::min(handoffs.size(), kMostLines)))
+  for (const Quarantined& handoff :
+       std::span(handoffs).first(std::min(handoffs.size(), kMostLines)))
     say_line(Tint::Warning, handoff_text(handoff));
   if (handoffs.size() > kMostLines)
     say_line(Tint::Warning, "and " + std::to_string(handoffs.size() - kMostLines) +

@@ -59,8 +59,8 @@ void say_dangers(const std::vector<PathRule>& sockets);
 // takes it.
 // Those that are told as handoffs already are only counted.
 void say_changes(const std::string& run_id, const std::vector<Change>& changes,
-                 const std::vector<Handoff>& handoffs);
-void say_handoffs(const std::vector<Handoff>& handoffs);
+                 const std::vector<Quarantined>& handoffs);
+void say_handoffs(const std::vector<Quarantined>& handoffs);
 // That the command's output did not arrive, for faces that tell nothing else of an outcome.
 void say_lost_output(const Outcome& outcome);
 // Kills, limits reached, output that was lost and protected files that were moved away.

@@ -84,7 +84,7 @@ struct Nodes {
       denials.push_back(std::move(node.set("count", denial.count)));
     }
     NodeList handoff;
-    for (const Handoff& one : event.handoff) {
+    for (const Quarantined& one : event.handoff) {
       Node node{NodeMap{}};
       node.set("path", one.path).set("kind", one.kind);
       node.set("moved_to", one.moved_to.empty() ? Node() : Node(one.moved_to));
@@ -226,7 +226,7 @@ struct Lines {
       lines.push_back("denied: " + denial.what + " " + shown(denial.detail) + " (" + denial.layer +
                       ", " + std::to_string(denial.count) + "x)");
     }
-    for (const Handoff& one : event.handoff) {
+    for (const Quarantined& one : event.handoff) {
       const char* what = one.moved_to.empty() ? "changed: " : "moved away: ";
       lines.push_back((one.restored ? "put back: " : what) + shown(one.path) + " (" + one.kind +
                       ")");

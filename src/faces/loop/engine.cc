@@ -4,21 +4,21 @@
 #include <utility>
 
 #include "base/text.h"
+#include "compat/backends.h"
 #include "faces/loop/progress.h"
 #include "policy/agents.h"
 #include "policy/names.h"
 #include "run/policy_source.h"
-#include "compat/backends.h"
 
 namespace cordon::loop {
 namespace {
 
 // With what the agent wrote into a private copy of a protected file: the host has its own version
 // back, and nobody may take the agent's for done.
-std::vector<Handoff> handoff_of(const Report& report) {
-  std::vector<Handoff> told = report.outcome->handoff;
+std::vector<Quarantined> handoff_of(const Report& report) {
+  std::vector<Quarantined> told = report.outcome->handoff;
   for (const Change& change : report.changes) {
-    const auto same = [&](const Handoff& one) { return one.path == change.path; };
+    const auto same = [&](const Quarantined& one) { return one.path == change.path; };
     if (change.state != Change::State::Held || std::ranges::any_of(told, same)) continue;
     told.push_back({change.path, change.reason, {}, true, {}});
   }

@@ -43,7 +43,7 @@ struct AgentEnded {
   End end;
   std::uint64_t duration_ms = 0;
   std::vector<Denial> denials;
-  std::vector<Handoff> handoff;
+  std::vector<Quarantined> handoff;
 };
 struct VerifyStarted {
   std::string command;

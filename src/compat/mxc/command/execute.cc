@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "compat/backends.h"
 #include "config/node.h"
 #include "faces/cli/session.h"
 #include "faces/cli/talk.h"
@@ -20,7 +21,6 @@
 #include "run/contained_run.h"
 #include "run/policy_source.h"
 #include "run/supervisor.h"
-#include "compat/backends.h"
 
 namespace cordon::mxc {
 
@@ -230,7 +230,7 @@ int finish(const Report& report, const Execution& execution, const Diagnostics& 
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.error) return refuse(*report.error, code_of(*report.error), execution.errors);
   say_lost_output(*report.outcome);
-  for (const Handoff& handoff : report.outcome->handoff) {
+  for (const Quarantined& handoff : report.outcome->handoff) {
     diagnostics.say("protected file appeared: " + handoff.path);
   }
   for (const Change& change : report.changes) {

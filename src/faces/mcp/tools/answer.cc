@@ -214,7 +214,7 @@ EndWords words_for(const End& end) {
 }
 
 std::size_t moved_away(const Outcome& outcome) {
-  const auto moved = [](const Handoff& handoff) { return !handoff.moved_to.empty(); };
+  const auto moved = [](const Quarantined& handoff) { return !handoff.moved_to.empty(); };
   return static_cast<std::size_t>(std::ranges::count_if(outcome.handoff, moved));
 }
 
