@@ -18,7 +18,7 @@
 #include "host/look.h"
 #include "host/own_programs.h"
 #include "sandbox/bwrap/arguments.h"
-#include "sandbox/bwrap/handover.h"
+#include "sandbox/bwrap/encoded_plan.h"
 #include "sandbox/bwrap/program.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/native/probe.h"
@@ -152,16 +152,16 @@ struct Execution {
   ::_exit(126);
 }
 
-Handover handover_of(const native::Start& asked, const Streams& streams) {
-  Handover handover;
-  handover.plan = *asked.prepared.plan;
-  handover.fds = {streams.in.get(), streams.out.get(), streams.err.get(), asked.fds.channel,
-                  asked.fds.release};
-  handover.outside = native::own_namespaces();
-  handover.terminal = asked.prepared.terminal;
-  handover.rows = asked.prepared.window.ws_row;
-  handover.columns = asked.prepared.window.ws_col;
-  return handover;
+EncodedPlan handover_of(const native::Start& asked, const Streams& streams) {
+  EncodedPlan encoded_plan;
+  encoded_plan.plan = *asked.prepared.plan;
+  encoded_plan.fds = {streams.in.get(), streams.out.get(), streams.err.get(), asked.fds.channel,
+                      asked.fds.release};
+  encoded_plan.outside = native::own_namespaces();
+  encoded_plan.terminal = asked.prepared.terminal;
+  encoded_plan.rows = asked.prepared.window.ws_row;
+  encoded_plan.columns = asked.prepared.window.ws_col;
+  return encoded_plan;
 }
 
 }  // namespace
@@ -180,13 +180,13 @@ Result<native::Started> Bubblewrap::start(const native::Start& asked) const {
   for (const Fd& pin : asked.pins) kept.push_back(pin.get());
   CORDON_TRY(words, sealed_text(arguments(*asked.prepared.plan, kept)));
   CORDON_TRY(streams, out_of_the_way(asked.fds));
-  const Handover handover = handover_of(asked, streams);
-  CORDON_TRY(handed, sealed_text(encode(handover)));
+  const EncodedPlan encoded_plan = handover_of(asked, streams);
+  CORDON_TRY(handed, sealed_text(encode(encoded_plan)));
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null.valid()) return fail(setup_error("cannot open /dev/null", errno));
   kept.insert(kept.end(),
-              {words.get(), handed.get(), inside_.get(), handover.fds.in, handover.fds.out,
-               handover.fds.err, handover.fds.channel, handover.fds.release});
+              {words.get(), handed.get(), inside_.get(), encoded_plan.fds.in, encoded_plan.fds.out,
+               encoded_plan.fds.err, encoded_plan.fds.channel, encoded_plan.fds.release});
   // Nothing of the policy is on a command line: anybody can read those.
   std::array<std::string, 6> text{"bwrap",
                                   "--args",

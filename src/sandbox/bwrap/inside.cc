@@ -14,7 +14,7 @@
 
 #include "host/look.h"
 #include "sandbox/bwrap/arguments.h"
-#include "sandbox/bwrap/handover.h"
+#include "sandbox/bwrap/encoded_plan.h"
 #include "sandbox/native/build.h"
 #include "sandbox/native/process_status.h"
 #include "sandbox/native/sandbox_init.h"
@@ -136,18 +136,18 @@ int begin_inside(int handed) {
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   const std::optional<std::string> text = read_all(handed, kMostHanded);
-  const std::optional<Handover> handover = text ? decode(*text) : std::nullopt;
-  if (!handover) return kRefused;
+  const std::optional<EncodedPlan> encoded_plan = text ? decode(*text) : std::nullopt;
+  if (!encoded_plan) return kRefused;
   const native::Measured measured = measure_here();
-  if (!say_begun(handover->fds.channel, measured)) return kRefused;
+  if (!say_begun(encoded_plan->fds.channel, measured)) return kRefused;
   // Anywhere else the mounts that follow would be the host's own.
-  if (!native::verify_begun(handover->plan, measured, handover->outside)) return kRefused;
+  if (!native::verify_begun(encoded_plan->plan, measured, encoded_plan->outside)) return kRefused;
 
-  native::Prepared prepared = native::prepare(handover->plan, ::geteuid());
+  native::Prepared prepared = native::prepare(encoded_plan->plan, ::geteuid());
   prepared.map_by = native::MapBy::FirstProcess;
-  prepared.terminal = handover->terminal;
-  prepared.window = {handover->rows, handover->columns, 0, 0};
-  native::first_process(prepared, handover->fds, finish);
+  prepared.terminal = encoded_plan->terminal;
+  prepared.window = {encoded_plan->rows, encoded_plan->columns, 0, 0};
+  native::first_process(prepared, encoded_plan->fds, finish);
 }
 
 int try_inside() {

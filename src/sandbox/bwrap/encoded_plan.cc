@@ -1,4 +1,4 @@
-#include "sandbox/bwrap/handover.h"
+#include "sandbox/bwrap/encoded_plan.h"
 
 #include <array>
 #include <cstring>
@@ -153,8 +153,9 @@ struct Members<native::FirstProcessFds>
            &native::FirstProcessFds::err, &native::FirstProcessFds::channel,
            &native::FirstProcessFds::release, &native::FirstProcessFds::leash> {};
 template <>
-struct Members<Handover> : List<&Handover::plan, &Handover::fds, &Handover::outside,
-                                &Handover::terminal, &Handover::rows, &Handover::columns> {};
+struct Members<EncodedPlan>
+    : List<&EncodedPlan::plan, &EncodedPlan::fds, &EncodedPlan::outside, &EncodedPlan::terminal,
+           &EncodedPlan::rows, &EncodedPlan::columns> {};
 
 template <typename T>
 constexpr bool is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
@@ -261,20 +262,20 @@ class Reader {
 
 }  // namespace
 
-std::string encode(const Handover& handover) {
+std::string encode(const EncodedPlan& encoded_plan) {
   std::string text;
   Writer writer(text);
-  writer(handover);
+  writer(encoded_plan);
   return text;
 }
 
-std::optional<Handover> decode(std::string_view text) {
+std::optional<EncodedPlan> decode(std::string_view text) {
   Reader::Rest rest{text};
-  Handover handover;
+  EncodedPlan encoded_plan;
   Reader reader(rest);
-  reader(handover);
+  reader(encoded_plan);
   if (!rest.good || !rest.text.empty()) return std::nullopt;
-  return handover;
+  return encoded_plan;
 }
 
 }  // namespace cordon::bwrap

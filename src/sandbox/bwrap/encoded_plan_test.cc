@@ -1,4 +1,4 @@
-#include "sandbox/bwrap/handover.h"
+#include "sandbox/bwrap/encoded_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -9,28 +9,28 @@ namespace {
 
 using namespace cordon::testing;  // the made-up host
 
-Handover made_up_handover(std::string_view preset) {
+EncodedPlan made_up_handover(std::string_view preset) {
   HostFacts facts = made_up_facts();
   facts.cgroup = made_up_cgroup_v1();
   facts.masked.push_back({.path = "/home/alex/project/.env",
                           .file = FileKind::Regular,
                           .id = {64, 7},
                           .reason = "credentials"});
-  Handover handover;
-  handover.plan = *make_native_plan(*clamp(resolved_preset(preset), {}), facts, made_up_user(),
-                                    made_up_request());
-  handover.fds = {10, 11, 12, 13, 14};
-  handover.outside = {1, 2, 3, 4, 5, 6, 7};
-  handover.terminal = true;
-  handover.rows = 24;
-  handover.columns = 80;
-  return handover;
+  EncodedPlan encoded_plan;
+  encoded_plan.plan = *make_native_plan(*clamp(resolved_preset(preset), {}), facts, made_up_user(),
+                                        made_up_request());
+  encoded_plan.fds = {10, 11, 12, 13, 14};
+  encoded_plan.outside = {1, 2, 3, 4, 5, 6, 7};
+  encoded_plan.terminal = true;
+  encoded_plan.rows = 24;
+  encoded_plan.columns = 80;
+  return encoded_plan;
 }
 
 class HandoverOf : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(HandoverOf, KeepsWhatIsCarriedOutInside) {
-  const Handover given = made_up_handover(GetParam());
+  const EncodedPlan given = made_up_handover(GetParam());
   const auto taken = decode(encode(given));
   ASSERT_TRUE(taken);
   const auto same = [](const std::vector<Op>& one, const std::vector<Op>& other) {
@@ -58,7 +58,7 @@ TEST_P(HandoverOf, KeepsWhatIsCarriedOutInside) {
 
 INSTANTIATE_TEST_SUITE_P(Presets, HandoverOf, ::testing::Values("strict", "workspace", "agent"));
 
-TEST(Handover, IsRefusedUnlessItIsWhole) {
+TEST(EncodedPlan, IsRefusedUnlessItIsWhole) {
   const std::string whole = encode(made_up_handover("workspace"));
   ASSERT_TRUE(decode(whole));
   for (std::size_t size = 0; size < whole.size(); size += 97) {
@@ -67,7 +67,7 @@ TEST(Handover, IsRefusedUnlessItIsWhole) {
   EXPECT_FALSE(decode(whole + "x"));
 }
 
-TEST(Handover, IsRefusedForAnOperationThatIsNotKnown) {
+TEST(EncodedPlan, IsRefusedForAnOperationThatIsNotKnown) {
   std::string text = encode(made_up_handover("strict"));
   text[8] = '\x7f';  // behind the number of operations: which one the first is
   EXPECT_FALSE(decode(text));

@@ -1,5 +1,5 @@
-// Handover: what a supervisor gives to the first process that bubblewrap executes for it, through a
-// sealed descriptor. Only the part of a plan that is carried out or checked inside.
+// EncodedPlan: what a supervisor gives to the first process that bubblewrap executes for it,
+// through a sealed descriptor. Only the part of a plan that is carried out or checked inside.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace cordon::bwrap {
 
-struct Handover {
+struct EncodedPlan {
   Plan plan;  // build, confine, seal, limits, argv, candidates and environment
   native::FirstProcessFds fds{};
   native::NamespaceIds outside{};  // of the supervisor: not to be found inside
@@ -22,8 +22,8 @@ struct Handover {
   std::uint16_t columns = 0;
 };
 
-std::string encode(const Handover& handover);
+std::string encode(const EncodedPlan& encoded_plan);
 // Nothing unless the text is exactly what encode() makes.
-std::optional<Handover> decode(std::string_view text);
+std::optional<EncodedPlan> decode(std::string_view text);
 
 }  // namespace cordon::bwrap
