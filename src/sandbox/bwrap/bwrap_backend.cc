@@ -115,7 +115,7 @@ struct Streams {
 };
 
 // The command's streams may have the numbers that bubblewrap's own are to have.
-Result<Streams> out_of_the_way(const native::FirstProcessFds& fds) {
+Result<Streams> out_of_the_way(const native::SandboxInitFds& fds) {
   Streams moved{Fd(::fcntl(fds.in, F_DUPFD_CLOEXEC, kFirstFree)),
                 Fd(::fcntl(fds.out, F_DUPFD_CLOEXEC, kFirstFree)),
                 Fd(::fcntl(fds.err, F_DUPFD_CLOEXEC, kFirstFree))};

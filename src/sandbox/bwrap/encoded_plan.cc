@@ -148,10 +148,10 @@ template <>
 struct Members<Plan> : List<&Plan::build, &Plan::confine, &Plan::seal, &Plan::limits, &Plan::argv,
                             &Plan::candidates, &Plan::environment> {};
 template <>
-struct Members<native::FirstProcessFds>
-    : List<&native::FirstProcessFds::in, &native::FirstProcessFds::out,
-           &native::FirstProcessFds::err, &native::FirstProcessFds::channel,
-           &native::FirstProcessFds::release, &native::FirstProcessFds::leash> {};
+struct Members<native::SandboxInitFds>
+    : List<&native::SandboxInitFds::in, &native::SandboxInitFds::out, &native::SandboxInitFds::err,
+           &native::SandboxInitFds::channel, &native::SandboxInitFds::release,
+           &native::SandboxInitFds::leash> {};
 template <>
 struct Members<EncodedPlan>
     : List<&EncodedPlan::plan, &EncodedPlan::fds, &EncodedPlan::outside, &EncodedPlan::terminal,

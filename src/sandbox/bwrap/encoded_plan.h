@@ -15,7 +15,7 @@ namespace cordon::bwrap {
 
 struct EncodedPlan {
   Plan plan;  // build, confine, seal, limits, argv, candidates and environment
-  native::FirstProcessFds fds{};
+  native::SandboxInitFds fds{};
   native::NamespaceIds outside{};  // of the supervisor: not to be found inside
   bool terminal = false;
   std::uint16_t rows = 0;

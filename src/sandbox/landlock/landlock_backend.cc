@@ -69,7 +69,7 @@ void wait_for_an_end() {
 
 }  // namespace
 
-void guarded_first_process(const native::Prepared& prepared, const native::FirstProcessFds& fds) {
+void guarded_first_process(const native::Prepared& prepared, const native::SandboxInitFds& fds) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   // Ignored by the caller, it would be inherited and make every wait answer ECHILD.

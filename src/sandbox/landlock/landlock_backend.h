@@ -20,7 +20,7 @@ namespace cordon::landlock {
 // kernel does with a pid namespace. No allocation, no lock, no return.
 
 [[noreturn]] void guarded_first_process(const native::Prepared& prepared,
-                                        const native::FirstProcessFds& fds);
+                                        const native::SandboxInitFds& fds);
 
 // Comparing what was read back from inside with the plan, before the command is released.
 

@@ -207,8 +207,8 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
   }
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto or_null = [&](int fd) { return fd >= 0 ? fd : null.get(); };
-  const FirstProcessFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
-                            theirs.get(),        release_read.get(),   leash_read.get()};
+  const SandboxInitFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
+                           theirs.get(),        release_read.get(),   leash_read.get()};
 
   const auto start = [&] {
     const SignalsBlocked blocked;

@@ -45,7 +45,7 @@ class SignalsBlocked {
 
 struct Start {
   Prepared& prepared;
-  const FirstProcessFds& fds;
+  const SandboxInitFds& fds;
   int cgroup;                   // of version 2, to be born in; or negative
   const std::vector<Fd>& pins;  // every op::Bind of an object that was judged, in the plan's order
 };

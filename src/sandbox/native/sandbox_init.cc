@@ -161,7 +161,7 @@ void send(const Message& message) {
 
 // Puts the given descriptors at their fixed numbers and closes everything else: the caller's other
 // files must not even be open in the sandbox's first process.
-void arrange(const FirstProcessFds& fds) {
+void arrange(const SandboxInitFds& fds) {
   const int wanted[] = {fds.in, fds.out, fds.err, fds.channel, fds.release};
   int high[kLastFixedFd + 1];
   for (int i = 0; i <= kLastFixedFd; ++i) high[i] = ::fcntl(wanted[i], F_DUPFD_CLOEXEC, 64);
@@ -509,7 +509,7 @@ alignas(16) char command_stack[kCommandStack];
 
 }  // namespace
 
-void first_process(const Prepared& prepared, const FirstProcessFds& fds, Builder builder) {
+void first_process(const Prepared& prepared, const SandboxInitFds& fds, Builder builder) {
   arrange(fds);
   Command command{&prepared, {}};
   // Modes are then what the plan says; the command gets the caller's mask back.
