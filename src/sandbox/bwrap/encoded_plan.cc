@@ -151,7 +151,7 @@ template <>
 struct Members<native::SandboxInitFds>
     : List<&native::SandboxInitFds::in, &native::SandboxInitFds::out, &native::SandboxInitFds::err,
            &native::SandboxInitFds::channel, &native::SandboxInitFds::release,
-           &native::SandboxInitFds::leash> {};
+           &native::SandboxInitFds::lifetime_pipe> {};
 template <>
 struct Members<EncodedPlan>
     : List<&EncodedPlan::plan, &EncodedPlan::fds, &EncodedPlan::outside, &EncodedPlan::terminal,

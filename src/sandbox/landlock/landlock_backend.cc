@@ -43,10 +43,10 @@ constexpr int kFirstProcessFd = 1;
 }
 
 // The leash and the first process, and nothing else of the caller's.
-void arrange(int leash, int pidfd) {
-  const int high_leash = ::fcntl(leash, F_DUPFD_CLOEXEC, 64);
+void arrange(int lifetime_pipe, int pidfd) {
+  const int high_lifetime_pipe = ::fcntl(lifetime_pipe, F_DUPFD_CLOEXEC, 64);
   const int high_pidfd = ::fcntl(pidfd, F_DUPFD_CLOEXEC, 64);
-  const bool placed = ::dup3(high_leash, kLeashFd, O_CLOEXEC) >= 0 &&
+  const bool placed = ::dup3(high_lifetime_pipe, kLeashFd, O_CLOEXEC) >= 0 &&
                       ::dup3(high_pidfd, kFirstProcessFd, O_CLOEXEC) >= 0;
   const bool closed = sys::close_range(kFirstProcessFd + 1, UINT_MAX) == 0;
   // Without them it does at once what it would do at the end.
@@ -83,7 +83,7 @@ void guarded_first_process(const native::Prepared& prepared, const native::Sandb
   (void)::prctl(PR_SET_NAME, kName, 0UL, 0UL, 0UL);
   (void)sys::drop_own_capabilities();
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  arrange(fds.leash, first.pidfd);
+  arrange(fds.lifetime_pipe, first.pidfd);
   wait_for_an_end();
   end_everything();
 }

@@ -197,27 +197,28 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
   if (::pipe2(release, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
   Fd release_read(release[0]);
   Fd release_write(release[1]);
-  Fd leash_read;
-  Fd leash_write;
+  Fd lifetime_read;
+  Fd lifetime_write;
   if (outer.is_leashed()) {
-    int leash[2];
-    if (::pipe2(leash, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
-    leash_read = Fd(leash[0]);
-    leash_write = Fd(leash[1]);
+    int lifetime_pipe[2];
+    if (::pipe2(lifetime_pipe, O_CLOEXEC) < 0)
+      return fail(setup_error("cannot make a pipe", errno));
+    lifetime_read = Fd(lifetime_pipe[0]);
+    lifetime_write = Fd(lifetime_pipe[1]);
   }
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto or_null = [&](int fd) { return fd >= 0 ? fd : null.get(); };
   const SandboxInitFds fds{or_null(streams.in), or_null(streams.out), or_null(streams.err),
-                           theirs.get(),        release_read.get(),   leash_read.get()};
+                           theirs.get(),        release_read.get(),   lifetime_read.get()};
 
   const auto start = [&] {
     const SignalsBlocked blocked;
     return outer.start({prepared, fds, cgroup.birth_descriptor(), pins});
   };
   CORDON_TRY(started, start());
-  auto child = std::make_unique<NativeChild>(plan, started, std::move(ours), std::move(leash_write),
-                                             std::move(cgroup));
-  leash_read.reset();
+  auto child = std::make_unique<NativeChild>(plan, started, std::move(ours),
+                                             std::move(lifetime_write), std::move(cgroup));
+  lifetime_read.reset();
   theirs.reset();
   release_read.reset();
 

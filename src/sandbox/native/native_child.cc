@@ -113,10 +113,10 @@ void NativeChild::signal(int number) {
 
 void NativeChild::kill_and_wait() {
   if (!pidfd_.valid()) return;
-  if (leash_.valid()) {
+  if (lifetime_pipe_.valid()) {
     // Told twice, because either of the two who can do it may have been killed or stopped.
     signal(SIGKILL);
-    leash_.reset();
+    lifetime_pipe_.reset();
     sys::pidfd_send_signal(pidfd_.get(), SIGCONT);
     // It ends what descends from it and reaps it, so that its usage covers the tree. The group is
     // for what it cannot reach.
@@ -196,7 +196,7 @@ void NativeChild::keep(const Message& message, const sys::Passed& passed) {
   }
   socket_source_ = std::move(came[next]);
   egress_.private_device = message.measured.scratch_device;
-  if (leash_.valid()) first_ = message.measured.first_process;
+  if (lifetime_pipe_.valid()) first_ = message.measured.first_process;
 }
 
 Result<void> NativeChild::verify_egress() {

@@ -21,14 +21,14 @@ Error operation_error(const Plan& plan, const Message& message);
 
 class NativeChild final : public Child {
  public:
-  NativeChild(const Plan& plan, const Started& started, Fd channel, Fd leash, Cgroup cgroup)
+  NativeChild(const Plan& plan, const Started& started, Fd channel, Fd lifetime_pipe, Cgroup cgroup)
       : plan_(plan),
         pid_(started.process.pid),
         first_(started.process.pid),
         pidfd_(started.process.pidfd),
         parent_(started.parent),
         channel_(std::move(channel)),
-        leash_(std::move(leash)),
+        lifetime_pipe_(std::move(lifetime_pipe)),
         cgroup_(std::move(cgroup)) {}
   ~NativeChild() override;
 
@@ -92,7 +92,7 @@ class NativeChild final : public Child {
   bool parent_;
   Fd inside_;  // the first process, where it is not what was started
   Fd channel_;
-  Fd leash_;  // its end ends the sandbox; invalid where the kernel does that
+  Fd lifetime_pipe_;  // its end ends the sandbox; invalid where the kernel does that
   Cgroup cgroup_;
   Fd terminal_;
   EgressDescriptors egress_;

@@ -54,7 +54,7 @@ struct SandboxInitFds {
   int in, out, err;  // the command's streams; ignored with a terminal
   int channel;
   int release;
-  int leash = -1;  // the end of it ends the sandbox, where the kernel does not
+  int lifetime_pipe = -1;  // the end of it ends the sandbox, where the kernel does not
 };
 
 [[noreturn]] void first_process(const Prepared& prepared, const SandboxInitFds& fds,
