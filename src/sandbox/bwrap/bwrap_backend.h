@@ -25,7 +25,7 @@ Result<Program> sealed_inside();
 
 // Bubblewrap as the outer layer of a sandbox whose first process and command are native's.
 
-class Bubblewrap final : public native::Outer {
+class Bubblewrap final : public native::NamespaceLauncher {
  public:
   // `inside` is the sealed program that becomes the first process.
   static Result<Bubblewrap> make(Program program, Fd inside);

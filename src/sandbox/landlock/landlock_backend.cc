@@ -155,7 +155,7 @@ Error refused(const std::string& what, int error_number) {
 }
 
 // A copy of this process in the host's own namespaces, which keeps the first process.
-class Guarded final : public native::Outer {
+class GuardedLauncher final : public native::NamespaceLauncher {
  public:
   [[nodiscard]] Result<native::Started> start(const native::Start& asked) const override {
     const sys::CloneResult cloned = sys::clone_process(0, asked.cgroup);
@@ -175,7 +175,7 @@ class Guarded final : public native::Outer {
 Result<std::unique_ptr<Child>> launch_landlock(const Plan& plan, const HostFacts& facts,
                                                const std::string& run_id,
                                                const CommandStreams& streams) {
-  return native::launch_in(Guarded(), plan, facts, run_id, streams);
+  return native::launch_in(GuardedLauncher(), plan, facts, run_id, streams);
 }
 
 Result<Capabilities> probe_landlock() {

@@ -141,7 +141,7 @@ Error clone_error(int number) {
 }
 
 // Cordon's own outer layer: a copy of this process in new namespaces, which builds the root.
-class Cloned final : public Outer {
+class CloneLauncher final : public NamespaceLauncher {
  public:
   [[nodiscard]] Result<Started> start(const Start& asked) const override {
     const auto& namespaces = std::get<op::EnterNamespaces>(asked.prepared.plan->build.front());
@@ -154,18 +154,18 @@ class Cloned final : public Outer {
 
 }  // namespace
 
-Result<Enforcement> Outer::verify(const Plan& plan, const Measured& measured,
-                                  const NamespaceIds& outside) const {
+Result<Enforcement> NamespaceLauncher::verify(const Plan& plan, const Measured& measured,
+                                              const NamespaceIds& outside) const {
   return native::verify(plan, measured, outside);
 }
 
 Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
                                              const std::string& run_id,
                                              const CommandStreams& streams) {
-  return launch_in(Cloned(), plan, facts, run_id, streams);
+  return launch_in(CloneLauncher(), plan, facts, run_id, streams);
 }
 
-Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
+Result<std::unique_ptr<Child>> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
                                          const HostFacts& facts, const std::string& run_id,
                                          const CommandStreams& streams) {
   // The sandbox's first process begins as a copy of this one. An undumpable one could neither map
@@ -199,7 +199,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
   Fd release_write(release[1]);
   Fd lifetime_read;
   Fd lifetime_write;
-  if (outer.is_leashed()) {
+  if (launcher.is_leashed()) {
     int lifetime_pipe[2];
     if (::pipe2(lifetime_pipe, O_CLOEXEC) < 0)
       return fail(setup_error("cannot make a pipe", errno));
@@ -213,7 +213,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
 
   const auto start = [&] {
     const SignalsBlocked blocked;
-    return outer.start({prepared, fds, cgroup.birth_descriptor(), pins});
+    return launcher.start({prepared, fds, cgroup.birth_descriptor(), pins});
   };
   CORDON_TRY(started, start());
   auto child = std::make_unique<NativeChild>(plan, started, std::move(ours),
@@ -229,13 +229,13 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
   }
   if (prepared.groups > 0) {
     if (auto made = child->make_groups(facts.cgroup, run_id); !made) {
-      return fail(outer.explain(child->why_gone(std::move(made).error())));
+      return fail(launcher.explain(child->why_gone(std::move(made).error())));
     }
   }
   const NamespaceIds outside = own_namespaces();
   for (;;) {
     const auto received = child->next_message();
-    if (!received) return fail(outer.explain(received.error()));
+    if (!received) return fail(launcher.explain(received.error()));
     const Message& message = *received;
     switch (message.kind) {
       case Message::Kind::Failed:
@@ -249,7 +249,7 @@ Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
         CORDON_CHECK(child->take_hold(message, outside));
         break;
       case Message::Kind::Confined: {
-        CORDON_TRY(enforcement, outer.verify(plan, message.measured, outside));
+        CORDON_TRY(enforcement, launcher.verify(plan, message.measured, outside));
         CORDON_CHECK(child->verify_egress());
         child->set_enforcement(std::move(enforcement));
         const char go = 1;

@@ -57,9 +57,9 @@ struct Started {
 };
 // The outer layer: what starts a sandbox's first process in its namespaces. Asked while signals are
 // blocked. One that writes the id maps says so in `prepared`.
-class Outer {
+class NamespaceLauncher {
  public:
-  virtual ~Outer() = default;
+  virtual ~NamespaceLauncher() = default;
   [[nodiscard]] virtual Result<Started> start(const Start& asked) const = 0;
   // Of a first process that is gone without a word: with what this layer knows of it.
   [[nodiscard]] virtual Error explain(Error error) const { return error; }
@@ -70,7 +70,7 @@ class Outer {
   // end of a pipe, and then ends what descends from it.
   [[nodiscard]] virtual bool is_leashed() const { return false; }
 };
-Result<std::unique_ptr<Child>> launch_in(const Outer& outer, const Plan& plan,
+Result<std::unique_ptr<Child>> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
                                          const HostFacts& facts, const std::string& run_id,
                                          const CommandStreams& streams);
 
