@@ -46,7 +46,7 @@ class PathMeet {
   [[nodiscard]] PathMode meet(std::string_view path) const {
     return std::min(request_.at(path), permitted(path));
   }
-  [[nodiscard]] PathMode shield(std::string_view path) const;
+  [[nodiscard]] PathMode protection_bound(std::string_view path) const;
   [[nodiscard]] Origin origin(std::string_view path, PathMode mode) const;
   [[nodiscard]] PathMode inherited(std::string_view path) const;
   [[nodiscard]] Grant piece(std::string_view path) const;
@@ -106,7 +106,7 @@ Grant PathMeet::piece(std::string_view path) const {
 
 // The most that a grant which begins at `path` may be. A protected name is never opened by a grant
 // of its own, and what a ceiling's grant holds is not reached by a request for what is below.
-PathMode PathMeet::shield(std::string_view path) const {
+PathMode PathMeet::protection_bound(std::string_view path) const {
   PathMode most = PathMode::Write;
   const PathEntry* asked = request_.deepest(path);
   const auto source = asked != nullptr ? asked->grant->source : Grant::Source::Policy;
@@ -129,7 +129,7 @@ PathMode PathMeet::shield(std::string_view path) const {
 
 void PathMeet::emit(std::string_view place) {
   PathMode mode = meet(place);
-  const PathMode most = shield(place);
+  const PathMode most = protection_bound(place);
   if (most < mode) {
     // Covered by a grant that begins above, it is held or masked there.
     const bool covered = inherited(place) != PathMode::None;
@@ -200,7 +200,7 @@ bool PathMeet::only_a_symlink_is_inside(const Grant& grant, PathMode mode) const
 void PathMeet::report_one(const Grant& grant, PathMode mode, Reductions& reductions) const {
   const std::string what = mode == PathMode::Write ? "write" : "read";
   const std::string& asked = grant.written.empty() ? grant.path : grant.written;
-  const PathMode most = shield(grant.path);
+  const PathMode most = protection_bound(grant.path);
   const Origin by = origin(grant.path, mode);
   if (permitted(grant.path) >= mode && most < mode) {
     std::optional<std::string> kept;

@@ -416,30 +416,30 @@ bool is_in_git_part(std::string_view path, const HeldPlaces& places) {
   return is_git_name(below.substr(0, below.find('/')));
 }
 
-Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,
-                    Grant::Source asked) {
-  Shield shield = Shield::None;
+ProtectionBound shield_below(const ResolvedCeiling& ceiling, std::string_view root,
+                             std::string_view path, Grant::Source asked) {
+  ProtectionBound protection_bound = ProtectionBound::None;
   for (; path != root && path != "/"; path = parent(path)) {
-    if (is_denied(ceiling, path)) return Shield::Denied;
-    if (is_protected(ceiling.held, path, asked)) shield = Shield::Protected;
+    if (is_denied(ceiling, path)) return ProtectionBound::Denied;
+    if (is_protected(ceiling.held, path, asked)) protection_bound = ProtectionBound::Protected;
   }
-  return shield;
+  return protection_bound;
 }
 
-Shield shield_of(const ResolvedCeiling& ceiling, std::string_view path) {
+ProtectionBound protection_bound_of(const ResolvedCeiling& ceiling, std::string_view path) {
   const PathModes modes(ceiling.read, ceiling.write);
   const PathEntry* rule = modes.deepest(path);
-  if (rule == nullptr) return Shield::None;
+  if (rule == nullptr) return ProtectionBound::None;
   return shield_below(ceiling, rule->grant->path, path, Grant::Source::Policy);
 }
 
-PathMode bound_of(Shield shield) {
-  switch (shield) {
-    case Shield::None:
+PathMode bound_of(ProtectionBound protection_bound) {
+  switch (protection_bound) {
+    case ProtectionBound::None:
       return PathMode::Write;
-    case Shield::Protected:
+    case ProtectionBound::Protected:
       return PathMode::Read;
-    case Shield::Denied:
+    case ProtectionBound::Denied:
       return PathMode::None;
   }
   return PathMode::None;

@@ -73,7 +73,7 @@ bool is_package_directory(std::string_view name);
 // held where a grant begins, and a request for something further down would begin below them and
 // step round them.
 
-enum class Shield {
+enum class ProtectionBound {
   None,
   Protected,  // something the host's tools load, or below it: no more than readable
   Denied,     // by a deny of the ceiling that names no directory
@@ -98,13 +98,13 @@ bool is_in_git_part(std::string_view path, const HeldPlaces& places);
 
 // For a path below `root`, which is the ceiling's own rule that decides about it; what lies above
 // and the root itself are the operator's choice.
-Shield shield_below(const ResolvedCeiling& ceiling, std::string_view root, std::string_view path,
-                    Grant::Source asked);
+ProtectionBound shield_below(const ResolvedCeiling& ceiling, std::string_view root,
+                             std::string_view path, Grant::Source asked);
 // By the longest rule of the ceiling that covers `path`. None where no rule does.
-Shield shield_of(const ResolvedCeiling& ceiling, std::string_view path);
+ProtectionBound protection_bound_of(const ResolvedCeiling& ceiling, std::string_view path);
 
 // The most a shield leaves.
-PathMode bound_of(Shield shield);
+PathMode bound_of(ProtectionBound protection_bound);
 
 // Keeping: what a mechanism without mounts cannot hold. The content is kept before the run and put
 // back afterwards.

@@ -104,7 +104,7 @@ Refused lost_place(const std::string& place, const Resolved& request, Ceilings c
   });
   if (takers.empty()) {
     const Takers denying = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
-      return shield_of(ceiling, place) == Shield::Denied;
+      return protection_bound_of(ceiling, place) == ProtectionBound::Denied;
     });
     if (denying.empty()) {
       return {what + "it is protected, since the host runs what lies there",
@@ -166,14 +166,14 @@ Refused shielded_path(const std::string& option, const Grant& grant, const Resol
             "leave the option out, or name the work tree"};
   }
   const Takers denying = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
-    return shield_of(ceiling, grant.path) == Shield::Denied;
+    return protection_bound_of(ceiling, grant.path) == ProtectionBound::Denied;
   });
   if (!denying.empty()) {
     return {option + " is outside what is granted: a deny of " + titles(denying) + " covers it",
             "leave the option out, or take the entry out of [fs] deny there"};
   }
   const Takers holding = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
-    return shield_of(ceiling, grant.path) == Shield::Protected;
+    return protection_bound_of(ceiling, grant.path) == ProtectionBound::Protected;
   });
   return {option + " cannot be granted: the host runs what lies there, and " + titles(holding) +
               does_not(holding) + "name it",

@@ -74,7 +74,7 @@ enum class Wish { Read, Write };
 bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish);
 
 // The strictest of the ceilings; what is protected may be read.
-Shield shield_of(const Bounds& bounds, const std::string& canonical, Wish wish);
+ProtectionBound protection_bound_of(const Bounds& bounds, const std::string& canonical, Wish wish);
 
 // Approvals: what a person at the client let this server do beyond its ceilings, and what they
 // would not. Each ends by the clock and with the server; Toolbox::bounds ends one whose ceiling no

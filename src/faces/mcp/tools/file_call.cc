@@ -8,8 +8,8 @@
 #include "faces/mcp/inside/inside.h"
 #include "faces/mcp/tools/answer.h"
 #include "faces/mcp/tools/tools.h"
-#include "host/resolve.h"
 #include "host/own_programs.h"
+#include "host/resolve.h"
 
 namespace cordon::mcp {
 namespace {
@@ -59,12 +59,12 @@ std::optional<ToolResult> FileCall::prepare() {
                                   outside_help(*bounds_), "SandboxPolicyError"});
   }
   place_ = std::move(*place);
-  switch (shield_of(*bounds_, place_.path, kind_.wish)) {
-    case Shield::None:
+  switch (protection_bound_of(*bounds_, place_.path, kind_.wish)) {
+    case ProtectionBound::None:
       break;
-    case Shield::Denied:
+    case ProtectionBound::Denied:
       return refuse(policy_error("a deny of a ceiling covers the path"), outside());
-    case Shield::Protected:
+    case ProtectionBound::Protected:
       return refuse(policy_error("the path is protected"), held());
   }
   if (place_.kind == FileKind::Other || is_kernel_place(place_.path)) {

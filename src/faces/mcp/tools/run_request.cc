@@ -123,12 +123,13 @@ std::optional<std::vector<std::string>> unshielded(
   std::vector<std::string> kept;
   for (const std::string& path : *paths) {
     const auto place = canonicalize(path, bounds.caller.cwd, bounds.caller);
-    const Shield shield = place ? shield_of(bounds, place->path, wish) : Shield::None;
-    if (shield == Shield::None) {
+    const ProtectionBound protection_bound =
+        place ? protection_bound_of(bounds, place->path, wish) : ProtectionBound::None;
+    if (protection_bound == ProtectionBound::None) {
       kept.push_back(path);
     } else {
       shielded.push_back(not_granted_entry(wish == Wish::Write ? "write" : "read", path,
-                                           shield == Shield::Protected
+                                           protection_bound == ProtectionBound::Protected
                                                ? "protected: tools and agents load it"
                                                : "outside the operator's allowed paths"));
     }

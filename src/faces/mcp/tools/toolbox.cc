@@ -150,20 +150,21 @@ Switches read_switches(const std::map<std::string, std::string>& environment) {
   return {is_on(environment, "ENABLE_RUN_CODE"), is_on(environment, "ENABLE_UNSAFE_WRITE")};
 }
 
-Shield shield_of(const Bounds& bounds, const std::string& canonical, Wish wish) {
+ProtectionBound protection_bound_of(const Bounds& bounds, const std::string& canonical, Wish wish) {
   const std::vector<Approval> approved = approvals_of(bounds);
-  Shield strictest = Shield::None;
+  ProtectionBound strictest = ProtectionBound::None;
   for (const Ceiling& ceiling : bounds.ceilings) {
     const auto resolved = resolve(ceiling, bounds.caller, approved);
-    if (!resolved) return Shield::Denied;
-    strictest = std::max(strictest, cordon::shield_of(*resolved, canonical));
+    if (!resolved) return ProtectionBound::Denied;
+    strictest = std::max(strictest, cordon::protection_bound_of(*resolved, canonical));
   }
   // A file tool is granted the directory of the file alone, from which the repository around it is
   // not seen.
   HeldPlaces places;
   places.git = git_directories_above(canonical);
-  if (is_in_git_part(canonical, places)) strictest = std::max(strictest, Shield::Protected);
-  if (wish == Wish::Read && strictest == Shield::Protected) return Shield::None;
+  if (is_in_git_part(canonical, places))
+    strictest = std::max(strictest, ProtectionBound::Protected);
+  if (wish == Wish::Read && strictest == ProtectionBound::Protected) return ProtectionBound::None;
   return strictest;
 }
 
