@@ -387,7 +387,7 @@ Result<void> keep_all(const std::string& directory, const Keeping& keeping,
   for (const OtherRun& run : others) CORDON_CHECK(originals.add(run));
   Keeper keeper(into.get(), originals);
   for (const KeptPath& path : keeping.paths) CORDON_CHECK(keeper.keep(path));
-  for (const std::string& way : keeping.ways) keeper.way(way);
+  for (const std::string& way : keeping.trace) keeper.way(way);
   CORDON_CHECK(keeper.check_links());
   const std::vector<KeptEntry> entries = keeper.take();
   if (const int error = sync_contents(into.get(), entries); error != 0)

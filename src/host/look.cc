@@ -211,14 +211,14 @@ void push_front(std::deque<std::string>& parts, const std::string& path) {
 
 }  // namespace
 
-const std::optional<Looked>& Ways::seen(const std::string& place) {
+const std::optional<Looked>& PathTrace::seen(const std::string& place) {
   const auto known = seen_.find(place);
   return known != seen_.end() ? known->second
                               : seen_.emplace(place, look_path(place)).first->second;
 }
 
-Way Ways::to(const std::string& path) {
-  Way way;
+TracedPath PathTrace::to(const std::string& path) {
+  TracedPath way;
   std::deque<std::string> parts;
   push_front(parts, normalize(path));
   std::string at = "/";

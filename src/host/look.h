@@ -78,9 +78,9 @@ std::optional<std::string> read_regular(int directory, const std::string& name, 
 std::optional<std::string> read_all(int descriptor, std::size_t limit);
 std::optional<std::string> read_link(int directory, const std::string& name);
 
-// Ways: what lookups pass on their way to a path.
+// PathTrace: what lookups pass on their way to a path.
 
-struct Way {
+struct TracedPath {
   // Every directory and symlink that is passed, by the name it has without symlinks, the end
   // included; as far as it exists. Ends where a loop of links would.
   std::vector<std::string> passed;
@@ -91,9 +91,9 @@ struct Way {
 };
 
 // Looks at each place once, however many ways lead through it.
-class Ways {
+class PathTrace {
  public:
-  Way to(const std::string& path);
+  TracedPath to(const std::string& path);
   const std::optional<Looked>& seen(const std::string& place);
 
  private:

@@ -286,10 +286,10 @@ void take_false_program(const std::string& program, const TreeSnapshot& before,
 // A policy names it, so a link that stands there now would choose what the next run is granted.
 void take_false_way(const std::string& path, const TreeSnapshot& before, const GrantPaths& grants,
                     Quarantine& quarantine) {
-  Ways ways;
-  const Way way = ways.to(path);
+  PathTrace trace;
+  const TracedPath way = trace.to(path);
   for (const std::string& place : way.passed) {
-    const Looked& seen = *ways.seen(place);
+    const Looked& seen = *trace.seen(place);
     if (!seen.symlink || !grants.is_writable(place) || before.protected_objects.contains(seen))
       continue;
     take_at(place, HoldKind::Path, quarantine);

@@ -150,7 +150,7 @@ class ToolchainSearch {
   // made. What stays inside such a place is the run's already.
   bool led_by_run(const std::string& path) {
     if (writable_.empty()) return false;
-    const Way way = ways_.to(path);
+    const TracedPath way = ways_.to(path);
     if (run_writes(way.end)) return false;
     return std::ranges::any_of(way.passed,
                                [&](const std::string& place) { return run_writes(place); });
@@ -301,7 +301,7 @@ class ToolchainSearch {
 
   const Caller& caller_;
   std::vector<std::string> writable_;
-  Ways ways_;
+  PathTrace ways_;
   DirectoryNames names_;
   std::set<std::string> seen_;
   std::set<std::string> examined_;

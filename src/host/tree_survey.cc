@@ -348,20 +348,20 @@ void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
     if (grants_.in_writable_root(rule.anchor)) name(rule.anchor);
   for (const Held& held : out_.facts.held)
     if (held.kind == HoldKind::Path) name(held.path);
-  Ways ways;
+  PathTrace trace;
   std::set<std::string> done;
   for (const std::string& place : pinned_) {
-    const auto& seen = ways.seen(place);
+    const auto& seen = trace.seen(place);
     if (!seen || grants_.is_grant(place) || !grants_.is_writable(place)) continue;
     if (done.insert(place).second) out_.facts.pinned.push_back({place, seen->id});
   }
   for (const std::string& path : named_) {
-    const Way way = ways.to(path);
+    const TracedPath way = trace.to(path);
     for (const std::string& place : way.passed) {
       // A grant is a mount already.
       if (grants_.is_grant(place) || !grants_.is_writable(place)) continue;
       if (!done.insert(place).second) continue;
-      const Looked& seen = *ways.seen(place);
+      const Looked& seen = *trace.seen(place);
       out_.facts.pinned.push_back({place, seen.id});
       if (seen.symlink && is_older(place, seen)) out_.snapshot.protected_objects.insert(seen);
     }
@@ -392,13 +392,13 @@ void pin_roots_of(std::span<const OlderRun> others, const Effective& effective, 
   for (const Pinned& pinned : facts.pinned) done.insert(pinned.path);
   for (const GitDirectory& git : facts.git)
     for (const Held& pinned : git.pinned) done.insert(pinned.path);
-  Ways ways;
+  PathTrace trace;
   for (const OlderRun& run : others) {
     for (const std::string& root : run.writable) {
-      for (const std::string& place : ways.to(root).passed) {
+      for (const std::string& place : trace.to(root).passed) {
         if (grants.is_grant(place) || !grants.is_writable(place)) continue;
-        if (!ways.seen(place)->symlink && done.insert(place).second)
-          facts.pinned.push_back({place, ways.seen(place)->id});
+        if (!trace.seen(place)->symlink && done.insert(place).second)
+          facts.pinned.push_back({place, trace.seen(place)->id});
       }
     }
   }

@@ -18,20 +18,20 @@ using testing::TestTree;
 std::vector<std::string> passed(const TestTree& tree, const std::string& path) {
   const std::string top(parent(tree.at("x")));
   std::vector<std::string> below;
-  const Way way = Ways().to(tree.at(path));
+  const TracedPath way = PathTrace().to(tree.at(path));
   for (const std::string& place : way.passed)
     if (place != top && contains(top, place)) below.push_back(place.substr(top.size() + 1));
   return below;
 }
 
-TEST(Ways, NamesEveryDirectoryAndTheEnd) {
+TEST(PathTrace, NamesEveryDirectoryAndTheEnd) {
   const TestTree tree;
   tree.directory("a/b/c");
   EXPECT_THAT(passed(tree, "a/b/c"), ElementsAre("a", "a/b", "a/b/c"));
   EXPECT_THAT(passed(tree, "a//b/./"), ElementsAre("a", "a/b"));
 }
 
-TEST(Ways, NamesALinkAndWhatItLeadsThrough) {
+TEST(PathTrace, NamesALinkAndWhatItLeadsThrough) {
   const TestTree tree;
   tree.directory("real/deep/end");
   tree.directory("a");
@@ -42,20 +42,20 @@ TEST(Ways, NamesALinkAndWhatItLeadsThrough) {
   EXPECT_THAT(passed(tree, "outer/../x"), ElementsAre("outer", "a", "a/link", "real", "real/deep"));
 }
 
-TEST(Ways, TellsWhereItLeadsOnlyWhenItIsThere) {
+TEST(PathTrace, TellsWhereItLeadsOnlyWhenItIsThere) {
   const TestTree tree;
   tree.directory("real/deep");
   tree.link("link", "real");
   tree.link("loop", "loop");
-  EXPECT_EQ(Ways().to(tree.at("link/deep")).end, tree.at("real/deep"));
-  EXPECT_EQ(Ways().to(tree.at("link/deep/..")).end, tree.at("real"));
-  EXPECT_EQ(Ways().to("/").end, "/");
-  EXPECT_EQ(Ways().to(tree.at("link/absent")).end, "");
-  EXPECT_EQ(Ways().to("/nowhere at all").end, "");
-  EXPECT_EQ(Ways().to(tree.at("loop")).end, "");
+  EXPECT_EQ(PathTrace().to(tree.at("link/deep")).end, tree.at("real/deep"));
+  EXPECT_EQ(PathTrace().to(tree.at("link/deep/..")).end, tree.at("real"));
+  EXPECT_EQ(PathTrace().to("/").end, "/");
+  EXPECT_EQ(PathTrace().to(tree.at("link/absent")).end, "");
+  EXPECT_EQ(PathTrace().to("/nowhere at all").end, "");
+  EXPECT_EQ(PathTrace().to(tree.at("loop")).end, "");
 }
 
-TEST(Ways, StopsWhereNothingIsAndInALoop) {
+TEST(PathTrace, StopsWhereNothingIsAndInALoop) {
   const TestTree tree;
   tree.directory("a");
   EXPECT_THAT(passed(tree, "a/absent/b"), ElementsAre("a"));

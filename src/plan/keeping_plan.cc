@@ -34,10 +34,10 @@ Keeping keeping_for(const Effective& effective, const HostFacts& facts) {
     for (const GitDirectory::Config& config : git.configs)
       keeping.paths.push_back({config.path, HoldKind::Git, KeptPath::Form::GitConfig});
     for (const Held& pinned : git.pinned)
-      if (is_writable(effective, pinned.path)) keeping.ways.push_back(pinned.path);
+      if (is_writable(effective, pinned.path)) keeping.trace.push_back(pinned.path);
   }
   for (const Pinned& pinned : facts.pinned)
-    if (is_writable(effective, pinned.path)) keeping.ways.push_back(pinned.path);
+    if (is_writable(effective, pinned.path)) keeping.trace.push_back(pinned.path);
   for (const Grant& grant : effective.read) {
     const auto covers = [&](const KeptPath& path) {
       return contains(path.path, grant.path) &&
@@ -50,8 +50,8 @@ Keeping keeping_for(const Effective& effective, const HostFacts& facts) {
          grant.kind == FileKind::Directory ? KeptPath::Form::Tree : KeptPath::Form::File});
   }
   std::ranges::sort(keeping.paths);
-  std::ranges::sort(keeping.ways);
-  keeping.ways.erase(std::unique(keeping.ways.begin(), keeping.ways.end()), keeping.ways.end());
+  std::ranges::sort(keeping.trace);
+  keeping.trace.erase(std::unique(keeping.trace.begin(), keeping.trace.end()), keeping.trace.end());
   return keeping;
 }
 

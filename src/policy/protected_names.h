@@ -121,8 +121,8 @@ struct KeptPath {
 struct Keeping {
   std::vector<KeptPath> paths;
   // Directories that lead to them and must answer to their names again, parents first.
-  std::vector<std::string> ways;
-  [[nodiscard]] bool empty() const { return paths.empty() && ways.empty(); }
+  std::vector<std::string> trace;
+  [[nodiscard]] bool empty() const { return paths.empty() && trace.empty(); }
   auto operator<=>(const Keeping&) const = default;
 };
 

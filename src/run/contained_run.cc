@@ -48,8 +48,8 @@ namespace {
 // A policy the contained code could rewrite would hold for this run only.
 Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::string& file,
                                     const std::string& own_directory) {
-  Ways ways;
-  const Way way = ways.to(file);
+  PathTrace trace;
+  const TracedPath way = trace.to(file);
   // Missing, it could be made by the command.
   if (way.end.empty()) {
     return fail(policy_error("policy file " + quote(file) + " can no longer be looked at",
@@ -66,7 +66,7 @@ Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::
           "configuration directory and use \"@cwd\" in them"));
     }
   }
-  const std::optional<Looked>& seen = ways.seen(way.end);
+  const std::optional<Looked>& seen = trace.seen(way.end);
   if (!seen) return fail(setup_error("cannot look at the policy file " + quote(file), errno));
   const auto beside = [&](const Grant& grant) { return grant.id.device == seen->id.device; };
   if (seen->links < 2 || std::ranges::none_of(write, beside)) return {};

@@ -21,7 +21,7 @@ Result<std::optional<KeptFiles>> keep_for(const JudgedRun& run, const std::strin
 }
 
 void forget_kept(const Keeping& keeping, const HostFacts& facts, TreeSnapshot& snapshot) {
-  std::set<std::string_view> kept(keeping.ways.begin(), keeping.ways.end());
+  std::set<std::string_view> kept(keeping.trace.begin(), keeping.trace.end());
   for (const KeptPath& path : keeping.paths) kept.insert(path.path);
   const auto forget = [&](const auto& entries) {
     for (const auto& entry : entries)

@@ -94,7 +94,7 @@ Result<Program> sealed_inside() {
   if (!self) return fail(setup_error("cannot tell where this program lies", errno));
   for (const std::string& place : own_places(parent(*self), kInside)) {
     if (::access(place.c_str(), F_OK) < 0) continue;
-    const std::string path = Ways().to(place).end;
+    const std::string path = PathTrace().to(place).end;
     if (path.empty()) return fail(setup_error("cannot look at the way to " + quote(place), errno));
     CORDON_TRY(copy, sealed_copy(path));
     return Program{path, std::move(copy)};

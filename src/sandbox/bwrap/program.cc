@@ -44,10 +44,10 @@ Error no_answer(const Program& program) {
 
 // Every directory and symlink on the way, and the file itself.
 Result<std::string> trusted_end(const std::string& place) {
-  Ways ways;
-  const Way way = ways.to(place);
+  PathTrace trace;
+  const TracedPath way = trace.to(place);
   for (const std::string& passed : way.passed) {
-    const std::optional<Looked>& seen = ways.seen(passed);
+    const std::optional<Looked>& seen = trace.seen(passed);
     // The bits of a symlink say nothing.
     const bool roots =
         seen && seen->owner == 0 && (seen->symlink || (seen->mode & kOthersMayWrite) == 0);

@@ -157,17 +157,17 @@ TEST_F(LandlockAlone, AllowsWhatIsGrantedAndNothingElse) {
 
 // Moving a file would carry it to where other rules hold for it.
 TEST_F(LandlockAlone, LetsNothingMoveOrBeLinkedAcrossGrants) {
-  struct Way {
+  struct TracedPath {
     const char* from;
     const char* to;
     bool permitted;
   };
-  for (const Way& way : {Way{"writable", "outside", false},
-                         {"outside", "writable", false},
-                         {"readable", "writable", false},
-                         {"writable", "readable", false},
-                         {"outside", "outside/removable-dir", false},
-                         {"writable", "also-writable", abi_ >= 2}}) {
+  for (const TracedPath& way : {TracedPath{"writable", "outside", false},
+                                {"outside", "writable", false},
+                                {"readable", "writable", false},
+                                {"writable", "readable", false},
+                                {"outside", "outside/removable-dir", false},
+                                {"writable", "also-writable", abi_ >= 2}}) {
     const std::string to = tree_.at(way.to);
     const int linked = under(rules_, [&] {
       return answer(

@@ -84,10 +84,10 @@ Result<Pins> parse_pins(std::string_view text, const std::string& file) {
 }
 
 Result<void> check_way(const std::string& path, const Caller& caller) {
-  Ways ways;
-  const std::vector<std::string> way = ways.to(path).passed;
+  PathTrace trace;
+  const std::vector<std::string> way = trace.to(path).passed;
   for (const std::string& place : way) {
-    const std::optional<Looked>& seen = ways.seen(place);
+    const std::optional<Looked>& seen = trace.seen(place);
     if (!seen) return fail(untrusted(quote(place) + " cannot be examined", "check the path"));
     // What a link says can only be changed in its directory, which is on the way too.
     if (seen->symlink) continue;
