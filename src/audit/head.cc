@@ -156,7 +156,7 @@ struct ProcessLook {
   std::uint64_t started_ms = 0;  // since the start of the host
 };
 
-std::optional<ProcessLook> look_at(std::uint64_t pid) {
+std::optional<ProcessLook> inspect_at(std::uint64_t pid) {
   const Fd file(::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 1024> bytes{};
   const ssize_t got = file.valid() ? ::read(file.get(), bytes.data(), bytes.size()) : -1;
@@ -234,7 +234,7 @@ bool writer_may_live(const OpenEntry& entry, std::uint64_t own_pid_namespace) {
   if (entry.pid == 0) return false;
   if (entry.pid_namespace != own_pid_namespace) return true;
   if (::kill(static_cast<pid_t>(entry.pid), 0) != 0 && errno == ESRCH) return false;
-  const auto process = look_at(entry.pid);
+  const auto process = inspect_at(entry.pid);
   // Gone between the two looks, or hidden: the next start will see.
   if (!process) return true;
   return !process->ended && process->started_ms <= entry.boot_ms;

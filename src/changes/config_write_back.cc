@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/snapshot.h"
 
 namespace cordon {

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "changes/take.h"
-#include "host/look.h"
+#include "host/inspect.h"
 
 namespace cordon {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/private_directory.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/quarantine.h"
 #include "host/tree_copy.h"
@@ -281,7 +281,7 @@ class Comparison {
 
   // True if the host's file is the one that was copied, untouched.
   [[nodiscard]] bool original_stands(const CopiedEntry& entry) const {
-    const auto seen = look_path(original(entry));
+    const auto seen = inspect_path(original(entry));
     return seen && seen->id == entry.id && seen->size == entry.size &&
            static_cast<std::uint64_t>(seen->changed_ns) == entry.changed_ns;
   }

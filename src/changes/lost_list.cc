@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/private_directory.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/walk.h"
 
 namespace cordon {

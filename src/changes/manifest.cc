@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 
 namespace cordon {

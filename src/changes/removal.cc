@@ -17,7 +17,7 @@
 #include "changes/private_copies.h"
 #include "host/git_config.h"
 #include "host/git_index.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/tree_copy.h"
 #include "host/walk.h"
 
@@ -86,7 +86,7 @@ Removal::Removal(const HostFacts& facts, const std::vector<Grant>& writable) {
     for (const GitDirectory::Config& config : git.configs) held_[config.path] = config.id;
     for (const Held& pinned : git.pinned) {
       pinned_[pinned.path] = pinned.id;
-      if (is_root_git(pinned.path) || !look_path(join(pinned.path, "HEAD"))) continue;
+      if (is_root_git(pinned.path) || !inspect_path(join(pinned.path, "HEAD"))) continue;
       git_.push_back({pinned.path, pinned.id});
     }
     for (const GitDirectory::Unseen& one : git.unseen) {
@@ -114,7 +114,7 @@ void Removal::note_submodule(const std::string& top, const HostFacts& facts) {
   const std::string git = git_directory_of(top);
   constexpr std::string_view kModules = "/modules/";
   const std::size_t at = git.rfind(kModules);
-  const auto seen = look_path(top);
+  const auto seen = inspect_path(top);
   if (at == std::string::npos || !pinned_.contains(git) || !seen) return;
   // What the run may not see, and what is granted by itself, is not moved with the rest.
   const auto is_below = [&](const std::string& path) { return contains(top, path); };
@@ -138,7 +138,7 @@ std::set<std::string> Removal::finish(const PrivateCopies& copies, HeldBack& hel
   if (git_.empty() && trees_.empty() && unseen_.empty() && submodules_.empty()) return {};
   for (const CopiedObject& object : copies.objects) copies_[object.what.path] = object.what.source;
   for (const Candidate& candidate : git_) {
-    const auto seen = look_path(candidate.path);
+    const auto seen = inspect_path(candidate.path);
     if (!seen || seen->id != candidate.id || !holds_only_held(candidate.path, 0)) continue;
     if (!take(candidate.path, candidate.id, held)) continue;
     const std::string above(parent(candidate.path));
@@ -165,7 +165,7 @@ void Removal::finish_pruned(HeldBack& held) {
   for (const GitDirectory::Unseen& one : unseen_) {
     if (one.top.empty() || !copies_.contains(one.path) || !is_emptied(one.path)) continue;
     // Locked, or there again: `git worktree prune` outside would leave it alone.
-    if (look_path(join(one.path, "locked")) || git_directory_of(one.top) == one.path) continue;
+    if (inspect_path(join(one.path, "locked")) || git_directory_of(one.top) == one.path) continue;
     if (take(one.path, one.id, held)) prune(std::string(parent(one.path)));
   }
 }
@@ -223,7 +223,7 @@ bool Removal::holds_only_held(const std::string& path, int depth) const {
   for (const DirectoryEntry& entry : entries_of(path, names, known)) {
     const std::string one = join(path, entry.name);
     if (const auto found = held_.find(one); found != held_.end()) {
-      const auto seen = look_path(one);
+      const auto seen = inspect_path(one);
       if (!seen || seen->id != found->second || !is_emptied(one)) return false;
       continue;
     }

@@ -16,7 +16,7 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "changes/manifest.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/tree_copy.h"
 #include "host/walk.h"
 
@@ -137,7 +137,7 @@ Result<void> make_layer(const std::string& path, unsigned mode, const std::optio
 }
 
 Result<void> make_root(const StagedRoot& root, const std::optional<Owner>& owner) {
-  const auto seen = look_path(root.path);
+  const auto seen = inspect_path(root.path);
   if (!seen || seen->id != root.id) {
     return fail(setup_error("the writable grant " + quote(root.path) + " was replaced meanwhile",
                             ESTALE, "try again when nothing else rearranges it"));

@@ -21,7 +21,7 @@
 #include "changes/stage_judge.h"
 #include "changes/take.h"
 #include "host/git_index.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/walk.h"
 
 namespace cordon {

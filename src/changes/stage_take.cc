@@ -18,7 +18,7 @@
 #include "changes/stage.h"
 #include "changes/stage_judge.h"
 #include "changes/stage_list.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/tree_copy.h"
 
@@ -85,7 +85,7 @@ class Batch {
 
   Result<void> open() {
     for (const StagedRoot& root : stage_.record().roots) {
-      const auto seen = look_path(root.path);
+      const auto seen = inspect_path(root.path);
       if (!seen || seen->id != root.id) {
         return fail(setup_error(
             quote(root.path) + " is not the directory any more that the run worked on", ESTALE,

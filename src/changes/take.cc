@@ -21,7 +21,7 @@
 #include "changes/private_copies.h"
 #include "host/git_index.h"
 #include "host/git_layout.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/tree_copy.h"
 
@@ -101,7 +101,7 @@ namespace {
 std::string top_around(const std::string& path, const Caller& caller) {
   for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
     const std::string top(up);
-    const auto git = look_path(join(top, ".git"));
+    const auto git = inspect_path(join(top, ".git"));
     if (!git) continue;
     if (git->kind == FileKind::Directory) return top;
     const auto pointer = follow_git_file(top, caller);

@@ -13,7 +13,7 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "host/branch_tips.h"
-#include "host/look.h"
+#include "host/inspect.h"
 
 namespace cordon {
 namespace {

@@ -90,7 +90,7 @@ struct Holding {
 
 // An errno if it cannot be looked at. A process that is gone or on its way holds nothing, and the
 // kernel may not let its descriptors be seen any more.
-int look_at(int proc, const std::string& process, std::string_view wanted, Holding& held) {
+int inspect_at(int proc, const std::string& process, std::string_view wanted, Holding& held) {
   const DirectoryStream list = open_directory(proc, (process + "/fd").c_str());
   if (!list) {
     const int error = errno;
@@ -166,7 +166,7 @@ int find_among_hosts(pid_t own, const std::string& wanted, std::vector<OtherHold
     if (process == own) continue;
     const std::string name = std::to_string(process);
     Holding held;
-    if (look_at(at, name, wanted, held) != 0 || !held.at_all) continue;
+    if (inspect_at(at, name, wanted, held) != 0 || !held.at_all) continue;
     holders.push_back(
         {process, held.every_one_closes_on_exec && (flags_of(at, name) & kForkedNotExecuted) != 0});
   }
@@ -190,7 +190,7 @@ int find_other_holders(pid_t caller, ino_t inode, Neighbours neighbours,
     const auto process = number_in(entry->d_name);
     if (!process || *process == *own || *process == kFirstProcess) continue;
     Holding held;
-    if (const int error = look_at(at, entry->d_name, wanted, held); error != 0) return error;
+    if (const int error = inspect_at(at, entry->d_name, wanted, held); error != 0) return error;
     if (!held.at_all) continue;
     holders.push_back({*process, held.every_one_closes_on_exec &&
                                      (flags_of(at, entry->d_name) & kForkedNotExecuted) != 0});

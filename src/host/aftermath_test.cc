@@ -302,7 +302,7 @@ TEST_F(Aftermath, KnowsAHeldFileByMoreThanItsNumber) {
   file(".mcp.json");
   file(".bashrc");
   start();
-  Looked other = *look_path(in(".mcp.json"));
+  FileInfo other = *inspect_path(in(".mcp.json"));
   other.born_ns += 1;
   before_.protected_objects.insert(other);
   EXPECT_THAT(paths_of(end()), ElementsAre(".mcp.json"));

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "base/fd.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/walk.h"
 
 namespace cordon {

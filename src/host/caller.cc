@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
 
@@ -140,7 +140,7 @@ Result<std::string> read_login(const std::string& login, const Caller& caller) {
     return fail(refused_login(login, "it cannot be opened",
                               "log in outside first, or drop share_login and log in inside", why));
   }
-  const std::optional<Looked> seen = look(file.get());
+  const std::optional<FileInfo> seen = look(file.get());
   if (!seen || seen->kind != FileKind::Regular) {
     return fail(refused_login(login, "it is not a regular file", ""));
   }

@@ -9,7 +9,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/survey.h"
 
 namespace cordon {

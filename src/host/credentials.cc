@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/path.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/survey.h"
 #include "host/walk.h"
@@ -116,7 +116,7 @@ static_assert(std::is_sorted(kStores.begin(), kStores.end()));
 
 constexpr std::string_view kReason = "credential store";
 
-CredentialStore describe(const std::string& path, const Looked& seen, const Caller& caller) {
+CredentialStore describe(const std::string& path, const FileInfo& seen, const Caller& caller) {
   CredentialStore store;
   store.name = {path, seen.kind, seen.id, std::string(kReason)};
   store.links = seen.kind == FileKind::Regular ? seen.links : 1;
@@ -124,7 +124,7 @@ CredentialStore describe(const std::string& path, const Looked& seen, const Call
   const Result<Canonical> target = canonicalize(path, "/", caller);
   if (!target || target->kind == FileKind::Absent) return store;
   store.target = Masked{target->path, target->kind, target->id, std::string(kReason)};
-  if (const auto object = look_path(target->path); object && object->kind == FileKind::Regular)
+  if (const auto object = inspect_path(target->path); object && object->kind == FileKind::Regular)
     store.links = object->links;
   return store;
 }
@@ -185,7 +185,7 @@ class StoreSearch {
 
   void add(const std::string& home, std::string_view store) {
     const std::string path = join(home, store);
-    const auto seen = look_path(path);
+    const auto seen = inspect_path(path);
     if (!seen) return;
     // ~/.config may itself be a link: the store is masked where it really lies.
     std::string real = path;

@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/classify.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "policy/protected_names.h"
 
 namespace cordon {
@@ -91,7 +91,7 @@ bool is_git_directory(int directory) {
   return there("worktrees") && there("objects") && there("refs");
 }
 
-bool is_fan_out(const WalkedDirectory& storage, const DirectoryEntry& entry, const Looked& seen) {
+bool is_fan_out(const WalkedDirectory& storage, const DirectoryEntry& entry, const FileInfo& seen) {
   constexpr std::string_view kHex = "0123456789abcdef";
   return (storage.state() & walk_state::kGit) != 0 && storage.name() == "objects" &&
          entry.name.size() == 2 && entry.name.find_first_not_of(kHex) == std::string_view::npos &&
@@ -102,7 +102,7 @@ bool lies_in_git_directory(const std::string& root) {
   for (std::string_view at = root; at != "/"; at = parent(at)) {
     const std::string here(at);
     if (here != root && basename(at) == ".git") return true;
-    if (look_path(join(here, ".git"))) return false;
+    if (inspect_path(join(here, ".git"))) return false;
   }
   return false;
 }

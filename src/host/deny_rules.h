@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cordon/policy.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/walk.h"
 #include "policy/effective.h"
@@ -36,6 +36,6 @@ bool is_git_directory(int directory);
 // A directory of git's object storage with no directory in it. There are 256 of them and they hold
 // nothing but files, so one look stands for a listing as long as its change time is the same: every
 // name that is made in it changes that.
-bool is_fan_out(const WalkedDirectory& storage, const DirectoryEntry& entry, const Looked& seen);
+bool is_fan_out(const WalkedDirectory& storage, const DirectoryEntry& entry, const FileInfo& seen);
 
 }  // namespace cordon

@@ -33,7 +33,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "host/credentials.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/walk.h"
 #include "host/writable.h"
@@ -55,7 +55,7 @@ class FrozenSearch {
     const std::string place = join(directory, basename(path));
     add_directory_of(place);
     // A link leads to a second place, where the object itself can be replaced, or made.
-    const auto seen = look_path(place);
+    const auto seen = inspect_path(place);
     if (!seen || !seen->symlink) return;
     const Result<Canonical> real = canonicalize(place, "/", caller_);
     if (real) add_directory_of(real->path);
@@ -70,7 +70,7 @@ class FrozenSearch {
     for (const std::string& path : directories_) {
       if (auto one = describe(path)) {
         facts.frozen.push_back(*std::move(one));
-      } else if (look_path(path)) {
+      } else if (inspect_path(path)) {
         facts.unlisted.push_back(path);
       }
     }
@@ -94,7 +94,7 @@ class FrozenSearch {
   }
 
   static bool is_directory(std::string_view path) {
-    const auto seen = look_path(std::string(path));
+    const auto seen = inspect_path(std::string(path));
     return seen && seen->kind == FileKind::Directory;
   }
 

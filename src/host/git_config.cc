@@ -7,7 +7,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 
 namespace cordon {

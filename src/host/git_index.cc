@@ -20,7 +20,7 @@
 #include "base/sha256.h"
 #include "host/git_config.h"
 #include "host/git_layout.h"
-#include "host/look.h"
+#include "host/inspect.h"
 
 namespace cordon {
 namespace {
@@ -132,7 +132,7 @@ std::set<std::string> index_names(const std::string& path) {
 
 std::string git_index_of(const std::string& top) {
   const std::string git = join(top, ".git");
-  const auto seen = look_path(git);
+  const auto seen = inspect_path(git);
   if (!seen || seen->symlink) return {};
   if (seen->kind == FileKind::Directory) return join(git, "index");
   const Fd above = open_canonical(top, O_PATH | O_DIRECTORY);

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "host/git_config.h"
 #include "host/git_layout.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"
@@ -209,7 +209,7 @@ void GitInspection::clean_config(int directory, const std::string& path, const c
 }
 
 void GitInspection::take_reference(const GitReference& reference, Age age) {
-  if (!reference.certain || !look_path(reference.path)) return;
+  if (!reference.certain || !inspect_path(reference.path)) return;
   const Result<Canonical> target = canonicalize(reference.path, "/", caller_);
   if (target && target->kind == FileKind::Directory && !reference.directory) return;
   const auto take = [&](const std::string& victim) {

@@ -10,7 +10,7 @@
 #include "host/git_layout.h"
 #include "host/git_references.h"
 #include "host/git_writes.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/quarantine.h"
 #include "host/survey.h"
 #include "host/writable.h"

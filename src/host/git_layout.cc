@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "host/git_config.h"
 #include "host/git_writes.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/snapshot.h"
 
 namespace cordon {
@@ -106,7 +106,9 @@ GitLayout read_git_layout(int directory, std::string_view path) {
 }
 
 bool is_git_directory(const std::string& path) {
-  const auto has = [&](std::string_view name) { return look_path(join(path, name)).has_value(); };
+  const auto has = [&](std::string_view name) {
+    return inspect_path(join(path, name)).has_value();
+  };
   if (has("HEAD")) return has("commondir") || (has("objects") && has("refs"));
   return has("worktrees") && has("objects") && has("refs");
 }
@@ -170,7 +172,7 @@ class GitDescription {
     return !names.entries().empty();
   }
 
-  void remember(const Looked& seen) {
+  void remember(const FileInfo& seen) {
     snapshot_.loose_objects[seen.id] = {seen.kind, seen.changed_ns};
   }
 

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "host/git_config.h"
 #include "host/git_layout.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 
 namespace cordon {
@@ -91,7 +91,7 @@ class Names {
       line.remove_prefix(std::min(end + 1, line.size()));
       if (word.empty()) continue;
       const bool path = word.find('/') != std::string_view::npos;
-      // Looked up on PATH.
+      // FileInfo up on PATH.
       const bool program = first && !path;
       first = false;
       if (program || (which == Words::Paths && !path)) continue;
@@ -154,7 +154,7 @@ void GitReferences::add_pointer(const std::string& file) {
   const auto written = text ? parse_git_file(*text) : std::nullopt;
   const std::string directory = written ? follow(*written, top, caller_) : std::string();
   if (directory.empty()) return;
-  const bool linked = look_path(join(directory, "commondir")).has_value();
+  const bool linked = inspect_path(join(directory, "commondir")).has_value();
   const GitRole role = linked ? GitRole::Worktree : GitRole::Main;
   add(directory, role);
   join_repository(directory, role).tops.insert(top);
@@ -164,12 +164,12 @@ void GitReferences::add_above(const std::string& directory) {
   for (std::string_view above = directory; above != "/";) {
     above = parent(above);
     const std::string name = join(above, ".git");
-    if (const auto seen = look_path(name)) {
+    if (const auto seen = inspect_path(name)) {
       if (seen->kind == FileKind::Directory) add(name, GitRole::Main);
       if (seen->kind == FileKind::Regular) add_pointer(name);
     }
     if (is_git_directory(std::string(above))) {
-      const bool linked = look_path(join(above, "commondir")).has_value();
+      const bool linked = inspect_path(join(above, "commondir")).has_value();
       add(std::string(above), linked ? GitRole::Worktree : GitRole::Main);
     }
   }

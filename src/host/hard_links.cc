@@ -4,7 +4,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/system_entries.h"
 #include "host/walk.h"
 
@@ -66,7 +66,7 @@ class LinkSearch final : public TreeVisitor {
 
 Result<void> LinkedFiles::add(const std::string& path, FileKind kind) {
   if (kind == FileKind::Regular) {
-    const auto seen = look_path(path);
+    const auto seen = inspect_path(path);
     if (seen && seen->links > 1) objects_.emplace(seen->id, path);
   }
   if (kind != FileKind::Directory) return {};

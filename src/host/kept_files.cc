@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/put_back.h"
 #include "host/tree_copy.h"

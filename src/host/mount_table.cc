@@ -24,7 +24,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 
 namespace cordon {
 namespace {

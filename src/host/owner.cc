@@ -18,7 +18,7 @@ struct WritableRoot {
   struct stat status;
 };
 
-Result<std::vector<WritableRoot>> look_at(const std::vector<Grant>& writable) {
+Result<std::vector<WritableRoot>> inspect_at(const std::vector<Grant>& writable) {
   std::vector<WritableRoot> roots;
   for (const Grant& grant : writable) {
     WritableRoot root{&grant, {}};
@@ -76,7 +76,7 @@ Error cannot_write(const WritableRoot& root, const std::string& why, const std::
 Result<std::optional<Owner>> owner_to_run_as(const std::vector<Grant>& writable,
                                              const Caller& caller, IdentityMapping mapping) {
   if (caller.uid != 0 || writable.empty()) return std::nullopt;
-  CORDON_TRY(roots, look_at(writable));
+  CORDON_TRY(roots, inspect_at(writable));
   const auto theirs = [](const WritableRoot& root) { return root.status.st_uid != 0; };
   const auto first = std::ranges::find_if(roots, theirs);
   if (first == roots.end()) return std::nullopt;

@@ -46,7 +46,7 @@
 #include "host/deny_rules.h"
 #include "host/git_inspection.h"
 #include "host/git_writes.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/own_programs.h"
 #include "host/quarantine.h"
 #include "host/resolve.h"
@@ -147,7 +147,7 @@ class AftermathWalk final : public TreeVisitor {
 
   void visit_entry(WalkedDirectory& directory, const DirectoryEntry& entry) {
     if (classifier_.denied(directory, entry) != nullptr) {
-      if (const auto seen = look_at(directory, entry); seen && !was_there(before_, *seen))
+      if (const auto seen = inspect_at(directory, entry); seen && !was_there(before_, *seen))
         take(directory, entry, HoldKind::Denied);
       return;
     }
@@ -162,7 +162,7 @@ class AftermathWalk final : public TreeVisitor {
         // What is in a directory that was reported itself needs no line of its own.
         if (protection->kind == HoldKind::Build && found == Found::Known) state |= kReported;
       } else if ((state & kReported) != 0 && entry.type != EntryType::Directory) {
-        if (const auto seen = look_at(directory, entry); seen && !is_unchanged(before_, *seen))
+        if (const auto seen = inspect_at(directory, entry); seen && !is_unchanged(before_, *seen))
           quarantine_.report(join(directory.path(), entry.name), HoldKind::Build);
       }
     }
@@ -179,11 +179,11 @@ class AftermathWalk final : public TreeVisitor {
         !classifier_.may_deny_below(directory.path()))
       return;
     if (before_.closed.size() != 0) {
-      const auto seen = look_at(directory, entry);
+      const auto seen = inspect_at(directory, entry);
       if (!seen || before_.closed.contains(*seen)) return;
     }
     if (directory.name() == "objects" && !classifier_.may_deny_below(directory.path())) {
-      const auto seen = look_at(directory, entry);
+      const auto seen = inspect_at(directory, entry);
       if (seen && is_fan_out(directory, entry, *seen) && is_unchanged(before_, *seen)) return;
     }
     directory.descend(entry, state);
@@ -195,7 +195,7 @@ class AftermathWalk final : public TreeVisitor {
   // `.devcontainer` may well be directories with a repository in them.
   Found visit_protected(WalkedDirectory& directory, const DirectoryEntry& entry,
                         const Protection& protection) {
-    const auto seen = look_at(directory, entry);
+    const auto seen = inspect_at(directory, entry);
     if (!seen) return Found::Gone;
     const std::string path = join(directory.path(), entry.name);
     if (protection.action == HoldAction::Report) {
@@ -212,7 +212,7 @@ class AftermathWalk final : public TreeVisitor {
   }
 
   void visit_git_pointer(WalkedDirectory& directory, const DirectoryEntry& entry) {
-    const auto seen = look_at(directory, entry);
+    const auto seen = inspect_at(directory, entry);
     if (!seen) return;
     const std::string path = join(directory.path(), entry.name);
     if (was_there(before_, *seen) && !(seen->symlink && leads_to_something_new(path)))
@@ -230,8 +230,8 @@ class AftermathWalk final : public TreeVisitor {
            !before_.protected_objects.contains(target->id);
   }
 
-  static std::optional<Looked> look_at(const WalkedDirectory& directory,
-                                       const DirectoryEntry& entry) {
+  static std::optional<FileInfo> inspect_at(const WalkedDirectory& directory,
+                                            const DirectoryEntry& entry) {
     return look(directory.descriptor(), std::string(entry.name));
   }
   void take(const WalkedDirectory& directory, const DirectoryEntry& entry, HoldKind kind) {
@@ -273,7 +273,7 @@ void take_false_program(const std::string& program, const TreeSnapshot& before,
   for (const std::string_view part : components(program)) {
     const std::string above = place.empty() ? "/" : place;
     place = join(above, part);
-    const auto seen = look_path(place);
+    const auto seen = inspect_path(place);
     if (!seen) return;
     const bool end = place == program;
     const bool passed = !seen->symlink && !end;
@@ -289,7 +289,7 @@ void take_false_way(const std::string& path, const TreeSnapshot& before, const G
   PathTrace trace;
   const TracedPath way = trace.to(path);
   for (const std::string& place : way.passed) {
-    const Looked& seen = *trace.seen(place);
+    const FileInfo& seen = *trace.seen(place);
     if (!seen.symlink || !grants.is_writable(place) || before.protected_objects.contains(seen))
       continue;
     take_at(place, HoldKind::Path, quarantine);
@@ -326,7 +326,7 @@ class FoundRoots {
   }
 
  private:
-  static bool is_same(const Looked& seen, const SearchRoot& root) {
+  static bool is_same(const FileInfo& seen, const SearchRoot& root) {
     return seen.id == root.id &&
            (root.born_ns == 0 || seen.born_ns == 0 || seen.born_ns == root.born_ns);
   }
@@ -345,7 +345,7 @@ class FoundRoots {
     const auto kept = root.descriptor ? look(root.descriptor->get()) : std::nullopt;
     if (kept && kept->links > 0 && !open_moved(root, one))
       quarantine.unchecked(root.path, "it was moved to where no path reaches");
-    if (!root.descriptor && !seen && look_path(root.path))
+    if (!root.descriptor && !seen && inspect_path(root.path))
       quarantine.unchecked(root.path, "it is not a directory any more");
     found_.push_back(std::move(one));
   }

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/git_config.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/snapshot.h"
 #include "host/tree_copy.h"
@@ -106,7 +106,7 @@ void PutBack::find_ways() {
   std::map<FileId, std::string> moved;
   for (const KeptEntry& entry : entries_) {
     if (entry.type != KeptEntry::Type::WayDirectory) continue;
-    const auto seen = look_path(entry.path);
+    const auto seen = inspect_path(entry.path);
     if (seen && seen->id == entry.id) continue;
     // Below a way that was moved itself: it comes back with that one.
     moved.emplace(entry.id, entry.path);
@@ -114,7 +114,7 @@ void PutBack::find_ways() {
   if (moved.empty()) return;
   for (MovedWay& found : find_moved_ways(roots_, moved)) {
     // One above may have brought it back.
-    if (const auto seen = look_path(found.path); seen && seen->id == found.id) continue;
+    if (const auto seen = inspect_path(found.path); seen && seen->id == found.id) continue;
     const Fd above = enter(std::string(parent(found.path)), HoldKind::Git);
     const std::string name(basename(found.path));
     const std::string between = unguessable_name();
@@ -149,7 +149,7 @@ void PutBack::way(const KeptEntry& entry) {
 }
 
 // The mode in which the run left a directory, which may have been opened since.
-unsigned PutBack::mode_left(const Looked& seen) const {
+unsigned PutBack::mode_left(const FileInfo& seen) const {
   for (const Closed& one : opened_)
     if (one.id == seen.id) return one.mode;
   return seen.mode & 07777;
@@ -180,7 +180,7 @@ void PutBack::take_strangers(const KeptEntry& directory, int fd) {
       quarantine_.take(fd, std::string(name.name), join(directory.path, name.name), directory.kind);
 }
 
-Fd PutBack::open_file(int above, const std::string& name, const Looked& seen) const {
+Fd PutBack::open_file(int above, const std::string& name, const FileInfo& seen) const {
   constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   Fd fd(::openat(above, name.c_str(), kRead));
   if (fd.valid() || errno != EACCES || seen.owner != ::geteuid()) return fd;
@@ -192,7 +192,7 @@ Fd PutBack::open_file(int above, const std::string& name, const Looked& seen) co
 }
 
 bool PutBack::settled(const KeptEntry& entry, int above, const std::string& name,
-                      const Looked& seen) {
+                      const FileInfo& seen) {
   if (seen.kind != FileKind::Regular) return false;
   const Fd now = open_file(above, name, seen);
   const Fd content = open_content(contents_, entry);
@@ -264,7 +264,7 @@ void PutBack::link(const KeptEntry& entry) {
 
 // A FIFO or a socket in a protected directory cannot be made anew for whoever used it.
 void PutBack::other(const KeptEntry& entry) {
-  const auto seen = look_path(entry.path);
+  const auto seen = inspect_path(entry.path);
   if (!seen) return;
   if (seen->id == entry.id && seen->kind == FileKind::Other && !seen->symlink) {
     known_.protected_objects.insert(seen->id);

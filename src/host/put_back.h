@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "host/inspect.h"
 #include "host/kept_files.h"
-#include "host/look.h"
 #include "host/quarantine.h"
 #include "host/survey.h"
 
@@ -54,15 +54,15 @@ class PutBack {
   void close_again();
 
   // True if the file is as it was, or its newer version may stay.
-  bool settled(const KeptEntry& entry, int above, const std::string& name, const Looked& seen);
+  bool settled(const KeptEntry& entry, int above, const std::string& name, const FileInfo& seen);
   void replace(const KeptEntry& entry, int above, const std::string& name, bool is_there);
   // 0 or errno.
   int write_content(const KeptEntry& entry, int above, const std::string& name) const;
   // The directory of that path, made and opened to its owner if need be.
   Fd enter(const std::string& path, HoldKind kind);
   Fd enter_child(int above, const std::string& path, HoldKind kind);
-  Fd open_file(int above, const std::string& name, const Looked& seen) const;
-  [[nodiscard]] unsigned mode_left(const Looked& seen) const;
+  Fd open_file(int above, const std::string& name, const FileInfo& seen) const;
+  [[nodiscard]] unsigned mode_left(const FileInfo& seen) const;
   void open_to_owner(int directory, const std::string& path);
   void failed(const KeptEntry& entry, int error_number);
   [[nodiscard]] bool is_in_made(const std::string& path) const;

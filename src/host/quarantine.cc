@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/tree_copy.h"
 
 namespace cordon {

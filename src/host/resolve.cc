@@ -7,7 +7,7 @@
 #include "host/credentials.h"
 #include "host/deny_rules.h"
 #include "host/git_layout.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/survey.h"
 #include "host/walk.h"
 #include "host/writable.h"
@@ -33,7 +33,7 @@ Grant make_grant(const PathRule& rule, const Canonical& place, Grant::Source sou
 void add_places(const PathRule& rule, std::span<const std::string> paths, Grant::Source source,
                 const Caller& caller, std::vector<Grant>& out) {
   for (const std::string& path : paths) {
-    if (!look_path(path)) continue;
+    if (!inspect_path(path)) continue;
     const Result<Canonical> place = canonicalize(path, "/", caller);
     if (place && place->kind == FileKind::Directory)
       out.push_back(make_grant(rule, *place, source));

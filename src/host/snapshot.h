@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/git_config.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/survey.h"
 #include "policy/protected_names.h"
 
@@ -20,12 +20,12 @@ inline bool is_unchanged(const TreeSnapshot& before, const FileId& id,
   const auto found = before.loose_objects.find(id);
   return found != before.loose_objects.end() && found->second == now;
 }
-inline bool is_unchanged(const TreeSnapshot& before, const Looked& seen) {
+inline bool is_unchanged(const TreeSnapshot& before, const FileInfo& seen) {
   return is_unchanged(before, seen.id, {seen.kind, seen.changed_ns});
 }
 
 // Held, masked or pinned during the run, or unchanged.
-inline bool was_there(const TreeSnapshot& before, const Looked& seen) {
+inline bool was_there(const TreeSnapshot& before, const FileInfo& seen) {
   return before.protected_objects.contains(seen) || is_unchanged(before, seen);
 }
 
@@ -36,7 +36,7 @@ std::string digest_of_section(std::string_view file, const GitSetting& setting);
 
 // Nothing that was there: it was made, changed or renamed to this name during the run. Other than
 // was_there it can tell for objects of which nothing was written down.
-inline bool has_appeared(const TreeSnapshot& before, const Looked& seen) {
+inline bool has_appeared(const TreeSnapshot& before, const FileInfo& seen) {
   return !was_there(before, seen) && before.began_ns != 0 && seen.changed_ns >= before.began_ns;
 }
 

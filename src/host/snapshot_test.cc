@@ -28,7 +28,7 @@ TEST(Snapshot, IsReadBackAsItWasWritten) {
 }
 
 TEST(ObjectSet, KnowsAnObjectByMoreThanItsNumber) {
-  Looked file;
+  FileInfo file;
   file.kind = FileKind::Regular;
   file.id = {1, 2};
   file.born_ns = 5;
@@ -36,16 +36,16 @@ TEST(ObjectSet, KnowsAnObjectByMoreThanItsNumber) {
   ObjectSet objects;
   objects.insert(file);
   EXPECT_TRUE(objects.contains(file));
-  Looked changed = file;
+  FileInfo changed = file;
   changed.changed_ns = 9;
   EXPECT_TRUE(objects.contains(changed)) << "its owner may write it";
-  Looked reused = file;
+  FileInfo reused = file;
   reused.born_ns = 8;
   EXPECT_FALSE(objects.contains(reused));
 }
 
 TEST(ObjectSet, FallsBackToTheChangeTimeOfAFileThatHasNoBirth) {
-  Looked file;
+  FileInfo file;
   file.kind = FileKind::Regular;
   file.id = {1, 2};
   file.changed_ns = 6;
@@ -54,7 +54,7 @@ TEST(ObjectSet, FallsBackToTheChangeTimeOfAFileThatHasNoBirth) {
   EXPECT_TRUE(objects.contains(file));
   file.changed_ns = 7;
   EXPECT_FALSE(objects.contains(file));
-  Looked directory;
+  FileInfo directory;
   directory.kind = FileKind::Directory;
   directory.id = {1, 3};
   directory.changed_ns = 6;

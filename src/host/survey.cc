@@ -62,11 +62,12 @@ void mask_credentials(const Effective& effective, const Caller& caller, TreeSurv
     if (covered(effective, store.name.path)) trees.name(store.name.path);
     if (object == nullptr || !covered(effective, object->path)) continue;
     trees.name(object->path);
-    if (const auto seen = look_path(object->path)) trees.mask(object->path, *seen, object->reason);
+    if (const auto seen = inspect_path(object->path))
+      trees.mask(object->path, *seen, object->reason);
   }
 }
 
-// The secrets of the machine's services. Looked for only where a grant reaches beyond /usr and
+// The secrets of the machine's services. FileInfo for only where a grant reaches beyond /usr and
 // homes.
 void mask_machine_secrets(const Effective& effective, TreeSurvey& trees) {
   const auto reaches = [](const Grant& grant) {
@@ -81,7 +82,7 @@ void mask_machine_secrets(const Effective& effective, TreeSurvey& trees) {
     if (!covered(effective, path)) continue;
     const std::string place(path);
     trees.name(place);
-    if (const auto seen = look_path(place); seen && !seen->symlink)
+    if (const auto seen = inspect_path(place); seen && !seen->symlink)
       trees.mask(place, *seen, "machine secret");
   }
 }
@@ -97,13 +98,13 @@ void protect_own_files(const Effective& effective, const Caller& caller, TreeSur
     if (own->empty() || ::stat(own->c_str(), &status) != 0) continue;
     const Result<Canonical> place = canonicalize(*own, "/", caller);
     if (!place || place->kind == FileKind::Absent || !covered(effective, place->path)) continue;
-    if (const auto seen = look_path(place->path))
+    if (const auto seen = inspect_path(place->path))
       trees.mask(place->path, *seen, "cordon's own files");
   }
   const GrantPaths grants(effective);
   for (const std::string& program : own_programs(caller)) {
     trees.name(program);
-    const auto seen = look_path(program);
+    const auto seen = inspect_path(program);
     if (seen && seen->symlink) trees.hold_target(program, HoldKind::Path);
     if (!seen || seen->kind != FileKind::Regular) continue;
     // Read-only by a grant of its own, it is still the one that belongs there.
@@ -148,17 +149,17 @@ Result<void> protect_second_names(const Effective& effective, const Caller& call
   const auto each = [&](const std::string& object, const auto& act) {
     for (const SecondName& name : mounts.second_names(object)) {
       if (!is_shown(name.path)) continue;
-      const auto first = look_path(name.original);
-      const auto second = look_path(name.path);
+      const auto first = inspect_path(name.original);
+      const auto second = inspect_path(name.path);
       if (first && second && first->id == second->id) act(name, *second);
     }
   };
   for (const std::string& object : hidden_objects(caller, facts))
-    each(object, [&](const SecondName& name, const Looked& seen) {
+    each(object, [&](const SecondName& name, const FileInfo& seen) {
       trees.mask(name.path, seen, "another name of " + quote(name.original));
     });
   for (const std::string& program : own_programs(caller))
-    each(program, [&](const SecondName& name, const Looked& seen) {
+    each(program, [&](const SecondName& name, const FileInfo& seen) {
       if (grants.is_writable(name.path)) trees.hold(name.path, seen, HoldKind::Path);
     });
   return {};

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
 
@@ -27,11 +27,11 @@ class ObjectSet {
  public:
   // By number alone: for what a mount that nobody outside can take away has held all the time.
   void insert(const FileId& id) { marks_.emplace(id, 0); }
-  void insert(const Looked& seen) { marks_[seen.id] = mark(seen); }
+  void insert(const FileInfo& seen) { marks_[seen.id] = mark(seen); }
   void insert(const FileId& id, std::int64_t mark) { marks_[id] = mark; }
   void erase(const FileId& id) { marks_.erase(id); }
   [[nodiscard]] bool contains(const FileId& id) const { return marks_.contains(id); }
-  [[nodiscard]] bool contains(const Looked& seen) const { return contains(seen.id, mark(seen)); }
+  [[nodiscard]] bool contains(const FileInfo& seen) const { return contains(seen.id, mark(seen)); }
   [[nodiscard]] bool contains(const FileId& id, std::int64_t mark) const {
     const auto found = marks_.find(id);
     return found != marks_.end() && (found->second == 0 || found->second == mark);
@@ -40,7 +40,7 @@ class ObjectSet {
   [[nodiscard]] std::size_t size() const { return marks_.size(); }
   bool operator==(const ObjectSet&) const = default;
 
-  static std::int64_t mark(const Looked& seen) {
+  static std::int64_t mark(const FileInfo& seen) {
     if (seen.born_ns != 0) return seen.born_ns;
     return seen.kind == FileKind::Directory ? 0 : seen.changed_ns;
   }

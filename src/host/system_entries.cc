@@ -8,7 +8,7 @@
 #include <array>
 
 #include "base/fd.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/survey.h"
 #include "host/walk.h"
 #include "policy/decide.h"
@@ -99,7 +99,7 @@ bool attaching_is_forbidden() {
 std::vector<std::string_view> machine_secrets() {
   std::vector<std::string_view> found;
   for (const std::string_view path : kSecrets)
-    if (look_path(std::string(path))) found.push_back(path);
+    if (inspect_path(std::string(path))) found.push_back(path);
   return found;
 }
 
@@ -189,7 +189,7 @@ void add_entry(std::vector<SystemEntry>& out, int directory, const std::string& 
   }
 }
 
-EntryType entry_type_of(const Looked& seen) {
+EntryType entry_type_of(const FileInfo& seen) {
   if (seen.symlink) return EntryType::Symlink;
   if (seen.kind == FileKind::Directory) return EntryType::Directory;
   return seen.kind == FileKind::Regular ? EntryType::Regular : EntryType::Other;
@@ -233,7 +233,7 @@ std::vector<SystemEntry> system_entries(SystemEntry::Tier tier) {
   std::vector<SystemEntry> out;
   out.reserve(48);
   for (const char* path : kTop)
-    if (const auto seen = look_path(path))
+    if (const auto seen = inspect_path(path))
       add_entry(out, AT_FDCWD, path, path, entry_type_of(*seen), SystemEntry::Tier::Loader);
   add_etc(out, tier);
   std::sort(out.begin(), out.end());

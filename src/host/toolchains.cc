@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/survey.h"
 #include "host/walk.h"
@@ -97,7 +97,7 @@ class ToolchainSearch {
     for (const std::string_view entry : entries)
       if (entry.starts_with('/') && !is_distribution(entry)) add_project_around(entry);
     for (const std::string_view entry : entries)
-      if (entry.starts_with('/')) look_at(std::string(entry));
+      if (entry.starts_with('/')) inspect_at(std::string(entry));
     return finish();
   }
 
@@ -107,7 +107,7 @@ class ToolchainSearch {
            contains("/sbin", directory);
   }
 
-  void look_at(const std::string& written) {
+  void inspect_at(const std::string& written) {
     if (!seen_.insert(written).second) return;
     if (is_distribution(written)) {
       // Programs of the distribution never lead to a home; administrators put links here.
@@ -135,7 +135,7 @@ class ToolchainSearch {
   void add_repository_above(std::string_view path) {
     for (std::string_view up = path; up != "/" && !run_writes(up); up = parent(up)) {
       if (std::ranges::find(caller_.homes, up) != caller_.homes.end()) return;
-      if (!look_path(join(up, ".git"))) continue;
+      if (!inspect_path(join(up, ".git"))) continue;
       writable_.emplace_back(up);
       return;
     }
@@ -216,7 +216,7 @@ class ToolchainSearch {
     if (known == Known::Complete) return;
     const auto rustup = caller_.environment.find("RUSTUP_HOME");
     if (rustup != caller_.environment.end() && rustup->second.starts_with('/') &&
-        look_path(join(directory, "cargo")))
+        inspect_path(join(directory, "cargo")))
       add(normalize(rustup->second));
     if (known == Known::No) add(directory);
     add_prefix(directory);

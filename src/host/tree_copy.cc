@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/walk.h"
 
 namespace cordon {

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "host/deny_rules.h"
 #include "host/git_layout.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"
 #include "host/system_entries.h"
@@ -102,7 +102,7 @@ Result<void> TreeSurvey::run() {
 bool TreeSurvey::deny_root(const Grant& grant) {
   const DenyGlob* rule = classifier_.denied_with_parents(grant.path);
   if (rule == nullptr) return false;
-  if (const auto seen = look_path(grant.path))
+  if (const auto seen = inspect_path(grant.path))
     mask(grant.path, *seen, "deny " + quote(rule->written));
   return true;
 }
@@ -131,7 +131,7 @@ Result<void> TreeSurvey::walk_denies() {
         whole = true;
       } else if (rule.pattern.empty() && contains(grant->path, rule.anchor)) {
         name(rule.anchor);
-        if (const auto seen = look_path(rule.anchor))
+        if (const auto seen = inspect_path(rule.anchor))
           mask(rule.anchor, *seen, "deny " + quote(rule.written));
       } else if (!rule.pattern.empty() && contains(grant->path, rule.anchor)) {
         anchors.insert(rule.anchor);
@@ -207,7 +207,7 @@ void TreeSurvey::close_deep(const WalkedDirectory& directory, const DirectoryEnt
   close(path, *seen);
 }
 
-void TreeSurvey::close(const std::string& path, const Looked& seen) {
+void TreeSurvey::close(const std::string& path, const FileInfo& seen) {
   if (!grants_.is_writable(path)) return;
   out_.facts.closed.push_back({path, seen.id});
   out_.snapshot.closed.insert(seen);
@@ -219,7 +219,7 @@ void TreeSurvey::close(const std::string& path, const Looked& seen) {
 // place, under an identity that it knows. The older run's own snapshot was made in the same way, so
 // this reaches back to the oldest. What that has no record of, because its policy differs, is old
 // if it has not changed since: a rename or a new link changes the time.
-bool TreeSurvey::is_older(const std::string& path, const Looked& seen) const {
+bool TreeSurvey::is_older(const std::string& path, const FileInfo& seen) const {
   return std::ranges::all_of(older_, [&](const OlderRun& run) {
     return !covers(run, path) || was_there(run.snapshot, seen) || is_before(seen.changed_ns, run);
   });
@@ -265,7 +265,7 @@ void TreeSurvey::deny(const WalkedDirectory& directory, const DirectoryEntry& en
   if (!target || target->kind == FileKind::Absent) return;
   if (!grants_.is_granted(target->path) || grants_.covers_grant(target->path)) return;
   name(target->path);
-  if (const auto object = look_path(target->path)) mask(target->path, *object, reason);
+  if (const auto object = inspect_path(target->path)) mask(target->path, *object, reason);
 }
 
 // A pattern matches by the names of directories too: one run renames `conf`, and for the next
@@ -301,7 +301,7 @@ void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry
 void TreeSurvey::hold_reference(const GitReference& reference) {
   const std::string& target = reference.path;
   // Most words of a command are no files, and there may be hundreds of aliases.
-  if (!look_path(target)) return;
+  if (!inspect_path(target)) return;
   const Result<Canonical> place = canonicalize(target, "/", caller_);
   if (!place || place->kind == FileKind::Absent) return;
   if (place->kind == FileKind::Directory && !reference.directory) return;
@@ -320,17 +320,17 @@ void TreeSurvey::hold_target(const std::string& link, HoldKind kind) {
   const Result<Canonical> target = canonicalize(link, "/", caller_);
   if (!target || target->kind == FileKind::Absent) return;
   if (!grants_.is_writable(target->path) || grants_.covers_grant(target->path)) return;
-  if (const auto seen = look_path(target->path)) hold(target->path, *seen, kind);
+  if (const auto seen = inspect_path(target->path)) hold(target->path, *seen, kind);
   // A link on the way to it cannot be held.
-  if (const auto seen = look_path(link); seen && seen->symlink) remember_loose(link, *seen);
+  if (const auto seen = inspect_path(link); seen && seen->symlink) remember_loose(link, *seen);
 }
 
-void TreeSurvey::mask(const std::string& path, const Looked& seen, const std::string& reason) {
+void TreeSurvey::mask(const std::string& path, const FileInfo& seen, const std::string& reason) {
   out_.facts.masked.push_back({path, seen.kind, seen.id, reason});
   out_.snapshot.protected_objects.insert(seen);
 }
 
-void TreeSurvey::hold(const std::string& path, const Looked& seen, HoldKind kind) {
+void TreeSurvey::hold(const std::string& path, const FileInfo& seen, HoldKind kind) {
   // A read-only mount keeps nobody from writing into a FIFO, and whoever reads a protected name on
   // the host would read that.
   if (seen.kind == FileKind::Other) return mask(path, seen, "not a file, under a protected name");
@@ -361,7 +361,7 @@ void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
       // A grant is a mount already.
       if (grants_.is_grant(place) || !grants_.is_writable(place)) continue;
       if (!done.insert(place).second) continue;
-      const Looked& seen = *trace.seen(place);
+      const FileInfo& seen = *trace.seen(place);
       out_.facts.pinned.push_back({place, seen.id});
       if (seen.symlink && is_older(place, seen)) out_.snapshot.protected_objects.insert(seen);
     }
@@ -369,7 +369,7 @@ void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
   }
 }
 
-void TreeSurvey::remember_loose(const std::string& path, const Looked& seen) {
+void TreeSurvey::remember_loose(const std::string& path, const FileInfo& seen) {
   if (is_older(path, seen)) out_.snapshot.loose_objects[seen.id] = {seen.kind, seen.changed_ns};
 }
 

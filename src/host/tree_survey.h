@@ -10,7 +10,7 @@
 
 #include "host/classify.h"
 #include "host/git_references.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/survey.h"
 #include "host/writable.h"
 
@@ -24,8 +24,8 @@ class TreeSurvey final : public TreeVisitor {
 
   Result<void> run();
   // A path that must not be seen; also used for what is found without a walk.
-  void mask(const std::string& path, const Looked& seen, const std::string& reason);
-  void hold(const std::string& path, const Looked& seen, HoldKind kind);
+  void mask(const std::string& path, const FileInfo& seen, const std::string& reason);
+  void hold(const std::string& path, const FileInfo& seen, HoldKind kind);
   // Something that is found again by this path and no other way: nothing a lookup passes on the way
   // to it may be renamed or replaced.
   void name(const std::string& path) { named_.push_back(path); }
@@ -52,12 +52,12 @@ class TreeSurvey final : public TreeVisitor {
                const Protection& protection);
   // What git outside runs, or takes hooks or configuration from.
   void hold_reference(const GitReference& reference);
-  void remember_loose(const std::string& path, const Looked& seen);
+  void remember_loose(const std::string& path, const FileInfo& seen);
   // A directory that cannot be searched: nothing in it may change either.
-  void close(const std::string& path, const Looked& seen);
+  void close(const std::string& path, const FileInfo& seen);
   void close_deep(const WalkedDirectory& directory, const DirectoryEntry& entry);
   // False for what lies in a tree of an older run and appeared after that began.
-  [[nodiscard]] bool is_older(const std::string& path, const Looked& seen) const;
+  [[nodiscard]] bool is_older(const std::string& path, const FileInfo& seen) const;
   void add_git_snapshot(const std::string& path, TreeSnapshot&& found);
   // The directories that a deny needs in place to match `path` again.
   void name_denied(const std::string& path, const DenyGlob& rule);

@@ -13,7 +13,7 @@
 #include "host/git_config.h"
 #include "host/git_index.h"
 #include "host/git_layout.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/writable.h"
 
 namespace cordon {
@@ -67,7 +67,7 @@ void find_unseen_worktrees(const Effective& effective, HostFacts& facts) {
       const std::string top = top_of(entry.get(), pinned.path);
       if (top.empty()) continue;
       const bool granted = grants.is_granted(top);
-      if (granted && look_path(join(top, ".git"))) continue;
+      if (granted && inspect_path(join(top, ".git"))) continue;
       const auto index = look(entry.get(), "index");
       bytes += index ? index->size : 0;
       if (++count > kMostUnseen || bytes > kMostUnseenBytes) return;

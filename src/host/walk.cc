@@ -12,7 +12,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 
 namespace cordon {
@@ -34,7 +34,7 @@ class TreeWalk {
   Result<void> run(WalkedDirectory::State state) {
     if (path_ == "/") {
       Fd fd = open_canonical(path_, kOpenDirectory);
-      const std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
+      const std::optional<FileInfo> seen = fd.valid() ? look(fd.get()) : std::nullopt;
       if (seen) enter(std::move(fd), *seen, 0, state);
     } else {
       const Fd above = open_canonical(std::string(parent(path_)), kReopenDirectory);
@@ -45,7 +45,7 @@ class TreeWalk {
 
   Result<void> run_from(int descriptor, WalkedDirectory::State state) {
     Fd fd(::openat(descriptor, ".", kOpenDirectory));
-    const std::optional<Looked> seen = look(fd.valid() ? fd.get() : descriptor);
+    const std::optional<FileInfo> seen = look(fd.valid() ? fd.get() : descriptor);
     if (fd.valid() && seen && may_search(*seen)) {
       enter(std::move(fd), *seen, basename(path_).size(), state);
       return work();
@@ -118,7 +118,7 @@ class TreeWalk {
   void open(int parent_fd, const std::string& name, WalkedDirectory::State state) {
     Fd fd(::openat(parent_fd, name.c_str(), kOpenDirectory));
     if (!fd.valid() && errno != EACCES) return LookFailures::note(errno, name);
-    std::optional<Looked> seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    std::optional<FileInfo> seen = fd.valid() ? look(fd.get()) : std::nullopt;
     if (!fd.valid() || (seen && !may_search(*seen))) {
       fd = visitor_.open_closed({parent_fd, name, frames_.empty() ? path_ : join(path_, name)});
       seen = fd.valid() ? look(fd.get()) : std::nullopt;
@@ -135,11 +135,11 @@ class TreeWalk {
 
   // Of an open directory. Only its owner is told by these bits, and only an owner can have closed
   // it.
-  [[nodiscard]] bool may_search(const Looked& directory) const {
+  [[nodiscard]] bool may_search(const FileInfo& directory) const {
     return user_ == 0 || directory.owner != user_ || (directory.mode & S_IXUSR) != 0;
   }
 
-  void enter(Fd fd, const Looked& seen, std::size_t name_length, WalkedDirectory::State state) {
+  void enter(Fd fd, const FileInfo& seen, std::size_t name_length, WalkedDirectory::State state) {
     frames_.push_back({std::move(fd), seen.id, path_.size(), waiting_.mark()});
     WalkedDirectory directory;
     directory.descriptor_ = frames_.back().descriptor.get();
@@ -167,7 +167,7 @@ class TreeWalk {
     path_.resize(up.path_length);
     if (up.descriptor.valid()) return {};
     Fd parent_fd(::openat(below.get(), "..", kReopenDirectory));
-    std::optional<Looked> seen = parent_fd.valid() ? look(parent_fd.get()) : std::nullopt;
+    std::optional<FileInfo> seen = parent_fd.valid() ? look(parent_fd.get()) : std::nullopt;
     if (!seen || seen->id != up.id) {
       // A directory was moved meanwhile, so ".." leads elsewhere: come down again by name.
       parent_fd = open_canonical(path_, kReopenDirectory);
@@ -290,7 +290,7 @@ const DirectoryEntry* DirectoryNames::find(std::string_view name) const {
 namespace {
 
 bool is_socket(const Canonical& place) {
-  const auto seen = look_path(place.path);
+  const auto seen = inspect_path(place.path);
   return seen && S_ISSOCK(seen->mode) && seen->id == place.id;
 }
 

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/path.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/test_tree.h"
 
 namespace cordon {

@@ -1,4 +1,4 @@
-#include "host/look.h"
+#include "host/inspect.h"
 
 #include <gmock/gmock.h>
 

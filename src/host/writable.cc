@@ -9,7 +9,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 
 namespace cordon {
 namespace {

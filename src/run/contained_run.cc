@@ -22,7 +22,7 @@
 #include "host/caller.h"
 #include "host/git_index.h"
 #include "host/host_settings.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/post_run_scan.h"
 #include "host/resolve.h"
 #include "host/tree_copy.h"
@@ -66,7 +66,7 @@ Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::
           "configuration directory and use \"@cwd\" in them"));
     }
   }
-  const std::optional<Looked>& seen = trace.seen(way.end);
+  const std::optional<FileInfo>& seen = trace.seen(way.end);
   if (!seen) return fail(setup_error("cannot look at the policy file " + quote(file), errno));
   const auto beside = [&](const Grant& grant) { return grant.id.device == seen->id.device; };
   if (seen->links < 2 || std::ranges::none_of(write, beside)) return {};
@@ -215,7 +215,7 @@ std::set<std::string> tracked_held(const HostFacts& facts, const Effective& effe
   std::vector<std::string> files;
   for (const Held& held : facts.held) {
     if (held.file != FileKind::Regular) continue;
-    if (const auto seen = look_path(held.path); seen && seen->links == 1)
+    if (const auto seen = inspect_path(held.path); seen && seen->links == 1)
       files.push_back(held.path);
   }
   return files.empty() ? std::set<std::string>() : tracked_files(files, effective.write);

@@ -16,7 +16,7 @@
 #include "changes/held_back.h"
 #include "changes/take.h"
 #include "host/git_index.h"
-#include "host/look.h"
+#include "host/inspect.h"
 
 namespace cordon {
 namespace {
@@ -170,7 +170,7 @@ std::vector<std::string> written_for_unseen(const std::vector<ChangeRecord>& rec
     if (record.reason != kUnseenWorktree) continue;
     const std::string_view name = std::string_view(record.path).substr(record.top.size());
     const bool removed = record.change == Change::Kind::Deleted;
-    const auto kept = removed ? std::nullopt : look_path(record.kept);
+    const auto kept = removed ? std::nullopt : inspect_path(record.kept);
     if (!removed && (!kept || kept->kind != FileKind::Regular)) continue;
     const bool head = name == "/HEAD" || name == "/logs/HEAD";
     if (name == "/locked" || (head && !removed)) paths.push_back(record.path);

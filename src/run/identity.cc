@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "sys/calls.h"
 #include "sys/ids.h"
 
@@ -323,7 +323,7 @@ Result<void> mask_instead(Plan& plan, const std::string& directory, const Owner&
     leave_out(plan, directory);
     return {};
   }
-  const auto seen = look_path(directory);
+  const auto seen = inspect_path(directory);
   if (!seen || seen->kind != FileKind::Directory) {
     return fail(setup_error("cannot look at " + quote(directory), errno));
   }

@@ -69,7 +69,7 @@ TreeUse MemoryWatch::look() {
     const std::string directory = join(directory_of(process), "task");
     const std::vector<pid_t> tasks = numbers_in(directory);
     if (process != root_) {
-      total.bytes += look_at(tasks, tables);
+      total.bytes += inspect_at(tasks, tables);
       total.tasks += tasks.size();
     }
     // A child is listed under the thread that made it.
@@ -85,8 +85,8 @@ TreeUse MemoryWatch::look() {
   return total;
 }
 
-std::uint64_t MemoryWatch::look_at(const std::vector<pid_t>& tasks,
-                                   std::vector<pid_t>& tables) const {
+std::uint64_t MemoryWatch::inspect_at(const std::vector<pid_t>& tasks,
+                                      std::vector<pid_t>& tables) const {
   std::uint64_t resident = 0;
   for (const pid_t task : tasks) {
     // A first thread that ended has neither memory nor descriptors, though its process lives on.
@@ -155,13 +155,13 @@ std::uint64_t ScratchWatch::look() {
   while (!pending.empty()) {
     const std::string directory = std::move(pending.back());
     pending.pop_back();
-    total += look_at(directory, pending);
+    total += inspect_at(directory, pending);
   }
   return total;
 }
 
-std::uint64_t ScratchWatch::look_at(const std::string& directory,
-                                    std::vector<std::string>& pending) {
+std::uint64_t ScratchWatch::inspect_at(const std::string& directory,
+                                       std::vector<std::string>& pending) {
   const Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.valid() || !names_.read(fd.get())) return 0;
   std::uint64_t total = 0;

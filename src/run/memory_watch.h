@@ -35,7 +35,7 @@ class MemoryWatch {
   using MemoryFiles = std::map<FileId, std::uint64_t>;  // with the bytes each holds
 
   // The resident bytes of one process; its descriptor tables, each by one task, go to `tables`.
-  std::uint64_t look_at(const std::vector<pid_t>& tasks, std::vector<pid_t>& tables) const;
+  std::uint64_t inspect_at(const std::vector<pid_t>& tasks, std::vector<pid_t>& tables) const;
   std::uint64_t memory_files(std::vector<pid_t> tables);
   // The number of descriptors that were examined.
   std::size_t examine(pid_t task, MemoryFiles& found);
@@ -58,7 +58,7 @@ class ScratchWatch {
   std::uint64_t look();
 
  private:
-  std::uint64_t look_at(const std::string& directory, std::vector<std::string>& pending);
+  std::uint64_t inspect_at(const std::string& directory, std::vector<std::string>& pending);
 
   std::string root_;
   DirectoryNames names_;

@@ -11,7 +11,7 @@
 #include "changes/stage_list.h"
 #include "changes/stage_take.h"
 #include "host/git_references.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/mount_table.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
@@ -114,7 +114,7 @@ std::vector<std::string> unmade_references(const JudgedRun& run) {
   }
   std::vector<std::string> paths;
   for (const GitReference& reference : references.find()) {
-    if (reference.certain && !look_path(reference.path)) paths.push_back(reference.path);
+    if (reference.certain && !inspect_path(reference.path)) paths.push_back(reference.path);
   }
   return paths;
 }

@@ -14,7 +14,7 @@
 #include "changes/held_back.h"
 #include "changes/written_tips.h"
 #include "host/git_layout.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
 #include "host/tracked_search.h"
@@ -81,7 +81,7 @@ class WorkTrees {
       if (is_git_name(basename(up)) || is_git_directory(std::string(up))) return {};
       const auto covers = [&](const Grant& grant) { return contains(grant.path, up); };
       if (std::ranges::none_of(run_.clamped.effective().write, covers)) return {};
-      const auto git = look_path(join(up, ".git"));
+      const auto git = inspect_path(join(up, ".git"));
       if (!git) continue;
       return {repository_at(std::string(up), *git), path.substr(up.size() + 1)};
     }
@@ -98,7 +98,7 @@ class WorkTrees {
   }
 
  private:
-  [[nodiscard]] std::string repository_at(const std::string& top, const Looked& git) const {
+  [[nodiscard]] std::string repository_at(const std::string& top, const FileInfo& git) const {
     if (git.symlink) return {};
     if (git.kind == FileKind::Directory) return known(join(top, ".git"));
     return git.kind == FileKind::Regular ? of_worktree(top) : std::string();
@@ -107,7 +107,7 @@ class WorkTrees {
   // A git directory that was there before the run, and is the same object.
   [[nodiscard]] std::string known(const std::string& directory) const {
     const auto found = branches_.repositories().find(directory);
-    const auto seen = look_path(directory);
+    const auto seen = inspect_path(directory);
     const bool same =
         found != branches_.repositories().end() && seen && seen->id == found->second.directory;
     return same ? directory : std::string();
@@ -349,7 +349,7 @@ class TrackedPass {
   // than what stands there, or else what others may read.
   static bool ready(const ChangeRecord& record) {
     if (record.base == kUnknown || fingerprint_path(record.path) != record.base) return false;
-    const auto there = look_path(record.path);
+    const auto there = inspect_path(record.path);
     // In place of a directory it would delete what is in there.
     if (there && there->kind == FileKind::Directory) return false;
     const unsigned shared = there && there->kind == FileKind::Regular ? there->mode & 0022U : 0U;
@@ -379,12 +379,12 @@ RunBranches RunBranches::read(const JudgedRun& run) {
   RunBranches found;
   for (const std::string& directory : run.survey.snapshot.git_directories) {
     // That of a linked worktree has no branches of its own.
-    if (basename(parent(directory)) == "worktrees" && look_path(join(directory, "commondir"))) {
+    if (basename(parent(directory)) == "worktrees" && inspect_path(join(directory, "commondir"))) {
       continue;
     }
     found.repositories_.emplace(directory, read_branch_tips(directory));
   }
-  // Looked for after the tips were read: a run whose note is not there yet has started nothing.
+  // FileInfo for after the tips were read: a run whose note is not there yet has started nothing.
   const std::vector<OtherBranches> others =
       found.repositories_.empty() ? std::vector<OtherBranches>()
                                   : other_branches(run.caller, {}, run.clamped.effective());

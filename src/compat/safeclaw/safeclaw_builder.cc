@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "config/node.h"
 #include "host/credentials.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/survey.h"
 #include "host/writable.h"
@@ -54,14 +54,14 @@ constexpr std::array<std::string_view, 14> kOfHome{".gitconfig",         ".confi
 
 void add_present(std::span<const std::string_view> paths, std::vector<std::string>& found) {
   for (const std::string_view path : paths) {
-    if (look_path(std::string(path))) found.emplace_back(path);
+    if (inspect_path(std::string(path))) found.emplace_back(path);
   }
 }
 
 // A link to another of them (/bin on most hosts) needs no rule of its own: a helper takes few.
 void add_programs(std::vector<std::string>& found) {
   for (const std::string_view path : kPrograms) {
-    const auto seen = look_path(std::string(path));
+    const auto seen = inspect_path(std::string(path));
     if (seen && !seen->symlink) found.emplace_back(path);
   }
 }

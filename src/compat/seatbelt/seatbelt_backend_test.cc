@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "compat/dialect/test_access.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/test_tree.h"
 #include "support/sbpl_evaluator.h"
 

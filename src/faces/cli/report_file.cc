@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "config/node.h"
 #include "faces/cli/talk.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "run/contained_run.h"
 
 namespace cordon {
@@ -147,7 +147,7 @@ Result<void> ReportFile::replace(std::string_view text) const {
     return fail(setup_error("cannot write the report file " + quote(path_), number));
   };
   if (const int error = write_new(directory, temporary, text); error != 0) return failed(error);
-  // Looked at once more: the command, or somebody else, may have put something there meanwhile.
+  // FileInfo at once more: the command, or somebody else, may have put something there meanwhile.
   const auto standing = standing_of(directory, name_, path_);
   if (!standing) {
     ::unlinkat(directory, temporary.c_str(), 0);

@@ -19,7 +19,7 @@
 #include "config/node.h"
 #include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/walk.h"
 
@@ -176,7 +176,7 @@ std::optional<std::string> content_of(const std::string& path) {
 }
 
 bool is_directory(const std::string& path) {
-  const auto seen = path.empty() ? std::nullopt : look_path(path);
+  const auto seen = path.empty() ? std::nullopt : inspect_path(path);
   return seen && seen->kind == FileKind::Directory;
 }
 
@@ -201,7 +201,7 @@ void add_versions(const std::string& path, const std::string& kept,
 
 // In the list of a stage what is in a directory has entries of its own, and a FIFO has no content.
 bool has_content(const ChangeRecord& record) {
-  const auto seen = look_path(record.kept);
+  const auto seen = inspect_path(record.kept);
   return seen && (seen->symlink || seen->kind == FileKind::Regular);
 }
 
@@ -358,7 +358,7 @@ class Renames {
   explicit Renames(const std::vector<ChangeRecord>& records) {
     for (const ChangeRecord& record : records) {
       if (record.change != Change::Kind::Deleted || record.state != Change::State::Held) continue;
-      const auto seen = look_path(record.path);
+      const auto seen = inspect_path(record.path);
       if (!seen || seen->kind != FileKind::Regular || seen->size == 0) continue;
       if (seen->size <= kLargest && deleted_.size() < kMost) {
         deleted_.emplace(seen->size, record.path);
@@ -369,7 +369,7 @@ class Renames {
   // The path that the file had, if it is one that was renamed; each is found once.
   std::string of(const ChangeRecord& record) {
     if (record.change != Change::Kind::Added || deleted_.empty()) return {};
-    const auto seen = look_path(record.kept);
+    const auto seen = inspect_path(record.kept);
     if (!seen || seen->kind != FileKind::Regular) return {};
     const auto [first, last] = deleted_.equal_range(seen->size);
     for (auto one = first; one != last; ++one) {

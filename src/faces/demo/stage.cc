@@ -16,14 +16,14 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "compat/backends.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
 #include "host/tree_copy.h"
 #include "host/walk.h"
 #include "run/policy_source.h"
 #include "run/run_note.h"
-#include "compat/backends.h"
 
 namespace cordon::demo {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "config/section.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/walk.h"
 
 namespace cordon::loop {

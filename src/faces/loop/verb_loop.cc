@@ -21,7 +21,7 @@
 #include "faces/loop/engine.h"
 #include "faces/loop/plan_file.h"
 #include "faces/loop/screen/screen.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "run/contained_run.h"
 

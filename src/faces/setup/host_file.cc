@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "config/node.h"
 #include "faces/setup/installation.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
 
@@ -77,7 +77,7 @@ HostFilePlan plan_host_file(const std::string& written, const std::string& wante
   }
   const auto directory = check_directory(above, caller);
   if (!directory) return by_hand(directory.error());
-  if (!look_path(plan.path)) return plan;
+  if (!inspect_path(plan.path)) return plan;
   auto text = read_trusted_file(plan.path, caller);
   if (!text) return by_hand(text.error());
   plan.before = *std::move(text);
@@ -93,7 +93,7 @@ Result<void> write_host_file(const HostFilePlan& plan, const Caller& caller) {
   if (plan.standing == HostStanding::Missing) {
     error = put_file(place.get(), name, plan.text, kOwnerOnlyFile);
   } else {
-    const std::optional<Looked> seen = look(place.get(), name);
+    const std::optional<FileInfo> seen = look(place.get(), name);
     CORDON_TRY(now, read_trusted_file(plan.path, caller));
     if (!seen || now != plan.before) {
       return fail(setup_error(quote(plan.path) + " was changed meanwhile", 0, "set up again"));

@@ -7,7 +7,7 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "config/policy_document.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
 #include "host/survey.h"
@@ -211,8 +211,8 @@ namespace {
 // none of their runs would start.
 Result<void> check_ground(const std::string& missing, const Caller& caller) {
   std::string above(parent(missing));
-  while (above != "/" && !look_path(above)) above = parent(above);
-  const std::optional<Looked> seen = look_path(above);
+  while (above != "/" && !inspect_path(above)) above = parent(above);
+  const std::optional<FileInfo> seen = inspect_path(above);
   if (seen && (seen->owner == caller.uid || seen->owner == 0)) return {};
   return fail(setup_error(quote(above) + " belongs to another user", 0,
                           "set up as that user, or set HOME to your own"));
@@ -220,7 +220,7 @@ Result<void> check_ground(const std::string& missing, const Caller& caller) {
 
 Result<Standing> standing_of(const Document& document, const Caller& caller) {
   // Not access(2): it follows, and a dangling symlink would pass for a free name.
-  if (!look_path(document.path())) return Standing::Missing;
+  if (!inspect_path(document.path())) return Standing::Missing;
   CORDON_TRY(text, read_trusted_file(document.path(), caller));
   return text == document.text ? Standing::Current : Standing::Edited;
 }
@@ -310,7 +310,7 @@ std::string_view name_of(Role role) {
 
 Result<void> check_directory(const std::string& path, const Caller& caller) {
   if (path.empty()) return fail(setup_error("there is no home directory", 0, "set HOME"));
-  if (!look_path(path)) return check_ground(path, caller);
+  if (!inspect_path(path)) return check_ground(path, caller);
   CORDON_CHECK(open_private_directory(path, DirectoryUse::Configuration));
   return {};
 }

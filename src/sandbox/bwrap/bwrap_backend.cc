@@ -15,7 +15,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/own_programs.h"
 #include "sandbox/bwrap/arguments.h"
 #include "sandbox/bwrap/encoded_plan.h"
@@ -54,7 +54,7 @@ Result<void> seal(const Fd& file) {
 Result<Fd> sealed_copy(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.valid()) return fail(setup_error("cannot open " + quote(path), errno));
-  const std::optional<Looked> seen = look(file.get());
+  const std::optional<FileInfo> seen = look(file.get());
   const bool trusted = seen && seen->kind == FileKind::Regular &&
                        (seen->owner == 0 || seen->owner == ::geteuid()) &&
                        (seen->mode & kOthersMayWrite) == 0;

@@ -12,7 +12,7 @@
 #include <string>
 #include <variant>
 
-#include "host/look.h"
+#include "host/inspect.h"
 #include "sandbox/bwrap/arguments.h"
 #include "sandbox/bwrap/encoded_plan.h"
 #include "sandbox/native/build.h"

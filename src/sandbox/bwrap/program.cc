@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/host_settings.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "sys/calls.h"
 
 namespace cordon::bwrap {
@@ -47,7 +47,7 @@ Result<std::string> trusted_end(const std::string& place) {
   PathTrace trace;
   const TracedPath way = trace.to(place);
   for (const std::string& passed : way.passed) {
-    const std::optional<Looked>& seen = trace.seen(passed);
+    const std::optional<FileInfo>& seen = trace.seen(passed);
     // The bits of a symlink say nothing.
     const bool roots =
         seen && seen->owner == 0 && (seen->symlink || (seen->mode & kOthersMayWrite) == 0);
@@ -112,7 +112,7 @@ Result<Program> find_program(const std::vector<std::string>& places) {
     if (::access(place.c_str(), F_OK) < 0) continue;
     CORDON_TRY(path, trusted_end(place));
     Fd file(open_canonical(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    const std::optional<Looked> seen = file.valid() ? look(file.get()) : std::nullopt;
+    const std::optional<FileInfo> seen = file.valid() ? look(file.get()) : std::nullopt;
     if (!seen) return fail(setup_error("cannot open " + quote(path), errno));
     // Opened after it was looked at: it may be another file.
     if (seen->kind != FileKind::Regular || seen->owner != 0 ||

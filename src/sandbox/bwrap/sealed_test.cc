@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "host/look.h"
+#include "host/inspect.h"
 
 namespace cordon::bwrap {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "compat/mxc/executor/inside.h"
 #include "compat/mxc/executor/pins.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/writable.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/native/prepared.h"
@@ -174,7 +174,7 @@ Result<std::string> content_of(const std::string& path) {
     error.error_number = errno == ENOENT ? 0 : errno;
     return fail(std::move(error));
   }
-  const std::optional<Looked> seen = look(file.get());
+  const std::optional<FileInfo> seen = look(file.get());
   if (!seen || seen->kind != FileKind::Regular) {
     return fail(
         untrusted("executor " + quote(path) + " is not a regular file", "install it again"));

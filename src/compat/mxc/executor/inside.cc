@@ -14,7 +14,7 @@
 #include <variant>
 
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "sandbox/native/become_command.h"
 #include "sandbox/native/build.h"
 

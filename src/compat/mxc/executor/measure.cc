@@ -14,7 +14,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "plan/limits.h"
 #include "sandbox/native/process_status.h"
 #include "sys/calls.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "config/node.h"
 #include "config/section.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 
 namespace cordon::mxc {
@@ -87,7 +87,7 @@ Result<void> check_way(const std::string& path, const Caller& caller) {
   PathTrace trace;
   const std::vector<std::string> way = trace.to(path).passed;
   for (const std::string& place : way) {
-    const std::optional<Looked>& seen = trace.seen(place);
+    const std::optional<FileInfo>& seen = trace.seen(place);
     if (!seen) return fail(untrusted(quote(place) + " cannot be examined", "check the path"));
     // What a link says can only be changed in its directory, which is on the way too.
     if (seen->symlink) continue;
@@ -109,7 +109,7 @@ std::string pins_path(const Caller& caller) { return join(caller.config_director
 
 Result<Pins> read_pins(const Caller& caller) {
   for (const std::string& file : {std::string(kSystemFile), pins_path(caller)}) {
-    if (!look_path(file)) continue;
+    if (!inspect_path(file)) continue;
     CORDON_CHECK(check_way(file, caller));
     CORDON_TRY(text, read_trusted_file(file, caller));
     return parse_pins(text, file);

@@ -9,7 +9,7 @@
 
 #include "base/sha256.h"
 #include "compat/mxc/executor/keeper.h"
-#include "host/look.h"
+#include "host/inspect.h"
 
 namespace cordon::mxc {
 namespace {

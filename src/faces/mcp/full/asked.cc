@@ -10,7 +10,7 @@
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/inside/inside.h"
 #include "faces/mcp/tools/answer.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "policy/decide.h"
 #include "policy/net_rules.h"
@@ -164,7 +164,7 @@ std::optional<Clamped> reached(const Bounds& bounds, const Approval& approval,
 std::string what_of(const Approval& approval) {
   const std::string target = quote(target_of(approval));
   if (approval.kind == Approval::Kind::Net) return "connect to " + target;
-  const auto found = look_path(approval.path);
+  const auto found = inspect_path(approval.path);
   const bool directory = found && found->kind == FileKind::Directory;
   return (approval.kind == Approval::Kind::Read ? "read " : "read and write ") + target +
          (directory ? " and everything below it" : "");

@@ -284,7 +284,7 @@ class LineSearch {
   LineSearch(const Pattern& pattern, const Wanted& wanted) : pattern_(pattern), wanted_(wanted) {}
 
   // False: there is enough.
-  bool look_at(std::string_view path, const std::string& content) {
+  bool inspect_at(std::string_view path, const std::string& content) {
     std::vector<std::string_view> lines = split(content, '\n');
     if (!lines.empty() && lines.back().empty()) lines.pop_back();
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -358,7 +358,7 @@ InsideReply search_inside(const std::string& path, const Node& request) {
       [&](const WalkedEntry& entry) {
         if (glob != nullptr && !glob_match(*glob, entry.path)) return true;
         const auto content = searched_text_of(entry, skipped);
-        return !content || search.look_at(entry.path, *content);
+        return !content || search.inspect_at(entry.path, *content);
       },
       failed);
   if (failed != 0) return tl::make_unexpected(failed);

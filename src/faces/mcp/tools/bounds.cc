@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/path.h"
-#include "host/look.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "policy/approval.h"
 #include "policy/clamp.h"
@@ -314,15 +314,15 @@ Policy write_policy(const Bounds& bounds, const std::string& path) {
   // A new name, and the rename that replaces a file at once, need its directory. Where only the
   // file itself is permitted it is written in place.
   const std::string directory(parent(path));
-  const bool file_alone = !permitted(bounds, directory, Wish::Write) && look_path(path);
+  const bool file_alone = !permitted(bounds, directory, Wish::Write) && inspect_path(path);
   policy.fs.write = {{file_alone ? path : directory, {}}};
   return policy;
 }
 
 Policy write_below_policy(const Bounds& bounds, const std::string& path) {
   std::string directory(parent(path));
-  if (look_path(directory)) return write_policy(bounds, path);
-  while (directory != "/" && !look_path(directory)) directory = parent(directory);
+  if (inspect_path(directory)) return write_policy(bounds, path);
+  while (directory != "/" && !inspect_path(directory)) directory = parent(directory);
   Policy policy = file_policy(bounds, "write_local_file");
   policy.fs.write = {{directory, {}}};
   return policy;
@@ -330,7 +330,7 @@ Policy write_below_policy(const Bounds& bounds, const std::string& path) {
 
 bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish) {
   std::string path = canonical;
-  while (path != "/" && !look_path(path)) path = parent(path);
+  while (path != "/" && !inspect_path(path)) path = parent(path);
   Policy policy;
   (wish == Wish::Read ? policy.fs.read : policy.fs.write) = {{path, {}}};
   const auto effective = clamp_under(bounds, policy);

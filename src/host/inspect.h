@@ -26,7 +26,7 @@ inline constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NO
 // Bits of a mode by which others than the owner change a file.
 inline constexpr std::uint32_t kOthersMayWrite = 022;
 
-struct Looked {
+struct FileInfo {
   FileKind kind = FileKind::Other;
   FileId id;
   bool symlink = false;  // kind is Other then
@@ -59,11 +59,11 @@ class LookFailures {
   std::string what_;
 };
 
-Looked looked(const struct stat& status);
+FileInfo looked(const struct stat& status);
 // lstat relative to `directory`; nothing if the name is not there or cannot be reached.
-std::optional<Looked> look(int directory, const std::string& name);
-std::optional<Looked> look(int descriptor);
-std::optional<Looked> look_path(const std::string& path);
+std::optional<FileInfo> look(int directory, const std::string& name);
+std::optional<FileInfo> look(int descriptor);
+std::optional<FileInfo> inspect_path(const std::string& path);
 
 // openat2 beneath `directory` with no symlink in any component; retries on a concurrent rename.
 // The path may be longer than PATH_MAX.
@@ -94,10 +94,10 @@ struct TracedPath {
 class PathTrace {
  public:
   TracedPath to(const std::string& path);
-  const std::optional<Looked>& seen(const std::string& place);
+  const std::optional<FileInfo>& seen(const std::string& place);
 
  private:
-  std::map<std::string, std::optional<Looked>> seen_;
+  std::map<std::string, std::optional<FileInfo>> seen_;
 };
 
 // Directories that a run has moved: found again by their identity anywhere in its writable trees.

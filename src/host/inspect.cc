@@ -1,4 +1,4 @@
-#include "host/look.h"
+#include "host/inspect.h"
 
 #include <sys/sysmacros.h>
 
@@ -83,8 +83,8 @@ Result<void> LookFailures::check() const {
             : "nothing may stay unseen there; free what is short, or look at the disk"));
 }
 
-Looked looked(const struct stat& status) {
-  Looked result;
+FileInfo looked(const struct stat& status) {
+  FileInfo result;
   if (S_ISDIR(status.st_mode)) result.kind = FileKind::Directory;
   if (S_ISREG(status.st_mode)) result.kind = FileKind::Regular;
   result.symlink = S_ISLNK(status.st_mode);
@@ -104,12 +104,12 @@ std::int64_t nanoseconds(const struct statx_timestamp& time) {
 }
 
 // struct stat has no birth time.
-std::optional<Looked> look_with(int directory, const char* name, int flags) {
+std::optional<FileInfo> look_with(int directory, const char* name, int flags) {
   struct statx status {};
   if (::statx(directory, name, AT_STATX_SYNC_AS_STAT | flags, STATX_BASIC_STATS | STATX_BTIME,
               &status) != 0)
     return std::nullopt;
-  Looked result;
+  FileInfo result;
   if (S_ISDIR(status.stx_mode)) result.kind = FileKind::Directory;
   if (S_ISREG(status.stx_mode)) result.kind = FileKind::Regular;
   result.symlink = S_ISLNK(status.stx_mode);
@@ -125,19 +125,19 @@ std::optional<Looked> look_with(int directory, const char* name, int flags) {
 
 }  // namespace
 
-std::optional<Looked> look(int directory, const std::string& name) {
+std::optional<FileInfo> look(int directory, const std::string& name) {
   auto seen = look_with(directory, name.c_str(), AT_SYMLINK_NOFOLLOW);
   if (!seen) LookFailures::note(errno, name);
   return seen;
 }
 
-std::optional<Looked> look(int descriptor) {
+std::optional<FileInfo> look(int descriptor) {
   auto seen = look_with(descriptor, "", AT_EMPTY_PATH);
   if (!seen) LookFailures::note(errno, "an open file");
   return seen;
 }
 
-std::optional<Looked> look_path(const std::string& path) { return look(AT_FDCWD, path); }
+std::optional<FileInfo> inspect_path(const std::string& path) { return look(AT_FDCWD, path); }
 
 Fd open_beneath(int directory, std::string_view path, int flags) {
   constexpr std::uint64_t kResolve =
@@ -187,7 +187,7 @@ std::optional<std::string> read_regular(int directory, const std::string& name, 
     LookFailures::note(errno, name);
     return std::nullopt;
   }
-  const std::optional<Looked> seen = look(fd.get());
+  const std::optional<FileInfo> seen = look(fd.get());
   if (!seen || seen->kind != FileKind::Regular || seen->size > limit) return std::nullopt;
   return read_all(fd.get(), limit);
 }
@@ -211,10 +211,10 @@ void push_front(std::deque<std::string>& parts, const std::string& path) {
 
 }  // namespace
 
-const std::optional<Looked>& PathTrace::seen(const std::string& place) {
+const std::optional<FileInfo>& PathTrace::seen(const std::string& place) {
   const auto known = seen_.find(place);
   return known != seen_.end() ? known->second
-                              : seen_.emplace(place, look_path(place)).first->second;
+                              : seen_.emplace(place, inspect_path(place)).first->second;
 }
 
 TracedPath PathTrace::to(const std::string& path) {
@@ -231,7 +231,7 @@ TracedPath PathTrace::to(const std::string& path) {
       continue;
     }
     const std::string place = join(at, part);
-    const std::optional<Looked>& here = seen(place);
+    const std::optional<FileInfo>& here = seen(place);
     if (!here) {
       way.missing = place;
       return way;
