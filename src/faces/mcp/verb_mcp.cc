@@ -7,6 +7,7 @@
 #include "audit/log.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "compat/backends.h"
 #include "faces/cli/policy_options.h"
 #include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
@@ -18,7 +19,6 @@
 #include "faces/mcp/tools/run_request.h"
 #include "faces/mcp/tools/tools.h"
 #include "host/resolve.h"
-#include "compat/backends.h"
 
 namespace cordon {
 namespace {
@@ -128,7 +128,7 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   recorder.tell(tell);
   mcp::SecretMask mask(caller.environment);
   if (options.http) mask.add(options.http->token);
-  const bool can_ask = options.full && std::ranges::any_of(bounds.ceilings, mcp::has_askable);
+  const bool can_ask = options.full && std::ranges::any_of(bounds.ceilings, mcp::has_requestable);
   const auto toolbox = std::make_shared<mcp::Toolbox>(
       mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), tell, can_ask,
                           options.backend, std::move(options.backends)},

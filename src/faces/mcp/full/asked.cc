@@ -110,7 +110,7 @@ ToolFault not_approved(const char* why) {
 std::uint64_t lifetime_ms(const Bounds& bounds) {
   std::optional<std::uint64_t> shortest;
   for (const Ceiling& ceiling : bounds.ceilings) {
-    if (!has_askable(ceiling)) continue;
+    if (!has_requestable(ceiling)) continue;
     const std::uint64_t one = ceiling.ask.expires_ms.value_or(kDefaultLifetimeMs);
     shortest = std::min(shortest.value_or(one), one);
   }

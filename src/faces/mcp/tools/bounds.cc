@@ -44,7 +44,7 @@ std::string target_of(const Approval& approval) {
   return approval.kind == Approval::Kind::Net ? to_string(approval.host) : approval.path;
 }
 
-bool has_askable(const Ceiling& ceiling) {
+bool has_requestable(const Ceiling& ceiling) {
   const AskRules& ask = ceiling.ask;
   return !ask.read.empty() || !ask.write.empty() || !ask.net.empty();
 }
@@ -114,7 +114,7 @@ std::vector<PathRule> rules_of(const std::vector<std::string>& paths, const Call
 
 // A ceiling may bound writes by a whole home or by a directory that is no project; a request for
 // these is refused as a whole, so they are asked for only by a caller who names something below.
-std::vector<PathRule> askable(const std::vector<PathRule>& rules, const Caller& caller) {
+std::vector<PathRule> requestable(const std::vector<PathRule>& rules, const Caller& caller) {
   std::vector<PathRule> kept;
   for (const PathRule& rule : rules) {
     Policy alone;
@@ -213,7 +213,7 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
   policy.fs.read =
       wish.read ? rules_of(*wish.read, bounds.caller) : as_asked(most.fs.read, bounds.caller);
   policy.fs.write = wish.write ? rules_of(*wish.write, bounds.caller)
-                               : as_asked(askable(most.fs.write, bounds.caller), bounds.caller);
+                               : as_asked(requestable(most.fs.write, bounds.caller), bounds.caller);
   policy.net = most.net;
   // Calls run side by side, and each port of the host can be had once.
   policy.net.publish.clear();
@@ -233,7 +233,7 @@ std::optional<Error> lost_workspace(const Bounds& bounds) {
   const std::vector<PathRule> workspace{{"@cwd", {}}};
   Policy policy;
   policy.name = "mcp";
-  policy.fs.write = askable(workspace, bounds.caller);
+  policy.fs.write = requestable(workspace, bounds.caller);
   if (policy.fs.write.empty()) policy.fs.read = workspace;
   auto effective = clamp_under(bounds, policy, bounds.caller.cwd);
   if (effective) return std::nullopt;

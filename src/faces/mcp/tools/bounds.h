@@ -58,7 +58,7 @@ std::string_view kind_word(Approval::Kind kind);
 std::string target_of(const Approval& approval);
 
 // Whether an operator lets anything be asked for beyond this ceiling.
-bool has_askable(const Ceiling& ceiling);
+bool has_requestable(const Ceiling& ceiling);
 // All that a person approved, as the clamp takes it.
 std::vector<Approval> approvals_of(const Bounds& bounds);
 // A policy that asks for nothing but what was approved.

@@ -16,7 +16,7 @@ namespace cordon::mcp {
 namespace {
 
 bool may_ask(const std::vector<Ceiling>& ceilings) {
-  return std::ranges::any_of(ceilings, has_askable);
+  return std::ranges::any_of(ceilings, has_requestable);
 }
 
 }  // namespace
