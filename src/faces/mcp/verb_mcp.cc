@@ -87,7 +87,7 @@ Result<McpOptions> mcp_options(const Arguments& arguments, const Caller& caller)
   return options;
 }
 
-void say_banner(const mcp::Registry& registry, const mcp::Bounds& bounds) {
+void say_banner(const mcp::Registry& registry, const mcp::CallCeilings& bounds) {
   if (registry.tools.empty()) {
     say_line(
         "mcp: no tool is switched on; set CORDON_ENABLE_RUN_CODE=1 for run_code, "
@@ -121,7 +121,7 @@ Result<int> serve_over_http(mcp::Server& server, HttpWish wish) {
 
 Result<int> serve(McpOptions options, const Caller& caller) {
   // A ceiling that cannot be read is told at once; calls would be refused one by one.
-  CORDON_TRY(bounds, mcp::read_bounds(caller, options.ceilings, options.hidden));
+  CORDON_TRY(bounds, mcp::read_call_ceilings(caller, options.ceilings, options.hidden));
   audit::Recorder recorder(audit::place_of(caller), AuditFailure::Deny);
   const auto voice = std::make_shared<ServerVoice>();
   const auto tell = [voice](const std::string& line) { voice->say_line(line); };

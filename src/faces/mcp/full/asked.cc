@@ -107,7 +107,7 @@ ToolFault not_approved(const char* why) {
 }
 
 // The strictest of those who let something be asked for.
-std::uint64_t lifetime_ms(const Bounds& bounds) {
+std::uint64_t lifetime_ms(const CallCeilings& bounds) {
   std::optional<std::uint64_t> shortest;
   for (const Ceiling& ceiling : bounds.ceilings) {
     if (!has_requestable(ceiling)) continue;
@@ -140,7 +140,7 @@ std::optional<Approval> approval_of(const Call& call, const Caller& caller) {
 }
 
 // What a run that asks for just that would get; nothing unless it is all of it.
-std::optional<Clamped> reached(const Bounds& bounds, const Approval& approval,
+std::optional<Clamped> reached(const CallCeilings& bounds, const Approval& approval,
                                std::uint64_t lifetime) {
   Policy policy = policy_for(bounds, approval);
   policy.limits.wall_ms = lifetime;
@@ -187,7 +187,7 @@ std::string access_question(const Approval& approval, std::uint64_t lifetime,
 
 class AccessCall {
  public:
-  AccessCall(Toolbox& toolbox, Call& call, Bounds bounds)
+  AccessCall(Toolbox& toolbox, Call& call, CallCeilings bounds)
       : toolbox_(toolbox),
         call_(call),
         bounds_(std::move(bounds)),
@@ -197,7 +197,7 @@ class AccessCall {
   ToolResult answer() {
     if (!approval_ || !bounds_.can_ask) return refuse(cannot_be_asked());
     if (reached(bounds_, *approval_, lifetime_)) return already_allowed();
-    Bounds widened = bounds_;
+    CallCeilings widened = bounds_;
     widened.approved.push_back({*approval_, lifetime_});
     const auto clamped = reached(widened, *approval_, lifetime_);
     if (!clamped) return refuse(cannot_be_asked());
@@ -218,7 +218,7 @@ class AccessCall {
     return std::get<RecordedCall>(begun).done(std::move(node));
   }
 
-  ToolResult ask(Bounds widened, const Effective& effective) {
+  ToolResult ask(CallCeilings widened, const Effective& effective) {
     const std::string subject = std::string(kind_word(approval_->kind)) + " " +
                                 target_of(*approval_) + " " + std::to_string(lifetime_);
     if (toolbox_.approvals().is_settled(subject)) {
@@ -243,7 +243,7 @@ class AccessCall {
   }
 
   // The record is durable before anything is wider.
-  ToolResult grant(Bounds widened, const Effective& effective) {
+  ToolResult grant(CallCeilings widened, const Effective& effective) {
     Fd pin;
     if (approval_->kind != Approval::Kind::Net) {
       pin = open_canonical(approval_->path, O_PATH | O_CLOEXEC);
@@ -268,7 +268,7 @@ class AccessCall {
     return recorded.done(std::move(node));
   }
 
-  std::variant<RecordedCall, ToolResult> record(Bounds bounds, const Effective* effective) {
+  std::variant<RecordedCall, ToolResult> record(CallCeilings bounds, const Effective* effective) {
     audit::Action action;
     action.name = kTool;
     action.path = approval_->path;
@@ -279,7 +279,7 @@ class AccessCall {
 
   Toolbox& toolbox_;
   Call& call_;
-  const Bounds bounds_;
+  const CallCeilings bounds_;
   const std::uint64_t lifetime_;
   const std::optional<Approval> approval_;
 };

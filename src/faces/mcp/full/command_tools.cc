@@ -19,7 +19,7 @@ constexpr std::int64_t kDefaultReadyMs = 10'000;
 constexpr milliseconds kEndPatience{10'000};
 
 // No more is kept on disk than the operator lets be kept of a stream.
-StoreBounds store_bounds(const Bounds& bounds) {
+StoreBounds store_bounds(const CallCeilings& bounds) {
   StoreBounds kept;
   for (const Ceiling& ceiling : bounds.ceilings) {
     if (!ceiling.policy.limits.output) continue;

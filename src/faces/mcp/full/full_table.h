@@ -78,20 +78,21 @@ class RecordedCall {
 
   // The same for a call that knows more about itself: what stands in `action` is recorded.
   static std::variant<RecordedCall, ToolResult> begin(Toolbox& toolbox, const Call& call,
-                                                      Bounds bounds, audit::Action action);
+                                                      CallCeilings bounds, audit::Action action);
 
-  [[nodiscard]] const Bounds& bounds() const { return bounds_; }
+  [[nodiscard]] const CallCeilings& bounds() const { return bounds_; }
   // Exactly one of them.
   ToolResult done(Node node);
   ToolResult failed(const ToolFault& fault);
 
  private:
-  RecordedCall(Toolbox& toolbox, std::string tool, Bounds bounds, audit::Recorder::Ticket ticket);
+  RecordedCall(Toolbox& toolbox, std::string tool, CallCeilings bounds,
+               audit::Recorder::Ticket ticket);
   void close(audit::Ending ending);
 
   Toolbox* toolbox_;
   std::string tool_;
-  Bounds bounds_;
+  CallCeilings bounds_;
   audit::Recorder::Ticket ticket_;
 };
 

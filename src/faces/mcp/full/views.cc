@@ -29,7 +29,7 @@ Node limits_node(const Effective& effective) {
   return node;
 }
 
-NodeList askable_kinds(const Bounds& bounds) {
+NodeList askable_kinds(const CallCeilings& bounds) {
   NodeList kinds;
   const auto add = [&](const char* kind, const auto& list) {
     const auto has = [&](const Ceiling& ceiling) { return !(ceiling.ask.*list).empty(); };
@@ -41,7 +41,7 @@ NodeList askable_kinds(const Bounds& bounds) {
   return kinds;
 }
 
-NodeList approvals_node(const Bounds& bounds) {
+NodeList approvals_node(const CallCeilings& bounds) {
   NodeList list;
   for (const LiveApproval& live : bounds.approved) {
     Node node{NodeMap{}};
@@ -56,7 +56,7 @@ NodeList approvals_node(const Bounds& bounds) {
 
 }  // namespace
 
-Result<Node> limits_view(const Bounds& bounds, const std::vector<std::string>& tools) {
+Result<Node> limits_view(const CallCeilings& bounds, const std::vector<std::string>& tools) {
   CORDON_TRY(most, most_permitted(bounds, kDefaultWallMs));
   CORDON_TRY(longest, most_permitted(bounds, kLongestWallMs));
   const std::string& workspace = bounds.caller.cwd;
@@ -118,7 +118,7 @@ ResourceText as_text(const ToolResult& result) {
 
 // Recorded like a tool's call. `fill` answers with an error, or with what is to be shown.
 ResourceText recorded(const Bench& bench, Call& call,
-                      const std::function<Result<Node>(const Bounds&)>& fill) {
+                      const std::function<Result<Node>(const CallCeilings&)>& fill) {
   auto begun = RecordedCall::begin(*bench->toolbox, call, "read_resource");
   if (auto* refused = std::get_if<ToolResult>(&begun)) return as_text(*refused);
   auto& record = std::get<RecordedCall>(begun);
@@ -129,8 +129,9 @@ ResourceText recorded(const Bench& bench, Call& call,
 }
 
 std::optional<ResourceText> read_policy_view(const Bench& bench, Call& call) {
-  return recorded(bench, call,
-                  [&](const Bounds& bounds) { return limits_view(bounds, bench->tool_names); });
+  return recorded(bench, call, [&](const CallCeilings& bounds) {
+    return limits_view(bounds, bench->tool_names);
+  });
 }
 
 std::optional<ResourceText> read_runs(const Bench& bench, Call& call) {
@@ -140,7 +141,7 @@ std::optional<ResourceText> read_runs(const Bench& bench, Call& call) {
 std::optional<ResourceText> read_run(const Bench& bench, Call& call) {
   const auto process = bench->processes.find(text_argument(call, "id"), call.client());
   if (process == nullptr) return std::nullopt;
-  return recorded(bench, call, [&](const Bounds&) -> Result<Node> {
+  return recorded(bench, call, [&](const CallCeilings&) -> Result<Node> {
     const ProcessStatus status = process->status();
     Node node{NodeMap{}};
     add_status(node, status);
@@ -156,7 +157,7 @@ std::optional<ResourceText> read_audit(const Bench& bench, Call& call) {
       bench->records.note(status.report->audit->event_id);
     }
   }
-  return recorded(bench, call, [&](const Bounds& bounds) -> Result<Node> {
+  return recorded(bench, call, [&](const CallCeilings& bounds) -> Result<Node> {
     CORDON_TRY(records, bench->records.read(audit::place_of(bounds.caller)));
     // The newest that fit.
     constexpr std::size_t kFrame = 200;

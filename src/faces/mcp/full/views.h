@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "config/node.h"
-#include "faces/mcp/tools/bounds.h"
+#include "faces/mcp/tools/call_ceilings.h"
 #include "faces/mcp/tools/secret_mask.h"
 
 namespace cordon::mcp {
 
 // `tools` are those that are registered.
-Result<Node> limits_view(const Bounds& bounds, const std::vector<std::string>& tools);
+Result<Node> limits_view(const CallCeilings& bounds, const std::vector<std::string>& tools);
 
 // Listing: as many lines as an answer has room for beside what it holds already.
 

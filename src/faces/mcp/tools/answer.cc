@@ -135,7 +135,7 @@ bool names(const std::optional<std::vector<std::string>>& wish, const std::strin
 }
 
 // Whether something is missing is told only where it could have been seen.
-std::string_view reason_for(const Reduction& reduction, const Bounds& bounds) {
+std::string_view reason_for(const Reduction& reduction, const CallCeilings& bounds) {
   if (reduction.because == Reduction::Because::Narrowed) return "only a part of it is permitted";
   if (reduction.because == Reduction::Because::Nonexistent) {
     const auto place = canonicalize(reduction.asked, bounds.caller.cwd, bounds.caller);
@@ -166,7 +166,7 @@ ToolFault bad_arguments(const std::string& fault) {
   return {words.error, fault, words.help, words.type};
 }
 
-std::string outside_help(const Bounds& bounds) {
+std::string outside_help(const CallCeilings& bounds) {
   std::string help =
       "Tell the user that this is outside the operator's allowed paths. Asking again, or in "
       "another "
@@ -254,7 +254,7 @@ Node not_granted_entry(std::string_view access, std::string_view path, std::stri
   return entry;
 }
 
-NodeList not_granted(const Report& report, const RunWish& wish, const Bounds& bounds) {
+NodeList not_granted(const Report& report, const RunWish& wish, const CallCeilings& bounds) {
   NodeList list;
   for (const Reduction& reduction : report.reductions) {
     const bool asked = (reduction.what == "read" && names(wish.read, reduction.asked)) ||
@@ -310,8 +310,8 @@ ToolFault timeout_fault(std::uint64_t limit_ms) {
 
 class RunAnswer {
  public:
-  RunAnswer(const Report& report, NodeList refused, const Bounds& bounds, const SecretMask& mask,
-            const RunHandle& handle)
+  RunAnswer(const Report& report, NodeList refused, const CallCeilings& bounds,
+            const SecretMask& mask, const RunHandle& handle)
       : report_(report),
         refused_(std::move(refused)),
         bounds_(bounds),
@@ -371,7 +371,7 @@ class RunAnswer {
 
   const Report& report_;
   const NodeList refused_;
-  const Bounds& bounds_;
+  const CallCeilings& bounds_;
   const RunHandle& handle_;
   const Cleaned out_;
   const Cleaned err_;
@@ -380,7 +380,7 @@ class RunAnswer {
 }  // namespace
 
 ToolResult answer_run(const Report& report, const RunWish& wish, NodeList refused,
-                      const Bounds& bounds, const SecretMask& mask, const RunHandle& handle) {
+                      const CallCeilings& bounds, const SecretMask& mask, const RunHandle& handle) {
   for (Node& entry : not_granted(report, wish, bounds)) refused.push_back(std::move(entry));
   if (refused.size() > kMostListed) refused.resize(kMostListed);
   return answer_node(RunAnswer(report, std::move(refused), bounds, mask, handle).make(), false);

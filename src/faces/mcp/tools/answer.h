@@ -11,7 +11,7 @@
 
 #include "cordon/runner.h"
 #include "faces/mcp/call.h"
-#include "faces/mcp/tools/bounds.h"
+#include "faces/mcp/tools/call_ceilings.h"
 #include "faces/mcp/tools/secret_mask.h"
 
 namespace cordon::mcp {
@@ -55,7 +55,7 @@ struct ToolFault {
 ToolFault fault_of(const Error& error);
 ToolFault bad_arguments(const std::string& fault);
 // That something lies outside, in the words a model is to pass on.
-std::string outside_help(const Bounds& bounds);
+std::string outside_help(const CallCeilings& bounds);
 
 // Members that every answer begins with.
 Node& add_fault(Node& node, const ToolFault& fault);
@@ -83,7 +83,7 @@ void add_account(Node& node, const Report& report);
 
 Node not_granted_entry(std::string_view access, std::string_view path, std::string_view reason);
 // Of the paths a caller named, those that were not granted in full.
-NodeList not_granted(const Report& report, const RunWish& wish, const Bounds& bounds);
+NodeList not_granted(const Report& report, const RunWish& wish, const CallCeilings& bounds);
 
 // What a server that keeps its runs adds to an answer.
 struct RunHandle {
@@ -93,6 +93,7 @@ struct RunHandle {
 // run_code's result for a command that was started.
 // `refused` are the paths that were not even asked for.
 ToolResult answer_run(const Report& report, const RunWish& wish, NodeList refused,
-                      const Bounds& bounds, const SecretMask& mask, const RunHandle& handle = {});
+                      const CallCeilings& bounds, const SecretMask& mask,
+                      const RunHandle& handle = {});
 
 }  // namespace cordon::mcp

@@ -30,7 +30,7 @@ class FileCall {
   std::optional<ToolResult> prepare();
 
   [[nodiscard]] const Caller& caller() const { return *caller_; }
-  [[nodiscard]] const Bounds& bounds() const { return *bounds_; }
+  [[nodiscard]] const CallCeilings& bounds() const { return *bounds_; }
   [[nodiscard]] const Canonical& place() const { return place_; }
   [[nodiscard]] Toolbox& toolbox() const { return toolbox_; }
   [[nodiscard]] bool is_permitted() const { return permitted(*bounds_, place_.path, kind_.wish); }
@@ -61,7 +61,7 @@ class FileCall {
   const Kind& kind_;
   const std::string path_;
   std::optional<Caller> caller_;
-  std::optional<Bounds> bounds_;
+  std::optional<CallCeilings> bounds_;
   Canonical place_;
 };
 

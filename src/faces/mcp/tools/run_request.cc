@@ -117,7 +117,7 @@ std::optional<std::string> unnameable(const std::optional<std::vector<std::strin
 
 // The paths without those that would step round what is held; these are listed.
 std::optional<std::vector<std::string>> unshielded(
-    const std::optional<std::vector<std::string>>& paths, Wish wish, const Bounds& bounds,
+    const std::optional<std::vector<std::string>>& paths, Wish wish, const CallCeilings& bounds,
     NodeList& shielded) {
   if (!paths) return std::nullopt;
   std::vector<std::string> kept;
@@ -139,7 +139,7 @@ std::optional<std::vector<std::string>> unshielded(
 
 // A request sets a variable only if the operator named it, and never one that makes a loader or an
 // interpreter run something.
-bool may_set(const Bounds& bounds, const std::string& name) {
+bool may_set(const CallCeilings& bounds, const std::string& name) {
   bool named = false;
   for (const Ceiling& ceiling : bounds.ceilings) {
     if (!ceiling.bounds_env) continue;
@@ -170,7 +170,7 @@ std::optional<std::string> set_variables(const Node& arguments, RunRequest& requ
 }
 
 // Whether a directory is there is told only where the operator lets it be seen.
-bool may_start_in(const std::string& cwd, const Bounds& bounds) {
+bool may_start_in(const std::string& cwd, const CallCeilings& bounds) {
   const auto place = canonicalize(cwd, bounds.caller.cwd, bounds.caller);
   return place && permitted(bounds, place->path, Wish::Read);
 }

@@ -29,7 +29,7 @@ Result<std::string> load_env_file(const Caller& caller);
 // A request with everything its answer needs.
 struct RunRequest {
   Caller caller;
-  Bounds bounds;
+  CallCeilings bounds;
   RunWish wish;      // without what was refused
   NodeList refused;  // entries of not_granted: what was not even asked for
   RunInput input;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "faces/mcp/call.h"
-#include "faces/mcp/tools/bounds.h"
+#include "faces/mcp/tools/call_ceilings.h"
 #include "faces/mcp/tools/tools.h"
 #include "host/git_layout.h"
 #include "host/resolve.h"
@@ -24,8 +24,8 @@ bool may_ask(const std::vector<Ceiling>& ceilings) {
 Toolbox::Toolbox(ToolboxOptions options, audit::Recorder& recorder, SecretMask mask)
     : options_(std::move(options)), recorder_(recorder), mask_(std::move(mask)) {}
 
-Result<Bounds> Toolbox::bounds(const Caller& caller) {
-  auto found = read_bounds(caller, options_.ceiling_files, options_.hidden);
+Result<CallCeilings> Toolbox::bounds(const Caller& caller) {
+  auto found = read_call_ceilings(caller, options_.ceiling_files, options_.hidden);
   // A ceiling that cannot be read may have said anything: the strictest holds.
   recorder_.choose(found ? audit_failure(found->ceilings) : AuditFailure::Deny);
   if (found) {
@@ -38,7 +38,7 @@ Result<Bounds> Toolbox::bounds(const Caller& caller) {
 std::function<Result<std::vector<Ceiling>>()> Toolbox::ceilings_now(const Caller& caller) const {
   return [caller, files = options_.ceiling_files,
           approvals = approvals_]() -> Result<std::vector<Ceiling>> {
-    CORDON_TRY(bounds, read_bounds(caller, files, {}));
+    CORDON_TRY(bounds, read_call_ceilings(caller, files, {}));
     // What a person approved counts as long as it lives and the ceiling still lets it be asked for.
     for (const LiveApproval& live : approvals->live()) {
       if (live.approval.kind != Approval::Kind::Net) continue;
@@ -48,9 +48,9 @@ std::function<Result<std::vector<Ceiling>>()> Toolbox::ceilings_now(const Caller
   };
 }
 
-void Toolbox::add_approved(Bounds& bounds) {
+void Toolbox::add_approved(CallCeilings& bounds) {
   for (LiveApproval& live : approvals_->live()) {
-    Bounds alone = bounds;
+    CallCeilings alone = bounds;
     alone.approved.push_back(live);
     if (permits_whole(alone, policy_for(bounds, live.approval))) {
       bounds.approved.push_back(std::move(live));
@@ -65,13 +65,13 @@ void Toolbox::add_approved(Bounds& bounds) {
   }
 }
 
-void end_with_approvals(Policy& policy, const Bounds& bounds) {
+void end_with_approvals(Policy& policy, const CallCeilings& bounds) {
   if (const auto left = approved_time(bounds, policy)) {
     policy.limits.wall_ms = std::min(policy.limits.wall_ms.value_or(*left), *left);
   }
 }
 
-RunInput Toolbox::input(const Bounds& bounds, const Call& call, std::string tool) const {
+RunInput Toolbox::input(const CallCeilings& bounds, const Call& call, std::string tool) const {
   RunInput input;
   input.ceilings = std::vector<Ceiling>(bounds.ceilings);
   input.approved = approvals_of(bounds);
@@ -150,7 +150,8 @@ Switches read_switches(const std::map<std::string, std::string>& environment) {
   return {is_on(environment, "ENABLE_RUN_CODE"), is_on(environment, "ENABLE_UNSAFE_WRITE")};
 }
 
-ProtectionBound protection_bound_of(const Bounds& bounds, const std::string& canonical, Wish wish) {
+ProtectionBound protection_bound_of(const CallCeilings& bounds, const std::string& canonical,
+                                    Wish wish) {
   const std::vector<Approval> approved = approvals_of(bounds);
   ProtectionBound strictest = ProtectionBound::None;
   for (const Ceiling& ceiling : bounds.ceilings) {

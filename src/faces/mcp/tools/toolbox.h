@@ -13,7 +13,7 @@
 #include "audit/recorder.h"
 #include "config/node.h"
 #include "faces/mcp/call.h"
-#include "faces/mcp/tools/bounds.h"
+#include "faces/mcp/tools/call_ceilings.h"
 #include "faces/mcp/tools/secret_mask.h"
 #include "run/contained_run.h"
 
@@ -35,12 +35,13 @@ class Toolbox {
 
   // Ceilings as they are now with what was approved beyond them, and what the operator wants when
   // the log cannot be written. An approval that the ceilings no longer let be asked for ends here.
-  Result<Bounds> bounds(const Caller& caller);
+  Result<CallCeilings> bounds(const Caller& caller);
   // The same for a run that goes on: callable from any thread, also after this is gone.
   [[nodiscard]] std::function<Result<std::vector<Ceiling>>()> ceilings_now(
       const Caller& caller) const;
   // A run under these bounds that ends with the call.
-  [[nodiscard]] RunInput input(const Bounds& bounds, const Call& call, std::string tool) const;
+  [[nodiscard]] RunInput input(const CallCeilings& bounds, const Call& call,
+                               std::string tool) const;
   // Records a call that comes to nothing. The event id, or nothing if even that failed.
   std::optional<std::string> refuse(const Caller& caller, const Call& call, const std::string& tool,
                                     const Error& error);
@@ -53,7 +54,7 @@ class Toolbox {
   [[nodiscard]] Approvals& approvals() { return *approvals_; }
 
  private:
-  void add_approved(Bounds& bounds);
+  void add_approved(CallCeilings& bounds);
   // Once, and again when it changes: calls are many.
   void tell_choice(const std::string& line) const;
 
@@ -67,7 +68,7 @@ class Toolbox {
 };
 
 // A run that makes use of an approval ends with it: its wall clock stops no later.
-void end_with_approvals(Policy& policy, const Bounds& bounds);
+void end_with_approvals(Policy& policy, const CallCeilings& bounds);
 
 // The request's id as the audit log has it.
 std::string call_id(const Call& call);

@@ -1,6 +1,6 @@
-// Bounds: what one call is judged by, read anew for it, and the policies that tools ask for under
-// them. A tool asks for what its arguments name; an argument that is left out asks for all that the
-// operator permits. The clamp decides, here as everywhere.
+// CallCeilings: what one call is judged by, read anew for it, and the policies that tools ask for
+// under them. A tool asks for what its arguments name; an argument that is left out asks for all
+// that the operator permits. The clamp decides, here as everywhere.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct LiveApproval {
   std::uint64_t left_ms = 0;
 };
 
-struct Bounds {
+struct CallCeilings {
   Caller caller;
   std::vector<Ceiling> ceilings;    // never empty: without any there is one that permits nothing
   std::vector<std::string> hidden;  // files of the server that no sandbox may see
@@ -32,8 +32,9 @@ struct Bounds {
   bool can_ask = false;                // this server has request_access, and a ceiling an [ask]
   std::vector<LiveApproval> approved;  // beyond the ceilings; the [ask] of each decides
 };
-Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>& ceiling_files,
-                           std::vector<std::string> hidden);
+Result<CallCeilings> read_call_ceilings(const Caller& caller,
+                                        const std::vector<std::string>& ceiling_files,
+                                        std::vector<std::string> hidden);
 
 struct RunWish {
   std::optional<std::vector<std::string>> read;
@@ -41,17 +42,17 @@ struct RunWish {
   std::optional<std::uint64_t> timeout_ms;
   std::uint64_t unattended_wall_ms = 0;  // if neither the caller nor a ceiling bounds the time
 };
-Policy run_policy(const Bounds& bounds, const RunWish& wish);
+Policy run_policy(const CallCeilings& bounds, const RunWish& wish);
 // Why commands cannot start in the server's directory: the operator's ceilings leave nothing of it,
 // and a command would work somewhere else. For the operator; a model is not told the ceilings.
-std::optional<Error> lost_workspace(const Bounds& bounds);
+std::optional<Error> lost_workspace(const CallCeilings& bounds);
 // What a run that names nothing would get; the trees themselves are not looked at.
-Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms);
+Result<Effective> most_permitted(const CallCeilings& bounds, std::uint64_t unattended_wall_ms);
 // For a file tool: nothing but one path, and never a network.
-Policy read_policy(const Bounds& bounds, const std::string& path);
-Policy write_policy(const Bounds& bounds, const std::string& path);
+Policy read_policy(const CallCeilings& bounds, const std::string& path);
+Policy write_policy(const CallCeilings& bounds, const std::string& path);
 // The same where directories may have to be made first: the nearest that is there.
-Policy write_below_policy(const Bounds& bounds, const std::string& path);
+Policy write_below_policy(const CallCeilings& bounds, const std::string& path);
 
 // In the words of request_access.
 std::string_view kind_word(Approval::Kind kind);
@@ -60,21 +61,22 @@ std::string target_of(const Approval& approval);
 // Whether an operator lets anything be asked for beyond this ceiling.
 bool has_requestable(const Ceiling& ceiling);
 // All that a person approved, as the clamp takes it.
-std::vector<Approval> approvals_of(const Bounds& bounds);
+std::vector<Approval> approvals_of(const CallCeilings& bounds);
 // A policy that asks for nothing but what was approved.
-Policy policy_for(const Bounds& bounds, const Approval& approval);
+Policy policy_for(const CallCeilings& bounds, const Approval& approval);
 // Whether every ceiling permits all of that policy's paths and hosts, in full.
-bool permits_whole(const Bounds& bounds, const Policy& policy);
+bool permits_whole(const CallCeilings& bounds, const Policy& policy);
 // The approvals that a policy makes use of: the shortest time that is left of one.
-std::optional<std::uint64_t> approved_time(const Bounds& bounds, const Policy& policy);
+std::optional<std::uint64_t> approved_time(const CallCeilings& bounds, const Policy& policy);
 
 enum class Wish { Read, Write };
 // Whether every ceiling permits that. A path that does not exist is judged by the nearest directory
 // that does, so that the answer tells nothing of what lies outside.
-bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish);
+bool permitted(const CallCeilings& bounds, const std::string& canonical, Wish wish);
 
 // The strictest of the ceilings; what is protected may be read.
-ProtectionBound protection_bound_of(const Bounds& bounds, const std::string& canonical, Wish wish);
+ProtectionBound protection_bound_of(const CallCeilings& bounds, const std::string& canonical,
+                                    Wish wish);
 
 // Approvals: what a person at the client let this server do beyond its ceilings, and what they
 // would not. Each ends by the clock and with the server; Toolbox::bounds ends one whose ceiling no

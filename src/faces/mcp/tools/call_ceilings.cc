@@ -1,4 +1,4 @@
-#include "faces/mcp/tools/bounds.h"
+#include "faces/mcp/tools/call_ceilings.h"
 
 #include <time.h>
 
@@ -49,7 +49,7 @@ bool has_requestable(const Ceiling& ceiling) {
   return !ask.read.empty() || !ask.write.empty() || !ask.net.empty();
 }
 
-std::vector<Approval> approvals_of(const Bounds& bounds) {
+std::vector<Approval> approvals_of(const CallCeilings& bounds) {
   std::vector<Approval> approved;
   approved.reserve(bounds.approved.size());
   for (const LiveApproval& live : bounds.approved) approved.push_back(live.approval);
@@ -130,7 +130,7 @@ bool is_at(const PathRule& rule, const std::string& canonical, const Caller& cal
 }
 
 // What was approved, where the caller names nothing narrower.
-void ask_for_approved(Policy& policy, const Bounds& bounds, const RunWish& wish) {
+void ask_for_approved(Policy& policy, const CallCeilings& bounds, const RunWish& wish) {
   for (const LiveApproval& live : bounds.approved) {
     const Approval& approval = live.approval;
     switch (approval.kind) {
@@ -165,11 +165,12 @@ std::vector<PathRule> as_asked(std::vector<PathRule> rules, const Caller& caller
   return rules;
 }
 
-void hide(Policy& policy, const Bounds& bounds) {
+void hide(Policy& policy, const CallCeilings& bounds) {
   for (const std::string& file : bounds.hidden) policy.fs.deny.push_back({file, {}});
 }
 
-Result<Effective> clamp_under(const Bounds& bounds, const Policy& policy, std::string start = {}) {
+Result<Effective> clamp_under(const CallCeilings& bounds, const Policy& policy,
+                              std::string start = {}) {
   CORDON_TRY(resolved, resolve(policy, bounds.caller));
   resolved.start = std::move(start);
   const std::vector<Approval> approved = approvals_of(bounds);
@@ -182,7 +183,7 @@ Result<Effective> clamp_under(const Bounds& bounds, const Policy& policy, std::s
   return clamped.effective();
 }
 
-Policy file_policy(const Bounds& bounds, std::string_view name) {
+Policy file_policy(const CallCeilings& bounds, std::string_view name) {
   Policy policy = make_preset("strict", preset_host());
   policy.name = name;
   hide(policy, bounds);
@@ -191,10 +192,11 @@ Policy file_policy(const Bounds& bounds, std::string_view name) {
 
 }  // namespace
 
-Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>& ceiling_files,
-                           std::vector<std::string> hidden) {
+Result<CallCeilings> read_call_ceilings(const Caller& caller,
+                                        const std::vector<std::string>& ceiling_files,
+                                        std::vector<std::string> hidden) {
   CORDON_TRY(ceilings, load_ceilings(ceiling_files, caller));
-  Bounds bounds{caller, std::move(ceilings), std::move(hidden), true};
+  CallCeilings bounds{caller, std::move(ceilings), std::move(hidden), true};
   if (bounds.ceilings.empty()) {
     bounds.ceilings.push_back(permits_nothing());
     bounds.set_by_operator = false;
@@ -202,7 +204,7 @@ Result<Bounds> read_bounds(const Caller& caller, const std::vector<std::string>&
   return bounds;
 }
 
-Policy run_policy(const Bounds& bounds, const RunWish& wish) {
+Policy run_policy(const CallCeilings& bounds, const RunWish& wish) {
   // The limits of people's own runs, since the work is the same; the wall clock and the whole
   // output have a bound besides, since nobody watches. Without a ceiling only the baseline is left.
   Policy policy = make_preset(bounds.set_by_operator ? "workspace" : "strict", preset_host());
@@ -227,7 +229,7 @@ Policy run_policy(const Bounds& bounds, const RunWish& wish) {
   return policy;
 }
 
-std::optional<Error> lost_workspace(const Bounds& bounds) {
+std::optional<Error> lost_workspace(const CallCeilings& bounds) {
   // Without a ceiling nothing is granted anywhere, and the server says so.
   if (!bounds.set_by_operator) return std::nullopt;
   const std::vector<PathRule> workspace{{"@cwd", {}}};
@@ -242,11 +244,11 @@ std::optional<Error> lost_workspace(const Bounds& bounds) {
   return error;
 }
 
-Result<Effective> most_permitted(const Bounds& bounds, std::uint64_t unattended_wall_ms) {
+Result<Effective> most_permitted(const CallCeilings& bounds, std::uint64_t unattended_wall_ms) {
   return clamp_under(bounds, run_policy(bounds, {{}, {}, {}, unattended_wall_ms}));
 }
 
-Policy policy_for(const Bounds& bounds, const Approval& approval) {
+Policy policy_for(const CallCeilings& bounds, const Approval& approval) {
   Policy policy;
   policy.name = "request_access";
   hide(policy, bounds);
@@ -265,7 +267,7 @@ Policy policy_for(const Bounds& bounds, const Approval& approval) {
   return policy;
 }
 
-bool permits_whole(const Bounds& bounds, const Policy& policy) {
+bool permits_whole(const CallCeilings& bounds, const Policy& policy) {
   const auto resolved = resolve(policy, bounds.caller);
   const auto effective = clamp_under(bounds, policy);
   if (!resolved || !effective) return false;
@@ -290,7 +292,7 @@ bool permits_whole(const Bounds& bounds, const Policy& policy) {
   return paths && hosts;
 }
 
-std::optional<std::uint64_t> approved_time(const Bounds& bounds, const Policy& policy) {
+std::optional<std::uint64_t> approved_time(const CallCeilings& bounds, const Policy& policy) {
   if (bounds.approved.empty()) return std::nullopt;
   const auto effective = clamp_under(bounds, policy);
   std::optional<std::uint64_t> shortest;
@@ -303,13 +305,13 @@ std::optional<std::uint64_t> approved_time(const Bounds& bounds, const Policy& p
   return shortest;
 }
 
-Policy read_policy(const Bounds& bounds, const std::string& path) {
+Policy read_policy(const CallCeilings& bounds, const std::string& path) {
   Policy policy = file_policy(bounds, "read_local_file");
   policy.fs.read = {{path, {}}};
   return policy;
 }
 
-Policy write_policy(const Bounds& bounds, const std::string& path) {
+Policy write_policy(const CallCeilings& bounds, const std::string& path) {
   Policy policy = file_policy(bounds, "write_local_file");
   // A new name, and the rename that replaces a file at once, need its directory. Where only the
   // file itself is permitted it is written in place.
@@ -319,7 +321,7 @@ Policy write_policy(const Bounds& bounds, const std::string& path) {
   return policy;
 }
 
-Policy write_below_policy(const Bounds& bounds, const std::string& path) {
+Policy write_below_policy(const CallCeilings& bounds, const std::string& path) {
   std::string directory(parent(path));
   if (inspect_path(directory)) return write_policy(bounds, path);
   while (directory != "/" && !inspect_path(directory)) directory = parent(directory);
@@ -328,7 +330,7 @@ Policy write_below_policy(const Bounds& bounds, const std::string& path) {
   return policy;
 }
 
-bool permitted(const Bounds& bounds, const std::string& canonical, Wish wish) {
+bool permitted(const CallCeilings& bounds, const std::string& canonical, Wish wish) {
   std::string path = canonical;
   while (path != "/" && !inspect_path(path)) path = parent(path);
   Policy policy;
