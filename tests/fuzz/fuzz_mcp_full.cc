@@ -21,11 +21,11 @@ const mcp::Registry& full_registry() {
   static audit::Recorder recorder({"/nonexistent"}, AuditFailure::Deny);
   static const mcp::Registry registry = [] {
     mcp::Registry made;
-    mcp::ToolboxOptions options;
+    mcp::ToolContextOptions options;
     options.can_ask = true;
-    const auto toolbox =
-        std::make_shared<mcp::Toolbox>(std::move(options), recorder, mcp::SecretMask({}));
-    mcp::add_full_tools(made, {true, true}, std::make_shared<mcp::Workbench>(toolbox, "/"));
+    const auto context =
+        std::make_shared<mcp::ToolContext>(std::move(options), recorder, mcp::SecretMask({}));
+    mcp::add_full_tools(made, {true, true}, std::make_shared<mcp::FullToolContext>(context, "/"));
     return made;
   }();
   return registry;

@@ -129,17 +129,17 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   mcp::SecretMask mask(caller.environment);
   if (options.http) mask.add(options.http->token);
   const bool can_ask = options.full && std::ranges::any_of(bounds.ceilings, mcp::has_requestable);
-  const auto toolbox = std::make_shared<mcp::Toolbox>(
-      mcp::ToolboxOptions{std::move(options.ceilings), std::move(options.hidden), tell, can_ask,
-                          options.backend, std::move(options.backends)},
+  const auto context = std::make_shared<mcp::ToolContext>(
+      mcp::ToolContextOptions{std::move(options.ceilings), std::move(options.hidden), tell, can_ask,
+                              options.backend, std::move(options.backends)},
       recorder, std::move(mask));
   mcp::Registry registry;
   const mcp::Switches switches = mcp::read_switches(caller.environment);
   if (options.full) {
     mcp::add_full_tools(registry, switches,
-                        std::make_shared<mcp::Workbench>(toolbox, caller.state_directory));
+                        std::make_shared<mcp::FullToolContext>(context, caller.state_directory));
   } else {
-    mcp::add_tools(registry, switches, toolbox);
+    mcp::add_tools(registry, switches, context);
   }
   say_banner(registry, bounds);
   const std::string_view about = options.full ? mcp::full_instructions() : mcp::instructions();

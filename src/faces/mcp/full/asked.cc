@@ -187,8 +187,8 @@ std::string access_question(const Approval& approval, std::uint64_t lifetime,
 
 class AccessCall {
  public:
-  AccessCall(Toolbox& toolbox, Call& call, CallCeilings bounds)
-      : toolbox_(toolbox),
+  AccessCall(ToolContext& context, Call& call, CallCeilings bounds)
+      : context_(context),
         call_(call),
         bounds_(std::move(bounds)),
         lifetime_(lifetime_ms(bounds_)),
@@ -207,7 +207,7 @@ class AccessCall {
  private:
   ToolResult refuse(const ToolFault& fault) {
     return answer_fault(fault,
-                        toolbox_.refuse(bounds_.caller, call_, kTool, policy_error(fault.message)));
+                        context_.refuse(bounds_.caller, call_, kTool, policy_error(fault.message)));
   }
 
   ToolResult already_allowed() {
@@ -221,7 +221,7 @@ class AccessCall {
   ToolResult ask(CallCeilings widened, const Effective& effective) {
     const std::string subject = std::string(kind_word(approval_->kind)) + " " +
                                 target_of(*approval_) + " " + std::to_string(lifetime_);
-    if (toolbox_.approvals().is_settled(subject)) {
+    if (context_.approvals().is_settled(subject)) {
       return refuse(not_approved("it was not approved when the user was asked"));
     }
     if (!can_be_asked(call_.client_capabilities(), "elicitation/create")) {
@@ -236,7 +236,7 @@ class AccessCall {
         call_.elicit("access-" + sha256_hex(subject).substr(0, 32), question, decision_schema());
     if (answer.decision == Elicited::Decision::Pending) return {};
     if (!says_yes(answer) || call_.cancelled()) {
-      toolbox_.approvals().note_no(subject);
+      context_.approvals().note_no(subject);
       return refuse(not_approved("nobody at the client approved it"));
     }
     return grant(std::move(widened), effective);
@@ -253,7 +253,7 @@ class AccessCall {
     auto begun = record(std::move(widened), &effective);
     if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
     auto& recorded = std::get<RecordedCall>(begun);
-    if (!toolbox_.approvals().keep(*approval_, std::move(pin), lifetime_)) {
+    if (!context_.approvals().keep(*approval_, std::move(pin), lifetime_)) {
       return recorded.failed(not_approved("too many approvals hold already"));
     }
     Node node{NodeMap{}};
@@ -274,10 +274,10 @@ class AccessCall {
     action.path = approval_->path;
     if (approval_->kind == Approval::Kind::Net) action.host = to_string(approval_->host);
     action.effective = effective;
-    return RecordedCall::begin(toolbox_, call_, std::move(bounds), action);
+    return RecordedCall::begin(context_, call_, std::move(bounds), action);
   }
 
-  Toolbox& toolbox_;
+  ToolContext& context_;
   Call& call_;
   const CallCeilings bounds_;
   const std::uint64_t lifetime_;
@@ -286,16 +286,16 @@ class AccessCall {
 
 }  // namespace
 
-ToolResult request_access(Workbench& bench, Call& call) {
-  Toolbox& toolbox = *bench.toolbox;
+ToolResult request_access(FullToolContext& bench, Call& call) {
+  ToolContext& context = *bench.context;
   const auto caller = identify_caller();
   if (!caller) return answer_fault(fault_of(caller.error()), std::nullopt);
-  auto bounds = toolbox.bounds(*caller);
+  auto bounds = context.bounds(*caller);
   if (!bounds) {
     return answer_fault(fault_of(bounds.error()),
-                        toolbox.refuse(*caller, call, kTool, bounds.error()));
+                        context.refuse(*caller, call, kTool, bounds.error()));
   }
-  return AccessCall(toolbox, call, std::move(*bounds)).answer();
+  return AccessCall(context, call, std::move(*bounds)).answer();
 }
 
 namespace {
@@ -312,20 +312,20 @@ std::string write_question(const std::string& canonical, std::size_t bytes) {
 
 }  // namespace
 
-ToolResult approved_unsafe_write(Workbench& bench, Call& call) {
-  Toolbox& toolbox = *bench.toolbox;
+ToolResult approved_unsafe_write(FullToolContext& bench, Call& call) {
+  ToolContext& context = *bench.context;
   const std::string tool = "unsafe_write_local_file";
   const auto caller = identify_caller();
   if (!caller) return answer_fault(fault_of(caller.error()), std::nullopt);
   const auto place = canonicalize(text_argument(call, "path"), caller->cwd, *caller);
   // What cannot be resolved is refused there, with its record.
-  if (!place) return unsafe_write_local_file(toolbox, call);
+  if (!place) return unsafe_write_local_file(context, call);
   const auto no = [&](const char* why) {
     const ToolFault fault{"Permission denied", why,
                           "Tell the user. write_local_file needs no approval inside what the "
                           "operator allows.",
                           "SandboxDeniedError"};
-    return answer_fault(fault, toolbox.refuse(*caller, call, tool, policy_error(why)));
+    return answer_fault(fault, context.refuse(*caller, call, tool, policy_error(why)));
   };
   const std::string question = write_question(place->path, text_argument(call, "content").size());
   if (question.size() > kLongestQuestion) return no("the path is too long to be shown to a person");
@@ -335,7 +335,7 @@ ToolResult approved_unsafe_write(Workbench& bench, Call& call) {
   const Elicited answer = call.elicit(key, question, decision_schema());
   if (answer.decision == Elicited::Decision::Pending) return {};
   if (!says_yes(answer)) return no("nobody at the client approved this write");
-  return unsafe_write_to(toolbox, call, place->path);
+  return unsafe_write_to(context, call, place->path);
 }
 
 }  // namespace cordon::mcp

@@ -6,7 +6,7 @@
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/full/process_tools.h"
 #include "faces/mcp/tools/run_request.h"
-#include "faces/mcp/tools/toolbox.h"
+#include "faces/mcp/tools/tool_context.h"
 
 namespace cordon::mcp {
 namespace {
@@ -29,7 +29,7 @@ StoreBounds store_bounds(const CallCeilings& bounds) {
   return kept;
 }
 
-Result<std::shared_ptr<Process>> start(Workbench& bench, const Call& call, RunRequest request,
+Result<std::shared_ptr<Process>> start(FullToolContext& bench, const Call& call, RunRequest request,
                                        Process::Input input, std::string name) {
   Process::Order order;
   order.name = std::move(name);
@@ -40,12 +40,12 @@ Result<std::shared_ptr<Process>> start(Workbench& bench, const Call& call, RunRe
   return bench.processes.start(std::move(order), call.client());
 }
 
-ToolResult no_process(Toolbox& toolbox, const Call& call, const Caller& caller,
+ToolResult no_process(ToolContext& context, const Call& call, const Caller& caller,
                       const std::string& tool, const Error& error) {
   const ToolFault fault{"Execution failed", error.what,
                         error.hint.empty() ? "Try again later." : error.hint,
                         "SandboxExecutionError"};
-  return answer_fault(fault, toolbox.refuse(caller, call, tool, error));
+  return answer_fault(fault, context.refuse(caller, call, tool, error));
 }
 
 // Bytes so far and the last line, twice a second at most.
@@ -75,7 +75,7 @@ class Heartbeat {
   steady_clock::time_point last_ = steady_clock::now();
 };
 
-ToolResult answer_running(const Workbench& bench, const Process& process, std::size_t room,
+ToolResult answer_running(const FullToolContext& bench, const Process& process, std::size_t room,
                           NodeList refused) {
   const ProcessStatus status = process.status();
   Node node{NodeMap{}};
@@ -106,9 +106,9 @@ NodeList refused_so_far(const Process& process, const ProcessStatus& status) {
 
 }  // namespace
 
-ToolResult run_command(Workbench& bench, Call& call) {
+ToolResult run_command(FullToolContext& bench, Call& call) {
   const std::string tool = "run_code";
-  Toolbox& toolbox = *bench.toolbox;
+  ToolContext& context = *bench.context;
   const Node& arguments = call.arguments();
   const std::string* deadline = text_member(arguments, "on_deadline");
   const bool goes_on = deadline != nullptr && *deadline == "background";
@@ -116,7 +116,7 @@ ToolResult run_command(Workbench& bench, Call& call) {
   const std::int64_t foreground_ms =
       goes_on ? kDefaultWaitMs : number_member(arguments, "timeout_ms").value_or(kDefaultWaitMs);
   const std::int64_t wait_ms = number_member(arguments, "wait_ms").value_or(foreground_ms);
-  auto made = run_request(toolbox, call, tool, goes_on ? kLongestWallMs : kDefaultWallMs);
+  auto made = run_request(context, call, tool, goes_on ? kLongestWallMs : kDefaultWallMs);
   if (auto* refused = std::get_if<ToolResult>(&made)) return std::move(*refused);
   auto& request = std::get<RunRequest>(made);
   if (!goes_on) {
@@ -128,8 +128,8 @@ ToolResult run_command(Workbench& bench, Call& call) {
   request.input.policy.limits.output = 2 * room;
   const Caller caller = request.caller;
   const auto process = start(bench, call, std::move(request), Process::Input::AsAsked, {});
-  if (!process) return no_process(toolbox, call, caller, tool, process.error());
-  Heartbeat heartbeat(call, **process, toolbox.mask());
+  if (!process) return no_process(context, call, caller, tool, process.error());
+  Heartbeat heartbeat(call, **process, context.mask());
   // A run that is to end by its own clock is waited for until it has.
   const milliseconds patience =
       goes_on ? milliseconds(wait_ms) : milliseconds(wait_ms) + kEndPatience;
@@ -143,22 +143,22 @@ ToolResult run_command(Workbench& bench, Call& call) {
     return answer_running(bench, **process, room, refused_so_far(**process, status));
   }
   const RunRequest& kept = (*process)->request();
-  if (status.report->error) return answer_not_started(toolbox, tool, *status.report);
-  return answer_run(*status.report, kept.wish, kept.refused, kept.bounds, toolbox.mask(),
+  if (status.report->error) return answer_not_started(context, tool, *status.report);
+  return answer_run(*status.report, kept.wish, kept.refused, kept.bounds, context.mask(),
                     {(*process)->id(), room});
 }
 
-ToolResult start_process(Workbench& bench, Call& call) {
+ToolResult start_process(FullToolContext& bench, Call& call) {
   const std::string tool = "start_process";
-  Toolbox& toolbox = *bench.toolbox;
+  ToolContext& context = *bench.context;
   const Node& arguments = call.arguments();
-  auto made = run_request(toolbox, call, tool, kLongestWallMs);
+  auto made = run_request(context, call, tool, kLongestWallMs);
   if (auto* refused = std::get_if<ToolResult>(&made)) return std::move(*refused);
   auto& request = std::get<RunRequest>(made);
   const Caller caller = request.caller;
   const auto process =
       start(bench, call, std::move(request), Process::Input::Open, text_argument(call, "name"));
-  if (!process) return no_process(toolbox, call, caller, tool, process.error());
+  if (!process) return no_process(context, call, caller, tool, process.error());
   const std::string ready = text_argument(call, "ready_text");
   const std::int64_t ready_ms = number_member(arguments, "ready_ms").value_or(kDefaultReadyMs);
   bool is_ready = false;
@@ -177,7 +177,7 @@ ToolResult start_process(Workbench& bench, Call& call) {
   if (call.cancelled()) (*process)->kill();
   const ProcessStatus status = (*process)->status();
   if (!status.running && status.report->error) {
-    return answer_not_started(toolbox, tool, *status.report);
+    return answer_not_started(context, tool, *status.report);
   }
   return answer_running(bench, **process, kResultBytes, refused_so_far(**process, status));
 }

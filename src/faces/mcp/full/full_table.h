@@ -1,4 +1,4 @@
-// Workbench: what the tools of the profile `full` share beside the Toolbox.
+// FullToolContext: what the tools of the profile `full` share beside the ToolContext.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,16 @@
 #include "faces/mcp/full/snapshots.h"
 #include "faces/mcp/registry.h"
 #include "faces/mcp/tools/answer.h"
-#include "faces/mcp/tools/toolbox.h"
+#include "faces/mcp/tools/tool_context.h"
 #include "faces/mcp/tools/tools.h"
 
 namespace cordon::mcp {
 
-struct Workbench {
-  Workbench(std::shared_ptr<Toolbox> tools, std::string directory)
-      : toolbox(std::move(tools)), state_directory(std::move(directory)) {}
+struct FullToolContext {
+  FullToolContext(std::shared_ptr<ToolContext> tools, std::string directory)
+      : context(std::move(tools)), state_directory(std::move(directory)) {}
 
-  const std::shared_ptr<Toolbox> toolbox;
+  const std::shared_ptr<ToolContext> context;
   const std::string state_directory;  // for files without names
   const Cursors cursors;
   ProcessTable processes{TableBounds{}};
@@ -38,31 +38,31 @@ struct Workbench {
 // docs/mcp.md describes their inputs and answers.
 
 void add_full_tools(Registry& registry, const Switches& switches,
-                    const std::shared_ptr<Workbench>& bench);
+                    const std::shared_ptr<FullToolContext>& bench);
 
 // cordon://policy, runs and audit; two prompts. They come with the tools.
-void add_full_resources(Registry& registry, const std::shared_ptr<Workbench>& bench);
+void add_full_resources(Registry& registry, const std::shared_ptr<FullToolContext>& bench);
 
 // One for each; the arguments are those of the schema.
-ToolResult run_command(Workbench& bench, Call& call);  // run_code
-ToolResult start_process(Workbench& bench, Call& call);
-ToolResult read_output(Workbench& bench, Call& call);
-ToolResult write_stdin(Workbench& bench, Call& call);
-ToolResult stop_process(Workbench& bench, Call& call);
-ToolResult list_processes(Workbench& bench, Call& call);
-ToolResult read_file_page(Workbench& bench, Call& call);    // read_local_file
-ToolResult write_file_whole(Workbench& bench, Call& call);  // write_local_file
-ToolResult edit_local_file(Workbench& bench, Call& call);
-ToolResult list_files(Workbench& bench, Call& call);
-ToolResult search_files(Workbench& bench, Call& call);
-ToolResult workspace_diff(Workbench& bench, Call& call);
-ToolResult explain_denial(Workbench& bench, Call& call);
-ToolResult get_limits(Workbench& bench, Call& call);
-ToolResult request_access(Workbench& bench, Call& call);
-ToolResult approved_unsafe_write(Workbench& bench, Call& call);  // unsafe_write_local_file
+ToolResult run_command(FullToolContext& bench, Call& call);  // run_code
+ToolResult start_process(FullToolContext& bench, Call& call);
+ToolResult read_output(FullToolContext& bench, Call& call);
+ToolResult write_stdin(FullToolContext& bench, Call& call);
+ToolResult stop_process(FullToolContext& bench, Call& call);
+ToolResult list_processes(FullToolContext& bench, Call& call);
+ToolResult read_file_page(FullToolContext& bench, Call& call);    // read_local_file
+ToolResult write_file_whole(FullToolContext& bench, Call& call);  // write_local_file
+ToolResult edit_local_file(FullToolContext& bench, Call& call);
+ToolResult list_files(FullToolContext& bench, Call& call);
+ToolResult search_files(FullToolContext& bench, Call& call);
+ToolResult workspace_diff(FullToolContext& bench, Call& call);
+ToolResult explain_denial(FullToolContext& bench, Call& call);
+ToolResult get_limits(FullToolContext& bench, Call& call);
+ToolResult request_access(FullToolContext& bench, Call& call);
+ToolResult approved_unsafe_write(FullToolContext& bench, Call& call);  // unsafe_write_local_file
 
 // Before the first call that may change something: what workspace_diff compares with.
-void look_before_changes(Workbench& bench, Call& call);
+void look_before_changes(FullToolContext& bench, Call& call);
 
 std::string_view full_instructions();
 
@@ -73,11 +73,11 @@ class RecordedCall {
  public:
   // The other alternative is the answer to a call that could not be recorded, or whose ceilings
   // cannot be read.
-  static std::variant<RecordedCall, ToolResult> begin(Toolbox& toolbox, const Call& call,
+  static std::variant<RecordedCall, ToolResult> begin(ToolContext& context, const Call& call,
                                                       const std::string& tool);
 
   // The same for a call that knows more about itself: what stands in `action` is recorded.
-  static std::variant<RecordedCall, ToolResult> begin(Toolbox& toolbox, const Call& call,
+  static std::variant<RecordedCall, ToolResult> begin(ToolContext& context, const Call& call,
                                                       CallCeilings bounds, audit::Action action);
 
   [[nodiscard]] const CallCeilings& bounds() const { return bounds_; }
@@ -86,11 +86,11 @@ class RecordedCall {
   ToolResult failed(const ToolFault& fault);
 
  private:
-  RecordedCall(Toolbox& toolbox, std::string tool, CallCeilings bounds,
+  RecordedCall(ToolContext& context, std::string tool, CallCeilings bounds,
                audit::Recorder::Ticket ticket);
   void close(audit::Ending ending);
 
-  Toolbox* toolbox_;
+  ToolContext* context_;
   std::string tool_;
   CallCeilings bounds_;
   audit::Recorder::Ticket ticket_;

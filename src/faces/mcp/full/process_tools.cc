@@ -49,13 +49,13 @@ void add_status(Node& node, const ProcessStatus& status) {
       .set("stderr_bytes", status.err_bytes);
 }
 
-void add_output(Node& node, const Workbench& bench, const Process& process,
+void add_output(Node& node, const FullToolContext& bench, const Process& process,
                 const ProcessStatus& status, const OutputWish& wish) {
   constexpr std::size_t kFrame = 420;  // for the members below without their texts
   const std::size_t used = write_json(node, JsonStyle::Compact).size() + kFrame;
   const std::size_t room = wish.room > used ? wish.room - used : 0;
   const auto page = [&](From from, std::uint64_t offset, std::size_t most) {
-    return output_page(process, bench.toolbox->mask(),
+    return output_page(process, bench.context->mask(),
                        {from, offset, most, wish.only_with, !status.running});
   };
   const bool both = wish.streams == OutputWish::Streams::Both;
@@ -117,8 +117,8 @@ struct About {
   RecordedCall recorded;
   std::shared_ptr<Process> process;
 };
-std::variant<About, ToolResult> about(Workbench& bench, const Call& call, const char* tool) {
-  auto begun = RecordedCall::begin(*bench.toolbox, call, tool);
+std::variant<About, ToolResult> about(FullToolContext& bench, const Call& call, const char* tool) {
+  auto begun = RecordedCall::begin(*bench.context, call, tool);
   if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
   auto& recorded = std::get<RecordedCall>(begun);
   auto process = bench.processes.find(text_argument(call, "process_id"), call.client());
@@ -140,7 +140,7 @@ bool has_more(const ProcessStatus& status, const OutputWish& wish) {
 
 }  // namespace
 
-ToolResult read_output(Workbench& bench, Call& call) {
+ToolResult read_output(FullToolContext& bench, Call& call) {
   auto found = about(bench, call, "read_output");
   if (auto* refused = std::get_if<ToolResult>(&found)) return std::move(*refused);
   auto& [recorded, process] = std::get<About>(found);
@@ -174,7 +174,7 @@ ToolResult read_output(Workbench& bench, Call& call) {
   return recorded.done(std::move(node));
 }
 
-ToolResult write_stdin(Workbench& bench, Call& call) {
+ToolResult write_stdin(FullToolContext& bench, Call& call) {
   auto found = about(bench, call, "write_stdin");
   if (auto* refused = std::get_if<ToolResult>(&found)) return std::move(*refused);
   auto& [recorded, process] = std::get<About>(found);
@@ -194,7 +194,7 @@ ToolResult write_stdin(Workbench& bench, Call& call) {
   return recorded.done(std::move(node));
 }
 
-ToolResult stop_process(Workbench& bench, Call& call) {
+ToolResult stop_process(FullToolContext& bench, Call& call) {
   auto found = about(bench, call, "stop_process");
   if (auto* refused = std::get_if<ToolResult>(&found)) return std::move(*refused);
   auto& [recorded, process] = std::get<About>(found);
@@ -214,8 +214,8 @@ ToolResult stop_process(Workbench& bench, Call& call) {
   return recorded.done(std::move(node));
 }
 
-ToolResult list_processes(Workbench& bench, Call& call) {
-  auto begun = RecordedCall::begin(*bench.toolbox, call, "list_processes");
+ToolResult list_processes(FullToolContext& bench, Call& call) {
+  auto begun = RecordedCall::begin(*bench.context, call, "list_processes");
   if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
   constexpr std::size_t kFrame = 200;  // for everything but the entries
   auto processes = bench.processes.list(call.client());

@@ -21,7 +21,7 @@ struct OutputWish {
   std::size_t room = kResultBytes;  // for the whole answer
 };
 // stdout, stderr and next_cursor, in what the node leaves of the room.
-void add_output(Node& node, const Workbench& bench, const Process& process,
+void add_output(Node& node, const FullToolContext& bench, const Process& process,
                 const ProcessStatus& status, const OutputWish& wish);
 
 // What a cursor of this process is sealed with.

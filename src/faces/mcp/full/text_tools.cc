@@ -107,13 +107,13 @@ ToolResult answer_lines(const FileCall& file, const Report& report, const Node& 
   constexpr std::size_t kFarthest = 1'000'000'000;
   const TextPage empty{"", kFarthest, kFarthest, true};
   const std::size_t room = room_beside(lines_node(file, report, inside, start, empty));
-  const TextPage page = text_page(Seen(inside, file.toolbox().mask()), room);
+  const TextPage page = text_page(Seen(inside, file.context().mask()), room);
   return answer_node(lines_node(file, report, inside, start, page), false);
 }
 
 ToolResult answer_bytes(const FileCall& file, const Report& report, const Node& inside,
                         std::uint64_t start) {
-  const Seen seen(inside, file.toolbox().mask());
+  const Seen seen(inside, file.context().mask());
   if (seen.masked(seen.text().size()).count > 0) {
     return file.failed(report,
                        {kRead.failed, "this part holds what looks like a secret",
@@ -160,8 +160,8 @@ ToolFault change_fault(const Node& inside) {
 
 }  // namespace
 
-ToolResult read_file_page(Workbench& bench, Call& call) {
-  FileCall file(*bench.toolbox, call, kRead, text_argument(call, "path"));
+ToolResult read_file_page(FullToolContext& bench, Call& call) {
+  FileCall file(*bench.context, call, kRead, text_argument(call, "path"));
   if (auto refused = file.prepare()) return std::move(*refused);
   const Node& arguments = call.arguments();
   Node request = without(arguments, "path");
@@ -178,8 +178,8 @@ ToolResult read_file_page(Workbench& bench, Call& call) {
   return (bytes ? answer_bytes : answer_lines)(file, inside.report, *inside.answer, start);
 }
 
-ToolResult write_file_whole(Workbench& bench, Call& call) {
-  FileCall file(*bench.toolbox, call, kWrite, text_argument(call, "path"));
+ToolResult write_file_whole(FullToolContext& bench, Call& call) {
+  FileCall file(*bench.context, call, kWrite, text_argument(call, "path"));
   if (auto refused = file.prepare()) return std::move(*refused);
   const bool makes = flag_member(call.arguments(), "create_dirs");
   const std::string& path = file.place().path;
@@ -201,8 +201,8 @@ ToolResult write_file_whole(Workbench& bench, Call& call) {
   return answer_node(node, false);
 }
 
-ToolResult edit_local_file(Workbench& bench, Call& call) {
-  FileCall file(*bench.toolbox, call, kEdit, text_argument(call, "path"));
+ToolResult edit_local_file(FullToolContext& bench, Call& call) {
+  FileCall file(*bench.context, call, kEdit, text_argument(call, "path"));
   if (auto refused = file.prepare()) return std::move(*refused);
   const InsideAnswer inside = ask_inside(file, write_policy(file.bounds(), file.place().path),
                                          "edit", without(call.arguments(), "path"));
@@ -218,7 +218,7 @@ ToolResult edit_local_file(Workbench& bench, Call& call) {
       .set("sha256", text_of(*inside.answer, "sha256"))
       .set("previous_sha256", text_of(*inside.answer, "previous_sha256"));
   add_account(node, inside.report);
-  const auto masked = bench.toolbox->mask().mask(text_of(*inside.answer, "diff"));
+  const auto masked = bench.context->mask().mask(text_of(*inside.answer, "diff"));
   const Excerpt diff = excerpt({masked.text, {}, 0}, room_beside(node));
   node.set("diff", diff.text).set("diff_truncated", diff.cut);
   return answer_node(node, false);

@@ -84,11 +84,11 @@ LinePage line_page(const std::vector<FileChange>& changes, Cursors::Place from, 
 
 class DiffCall {
  public:
-  DiffCall(Workbench& bench, const Call& call)
+  DiffCall(FullToolContext& bench, const Call& call)
       : bench_(bench),
         call_(call),
         subject_("workspace_diff " + digest_of(without(call.arguments(), "cursor"))),
-        file_(*bench.toolbox, call, kDiff, ".") {}
+        file_(*bench.context, call, kDiff, ".") {}
 
   ToolResult answer() {
     if (auto refused = file_.prepare()) return std::move(*refused);
@@ -150,8 +150,8 @@ class DiffCall {
     add_account(node, report);
     const std::string* format = text_member(call_.arguments(), "format");
     const bool patch = format != nullptr && *format == "patch";
-    const LinePage page = line_page(changes, from, patch, bench_.toolbox->mask());
-    const Listing listing = listing_of(page.lines, bench_.toolbox->mask(), node);
+    const LinePage page = line_page(changes, from, patch, bench_.context->mask());
+    const Listing listing = listing_of(page.lines, bench_.context->mask(), node);
     // Lines that are gone meanwhile leave nothing to show, and nothing to go on with.
     const Cursors::Place next =
         listing.lines > 0 ? page.next[listing.lines - 1] : Cursors::Place{changes.size(), 0};
@@ -163,7 +163,7 @@ class DiffCall {
     return answer_node(node, false);
   }
 
-  Workbench& bench_;
+  FullToolContext& bench_;
   const Call& call_;
   const std::string subject_;
   FileCall file_;
@@ -171,10 +171,10 @@ class DiffCall {
 
 }  // namespace
 
-void look_before_changes(Workbench& bench, Call& call) {
+void look_before_changes(FullToolContext& bench, Call& call) {
   const std::lock_guard lock(bench.start_mutex);
   if (bench.start_was_looked_at) return;
-  FileCall file(*bench.toolbox, call, kDiff, ".");
+  FileCall file(*bench.context, call, kDiff, ".");
   // What may not be seen has no beginning.
   const bool seen = !file.prepare() && file.is_permitted();
   const auto answer = seen ? survey(file).answer : std::nullopt;
@@ -183,7 +183,9 @@ void look_before_changes(Workbench& bench, Call& call) {
   if (answer) bench.snapshots.keep(snapshot_from(*answer));
 }
 
-ToolResult workspace_diff(Workbench& bench, Call& call) { return DiffCall(bench, call).answer(); }
+ToolResult workspace_diff(FullToolContext& bench, Call& call) {
+  return DiffCall(bench, call).answer();
+}
 
 namespace {
 
@@ -204,11 +206,11 @@ std::string subject_of(const char* tool, const Node& arguments) {
 // The same line for both: resolve, ask inside, show a page.
 class TreeCall {
  public:
-  TreeCall(Workbench& bench, const Call& call, const FileCall::Kind& kind)
+  TreeCall(FullToolContext& bench, const Call& call, const FileCall::Kind& kind)
       : bench_(bench),
         call_(call),
         subject_(subject_of(kind.tool, call.arguments())),
-        file_(*bench.toolbox, call, kind, path_of(call)) {}
+        file_(*bench.context, call, kind, path_of(call)) {}
 
   ToolResult answer(const std::string& operation, int default_limit,
                     std::string (*line_of)(const Node& entry, const std::string& root)) {
@@ -267,7 +269,7 @@ class TreeCall {
     for (const Node& entry : entries != nullptr ? *entries : NodeList{}) {
       lines.push_back(line_of(entry, file_.place().path));
     }
-    const Listing listing = listing_of(lines, bench_.toolbox->mask(), node);
+    const Listing listing = listing_of(lines, bench_.context->mask(), node);
     const bool more = listing.lines < lines.size() || flag_member(*inside.answer, "more");
     node.set(list, listing.text).set("count", listing.lines).set("more", more);
     if (more) {
@@ -278,7 +280,7 @@ class TreeCall {
     return answer_node(node, false);
   }
 
-  Workbench& bench_;
+  FullToolContext& bench_;
   const Call& call_;
   const std::string subject_;
   FileCall file_;
@@ -329,11 +331,11 @@ std::string match_line(const Node& entry, const std::string& root) {
 
 }  // namespace
 
-ToolResult list_files(Workbench& bench, Call& call) {
+ToolResult list_files(FullToolContext& bench, Call& call) {
   return TreeCall(bench, call, kList).answer("list", kDefaultEntries, list_line);
 }
 
-ToolResult search_files(Workbench& bench, Call& call) {
+ToolResult search_files(FullToolContext& bench, Call& call) {
   return TreeCall(bench, call, kSearch).answer("search", kDefaultMatches, match_line);
 }
 

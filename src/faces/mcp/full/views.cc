@@ -8,7 +8,7 @@
 #include "faces/mcp/full/process_tools.h"
 #include "faces/mcp/tools/answer.h"
 #include "faces/mcp/tools/run_request.h"
-#include "faces/mcp/tools/toolbox.h"
+#include "faces/mcp/tools/tool_context.h"
 
 namespace cordon::mcp {
 namespace {
@@ -108,7 +108,7 @@ namespace {
 // Resources and prompts of the profile `full`. They are never the only way to something: hosts that
 // take a model's other tools away take these away too.
 
-using Bench = std::shared_ptr<Workbench>;
+using Bench = std::shared_ptr<FullToolContext>;
 
 ResourceText as_text(const ToolResult& result) {
   const std::string* text =
@@ -119,12 +119,12 @@ ResourceText as_text(const ToolResult& result) {
 // Recorded like a tool's call. `fill` answers with an error, or with what is to be shown.
 ResourceText recorded(const Bench& bench, Call& call,
                       const std::function<Result<Node>(const CallCeilings&)>& fill) {
-  auto begun = RecordedCall::begin(*bench->toolbox, call, "read_resource");
+  auto begun = RecordedCall::begin(*bench->context, call, "read_resource");
   if (auto* refused = std::get_if<ToolResult>(&begun)) return as_text(*refused);
   auto& record = std::get<RecordedCall>(begun);
   auto node = fill(record.bounds());
   if (node) return as_text(record.done(std::move(*node)));
-  bench->toolbox->tell_operator("read_resource", node.error());
+  bench->context->tell_operator("read_resource", node.error());
   return as_text(record.failed(fault_of(node.error())));
 }
 
@@ -236,7 +236,8 @@ namespace {
 // explain_denial and get_limits: what stopped something, and within which bounds there is to work.
 
 // A process may have met its limits after the call that started it was answered.
-std::optional<Verdict> verdict_of(const Workbench& bench, const Call& call, const std::string& id) {
+std::optional<Verdict> verdict_of(const FullToolContext& bench, const Call& call,
+                                  const std::string& id) {
   const auto process = bench.processes.find(id, call.client());
   if (process == nullptr) return std::nullopt;
   const ProcessStatus status = process->status();
@@ -250,8 +251,8 @@ std::optional<Verdict> verdict_of(const Workbench& bench, const Call& call, cons
 
 }  // namespace
 
-ToolResult explain_denial(Workbench& bench, Call& call) {
-  auto begun = RecordedCall::begin(*bench.toolbox, call, "explain_denial");
+ToolResult explain_denial(FullToolContext& bench, Call& call) {
+  auto begun = RecordedCall::begin(*bench.context, call, "explain_denial");
   if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
   auto& recorded = std::get<RecordedCall>(begun);
   const std::string id = text_argument(call, "id");
@@ -271,13 +272,13 @@ ToolResult explain_denial(Workbench& bench, Call& call) {
   return recorded.done(std::move(answer));
 }
 
-ToolResult get_limits(Workbench& bench, Call& call) {
-  auto begun = RecordedCall::begin(*bench.toolbox, call, "get_limits");
+ToolResult get_limits(FullToolContext& bench, Call& call) {
+  auto begun = RecordedCall::begin(*bench.context, call, "get_limits");
   if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
   auto& recorded = std::get<RecordedCall>(begun);
   auto view = limits_view(recorded.bounds(), bench.tool_names);
   if (!view) {
-    bench.toolbox->tell_operator("get_limits", view.error());
+    bench.context->tell_operator("get_limits", view.error());
     return recorded.failed(fault_of(view.error()));
   }
   Node answer{NodeMap{}};

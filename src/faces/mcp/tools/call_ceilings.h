@@ -79,8 +79,8 @@ ProtectionBound protection_bound_of(const CallCeilings& bounds, const std::strin
                                     Wish wish);
 
 // Approvals: what a person at the client let this server do beyond its ceilings, and what they
-// would not. Each ends by the clock and with the server; Toolbox::bounds ends one whose ceiling no
-// longer lets it be asked for. Safe for concurrent use.
+// would not. Each ends by the clock and with the server; ToolContext::bounds ends one whose ceiling
+// no longer lets it be asked for. Safe for concurrent use.
 
 class Approvals {
  public:

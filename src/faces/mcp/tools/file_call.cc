@@ -37,7 +37,7 @@ Node FileCall::failure(const ToolFault& fault, const std::string& err, Node exit
 
 ToolResult FileCall::refuse(const Error& error, const ToolFault& fault) {
   Node node = failure(fault, "", Node());
-  const auto audit_id = toolbox_.refuse(*caller_, call_, kind_.tool, error);
+  const auto audit_id = context_.refuse(*caller_, call_, kind_.tool, error);
   node.set("audit_id", audit_id ? Node(*audit_id) : Node());
   return answer_node(node, true);
 }
@@ -46,7 +46,7 @@ std::optional<ToolResult> FileCall::prepare() {
   auto caller = identify_caller();
   if (!caller) return answer_fault(fault_of(caller.error()), std::nullopt);
   caller_ = std::move(*caller);
-  auto bounds = toolbox_.bounds(*caller_);
+  auto bounds = context_.bounds(*caller_);
   if (!bounds) return refuse(bounds.error(), fault_of(bounds.error()));
   bounds_ = std::move(*bounds);
   if (!kind_.relative && !path_.starts_with('/') && !path_.starts_with('~')) {
@@ -83,7 +83,7 @@ std::optional<ToolResult> FileCall::prepare() {
 
 Report FileCall::run(Policy policy, const std::vector<std::string>& words,
                      std::optional<std::string> content, Output out) const {
-  RunInput input = toolbox_.input(*bounds_, call_, kind_.tool);
+  RunInput input = context_.input(*bounds_, call_, kind_.tool);
   input.asker.path = place_.path;
   input.policy = std::move(policy);
   // Paths are canonical; a file is reached whether or not the server's directory is granted.
@@ -116,7 +116,7 @@ ToolFault FileCall::outside() const {
 }
 
 ToolResult FileCall::not_started(const Report& report) const {
-  toolbox_.tell_operator(kind_.tool, *report.error);
+  context_.tell_operator(kind_.tool, *report.error);
   ToolFault fault = fault_of(*report.error);
   // A directory that is never granted, such as a whole home, refuses the policy itself.
   if (report.error->kind == ErrorKind::Policy && !is_permitted()) fault = outside();
@@ -196,8 +196,8 @@ Node content_node(const FileCall& file, const Report& report, std::string_view c
 
 }  // namespace
 
-ToolResult read_local_file(Toolbox& toolbox, const Call& call) {
-  FileCall file(toolbox, call, kRead, text_argument(call, "path"));
+ToolResult read_local_file(ToolContext& context, const Call& call) {
+  FileCall file(context, call, kRead, text_argument(call, "path"));
   if (auto refused = file.prepare()) return std::move(*refused);
   const std::string& path = file.place().path;
   const Report report =
@@ -208,7 +208,7 @@ ToolResult read_local_file(Toolbox& toolbox, const Call& call) {
   const Stream& out = *report.outcome->out;
   const std::string bytes = out.truncated() ? out.head : out.head + out.tail;
   const std::string text = to_utf8(bytes);
-  const auto masked = toolbox.mask().mask(text);
+  const auto masked = context.mask().mask(text);
   Seen seen;
   seen.size = parse_number(report.outcome->err->text()).value_or(bytes.size());
   seen.replaced = text != bytes;
@@ -223,8 +223,8 @@ ToolResult read_local_file(Toolbox& toolbox, const Call& call) {
   return answer_node(content_node(file, report, shown, seen), false);
 }
 
-ToolResult write_local_file(Toolbox& toolbox, const Call& call) {
-  FileCall file(toolbox, call, kWrite, text_argument(call, "path"));
+ToolResult write_local_file(ToolContext& context, const Call& call) {
+  FileCall file(context, call, kWrite, text_argument(call, "path"));
   if (auto refused = file.prepare()) return std::move(*refused);
   const std::string& path = file.place().path;
   const std::string content = text_argument(call, "content");
@@ -258,7 +258,7 @@ ToolFault fault_of_errno(int failed) {
           "The system refused; nothing was changed.", "SandboxExecutionError"};
 }
 
-ToolResult unsafe_write(Toolbox& toolbox, const Call& call,
+ToolResult unsafe_write(ToolContext& context, const Call& call,
                         const std::optional<std::string>& approved) {
   const std::string path = text_argument(call, "path");
   const std::string content = text_argument(call, "content");
@@ -268,20 +268,20 @@ ToolResult unsafe_write(Toolbox& toolbox, const Call& call,
   if (!place) {
     const ToolFault fault{"Write failed", "the path cannot be resolved", "Name another path.",
                           "SandboxPolicyError"};
-    return answer_fault(fault, toolbox.refuse(*caller, call, kTool, place.error()));
+    return answer_fault(fault, context.refuse(*caller, call, kTool, place.error()));
   }
   if (approved && *approved != place->path) {
     const Error error = policy_error("the path leads elsewhere than what was approved");
     const ToolFault fault{"Write failed", error.what, "Ask again.", "SandboxDeniedError"};
-    return answer_fault(fault, toolbox.refuse(*caller, call, kTool, error));
+    return answer_fault(fault, context.refuse(*caller, call, kTool, error));
   }
   const auto refused = [&](const Error& error) {
-    toolbox.tell_operator(kTool, error);
+    context.tell_operator(kTool, error);
     return answer_fault(fault_of(error), std::nullopt);
   };
   // Also read here: they say what becomes of an action that cannot be recorded.
-  if (const auto bounds = toolbox.bounds(*caller); !bounds) return refused(bounds.error());
-  const auto redactor = toolbox.recorder().redactor(*caller);
+  if (const auto bounds = context.bounds(*caller); !bounds) return refused(bounds.error());
+  const auto redactor = context.recorder().redactor(*caller);
   if (!redactor) return refused(redactor.error());
   audit::Action action;
   action.name = kTool;
@@ -289,11 +289,11 @@ ToolResult unsafe_write(Toolbox& toolbox, const Call& call,
   action.tool_call_id = call_id(call);
   action.cwd = caller->cwd;
   action.path = place->path;
-  const auto ticket = toolbox.recorder().begin(redactor->pending(action));
+  const auto ticket = context.recorder().begin(redactor->pending(action));
   if (!ticket) return refused(ticket.error());
   const int failed = put_file(place->path, content, std::nullopt);
-  if (const auto closed = toolbox.recorder().close(*ticket, closing_of(failed)); !closed) {
-    toolbox.tell_operator(kTool, closed.error());
+  if (const auto closed = context.recorder().close(*ticket, closing_of(failed)); !closed) {
+    context.tell_operator(kTool, closed.error());
   }
   Node node{NodeMap{}};
   node.set("success", failed == 0).set("path", sanitize(path.substr(0, 1024)));
@@ -308,12 +308,12 @@ ToolResult unsafe_write(Toolbox& toolbox, const Call& call,
 
 }  // namespace
 
-ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call) {
-  return unsafe_write(toolbox, call, std::nullopt);
+ToolResult unsafe_write_local_file(ToolContext& context, const Call& call) {
+  return unsafe_write(context, call, std::nullopt);
 }
 
-ToolResult unsafe_write_to(Toolbox& toolbox, const Call& call, const std::string& canonical) {
-  return unsafe_write(toolbox, call, canonical);
+ToolResult unsafe_write_to(ToolContext& context, const Call& call, const std::string& canonical) {
+  return unsafe_write(context, call, canonical);
 }
 
 }  // namespace cordon::mcp

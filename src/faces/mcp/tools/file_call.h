@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "faces/mcp/tools/answer.h"
-#include "faces/mcp/tools/toolbox.h"
+#include "faces/mcp/tools/tool_context.h"
 #include "host/resolve.h"
 
 namespace cordon::mcp {
@@ -22,8 +22,8 @@ class FileCall {
     bool relative = false;   // a path may be relative to the workspace
     bool directory = false;  // it may be a directory
   };
-  FileCall(Toolbox& toolbox, const Call& call, const Kind& kind, std::string path)
-      : toolbox_(toolbox), call_(call), kind_(kind), path_(std::move(path)) {}
+  FileCall(ToolContext& context, const Call& call, const Kind& kind, std::string path)
+      : context_(context), call_(call), kind_(kind), path_(std::move(path)) {}
 
   // Everything that comes before a run: who, under which ceilings, and which object is meant. An
   // answer if that is as far as it goes.
@@ -32,7 +32,7 @@ class FileCall {
   [[nodiscard]] const Caller& caller() const { return *caller_; }
   [[nodiscard]] const CallCeilings& bounds() const { return *bounds_; }
   [[nodiscard]] const Canonical& place() const { return place_; }
-  [[nodiscard]] Toolbox& toolbox() const { return toolbox_; }
+  [[nodiscard]] ToolContext& context() const { return context_; }
   [[nodiscard]] bool is_permitted() const { return permitted(*bounds_, place_.path, kind_.wish); }
 
   // Runs Cordon's own program with `words` behind its verb. `listener` may be null.
@@ -56,7 +56,7 @@ class FileCall {
   [[nodiscard]] ToolFault outside() const;
   [[nodiscard]] ToolFault held() const;
 
-  Toolbox& toolbox_;
+  ToolContext& context_;
   const Call& call_;
   const Kind& kind_;
   const std::string path_;

@@ -61,15 +61,15 @@ Result<std::string> load_env_file(const Caller& caller) {
   return place.lexical;
 }
 
-ToolResult run_code(Toolbox& toolbox, const Call& call) {
+ToolResult run_code(ToolContext& context, const Call& call) {
   const std::string tool = "run_code";
-  auto made = run_request(toolbox, call, tool, kDefaultWallMs);
+  auto made = run_request(context, call, tool, kDefaultWallMs);
   if (auto* refused = std::get_if<ToolResult>(&made)) return std::move(*refused);
   auto& request = std::get<RunRequest>(made);
   const Report report = run_contained(request.input, request.caller);
-  if (report.error) return answer_not_started(toolbox, tool, report);
+  if (report.error) return answer_not_started(context, tool, report);
   return answer_run(report, request.wish, std::move(request.refused), request.bounds,
-                    toolbox.mask());
+                    context.mask());
 }
 
 namespace {
@@ -177,7 +177,7 @@ bool may_start_in(const std::string& cwd, const CallCeilings& bounds) {
 
 }  // namespace
 
-std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& call,
+std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Call& call,
                                                  const std::string& tool,
                                                  std::uint64_t unattended_wall_ms) {
   const auto caller = identify_caller();
@@ -185,9 +185,9 @@ std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& c
   const Node& arguments = call.arguments();
   const RunWish wish = wish_of(arguments, unattended_wall_ms);
   const auto refuse = [&](const Error& error, const ToolFault& fault) {
-    return answer_fault(fault, toolbox.refuse(*caller, call, tool, error));
+    return answer_fault(fault, context.refuse(*caller, call, tool, error));
   };
-  auto bounds = toolbox.bounds(*caller);
+  auto bounds = context.bounds(*caller);
   if (!bounds) return refuse(bounds.error(), fault_of(bounds.error()));
   const std::vector<std::string> argv = texts_of(arguments.find("argv"));
   std::optional<std::string> bad;
@@ -201,8 +201,8 @@ std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& c
     request.wish = {unshielded(wish.read, Wish::Read, request.bounds, request.refused),
                     unshielded(wish.write, Wish::Write, request.bounds, request.refused),
                     wish.timeout_ms, wish.unattended_wall_ms};
-    request.input = toolbox.input(request.bounds, call, tool);
-    request.input.ceilings_now = toolbox.ceilings_now(*caller);
+    request.input = context.input(request.bounds, call, tool);
+    request.input.ceilings_now = context.ceilings_now(*caller);
     request.input.argv = argv;
     request.input.policy = run_policy(request.bounds, request.wish);
     end_with_approvals(request.input.policy, request.bounds);
@@ -227,9 +227,9 @@ std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& c
   return request;
 }
 
-ToolResult answer_not_started(const Toolbox& toolbox, const std::string& tool,
+ToolResult answer_not_started(const ToolContext& context, const std::string& tool,
                               const Report& report) {
-  toolbox.tell_operator(tool, *report.error);
+  context.tell_operator(tool, *report.error);
   const std::optional<int> status = report.error->kind == ErrorKind::Command
                                         ? std::optional(report.error->exit_status)
                                         : std::nullopt;

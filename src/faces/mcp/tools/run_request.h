@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "faces/mcp/tools/answer.h"
-#include "faces/mcp/tools/toolbox.h"
+#include "faces/mcp/tools/tool_context.h"
 #include "policy/host_facts.h"
 
 namespace cordon::mcp {
@@ -37,13 +37,13 @@ struct RunRequest {
 
 // `unattended_wall_ms` bounds a run if neither the caller nor a ceiling does. The other alternative
 // is the answer to a call that was refused, which is recorded.
-std::variant<RunRequest, ToolResult> run_request(Toolbox& toolbox, const Call& call,
+std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Call& call,
                                                  const std::string& tool,
                                                  std::uint64_t unattended_wall_ms);
 inline constexpr std::uint64_t kDefaultWallMs = 30'000;
 
 // The answer for a command that was not started.
-ToolResult answer_not_started(const Toolbox& toolbox, const std::string& tool,
+ToolResult answer_not_started(const ToolContext& context, const std::string& tool,
                               const Report& report);
 
 }  // namespace cordon::mcp

@@ -1,7 +1,7 @@
 // The table of the seed's tools: names, words and schemas. Models choose a tool by its description,
 // so each clause is there for a mistake that models make; tests hold them one by one.
 #include "faces/mcp/tools/answer.h"
-#include "faces/mcp/tools/toolbox.h"
+#include "faces/mcp/tools/tool_context.h"
 #include "faces/mcp/tools/tools.h"
 #include "host/resolve.h"
 
@@ -81,11 +81,12 @@ Node write_schema() {
       {"path", "content"});
 }
 
-using Handler = ToolResult (*)(Toolbox&, const Call&);
+using Handler = ToolResult (*)(ToolContext&, const Call&);
 
-void add(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool, Handler handler) {
-  add_tool(registry, toolbox, std::move(tool),
-           [toolbox, handler](Call& call) { return handler(*toolbox, call); });
+void add(Registry& registry, const std::shared_ptr<ToolContext>& context, Tool tool,
+         Handler handler) {
+  add_tool(registry, context, std::move(tool),
+           [context, handler](Call& call) { return handler(*context, call); });
 }
 
 }  // namespace
@@ -102,23 +103,23 @@ Node needs_a_person() {
   return node;
 }
 
-void add_tool(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool,
+void add_tool(Registry& registry, const std::shared_ptr<ToolContext>& context, Tool tool,
               std::function<ToolResult(Call&)> handler) {
   tool.handler = std::move(handler);
-  tool.refuse = [toolbox, name = tool.name](Call& call, const std::string& fault) {
+  tool.refuse = [context, name = tool.name](Call& call, const std::string& fault) {
     const auto caller = identify_caller();
     std::optional<std::string> audit_id;
-    if (caller) audit_id = toolbox->refuse(*caller, call, name, usage_error(fault));
+    if (caller) audit_id = context->refuse(*caller, call, name, usage_error(fault));
     return answer_fault(bad_arguments(fault), audit_id);
   };
   registry.tools.push_back(std::move(tool));
 }
 
 void add_tools(Registry& registry, const Switches& switches,
-               const std::shared_ptr<Toolbox>& toolbox) {
+               const std::shared_ptr<ToolContext>& context) {
   if (switches.run_code) {
     // Whether a command reaches a network is the ceiling's affair, which may change while we serve.
-    add(registry, toolbox,
+    add(registry, context,
         {"run_code",
          "Run a command",
          run_text(),
@@ -130,7 +131,7 @@ void add_tools(Registry& registry, const Switches& switches,
          {},
          {}},
         run_code);
-    add(registry, toolbox,
+    add(registry, context,
         {"read_local_file",
          "Read a local file",
          read_text(),
@@ -142,7 +143,7 @@ void add_tools(Registry& registry, const Switches& switches,
          {},
          {}},
         read_local_file);
-    add(registry, toolbox,
+    add(registry, context,
         {"write_local_file",
          "Write a local file",
          write_text(),
@@ -156,7 +157,7 @@ void add_tools(Registry& registry, const Switches& switches,
         write_local_file);
   }
   if (switches.unsafe_write) {
-    add(registry, toolbox, unsafe_tool(), unsafe_write_local_file);
+    add(registry, context, unsafe_tool(), unsafe_write_local_file);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "faces/mcp/registry.h"
-#include "faces/mcp/tools/toolbox.h"
+#include "faces/mcp/tools/tool_context.h"
 
 namespace cordon::mcp {
 
@@ -19,15 +19,15 @@ struct Switches {
 Switches read_switches(const std::map<std::string, std::string>& environment);
 
 void add_tools(Registry& registry, const Switches& switches,
-               const std::shared_ptr<Toolbox>& toolbox);
+               const std::shared_ptr<ToolContext>& context);
 
 // One for each; `arguments` are those of the schema.
-ToolResult run_code(Toolbox& toolbox, const Call& call);
-ToolResult read_local_file(Toolbox& toolbox, const Call& call);
-ToolResult write_local_file(Toolbox& toolbox, const Call& call);
-ToolResult unsafe_write_local_file(Toolbox& toolbox, const Call& call);
+ToolResult run_code(ToolContext& context, const Call& call);
+ToolResult read_local_file(ToolContext& context, const Call& call);
+ToolResult write_local_file(ToolContext& context, const Call& call);
+ToolResult unsafe_write_local_file(ToolContext& context, const Call& call);
 // The same if the path still leads to this place, the one that was approved.
-ToolResult unsafe_write_to(Toolbox& toolbox, const Call& call, const std::string& canonical);
+ToolResult unsafe_write_to(ToolContext& context, const Call& call, const std::string& canonical);
 
 // What the seed's tools say about themselves, for profiles that have more of them.
 std::string run_text();
@@ -38,7 +38,7 @@ Tool unsafe_tool();        // without its handler
 Node always_loaded();      // for hosts that hide tools until they are searched for
 Node needs_a_person();     // the same, for hosts that can insist on one
 // Registers a tool whose bad arguments are answered and recorded.
-void add_tool(Registry& registry, const std::shared_ptr<Toolbox>& toolbox, Tool tool,
+void add_tool(Registry& registry, const std::shared_ptr<ToolContext>& context, Tool tool,
               std::function<ToolResult(Call&)> handler);
 
 // What the server tells a client about itself.

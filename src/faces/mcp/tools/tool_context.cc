@@ -1,4 +1,4 @@
-#include "faces/mcp/tools/toolbox.h"
+#include "faces/mcp/tools/tool_context.h"
 
 #include <algorithm>
 #include <array>
@@ -21,10 +21,10 @@ bool may_ask(const std::vector<Ceiling>& ceilings) {
 
 }  // namespace
 
-Toolbox::Toolbox(ToolboxOptions options, audit::Recorder& recorder, SecretMask mask)
+ToolContext::ToolContext(ToolContextOptions options, audit::Recorder& recorder, SecretMask mask)
     : options_(std::move(options)), recorder_(recorder), mask_(std::move(mask)) {}
 
-Result<CallCeilings> Toolbox::bounds(const Caller& caller) {
+Result<CallCeilings> ToolContext::bounds(const Caller& caller) {
   auto found = read_call_ceilings(caller, options_.ceiling_files, options_.hidden);
   // A ceiling that cannot be read may have said anything: the strictest holds.
   recorder_.choose(found ? audit_failure(found->ceilings) : AuditFailure::Deny);
@@ -35,7 +35,8 @@ Result<CallCeilings> Toolbox::bounds(const Caller& caller) {
   return found;
 }
 
-std::function<Result<std::vector<Ceiling>>()> Toolbox::ceilings_now(const Caller& caller) const {
+std::function<Result<std::vector<Ceiling>>()> ToolContext::ceilings_now(
+    const Caller& caller) const {
   return [caller, files = options_.ceiling_files,
           approvals = approvals_]() -> Result<std::vector<Ceiling>> {
     CORDON_TRY(bounds, read_call_ceilings(caller, files, {}));
@@ -48,7 +49,7 @@ std::function<Result<std::vector<Ceiling>>()> Toolbox::ceilings_now(const Caller
   };
 }
 
-void Toolbox::add_approved(CallCeilings& bounds) {
+void ToolContext::add_approved(CallCeilings& bounds) {
   for (LiveApproval& live : approvals_->live()) {
     CallCeilings alone = bounds;
     alone.approved.push_back(live);
@@ -71,7 +72,7 @@ void end_with_approvals(Policy& policy, const CallCeilings& bounds) {
   }
 }
 
-RunInput Toolbox::input(const CallCeilings& bounds, const Call& call, std::string tool) const {
+RunInput ToolContext::input(const CallCeilings& bounds, const Call& call, std::string tool) const {
   RunInput input;
   input.ceilings = std::vector<Ceiling>(bounds.ceilings);
   input.approved = approvals_of(bounds);
@@ -85,7 +86,7 @@ RunInput Toolbox::input(const CallCeilings& bounds, const Call& call, std::strin
   return input;
 }
 
-void Toolbox::tell_choice(const std::string& line) const {
+void ToolContext::tell_choice(const std::string& line) const {
   {
     const std::lock_guard<std::mutex> guard(choice_mutex_);
     if (std::exchange(told_choice_, line) == line) return;
@@ -93,8 +94,8 @@ void Toolbox::tell_choice(const std::string& line) const {
   if (options_.tell) options_.tell(line);
 }
 
-std::optional<std::string> Toolbox::refuse(const Caller& caller, const Call& call,
-                                           const std::string& tool, const Error& error) {
+std::optional<std::string> ToolContext::refuse(const Caller& caller, const Call& call,
+                                               const std::string& tool, const Error& error) {
   RunInput input;
   input.asker = {tool, call_id(call), {}};
   input.recorder = &recorder_;
@@ -104,7 +105,7 @@ std::optional<std::string> Toolbox::refuse(const Caller& caller, const Call& cal
   return mark->event_id;
 }
 
-void Toolbox::tell_operator(const std::string& tool, const Error& error) const {
+void ToolContext::tell_operator(const std::string& tool, const Error& error) const {
   std::string line = tool + ": " + message(error);
   if (!error.hint.empty()) line.append("; ").append(error.hint);
   if (options_.tell) options_.tell(line);

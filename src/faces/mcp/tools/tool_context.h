@@ -1,4 +1,4 @@
-// Toolbox: what the tools of a server share. Every call goes through run() or refuse(), so that
+// ToolContext: what the tools of a server share. Every call goes through run() or refuse(), so that
 // each leaves its records.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace cordon::mcp {
 
-struct ToolboxOptions {
+struct ToolContextOptions {
   std::vector<std::string> ceiling_files;  // beside the standard ones
   std::vector<std::string> hidden;         // files no sandbox may see, absolute
   // A line for the operator: what went wrong in full, which a model is not told.
@@ -29,9 +29,9 @@ struct ToolboxOptions {
   MakeBackend backends;
 };
 
-class Toolbox {
+class ToolContext {
  public:
-  Toolbox(ToolboxOptions options, audit::Recorder& recorder, SecretMask mask);
+  ToolContext(ToolContextOptions options, audit::Recorder& recorder, SecretMask mask);
 
   // Ceilings as they are now with what was approved beyond them, and what the operator wants when
   // the log cannot be written. An approval that the ceilings no longer let be asked for ends here.
@@ -58,7 +58,7 @@ class Toolbox {
   // Once, and again when it changes: calls are many.
   void tell_choice(const std::string& line) const;
 
-  const ToolboxOptions options_;
+  const ToolContextOptions options_;
   audit::Recorder& recorder_;
   const SecretMask mask_;
   mutable std::mutex choice_mutex_;
