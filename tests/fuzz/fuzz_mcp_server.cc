@@ -16,7 +16,7 @@ namespace {
 using namespace cordon;
 using namespace cordon::mcp;
 
-class Counter final : public Outlet {
+class Counter final : public ResponseSink {
  public:
   void send(std::string message, Weight) override { check(message); }
   void answer(std::string message, std::optional<int>) override {
@@ -75,14 +75,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto session = server.open_session("fuzz", push);
     for (const std::string_view line : split(text, '\n')) {
       Envelope message = decode_envelope(line);
-      const auto outlet = std::make_shared<Counter>();
-      if (std::holds_alternative<RpcRequest>(message)) requests.push_back(outlet);
-      server.accept(session, std::move(message), outlet, Wire::Either);
+      const auto sink = std::make_shared<Counter>();
+      if (std::holds_alternative<RpcRequest>(message)) requests.push_back(sink);
+      server.accept(session, std::move(message), sink, Wire::Either);
     }
     session->cancel_all();
     require_that(server.stop(std::chrono::seconds(5)));
   }
   // Calls that were still waiting for a worker at the end are dropped with the server.
-  for (const auto& outlet : requests) require_that(outlet->answers() <= 1);
+  for (const auto& sink : requests) require_that(sink->answers() <= 1);
   return 0;
 }

@@ -90,16 +90,16 @@ void Call::progress(double done, std::optional<double> total, std::string_view m
   params.set("progressToken", *token).set("progress", done);
   if (total) params.set("total", *total);
   if (!message.empty()) params.set("message", message);
-  setup_.outlet->send(encode_notification("notifications/progress", std::move(params)),
-                      Weight::Droppable);
+  setup_.sink->send(encode_notification("notifications/progress", std::move(params)),
+                    Weight::Droppable);
 }
 
 void Call::log(LogLevel level, std::string_view logger, Node data) {
   if (!setup_.log_level || level < *setup_.log_level || cancelled()) return;
   Node params{NodeMap{}};
   params.set("level", name_of(level)).set("logger", logger).set("data", std::move(data));
-  setup_.outlet->send(encode_notification("notifications/message", std::move(params)),
-                      Weight::Droppable);
+  setup_.sink->send(encode_notification("notifications/message", std::move(params)),
+                    Weight::Droppable);
 }
 
 Answer Call::ask(const std::string& key, InputRequest request) {
@@ -200,7 +200,7 @@ tl::expected<NodeMap, RpcError> Server::earlier_answers(const Exchange& exchange
 void Server::run(const Exchange& exchange, const Work& work, const NodeMap& answers,
                  const std::shared_ptr<Flight>& flight) {
   Call call({work.arguments, exchange.meta, exchange.client_capabilities,
-             wanted_log_level(exchange), exchange.outlet, flight, answers, exchange.request.id,
+             wanted_log_level(exchange), exchange.sink, flight, answers, exchange.request.id,
              exchange.session->client()});
   Reply reply = Node(NodeMap{});
   for (int round = 0; !flight->withheld; ++round) {
@@ -219,7 +219,7 @@ void Server::run(const Exchange& exchange, const Work& work, const NodeMap& answ
   if (exchange.session->leave(exchange.request.id, *flight)) {
     answer(exchange, std::move(reply));
   } else {
-    exchange.outlet->close();
+    exchange.sink->close();
   }
 }
 
@@ -249,7 +249,7 @@ Reply Server::input_required(const Exchange& exchange, const Work& work, const C
 NodeMap Server::ask_now(const Exchange& exchange, const Call& call, const Flight& flight) const {
   NodeMap answers;
   for (const auto& [key, request] : call.pending()) {
-    auto given = exchange.session->ask(*exchange.outlet, request.method, request.params, flight,
+    auto given = exchange.session->ask(*exchange.sink, request.method, request.params, flight,
                                        limits_.answer_patience);
     if (given) answers.emplace_back(key, std::move(*given));
   }

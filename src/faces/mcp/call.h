@@ -124,7 +124,7 @@ class Call {
     Node meta;  // _meta of the request; null if none
     Node client_capabilities;
     std::optional<LogLevel> log_level;
-    std::shared_ptr<Outlet> outlet;
+    std::shared_ptr<ResponseSink> sink;
     std::shared_ptr<Flight> flight;
     NodeMap answers;  // by key, as the client gave them
     Id id;

@@ -169,9 +169,9 @@ bool LineWriter::broken() const {
   return broken_;
 }
 
-bool LineWriter::flush(std::chrono::milliseconds patience) {
+bool LineWriter::flush(std::chrono::milliseconds deadlines) {
   std::unique_lock lock(mutex_);
-  return empty_.wait_for(lock, patience, [&] { return broken_ || (queue_.empty() && !writing_); });
+  return empty_.wait_for(lock, deadlines, [&] { return broken_ || (queue_.empty() && !writing_); });
 }
 
 void LineWriter::write_all() {

@@ -19,20 +19,20 @@
 
 namespace cordon::mcp {
 
-// Outlet: where the messages that belong to one request go. Any thread may call it; no call waits
-// for the peer.
+// ResponseSink: where the messages that belong to one request go. Any thread may call it; no call
+// waits for the peer.
 
 enum class Weight {
   Droppable,  // progress and log messages: lost when the peer does not read
   Needed,
 };
 
-class Outlet {
+class ResponseSink {
  public:
-  Outlet() = default;
-  Outlet(const Outlet&) = delete;
-  Outlet& operator=(const Outlet&) = delete;
-  virtual ~Outlet() = default;
+  ResponseSink() = default;
+  ResponseSink(const ResponseSink&) = delete;
+  ResponseSink& operator=(const ResponseSink&) = delete;
+  virtual ~ResponseSink() = default;
 
   // A notification, or a question of the server, while the request is open.
   virtual void send(std::string message, Weight weight) = 0;
@@ -101,7 +101,7 @@ std::string encode_notification(std::string_view method, Node params);
 // wait. What may be lost is dropped when the reader is slow; the rest is bounded by whoever feeds
 // the server, who stops taking requests while congested() holds.
 
-class LineWriter final : public Outlet {
+class LineWriter final : public ResponseSink {
  public:
   // `changed` is an eventfd that is written when congestion ends or the reader is gone.
   LineWriter(Fd out, int changed);
@@ -114,7 +114,7 @@ class LineWriter final : public Outlet {
   [[nodiscard]] bool congested() const;
   [[nodiscard]] bool broken() const;  // the reader is gone
   // True if everything was written in time.
-  [[nodiscard]] bool flush(std::chrono::milliseconds patience);
+  [[nodiscard]] bool flush(std::chrono::milliseconds deadlines);
 
  private:
   void write_all();

@@ -103,12 +103,12 @@ bool WorkerPool::submit(std::function<void()> work) {
   return true;
 }
 
-bool WorkerPool::stop(std::chrono::milliseconds patience) {
+bool WorkerPool::stop(std::chrono::milliseconds deadlines) {
   std::unique_lock lock(mutex_);
   stopped_ = true;
   queue_.clear();
   wake_.notify_all();
-  return quiet_.wait_for(lock, patience, [&] { return busy_ == 0; });
+  return quiet_.wait_for(lock, deadlines, [&] { return busy_ == 0; });
 }
 
 // Signals belong to the thread that serves: one that were delivered here would end the process.
@@ -366,7 +366,8 @@ Server::Server(ServerInfo info, Registry registry, ServerLimits limits)
       limits_(limits),
       pool_(limits.workers, limits.queued_calls) {}
 
-std::shared_ptr<Session> Server::open_session(std::string principal, std::shared_ptr<Outlet> push,
+std::shared_ptr<Session> Server::open_session(std::string principal,
+                                              std::shared_ptr<ResponseSink> push,
                                               std::shared_ptr<Client> client) {
   const bool listens = push != nullptr;
   auto session =
@@ -391,9 +392,9 @@ void Server::resource_changed(const std::string& uri) {
 }
 
 void Server::accept(const std::shared_ptr<Session>& session, Envelope message,
-                    const std::shared_ptr<Outlet>& outlet, Wire wire) {
+                    const std::shared_ptr<ResponseSink>& sink, Wire wire) {
   if (auto* request = std::get_if<RpcRequest>(&message)) {
-    serve({session, outlet, std::move(*request), Era::Legacy, {}, {}}, wire);
+    serve({session, sink, std::move(*request), Era::Legacy, {}, {}}, wire);
   } else if (const auto* notification = std::get_if<Notification>(&message)) {
     take_notification(*session, *notification);
   } else if (const auto* response = std::get_if<Response>(&message)) {
@@ -402,7 +403,7 @@ void Server::accept(const std::shared_ptr<Session>& session, Envelope message,
     // Before 2025-11-25 an error had to name the request it belongs to.
     const auto version = session->version();
     if (refused->id || !version || *version == kLegacyVersions.front()) {
-      outlet->answer(encode_error(refused->id, refused->error), refused->error.code);
+      sink->answer(encode_error(refused->id, refused->error), refused->error.code);
     }
   }
 }
@@ -484,7 +485,7 @@ void Server::dispatch(Exchange exchange) {
 void Server::answer(const Exchange& exchange, Reply reply) const {
   const Id& id = exchange.request.id;
   if (!reply) {
-    exchange.outlet->answer(encode_error(id, reply.error()), reply.error().code);
+    exchange.sink->answer(encode_error(id, reply.error()), reply.error().code);
     return;
   }
   if (exchange.era == Era::Modern) {
@@ -496,7 +497,7 @@ void Server::answer(const Exchange& exchange, Reply reply) const {
     meta.set(std::string(meta::kServerInfo), server_info(info_));
     reply->set("_meta", std::move(meta));
   }
-  exchange.outlet->answer(encode_result(id, std::move(*reply)), std::nullopt);
+  exchange.sink->answer(encode_result(id, std::move(*reply)), std::nullopt);
 }
 
 Reply Server::discover() const {

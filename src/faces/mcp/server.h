@@ -75,7 +75,7 @@ class WorkerPool {
   // False: the queue is full, or the pool was stopped.
   [[nodiscard]] bool submit(std::function<void()> work);
   // Takes no more work and drops what has not begun. True if all that had begun ended in time.
-  [[nodiscard]] bool stop(std::chrono::milliseconds patience);
+  [[nodiscard]] bool stop(std::chrono::milliseconds deadlines);
 
  private:
   void work();
@@ -120,7 +120,7 @@ using Reply = tl::expected<Node, RpcError>;
 // One request on its way through the server.
 struct Exchange {
   std::shared_ptr<Session> session;
-  std::shared_ptr<Outlet> outlet;
+  std::shared_ptr<ResponseSink> sink;
   RpcRequest request;
   Era era = Era::Legacy;
   Node client_capabilities;
@@ -132,16 +132,16 @@ class Server {
   Server(ServerInfo info, Registry registry, ServerLimits limits);
 
   // `push` takes what belongs to no request; null if the transport has no place for it.
-  std::shared_ptr<Session> open_session(std::string principal, std::shared_ptr<Outlet> push,
+  std::shared_ptr<Session> open_session(std::string principal, std::shared_ptr<ResponseSink> push,
                                         std::shared_ptr<Client> client);
   void accept(const std::shared_ptr<Session>& session, Envelope message,
-              const std::shared_ptr<Outlet>& outlet, Wire wire);
+              const std::shared_ptr<ResponseSink>& sink, Wire wire);
   // Tells the sessions that subscribed to this resource.
   void resource_changed(const std::string& uri);
 
   // Takes no more calls; true if those that had begun ended in time. Their sessions must have
   // been cancelled before.
-  [[nodiscard]] bool stop(std::chrono::milliseconds patience) { return pool_.stop(patience); }
+  [[nodiscard]] bool stop(std::chrono::milliseconds deadlines) { return pool_.stop(deadlines); }
 
  private:
   // The part of a request that a worker does.

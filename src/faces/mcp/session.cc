@@ -51,7 +51,7 @@ constexpr std::size_t kMaxSubscriptions = 256;
 
 }  // namespace
 
-Session::Session(std::string principal, std::shared_ptr<Outlet> push,
+Session::Session(std::string principal, std::shared_ptr<ResponseSink> push,
                  std::shared_ptr<Client> client)
     : principal_(std::move(principal)), push_(std::move(push)), client_(std::move(client)) {}
 
@@ -110,8 +110,8 @@ bool Session::idle() const {
   return flights_.empty();
 }
 
-std::optional<Node> Session::ask(Outlet& outlet, std::string_view method, const Node& params,
-                                 const Flight& flight, std::chrono::milliseconds patience) {
+std::optional<Node> Session::ask(ResponseSink& sink, std::string_view method, const Node& params,
+                                 const Flight& flight, std::chrono::milliseconds deadlines) {
   const auto question = std::make_shared<Question>();
   question->answered = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!question->answered.valid()) return std::nullopt;
@@ -122,9 +122,9 @@ std::optional<Node> Session::ask(Outlet& outlet, std::string_view method, const 
     id = "cordon-" + std::to_string(++asked_);
     questions_.emplace(Id(id), question);
   }
-  outlet.send(encode_request(id, method, params), Weight::Needed);
+  sink.send(encode_request(id, method, params), Weight::Needed);
 
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + deadlines;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
@@ -147,8 +147,7 @@ std::optional<Node> Session::ask(Outlet& outlet, std::string_view method, const 
     // So that the client takes its dialog away: an answer would not count any more.
     Node withdrawn{NodeMap{}};
     withdrawn.set("requestId", id).set("reason", "the question is withdrawn");
-    outlet.send(encode_notification("notifications/cancelled", std::move(withdrawn)),
-                Weight::Needed);
+    sink.send(encode_notification("notifications/cancelled", std::move(withdrawn)), Weight::Needed);
   }
   return result;
 }

@@ -83,7 +83,7 @@ class Session {
  public:
   // `principal` says who may use what this session was given; `push` takes notifications that
   // belong to no request, and may be null. Sessions that share a `client` see the same processes.
-  Session(std::string principal, std::shared_ptr<Outlet> push,
+  Session(std::string principal, std::shared_ptr<ResponseSink> push,
           std::shared_ptr<Client> client = std::make_shared<Client>());
 
   [[nodiscard]] const std::string& principal() const { return principal_; }
@@ -105,8 +105,8 @@ class Session {
 
   // Sends a request to the client and waits for its result. Nothing: it answered with an error,
   // did not answer in time, or the call was cancelled; in the last two cases it is told so.
-  std::optional<Node> ask(Outlet& outlet, std::string_view method, const Node& params,
-                          const Flight& flight, std::chrono::milliseconds patience);
+  std::optional<Node> ask(ResponseSink& sink, std::string_view method, const Node& params,
+                          const Flight& flight, std::chrono::milliseconds deadlines);
   void take_response(const Response& response);  // stray and late ones are dropped
 
   void set_log_level(LogLevel level);
@@ -125,7 +125,7 @@ class Session {
   };
 
   const std::string principal_;
-  const std::shared_ptr<Outlet> push_;
+  const std::shared_ptr<ResponseSink> push_;
   const std::shared_ptr<Client> client_;
   mutable std::mutex mutex_;
   std::optional<std::string> version_;

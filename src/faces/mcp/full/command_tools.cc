@@ -131,9 +131,9 @@ ToolResult run_command(FullToolContext& bench, Call& call) {
   if (!process) return no_process(context, call, caller, tool, process.error());
   Heartbeat heartbeat(call, **process, context.mask());
   // A run that is to end by its own clock is waited for until it has.
-  const milliseconds patience =
+  const milliseconds deadlines =
       goes_on ? milliseconds(wait_ms) : milliseconds(wait_ms) + kEndPatience;
-  (*process)->wait(call, patience, [&](const ProcessStatus& status) {
+  (*process)->wait(call, deadlines, [&](const ProcessStatus& status) {
     heartbeat.beat(status);
     return false;
   });
@@ -168,8 +168,8 @@ ToolResult start_process(FullToolContext& bench, Call& call) {
     return (*process)->read(from, begin, kLookedAt).bytes.find(ready) != std::string::npos;
   };
   // Without a text to wait for, only long enough to see it fail at once.
-  const milliseconds patience = ready.empty() ? milliseconds(150) : milliseconds(ready_ms);
-  (*process)->wait(call, patience, [&](const ProcessStatus& status) {
+  const milliseconds deadlines = ready.empty() ? milliseconds(150) : milliseconds(ready_ms);
+  (*process)->wait(call, deadlines, [&](const ProcessStatus& status) {
     is_ready = !ready.empty() && (shows(OutputFrom::Out, status.out_bytes) ||
                                   shows(OutputFrom::Err, status.err_bytes));
     return is_ready;

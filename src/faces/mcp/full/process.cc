@@ -110,9 +110,9 @@ OutputStore::Piece Process::read(OutputFrom from, std::uint64_t offset, std::uin
   return (from == OutputFrom::Out ? out_ : err_).read(offset, most);
 }
 
-void Process::wait(const Call& call, milliseconds patience,
+void Process::wait(const Call& call, milliseconds deadlines,
                    const std::function<bool(const ProcessStatus&)>& enough) const {
-  const auto deadline = steady_clock::now() + patience;
+  const auto deadline = steady_clock::now() + deadlines;
   std::unique_lock lock(mutex_);
   while (report_ == nullptr && !call.cancelled() && steady_clock::now() < deadline) {
     const ProcessStatus now = status_now();
@@ -126,8 +126,8 @@ void Process::wait(const Call& call, milliseconds patience,
   }
 }
 
-Process::Written Process::write(std::string_view bytes, milliseconds patience) {
-  const auto deadline = steady_clock::now() + patience;
+Process::Written Process::write(std::string_view bytes, milliseconds deadlines) {
+  const auto deadline = steady_clock::now() + deadlines;
   const std::lock_guard lock(input_mutex_);
   Written written;
   if (!input_.valid()) {

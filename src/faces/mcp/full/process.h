@@ -62,7 +62,7 @@ class Process final : public Activity {
 
   // Waits until `enough` is true, the process has ended, the time is over or the call is cancelled.
   // `enough` is asked whenever something was written.
-  void wait(const Call& call, std::chrono::milliseconds patience,
+  void wait(const Call& call, std::chrono::milliseconds deadlines,
             const std::function<bool(const ProcessStatus&)>& enough) const;
 
   enum class Taken { All, Part, Ended, Closed };
@@ -71,7 +71,7 @@ class Process final : public Activity {
     std::size_t bytes = 0;
   };
   // As much as the process makes room for within the time.
-  Written write(std::string_view bytes, std::chrono::milliseconds patience);
+  Written write(std::string_view bytes, std::chrono::milliseconds deadlines);
   void close_input();
 
   void ask_to_end() const { terminate_.cancel(); }

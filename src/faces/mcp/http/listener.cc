@@ -36,16 +36,16 @@ void end(int socket) { ::shutdown(socket, SHUT_RDWR); }
 
 }  // namespace
 
-void Patience::set(Connection& connection, State state, Clock::duration time) {
+void RequestDeadlines::set(Connection& connection, State state, Clock::duration time) {
   connection = {state, ++changes_, Clock::now() + time};
 }
 
-std::size_t Patience::count(State state) const {
+std::size_t RequestDeadlines::count(State state) const {
   return static_cast<std::size_t>(std::ranges::count_if(
       connections_, [&](const auto& entry) { return entry.second.state == state; }));
 }
 
-void Patience::make_room(State state, std::size_t most) {
+void RequestDeadlines::make_room(State state, std::size_t most) {
   if (count(state) < most) return;
   auto oldest = connections_.end();
   for (auto at = connections_.begin(); at != connections_.end(); ++at) {
@@ -56,13 +56,13 @@ void Patience::make_room(State state, std::size_t most) {
   connections_.erase(oldest);
 }
 
-void Patience::connected(int socket) {
+void RequestDeadlines::connected(int socket) {
   const std::lock_guard lock(mutex_);
   make_room(State::Stranger, kMostStrangers);
   set(connections_[socket], State::Stranger, kHead);
 }
 
-void Patience::known(int socket) {
+void RequestDeadlines::known(int socket) {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(socket);
   if (found == connections_.end()) return;  // it was ended meanwhile
@@ -73,7 +73,7 @@ void Patience::known(int socket) {
 }
 
 // No deadline while it is worked on.
-void Patience::received(int socket) {
+void RequestDeadlines::received(int socket) {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(socket);
   if (found == connections_.end() || found->second.state == State::Stranger) return;
@@ -81,19 +81,19 @@ void Patience::received(int socket) {
 }
 
 // A stranger that was refused stays one.
-void Patience::answered(int socket) {
+void RequestDeadlines::answered(int socket) {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(socket);
   if (found == connections_.end() || found->second.state == State::Stranger) return;
   set(found->second, State::Waiting, kNextRequest);
 }
 
-void Patience::closed(int socket) {
+void RequestDeadlines::closed(int socket) {
   const std::lock_guard lock(mutex_);
   connections_.erase(socket);
 }
 
-void Patience::end_overdue() {
+void RequestDeadlines::end_overdue() {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   std::erase_if(connections_, [&](const auto& entry) {
@@ -255,7 +255,8 @@ namespace {
 using std::chrono::milliseconds;
 
 // Those that are being ended need a place until their thread notices.
-constexpr unsigned kMostConnections = 2 * (Patience::kMostStrangers + Patience::kMostKnown);
+constexpr unsigned kMostConnections =
+    2 * (RequestDeadlines::kMostStrangers + RequestDeadlines::kMostKnown);
 constexpr unsigned kSilenceSeconds = 30;
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 constexpr std::size_t kStackBytes = std::size_t{1} << 20U;
@@ -291,7 +292,7 @@ Result<int> serve_http(Server& server, HttpListener listener, std::string token)
     pollfd wait{signals.get(), POLLIN, 0};
     const int ready = ::poll(&wait, 1, kStepMs);
     if (ready > 0 || (ready < 0 && errno != EINTR)) break;
-    transport.patience().end_overdue();
+    transport.deadlines().end_overdue();
   }
   transport.sessions().cancel_all();
   if (!server.stop(kCallPatience)) std::_Exit(0);

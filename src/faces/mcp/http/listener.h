@@ -15,9 +15,9 @@
 
 namespace cordon::mcp {
 
-// Patience: which connections may stay, and for how long. The HTTP library only knows how long one
-// was silent, so a client that sends a byte now and then could hold its place for ever, and whoever
-// can reach the address could hold all of them.
+// RequestDeadlines: which connections may stay, and for how long. The HTTP library only knows how
+// long one was silent, so a client that sends a byte now and then could hold its place for ever,
+// and whoever can reach the address could hold all of them.
 //
 // A connection is a stranger until it has brought a whole head with the token. Strangers have a
 // short time and few places: one more displaces the oldest of them, never a connection that is
@@ -25,7 +25,7 @@ namespace cordon::mcp {
 // before that many newer strangers do. A known connection has its own places; when those are taken,
 // the one that waits longest for its next request goes.
 
-class Patience {
+class RequestDeadlines {
  public:
   static constexpr std::size_t kMostStrangers = 16;
   static constexpr std::size_t kMostKnown = 64;

@@ -66,7 +66,7 @@ std::optional<EventStream::Plain> EventStream::take_plain() {
   return Plain{std::move(queue_.front()), error_code_};
 }
 
-EventStream::Next EventStream::next(int connection, std::chrono::milliseconds patience,
+EventStream::Next EventStream::next(int connection, std::chrono::milliseconds deadlines,
                                     std::string& message) {
   const auto take = [&]() -> Next {
     const std::lock_guard lock(mutex_);
@@ -78,7 +78,7 @@ EventStream::Next EventStream::next(int connection, std::chrono::milliseconds pa
   };
   if (const Next now = take(); now != Next::Quiet) return now;
   std::array<pollfd, 2> waits = {{{changed_.get(), POLLIN, 0}, {connection, POLLRDHUP, 0}}};
-  if (::poll(waits.data(), waits.size(), static_cast<int>(patience.count())) < 0) {
+  if (::poll(waits.data(), waits.size(), static_cast<int>(deadlines.count())) < 0) {
     return errno == EINTR ? Next::Quiet : Next::Gone;
   }
   if (waits[1].revents != 0) return Next::Gone;
@@ -276,7 +276,7 @@ MHD_Result HttpTransport::handle(void* self, MHD_Connection* connection, const c
     *size = 0;
     return MHD_YES;
   }
-  transport.patience_.received(socket_of(connection));
+  transport.deadlines_.received(socket_of(connection));
   return transport.serve(connection, incoming);
 }
 
@@ -284,16 +284,16 @@ void HttpTransport::completed(void* self, MHD_Connection* connection, void** sta
                               MHD_RequestTerminationCode /*code*/) {
   delete static_cast<Incoming*>(*state);
   *state = nullptr;
-  static_cast<HttpTransport*>(self)->patience_.answered(socket_of(connection));
+  static_cast<HttpTransport*>(self)->deadlines_.answered(socket_of(connection));
 }
 
 void HttpTransport::connection_changed(void* self, MHD_Connection* connection, void** /*state*/,
                                        MHD_ConnectionNotificationCode code) {
-  Patience& patience = static_cast<HttpTransport*>(self)->patience_;
+  RequestDeadlines& deadlines = static_cast<HttpTransport*>(self)->deadlines_;
   if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-    patience.connected(socket_of(connection));
+    deadlines.connected(socket_of(connection));
   } else {
-    patience.closed(socket_of(connection));
+    deadlines.closed(socket_of(connection));
   }
 }
 
@@ -302,7 +302,7 @@ MHD_Result HttpTransport::begin(MHD_Connection* connection, Incoming& incoming) 
   if (const auto refusal = check_head(incoming.head, rules_)) {
     return refuse(connection, refusal->status, refusal->reason);
   }
-  patience_.known(socket_of(connection));
+  deadlines_.known(socket_of(connection));
   return MHD_YES;
 }
 

@@ -25,7 +25,7 @@ namespace cordon::mcp {
 
 // EventStream: the messages of one request on their way to one HTTP response.
 
-class EventStream final : public Outlet {
+class EventStream final : public ResponseSink {
  public:
   EventStream();
 
@@ -49,7 +49,7 @@ class EventStream final : public Outlet {
     Quiet,  // nothing happened
     Message,
   };
-  Next next(int connection, std::chrono::milliseconds patience, std::string& message);
+  Next next(int connection, std::chrono::milliseconds deadlines, std::string& message);
 
  private:
   void tell() const;
@@ -110,7 +110,7 @@ class HttpTransport {
   static void connection_changed(void* self, MHD_Connection* connection, void** state,
                                  MHD_ConnectionNotificationCode code);
 
-  Patience& patience() { return patience_; }
+  RequestDeadlines& deadlines() { return deadlines_; }
   SessionTable& sessions() { return sessions_; }
 
  private:
@@ -127,7 +127,7 @@ class HttpTransport {
 
   Server& server_;
   const HttpRules rules_;
-  Patience patience_;
+  RequestDeadlines deadlines_;
   SessionTable sessions_;
 };
 
