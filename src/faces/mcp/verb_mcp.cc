@@ -14,7 +14,7 @@
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/http/listener.h"
 #include "faces/mcp/server.h"
-#include "faces/mcp/server_voice.h"
+#include "faces/mcp/status_reporter.h"
 #include "faces/mcp/stdio.h"
 #include "faces/mcp/tools/run_request.h"
 #include "faces/mcp/tools/tools.h"
@@ -123,7 +123,7 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   // A ceiling that cannot be read is told at once; calls would be refused one by one.
   CORDON_TRY(bounds, mcp::read_call_ceilings(caller, options.ceilings, options.hidden));
   audit::Recorder recorder(audit::place_of(caller), AuditFailure::Deny);
-  const auto voice = std::make_shared<ServerVoice>();
+  const auto voice = std::make_shared<StatusReporter>();
   const auto tell = [voice](const std::string& line) { voice->say_line(line); };
   recorder.tell(tell);
   mcp::SecretMask mask(caller.environment);

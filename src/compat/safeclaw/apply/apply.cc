@@ -67,7 +67,7 @@ std::string_view shortened(std::string_view text) {
 
 }  // namespace
 
-int Voice::refuse(Status status, std::string_view text) const {
+int StatusReporter::refuse(Status status, std::string_view text) const {
   const int number = static_cast<int>(status);
   const std::string_view told = shortened(text);
   Line().add(name).add(": error: ").add(told).add("\n").write_to(STDERR_FILENO);
@@ -83,7 +83,7 @@ int Voice::refuse(Status status, std::string_view text) const {
   return number;
 }
 
-void Voice::warn(std::string_view text) const {
+void StatusReporter::warn(std::string_view text) const {
   Line().add(name).add(": warning: ").add(shortened(text)).add("\n").write_to(STDERR_FILENO);
 }
 
@@ -161,7 +161,7 @@ Judged<Preparation> read_and_prepare(const Request& request) {
 }
 
 // The message is made before the layers, where it may allocate.
-int run(const Preparation& made, const Request& request, const Voice& voice,
+int run(const Preparation& made, const Request& request, const StatusReporter& voice,
         char* const* environment) {
   if (!made.advice.empty()) voice.warn(made.advice);
   std::vector<const char*> candidates;
@@ -183,7 +183,7 @@ int run(const Preparation& made, const Request& request, const Voice& voice,
 
 int apply_main(std::span<char* const> words, char* const* environment) {
   const bool foreign = !words.empty() && basename(words.front()) == kForeignName;
-  Voice voice{foreign ? kForeignName : kOwnName};
+  StatusReporter voice{foreign ? kForeignName : kOwnName};
   if (!is_caller_alone()) {
     return voice.refuse(Status::Identity,
                         "refusing to run setuid, setgid or with file capabilities");

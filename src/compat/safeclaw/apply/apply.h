@@ -13,7 +13,7 @@ namespace cordon::apply {
 // How a refusal is told: one line for people on standard error, one of JSON on the status
 // descriptor. No line there and its end means that the command was started.
 
-struct Voice {
+struct StatusReporter {
   std::string_view name;  // "cordon-apply"
   int status_fd = -1;
 

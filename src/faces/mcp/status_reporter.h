@@ -7,7 +7,7 @@
 
 namespace cordon {
 
-class ServerVoice {
+class StatusReporter {
  public:
   // One line, sanitized, cut where it is too long to be taken at once. From any thread.
   void say_line(std::string_view text);

@@ -1,4 +1,4 @@
-#include "faces/mcp/server_voice.h"
+#include "faces/mcp/status_reporter.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 namespace cordon {
 
-void ServerVoice::say_line(std::string_view text) {
+void StatusReporter::say_line(std::string_view text) {
   std::string line = "cordon: " + sanitize(text);
   if (line.size() >= PIPE_BUF) line.resize(PIPE_BUF - 1);
   line.push_back('\n');
