@@ -2,9 +2,9 @@
 
 #include "base/text.h"
 #include "compat/mxc/executor/inside.h"
+#include "faces/cli/console.h"
 #include "faces/cli/help_text.h"
 #include "faces/cli/helper_program.h"
-#include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
 

@@ -1,12 +1,13 @@
-// cordon-tools: the verbs that no run needs, started by cordon as `cordon-tools VERB [SUB-VERB]`; and,
-// under the names lxc-exec and srt, drop-ins for MXC's executor and sandbox-runtime's command line.
+// cordon-tools: the verbs that no run needs, started by cordon as `cordon-tools VERB [SUB-VERB]`;
+// and, under the names lxc-exec and srt, drop-ins for MXC's executor and sandbox-runtime's command
+// line.
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "faces/cli/console.h"
 #include "faces/cli/helper_program.h"
-#include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
 
@@ -67,7 +68,8 @@ int main(int argc, char** argv) {
   constexpr int kRefused = 1;
   if (!cordon::open_standard_streams()) return kRefused;
   std::vector<const char*> words(argv, argv + argc);
-  if (const auto other = argc > 0 ? cordon::drop_in_called(cordon::basename(argv[0])) : std::nullopt) {
+  if (const auto other =
+          argc > 0 ? cordon::drop_in_called(cordon::basename(argv[0])) : std::nullopt) {
     words.insert(words.begin() + 1, other->data());
   }
   const Words given = Words(words).subspan(words.empty() ? 0 : 1);

@@ -4,7 +4,7 @@
 #include "compat/safeclaw/apply/prepare.h"
 #include "compat/safeclaw/safeclaw_builder.h"
 #include "compat/safeclaw/safeclaw_policy.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 

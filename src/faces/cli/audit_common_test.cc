@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 
 namespace cordon {
 namespace {

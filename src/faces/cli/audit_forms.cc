@@ -8,7 +8,7 @@
 #include "audit/record.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 

@@ -5,7 +5,7 @@
 #include "audit/verify.h"
 #include "base/text.h"
 #include "faces/cli/audit_forms.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 
 namespace cordon {

@@ -11,7 +11,7 @@
 #include "audit/files.h"
 #include "base/text.h"
 #include "faces/cli/audit_forms.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 
 namespace cordon {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cordon/runner.h"
 #include "faces/cli/completion.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 
 namespace cordon {

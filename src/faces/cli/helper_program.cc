@@ -12,7 +12,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "host/own_programs.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "config/node.h"
+#include "faces/cli/console.h"
 #include "faces/cli/helper_program.h"
-#include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
 
 namespace cordon {

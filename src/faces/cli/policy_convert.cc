@@ -3,7 +3,7 @@
 #include "compat/dialect/dialect.h"
 #include "compat/dialect/host_places.h"
 #include "config/policy_document.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 #include "run/answers.h"

@@ -1,6 +1,6 @@
 #include "compat/backends.h"
+#include "faces/cli/console.h"
 #include "faces/cli/policy_options.h"
-#include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 #include "run/answers.h"

@@ -8,11 +8,11 @@
 
 #include "base/text.h"
 #include "config/node.h"
+#include "faces/cli/console.h"
 #include "faces/cli/flag_table_mcp.h"
 #include "faces/cli/helper_program.h"
 #include "faces/cli/policy_options.h"
 #include "faces/cli/print_config.h"
-#include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 

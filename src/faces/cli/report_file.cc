@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "config/node.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "host/inspect.h"
 #include "run/contained_run.h"
 

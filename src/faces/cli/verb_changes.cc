@@ -17,7 +17,7 @@
 #include "changes/stage_take.h"
 #include "changes/take.h"
 #include "config/node.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "host/inspect.h"
 #include "host/resolve.h"

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "config/node.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "run/answers.h"
 
 namespace cordon {

@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "faces/cli/console.h"
 #include "faces/cli/session.h"
-#include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
 #include "faces/demo/demo_view.h"
 #include "faces/doctor/doctor_check.h"

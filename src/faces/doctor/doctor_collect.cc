@@ -19,10 +19,11 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
+#include "compat/backends.h"
 #include "config/node.h"
 #include "cordon/probe.h"
+#include "faces/cli/console.h"
 #include "faces/cli/print_config.h"
-#include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
 #include "host/host_settings.h"
@@ -32,7 +33,6 @@
 #include "run/policy_source.h"
 #include "sys/landlock.h"
 #include "sys/sockets.h"
-#include "compat/backends.h"
 
 namespace cordon {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cordon/probe.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
 #include "faces/doctor/doctor_view.h"

@@ -6,7 +6,7 @@
 #include <climits>
 
 #include "base/text.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 
 namespace cordon {
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "run/answers.h"
 
 namespace cordon {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/text.h"
+#include "faces/cli/console.h"
 #include "faces/cli/helper_program.h"
 #include "faces/cli/host_setup.h"
-#include "faces/cli/talk.h"
 #include "faces/cli/verbs.h"
 #include "faces/setup/host_file.h"
 #include "faces/setup/setup_view.h"

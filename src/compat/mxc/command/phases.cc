@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "compat/dialect/host_places.h"
 #include "compat/mxc/command/execute.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "host/private_file.h"
 #include "run/contained_run.h"
 

@@ -18,7 +18,7 @@
 #include "compat/dialect/host_places.h"
 #include "config/node.h"
 #include "config/policy_document.h"
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 #include "host/resolve.h"
 #include "plan/plan.h"
 #include "policy/clamp.h"

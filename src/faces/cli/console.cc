@@ -1,4 +1,4 @@
-#include "faces/cli/talk.h"
+#include "faces/cli/console.h"
 
 #include <poll.h>
 #include <unistd.h>
