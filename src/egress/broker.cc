@@ -10,9 +10,9 @@
 #include <system_error>
 #include <thread>
 
+#include "egress/call_handler.h"
 #include "egress/names.h"
 #include "egress/own_addresses.h"
-#include "egress/switchboard.h"
 #include "egress/waiting_call.h"
 
 namespace cordon {
@@ -39,7 +39,7 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
         resolver(rules, names, attempts, ipv6),
         local(attempts, std::move(listed), host_network, stop.get()),
         files(std::move(request.writable)),
-        switchboard(
+        handler(
             {mode, host_network, std::move(own),
              name_event.valid() ? &name_sockets.emplace(resolver, attempts, std::move(name_event))
                                 : nullptr},
@@ -56,7 +56,7 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
   LocalSockets local;
   const FileChanges files;
   std::optional<NameSockets> name_sockets;  // of a sandbox on the host's network
-  Switchboard switchboard;
+  CallHandler handler;
 
   std::mutex mutex;  // of all below
   std::condition_variable changed;
@@ -145,7 +145,7 @@ void Broker::serve(BrokerSockets sockets) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->local.serve(sockets.private_device, sockets.bind_inside);
-    state_->switchboard.serve(std::move(sockets.bind_inside));
+    state_->handler.serve(std::move(sockets.bind_inside));
     state_->sockets = std::move(sockets);
     state_->serving = true;
     state_->changed.notify_all();
@@ -208,7 +208,7 @@ void Broker::answer_calls(State& state) {
     // Without one more, other calls wait until this one is answered.
     if (another) (void)start(state.shared_from_this(), answer_calls);
     WaitingCall waiting(listener, call);
-    const int error = state.switchboard.answer(waiting, state.sockets.network);
+    const int error = state.handler.answer(waiting, state.sockets.network);
     if (!waiting.answered()) (void)sys::answer_notification(listener, call.id, error);
   }
 }

@@ -24,7 +24,7 @@
 
 namespace cordon {
 
-bool MadeInside::add(Fd file) {
+bool OwnSocketFiles::add(Fd file) {
   struct stat status {};
   if (::fstat(file.get(), &status) < 0) return false;
   if (entries_.size() >= kMost) drop_removed();
@@ -33,12 +33,12 @@ bool MadeInside::add(Fd file) {
   return true;
 }
 
-bool MadeInside::holds(const FileId& id) const {
+bool OwnSocketFiles::holds(const FileId& id) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.id == id; });
 }
 
 // Nothing can be connected to by a name that is gone.
-void MadeInside::drop_removed() {
+void OwnSocketFiles::drop_removed() {
   std::erase_if(entries_, [](const Entry& entry) {
     struct stat status {};
     return ::fstat(entry.file.get(), &status) < 0 || status.st_nlink == 0;

@@ -24,12 +24,12 @@
 
 namespace cordon {
 
-// MadeInside: the socket files that a sandbox made in directories it shares with the host. Each is
-// held open, so its inode cannot pass to another file: what has the same identity is the same file,
-// whatever it is called by now.
+// OwnSocketFiles: the socket files that a sandbox made in directories it shares with the host. Each
+// is held open, so its inode cannot pass to another file: what has the same identity is the same
+// file, whatever it is called by now.
 
 // Not thread-safe.
-class MadeInside {
+class OwnSocketFiles {
  public:
   // Each takes a descriptor of the supervisor, which may serve other sandboxes too.
   static constexpr std::size_t kMost = 64;
@@ -162,7 +162,7 @@ class LocalSockets {
   std::uint64_t private_device_ = 0;
   BindInside bind_inside_;
   std::mutex mutex_;  // held from a bind until its file is known, so that nobody sees it unknown
-  MadeInside made_;
+  OwnSocketFiles made_;
 };
 
 }  // namespace cordon

@@ -33,7 +33,7 @@ class MadeInsideTest : public ::testing::Test {
   }
 
   std::string directory_;
-  MadeInside made_;
+  OwnSocketFiles made_;
 };
 
 TEST_F(MadeInsideTest, FollowsTheFileAndNotTheName) {
@@ -58,7 +58,7 @@ TEST_F(MadeInsideTest, KeepsARemovedFilesNumberFromAnother) {
 }
 
 TEST_F(MadeInsideTest, IsBoundedAndMakesRoomForWhatWasRemoved) {
-  for (std::size_t i = 0; i < MadeInside::kMost; ++i) {
+  for (std::size_t i = 0; i < OwnSocketFiles::kMost; ++i) {
     ASSERT_TRUE(made_.add(open(make(std::to_string(i)))));
   }
   const std::string late = make("late");

@@ -158,7 +158,7 @@ std::vector<pid_t> sandbox_of(pid_t caller) {
 
 // A process that hides its descriptors is passed over: the socket stays unconnected there, and
 // nothing can be done with it.
-int find_among_hosts(pid_t own, const std::string& wanted, std::vector<OtherHolder>& holders) {
+int find_among_hosts(pid_t own, const std::string& wanted, std::vector<SocketHolder>& holders) {
   const DirectoryStream proc = open_directory(AT_FDCWD, "/proc");
   if (!proc) return EACCES;
   const int at = ::dirfd(proc.get());
@@ -176,7 +176,7 @@ int find_among_hosts(pid_t own, const std::string& wanted, std::vector<OtherHold
 }  // namespace
 
 int find_other_holders(pid_t caller, ino_t inode, Neighbours neighbours,
-                       std::vector<OtherHolder>& holders) {
+                       std::vector<SocketHolder>& holders) {
   constexpr pid_t kFirstProcess = 1;  // Cordon's own; it holds no sockets of programs
   holders.clear();
   const auto own = number_inside(caller);
@@ -218,7 +218,7 @@ int refuse_shared(const WaitingCall& call, int socket, Neighbours neighbours, st
   struct stat status {};
   if (::fstat(socket, &status) < 0) return errno;
   std::set<pid_t> at_first;
-  std::vector<OtherHolder> holders;
+  std::vector<SocketHolder> holders;
   for (int look = 0; look < kLooks; ++look) {
     if (look > 0) std::this_thread::sleep_for(kBetweenLooks);
     if (const int error = find_other_holders(call.thread(), status.st_ino, neighbours, holders);
@@ -226,9 +226,9 @@ int refuse_shared(const WaitingCall& call, int socket, Neighbours neighbours, st
       return error;
     }
     if (look == 0) {
-      for (const OtherHolder& holder : holders) at_first.insert(holder.process);
+      for (const SocketHolder& holder : holders) at_first.insert(holder.process);
     }
-    std::erase_if(holders, [&](const OtherHolder& holder) {
+    std::erase_if(holders, [&](const SocketHolder& holder) {
       return holder.in_passing && !at_first.contains(holder.process);
     });
     if (holders.empty()) return 0;
@@ -250,8 +250,8 @@ int put_everywhere(const WaitingCall& call, const SocketUses& uses, int connecte
 
 }  // namespace
 
-int transplant(WaitingCall& call, const GivenSocket& old_socket, const Fd& connected,
-               Neighbours neighbours, std::string& reason) {
+int replace_descriptor(WaitingCall& call, const GivenSocket& old_socket, const Fd& connected,
+                       Neighbours neighbours, std::string& reason) {
   reason = "the connected socket could not be handed over";
   const int before = old_socket.fd.get();
   const int after = connected.get();

@@ -10,7 +10,7 @@
 
 namespace cordon {
 
-struct OtherHolder {
+struct SocketHolder {
   pid_t process = 0;  // as the sandbox numbers it
   // It was forked, has executed nothing yet, and loses the descriptor when it does: the state of
   // every process that is about to become another program.
@@ -23,13 +23,13 @@ enum class Neighbours { OwnNamespace, Host };
 // Looks through every process of the caller's sandbox but its own. `inode` is the socket's. An
 // errno if one of them cannot be looked at.
 int find_other_holders(pid_t caller, ino_t inode, Neighbours neighbours,
-                       std::vector<OtherHolder>& holders);
+                       std::vector<SocketHolder>& holders);
 
 // Transplant: a connected socket takes the place of the one that a program called connect on.
 
 // Replaces the caller's socket in every descriptor of its process, and in every epoll that watches
 // it. An errno if that cannot be done in full: then everything is as it was, and `reason` says why.
-int transplant(WaitingCall& call, const GivenSocket& old_socket, const Fd& connected,
-               Neighbours neighbours, std::string& reason);
+int replace_descriptor(WaitingCall& call, const GivenSocket& old_socket, const Fd& connected,
+                       Neighbours neighbours, std::string& reason);
 
 }  // namespace cordon

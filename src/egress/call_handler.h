@@ -1,4 +1,4 @@
-// Switchboard: what becomes of one trapped call of a sandbox. It decides, acts, and answers an
+// CallHandler: what becomes of one trapped call of a sandbox. It decides, acts, and answers an
 // errno for the caller; it lets no call continue but those that
 // only receive or ask, on a socket that it has nothing to do with: they reach nobody.
 #pragma once
@@ -23,7 +23,7 @@
 namespace cordon {
 
 // Thread-safe. The references must outlive it.
-class Switchboard {
+class CallHandler {
  public:
   // What stays as it was at the start, whatever a ceiling says later.
   struct Place {
@@ -33,7 +33,7 @@ class Switchboard {
     // Where the sandbox shares the host's network in mode allow; else null.
     NameSockets* names = nullptr;
   };
-  Switchboard(Place place, const RulesSource& rules, const SyntheticNames& names,
+  CallHandler(Place place, const RulesSource& rules, const SyntheticNames& names,
               Attempts& attempts, LocalSockets& local, const FileChanges& files,
               ConnectionBudget& budget, Meter& meter, int stop)
       : place_(std::move(place)),

@@ -1,4 +1,4 @@
-#include "egress/switchboard.h"
+#include "egress/call_handler.h"
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -122,7 +122,7 @@ void note(const Verdict& verdict, Connection& attempt) {
 
 }  // namespace
 
-int Switchboard::answer(WaitingCall& call, std::uint64_t network) {
+int CallHandler::answer(WaitingCall& call, std::uint64_t network) {
   switch (call.number()) {
     case SYS_connect:
       return connect(call, network);
@@ -146,7 +146,7 @@ int Switchboard::answer(WaitingCall& call, std::uint64_t network) {
   }
 }
 
-bool Switchboard::is_own(const GivenSocket& socket, std::uint64_t network) const {
+bool CallHandler::is_own(const GivenSocket& socket, std::uint64_t network) const {
   switch (place_.mode) {
     case NetMode::None:
       return socket.network != place_.host_network;
@@ -158,7 +158,7 @@ bool Switchboard::is_own(const GivenSocket& socket, std::uint64_t network) const
   return false;
 }
 
-int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
+int CallHandler::connect(WaitingCall& call, std::uint64_t network) {
   GivenAddress address;
   GivenSocket socket;
   if (const int error = call.read_socket(socket); error != 0) return error;
@@ -195,13 +195,13 @@ int Switchboard::connect(WaitingCall& call, std::uint64_t network) {
   return connect_outside(call, socket, *net, *target);
 }
 
-bool Switchboard::stands_for_datagrams(const GivenSocket& socket) const {
+bool CallHandler::stands_for_datagrams(const GivenSocket& socket) const {
   return shares_host() && socket.domain == AF_UNIX &&
          place_.names->stands_for_datagrams(identity_of(socket.fd.get()));
 }
 
 // The filter lets every other socket be made, or refuses it.
-int Switchboard::make_datagram_socket(WaitingCall& call) const {
+int CallHandler::make_datagram_socket(WaitingCall& call) const {
   const int domain = call.argument_as_int(0);
   const int type = call.argument_as_int(1);
   const int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
@@ -218,7 +218,7 @@ int Switchboard::make_datagram_socket(WaitingCall& call) const {
 
 // The caller's own socket is of the host's network. Nothing is ever done with it: what may be
 // reached is dialled outside and takes its place, and everything else is refused.
-int Switchboard::connect_sharing(WaitingCall& call, const GivenSocket& socket,
+int CallHandler::connect_sharing(WaitingCall& call, const GivenSocket& socket,
                                  const GivenAddress& address) {
   if (!is_inet(socket)) return connect_datagrams(socket, address);
   if (!is_tcp(socket)) return EPERM;
@@ -240,7 +240,7 @@ int Switchboard::connect_sharing(WaitingCall& call, const GivenSocket& socket,
   return connect_outside(call, socket, *net, *target);
 }
 
-int Switchboard::connect_datagrams(const GivenSocket& socket, const GivenAddress& address) {
+int CallHandler::connect_datagrams(const GivenSocket& socket, const GivenAddress& address) {
   if (address.bytes.ss_family == AF_UNSPEC) return 0;
   const auto target = read_endpoint(address.bytes, address.size);
   if (!target) return EINVAL;
@@ -255,7 +255,7 @@ int Switchboard::connect_datagrams(const GivenSocket& socket, const GivenAddress
 
 // sendto with an address. On a connected socket of another kind the kernel does not look at it or
 // says what is said here.
-int Switchboard::send_datagram(WaitingCall& call) {
+int CallHandler::send_datagram(WaitingCall& call) {
   constexpr std::size_t kMostSent = 65536;
   GivenSocket socket;
   GivenAddress address;
@@ -276,7 +276,7 @@ int Switchboard::send_datagram(WaitingCall& call) {
   return 0;
 }
 
-int Switchboard::receive(const WaitingCall& call, const GivenSocket& socket, int flags,
+int CallHandler::receive(const WaitingCall& call, const GivenSocket& socket, int flags,
                          std::size_t room, Received& received) const {
   constexpr std::size_t kMostReceived = 65536;
   constexpr int kLookMilliseconds = 100;
@@ -301,7 +301,7 @@ int Switchboard::receive(const WaitingCall& call, const GivenSocket& socket, int
 }
 
 // recvfrom with room for the sender's address.
-int Switchboard::receive_from(WaitingCall& call) const {
+int CallHandler::receive_from(WaitingCall& call) const {
   GivenSocket socket;
   Received received;
   if (call.read_socket(socket) != 0 || !stands_for_datagrams(socket)) {
@@ -317,7 +317,7 @@ int Switchboard::receive_from(WaitingCall& call) const {
   return error;
 }
 
-int Switchboard::receive_message(WaitingCall& call) const {
+int CallHandler::receive_message(WaitingCall& call) const {
   constexpr std::size_t kMostParts = 64;
   GivenSocket socket;
   if (call.read_socket(socket) != 0 || !stands_for_datagrams(socket)) {
@@ -357,7 +357,7 @@ int Switchboard::receive_message(WaitingCall& call) const {
 
 // getsockname and getpeername: a stand-in's are what the program believes. Some resolvers give up
 // when they are those of a local socket.
-int Switchboard::tell_address(WaitingCall& call) const {
+int CallHandler::tell_address(WaitingCall& call) const {
   GivenSocket socket;
   if (call.read_socket(socket) != 0 || !stands_for_datagrams(socket)) {
     call.let_continue();
@@ -368,24 +368,24 @@ int Switchboard::tell_address(WaitingCall& call) const {
   return known.server.size == 0 ? ENOTCONN : write_address(call, 1, known.server);
 }
 
-int Switchboard::ask_for_names(WaitingCall& call, const GivenSocket& socket) const {
+int CallHandler::ask_for_names(WaitingCall& call, const GivenSocket& socket) const {
   Fd end;
   if (const int error = place_.names->open(NameSockets::Kind::Stream, socket.domain, end);
       error != 0) {
     return error;
   }
   std::string reason;
-  return transplant(call, socket, end, Neighbours::Host, reason);
+  return replace_descriptor(call, socket, end, Neighbours::Host, reason);
 }
 
-int Switchboard::connect_again(const GivenSocket& socket, const GivenAddress& address) {
+int CallHandler::connect_again(const GivenSocket& socket, const GivenAddress& address) {
   // Disconnected, a socket of the host's network could be connected or bound anew.
   if (address.bytes.ss_family == AF_UNSPEC) return EPERM;
   const std::lock_guard lock(mutex_);
   return unreported_.erase(identity_of(socket.fd.get())) == 1 ? 0 : EISCONN;
 }
 
-int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,
+int CallHandler::connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,
                                  const Endpoint& target) {
   // One that is connected inside already is not replaced.
   sockaddr_storage peer{};
@@ -412,7 +412,7 @@ int Switchboard::connect_outside(WaitingCall& call, const GivenSocket& socket, c
   return dial_and_hand_over(call, socket, targets, std::move(attempt));
 }
 
-int Switchboard::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
+int CallHandler::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
                                     std::span<const Endpoint> targets, Connection attempt) {
   const Patience patience =
       patience_for(socket, socket.blocking ? kDialBlocking : kDialNonBlocking);
@@ -422,7 +422,7 @@ int Switchboard::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket
   if (error == ETIMEDOUT) error = patience.over;
   if (error == 0) {
     const auto neighbours = shares_host() ? Neighbours::Host : Neighbours::OwnNamespace;
-    error = transplant(call, socket, dialled.socket, neighbours, attempt.reason);
+    error = replace_descriptor(call, socket, dialled.socket, neighbours, attempt.reason);
     attempt.allowed = error == 0;
   }
   if (error != 0) attempt.error = error_name(error);
@@ -436,7 +436,7 @@ int Switchboard::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket
   return EINPROGRESS;
 }
 
-Switchboard::Judged Switchboard::judge(const NetRules& net, const Endpoint& target,
+CallHandler::Judged CallHandler::judge(const NetRules& net, const Endpoint& target,
                                        Connection& attempt) {
   // A mapped address is an IPv4 one on an IPv6 socket.
   const Address plain = is_mapped(target.address) ? innermost(target.address) : target.address;
@@ -454,7 +454,7 @@ Switchboard::Judged Switchboard::judge(const NetRules& net, const Endpoint& targ
   return {{{plain, target.port}}, 0};
 }
 
-Switchboard::Judged Switchboard::judge_name(const NetRules& net, const std::string& name,
+CallHandler::Judged CallHandler::judge_name(const NetRules& net, const std::string& name,
                                             const Endpoint& target, Connection& attempt) {
   const Verdict by_name = decide_connect(net, name, target.port, place_.own);
   note(by_name, attempt);
@@ -480,7 +480,7 @@ Switchboard::Judged Switchboard::judge_name(const NetRules& net, const std::stri
   return judged;
 }
 
-int Switchboard::bind(WaitingCall& call, std::uint64_t network) {
+int CallHandler::bind(WaitingCall& call, std::uint64_t network) {
   GivenAddress address;
   GivenSocket socket;
   if (const int error = call.read_socket(socket); error != 0) return error;
@@ -509,7 +509,7 @@ int Switchboard::bind(WaitingCall& call, std::uint64_t network) {
 }
 
 // It would be a port of the host, open to everybody who can reach that.
-int Switchboard::refuse_port(const GivenAddress& address) {
+int CallHandler::refuse_port(const GivenAddress& address) {
   const auto wanted = read_endpoint(address.bytes, address.size);
   if (!wanted) return EINVAL;
   attempts_.add_refusal("bind", "port " + std::to_string(wanted->port) +
@@ -517,7 +517,7 @@ int Switchboard::refuse_port(const GivenAddress& address) {
   return kRefusedCall;
 }
 
-int Switchboard::listen(WaitingCall& call, std::uint64_t network) const {
+int CallHandler::listen(WaitingCall& call, std::uint64_t network) const {
   GivenSocket socket;
   if (const int error = call.read_socket(socket); error != 0) return error;
   if (shares_host()) {
