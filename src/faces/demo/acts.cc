@@ -79,23 +79,23 @@ Scenario read_a_document(Stage& stage) {
                     Expected::Allowed, [](const Report& report) {
                       const bool same =
                           report.outcome->out->head == std::string(ScratchHome::kReport) + "\n";
-                      return Sight{same, same ? "the command printed the document"
-                                              : "the command did not print the document"};
+                      return Observation{same, same ? "the command printed the document"
+                                                    : "the command did not print the document"};
                     });
 }
 
 Scenario change_a_document(Stage& stage) {
   const std::string path = stage.home().at("Documents/report.txt");
-  return stage.play("change a document", {append_to(path), {}, {"~/Documents"}, {}},
-                    Expected::Blocked, [&](const Report&) {
-                      const bool whole =
-                          content_of(path) == std::string(ScratchHome::kReport) + "\n";
-                      const bool possible = ::access(path.c_str(), W_OK) == 0;
-                      return Sight{whole && possible,
-                                   !whole     ? "the document was changed"
-                                   : possible ? "the document is as it was; you could change it"
-                                              : "nobody could change it: nothing was shown"};
-                    });
+  return stage.play(
+      "change a document", {append_to(path), {}, {"~/Documents"}, {}}, Expected::Blocked,
+      [&](const Report&) {
+        const bool whole = content_of(path) == std::string(ScratchHome::kReport) + "\n";
+        const bool possible = ::access(path.c_str(), W_OK) == 0;
+        return Observation{whole && possible, !whole ? "the document was changed"
+                                              : possible
+                                                  ? "the document is as it was; you could change it"
+                                                  : "nobody could change it: nothing was shown"};
+      });
 }
 
 Scenario write_to_temp(Stage& stage) {
@@ -103,8 +103,9 @@ Scenario write_to_temp(Stage& stage) {
   return stage.play(
       "write to /tmp", {append_to(path), {}, {}, {}}, Expected::Allowed, [&](const Report&) {
         const bool outside = ::unlink(path.c_str()) == 0;
-        return Sight{!outside, outside ? path + " appeared on the host"
-                                       : "it was a private /tmp: the host's has no such file"};
+        return Observation{!outside, outside
+                                         ? path + " appeared on the host"
+                                         : "it was a private /tmp: the host's has no such file"};
       });
 }
 
@@ -113,8 +114,8 @@ Scenario write_a_download(Stage& stage) {
   return stage.play("write a download", {append_to(path), {}, {"~/Downloads"}, {}},
                     Expected::Allowed, [&](const Report&) {
                       const bool arrived = content_of(path) == std::string(kWrittenNote) + "\n";
-                      return Sight{arrived, arrived ? "the file is there on the host"
-                                                    : "the file did not arrive on the host"};
+                      return Observation{arrived, arrived ? "the file is there on the host"
+                                                          : "the file did not arrive on the host"};
                     });
 }
 
@@ -135,7 +136,7 @@ Scenario grant_by_link(Stage& stage) {
         const bool reduced = std::ranges::any_of(report.reductions, [](const Reduction& reduction) {
           return reduction.because == Reduction::Because::SymlinkEscape;
         });
-        if (!reduced) return Sight{false, "the clamp did not see through the link"};
+        if (!reduced) return Observation{false, "the clamp did not see through the link"};
         return kept_secret(report, diary, ScratchHome::kDiary);
       });
 }
@@ -158,8 +159,8 @@ Scenario link_that_stays_inside(Stage& stage) {
                     Expected::Allowed, [](const Report& report) {
                       const bool same =
                           report.outcome->out->head == std::string(ScratchHome::kReport) + "\n";
-                      return Sight{same, same ? "links that stay inside work"
-                                              : "the command did not print the document"};
+                      return Observation{same, same ? "links that stay inside work"
+                                                    : "the command did not print the document"};
                     });
 }
 
@@ -192,8 +193,9 @@ Scenario variable(Stage& stage) {
                     [&](const Report& report) {
                       const bool set = stage.caller().environment.contains(ScratchHome::kVariable);
                       const bool silent = nothing_leaked(report, ScratchHome::kVariableValue);
-                      return Sight{set && silent, silent ? "the caller has it, the command has not"
-                                                         : "the token was printed"};
+                      return Observation{set && silent,
+                                         silent ? "the caller has it, the command has not"
+                                                : "the token was printed"};
                     });
 }
 
@@ -221,10 +223,12 @@ Scenario call_home(Stage& stage) {
   return stage.play("connect to the collector",
                     {stage.own_attempt("connect", std::to_string(collector.port())), {}, {}, {}},
                     Expected::Blocked, [&](const Report&) {
-                      if (collector.was_reached()) return Sight{false, "the collector was reached"};
+                      if (collector.was_reached())
+                        return Observation{false, "the collector was reached"};
                       return can_be_reached(collector)
-                                 ? Sight{true, "nobody came, though a call from outside arrives"}
-                                 : Sight{false, "nobody can reach it: nothing was shown"};
+                                 ? Observation{true,
+                                               "nobody came, though a call from outside arrives"}
+                                 : Observation{false, "nobody can reach it: nothing was shown"};
                     });
 }
 
@@ -238,8 +242,8 @@ Scenario dead_drop(Stage& stage) {
                      {}},
                     Expected::Allowed, [&](const Report&) {
                       const bool there = ::unlink(place.c_str()) == 0;
-                      return Sight{!there, there ? "the copy appeared on the host"
-                                                 : "the copy was gone with the sandbox"};
+                      return Observation{!there, there ? "the copy appeared on the host"
+                                                       : "the copy was gone with the sandbox"};
                     });
 }
 
@@ -326,10 +330,11 @@ Scenario read_its_note(Stage& stage) {
                     [&](const Report& report) {
                       const bool silent = nothing_leaked(report, kPlantedNote);
                       if (!neighbour.dismiss()) {
-                        return Sight{false, "the neighbour has no note: nothing was shown"};
+                        return Observation{false, "the neighbour has no note: nothing was shown"};
                       }
-                      return Sight{silent, silent ? "the neighbour still had it and read it itself"
-                                                  : "the note was printed"};
+                      return Observation{silent,
+                                         silent ? "the neighbour still had it and read it itself"
+                                                : "the note was printed"};
                     });
 }
 
@@ -338,12 +343,12 @@ Scenario end_it(Stage& stage) {
   Neighbour neighbour(stage);
   const auto process = neighbour.process();
   if (!process) return not_up(title);
-  return stage.play(
-      title, {{"/bin/sh", "-c", R"(kill -9 "$1")", "sh", *process}, {}, {}, {}}, Expected::Blocked,
-      [&](const Report&) {
-        const bool whole = neighbour.dismiss();
-        return Sight{whole, whole ? "it lived on and ended by itself" : "the neighbour was ended"};
-      });
+  return stage.play(title, {{"/bin/sh", "-c", R"(kill -9 "$1")", "sh", *process}, {}, {}, {}},
+                    Expected::Blocked, [&](const Report&) {
+                      const bool whole = neighbour.dismiss();
+                      return Observation{whole, whole ? "it lived on and ended by itself"
+                                                      : "the neighbour was ended"};
+                    });
 }
 
 }  // namespace
@@ -361,11 +366,11 @@ Scenario too_many(Stage& stage) {
       [&](const Report& report) {
         const auto held = report.enforcement.limits.find("pids");
         const bool fine = few.outcome && exit_status(few.outcome->end) == 0;
-        if (!fine) return Sight{false, "not even 8 processes could be started"};
+        if (!fine) return Observation{false, "not even 8 processes could be started"};
         if (held == report.enforcement.limits.end()) {
-          return Sight{false, "nothing holds the number of processes"};
+          return Observation{false, "nothing holds the number of processes"};
         }
-        return Sight{true, "8 could be started, 64 could not; held by " + held->second};
+        return Observation{true, "8 could be started, 64 could not; held by " + held->second};
       });
 }
 
@@ -380,10 +385,10 @@ Scenario bomb(Stage& stage) {
       Expected::Stopped, [&](const Report&) {
         const std::size_t started = content_of(marks).size();
         const auto left = processes_with(stage.home().token());
-        if (started < 2) return Sight{false, "it did not go off: nothing was shown"};
-        if (!left) return Sight{false, "the processes of the host cannot be listed"};
-        return Sight{left->empty(), std::to_string(started) + " generations were born, " +
-                                        std::to_string(left->size()) + " processes are left"};
+        if (started < 2) return Observation{false, "it did not go off: nothing was shown"};
+        if (!left) return Observation{false, "the processes of the host cannot be listed"};
+        return Observation{left->empty(), std::to_string(started) + " generations were born, " +
+                                              std::to_string(left->size()) + " processes are left"};
       });
 }
 
@@ -437,21 +442,21 @@ class Record {
   std::string text_;
 };
 
-Scenario told(std::string title, Sight sight) {
+Scenario told(std::string title, Observation sight) {
   Scenario scenario;
   scenario.title = std::move(title);
   scenario.sight = std::move(sight);
   return scenario;
 }
 
-Sight untouched(const Record& record) {
+Observation untouched(const Record& record) {
   const auto verified = record.verify();
   if (!verified) return {false, message(verified.error())};
   if (!verified->holds() || verified->records == 0) return {false, "the log does not hold"};
   return {true, std::to_string(verified->records) + " records, each as it was written"};
 }
 
-Sight tampered(const Record& record, const std::string& text) {
+Observation tampered(const Record& record, const std::string& text) {
   if (text == record.text() || !record.write(text)) {
     return {false, "the log could not be tampered with: nothing was shown"};
   }

@@ -320,7 +320,7 @@ Scenario Stage::play(std::string title, Attempt attempt, Expected expected, cons
   scenario.report = run(scenario.attempt);
   scenario.sight = scenario.report->outcome
                        ? look(*scenario.report)
-                       : Sight{false, "nothing was shown: the command was not started"};
+                       : Observation{false, "nothing was shown: the command was not started"};
   return scenario;
 }
 
@@ -341,7 +341,7 @@ bool nothing_leaked(const Report& report, std::string_view secret) {
   return true;
 }
 
-Sight kept_secret(const Report& report, const std::string& place, std::string_view secret) {
+Observation kept_secret(const Report& report, const std::string& place, std::string_view secret) {
   const bool there = content_of(place).find(secret) != std::string::npos;
   const bool silent = nothing_leaked(report, secret);
   return {there && silent, !there   ? "the secret is not in its place: nothing was shown"

@@ -43,7 +43,7 @@ struct Attempt {
 };
 
 // What the host looks like afterwards.
-struct Sight {
+struct Observation {
   bool as_designed = false;
   std::string what;
 };
@@ -53,7 +53,7 @@ struct Scenario {
   Attempt attempt;
   Expected expected = Expected::Allowed;
   std::optional<Report> report;  // absent: nothing was run
-  Sight sight;
+  Observation sight;
 
   // The command was started, ended as expected, and the host agrees. A refusal to start it is no
   // containment: nothing was shown.
@@ -118,7 +118,7 @@ class Stage {
   // The command that is this program itself, inside.
   [[nodiscard]] std::vector<std::string> own_attempt(std::string what, std::string argument) const;
 
-  using Look = std::function<Sight(const Report&)>;
+  using Look = std::function<Observation(const Report&)>;
   // Runs the attempt, then looks. `look` is called only if the command was started.
   Scenario play(std::string title, Attempt attempt, Expected expected, const Look& look);
 
@@ -145,6 +145,6 @@ std::string content_of(const std::string& path);
 bool nothing_leaked(const Report& report, std::string_view secret);
 // As designed if the secret is in its place for whoever may see it, and the command did not print
 // it.
-Sight kept_secret(const Report& report, const std::string& place, std::string_view secret);
+Observation kept_secret(const Report& report, const std::string& place, std::string_view secret);
 
 }  // namespace cordon::demo

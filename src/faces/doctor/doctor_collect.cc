@@ -241,9 +241,9 @@ struct ProbeRun {
   std::uint64_t wall_ms = 10'000;
 };
 
-class Theatre {
+class ProbeRunner {
  public:
-  Theatre(const Caller& caller, const ProbeDirectory& stage) : caller_(caller), stage_(stage) {}
+  ProbeRunner(const Caller& caller, const ProbeDirectory& stage) : caller_(caller), stage_(stage) {}
 
   [[nodiscard]] Report run(const ProbeRun& attempt) const {
     auto policy = Policy::preset("strict");
@@ -309,7 +309,7 @@ Check refusal_check(const std::string& name, const Report& attempt, const Report
   return check;
 }
 
-Check fork_check(const Theatre& theatre) {
+Check fork_check(const ProbeRunner& theatre) {
   constexpr std::uint64_t kFew = 16;
   ProbeRun many{{"fork", "64"}};
   many.pids = kFew;
@@ -330,7 +330,7 @@ bool lock_is_free(const std::string& path) {
 }
 
 // The lingering grandchild wrote to the file, so it lived; its lock is free, so it is dead.
-Check tree_kill_check(const Theatre& theatre, const ProbeDirectory& stage) {
+Check tree_kill_check(const ProbeRunner& theatre, const ProbeDirectory& stage) {
   ProbeRun attempt{{"linger", stage.granted("lock")}};
   attempt.wall_ms = 500;
   const Report report = theatre.run(attempt);
@@ -351,7 +351,7 @@ Check tree_kill_check(const Theatre& theatre, const ProbeDirectory& stage) {
   return check;
 }
 
-Check write_check(const Theatre& theatre, const ProbeDirectory& stage) {
+Check write_check(const ProbeRunner& theatre, const ProbeDirectory& stage) {
   Check check =
       refusal_check("live-write-outside", theatre.run({{"write", stage.outside("written")}}),
                     theatre.run({{"write", stage.granted("written")}}), "writing beside the grant");
@@ -366,7 +366,7 @@ Check write_check(const Theatre& theatre, const ProbeDirectory& stage) {
   return check;
 }
 
-Check connect_check(const Theatre& theatre) {
+Check connect_check(const ProbeRunner& theatre) {
   const sys::LoopbackListener listener;
   ProbeRun open{{"connect", std::to_string(listener.port())}};
   open.net = share_the_hosts_network();
@@ -384,7 +384,7 @@ std::vector<Check> live_checks(const Caller& caller) {
     return {{CheckCategory::Security, "live-probes", CheckStatus::Fail,
              "cannot make a directory for the probes", "make /tmp writable, or set TMPDIR"}};
   }
-  const Theatre theatre(caller, stage);
+  const ProbeRunner theatre(caller, stage);
   return {
       write_check(theatre, stage),
       refusal_check("live-read-secret", theatre.run({{"read", stage.outside("secret")}}),

@@ -250,9 +250,9 @@ constexpr std::size_t kContextBefore = std::size_t{16} << 10U;
 constexpr std::size_t kContextBehind = std::size_t{4} << 10U;
 
 // The bytes of a page with what stands around them.
-class Sight {
+class Observation {
  public:
-  Sight(std::string before, std::string_view bytes, const SecretMask& mask)
+  Observation(std::string before, std::string_view bytes, const SecretMask& mask)
       : before_(before.size()),
         all_(std::move(before) + std::string(bytes)),
         mask_(mask),
@@ -282,7 +282,7 @@ struct Shown {
   std::size_t masked = 0;
 };
 
-Shown show(std::string_view bytes, const Sight& sight, std::size_t room) {
+Shown show(std::string_view bytes, const Observation& sight, std::size_t room) {
   while (!bytes.empty()) {
     auto masked = sight.show(bytes);
     const std::size_t cost = json_cost(masked.text);
@@ -293,7 +293,7 @@ Shown show(std::string_view bytes, const Sight& sight, std::size_t room) {
   return {};
 }
 
-Shown show_matching(std::string_view bytes, const Sight& sight, const PageRequest& request) {
+Shown show_matching(std::string_view bytes, const Observation& sight, const PageRequest& request) {
   Shown shown;
   while (!bytes.empty()) {
     std::size_t end = bytes.find('\n');
@@ -331,7 +331,7 @@ OutputPage output_page(const Process& process, const SecretMask& mask, const Pag
   const bool searches = !request.only_with.empty();
   const std::size_t most = searches ? kSearched : request.room;
   const auto piece = process.read(request.from, request.offset, most + kContextBehind);
-  const Sight sight(context_before(process, request.from, piece.begin), piece.bytes, mask);
+  const Observation sight(context_before(process, request.from, piece.begin), piece.bytes, mask);
   OutputPage page;
   page.missing = piece.begin - request.offset;
   std::string_view bytes = sight.bytes().substr(0, most);
