@@ -71,7 +71,7 @@ def test_prompts(serve_full, era):
     assert server.call("prompts/get", {"name": "triage_denial"})["error"]["code"] == -32602
 
 
-def test_the_profile_seed_has_neither(served):
+def test_the_profile_basic_has_neither(served):
     assert served.call("resources/list")["error"]["code"] == -32601
     assert served.call("prompts/list")["error"]["code"] == -32601
 

@@ -34,7 +34,7 @@ MORE = {"2025-11-25": {"prompts-list", "resources-list"},
         "2026-07-28": {"prompts-list", "resources-list", "caching", "sep-2164-resource-not-found"}}
 
 
-@pytest.mark.parametrize("profile", ["seed", "full"])
+@pytest.mark.parametrize("profile", ["basic", "full"])
 @pytest.mark.parametrize("revision", WHOLE)
 def test_conformance_fails_nothing_but_what_is_listed(place, revision, profile):
     token = place.write(place.trusted / "token", TOKEN + "\n", 0o600)

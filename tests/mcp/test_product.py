@@ -9,7 +9,7 @@ from served import ON
 from support import harness
 
 
-@pytest.fixture(params=["seed", "full"])
+@pytest.fixture(params=["basic", "full"])
 def inspect(request, era, tmp_path):
     """The inspector with a ceiling that permits one directory."""
     project = tmp_path / "project"

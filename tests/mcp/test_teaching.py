@@ -9,7 +9,7 @@ import pytest
 
 from served import ON, audit_lines, ceiling_of
 
-SEED_LIST = "3681e6f4913967b95e5d808bfd58e40dd5290f54e724b5802686d85c746eb144"
+BASIC_LIST = "3681e6f4913967b95e5d808bfd58e40dd5290f54e724b5802686d85c746eb144"
 FULL_TOOLS = ["run_code", "start_process", "read_output", "write_stdin", "stop_process",
               "list_processes", "read_local_file", "write_local_file", "edit_local_file",
               "list_files", "search_files", "workspace_diff", "explain_denial", "get_limits"]
@@ -48,11 +48,11 @@ def test_the_tools_and_their_schemas(serve_full, era):
         assert "the way to the user's LOCAL disk" in text and "let the kernel decide" in text
 
 
-def test_the_profile_seed_is_what_it_was(serve):
+def test_the_profile_basic_is_what_it_was(serve):
     server = serve(env={**ON, "CORDON_ENABLE_UNSAFE_WRITE": "1"}, era="legacy")
     server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
     line = server.lines.get(timeout=10)
-    assert hashlib.sha256(line).hexdigest() == SEED_LIST
+    assert hashlib.sha256(line).hexdigest() == BASIC_LIST
     assert server.tool("start_process", {"argv": ["true"]})["error"]["code"] == -32602
 
 

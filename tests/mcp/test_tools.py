@@ -76,7 +76,7 @@ def test_banner_tells_what_is_not_contained(served):
 
 # run_code.
 
-def test_run_code_answers_as_the_seed_did(served):
+def test_run_code_answers_as_documented(served):
     result = served.good("run_code", {"argv": ["echo", "Hello from sandbox!"]})
     assert result["stdout"] == "Hello from sandbox!\n" and result["stderr"] == ""
     assert result["exit_code"] == 0 and result["timed_out"] is False

@@ -149,7 +149,7 @@ def whole() -> list[Boot]:
         Suite("egress", "root", ("tests/egress/test_reach.py",), 4, once),
         Suite("audit", "root", ("tests/audit/test_runs.py",), 3, once),
         Suite("mcp", "root", tuple(f"tests/mcp/test_tools.py::test_{name}" for name in (
-            "run_code_answers_as_the_seed_did", "what_lies_outside_cannot_be_probed",
+            "run_code_answers_as_documented", "what_lies_outside_cannot_be_probed",
             "a_ceiling_that_changes_counts_at_once", "writes_outside_change_nothing",
             "every_end_leaves_no_process", "over_http")), 3, once),
     ]]

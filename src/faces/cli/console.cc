@@ -214,7 +214,9 @@ void say_reductions(const std::vector<Reduction>& reductions) {
   }
 }
 
-void say_choice(const std::string& line) { say_line(Tint::Warning, line); }
+void say_warning(const std::string& line) { say_line(Tint::Warning, line); }
+
+void say_choice(const std::string& line) { say_warning(line); }
 
 void say_dangers(const std::vector<PathRule>& sockets) {
   for (const PathRule& socket : sockets) {

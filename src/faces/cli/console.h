@@ -51,6 +51,7 @@ std::string tinted(int descriptor, Tint tint, std::string_view text);
 void say_error(const Error& error);
 // One line each: `cordon: reduced write /x: outside-ceiling`.
 void say_reductions(const std::vector<Reduction>& reductions);
+void say_warning(const std::string& line);
 // The line of RunInput::tell_choice.
 void say_choice(const std::string& line);
 // What each listed socket of the host gives away, where that is known.

@@ -10,12 +10,12 @@
 
 namespace cordon::flags {
 
-inline constexpr std::array<std::string_view, 2> kProfileChoices{"seed", "full"};
+inline constexpr std::array<std::string_view, 2> kProfileChoices{"basic", "full"};
 
 inline constexpr std::array kMcpServe{
     Flag{FlagId::Profile, "--profile", "NAME", ValueKind::Choice, Times::Once,
-         "seed (default) or full",
-         "Which tools there are. seed: run_code, read_local_file, write_local_file. full: these "
+         "basic (default) or full",
+         "Which tools there are. basic: run_code, read_local_file, write_local_file. full: these "
          "with more parameters, processes that go on, and more for files.",
          kProfileChoices},
     Flag{FlagId::Workspace,

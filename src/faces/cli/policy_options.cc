@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "config/section.h"
+#include "faces/cli/console.h"
+#include "faces/cli/flag_table_mcp.h"
 #include "policy/environment.h"
 #include "policy/net_rules.h"
 #include "run/choose.h"
@@ -269,6 +271,19 @@ Result<std::optional<BackendKind>> asked_backend(const Arguments& arguments) {
   if (!name) return std::nullopt;
   CORDON_TRY(kind, parse_backend(*name));
   return std::optional<BackendKind>(kind);
+}
+
+Result<std::optional<std::string_view>> asked_profile(const Arguments& arguments) {
+  const auto name = arguments.value(FlagId::Profile);
+  if (!name) return std::nullopt;
+  if (*name == "seed") {
+    say_warning("the profile seed is called basic now; write --profile basic");
+    return std::optional<std::string_view>("basic");
+  }
+  if (std::ranges::find(flags::kProfileChoices, *name) == flags::kProfileChoices.end()) {
+    return fail(usage_error("no profile is called " + quote(*name), "write basic or full"));
+  }
+  return name;
 }
 
 Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& caller,

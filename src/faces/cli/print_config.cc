@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "config/node.h"
 #include "faces/cli/console.h"
-#include "faces/cli/flag_table_mcp.h"
 #include "faces/cli/helper_program.h"
 #include "faces/cli/policy_options.h"
 #include "faces/cli/print_config.h"
@@ -48,12 +47,8 @@ Result<ServerStart> server_start(const Arguments& arguments) {
     CORDON_TRY(found, canonicalize_existing(file, caller.cwd, caller));
     start.ceilings.push_back(found.lexical);  // a symlink is refused when it is read
   }
-  if (const auto profile = arguments.value(FlagId::Profile)) {
-    if (std::ranges::find(flags::kProfileChoices, *profile) == flags::kProfileChoices.end()) {
-      return fail(usage_error("no profile is called " + quote(*profile), "write seed or full"));
-    }
-    start.profile = *profile;
-  }
+  CORDON_TRY(profile, asked_profile(arguments));
+  if (profile) start.profile = *profile;
   CORDON_TRY(backend, asked_backend(arguments));
   if (backend) start.backend = name_of(*backend);
   return start;

@@ -73,7 +73,8 @@ Result<std::optional<HttpWish>> http_wish(const Arguments& arguments, McpOptions
 
 Result<McpOptions> mcp_options(const Arguments& arguments, const Caller& caller) {
   McpOptions options;
-  options.full = arguments.value(FlagId::Profile).value_or("seed") == "full";
+  CORDON_TRY(profile, asked_profile(arguments));
+  options.full = profile == "full";
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) {
     CORDON_TRY(found, canonicalize(file, caller.cwd, caller));
     // The spelling is kept: reading it must still notice that it is a symlink.

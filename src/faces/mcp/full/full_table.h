@@ -34,7 +34,7 @@ struct FullToolContext {
   std::vector<std::string> tool_names;  // set before the first call
 };
 
-// The tools of the profile `full`: those of `seed` with more parameters, and more of them.
+// The tools of the profile `full`: those of `basic` with more parameters, and more of them.
 // docs/mcp.md describes their inputs and answers.
 
 void add_full_tools(Registry& registry, const Switches& switches,

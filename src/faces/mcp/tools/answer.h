@@ -1,5 +1,5 @@
 // The answers of the tools: one JSON document as text. A failure has {error, message, help, type},
-// in the words of the seed; what a model reads never lists what the operator permits.
+// in the words that entrabot uses; what a model reads never lists what the operator permits.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The tools of the profile `seed`. docs/mcp.md describes their inputs and answers.
+// The tools of the profile `basic`. docs/mcp.md describes their inputs and answers.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 namespace cordon::mcp {
 
 // Which tools the operator switched on: CORDON_ENABLE_RUN_CODE and CORDON_ENABLE_UNSAFE_WRITE, or
-// the seed's spelling with ENTRABOT_. Exactly "1" switches on, anything else is off.
+// entrabot's spelling with ENTRABOT_. Exactly "1" switches on, anything else is off.
 struct Switches {
   bool run_code = false;  // the file tools come with it
   bool unsafe_write = false;
@@ -29,7 +29,7 @@ ToolResult unsafe_write_local_file(ToolContext& context, const Call& call);
 // The same if the path still leads to this place, the one that was approved.
 ToolResult unsafe_write_to(ToolContext& context, const Call& call, const std::string& canonical);
 
-// What the seed's tools say about themselves, for profiles that have more of them.
+// What these tools say about themselves, for profiles that have more of them.
 std::string run_text();
 std::string read_text();
 std::string write_text();

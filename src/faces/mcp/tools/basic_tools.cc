@@ -1,4 +1,4 @@
-// The table of the seed's tools: names, words and schemas. Models choose a tool by its description,
+// The table of the basic tools: names, words and schemas. Models choose a tool by its description,
 // so each clause is there for a mistake that models make; tests hold them one by one.
 #include "faces/mcp/tools/answer.h"
 #include "faces/mcp/tools/tool_context.h"
