@@ -10,7 +10,7 @@
 #include "cordon/error.h"
 #include "cordon/loss.h"
 #include "cordon/outcome.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 

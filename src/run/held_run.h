@@ -10,7 +10,7 @@
 #include "changes/private_copies.h"
 #include "changes/removal.h"
 #include "cordon/outcome.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "host/kept_files.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 

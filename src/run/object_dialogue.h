@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "audit/recorder.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 

@@ -1,4 +1,5 @@
 #include "cordon/runner.h"
+#include "base/random_id.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -7,7 +8,7 @@
 #include "policy/environment.h"
 #include "run/answers.h"
 #include "run/choose.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 #include "run/policy_source.h"
 
 namespace cordon {
@@ -85,7 +86,7 @@ Result<Asked> asked_of(const Request& request, const std::vector<Ceiling>& stand
 
 Report refused_report(Error error) {
   Report report;
-  report.run_id = make_run_id();
+  report.run_id = random_id();
   report.error = std::move(error);
   return report;
 }

@@ -9,7 +9,7 @@
 #include "changes/manifest.h"
 #include "changes/stage.h"
 #include "cordon/outcome.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 

@@ -33,7 +33,7 @@
 
 #include "changes/manifest.h"
 #include "host/branch_tips.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 

@@ -20,7 +20,7 @@
 #include "faces/cli/arguments.h"
 #include "faces/cli/policy_options.h"
 #include "host/resolve.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 #include "support/sbpl_evaluator.h"
 
 namespace {

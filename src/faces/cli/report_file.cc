@@ -8,11 +8,12 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/random_id.h"
 #include "base/text.h"
 #include "config/node.h"
 #include "faces/cli/console.h"
 #include "host/inspect.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 namespace {
@@ -141,7 +142,7 @@ Result<void> ReportFile::write(std::string_view text) const {
 
 Result<void> ReportFile::replace(std::string_view text) const {
   const int directory = directory_.get();
-  const std::string temporary = ".cordon-report-" + make_run_id();
+  const std::string temporary = ".cordon-report-" + random_id();
   const auto failed = [&](int number) {
     ::unlinkat(directory, temporary.c_str(), 0);
     return fail(setup_error("cannot write the report file " + quote(path_), number));

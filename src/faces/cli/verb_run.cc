@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/random_id.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "compat/backends.h"
@@ -15,7 +16,7 @@
 #include "host/resolve.h"
 #include "policy/agents.h"
 #include "run/answers.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 namespace {
@@ -26,7 +27,7 @@ constexpr int kLost = 128 + SIGPIPE;
 
 Report refusal(const Error& error) {
   Report report;
-  report.run_id = make_run_id();
+  report.run_id = random_id();
   report.error = error;
   return report;
 }

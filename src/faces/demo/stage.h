@@ -13,7 +13,7 @@
 #include "cordon/policy.h"
 #include "cordon/runner.h"
 #include "policy/host_facts.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon::demo {
 

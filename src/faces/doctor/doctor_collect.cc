@@ -29,7 +29,7 @@
 #include "host/host_settings.h"
 #include "host/survey.h"
 #include "host/writable.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 #include "run/policy_source.h"
 #include "sys/landlock.h"
 #include "sys/sockets.h"

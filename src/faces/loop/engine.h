@@ -15,7 +15,7 @@
 #include "faces/loop/plan_file.h"
 #include "faces/loop/progress.h"
 #include "policy/host_facts.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon::loop {
 

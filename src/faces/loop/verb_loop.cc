@@ -23,7 +23,7 @@
 #include "faces/loop/screen/screen.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 namespace {

@@ -18,7 +18,7 @@
 #include "faces/cli/console.h"
 #include "faces/cli/session.h"
 #include "host/resolve.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 #include "run/policy_source.h"
 #include "run/supervisor.h"
 

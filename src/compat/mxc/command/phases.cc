@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/random_id.h"
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
@@ -16,7 +17,7 @@
 #include "compat/mxc/command/execute.h"
 #include "faces/cli/console.h"
 #include "host/private_file.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon::mxc {
 namespace {
@@ -174,7 +175,7 @@ PhaseAnswer provision(const Node& document, const std::string& name, const Calle
   if (auto legal = read_mxc_request(request, name, places_of(caller)); !legal) {
     return tl::make_unexpected(PhaseFault{"policy_validation", std::move(legal).error()});
   }
-  const std::string token = make_run_id() + make_run_id();
+  const std::string token = random_id() + random_id();
   if (auto kept = Provisioned::keep(caller, token, write_json(request, JsonStyle::Compact));
       !kept) {
     return tl::make_unexpected(PhaseFault{"backend_error", std::move(kept).error()});

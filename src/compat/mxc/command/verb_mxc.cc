@@ -9,7 +9,7 @@
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 #include "run/backends.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon {
 namespace {

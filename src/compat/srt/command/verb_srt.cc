@@ -12,7 +12,7 @@
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 #include "policy/names.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 #include "run/policy_source.h"
 
 namespace cordon {

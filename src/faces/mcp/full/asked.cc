@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/random_id.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "faces/mcp/call.h"
@@ -119,7 +120,7 @@ std::uint64_t lifetime_ms(const CallCeilings& bounds) {
 
 std::optional<Approval> approval_of(const Call& call, const Caller& caller) {
   Approval approval;
-  approval.id = "g-" + make_run_id();
+  approval.id = "g-" + random_id();
   const std::string kind = text_argument(call, "kind");
   const std::string target = text_argument(call, "target");
   if (kind == "network") {

@@ -9,10 +9,11 @@
 #include <cerrno>
 #include <span>
 
+#include "base/random_id.h"
 #include "base/private_directory.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon::mcp {
 namespace {
@@ -58,7 +59,7 @@ Result<Fd> nameless_file(const std::string& directory) {
   Fd file(::openat(place.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kOwner));
   if (file.valid()) return file;
   // File systems without nameless files: a name of our own, taken away at once.
-  const std::string name = ".output-" + make_run_id();
+  const std::string name = ".output-" + random_id();
   file = Fd(::openat(place.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                      kOwner));
   if (!file.valid() || ::unlinkat(place.get(), name.c_str(), 0) < 0) {

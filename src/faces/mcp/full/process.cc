@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/random_id.h"
 #include "base/text.h"
 #include "faces/mcp/tools/answer.h"
 
@@ -166,7 +167,7 @@ ProcessTable::~ProcessTable() {
 Result<std::shared_ptr<Process>> ProcessTable::start(Process::Order order,
                                                      const std::shared_ptr<Client>& client) {
   // Unguessable, as far as that matters: they are good in this server alone.
-  order.id = "p-" + make_run_id();
+  order.id = "p-" + random_id();
   std::vector<Entry> forgotten;  // end after the lock
   const std::lock_guard lock(mutex_);
   // Of a client that is gone nobody can read any more what they wrote.

@@ -17,7 +17,7 @@
 #include "faces/mcp/full/output.h"
 #include "faces/mcp/tools/run_request.h"
 #include "faces/mcp/tools/secret_mask.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon::mcp {
 

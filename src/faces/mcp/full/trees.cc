@@ -1,6 +1,7 @@
 // workspace_diff, and the look at the workspace before anything is changed.
 #include <algorithm>
 
+#include "base/random_id.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "faces/mcp/call.h"
@@ -17,7 +18,7 @@ constexpr FileCall::Kind kDiff{
 
 std::shared_ptr<Snapshot> snapshot_from(const Node& answer) {
   auto snapshot = std::make_shared<Snapshot>();
-  snapshot->id = "s-" + make_run_id();
+  snapshot->id = "s-" + random_id();
   snapshot->taken = std::chrono::steady_clock::now();
   snapshot->incomplete = flag_member(answer, "incomplete");
   const Node* entries = answer.find("entries");

@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/random_id.h"
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -20,7 +21,7 @@
 #include "base/text.h"
 #include "faces/mcp/call.h"
 #include "faces/mcp/inside/line_diff.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon::mcp {
 namespace {
@@ -390,7 +391,7 @@ class NewFile {
  public:
   NewFile(int directory, mode_t mode)
       : directory_(directory),
-        name_(".cordon-" + make_run_id()),
+        name_(".cordon-" + random_id()),
         file_(::openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode)) {
     if (file_.valid() || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return;
     file_ = Fd(::openat(directory, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));

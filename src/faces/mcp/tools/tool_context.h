@@ -15,7 +15,7 @@
 #include "faces/mcp/call.h"
 #include "faces/mcp/tools/call_ceilings.h"
 #include "faces/mcp/tools/secret_mask.h"
-#include "run/contained_run.h"
+#include "run/line.h"
 
 namespace cordon::mcp {
 

@@ -1,4 +1,4 @@
-#include "run/contained_run.h"
+#include "run/line.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
-// The straight line: request -> resolve -> clamp -> survey -> choose -> plan -> record -> launch ->
-// supervise -> outcome -> record. Every face goes through here; there is no second way to start a
-// command.
+// Judging a request: resolve -> clamp -> survey -> choose -> plan. It looks at the host and starts,
+// writes and removes nothing, so that the queries of the command line stop here.
 #pragma once
 
 #include <functional>
@@ -76,7 +75,8 @@ struct JudgedRun {
 // Whether its writable grants are overlays: what it writes is on the host only once it is applied.
 inline bool is_staged(const JudgedRun& run) { return !run.request.stage_directory.empty(); }
 
-// Resolve and clamp alone, for the query verbs. What would refuse a run is an error here too.
+// Resolve, clamp and survey alone, for the query verbs. What would refuse a run is an error here
+// too.
 struct Judgement {
   Clamped clamped;
   Survey survey;
@@ -100,18 +100,11 @@ Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& inpu
 Result<JudgedRun> judge(const RunInput& input, const Caller& caller,
                         Foresight foresight = Foresight::AskHost);
 
-// Carries out the whole line. The report has an outcome or an error, never both.
-Report run_contained(const RunInput& input, const Caller& caller);
-
-// Records a request that was refused before it could be judged, because its policy or a ceiling
-// could not be read.
-std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
-                                        const Error& error);
+// `error`, with the other runs of the same tree that may be its cause. `own_id` is not one of them.
+Error beside_others(Error error, const Caller& caller, const Effective& effective,
+                    const std::string& own_id = {});
 
 // What to do about a program that is not there inside.
 std::string cure_for_missing(const std::string& name, const Caller& caller);
-
-// Sixteen random hexadecimal digits.
-std::string make_run_id();
 
 }  // namespace cordon

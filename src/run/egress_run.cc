@@ -1,0 +1,78 @@
+#include "run/egress_run.h"
+
+#include <algorithm>
+
+namespace cordon {
+namespace {
+
+bool shares_host(const Plan& plan) {
+  return std::ranges::find(plan.missing, Layer::Namespaces) != plan.missing.end();
+}
+
+// Where the broker may change modes and times for a sandbox that has the host's view of files.
+std::vector<std::string> changeable(const Plan& plan) {
+  std::vector<std::string> paths;
+  if (!shares_host(plan)) return paths;
+  for (const Op& operation : plan.build) {
+    const auto* rule = std::get_if<op::LandlockAllow>(&operation);
+    if (rule != nullptr && rule->use == LandlockUse::ReadWrite) paths.push_back(rule->path);
+  }
+  return paths;
+}
+
+BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
+  const Effective& effective = run.clamped.effective();
+  if (input.live_rules) input.live_rules->replace(effective.net);
+  return {effective.net,
+          effective.sockets,
+          input.live_rules,
+          input.ceilings_now,
+          effective.limits.connections,
+          effective.limits.sent,
+          shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
+          changeable(run.plan)};
+}
+
+BrokerSockets sockets_of(EgressDescriptors egress) {
+  return {std::move(egress.listener),
+          std::move(egress.resolver_datagrams),
+          std::move(egress.resolver_streams),
+          egress.network,
+          egress.private_device,
+          std::move(egress.bind_inside)};
+}
+
+}  // namespace
+
+Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run) {
+  const Effective& effective = run.clamped.effective();
+  if (effective.net.mode != NetMode::Allow && effective.sockets.empty()) return std::nullopt;
+  CORDON_TRY(broker, Broker::make(broker_request(input, run)));
+  return std::optional<Broker>(std::move(broker));
+}
+
+Result<std::optional<Publisher>> make_publisher(const NetRules& net) {
+  if (net.publish.empty()) return std::nullopt;
+  CORDON_TRY(publisher, Publisher::make(net.publish));
+  return std::optional<Publisher>(std::move(publisher));
+}
+
+void serve_calls(const RunInput& input, const JudgedRun& run, EgressDescriptors& egress,
+                 std::optional<Broker>& broker) {
+  EgressDescriptors taken = std::move(egress);
+  if (!broker) {
+    auto made = Broker::make(broker_request(input, run));
+    if (!made) return;
+    broker.emplace(std::move(*made));
+  }
+  broker->serve(sockets_of(std::move(taken)));
+}
+
+void add_attempts(Broker& broker, Outcome& outcome) {
+  broker.settle();
+  outcome.connections = broker.connections();
+  const std::vector<Denial> denials = broker.denials();
+  outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
+}
+
+}  // namespace cordon

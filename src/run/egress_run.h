@@ -1,0 +1,27 @@
+// The broker and the publisher of a run.
+#pragma once
+
+#include <optional>
+
+#include "egress/broker.h"
+#include "egress/publisher.h"
+#include "run/judge.h"
+
+namespace cordon {
+
+// Network mode allow needs its threads, and a list of sockets its looks, before the start.
+// Otherwise there is nothing to be prepared for a call that may never come.
+Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run);
+
+// Only a run that publishes ports has one.
+Result<std::optional<Publisher>> make_publisher(const NetRules& net);
+
+// Lets the broker answer the calls of the sandbox; makes one if there is none yet. Where none can
+// be made, the listener is closed and every call fails.
+void serve_calls(const RunInput& input, const JudgedRun& run, EgressDescriptors& egress,
+                 std::optional<Broker>& broker);
+
+// After the last process has ended: what was connected and what was refused.
+void add_attempts(Broker& broker, Outcome& outcome);
+
+}  // namespace cordon

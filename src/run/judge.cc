@@ -1,0 +1,353 @@
+#include "run/judge.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "base/path.h"
+#include "base/random_id.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "host/caller.h"
+#include "host/git_index.h"
+#include "host/inspect.h"
+#include "host/resolve.h"
+#include "host/tree_survey.h"
+#include "host/writable.h"
+#include "policy/agents.h"
+#include "policy/refusal.h"
+#include "run/backends.h"
+#include "run/choose.h"
+#include "run/held_run.h"
+#include "run/identity.h"
+#include "run/run_note.h"
+#include "run/staged_run.h"
+
+namespace cordon {
+namespace {
+
+// A policy the contained code could rewrite would hold for this run only.
+Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::string& file,
+                                    const std::string& own_directory) {
+  PathTrace trace;
+  const TracedPath way = trace.to(file);
+  // Missing, it could be made by the command.
+  if (way.end.empty()) {
+    return fail(policy_error("policy file " + quote(file) + " can no longer be looked at",
+                             "it is to stay where it was read for as long as runs use it"));
+  }
+  for (const std::string& place : way.passed) {
+    // Cordon's own directory is masked inside, whatever grant covers it.
+    if (contains(own_directory, place)) continue;
+    for (const Grant& grant : write) {
+      if (!contains(grant.path, place) || (place == grant.path && place != way.end)) continue;
+      return fail(policy_error(
+          "policy file " + quote(file) + " lies in the writable grant " + quote(grant.path),
+          "the command could rewrite it: keep project policies as policies/NAME.toml in the "
+          "configuration directory and use \"@cwd\" in them"));
+    }
+  }
+  const std::optional<FileInfo>& seen = trace.seen(way.end);
+  if (!seen) return fail(setup_error("cannot look at the policy file " + quote(file), errno));
+  const auto beside = [&](const Grant& grant) { return grant.id.device == seen->id.device; };
+  if (seen->links < 2 || std::ranges::none_of(write, beside)) return {};
+  return fail(policy_error("policy file " + quote(file) + " has another name",
+                           "that one may lie in a writable grant: make a copy of the file"));
+}
+
+Result<void> refuse_writable_sources(const Clamped& clamped, const Policy& policy,
+                                     const std::vector<Ceiling>& ceilings, const Caller& caller) {
+  const Result<Canonical> found = canonicalize(caller.config_directory, "/", caller);
+  const std::string own = found ? found->path : caller.config_directory;
+  const auto check = [&](const std::string& file) -> Result<void> {
+    return file.empty() ? Result<void>()
+                        : refuse_writable_source(clamped.effective().write, file, own);
+  };
+  CORDON_CHECK(check(policy.file));
+  for (const Ceiling& ceiling : ceilings) CORDON_CHECK(check(ceiling.policy.file));
+  return {};
+}
+
+Result<Grant> helper_grant(const std::string& path, const Caller& caller) {
+  CORDON_TRY(found, canonicalize_existing(path, "/", caller));
+  return Grant{path, found.lexical, found.path, Grant::Source::Policy, found.kind, found.id};
+}
+
+Result<std::string> start_directory(const RunInput& input, const Caller& caller) {
+  if (input.cwd.empty()) return caller.cwd;
+  CORDON_TRY(found, canonicalize_existing(input.cwd, caller.cwd, caller));
+  if (found.kind != FileKind::Directory) {
+    return fail(usage_error("--cwd " + quote(input.cwd) + " is not a directory"));
+  }
+  return found.path;
+}
+
+// What lasts is kept apart for every owner: a file of one would be closed to another.
+std::string for_owner(std::string path, const std::optional<Owner>& owner) {
+  return owner ? path + "-" + std::to_string(owner->uid) + "-" + std::to_string(owner->gid) : path;
+}
+
+// A writable directory that is held as a whole, since the host finds programs in it by name, is no
+// more than readable: an option that asked to write it would get nothing.
+std::vector<Reduction> held_options(const Clamped& clamped, const Survey& found,
+                                    const Caller& caller) {
+  std::vector<Reduction> reductions;
+  for (const Grant& grant : clamped.effective().write) {
+    const auto holds = [&](const Held& held) { return held.path == grant.path; };
+    if (grant.origin != Origin::Option) continue;
+    if (std::ranges::none_of(found.facts.held, holds) && !is_directory_on_path(grant.id, caller)) {
+      continue;
+    }
+    reductions.push_back(
+        {"write", grant.written, "read-only", Reduction::Because::Forbidden, Origin::Option});
+  }
+  return reductions;
+}
+
+// A plan knows paths by their grants; who asked for variables and for the place to start in is
+// known here.
+void mark_options(const RunInput& input, std::vector<Reduction>& reductions) {
+  const std::vector<std::string>& names = input.policy.options.env;
+  for (Reduction& reduction : reductions) {
+    const bool variable =
+        reduction.what == "env" && std::ranges::find(names, reduction.asked) != names.end();
+    if (variable || (reduction.what == "cwd" && !input.cwd.empty())) {
+      reduction.origin = Origin::Option;
+    }
+  }
+}
+
+// What other runs made appear is not old. One that wrote its note while this survey was under way
+// may have planted something that the survey took for old, so it is made again.
+Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller) {
+  constexpr int kMostAttempts = 8;
+  const auto ids = [](const std::vector<OlderRun>& runs) {
+    std::set<std::string> found;
+    for (const OlderRun& run : runs) found.insert(run.id);
+    return found;
+  };
+  std::vector<OlderRun> older = older_runs(caller, clamped.effective());
+  for (int attempt = 1;; ++attempt) {
+    CORDON_TRY(found, survey(clamped, caller, older));
+    std::vector<OlderRun> now = older_runs(caller, clamped.effective());
+    const std::set<std::string> before = ids(older);
+    const std::set<std::string> after = ids(now);
+    if (std::ranges::includes(before, after) || attempt == kMostAttempts) return found;
+    older = std::move(now);
+  }
+}
+
+PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
+                         const Backend& backend, const std::optional<Owner>& owner,
+                         std::string start) {
+  PlanRequest request;
+  request.argv = input.argv;
+  request.cwd = std::move(start);
+  if (effective.home == HomeMode::Persistent) {
+    // One per project: the place it was called from. Where the command starts grants nothing.
+    request.persistent_home = for_owner(
+        join(caller.state_directory, "homes/" + sha256_hex(caller.cwd).substr(0, 16)), owner);
+  }
+  if (effective.caches) {
+    request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
+  }
+  if (effective.mode == WriteMode::Staged && !effective.write.empty()) {
+    request.stage_directory = join(stage_directories(caller.state_directory), random_id());
+  }
+  // Bubblewrap and foreign executors bring what they mount themselves: there it is read-only. In a
+  // stage nothing has to be held.
+  request.private_copies = backend.kind() == BackendKind::Native && !effective.write.empty() &&
+                           request.stage_directory.empty();
+  const bool on_disk = backend.private_space() == Backend::PrivateSpace::OnDisk;
+  if ((on_disk && effective.scratch) || request.private_copies) {
+    request.private_directory = join(private_directories(caller), random_id());
+  }
+  return request;
+}
+
+// Single protected files that git replaces when it checks out. One with a second name cannot be put
+// back so that both names lead to it, and stays covered.
+std::set<std::string> tracked_held(const HostFacts& facts, const Effective& effective) {
+  std::vector<std::string> files;
+  for (const Held& held : facts.held) {
+    if (held.file != FileKind::Regular) continue;
+    if (const auto seen = inspect_path(held.path); seen && seen->links == 1)
+      files.push_back(held.path);
+  }
+  return files.empty() ? std::set<std::string>() : tracked_files(files, effective.write);
+}
+
+// A shared login is put into the private home that is kept, so that one has to be seen inside.
+Result<void> check_shared_login(const Effective& effective, const Caller& caller) {
+  if (!effective.agent.share_login) return {};
+  const AgentNeeds* agent = find_agent(effective.agent.name);
+  if (agent == nullptr || agent->login.empty()) {
+    return fail(policy_error("share_login is for an agent that keeps its login in a file"));
+  }
+  const auto covers = [&](const Grant& grant) { return contains(grant.path, caller.home); };
+  const bool seen = effective.home == HomeMode::Persistent && !caller.home.empty() &&
+                    std::ranges::none_of(effective.read, covers) &&
+                    std::ranges::none_of(effective.write, covers);
+  if (seen) return {};
+  return fail(
+      policy_error("share_login needs the private home that is kept",
+                   "write home = \"persistent\" in [fs], and grant no path above the home"));
+}
+
+Result<std::unique_ptr<Backend>> backend_of(const RunInput& input, const BackendChoice& choice) {
+  return input.backends ? input.backends(choice.backend) : make_backend(choice.backend);
+}
+
+Result<BackendChoice> choice_for(const RunInput& input, const Effective& effective,
+                                 const Caller& caller, Foresight foresight) {
+  CORDON_TRY(wish, backend_wish(input.backend, input.backend_by, caller));
+  return choose_backend(wish, effective, input.ceilings, foresight, ask_this_host());
+}
+
+}  // namespace
+
+// Another run of the same tree can make it one that no run can be started in: thousands of
+// protected names, directories that are renamed all the time, a protected file that is replaced
+// just now. Whoever is refused for that has to know which process to end.
+Error beside_others(Error error, const Caller& caller, const Effective& effective,
+                    const std::string& own_id) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<RunAtWork> others = runs_at_work(caller, effective, own_id);
+  if (others.empty() || error.kind == ErrorKind::Usage) return error;
+  std::string names;
+  std::string pids;
+  for (std::size_t i = 0; i < others.size() && i < kMostNamed; ++i) {
+    if (i > 0) names += ", ";
+    names += others[i].id;
+    pids += " " + std::to_string(others[i].supervisor);
+  }
+  if (others.size() > kMostNamed) {
+    names += " and " + std::to_string(others.size() - kMostNamed) + " more";
+  }
+  const std::string more = "run " + names +
+                           " is at work in this tree and may be the cause: end it (kill" + pids +
+                           ") and start again";
+  error.hint = error.hint.empty() ? more : error.hint + "; " + more;
+  return error;
+}
+
+std::string cure_for_missing(const std::string& name, const Caller& caller) {
+  std::vector<std::string> places;
+  if (name.find('/') != std::string::npos) {
+    places = {name};
+  } else if (const auto path = caller.environment.find("PATH"); path != caller.environment.end()) {
+    for (const std::string_view directory : split(path->second, ':')) {
+      places.push_back(join(directory, name));
+    }
+  }
+  for (const std::string& place : places) {
+    if (::access(place.c_str(), X_OK) == 0) {
+      return "it exists outside as " + quote(place) + ": grant it with --read";
+    }
+  }
+  return "it is not installed, or its directory is not on PATH";
+}
+
+Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
+                               const Caller& caller, const JudgedPlaces& places) {
+  CORDON_TRY(resolved, resolve(policy, caller));
+  resolved.start = places.start.value_or(caller.cwd);
+  resolved.keep = places.keep;
+  std::vector<ResolvedCeiling> bounds;
+  for (const Ceiling& ceiling : ceilings) {
+    CORDON_TRY(bound, resolve(ceiling, caller, places.approved));
+    bounds.push_back(std::move(bound));
+  }
+  if (!places.helper.empty()) {
+    CORDON_TRY(program, helper_grant(places.helper, caller));
+    resolved.read.push_back(program);
+    for (ResolvedCeiling& bound : bounds) bound.read.push_back(program);
+  }
+  CORDON_TRY(clamped, clamp(resolved, bounds));
+  CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
+  auto surveyed = survey_beside_others(clamped, caller);
+  if (!surveyed) {
+    return fail(beside_others(std::move(surveyed).error(), caller, clamped.effective()));
+  }
+  Survey found = std::move(*surveyed);
+  if (auto refused = refusal_of_planned(held_options(clamped, found, caller))) {
+    return fail(*std::move(refused));
+  }
+  return Judgement{std::move(clamped), std::move(found)};
+}
+
+namespace {
+
+// Native is no way out of a refusal where it refuses the same policy, and neither is making it
+// work.
+Error refused_plan(Error error, const BackendChoice& choice, const Judgement& judgement,
+                   const Caller& caller, const PlanRequest& request) {
+  const bool native_too =
+      choice.backend == BackendKind::Landlock &&
+      !make_native_plan(judgement.clamped, judgement.survey.facts, caller, request);
+  return native_too ? error : with_passed_over(std::move(error), choice, ask_this_host());
+}
+
+}  // namespace
+
+Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& input,
+                                const Caller& caller) {
+  const Effective& effective = judgement.clamped.effective();
+  CORDON_TRY(choice, choice_for(input, effective, caller, Foresight::AskHost));
+  if (choice.backend == BackendKind::Native) return Mechanism{std::move(choice), {}};
+  CORDON_TRY(backend, backend_of(input, choice));
+  CORDON_TRY(start, start_directory(input, caller));
+  const PlanRequest request =
+      plan_request(input, effective, caller, *backend, std::nullopt, std::move(start));
+  const auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
+  if (!plan) return fail(refused_plan(plan.error(), choice, judgement, caller, request));
+  return Mechanism{std::move(choice), plan->lost};
+}
+
+Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight foresight) {
+  if (input.argv.empty() || input.argv.front().empty()) {
+    return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
+  }
+  CORDON_TRY(start, start_directory(input, caller));
+  CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller,
+                                     {input.helper, start, Keep::Something, input.approved}));
+  const Effective& effective = judgement.clamped.effective();
+  CORDON_CHECK(check_shared_login(effective, caller));
+  CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
+  CORDON_TRY(backend, backend_of(input, choice));
+  CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
+  CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
+  CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner));
+  CORDON_CHECK(refuse_review_of_tools(input, effective));
+  PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start));
+  if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
+  Caller inside = caller;
+  if (owner) {
+    inside.uid = owner->uid;
+    inside.gid = owner->gid;
+  }
+  if (choice.backend != BackendKind::Landlock)
+    pin_roots_of(older_runs(caller, effective), effective, judgement.survey.facts);
+  auto plan = backend->plan(judgement.clamped, judgement.survey.facts, inside, request);
+  if (!plan) {
+    return fail(refused_plan(std::move(plan).error(), choice, judgement, inside, request));
+  }
+  if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));
+  mark_options(input, plan->reductions);
+  if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));
+  std::vector<Reduction> reductions = judgement.clamped.reductions();
+  reductions.insert(reductions.end(), plan->reductions.begin(), plan->reductions.end());
+  return JudgedRun{caller,
+                   std::move(judgement.clamped),
+                   std::move(judgement.survey),
+                   std::move(*plan),
+                   std::move(request),
+                   std::move(backend),
+                   std::move(choice),
+                   std::move(reductions),
+                   owner};
+}
+
+}  // namespace cordon

@@ -1,0 +1,191 @@
+// The line, as it is carried out:
+//
+//   recover    what runs left that were cut off: `recover_runs`, before anything is looked at
+//   judge      resolve, clamp, survey, choose, plan; nothing is written or started (`judge`)
+//   record     that this is about to happen, durably (`RunRecord::begin`)
+//   prepare    the note, private copies, the stage, the broker, the streams (`Prepared::make`)
+//   launch     the sandbox is built, measured and compared with the plan; then the command is
+//   released supervise  until the last process has ended (`watch`) settle     what it wrote: kept,
+//   held back, put back or told as lost (`settle`) close      the record (`RunRecord::close`)
+//
+// An error before the launch leaves nothing behind but the record of it. After the launch there is
+// an outcome, whatever happens. Where native fails to launch because the host refuses it, and
+// nothing of the command has run, the line is gone through once more with the next backend
+// (`after_native`).
+#include "run/line.h"
+
+#include <algorithm>
+
+#include "base/path.h"
+#include "base/private_directory.h"
+#include "base/random_id.h"
+#include "base/sha256.h"
+#include "config/policy_document.h"
+#include "host/host_settings.h"
+#include "policy/approval.h"
+#include "run/choose.h"
+#include "run/identity.h"
+#include "run/prepare.h"
+#include "run/run_record.h"
+#include "run/settle.h"
+
+namespace cordon {
+namespace {
+
+// Whether a command may have run: one that may have is never started again.
+enum class Launch { NotDone, Done };
+
+Result<std::unique_ptr<Child>> launch(const JudgedRun& run, Prepared& ready,
+                                      const std::string& run_id) {
+  auto launched =
+      run.backend->launch(run.plan, run.survey.facts, run_id, ready.streams->command_ends());
+  if (!launched) {
+    // What a foreign mechanism said for itself before it failed.
+    ready.streams->command_started();
+    ready.streams->drain();
+    return fail(std::move(launched).error());
+  }
+  ready.started();
+  ready.note.started((*launched)->first_process());
+  return launched;
+}
+
+// From the release of the command to the end of its last process.
+Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& ready, Child& child) {
+  EgressDescriptors egress = child.take_egress();
+  const auto serve = [&] { serve_calls(input, run, egress, ready.broker); };
+  if (run.clamped.effective().net.mode == NetMode::Allow) serve();
+  if (ready.publisher) ready.publisher->serve(child.take_socket_source());
+  ready.streams->command_started();
+  if (Fd terminal = child.take_terminal(); terminal.valid()) {
+    ready.streams->attach_terminal(std::move(terminal));
+  }
+  SuperviseRequest watching = supervise_request(input, run, *ready.git_watch);
+  watching.first_call = egress.listener.get();
+  watching.on_first_call = serve;
+  if (ready.broker) watching.over_sent = ready.broker->over_descriptor();
+  CORDON_TRY(outcome, supervise(child, *ready.streams, watching));
+  if (ready.broker) add_attempts(*ready.broker, outcome);
+  if (ready.publisher) outcome.published = ready.publisher->end();
+  return outcome;
+}
+
+// What is to be known of a judged run before anything of it happens.
+void describe(const RunInput& input, const JudgedRun& run, Report& report) {
+  report.reductions = run.reductions;
+  report.choice = run.choice;
+  std::string policy = write_json(encode_effective(run.clamped.effective()), JsonStyle::Compact);
+  report.policy_hash = "sha256:" + sha256_hex(policy);
+  if (input.describe_policy) report.policy_json = std::move(policy);
+  report.approvals = approvals_used(input.approved, run.clamped.effective());
+}
+
+// From the record of a judged run to its outcome.
+Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report,
+                     Launch& started) {
+  describe(input, run, report);
+  // Nothing is started before this record is durable.
+  CORDON_CHECK(record.begin(run, report.policy_hash));
+  const std::string line = choice_line(run.choice, run.plan.lost);
+  if (!line.empty() && input.tell_choice) input.tell_choice(line);
+  CORDON_TRY(prepared, Prepared::make(input, run, report.run_id));
+  report.credential = run.plan.credential;
+  report.reductions = run.reductions;
+  CORDON_TRY(child, launch(run, *prepared, report.run_id));
+  started = Launch::Done;
+  report.identity = identity_of(child->first_process());
+  CORDON_TRY(outcome, watch(input, run, *prepared, *child));
+  report.enforcement = child->enforcement();
+  settle(input, run, *prepared, *child, outcome, report);
+  report.outcome = std::move(outcome);
+  return {};
+}
+
+// Native was taken at its word, and its launch failed before anything of the command ran. The host
+// is asked now. Where it refuses native, the next backend is tried, as a run with a record of its
+// own; where nothing may come next, the error says what to change. Else the error stands as it is.
+Result<void> after_native(const RunInput& input, const Caller& caller, Error error, JudgedRun& run,
+                          RunRecord& record, Report& report) {
+  if (error.kind != ErrorKind::Unavailable && error.kind != ErrorKind::Setup) {
+    return fail(std::move(error));
+  }
+  const auto refusal = ask_this_host()(BackendKind::Native);
+  if (!refusal) return fail(std::move(error));
+  if (!has_next(run.choice, run.clamped.effective())) {
+    error.hint = refusal->cure;
+    return fail(std::move(error));
+  }
+  auto next = judge(input, caller, Foresight::AskHost);
+  if (!next) {
+    // What native met says more than that nothing is left; what to do instead is for both.
+    if (!next.error().hint.empty()) error.hint = next.error().hint;
+    return fail(std::move(error));
+  }
+  report.audit = record.close(error);
+  run = std::move(*next);
+  Launch launch = Launch::NotDone;
+  return attempt(input, run, record, report, launch);
+}
+
+Error with_outside_hint(Error error, const JudgedRun& run) {
+  if (error.kind == ErrorKind::Command && error.exit_status == 127) {
+    error.hint = cure_for_missing(run.plan.argv.front(), run.caller);
+  }
+  return error;
+}
+
+}  // namespace
+
+Report run_contained(const RunInput& input, const Caller& caller) {
+  Report report;
+  report.run_id = random_id();
+  if (auto streams = Streams::check(input.streams); !streams) {
+    report.error = std::move(streams).error();
+    return report;
+  }
+  if (auto outermost = refuse_nesting(caller); !outermost) {
+    report.error = std::move(outermost).error();
+    return report;
+  }
+  // Made before the trees are looked at: what does not exist cannot be masked.
+  if (auto state = open_private_directory(join(caller.state_directory, "runs")); !state) {
+    report.error = std::move(state).error();
+    return report;
+  }
+  auto record = RunRecord::open(input, caller);
+  if (!record) {
+    report.error = std::move(record).error();
+    return report;
+  }
+  const std::vector<Quarantined> recovered = recover_runs(caller);
+  auto run =
+      judge(input, caller, suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative);
+  if (!run) {
+    report.audit = record->refuse(run.error());
+    report.error = std::move(run).error();
+    return report;
+  }
+  Launch launch = Launch::NotDone;
+  auto done = attempt(input, *run, *record, report, launch);
+  if (!done && launch == Launch::NotDone && run->choice.backend == BackendKind::Native) {
+    done = after_native(input, caller, std::move(done).error(), *run, *record, report);
+  }
+  if (!done) {
+    report.error = with_outside_hint(std::move(done).error(), *run);
+    if (record->is_open()) report.audit = record->close(*report.error);
+  } else {
+    report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
+                                   recovered.end());
+    report.audit = record->close(*report.outcome);
+  }
+  return report;
+}
+
+std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
+                                        const Error& error) {
+  auto record = RunRecord::open(input, caller);
+  if (!record) return std::nullopt;
+  return record->refuse(error);
+}
+
+}  // namespace cordon

@@ -1,0 +1,75 @@
+// What a judged run needs before its command can be started, and what is taken back if it is not.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "changes/private_copies.h"
+#include "changes/removal.h"
+#include "changes/stage.h"
+#include "host/kept_files.h"
+#include "run/egress_run.h"
+#include "run/judge.h"
+#include "run/memory_watch.h"
+#include "run/run_note.h"
+#include "run/streams.h"
+#include "run/tracked_run.h"
+
+namespace cordon {
+
+// Removes the private directories of a run when it is over.
+class PrivateTree {
+ public:
+  explicit PrivateTree(std::string path) : path_(std::move(path)) {}
+  ~PrivateTree() {
+    if (!path_.empty()) (void)remove_private_tree(path_);
+  }
+  PrivateTree(const PrivateTree&) = delete;
+  PrivateTree& operator=(const PrivateTree&) = delete;
+  // What the run changed in it could not be kept: the next start tries again.
+  void leave() { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+// In the order in which it is made; what was made last goes first.
+class Prepared {
+ public:
+  // Nothing is left behind by a run whose command was not started, but for the directories that
+  // last from run to run.
+  static Result<std::unique_ptr<Prepared>> make(const RunInput& input, JudgedRun& run,
+                                                const std::string& run_id);
+  Prepared(const JudgedRun& run, RunBranches branches);
+  ~Prepared();
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  // From now on what the run wrote has to be looked at first.
+  void started() { started_ = true; }
+
+  RunBranches branches;
+  RunNote note;
+  PrivateTree private_tree;
+  PrivateCopies copies;
+  std::optional<Stage> stage;
+  std::optional<KeptFiles> kept;
+  std::optional<Removal> removal;
+  std::optional<Broker> broker;
+  std::optional<Publisher> publisher;
+  std::optional<Streams> streams;
+  // Watching begins before the command can make anything appear.
+  std::optional<GitWatch> git_watch;
+
+ private:
+  Result<void> fill(const RunInput& input, JudgedRun& run, const std::string& run_id);
+  bool started_ = false;
+};
+
+// Which limits the supervisor holds itself, and what it listens to.
+SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
+                                   const GitWatch& git_watch);
+
+}  // namespace cordon

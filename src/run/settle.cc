@@ -1,0 +1,129 @@
+#include "run/settle.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "changes/lost_list.h"
+#include "host/post_run_scan.h"
+#include "run/held_run.h"
+#include "run/run_record.h"
+#include "run/staged_run.h"
+
+namespace cordon {
+namespace {
+
+// One entry for each name; the number of files and bytes is said with the first.
+void add_gone(const Gone& gone, const std::string& place, const std::string& words,
+              std::vector<Change>& changes) {
+  for (const std::string& name : gone.names) {
+    std::string reason = words;
+    if (&name == &gone.names.front()) {
+      reason += ": " + std::to_string(gone.files) + (gone.files == 1 ? " file, " : " files, ") +
+                std::to_string(gone.bytes) + " bytes in all";
+    }
+    changes.push_back(
+        {join(place, name), Change::Kind::Added, Change::State::Lost, std::move(reason), place});
+  }
+}
+
+// What the run wrote to private places, told in the report and in `cordon changes list`.
+void tell_gone(Child& child, const JudgedRun& run, Report& report) {
+  const GonePlaces places = child.take_gone_places();
+  Given given{run.survey.facts.git_identity, {}};
+  for (const std::vector<Grant>* grants :
+       {&run.clamped.effective().read, &run.clamped.effective().write}) {
+    for (const Grant& grant : *grants) given.mounted.insert(grant.path);
+  }
+  // All private places lie on one file system, and a home may lie in /var/tmp.
+  given.mounted.insert(run.caller.home);
+  const auto tell = [&](GonePlace which, const std::string& path, const std::string& words) {
+    const Fd& place = places[static_cast<std::size_t>(which)];
+    if (!place.valid()) return;
+    add_gone(gone_with(place.get(), path, given), path, words, report.changes);
+  };
+  tell(GonePlace::Home, run.caller.home, "private home");
+  tell(GonePlace::Tmp, "/tmp", "private /tmp");
+  tell(GonePlace::VarTmp, "/var/tmp", "private /var/tmp");
+  // The report has it all; who cannot write this note loses nothing but the list.
+  if (!report.changes.empty())
+    (void)note_lost(run.caller.state_directory, report.run_id, report.changes);
+}
+
+// The command ran, so there is an outcome, whatever becomes of its stage.
+void end_stage(Stage& stage, const JudgedRun& run, Report& report, Outcome& outcome,
+               RunNote& note) {
+  if (is_full_disk(stage)) {
+    outcome.denials.push_back({"stage", "the disk that it lies on is full", "disk", 1});
+  }
+  auto settled = settle_stage(stage, run.caller);
+  if (!settled) {
+    note.leave();
+    outcome.handoff.push_back({".", "unchecked: " + message(settled.error()), {}});
+    return;
+  }
+  if (settled->unapplied) {
+    outcome.handoff.push_back({".", "unchecked: " + message(*settled->unapplied), {}});
+  }
+  std::ranges::move(changes_of(settled->records, run.caller.cwd),
+                    std::back_inserter(report.changes));
+}
+
+// What appeared in the writable trees, and what became of the private copies.
+void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, Outcome& outcome,
+                  Report& report) {
+  std::set<std::string> git_directories;
+  auto handoff =
+      post_run_scan(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
+                    run.survey.snapshot, join(run.caller.state_directory, "handoff"), report.run_id,
+                    ready.kept ? &*ready.kept : nullptr, run.survey.roots, &git_directories);
+  if (handoff) {
+    // Before anything is asked about branches, and before the note may go.
+    if (auto noted = ready.branches.note_written(run.caller, git_directories); !noted) {
+      handoff = fail(std::move(noted).error());
+    }
+  }
+  if (handoff) {
+    outcome.handoff = std::move(*handoff);
+    if (ready.kept) ready.kept->discard();
+    mark_moved_in_clones(outcome.handoff, run);
+    std::vector<Quarantined> recovered;
+    const auto pass = [&](std::vector<ChangeRecord>& records) {
+      PassedTracked passed = pass_tracked(input, run, ready.branches, report.run_id, records);
+      recovered = std::move(passed.recovered);
+      return std::move(passed.paths);
+    };
+    auto settled = settle_held(ready.copies, &*ready.removal, outcome.handoff,
+                               run.clamped.effective().write, run.caller, report.run_id, pass);
+    if (settled) {
+      forget_passed(outcome.handoff, *settled);
+      std::ranges::move(recovered, std::back_inserter(outcome.handoff));
+      std::ranges::move(changes_of(*settled, run.caller.cwd), std::back_inserter(report.changes));
+    } else {
+      ready.note.leave();
+      ready.private_tree.leave();
+      outcome.handoff.push_back({".", "unchecked: " + message(settled.error()), {}});
+    }
+  } else {
+    ready.private_tree.leave();
+    // The command ran, so there is an outcome; what could not be looked at is said in it, and
+    // stays known to the next start.
+    ready.note.leave();
+    outcome.handoff.push_back({".", "unchecked: " + message(handoff.error()), {}});
+  }
+}
+
+}  // namespace
+
+void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared, Child& child,
+            Outcome& outcome, Report& report) {
+  tell_gone(child, run, report);
+  if (prepared.stage) {
+    end_stage(*prepared.stage, run, report, outcome, prepared.note);
+  } else if (!run.clamped.effective().write.empty()) {
+    settle_trees(input, run, prepared, outcome, report);
+  }
+}
+
+}  // namespace cordon
