@@ -67,16 +67,17 @@ int carry_out_tool(Words words) {
 int main(int argc, char** argv) {
   constexpr int kRefused = 1;
   if (!cordon::open_standard_streams()) return kRefused;
-  std::vector<const char*> words(argv, argv + argc);
+  const Words given(argv, static_cast<std::size_t>(argc));
+  std::vector<const char*> words;
   if (const auto other =
           argc > 0 ? cordon::drop_in_called(cordon::basename(argv[0])) : std::nullopt) {
-    words.insert(words.begin() + 1, other->data());
+    words.push_back(other->data());
   }
-  const Words given = Words(words).subspan(words.empty() ? 0 : 1);
-  const std::string_view first = given.empty() ? "" : given.front();
+  for (const char* word : given.subspan(argc > 0 ? 1 : 0)) words.push_back(word);
+  const std::string_view first = words.empty() ? "" : words.front();
   // The demonstration runs a part of this program inside its sandboxes.
-  if (first == cordon::kInsideVerb) return cordon::doctor_inside({given.begin() + 1, given.end()});
+  if (first == cordon::kInsideVerb) return cordon::doctor_inside({words.begin() + 1, words.end()});
   // Its options may stand behind the operand.
-  if (first == "mxc") return cordon::verb_mxc(given.subspan(1));
-  return carry_out_tool(given);
+  if (first == "mxc") return cordon::verb_mxc(Words(words).subspan(1));
+  return carry_out_tool(words);
 }
