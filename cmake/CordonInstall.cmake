@@ -93,30 +93,35 @@ file(WRITE ${made}/check_made.cmake "foreach(file IN ITEMS ${made_files})
 endforeach()
 ")
 
-set(cordon_helpers cordon-tools cordon-inside cordon-apply)
+set(cordon_helpers cordon-tools cordon-inside)
+if(CORDON_COMPAT)
+  list(APPEND cordon_helpers cordon-apply)
+endif()
 install(TARGETS cordon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 install(TARGETS ${cordon_helpers}
         RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon COMPONENT runtime)
-# Where the SDK of MXC looks for its executor when MXC_BIN_DIR is .../libexec/cordon/mxc.
-set(mxc_directory ${CMAKE_INSTALL_LIBEXECDIR}/cordon/mxc)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(mxc_directory ${mxc_directory}/arm64)
-else()
-  set(mxc_directory ${mxc_directory}/x64)
+if(CORDON_COMPAT)
+  # Where the SDK of MXC looks for its executor when MXC_BIN_DIR is .../libexec/cordon/mxc.
+  set(mxc_directory ${CMAKE_INSTALL_LIBEXECDIR}/cordon/mxc)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(mxc_directory ${mxc_directory}/arm64)
+  else()
+    set(mxc_directory ${mxc_directory}/x64)
+  endif()
+  file(MAKE_DIRECTORY ${made}/mxc)
+  file(CREATE_LINK ../../cordon-tools ${made}/mxc/lxc-exec SYMBOLIC)
+  install(FILES ${made}/mxc/lxc-exec DESTINATION ${mxc_directory} COMPONENT runtime)
+  # A directory for PATH: whoever has sandbox-runtime's own srt decides which one is found.
+  file(MAKE_DIRECTORY ${made}/srt)
+  file(CREATE_LINK ../cordon-tools ${made}/srt/srt SYMBOLIC)
+  install(FILES ${made}/srt/srt DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/srt
+          COMPONENT runtime)
+  # SafeClaw starts what SAFECLAW_HELPER_PATH names.
+  file(MAKE_DIRECTORY ${made}/safeclaw)
+  file(CREATE_LINK ../cordon-apply ${made}/safeclaw/safeclaw-sandbox-helper SYMBOLIC)
+  install(FILES ${made}/safeclaw/safeclaw-sandbox-helper
+          DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/safeclaw COMPONENT runtime)
 endif()
-file(MAKE_DIRECTORY ${made}/mxc)
-file(CREATE_LINK ../../cordon-tools ${made}/mxc/lxc-exec SYMBOLIC)
-install(FILES ${made}/mxc/lxc-exec DESTINATION ${mxc_directory} COMPONENT runtime)
-# A directory for PATH: whoever has sandbox-runtime's own srt decides which one is found.
-file(MAKE_DIRECTORY ${made}/srt)
-file(CREATE_LINK ../cordon-tools ${made}/srt/srt SYMBOLIC)
-install(FILES ${made}/srt/srt DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/srt
-        COMPONENT runtime)
-# SafeClaw starts what SAFECLAW_HELPER_PATH names.
-file(MAKE_DIRECTORY ${made}/safeclaw)
-file(CREATE_LINK ../cordon-apply ${made}/safeclaw/safeclaw-sandbox-helper SYMBOLIC)
-install(FILES ${made}/safeclaw/safeclaw-sandbox-helper
-        DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/safeclaw COMPONENT runtime)
 install(TARGETS cordon_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cordon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT development FILES_MATCHING PATTERN "*.h")

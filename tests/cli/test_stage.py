@@ -214,15 +214,18 @@ def test_what_the_host_changed_too_is_kept_in_both_versions(world, case, when):
     else:
         assert "run" not in (world.project / name).read_text()
     if case == "edit of what is deleted":
-        return
-    assert "run\n" in changes(world, "show", name).out
-    # Both ways that the hint names.
-    if case != "delete":
-        refused = changes(world, "apply", "last", name, status=1)
-        assert "mv " in refused.err and "cordon changes discard" in refused.err
-        (world.project / name).rename(world.project / f"{name}.mine")
-    changes(world, "apply", "last", name)
-    assert "run\n" in (world.project / name).read_text()
+        # The run left no version of it that could be shown; the person's stays.
+        changes(world, "discard", "last", name)
+        assert "host" in (world.project / name).read_text()
+    else:
+        assert "run\n" in changes(world, "show", name).out
+        # Both ways that the hint names.
+        if case != "delete":
+            refused = changes(world, "apply", "last", name, status=1)
+            assert "mv " in refused.err and "cordon changes discard" in refused.err
+            (world.project / name).rename(world.project / f"{name}.mine")
+        changes(world, "apply", "last", name)
+        assert "run\n" in (world.project / name).read_text()
 
 
 def test_an_unrelated_change_beside_it_is_no_conflict(world):
