@@ -144,8 +144,8 @@ Broker::~Broker() {
 void Broker::serve(BrokerSockets sockets) {
   {
     const std::lock_guard lock(state_->mutex);
-    state_->local.serve(sockets.private_device, sockets.bind_inside);
-    state_->handler.serve(std::move(sockets.bind_inside));
+    state_->local.serve(sockets.private_device, sockets.bind_in_sandbox);
+    state_->handler.serve(std::move(sockets.bind_in_sandbox));
     state_->sockets = std::move(sockets);
     state_->serving = true;
     state_->changed.notify_all();

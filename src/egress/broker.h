@@ -11,23 +11,13 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "base/inside_bind.h"
 #include "base/result.h"
 #include "cordon/outcome.h"
+#include "egress/broker_sockets.h"
 #include "egress/rules.h"
 #include "policy/effective.h"
 
 namespace cordon {
-
-// What a sandbox is answered on.
-struct BrokerSockets {
-  Fd listener;                       // of the command's filter
-  Fd datagrams;                      // of the sandbox's own network, for DNS; mode allow alone
-  Fd streams;                        // the same, listening
-  std::uint64_t network = 0;         // the namespace of those two
-  std::uint64_t private_device = 0;  // what only the sandbox can have made files on; or zero
-  BindInside bind_inside;
-};
 
 // Whose network the command's own sockets are of, in the modes none and allow.
 enum class SandboxNetwork { Own, Hosts };

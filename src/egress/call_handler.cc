@@ -500,7 +500,7 @@ int CallHandler::bind(WaitingCall& call, std::uint64_t network) {
   if (place_.mode != NetMode::Allow && !plain_route) {
     // Low ports and netlink groups go by the rights of who binds.
     const auto given = std::as_bytes(std::span(&address.bytes, 1)).first(address.size);
-    return bind_inside_({socket.fd.get(), -1, 0, given});
+    return bind_in_sandbox_({socket.fd.get(), -1, 0, given});
   }
   if (!is_inet(socket) && !plain_route) return EPERM;
   const auto* bytes = reinterpret_cast<const sockaddr*>(&address.bytes);

@@ -47,7 +47,7 @@ class CallHandler {
         stop_(stop) {}
 
   // Before the first call.
-  void serve(BindInside bind_inside) { bind_inside_ = std::move(bind_inside); }
+  void serve(BindInSandbox bind_in_sandbox) { bind_in_sandbox_ = std::move(bind_in_sandbox); }
 
   // `network` is the sandbox's network namespace in mode allow, where it is known.
   int answer(WaitingCall& call, std::uint64_t network);
@@ -101,7 +101,7 @@ class CallHandler {
   ConnectionBudget& budget_;
   Meter& meter_;
   const int stop_;
-  BindInside bind_inside_;
+  BindInSandbox bind_in_sandbox_;
   Lookup lookup_;
   std::mutex mutex_;
   std::set<std::uint64_t> unreported_;  // sockets that were connected while "in progress" was said

@@ -198,9 +198,9 @@ Result<std::vector<ListedSocket>> open_listed(std::span<const Grant> sockets) {
   return listed;
 }
 
-void LocalSockets::serve(std::uint64_t private_device, BindInside bind_inside) {
+void LocalSockets::serve(std::uint64_t private_device, BindInSandbox bind_in_sandbox) {
   private_device_ = private_device;
-  bind_inside_ = std::move(bind_inside);
+  bind_in_sandbox_ = std::move(bind_in_sandbox);
 }
 
 int LocalSockets::connect(const WaitingCall& call, const GivenSocket& socket,
@@ -319,8 +319,9 @@ int LocalSockets::bind_path(const WaitingCall& call, const GivenSocket& socket,
   if (const int error = open_directory_of(call, directory); error != 0) return error;
   if (const int error = read_mask_of(call, mask); error != 0) return error;
   const std::lock_guard lock(mutex_);
-  const int error = bind_inside_({socket.fd.get(), directory.get(), mask,
-                                  std::as_bytes(std::span(&address.bytes, 1)).first(address.size)});
+  const int error =
+      bind_in_sandbox_({socket.fd.get(), directory.get(), mask,
+                        std::as_bytes(std::span(&address.bytes, 1)).first(address.size)});
   if (is_denial(error)) attempts_.add_refusal("bind", quote(name) + ": " + error_name(error));
   // The file is asked of the socket: by now the name may lead to one of the host's. Only a network
   // of the sandbox's own gives the right to ask.

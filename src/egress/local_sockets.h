@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "base/inside_bind.h"
 #include "base/result.h"
+#include "egress/broker_sockets.h"
 #include "egress/meter.h"
 #include "egress/names.h"
 #include "egress/waiting_call.h"
@@ -134,7 +134,7 @@ class LocalSockets {
       : attempts_(attempts), listed_(std::move(listed)), host_network_(host_network), stop_(stop) {}
 
   // Before the first call. Everything on `private_device` was made by the sandbox; zero: nothing.
-  void serve(std::uint64_t private_device, BindInside bind_inside);
+  void serve(std::uint64_t private_device, BindInSandbox bind_in_sandbox);
 
   int connect(const WaitingCall& call, const GivenSocket& socket, const GivenAddress& address);
   int bind(const WaitingCall& call, const GivenSocket& socket, const GivenAddress& address);
@@ -160,7 +160,7 @@ class LocalSockets {
   const std::uint64_t host_network_;
   const int stop_;
   std::uint64_t private_device_ = 0;
-  BindInside bind_inside_;
+  BindInSandbox bind_in_sandbox_;
   std::mutex mutex_;  // held from a bind until its file is known, so that nobody sees it unknown
   OwnSocketFiles made_;
 };

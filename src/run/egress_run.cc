@@ -33,15 +33,6 @@ BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
           changeable(run.plan)};
 }
 
-BrokerSockets sockets_of(EgressDescriptors egress) {
-  return {std::move(egress.listener),
-          std::move(egress.resolver_datagrams),
-          std::move(egress.resolver_streams),
-          egress.network,
-          egress.private_device,
-          std::move(egress.bind_inside)};
-}
-
 }  // namespace
 
 Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run) {
@@ -57,15 +48,15 @@ Result<std::optional<Publisher>> make_publisher(const NetRules& net) {
   return std::optional<Publisher>(std::move(publisher));
 }
 
-void serve_calls(const RunInput& input, const JudgedRun& run, EgressDescriptors& egress,
+void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egress,
                  std::optional<Broker>& broker) {
-  EgressDescriptors taken = std::move(egress);
+  BrokerSockets taken = std::move(egress);
   if (!broker) {
     auto made = Broker::make(broker_request(input, run));
     if (!made) return;
     broker.emplace(std::move(*made));
   }
-  broker->serve(sockets_of(std::move(taken)));
+  broker->serve(std::move(taken));
 }
 
 void add_attempts(Broker& broker, Outcome& outcome) {

@@ -18,7 +18,7 @@ Result<std::optional<Publisher>> make_publisher(const NetRules& net);
 
 // Lets the broker answer the calls of the sandbox; makes one if there is none yet. Where none can
 // be made, the listener is closed and every call fails.
-void serve_calls(const RunInput& input, const JudgedRun& run, EgressDescriptors& egress,
+void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egress,
                  std::optional<Broker>& broker);
 
 // After the last process has ended: what was connected and what was refused.

@@ -52,7 +52,7 @@ Result<std::unique_ptr<Child>> launch(const JudgedRun& run, Prepared& ready,
 
 // From the release of the command to the end of its last process.
 Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& ready, Child& child) {
-  EgressDescriptors egress = child.take_egress();
+  BrokerSockets egress = child.take_egress();
   const auto serve = [&] { serve_calls(input, run, egress, ready.broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
   if (ready.publisher) ready.publisher->serve(child.take_socket_source());

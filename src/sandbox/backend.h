@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "base/inside_bind.h"
 #include "base/result.h"
 #include "cordon/outcome.h"
 #include "cordon/probe.h"
+#include "egress/broker_sockets.h"
 #include "plan/plan.h"
 
 namespace cordon {
@@ -28,18 +28,6 @@ struct CommandStreams {
   bool terminal = false;
   unsigned short rows = 0;  // of the caller's window, for a terminal
   unsigned short columns = 0;
-};
-
-// What a broker answers for a sandbox with: the listener of its filter, and in network mode allow
-// two sockets of its own network namespace to answer names on. All invalid where there is no
-// broker.
-struct EgressDescriptors {
-  Fd listener;
-  Fd resolver_datagrams;
-  Fd resolver_streams;
-  std::uint64_t network = 0;         // the namespace those two live in
-  std::uint64_t private_device = 0;  // of the private space, which only the sandbox has; or zero
-  BindInside bind_inside;
 };
 
 struct ChildEnd {
@@ -102,7 +90,7 @@ class Child {
   // The master of the sandbox's own pty, once; -1 without a terminal.
   virtual Fd take_terminal() = 0;
   // Once. While nobody answers, calls wait; when the listener is closed, they fail with ENOSYS.
-  virtual EgressDescriptors take_egress() = 0;
+  virtual BrokerSockets take_egress() = 0;
   // Once. Where the plan publishes ports: answers with sockets of the sandbox's network
   // (sys/sockets.h). Else invalid.
   virtual Fd take_socket_source() = 0;

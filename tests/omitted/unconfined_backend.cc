@@ -56,7 +56,7 @@ class Unconfined final : public Child {
   [[nodiscard]] pid_t first_process() const override { return pid_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return 0; }
   Fd take_terminal() override { return {}; }
-  EgressDescriptors take_egress() override { return {}; }
+  BrokerSockets take_egress() override { return {}; }
   Fd take_socket_source() override { return {}; }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
   std::vector<Denial> denials() override { return {}; }

@@ -56,7 +56,7 @@ class SeatbeltChild final : public Child {
   [[nodiscard]] pid_t first_process() const override { return kept_.keeper; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return 0; }
   Fd take_terminal() override { return Fd(); }
-  EgressDescriptors take_egress() override { return {}; }
+  BrokerSockets take_egress() override { return {}; }
   Fd take_socket_source() override { return Fd(); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
   std::vector<Denial> denials() override { return {}; }

@@ -191,8 +191,8 @@ void NativeChild::keep(const Message& message, const sys::Passed& passed) {
   std::size_t next = 0;
   if (seccomp.brokered) egress_.listener = std::move(came[next++]);
   if (seccomp.net == NetMode::Allow && !seccomp.shares_host) {
-    egress_.resolver_datagrams = std::move(came[next++]);
-    egress_.resolver_streams = std::move(came[next++]);
+    egress_.datagrams = std::move(came[next++]);
+    egress_.streams = std::move(came[next++]);
   }
   socket_source_ = std::move(came[next]);
   egress_.private_device = message.measured.scratch_device;
@@ -208,8 +208,8 @@ Result<void> NativeChild::verify_egress() {
   if (seccomp.net == NetMode::Allow && !seccomp.shares_host) {
     const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const auto outside = sys::network_of(own.get());
-    const auto datagrams = sys::network_of(egress_.resolver_datagrams.get());
-    const auto streams = sys::network_of(egress_.resolver_streams.get());
+    const auto datagrams = sys::network_of(egress_.datagrams.get());
+    const auto streams = sys::network_of(egress_.streams.get());
     const bool separate = outside && datagrams && datagrams == streams && datagrams != outside;
     if (!separate) return fail(absent);
     egress_.network = *datagrams;
@@ -217,7 +217,7 @@ Result<void> NativeChild::verify_egress() {
   sys::wake_synchronously(egress_.listener.get());
   auto channel = std::make_shared<Fd>(::fcntl(channel_.get(), F_DUPFD_CLOEXEC, 0));
   if (!channel->valid()) return fail(setup_error("cannot copy a descriptor", errno));
-  egress_.bind_inside = [channel](const InsideBind& asked) {
+  egress_.bind_in_sandbox = [channel](const SandboxBind& asked) {
     Order order{Order::Kind::Bind, 0};
     if (asked.address.size() > order.address.size()) return EINVAL;
     order.mask = asked.mask;

@@ -47,7 +47,7 @@ class NativeChild final : public Child {
   [[nodiscard]] pid_t first_process() const override { return first_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
   Fd take_terminal() override { return std::move(terminal_); }
-  EgressDescriptors take_egress() override { return std::move(egress_); }
+  BrokerSockets take_egress() override { return std::move(egress_); }
   GonePlaces take_gone_places() override { return std::move(places_); }
   Fd take_socket_source() override { return std::move(socket_source_); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
@@ -95,7 +95,7 @@ class NativeChild final : public Child {
   Fd lifetime_pipe_;  // its end ends the sandbox; invalid where the kernel does that
   Cgroup cgroup_;
   Fd terminal_;
-  EgressDescriptors egress_;
+  BrokerSockets egress_;
   Fd socket_source_;
   GonePlaces places_;
   Enforcement enforcement_;

@@ -41,7 +41,7 @@ class MxcChild final : public Child {
   [[nodiscard]] pid_t first_process() const override { return pid_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
   Fd take_terminal() override { return std::move(terminal_); }
-  EgressDescriptors take_egress() override { return {}; }
+  BrokerSockets take_egress() override { return {}; }
   Fd take_socket_source() override { return Fd(); }
   [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
   std::vector<Denial> denials() override;
