@@ -264,4 +264,16 @@ Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller,
   return resolve_ceiling(ceiling, account, approved);
 }
 
+Result<std::vector<ResolvedCeiling>> resolve_ceilings(const std::vector<Ceiling>& ceilings,
+                                                      const Caller& caller,
+                                                      std::span<const Approval> approved) {
+  std::vector<ResolvedCeiling> resolved;
+  resolved.reserve(ceilings.size());
+  for (const Ceiling& ceiling : ceilings) {
+    CORDON_TRY(one, resolve(ceiling, caller, approved));
+    resolved.push_back(std::move(one));
+  }
+  return resolved;
+}
+
 }  // namespace cordon

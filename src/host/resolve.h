@@ -43,6 +43,10 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller);
 // `approved`: what a person let be done beyond it; of that counts what its [ask] covers.
 Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller,
                                 std::span<const Approval> approved = {});
+// All of them; the first that cannot be resolved is the error.
+Result<std::vector<ResolvedCeiling>> resolve_ceilings(const std::vector<Ceiling>& ceilings,
+                                                      const Caller& caller,
+                                                      std::span<const Approval> approved = {});
 
 // What the table of protected names depends on besides spelling, as far as the caller says it:
 // homes, and the directories on PATH.

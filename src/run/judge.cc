@@ -255,11 +255,10 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   CORDON_TRY(resolved, resolve(policy, caller));
   resolved.start = places.start.value_or(caller.cwd);
   resolved.keep = places.keep;
-  std::vector<ResolvedCeiling> bounds;
-  for (const Ceiling& ceiling : ceilings) {
-    CORDON_TRY(bound, resolve(ceiling, caller, places.approved));
-    bounds.push_back(std::move(bound));
-  }
+  auto found_ceilings = places.ceilings ? Result<std::vector<ResolvedCeiling>>(*places.ceilings)
+                                        : resolve_ceilings(ceilings, caller, places.approved);
+  if (!found_ceilings) return fail(std::move(found_ceilings).error());
+  std::vector<ResolvedCeiling> bounds = std::move(*found_ceilings);
   if (!places.helper.empty()) {
     CORDON_TRY(program, helper_grant(places.helper, caller));
     resolved.read.push_back(program);
@@ -312,7 +311,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   }
   CORDON_TRY(start, start_directory(input, caller));
   CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller,
-                                     {input.helper, start, Keep::Something, input.approved}));
+                                     {input.helper, start, Keep::Something, input.approved,
+                                      input.resolved_ceilings}));
   const Effective& effective = judgement.clamped.effective();
   CORDON_CHECK(check_shared_login(effective, caller));
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));

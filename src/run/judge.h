@@ -32,8 +32,11 @@ struct Asker {
 struct RunInput {
   std::vector<std::string> argv;
   Policy policy;
-  std::vector<Ceiling> ceilings;           // all that count, standard ones included
-  std::vector<Approval> approved;          // by a person, beyond them
+  std::vector<Ceiling> ceilings;   // all that count, standard ones included
+  std::vector<Approval> approved;  // by a person, beyond them
+  // Both, as a caller who asks several questions has looked them up; absent: they are looked up
+  // here.
+  std::optional<std::vector<ResolvedCeiling>> resolved_ceilings;
   std::string cwd;                         // as written; empty: the caller's
   std::optional<BackendKind> backend;      // absent: CORDON_BACKEND, or the first that works
   ChosenBy backend_by = ChosenBy::Option;  // who named it
@@ -86,6 +89,7 @@ struct JudgedPlaces {
   std::optional<std::string> start;     // canonical; absent: the caller's directory
   Keep keep = Keep::Something;          // how much of that has to be left
   std::vector<Approval> approved = {};  // RunInput::approved
+  std::optional<std::vector<ResolvedCeiling>> ceilings = {};  // RunInput::resolved_ceilings
 };
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const JudgedPlaces& places = {});

@@ -146,11 +146,14 @@ std::optional<Clamped> reached(const CallCeilings& bounds, const Approval& appro
   Policy policy = policy_for(bounds, approval);
   policy.limits.wall_ms = lifetime;
   if (!permits_whole(bounds, policy)) return std::nullopt;
+  auto ceilings = bounds.resolved();
+  if (!ceilings) return std::nullopt;
   auto judged = judge_policy(policy, bounds.ceilings, bounds.caller,
                              {.helper = {},
                               .start = std::string(),
                               .keep = Keep::Something,
-                              .approved = approvals_of(bounds)});
+                              .approved = approvals_of(bounds),
+                              .ceilings = std::move(*ceilings)});
   if (!judged) return std::nullopt;
   if (approval.kind != Approval::Kind::Net) {
     const Access access = approval.kind == Approval::Kind::Write ? Access::Write : Access::Read;
@@ -199,7 +202,7 @@ class AccessCall {
     if (!approval_ || !bounds_.can_ask) return refuse(cannot_be_asked());
     if (reached(bounds_, *approval_, lifetime_)) return already_allowed();
     CallCeilings widened = bounds_;
-    widened.approved.push_back({*approval_, lifetime_});
+    widened.approve({*approval_, lifetime_});
     const auto clamped = reached(widened, *approval_, lifetime_);
     if (!clamped) return refuse(cannot_be_asked());
     return ask(std::move(widened), clamped->effective());

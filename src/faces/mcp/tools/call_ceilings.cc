@@ -49,6 +49,19 @@ bool has_requestable(const Ceiling& ceiling) {
   return !ask.read.empty() || !ask.write.empty() || !ask.net.empty();
 }
 
+void CallCeilings::approve(LiveApproval live) {
+  approved.push_back(std::move(live));
+  resolved_.reset();
+}
+
+Result<std::vector<ResolvedCeiling>> CallCeilings::resolved() const {
+  if (!resolved_) {
+    resolved_ = std::make_shared<const Result<std::vector<ResolvedCeiling>>>(
+        resolve_ceilings(ceilings, caller, approvals_of(*this)));
+  }
+  return *resolved_;
+}
+
 std::vector<Approval> approvals_of(const CallCeilings& bounds) {
   std::vector<Approval> approved;
   approved.reserve(bounds.approved.size());
@@ -173,12 +186,7 @@ Result<Effective> clamp_under(const CallCeilings& bounds, const Policy& policy,
                               std::string start = {}) {
   CORDON_TRY(resolved, resolve(policy, bounds.caller));
   resolved.start = std::move(start);
-  const std::vector<Approval> approved = approvals_of(bounds);
-  std::vector<ResolvedCeiling> ceilings;
-  for (const Ceiling& ceiling : bounds.ceilings) {
-    CORDON_TRY(bound, resolve(ceiling, bounds.caller, approved));
-    ceilings.push_back(std::move(bound));
-  }
+  CORDON_TRY(ceilings, bounds.resolved());
   CORDON_TRY(clamped, clamp(resolved, ceilings));
   return clamped.effective();
 }
@@ -196,7 +204,11 @@ Result<CallCeilings> read_call_ceilings(const Caller& caller,
                                         const std::vector<std::string>& ceiling_files,
                                         std::vector<std::string> hidden) {
   CORDON_TRY(ceilings, load_ceilings(ceiling_files, caller));
-  CallCeilings bounds{caller, std::move(ceilings), std::move(hidden), true};
+  CallCeilings bounds;
+  bounds.caller = caller;
+  bounds.ceilings = std::move(ceilings);
+  bounds.hidden = std::move(hidden);
+  bounds.set_by_operator = true;
   if (bounds.ceilings.empty()) {
     bounds.ceilings.push_back(permits_nothing());
     bounds.set_by_operator = false;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/fd.h"
 #include "cordon/policy.h"
 #include "policy/approval.h"
+#include "policy/effective.h"
 #include "policy/host_facts.h"
 #include "policy/protected_names.h"
 
@@ -31,6 +33,14 @@ struct CallCeilings {
   bool set_by_operator = false;
   bool can_ask = false;                // this server has request_access, and a ceiling an [ask]
   std::vector<LiveApproval> approved;  // beyond the ceilings; the [ask] of each decides
+
+  void approve(LiveApproval live);
+  // The ceilings with what was approved, as this host has their paths. They are looked up once for
+  // a call, however many paths it names: every question about it has one answer.
+  [[nodiscard]] Result<std::vector<ResolvedCeiling>> resolved() const;
+
+ private:
+  mutable std::shared_ptr<const Result<std::vector<ResolvedCeiling>>> resolved_;
 };
 Result<CallCeilings> read_call_ceilings(const Caller& caller,
                                         const std::vector<std::string>& ceiling_files,

@@ -52,9 +52,9 @@ std::function<Result<std::vector<Ceiling>>()> ToolContext::ceilings_now(
 void ToolContext::add_approved(CallCeilings& bounds) {
   for (LiveApproval& live : approvals_->live()) {
     CallCeilings alone = bounds;
-    alone.approved.push_back(live);
+    alone.approve(live);
     if (permits_whole(alone, policy_for(bounds, live.approval))) {
-      bounds.approved.push_back(std::move(live));
+      bounds.approve(std::move(live));
       continue;
     }
     approvals_->end(live.approval.id);
@@ -76,6 +76,8 @@ RunInput ToolContext::input(const CallCeilings& bounds, const Call& call, std::s
   RunInput input;
   input.ceilings = std::vector<Ceiling>(bounds.ceilings);
   input.approved = approvals_of(bounds);
+  // One that cannot be looked up refuses the run there, with its own words.
+  if (auto resolved = bounds.resolved()) input.resolved_ceilings = std::move(*resolved);
   input.describe_policy = false;
   input.asker = {std::move(tool), call_id(call), {}};
   input.recorder = &recorder_;
@@ -153,12 +155,11 @@ Switches read_switches(const std::map<std::string, std::string>& environment) {
 
 ProtectionBound protection_bound_of(const CallCeilings& bounds, const std::string& canonical,
                                     Wish wish) {
-  const std::vector<Approval> approved = approvals_of(bounds);
+  const auto resolved = bounds.resolved();
+  if (!resolved) return ProtectionBound::Denied;
   ProtectionBound strictest = ProtectionBound::None;
-  for (const Ceiling& ceiling : bounds.ceilings) {
-    const auto resolved = resolve(ceiling, bounds.caller, approved);
-    if (!resolved) return ProtectionBound::Denied;
-    strictest = std::max(strictest, cordon::protection_bound_of(*resolved, canonical));
+  for (const ResolvedCeiling& ceiling : *resolved) {
+    strictest = std::max(strictest, cordon::protection_bound_of(ceiling, canonical));
   }
   // A file tool is granted the directory of the file alone, from which the repository around it is
   // not seen.
