@@ -101,8 +101,8 @@ struct FsRules {
   // A protected file that the run changed into what one of the person's own branches has at the
   // same path goes through.
   bool trust_tracked = true;
-  WriteMode mode = WriteMode::Live;
-  StageEnd stage = StageEnd::Auto;  // of a run that is staged
+  WriteMode mode = WriteMode::Live;  // where that goes
+  StageEnd stage = StageEnd::Auto;   // of a run that is staged
   bool operator==(const FsRules&) const = default;
 };
 

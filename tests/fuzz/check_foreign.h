@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/path.h"
+#include "compat/convert.h"
 #include "compat/dialect/dialect.h"
 #include "stable_policy.h"
-#include "compat/convert.h"
 
 namespace cordon {
 

@@ -1,5 +1,5 @@
-// The compat wing of a build with -DCORDON_COMPAT=OFF: nothing of it. What a face asks for is refused
-// by name; backends are Cordon's own three.
+// The compat wing of a build with -DCORDON_COMPAT=OFF: nothing of it. What a face asks for is
+// refused by name; backends are Cordon's own three.
 #include "compat/backends.h"
 #include "compat/mxc/executor/examine.h"
 #include "compat/mxc/executor/inside.h"

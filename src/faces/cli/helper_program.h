@@ -16,8 +16,8 @@ namespace cordon {
 // after an upgrade while it ran.
 Result<std::string> own_executable();
 
-// The verbs that no run needs belong to programs of their own; see main.cc. Such a program is looked
-// for beside this one, then in the libexec directory of its installation.
+// The verbs that no run needs belong to programs of their own; see main.cc. Such a program is
+// looked for beside this one, then in the libexec directory of its installation.
 
 // Becomes the program of `verb` with the words behind the verb. Returns only with a failure.
 int become_helper(const Verb& verb, std::span<const char* const> words);

@@ -25,7 +25,8 @@ Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& calle
 // What --backend names, if it was given.
 Result<std::optional<BackendKind>> asked_backend(const Arguments& arguments);
 
-// What --profile names, if it was given. `seed`, which basic was called before, is told with a warning.
+// What --profile names, if it was given. `seed`, which basic was called before, is told with a
+// warning.
 Result<std::optional<std::string_view>> asked_profile(const Arguments& arguments);
 
 // The flags alone, onto a policy. `cwd` is what relative paths are relative to.

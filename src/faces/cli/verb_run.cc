@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/random_id.h"
 #include "base/fd.h"
+#include "base/random_id.h"
 #include "base/text.h"
 #include "compat/backends.h"
 #include "faces/cli/console.h"

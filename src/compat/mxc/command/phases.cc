@@ -9,9 +9,9 @@
 #include <array>
 #include <cerrno>
 
-#include "base/random_id.h"
 #include "base/path.h"
 #include "base/private_directory.h"
+#include "base/random_id.h"
 #include "base/text.h"
 #include "compat/dialect/host_places.h"
 #include "compat/mxc/command/execute.h"

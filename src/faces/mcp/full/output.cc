@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <span>
 
-#include "base/random_id.h"
 #include "base/private_directory.h"
+#include "base/random_id.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "run/line.h"

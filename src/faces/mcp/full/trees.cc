@@ -1,8 +1,8 @@
 // workspace_diff, and the look at the workspace before anything is changed.
 #include <algorithm>
 
-#include "base/random_id.h"
 #include "base/path.h"
+#include "base/random_id.h"
 #include "base/text.h"
 #include "faces/mcp/call.h"
 #include "faces/mcp/full/asked.h"

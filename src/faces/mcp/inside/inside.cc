@@ -13,10 +13,10 @@
 #include <optional>
 #include <thread>
 
-#include "base/random_id.h"
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/random_id.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "faces/mcp/call.h"
