@@ -46,7 +46,7 @@ Result<std::unique_ptr<Child>> launch(const JudgedRun& run, Prepared& ready,
     return fail(std::move(launched).error());
   }
   ready.started();
-  ready.note.started((*launched)->first_process());
+  ready.note.started((*launched)->init_process());
   return launched;
 }
 
@@ -93,7 +93,7 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   report.reductions = run.reductions;
   CORDON_TRY(child, launch(run, *prepared, report.run_id));
   started = Launch::Done;
-  report.identity = identity_of(child->first_process());
+  report.identity = identity_of(child->init_process());
   CORDON_TRY(outcome, watch(input, run, *prepared, *child));
   report.enforcement = child->enforcement();
   settle(input, run, *prepared, *child, outcome, report);

@@ -44,7 +44,7 @@ class Loop {
     }
     if (child.bounds_memory()) next_memory_watch_ = started_ + kMemoryWatchMilliseconds;
     if (request.watched_memory || request.watched_tasks) {
-      tree_.emplace(child.first_process());
+      tree_.emplace(child.init_process());
       next_watch_ = started_ + kShortestWatchMs;
     }
     if (request.scratch) {

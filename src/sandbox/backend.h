@@ -83,7 +83,7 @@ class Child {
   // Kills everything and waits until it is gone.
   virtual void kill_and_wait() = 0;
   // The first process as the host sees it, for watching what descends from it.
-  [[nodiscard]] virtual pid_t first_process() const = 0;
+  [[nodiscard]] virtual pid_t init_process() const = 0;
   // Bytes that belong to the sandbox's ipc namespace and to no process, as last told by event();
   // only where no cgroup counts them.
   [[nodiscard]] virtual std::uint64_t ipc_memory() const = 0;

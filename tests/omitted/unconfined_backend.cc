@@ -53,7 +53,7 @@ class Unconfined final : public Child {
     if (!reaped_) ::waitpid(pid_, nullptr, 0);
     reaped_ = true;
   }
-  [[nodiscard]] pid_t first_process() const override { return pid_; }
+  [[nodiscard]] pid_t init_process() const override { return pid_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return 0; }
   Fd take_terminal() override { return {}; }
   BrokerSockets take_egress() override { return {}; }

@@ -11,8 +11,8 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "compat/seatbelt/keeper.h"
 #include "compat/seatbelt/profile.h"
+#include "compat/seatbelt/seatbelt_init.h"
 #include "plan/limits.h"
 #include "plan/tree.h"
 #include "sandbox/native/native_backend.h"

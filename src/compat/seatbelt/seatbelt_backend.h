@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compat/seatbelt/keeper.h"
+#include "compat/seatbelt/seatbelt_init.h"
 #include "plan/plan.h"
 #include "sandbox/backend.h"
 
@@ -35,7 +35,7 @@ std::vector<std::string> sandboxed(const std::string& program, const std::string
 // there, that hangs, or that runs a command unconfined is an error.
 Result<void> check_sandbox_exec(const std::string& program);
 
-// A command that sandbox-exec runs, held by its keeper.
+// A command that sandbox-exec runs, held by its init.
 
 class SeatbeltChild final : public Child {
  public:
@@ -53,7 +53,7 @@ class SeatbeltChild final : public Child {
   ChildEvent event() override;
   void signal(int number) override;
   void kill_and_wait() override { end(kept_); }
-  [[nodiscard]] pid_t first_process() const override { return kept_.keeper; }
+  [[nodiscard]] pid_t init_process() const override { return kept_.init; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return 0; }
   Fd take_terminal() override { return Fd(); }
   BrokerSockets take_egress() override { return {}; }

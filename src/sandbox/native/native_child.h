@@ -44,7 +44,7 @@ class NativeChild final : public Child {
 
   void kill_and_wait() override;
 
-  [[nodiscard]] pid_t first_process() const override { return first_; }
+  [[nodiscard]] pid_t init_process() const override { return first_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
   Fd take_terminal() override { return std::move(terminal_); }
   BrokerSockets take_egress() override { return std::move(egress_); }

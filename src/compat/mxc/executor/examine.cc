@@ -84,10 +84,10 @@ Identity identity_of(const Plan& plan) {
   return {prepared.uid_map, prepared.gid_map, prepared.map_by == native::MapBy::Supervisor};
 }
 
-Result<void> map_identity(pid_t keeper, const Identity& identity) {
-  if (::geteuid() != 0) CORDON_CHECK(native::write_map(keeper, "setgroups", "deny"));
-  CORDON_CHECK(native::write_map(keeper, "uid_map", identity.uid_map));
-  return native::write_map(keeper, "gid_map", identity.gid_map);
+Result<void> map_identity(pid_t init, const Identity& identity) {
+  if (::geteuid() != 0) CORDON_CHECK(native::write_map(init, "setgroups", "deny"));
+  CORDON_CHECK(native::write_map(init, "uid_map", identity.uid_map));
+  return native::write_map(init, "gid_map", identity.gid_map);
 }
 
 std::string_view executor_name(System system) {

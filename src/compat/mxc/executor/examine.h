@@ -30,17 +30,17 @@ struct FoundExecutor {
 // A set MXC_BIN_DIR that has no executor does not stop the search.
 std::optional<FoundExecutor> find_executor(const Caller& caller);
 
-// Who the executor is in the keeper's user namespace: never root, and in no group but one.
+// Who the executor is in the init's user namespace: never root, and in no group but one.
 
 struct Identity {
   std::string uid_map;
   std::string gid_map;
-  bool drop_groups = false;  // root has others than its own, which the keeper gives up
+  bool drop_groups = false;  // root has others than its own, which the init gives up
 };
 Identity identity_of(const Plan& plan);
 
-// Done by the supervisor: the keeper has capabilities in its own namespace alone.
-Result<void> map_identity(pid_t keeper, const Identity& identity);
+// Done by the supervisor: the init has capabilities in its own namespace alone.
+Result<void> map_identity(pid_t init, const Identity& identity);
 
 // How MXC's executors are called and where their packages keep them, by system and processor.
 
@@ -73,7 +73,8 @@ System own_system();
 std::string_view own_machine();
 
 // VerifiedExecutor: an executor whose bytes were compared with a pin, and those very bytes. Nothing
-// else can be started (keeper.h asks for one), so no flag, variable or path goes round the pin.
+// else can be started (executor_init.h asks for one), so no flag, variable or path goes round the
+// pin.
 
 class VerifiedExecutor {
  public:

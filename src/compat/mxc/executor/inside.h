@@ -11,7 +11,7 @@
 
 namespace cordon::mxc {
 
-// The view in which an executor runs: native's, built by the keeper. No allocation.
+// The view in which an executor runs: native's, built by the init. No allocation.
 
 // Carries out the operations of `plan` up to the executor's. 0, or -errno; `index` is then that of
 // the operation that failed.

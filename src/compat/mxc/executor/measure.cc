@@ -38,15 +38,15 @@ Error not_in_force(const std::string& layer) {
                      "the command was not started; the executor did not do what it was told");
 }
 
-bool namespaces_as_planned(const native::NamespaceIds& inside, pid_t keeper, bool own_network) {
+bool namespaces_as_planned(const native::NamespaceIds& inside, pid_t init, bool own_network) {
   const native::NamespaceIds outside = native::own_namespaces();
   for (std::size_t i = 0; i < inside.size(); ++i) {
     const bool separate = inside[i] != 0 && outside[i] != 0 && inside[i] != outside[i];
     const bool wanted = i != kNet || own_network;
     if (separate != wanted) return false;
   }
-  // The keeper has its own, and the executor's are others; it knows none for cgroups.
-  const native::NamespaceIds kept = namespaces_of(keeper);
+  // The init has its own, and the executor's are others; it knows none for cgroups.
+  const native::NamespaceIds kept = namespaces_of(init);
   for (std::size_t i = 0; i < inside.size(); ++i) {
     if (i == kCgroup || (i == kNet && !own_network)) continue;
     if (kept[i] == 0 || inside[i] == kept[i]) return false;
@@ -72,8 +72,7 @@ bool has_loopback_only(pid_t command) {
 // object and its mount, so that a name that leads elsewhere by now is a difference.
 class CheckView {
  public:
-  CheckView(pid_t command, pid_t keeper)
-      : root_(proc(command, "root")), kept_(proc(keeper, "root")) {}
+  CheckView(pid_t command, pid_t init) : root_(proc(command, "root")), kept_(proc(init, "root")) {}
 
   bool operator()(const op::Bind& o) const { return shown(o.path, o.access, o.id); }
   bool operator()(const op::BindSystem& o) const {
@@ -113,7 +112,7 @@ class CheckView {
     if (sys::status_at(path.c_str(), file) < 0 || sys::mount_status(path.c_str(), mount) < 0) {
       return false;
     }
-    // What was not judged by its identity is what the keeper has under that name.
+    // What was not judged by its identity is what the init has under that name.
     sys::FileStatus kept{id.device, id.inode, 0};
     if (id == FileId{} && sys::status_at((kept_ + inside).c_str(), kept) < 0) return false;
     if (file.device != kept.device || file.inode != kept.inode) return false;
@@ -136,8 +135,8 @@ class CheckView {
   std::string kept_;
 };
 
-Result<void> check_view(const Plan& plan, pid_t command, pid_t keeper) {
-  const CheckView check(command, keeper);
+Result<void> check_view(const Plan& plan, pid_t command, pid_t init) {
+  const CheckView check(command, init);
   for (const Op& operation : plan.build) {
     if (std::visit(check, operation)) continue;
     Error error = not_in_force("mounts");
@@ -173,7 +172,7 @@ native::NamespaceIds namespaces_of(pid_t process) {
   return found;
 }
 
-Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t keeper,
+Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t init,
                             const native::CommandReport& report) {
   const auto& namespaces = find<op::EnterNamespaces>(plan.build);
   const auto& landlock = find<op::RestrictLandlock>(plan.confine);
@@ -181,12 +180,12 @@ Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t keeper,
   native::Measured measured;
   native::measure_process(command, measured);
 
-  if (!namespaces_as_planned(namespaces_of(command), keeper, namespaces.own_network)) {
+  if (!namespaces_as_planned(namespaces_of(command), init, namespaces.own_network)) {
     return fail(not_in_force("namespaces"));
   }
   if (namespaces.own_network && !has_loopback_only(command)) return fail(not_in_force("network"));
   if (!has_own_root(command)) return fail(not_in_force("new root"));
-  CORDON_CHECK(check_view(plan, command, keeper));
+  CORDON_CHECK(check_view(plan, command, init));
   const bool files = report.landlock_read_before == 0 && report.landlock_read == EACCES;
   const bool scopes = landlock.abi < kAbiWithScopes || report.landlock_signal == EPERM;
   if (!files || !scopes) return fail(not_in_force("landlock"));

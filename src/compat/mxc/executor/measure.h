@@ -14,7 +14,7 @@ namespace cordon::mxc {
 // The enforcement of a report, every flag from evidence: namespaces and status as /proc tells them
 // for `command`, its root and mounts by looking through /proc/PID/root. Anything the plan promises
 // and the sandbox does not show is a Setup error that names it.
-Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t keeper,
+Result<Enforcement> measure(const Plan& plan, pid_t command, pid_t init,
                             const native::CommandReport& report);
 
 // The namespaces of another process; zero for what cannot be read.

@@ -58,7 +58,7 @@ Result<void> watch_ipc_memory(const MxcChild& child, pid_t command) {
   const std::string path = "/proc/" + std::to_string(command) + "/ns/ipc";
   const Fd ipc(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!ipc.valid()) return fail(setup_error("cannot open the sandbox's ipc namespace", errno));
-  return child.order({KeeperOrder::Kind::WatchMemory}, ipc.get());
+  return child.order({InitOrder::Kind::WatchMemory}, ipc.get());
 }
 
 std::uint64_t clone_flags(const Plan& plan) {
@@ -115,20 +115,20 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  KeeperStart start{.plan = &plan,
-                    .argv = argv.data(),
-                    .in = stream(streams.in),
-                    .out = stream(streams.out),
-                    .err = stream(streams.err),
-                    .channel = channel.theirs.get(),
-                    .document = document.get(),
-                    .self = self.get(),
-                    .orders = orders.get(),
-                    .report = report.theirs.get(),
-                    .release = release_read.get(),
-                    .groups = {-1, -1, -1},
-                    .drop_groups = identity.drop_groups,
-                    .terminal = streams.terminal};
+  InitStart start{.plan = &plan,
+                  .argv = argv.data(),
+                  .in = stream(streams.in),
+                  .out = stream(streams.out),
+                  .err = stream(streams.err),
+                  .channel = channel.theirs.get(),
+                  .document = document.get(),
+                  .self = self.get(),
+                  .orders = orders.get(),
+                  .report = report.theirs.get(),
+                  .release = release_read.get(),
+                  .groups = {-1, -1, -1},
+                  .drop_groups = identity.drop_groups,
+                  .terminal = streams.terminal};
   CORDON_ASSERT(cgroup.join_descriptors().size() <= start.groups.size());
   std::ranges::transform(cgroup.join_descriptors(), start.groups.begin(), &Fd::get);
   sys::CloneResult cloned{};
@@ -147,7 +147,7 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   release_read.reset();
 
   CORDON_CHECK(map_identity(cloned.pid, identity));
-  CORDON_CHECK(child->order({KeeperOrder::Kind::IdentityMapped}, -1));
+  CORDON_CHECK(child->order({InitOrder::Kind::IdentityMapped}, -1));
   CORDON_TRY(waiting, child->wait_for_program());
   CORDON_TRY(enforcement, measure(plan, waiting.command, cloned.pid, waiting.report));
   if (watches_memory(plan)) CORDON_CHECK(watch_ipc_memory(*child, waiting.command));

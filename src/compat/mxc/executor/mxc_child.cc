@@ -63,7 +63,7 @@ Error executor_error(std::string what) {
 }
 
 Error confine_error(const Plan& plan, const native::CommandReport& report) {
-  // The file that shows Landlock at work is there in the keeper's root, and in no other.
+  // The file that shows Landlock at work is there in the init's root, and in no other.
   if (report.stage == native::Stage::Seal && report.error == EEXIST) {
     return executor_error("the executor made no root of its own");
   }
@@ -108,11 +108,11 @@ std::optional<MxcChild::Waiting> receive_report(int socket) {
 
 }  // namespace
 
-MxcChild::MxcChild(const Plan& plan, const sys::CloneResult& keeper, Fd channel, Fd report,
+MxcChild::MxcChild(const Plan& plan, const sys::CloneResult& init, Fd channel, Fd report,
                    Fd terminal, native::Cgroup cgroup)
     : plan_(plan),
-      pid_(keeper.pid),
-      pidfd_(keeper.pidfd),
+      pid_(init.pid),
+      pidfd_(init.pidfd),
       channel_(std::move(channel)),
       report_(std::move(report)),
       terminal_(std::move(terminal)),
@@ -125,23 +125,23 @@ MxcChild::~MxcChild() {
 
 ChildEvent MxcChild::event() {
   if (ended_) return *ended_;
-  KeeperMessage message;
+  InitMessage message;
   const ssize_t got = ::recv(channel_.get(), &message, sizeof message, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return ChildRuns{};
   if (got != static_cast<ssize_t>(sizeof message)) return ChildLost{};
   switch (message.kind) {
-    case KeeperMessage::Kind::Memory:
+    case InitMessage::Kind::Memory:
       ipc_memory_ = message.ipc_bytes;
       return ChildRuns{};
-    case KeeperMessage::Kind::Ended:
+    case InitMessage::Kind::Ended:
       // Only a command that never became its program left a report.
       if (const auto left = receive_report(report_.get())) {
         return native::command_error(plan_, left->report.error);
       }
       ended_ = ChildEnd{message.wait_status, {message.cpu_us / 1000, message.max_rss_bytes}};
       return *ended_;
-    case KeeperMessage::Kind::NotBuilt:
-    case KeeperMessage::Kind::NotStarted:
+    case InitMessage::Kind::NotBuilt:
+    case InitMessage::Kind::NotStarted:
       break;
   }
   return ChildLost{};
@@ -198,15 +198,15 @@ Result<MxcChild::Waiting> MxcChild::wait_for_program() {
     const auto waiting = receive_report(report_.get());
     if (waiting && waiting->report.error == 0) return *waiting;
     if (waiting) return fail(confine_error(plan_, waiting->report));
-    // Nobody is left who could: the keeper tells what became of the executor.
+    // Nobody is left who could: the init tells what became of the executor.
     polled[0].fd = -1;
   }
-  KeeperMessage message;
+  InitMessage message;
   if (::recv(channel_.get(), &message, sizeof message, MSG_DONTWAIT) !=
       static_cast<ssize_t>(sizeof message)) {
-    return fail(setup_error("the keeper of the executor ended", 0));
+    return fail(setup_error("the init of the executor ended", 0));
   }
-  if (message.kind == KeeperMessage::Kind::NotBuilt) {
+  if (message.kind == InitMessage::Kind::NotBuilt) {
     Error error =
         setup_error("building the executor's view failed", message.error, "see cordon doctor");
     if (message.index < plan_.build.size()) {
@@ -215,7 +215,7 @@ Result<MxcChild::Waiting> MxcChild::wait_for_program() {
     }
     return fail(std::move(error));
   }
-  if (message.kind == KeeperMessage::Kind::NotStarted) {
+  if (message.kind == InitMessage::Kind::NotStarted) {
     return fail(setup_error("the executor cannot be executed", message.error,
                             "is it one for this machine?"));
   }
@@ -223,10 +223,10 @@ Result<MxcChild::Waiting> MxcChild::wait_for_program() {
                              " before it started the command"));
 }
 
-Result<void> MxcChild::order(const KeeperOrder& order, int passed) const {
+Result<void> MxcChild::order(const InitOrder& order, int passed) const {
   const std::span<const int> descriptors(&passed, passed >= 0 ? 1 : 0);
   if (sys::send_passing(channel_.get(), &order, sizeof order, descriptors) < 0) {
-    return fail(setup_error("the keeper of the executor is gone", errno));
+    return fail(setup_error("the init of the executor is gone", errno));
   }
   return {};
 }

@@ -1,9 +1,9 @@
-// A sandbox that an executor made, held by its keeper.
+// A sandbox that an executor made, held by its init.
 #pragma once
 
 #include <optional>
 
-#include "compat/mxc/executor/keeper.h"
+#include "compat/mxc/executor/executor_init.h"
 #include "sandbox/backend.h"
 #include "sandbox/native/cgroup.h"
 #include "sys/calls.h"
@@ -24,7 +24,7 @@ class MxcChild final : public Child {
  public:
   // `report` is where the program inside tells of itself, and then of a command that it could not
   // become.
-  MxcChild(const Plan& plan, const sys::CloneResult& keeper, Fd channel, Fd report, Fd terminal,
+  MxcChild(const Plan& plan, const sys::CloneResult& init, Fd channel, Fd report, Fd terminal,
            native::Cgroup cgroup);
   ~MxcChild() override;
   MxcChild(const MxcChild&) = delete;
@@ -38,7 +38,7 @@ class MxcChild final : public Child {
   ChildEvent event() override;
   void signal(int number) override;
   void kill_and_wait() override;
-  [[nodiscard]] pid_t first_process() const override { return pid_; }
+  [[nodiscard]] pid_t init_process() const override { return pid_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
   Fd take_terminal() override { return std::move(terminal_); }
   BrokerSockets take_egress() override { return {}; }
@@ -55,7 +55,7 @@ class MxcChild final : public Child {
     native::CommandReport report;
   };
   Result<Waiting> wait_for_program();
-  Result<void> order(const KeeperOrder& order, int passed) const;
+  Result<void> order(const InitOrder& order, int passed) const;
   void released(Enforcement enforcement, std::uint64_t pid_namespace);
 
  private:

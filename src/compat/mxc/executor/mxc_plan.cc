@@ -123,7 +123,7 @@ class MxcPlanner {
       const bool copies = o.use == LandlockUse::ReadWrite && contains("/dev/cordon", o.path);
       if (!copies) planner.plan_.build.emplace_back(o);
     }
-    // The kernel lets bubblewrap mount a /proc only where a whole one is seen: the keeper has one
+    // The kernel lets bubblewrap mount a /proc only where a whole one is seen: the init has one
     // that is neither masked nor read-only.
     void operator()(const op::MountProc&) const {}
     // What the executor shows are whole grants.

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "base/sha256.h"
-#include "compat/mxc/executor/keeper.h"
+#include "compat/mxc/executor/executor_init.h"
 #include "host/inspect.h"
 
 namespace cordon::mxc {
@@ -18,8 +18,8 @@ namespace {
 static_assert(!std::is_default_constructible_v<VerifiedExecutor>);
 static_assert(!std::is_constructible_v<VerifiedExecutor, Fd>);
 static_assert(!std::is_copy_constructible_v<VerifiedExecutor>);
-static_assert(std::is_invocable_v<decltype(keep), const VerifiedExecutor&, const KeeperStart&>);
-static_assert(!std::is_invocable_v<decltype(keep), int, const KeeperStart&>);
+static_assert(std::is_invocable_v<decltype(keep), const VerifiedExecutor&, const InitStart&>);
+static_assert(!std::is_invocable_v<decltype(keep), int, const InitStart&>);
 
 class MxcVerified : public ::testing::Test {
  protected:

@@ -1,4 +1,4 @@
-#include "compat/mxc/executor/keeper.h"
+#include "compat/mxc/executor/executor_init.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -31,7 +31,7 @@ constexpr int kMemoryMilliseconds = 100;
 
 [[noreturn]] void end() { ::_exit(125); }
 
-void send(const KeeperMessage& message) {
+void send(const InitMessage& message) {
   ssize_t sent = 0;
   do {
     sent = ::send(kChannelFd, &message, sizeof message, MSG_NOSIGNAL);
@@ -41,7 +41,7 @@ void send(const KeeperMessage& message) {
 
 // Everything at its fixed number and nothing else open. What goes through the executor is
 // inherited.
-void arrange(const VerifiedExecutor& executor, const KeeperStart& start) {
+void arrange(const VerifiedExecutor& executor, const InitStart& start) {
   struct Place {
     int from;
     int to;
@@ -74,9 +74,9 @@ void arrange(const VerifiedExecutor& executor, const KeeperStart& start) {
 }
 
 void wait_for_identity(bool drop_groups) {
-  KeeperOrder order;
+  InitOrder order;
   if (::recv(kChannelFd, &order, sizeof order, 0) != sizeof order ||
-      order.kind != KeeperOrder::Kind::IdentityMapped) {
+      order.kind != InitOrder::Kind::IdentityMapped) {
     end();
   }
   // Groups such as docker or disk would still open host files by their group bits.
@@ -85,8 +85,8 @@ void wait_for_identity(bool drop_groups) {
 }
 
 void build(const Plan& plan) {
-  KeeperMessage message;
-  message.kind = KeeperMessage::Kind::NotBuilt;
+  InitMessage message;
+  message.kind = InitMessage::Kind::NotBuilt;
   const int error = build_view(plan, message.index);
   if (error == 0) return;
   message.error = -error;
@@ -99,7 +99,7 @@ void build(const Plan& plan) {
   // Only directories of the system: the executor looks for bubblewrap here.
   char path[] = "PATH=/usr/bin:/bin:/usr/sbin:/sbin";
   char* const environment[] = {path, nullptr};
-  KeeperMessage message;
+  InitMessage message;
   if (::setsid() >= 0 && (!terminal || ::ioctl(STDIN_FILENO, TIOCSCTTY, 0) >= 0) &&
       ::chdir("/") == 0) {
     ::syscall(SYS_execveat, kExecutorFd, "", argv, environment, AT_EMPTY_PATH);
@@ -110,7 +110,7 @@ void build(const Plan& plan) {
 }
 
 // True once the executor has ended; orphans are reaped on the way.
-bool reap(pid_t executor, KeeperMessage& ended) {
+bool reap(pid_t executor, InitMessage& ended) {
   for (;;) {
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
@@ -120,7 +120,7 @@ bool reap(pid_t executor, KeeperMessage& ended) {
       end();  // there is an executor to wait for: without its status nothing goes on
     }
     if (pid != executor) continue;
-    ended.kind = KeeperMessage::Kind::Ended;
+    ended.kind = InitMessage::Kind::Ended;
     ended.wait_status = status;
     return true;
   }
@@ -129,10 +129,10 @@ bool reap(pid_t executor, KeeperMessage& ended) {
 // Memory of the ipc namespace belongs to no process; from inside it can be asked for. This process
 // never executed anything, so that it has its capabilities over the namespaces below its own.
 bool obey() {
-  KeeperOrder order;
+  InitOrder order;
   sys::Passed passed;
   if (sys::receive_passing(kChannelFd, &order, sizeof order, passed) != sizeof order) end();
-  if (order.kind != KeeperOrder::Kind::WatchMemory || passed.count != 1) end();
+  if (order.kind != InitOrder::Kind::WatchMemory || passed.count != 1) end();
   if (::setns(passed.descriptors[0], CLONE_NEWIPC) < 0) end();
   ::close(passed.descriptors[0]);
   return true;
@@ -140,7 +140,7 @@ bool obey() {
 
 }  // namespace
 
-void keep(const VerifiedExecutor& executor, const KeeperStart& start) {
+void keep(const VerifiedExecutor& executor, const InitStart& start) {
   arrange(executor, start);
   wait_for_identity(start.drop_groups);
   build(*start.plan);
@@ -172,7 +172,7 @@ void keep(const VerifiedExecutor& executor, const KeeperStart& start) {
     if (polled[1].revents != 0) {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t drained = ::read(signals, &info, sizeof info);
-      KeeperMessage ended;
+      InitMessage ended;
       if (reap(cloned.pid, ended)) {
         native::TreeUsage used;
         if (!native::end_the_rest(used)) end();
@@ -184,8 +184,8 @@ void keep(const VerifiedExecutor& executor, const KeeperStart& start) {
     }
     if (polled[0].revents != 0) watches = obey();
     if (!watches) continue;
-    KeeperMessage message;
-    message.kind = KeeperMessage::Kind::Memory;
+    InitMessage message;
+    message.kind = InitMessage::Kind::Memory;
     message.ipc_bytes = sys::ipc_memory();
     if (message.ipc_bytes != told) send(message);
     told = message.ipc_bytes;

@@ -1,4 +1,4 @@
-// Keeper: a process between Cordon and a program it starts, where no pid namespace and no pidfd can
+// Init: a process between Cordon and a program it starts, where no pid namespace and no pidfd can
 // be had. It puts the program into a session of its own, tells when it ended, and ends its process
 // group then, when it is asked to, and when Cordon is gone. POSIX alone.
 //
@@ -39,7 +39,7 @@ struct Ended {
 };
 
 struct Kept {
-  pid_t keeper = -1;
+  pid_t init = -1;
   // Readable when the program ended: an Ended. A byte that is written is a signal for the group; no
   // writer left: the group is to end.
   Fd channel;
@@ -48,7 +48,7 @@ struct Kept {
 // Returns when the program was executed, or with the reason why it was not; then nothing runs.
 Result<Kept> start(const Start& wanted);
 
-// Ends what is left and reaps the keeper.
+// Ends what is left and reaps the init.
 void end(Kept& kept);
 
 // The status of a program that ended within `milliseconds`; else it is ended.

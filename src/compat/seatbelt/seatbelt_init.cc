@@ -1,4 +1,4 @@
-#include "compat/seatbelt/keeper.h"
+#include "compat/seatbelt/seatbelt_init.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -187,10 +187,10 @@ Result<Kept> start(const Start& wanted) {
   Kept kept;
   {
     const native::SignalsBlocked blocked;
-    kept.keeper = ::fork();
-    if (kept.keeper == 0) keep(prepared);
+    kept.init = ::fork();
+    if (kept.init == 0) keep(prepared);
   }
-  if (kept.keeper < 0) return fail(setup_error("cannot start a process", errno));
+  if (kept.init < 0) return fail(setup_error("cannot start a process", errno));
   kept.channel = std::move(channel[0]);
   channel[1].reset();
   told[1].reset();
@@ -205,11 +205,11 @@ Result<Kept> start(const Start& wanted) {
 }
 
 void end(Kept& kept) {
-  if (kept.keeper < 0) return;
+  if (kept.init < 0) return;
   ::shutdown(kept.channel.get(), SHUT_WR);
-  while (::waitpid(kept.keeper, nullptr, 0) < 0 && errno == EINTR) {
+  while (::waitpid(kept.init, nullptr, 0) < 0 && errno == EINTR) {
   }
-  kept.keeper = -1;
+  kept.init = -1;
 }
 
 Result<std::optional<int>> run_briefly(const Start& wanted, int milliseconds) {

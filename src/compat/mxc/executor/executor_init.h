@@ -1,4 +1,4 @@
-// The keeper: the first process of namespaces of its own, in which the executor runs. It builds the
+// The init: the first process of namespaces of its own, in which the executor runs. It builds the
 // view first, so that the executor sees no more than the policy grants. What it starts dies with
 // it, whatever the executor does or leaves undone: the kernel ends the pid namespace.
 // No allocation, no lock, no return.
@@ -13,7 +13,7 @@
 
 namespace cordon::mxc {
 
-struct KeeperMessage {
+struct InitMessage {
   enum class Kind : std::uint32_t {
     NotBuilt,    // an operation of the view failed: index and error
     NotStarted,  // the executor could not be executed: error
@@ -29,7 +29,7 @@ struct KeeperMessage {
   std::uint64_t max_rss_bytes = 0;
 };
 
-struct KeeperOrder {
+struct InitOrder {
   enum class Kind : std::uint32_t {
     IdentityMapped,
     WatchMemory,  // carries the sandbox's ipc namespace
@@ -37,7 +37,7 @@ struct KeeperOrder {
   Kind kind = Kind::IdentityMapped;
 };
 
-struct KeeperStart {
+struct InitStart {
   const Plan* plan;   // whose view the executor is to run in
   char* const* argv;  // of the executor
   int in, out, err;   // of the command
@@ -48,6 +48,6 @@ struct KeeperStart {
   bool terminal;                                // the streams are one, for the executor's session
 };
 
-[[noreturn]] void keep(const VerifiedExecutor& executor, const KeeperStart& start);
+[[noreturn]] void keep(const VerifiedExecutor& executor, const InitStart& start);
 
 }  // namespace cordon::mxc
