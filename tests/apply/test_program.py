@@ -10,8 +10,8 @@ MOST_BYTES = 1_300_000
 # What was written for it. Shared with the rest of the product and not counted: the reader of JSON, the
 # table of system calls, the assembler of filters and its rules for arguments.
 MOST_LINES = 1_600
-PARTS = ["src/faces/main_apply.cc", "src/sandbox/native/seccomp_filter.cc", "src/sandbox/native/seccomp_filter.cc",
-         "src/sys/landlock.cc", "src/compat/safeclaw/safeclaw_policy.cc"]
+PARTS = ["src/faces/main_apply.cc", "src/sandbox/native/seccomp_filter.cc", "src/sys/landlock.cc",
+         "src/compat/safeclaw/safeclaw_policy.cc"]
 
 
 def test_it_is_static_stripped_and_small():
@@ -34,7 +34,7 @@ def test_it_needs_no_file_but_its_own(world):
 
 
 def test_its_sources_stay_short():
-    own = [path for path in (ROOT / "src/apply").iterdir() if not path.stem.endswith("_test")]
+    own = [path for path in (ROOT / "src/compat/safeclaw/apply").iterdir() if not path.stem.endswith("_test")]
     lines = sum(len(path.read_text().splitlines()) for path in [*own, *(ROOT / p for p in PARTS)])
     assert 400 < lines <= MOST_LINES, lines
     assert max(len(path.read_text().splitlines()) for path in own) <= 250

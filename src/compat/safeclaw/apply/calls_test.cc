@@ -1,4 +1,4 @@
-#include "compat/safeclaw/apply/prepare.h"
+#include "compat/safeclaw/apply/calls.h"
 
 #include <gmock/gmock.h>
 
