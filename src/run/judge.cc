@@ -255,8 +255,10 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   CORDON_TRY(resolved, resolve(policy, caller));
   resolved.start = places.start.value_or(caller.cwd);
   resolved.keep = places.keep;
-  auto found_ceilings = places.ceilings ? Result<std::vector<ResolvedCeiling>>(*places.ceilings)
-                                        : resolve_ceilings(ceilings, caller, places.approved);
+  // Fewer than there are would permit what the others do not.
+  const bool looked_up = places.ceilings && places.ceilings->size() == ceilings.size();
+  auto found_ceilings = looked_up ? Result<std::vector<ResolvedCeiling>>(*places.ceilings)
+                                  : resolve_ceilings(ceilings, caller, places.approved);
   if (!found_ceilings) return fail(std::move(found_ceilings).error());
   std::vector<ResolvedCeiling> bounds = std::move(*found_ceilings);
   if (!places.helper.empty()) {

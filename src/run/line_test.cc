@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -57,7 +58,6 @@ class ContainedRunTest : public testing::Test {
 
   Ear ear_;
 
- private:
   std::filesystem::path state_;
 };
 
@@ -125,6 +125,31 @@ TEST_F(ContainedRunTest, ACommandThatIsAskedToEndMayTakeItsTime) {
   const Outcome outcome = run(polite);
   EXPECT_EQ(ear_.out, "up\nbye\n");
   EXPECT_EQ(outcome.end, End(Cancelled{SIGTERM}));
+}
+
+// One that is missing among those that a caller has looked up counts all the same.
+TEST_F(ContainedRunTest, NoCeilingIsForgotten) {
+  const auto caller = identify_caller();
+  ASSERT_TRUE(caller);
+  Policy policy;
+  policy.name = "test";
+  policy.fs.read = {{state_.string(), {}}};
+  Ceiling ceiling;
+  ceiling.id = "none";
+  ceiling.policy.name = "none";
+  JudgedPlaces places;
+  places.start = std::string();
+  const auto reads = [&](const std::vector<Ceiling>& ceilings) {
+    const auto judged = judge_policy(policy, ceilings, *caller, places);
+    EXPECT_TRUE(judged);
+    return judged && std::ranges::any_of(judged->clamped.effective().read, [&](const Grant& grant) {
+             return grant.path == state_.string();
+           });
+  };
+  EXPECT_TRUE(reads({}));
+  EXPECT_FALSE(reads({ceiling}));
+  places.ceilings.emplace();
+  EXPECT_FALSE(reads({ceiling}));
 }
 
 }  // namespace
