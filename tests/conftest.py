@@ -1,6 +1,7 @@
 """Fixtures of every black-box test, and the account at the end of a run."""
 
 import os
+import zlib
 
 import pytest
 
@@ -15,15 +16,39 @@ def pytest_configure(config):
     harness.hear_hangups()
     config.addinivalue_line("markers", "group(name): the seed group an attack case belongs to")
     config.addinivalue_line("markers", "only(person): the case concerns root or the user alone")
+    config.addinivalue_line("markers", "once: what is asserted does not depend on who starts it")
+    config.addinivalue_line("markers", "npm: the case needs programs that npm fetches")
+
+
+def person_of(item):
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("who") if callspec else None
+
+
+def is_the_others(item):
+    """Whether a case marked `once` is left to the other person. Each case has its own, by its name: half of them
+    start as root and half as the user, and the same ones every time."""
+    person = person_of(item)
+    if person is None or len(harness.PEOPLE) < 2 or not item.get_closest_marker("once"):
+        return False
+    case = item.nodeid.replace(person.name, "", 1)
+    return harness.PEOPLE.index(person) != zlib.crc32(case.encode()) % len(harness.PEOPLE)
 
 
 def pytest_collection_modifyitems(config, items):
     kept, dropped = [], []
     for item in items:
         mark = item.get_closest_marker("only")
-        callspec = getattr(item, "callspec", None)
-        person = callspec.params.get("who") if callspec else None
+        person = person_of(item)
         (dropped if mark and person and person.name != mark.args[0] else kept).append(item)
+    # Of all cases, those that ./test takes; whoever calls pytest himself, and ./test --all, takes all.
+    config.cordon_left_out = {}
+    if harness.only_chosen_cases():
+        without_npm = [item for item in kept if not item.get_closest_marker("npm")]
+        chosen = [item for item in without_npm if not is_the_others(item)]
+        config.cordon_left_out = {"need programs that npm fetches": len(kept) - len(without_npm),
+                                  "repeat as one person what the other did": len(without_npm) - len(chosen)}
+        kept = chosen
     items[:] = kept
     cases = [i for i in kept if "who" in getattr(i, "fixturenames", ())]
     config.cordon_root_cases_not_run = 0 if os.geteuid() == 0 else len(cases) + len(dropped)
@@ -98,6 +123,9 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(line)
     for line in voids.troubles_of_this_run():
         terminalreporter.write_line(f"VOID: {line}", red=True)
+    for why, count in config.cordon_left_out.items():
+        if count:
+            terminalreporter.write_line(f"left to ./test --all: {count} cases that {why}")
     missing = config.cordon_root_cases_not_run
     if missing:
         terminalreporter.write_line(f"not started by root: {missing} root cases were not run")

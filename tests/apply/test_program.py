@@ -3,8 +3,12 @@
 import json
 import subprocess
 
+import pytest
+
 from helper import program
 from support.harness import ROOT
+
+pytestmark = pytest.mark.once
 
 MOST_BYTES = 1_300_000
 # What was written for it. Shared with the rest of the product and not counted: the reader of JSON, the

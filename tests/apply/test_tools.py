@@ -8,6 +8,8 @@ import pytest
 from helper import apply, policy, program, rule, system
 from support import harness
 
+pytestmark = pytest.mark.once
+
 
 def variables(world):
     """Temporary files of the test's own: all of /tmp would be everybody's."""

@@ -11,6 +11,8 @@ import pytest
 import ocsf
 from support import harness
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def busy(trail):

@@ -11,6 +11,8 @@ import pytest
 
 from support.harness import FILE_ERRORS, processes_with, wait_until
 
+pytestmark = pytest.mark.once
+
 CANARY = "canary-7f3a91"
 
 

@@ -11,6 +11,8 @@ import verify
 
 from support import harness
 
+pytestmark = pytest.mark.once
+
 # Byte changes in the value of each field, the hash and the keys included.
 FIELDS = ["v", "seq", "event_id", "timestamp", "boot_id", "boot_ms", "phase", "prev", "agent_id",
           "action", "resource", "outcome", "reason", "attribution_type", "attribution_layer",

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 ANSWERS = [
     (["--help"], 2),
     (["--version"], 2),

@@ -8,6 +8,8 @@ import pytest
 
 from support.cures import apply_cure, hint_of
 
+pytestmark = pytest.mark.once
+
 TOUCH = ("/bin/sh", "-c", "pwd; echo ran > ran || echo ran > /dev/null")
 
 

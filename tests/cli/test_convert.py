@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 MXC = {"version": "0.6.0-alpha", "process": {"commandLine": "true", "timeout": 60000},
        "filesystem": {"readwritePaths": [], "deniedPaths": []},
        "network": {"defaultPolicy": "block"}}

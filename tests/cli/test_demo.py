@@ -11,6 +11,8 @@ import pytest
 from support import harness
 from support.pty_session import Terminal
 
+pytestmark = pytest.mark.once
+
 ACTS = {1: 0, 2: 4, 3: 3, 4: 2, 5: 3, 6: 2, 7: 3, 8: 2}
 SCENARIOS = sum(ACTS.values())
 

@@ -1,5 +1,9 @@
 """A link to `cordon` itself that has another tool's name is that tool's drop-in."""
 
+import pytest
+
+pytestmark = pytest.mark.once
+
 
 def named(world, name):
     place = world.make_directory(world.home / "links")

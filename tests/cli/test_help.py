@@ -8,6 +8,8 @@ import pytest
 
 from support import harness
 
+pytestmark = pytest.mark.once
+
 VERBS = [(), ("run",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),

@@ -11,6 +11,8 @@ import pytest
 
 from support.harness import wait_until
 
+pytestmark = pytest.mark.once
+
 
 def call_of(command, **more):
     return {"session_id": "s", "transcript_path": "/x", "cwd": "/x", "permission_mode": "default",

@@ -6,6 +6,8 @@ import shlex
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 
 def contained(world, *command, options=()) -> str:
     """`cordon run` as a line for a shell that the person runs."""

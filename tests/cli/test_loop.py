@@ -10,6 +10,8 @@ import pytest
 
 from support.harness import processes_with, wait_until
 
+pytestmark = pytest.mark.once
+
 PLAN = """# Plan
 
 - [ ] one: Make the first file

@@ -9,6 +9,8 @@ import pytest
 from support.harness import processes_with, wait_until
 from support.pty_session import Terminal
 
+pytestmark = pytest.mark.once
+
 PLAN = "- [ ] one: Make the first file\n  verify: test -s one\n" \
        "- [ ] two: Make the second file\n  verify: test -s two\n"
 AGENT = r'''#!/bin/sh

@@ -13,6 +13,8 @@ import pytest
 
 from support import harness
 
+pytestmark = pytest.mark.once
+
 MESSAGE = "cordon: cannot write the command's output: No space left on device"
 SETTINGS = json.dumps({"network": {"allowedDomains": [], "deniedDomains": []},
                        "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []}})

@@ -9,6 +9,8 @@ import pytest
 
 from support.harness import ROOT
 
+pytestmark = pytest.mark.once
+
 PRESETS = ("strict", "workspace", "readonly", "build", "agent")
 
 

@@ -6,6 +6,8 @@ import tomllib
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 HOSTS = ["claude", "codex", "copilot", "gemini", "vscode", "cursor"]
 KEYS = {"codex": "mcp_servers", "vscode": "servers"}
 

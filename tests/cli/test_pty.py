@@ -11,6 +11,8 @@ import pytest
 from support.harness import processes_with, wait_until
 from support.pty_session import Terminal
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def at_terminal(world):

@@ -7,6 +7,8 @@ import pytest
 
 from support.harness import alive, noted_processes, wait_until
 
+pytestmark = pytest.mark.once
+
 QUERIES = (
     ["policy", "show", "workspace"], ["policy", "explain", "write", "file.txt"], ["policy", "explain", "read", "~/.ssh"],
     ["policy", "clamp"], ["audit", "list"], ["audit", "stats"],

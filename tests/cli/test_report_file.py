@@ -9,6 +9,8 @@ import threading
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 
 def is_report(text):
     return json.loads(text)["schema"] == "cordon.report/1"

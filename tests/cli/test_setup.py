@@ -12,6 +12,8 @@ from support import harness
 from support.pty_session import Terminal
 from support.voids import NOT_STARTED_BY_ROOT, void
 
+pytestmark = pytest.mark.once
+
 
 def config_of(world) -> Path:
     return world.home / ".config/cordon"

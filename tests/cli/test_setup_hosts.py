@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 HOSTS = ["claude", "codex", "copilot", "gemini", "vscode", "cursor"]
 
 

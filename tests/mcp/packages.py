@@ -21,6 +21,7 @@ class Packages:
 
     def install(self) -> Path:
         """Where node_modules is. Only what the lock file names is installed, and no script run."""
+        harness.may_fetch()
         wanted = hashlib.sha256((self.source / "package-lock.json").read_bytes()).hexdigest()
         stamp = self.place / "installed"
         if not stamp.exists() or stamp.read_text() != wanted:

@@ -11,6 +11,8 @@ import pytest
 from served import ON, audit_bytes, audit_lines, ceiling_of
 from support.harness import wait_until
 
+pytestmark = pytest.mark.once
+
 FORM = {"elicitation": {}}
 YES = {"action": "accept", "content": {"decision": "allow"}}
 NO = {"action": "decline"}

@@ -8,6 +8,8 @@ import pytest
 from served import ON, audit_lines
 from support.harness import tree_digest
 
+pytestmark = pytest.mark.once
+
 FORM = {"elicitation": {}}
 BOTH = {**ON, "CORDON_ENABLE_UNSAFE_WRITE": "1"}
 YES = {"action": "accept", "content": {"decision": "allow"}}

@@ -8,6 +8,8 @@ import pytest
 from peer import CAPABILITIES_KEY, VERSION_KEY, tool_text
 from support import harness
 
+pytestmark = pytest.mark.once
+
 INVALID, METHOD, PARAMS = -32600, -32601, -32602
 
 

@@ -3,8 +3,12 @@
 import socket
 import threading
 
+import pytest
+
 from served import ceiling_of
 from test_processes import until
+
+pytestmark = pytest.mark.once
 
 CLIENT = """
 import errno, socket, sys

@@ -9,6 +9,8 @@ from peer import MODERN, meta
 from served import ON, ceiling_of
 from support.harness import processes_with, stop, wait_until
 
+pytestmark = pytest.mark.once
+
 TOKEN = "t" * 40
 LEGACY = "2025-11-25"
 

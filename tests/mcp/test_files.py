@@ -11,6 +11,8 @@ import pytest
 from served import audit_bytes, audit_lines, ceiling_of
 from support.harness import SECRET_FILES, tree_digest
 
+pytestmark = pytest.mark.once
+
 
 def digest(data):
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()

@@ -14,6 +14,8 @@ from peer import MODERN
 from support import harness
 from web import TOKEN, Web, events, headers, modern, post
 
+pytestmark = pytest.mark.once
+
 LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
 
 

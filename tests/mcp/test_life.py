@@ -11,6 +11,8 @@ import pytest
 from peer import Peer, meta, sanitized, stage, tool_text
 from support.harness import alive, wait_until
 
+pytestmark = pytest.mark.once
+
 ENDS = {"eof": None, "eof in a message": None, "SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM,
         "SIGHUP": signal.SIGHUP}
 

@@ -8,6 +8,8 @@ import pytest
 
 from peer import CAPABILITIES_KEY, VERSION_KEY, Peer, meta, sanitized, stage, tool_text
 
+pytestmark = pytest.mark.once
+
 PARSE, INVALID, METHOD, PARAMS = -32700, -32600, -32601, -32602
 
 

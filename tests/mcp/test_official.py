@@ -9,6 +9,8 @@ import suites
 from support import harness
 from web import TOKEN
 
+pytestmark = pytest.mark.npm
+
 ON = {"CORDON_ENABLE_RUN_CODE": "1"}
 # Scenarios in which nothing fails. They are named, since a suite that ran nothing would fail nothing
 # either.

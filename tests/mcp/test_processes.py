@@ -10,6 +10,8 @@ import pytest
 from served import ON, audit_bytes, audit_lines, ceiling_of
 from support.harness import processes_with, tree_digest, wait_until
 
+pytestmark = pytest.mark.once
+
 PYTHON = "/usr/bin/python3"
 
 

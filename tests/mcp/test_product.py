@@ -8,6 +8,8 @@ import suites
 from served import ON
 from support import harness
 
+pytestmark = pytest.mark.npm
+
 
 @pytest.fixture(params=["basic", "full"])
 def inspect(request, era, tmp_path):

@@ -4,6 +4,8 @@ import pytest
 
 from peer import tool_text
 
+pytestmark = pytest.mark.once
+
 FORM = {"elicitation": {}}
 ALLOW = {"action": "accept", "content": {"decision": "allow once"}}
 

@@ -10,6 +10,8 @@ from peer import stage
 from support import harness
 from web import TOKEN, Web
 
+pytestmark = pytest.mark.npm
+
 ME = harness.PEOPLE[0]
 # Scenarios the suite does not count, of features that are not there: the tasks extension and
 # headers for single arguments. Listed, so that one that starts to pass is noticed.

@@ -9,6 +9,8 @@ import pytest
 
 from served import ON, audit_lines, ceiling_of
 
+pytestmark = pytest.mark.once
+
 BASIC_LIST = "3681e6f4913967b95e5d808bfd58e40dd5290f54e724b5802686d85c746eb144"
 FULL_TOOLS = ["run_code", "start_process", "read_output", "write_stdin", "stop_process",
               "list_processes", "read_local_file", "write_local_file", "edit_local_file",

@@ -14,6 +14,8 @@ from peer import MODERN, meta
 from served import ON, audit_bytes, audit_lines, ceiling_of
 from support.harness import ROOT, processes_with, stop, tree_digest, wait_until
 
+pytestmark = pytest.mark.once
+
 RUN_TOOLS = ["run_code", "read_local_file", "write_local_file"]
 
 

@@ -9,6 +9,8 @@ import pytest
 from peer import Peer
 from support.harness import wait_until
 
+pytestmark = pytest.mark.once
+
 NASTY = "'; touch \"$HOME/ran\"; $(touch ran) `touch ran` \\ -n\n"
 
 

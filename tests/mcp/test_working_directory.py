@@ -5,6 +5,8 @@ import pytest
 from served import audit_lines
 from support.cures import apply_cure
 
+pytestmark = pytest.mark.once
+
 NOWHERE = 'version = 1\n[fs]\nwrite = ["{0.outside}"]\n'
 
 

@@ -16,9 +16,11 @@ RELEASES = ("0.6.0", "0.7.0", "0.8.0")
 ARCH = {"aarch64": "arm64", "x86_64": "x64"}[platform.machine()]
 
 _staged: Path | None = None
+_executors: Path | None = None
 
 
 def install() -> Path:
+    harness.may_fetch()
     wanted = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()
     stamp = PLACE / "installed"
     if not stamp.exists() or stamp.read_text() != wanted:
@@ -48,8 +50,6 @@ def staged() -> Path:
         shutil.copytree(install() / "node_modules", place / "node_modules",
                         ignore=lambda folder, names: [n for n in names if n == "bin"])
         shutil.copy(SOURCE / "drive.mjs", place)
-        (place / "bin" / ARCH).mkdir(parents=True)
-        shutil.copy(harness.stage().cordon.parent / "cordon-tools", place / "bin" / ARCH / "lxc-exec")
         # The SDK starts nothing where it finds neither LXC nor bubblewrap; it only asks for a version.
         (place / "path").mkdir()
         shim = place / "path" / "bwrap"
@@ -59,15 +59,26 @@ def staged() -> Path:
     return _staged
 
 
+def executors() -> Path:
+    """A directory for MXC_BIN_DIR with Cordon's own executor. Nothing from npm is in it."""
+    global _executors
+    if _executors is None:
+        place = harness.stage().path / "executors"
+        (place / ARCH).mkdir(parents=True, mode=0o755)
+        shutil.copy(harness.stage().cordon.parent / "cordon-tools", place / ARCH / "lxc-exec")
+        _executors = place
+    return _executors
+
+
 def executor() -> Path:
-    return staged() / "bin" / ARCH / "lxc-exec"
+    return executors() / ARCH / "lxc-exec"
 
 
 def drive(world, release: str, call: str, wish: dict, timeout: float = 60) -> dict:
     place = staged()
     done = world.execute([shutil.which("node"), place / "drive.mjs", release, call, json.dumps(wish)],
                          cwd=world.project, timeout=timeout,
-                         env={"MXC_BIN_DIR": str(place / "bin"),
+                         env={"MXC_BIN_DIR": str(executors()),
                               "PATH": f"{place / 'path'}:{harness.BASE_PATH}"})
     done.expect(0)
     return json.loads(done.out.splitlines()[-1])

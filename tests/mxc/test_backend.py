@@ -13,6 +13,8 @@ import sdk
 from support import harness
 from support.pty_session import Terminal
 
+pytestmark = pytest.mark.npm
+
 INSIDE = "/proc/self/fd/41 executor-inside"
 
 

@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 import test_contract as contract  # noqa: E402
 from table import ROWS  # noqa: E402
 
+pytestmark = pytest.mark.npm
+
 POLICIES = {
     "writable": lambda world: ["--policy", "strict", "--write", world.project],
     "readable": lambda world: ["--policy", "strict", "--read", world.project],

@@ -9,6 +9,8 @@ import pytest
 import sdk
 from support import harness
 
+pytestmark = pytest.mark.once
+
 
 def request(command="true", **parts):
     process = {"commandLine": command, **parts.pop("process", {})}
@@ -239,6 +241,7 @@ STRICTER = {"0.6.0": [{"sandboxId": "iso:1"}, {"phase": "exec"}, *DIRECTIONS],
             "0.7.0": DIRECTIONS, "0.8.0": []}
 
 
+@pytest.mark.npm
 @pytest.mark.parametrize("release", sdk.RELEASES)
 def test_verdicts_are_those_of_the_shipped_executor(release):
     """What the executor of a version refuses is refused, and what it takes is taken."""

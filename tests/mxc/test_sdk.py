@@ -9,6 +9,8 @@ import pytest
 import sdk
 from support import harness
 
+pytestmark = pytest.mark.npm
+
 
 @pytest.fixture(params=sdk.RELEASES)
 def release(request):

@@ -9,6 +9,8 @@ import pytest
 from dropin import document, program, settings, shell, srt
 from support import harness
 
+pytestmark = pytest.mark.once
+
 
 def test_words_reach_the_command_as_they_are(world):
     words = ["a b", "", "$HOME", "'", '"', "*", ";", "\\", "-c", "--settings", "--"]

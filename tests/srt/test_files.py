@@ -7,6 +7,8 @@ import pytest
 
 from dropin import document, settings, shell, srt
 
+pytestmark = pytest.mark.once
+
 
 def test_writes_where_it_is_allowed_and_nowhere_else(world):
     world.make_directory(world.project / "locked")

@@ -13,6 +13,8 @@ from dropin import document, program, settings, srt
 from support import harness
 from support.internet import running
 
+pytestmark = pytest.mark.once
+
 FETCH = """
 import sys, urllib.request
 for url in sys.argv[1:]:

@@ -57,6 +57,16 @@ def _people() -> list[Person]:
 PEOPLE = _people()
 
 
+def only_chosen_cases() -> bool:
+    """Whether ./test runs, and not ./test --all or a person who calls pytest: see tests/conftest.py."""
+    return os.environ.get("CORDON_TEST_CHOSEN") == "1"
+
+
+def may_fetch() -> None:
+    """Called before anything is fetched from npm."""
+    assert not only_chosen_cases(), "what needs npm has the mark npm, and ./test leaves it out"
+
+
 def source_binary() -> Path:
     return Path(os.environ.get("CORDON", ROOT / "build" / "cordon"))
 

@@ -74,6 +74,8 @@ LEFT_OUT = {
     "tests/attack/test_developers_list.py": "needs npm, cmake and pip, which are not brought in",
     "tests/attack/test_two_runs.py::test_two_hostile_runs": "what two runs do in seconds, which an emulator stretches",
     "tests/attack/test_git_keys.py": "what git reads is the same on every kernel, and each of its places takes a minute",
+    "tests/attack/test_git_day.py::test_git[root-clone]": "nearly all of it is git's own work, which an emulator stretches",
+    "tests/attack/test_git_day.py::test_git[user-clone]": "nearly all of it is git's own work, which an emulator stretches",
     "tests/attack/test_tt.py::test_R544_two_gigabytes_of_output_are_bounded":
         "two gigabytes through an emulator take longer than the whole tier",
 }
@@ -141,7 +143,7 @@ def whole() -> list[Boot]:
             GROUPS, "tests/attack/test_rs.py::test_R545_memory_bomb",
             "tests/cli/test_run.py::test_cpus_are_enforced_or_refused"), 3),
     ], [
-        Suite("attack-second", "root", SECOND_HALF, 31, {"CORDON_GIT_DAY": "few"}),
+        Suite("attack-second", "root", SECOND_HALF, 33, {"CORDON_GIT_DAY": "few"}),
         Suite("contract", "root", ("tests/contract",), 10, once),
         Suite("filter", "root", ("tests/filter",), 3, once),
         Suite("awkward-hosts", "root", ("tests/cli/test_awkward_hosts.py", "tests/cli/test_death.py"), 5, once),

@@ -96,6 +96,7 @@ def test_chosen_tests_exist():
     for name in [*names, *suites.LEFT_OUT]:
         path, _, test = name.partition("::")
         assert (CHECKOUT / path).exists(), name
+        test = test.partition("[")[0]
         assert not test or f"def {test}(" in (CHECKOUT / path).read_text(), name
 
 

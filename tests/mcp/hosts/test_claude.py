@@ -8,6 +8,8 @@ import pytest
 
 import hosts
 
+pytestmark = pytest.mark.npm
+
 # The placeholder takes nothing and does nothing; it is in every list.
 TOOLS = ["DeferredToolPlaceholder", "mcp__cordon__read_local_file", "mcp__cordon__run_code",
          "mcp__cordon__write_local_file"]

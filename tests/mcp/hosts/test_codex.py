@@ -10,6 +10,8 @@ import pytest
 
 import hosts
 
+pytestmark = pytest.mark.npm
+
 OURS = {"mcp__cordon/read_local_file", "mcp__cordon/run_code", "mcp__cordon/write_local_file"}
 # They read what servers offer, ask the person, or list: none of them runs or writes anything.
 HARMLESS = {"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource",

@@ -3,7 +3,11 @@
 import json
 import os
 
+import pytest
+
 import hosts
+
+pytestmark = pytest.mark.npm
 
 PLAN = "- [ ] made: Make a file\n  verify: test -s made\n"
 # The address of the model comes as a URL; a rule names the host and the port alone.

@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 import hosts
+
+pytestmark = pytest.mark.npm
 
 
 def test_codex_lists_the_server_in_a_file_of_ones_own(world):
