@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   {
     Server server({"fuzz", "", "1", ""}, one_of_each(), limits);
     const auto push = std::make_shared<Counter>();
-    const auto session = server.open_session("fuzz", push);
+    const auto session = server.open_session("fuzz", push, std::make_shared<Client>());
     for (const std::string_view line : split(text, '\n')) {
       Envelope message = decode_envelope(line);
       const auto sink = std::make_shared<Counter>();
