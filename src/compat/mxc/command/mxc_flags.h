@@ -1,12 +1,12 @@
-// The part of the flag table that belongs to `cordon mxc`.
+// The words and flags of `cordon mxc`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
-#include "faces/cli/flag_table_run.h"
+#include "faces/cli/help_flags.h"
+#include "faces/cli/run_flags.h"
 
 namespace cordon::flags {
 
@@ -82,7 +82,7 @@ inline constexpr std::array kMxcTalk{
 };
 
 inline constexpr std::array kMxcGroups{FlagGroup{"The request", kMxcRequest},
-                                       FlagGroup{"Talk", kMxcTalk}, FlagGroup{"Help", kHelp}};
+                                       FlagGroup{"Talk", kMxcTalk}, kHelpGroup};
 
 inline constexpr std::array kMxcOperands{
     Operand{"FILE", "the file with the request; - is standard input", ValueKind::File, {}}};

@@ -1,18 +1,16 @@
-// The part of the flag table that belongs to `cordon changes`.
+// The words and flags of `cordon changes`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
+#include "faces/cli/help_flags.h"
 
 namespace cordon::flags {
 
-inline constexpr FlagGroup kChangesAnswerGroup{"Answer", kAnswer};
-inline constexpr FlagGroup kChangesHelpGroup{"Help", kHelp};
-inline constexpr std::array kChangesBareGroups{kChangesHelpGroup};
-inline constexpr std::array kChangesGroups{kChangesAnswerGroup, kChangesHelpGroup};
+inline constexpr std::array kChangesBareGroups{kHelpGroup};
+inline constexpr std::array kChangesGroups{kAnswerGroup, kHelpGroup};
 
 inline constexpr std::array kChangesOperands{
     Operand{"RUN", "the id of a run, or last (default)", ValueKind::Free, {}},

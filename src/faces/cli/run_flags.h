@@ -1,10 +1,12 @@
-// The part of the flag table that says what a command may do and how it is run.
+// The words and flags of `cordon run`. Other verbs that judge or start a command take some of its
+// groups: what the command may do, its limits, the mechanism.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
+#include "faces/cli/help_flags.h"
 
 namespace cordon::flags {
 
@@ -218,5 +220,46 @@ inline constexpr std::array kRun{
          "open descriptor.",
          {}},
 };
+
+inline constexpr FlagGroup kPolicyGroup{"What the command may do", kPolicy};
+inline constexpr FlagGroup kLimitGroup{"Limits", kLimits};
+inline constexpr FlagGroup kMechanismGroup{"Mechanism", kMechanism};
+
+inline constexpr std::array kRunGroups{kPolicyGroup, kLimitGroup, FlagGroup{"The run", kRun},
+                                       kHelpGroup};
+
+inline constexpr std::array kRunOperands{Operand{
+    "CMD [ARG]...", "the command and its arguments, passed on as they are", ValueKind::File, {}}};
+
+inline constexpr std::array kRunExamples{
+    Example{"cordon run -- python3 -c 'print(1)'",
+            "Change nothing but this directory, see no credentials, reach no network.", 0},
+    Example{"cordon run --policy readonly --timeout 10s -- ls -l",
+            "Look at this directory without being able to change it.", 0},
+    Example{"cordon run --json --memory 256M -- sh -c 'echo hello'",
+            "Capture the output and print what was enforced.", 0},
+};
+
+inline constexpr std::string_view kRunText =
+    "Runs CMD under a policy. Without --policy it is the preset workspace: the current directory "
+    "is writable, the system and the installed toolchains are readable, home and /tmp are private, "
+    "credentials are not there and neither is a network.\n\n"
+    "The policy is made in this order: preset or \"extends\", the policy file, the options; then "
+    "every ceiling takes away what it does not permit. Lists append, single values replace, denies "
+    "only accumulate. What was taken away is reported. A policy that cannot be enforced in full is "
+    "refused before anything runs.\n\n"
+    "Options end at the first operand; what follows is the command's.\n\n"
+    "Exit status: the command's own; 128+N if signal N ended it; 124 at the wall-clock limit; 137 "
+    "at another limit; 125 if Cordon refused or failed before the command started; 126 if it was "
+    "found but cannot be executed; 127 if it was not found.";
+
+inline constexpr Verb kRunVerb{"run",
+                               "[--] CMD [ARG]...",
+                               "run one command under a policy",
+                               kRunText,
+                               kRunGroups,
+                               kRunOperands,
+                               kRunExamples,
+                               125};
 
 }  // namespace cordon::flags

@@ -1,12 +1,12 @@
-// The part of the flag table that belongs to `cordon srt`.
+// The words and flags of `cordon srt`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
-#include "faces/cli/flag_table_run.h"
+#include "faces/cli/help_flags.h"
+#include "faces/cli/run_flags.h"
 
 namespace cordon::flags {
 
@@ -99,7 +99,7 @@ inline constexpr std::array kSrtTalk{
 };
 
 inline constexpr std::array kSrtGroups{FlagGroup{"The run", kSrtRun}, FlagGroup{"Talk", kSrtTalk},
-                                       FlagGroup{"Help", kHelp}};
+                                       kHelpGroup};
 
 inline constexpr std::array kSrtOperands{Operand{
     "CMD [ARG]...", "the command and its arguments, passed on as they are", ValueKind::File, {}}};

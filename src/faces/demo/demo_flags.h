@@ -1,11 +1,11 @@
-// The part of the flag table that belongs to `cordon demo`.
+// The words and flags of `cordon demo`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
+#include "faces/cli/help_flags.h"
 
 namespace cordon::flags {
 
@@ -45,7 +45,7 @@ inline constexpr std::array kDemoHow{
          {}},
 };
 
-inline constexpr std::array kDemoGroups{FlagGroup{"How", kDemoHow}, FlagGroup{"Help", kHelp}};
+inline constexpr std::array kDemoGroups{FlagGroup{"How", kDemoHow}, kHelpGroup};
 
 inline constexpr std::array kDemoExamples{
     Example{"cordon demo --config-only", "What is in force on this host.", 0},

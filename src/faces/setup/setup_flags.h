@@ -1,11 +1,12 @@
-// The part of the flag table that belongs to `cordon setup`.
+// The words and flags of `cordon setup`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
+#include "faces/cli/help_flags.h"
+#include "faces/cli/host_setup.h"
 
 namespace cordon::flags {
 
@@ -70,7 +71,7 @@ inline constexpr std::array kSetupHow{
 
 inline constexpr std::array kSetupGroups{FlagGroup{"What", kSetupWhat},
                                          FlagGroup{"Agent hosts", kSetupHost},
-                                         FlagGroup{"How", kSetupHow}, FlagGroup{"Help", kHelp}};
+                                         FlagGroup{"How", kSetupHow}, kHelpGroup};
 
 inline constexpr std::array kSetupExamples{
     Example{"cordon setup --dry-run", "What would be written for the project in this directory.",

@@ -1,19 +1,18 @@
-// The part of the flag table that belongs to `cordon hook`.
+// The words and flags of `cordon hook`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
-#include "faces/cli/flag_table_run.h"
+#include "faces/cli/help_flags.h"
+#include "faces/cli/run_flags.h"
 
 namespace cordon::flags {
 
-inline constexpr std::array kHookGroups{FlagGroup{"Help", kHelp}};
-inline constexpr std::array kHookClaudeGroups{
-    FlagGroup{"What the command may do", kPolicy}, FlagGroup{"Limits", kLimits},
-    FlagGroup{"Mechanism", kMechanism}, FlagGroup{"Help", kHelp}};
+inline constexpr std::array kHookGroups{kHelpGroup};
+inline constexpr std::array kHookClaudeGroups{kPolicyGroup, kLimitGroup, kMechanismGroup,
+                                              kHelpGroup};
 
 inline constexpr std::array kHookExamples{
     Example{"cordon hook claude < call.json || exit 2",

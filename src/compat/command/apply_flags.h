@@ -1,11 +1,11 @@
-// The part of the flag table that belongs to `cordon apply`.
+// The words and flags of `cordon apply`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
+#include "faces/cli/help_flags.h"
 
 namespace cordon::flags {
 
@@ -97,8 +97,8 @@ inline constexpr std::array kApplyPrint{
          {}},
 };
 
-inline constexpr std::array kApplyGroups{
-    FlagGroup{"The run", kApplyRun}, FlagGroup{"Policies", kApplyPrint}, FlagGroup{"Help", kHelp}};
+inline constexpr std::array kApplyGroups{FlagGroup{"The run", kApplyRun},
+                                         FlagGroup{"Policies", kApplyPrint}, kHelpGroup};
 
 inline constexpr std::array kApplyOperands{Operand{
     "CMD [ARG]...", "the command and its arguments, passed on as they are", ValueKind::File, {}}};

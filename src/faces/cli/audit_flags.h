@@ -1,11 +1,11 @@
-// The part of the flag table that belongs to `cordon audit`.
+// The words and flags of `cordon audit`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
+#include "faces/cli/help_flags.h"
 
 namespace cordon::flags {
 
@@ -115,20 +115,18 @@ inline constexpr std::array kAuditPrune{
 };
 
 inline constexpr FlagGroup kAuditFilterGroup{"Which", kAuditFilter};
-inline constexpr FlagGroup kAuditAnswerGroup{"Answer", kAnswer};
-inline constexpr FlagGroup kAuditHelpGroup{"Help", kHelp};
 
-inline constexpr std::array kAuditBareGroups{kAuditHelpGroup};
-inline constexpr std::array kAuditShowGroups{kAuditAnswerGroup, kAuditHelpGroup};
-inline constexpr std::array kAuditListGroups{kAuditFilterGroup, kAuditAnswerGroup, kAuditHelpGroup};
-inline constexpr std::array kAuditTailGroups{FlagGroup{"Which", kAuditTail}, kAuditAnswerGroup,
-                                             kAuditHelpGroup};
-inline constexpr std::array kAuditVerifyGroups{FlagGroup{"What to do", kAuditVerify},
-                                               kAuditAnswerGroup, kAuditHelpGroup};
+inline constexpr std::array kAuditBareGroups{kHelpGroup};
+inline constexpr std::array kAuditShowGroups{kAnswerGroup, kHelpGroup};
+inline constexpr std::array kAuditListGroups{kAuditFilterGroup, kAnswerGroup, kHelpGroup};
+inline constexpr std::array kAuditTailGroups{FlagGroup{"Which", kAuditTail}, kAnswerGroup,
+                                             kHelpGroup};
+inline constexpr std::array kAuditVerifyGroups{FlagGroup{"What to do", kAuditVerify}, kAnswerGroup,
+                                               kHelpGroup};
 inline constexpr std::array kAuditExportGroups{kAuditFilterGroup, FlagGroup{"Answer", kAuditExport},
-                                               kAuditHelpGroup};
-inline constexpr std::array kAuditPruneGroups{FlagGroup{"What to do", kAuditPrune},
-                                              kAuditAnswerGroup, kAuditHelpGroup};
+                                               kHelpGroup};
+inline constexpr std::array kAuditPruneGroups{FlagGroup{"What to do", kAuditPrune}, kAnswerGroup,
+                                              kHelpGroup};
 
 inline constexpr std::array kAuditShowOperands{
     Operand{"ID", "an event id, the beginning of one, or a number", ValueKind::Free, {}}};

@@ -1,12 +1,12 @@
-// The part of the flag table that belongs to `cordon loop`.
+// The words and flags of `cordon loop`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
-#include "faces/cli/flag_table_run.h"
+#include "faces/cli/help_flags.h"
+#include "faces/cli/run_flags.h"
 
 namespace cordon::flags {
 
@@ -100,9 +100,9 @@ inline constexpr std::array kLoopGroups{FlagGroup{"The work", kLoopWork},
                                         FlagGroup{"Budgets", kLoopBudget},
                                         FlagGroup{"What the agent may do", kPolicy},
                                         FlagGroup{"Limits of one attempt", kLimits},
-                                        FlagGroup{"Mechanism", kMechanism},
+                                        kMechanismGroup,
                                         FlagGroup{"Output", kLoopShow},
-                                        FlagGroup{"Help", kHelp}};
+                                        kHelpGroup};
 
 inline constexpr std::array kLoopOperands{
     Operand{"AGENT", "a known agent, or a command of your own", ValueKind::Free, {}},

@@ -1,16 +1,15 @@
-// The part of the flag table that belongs to `cordon mcp`.
+// The words and flags of `cordon mcp`.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "faces/cli/flag_table.h"
-#include "faces/cli/flag_table_query.h"
-#include "faces/cli/flag_table_run.h"
+#include "faces/cli/help_flags.h"
+#include "faces/cli/host_setup.h"
+#include "faces/cli/run_flags.h"
 
 namespace cordon::flags {
-
-inline constexpr std::array<std::string_view, 2> kProfileChoices{"basic", "full"};
 
 inline constexpr std::array kMcpServe{
     Flag{FlagId::Profile, "--profile", "NAME", ValueKind::Choice, Times::Once,
@@ -88,9 +87,9 @@ inline constexpr std::array kMcpConfigure{
          {}},
 };
 
-inline constexpr std::array kMcpGroups{
-    FlagGroup{"What is served", kMcpServe}, FlagGroup{"To whom", kMcpTransport},
-    FlagGroup{"Setting up a host", kMcpConfigure}, FlagGroup{"Help", kHelp}};
+inline constexpr std::array kMcpGroups{FlagGroup{"What is served", kMcpServe},
+                                       FlagGroup{"To whom", kMcpTransport},
+                                       FlagGroup{"Setting up a host", kMcpConfigure}, kHelpGroup};
 
 inline constexpr std::array kMcpExamples{
     Example{"CORDON_ENABLE_RUN_CODE=1 cordon mcp < /dev/null",
