@@ -67,7 +67,7 @@ void mask_credentials(const Effective& effective, const Caller& caller, TreeSurv
   }
 }
 
-// The secrets of the machine's services. FileInfo for only where a grant reaches beyond /usr and
+// The secrets of the machine's services. Looked for only where a grant reaches beyond /usr and
 // homes.
 void mask_machine_secrets(const Effective& effective, TreeSurvey& trees) {
   const auto reaches = [](const Grant& grant) {
@@ -197,7 +197,7 @@ bool is_held(const HostFacts& facts, const std::string& path) {
          });
 }
 
-// Masks and holds cover one name of a file; its other names inside the grants get the same.
+// The other names of a masked or held file get the same.
 Result<void> protect_other_names(const Effective& effective, const Caller& caller, Survey& out) {
   CORDON_TRY(masked, linked_masked(out.facts, caller));
   CORDON_TRY(held, linked_held(out.facts));
