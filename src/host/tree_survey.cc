@@ -55,7 +55,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/deny_rules.h"
-#include "host/git_layout.h"
+#include "host/git/layout.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"

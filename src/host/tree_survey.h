@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "host/classify.h"
-#include "host/git_references.h"
+#include "host/git/config.h"
+#include "host/git/references.h"
 #include "host/inspect.h"
 #include "host/survey.h"
 #include "host/writable.h"

@@ -1,7 +1,7 @@
 // As in base/sha256.cc: functions that only compute, and load no provider.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
-#include "host/git_object.h"
+#include "host/git/object.h"
 
 #include <openssl/sha.h>
 
@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/sha256.h"
-#include "host/branch_tips.h"
+#include "host/git/branch_tips.h"
 
 namespace cordon {
 namespace {

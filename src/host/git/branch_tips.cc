@@ -1,4 +1,4 @@
-#include "host/branch_tips.h"
+#include "host/git/branch_tips.h"
 
 #include <fcntl.h>
 

@@ -1,5 +1,5 @@
 // A small strict reader of git's index, the list of files that a repository tracks. Like
-// host/git_config.h it exists because git itself must not be run on a tree that a run may have
+// host/git/config.h it exists because git itself must not be run on a tree that a run may have
 // written. Versions 2, 3 and 4, with SHA-1 or SHA-256; a split index is not read.
 #pragma once
 

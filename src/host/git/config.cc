@@ -1,4 +1,4 @@
-#include "host/git_config.h"
+#include "host/git/config.h"
 
 #include <fcntl.h>
 
@@ -290,99 +290,45 @@ void GitConfigFiles::read(const std::string& path, When when, int depth) {
 
 namespace {
 
-using enum GitValue;
-constexpr auto kPlain = GitKey::Scope::Plain;
-constexpr auto kNamed = GitKey::Scope::Named;
-constexpr auto kBoth = GitKey::Scope::Both;
-
-// From git-config(1) of git 2.39 and the release notes up to 2.51, section by section. Data that
-// git only reads (core.attributesFile, core.excludesFile, blame.ignoreRevsFile, commit.template)
-// is left out: it names no program.
-constexpr std::array kKeys{
-    GitKey{"core", "fsmonitor", kPlain, Command, "run by status, diff, add and commit"},
-    GitKey{"core", "hookspath", kPlain, Directory, "hooks are taken from it"},
-    GitKey{"core", "editor", kPlain, Command, "run by commit, rebase and tag"},
-    GitKey{"core", "pager", kPlain, Command, "run by log, diff and show on a terminal"},
-    GitKey{"core", "sshcommand", kPlain, Command, "run by fetch and push over ssh"},
-    GitKey{"core", "askpass", kPlain, Command, "run when a password is asked for"},
-    GitKey{"core", "gitproxy", kPlain, Command, "run by fetch over the git protocol"},
-    GitKey{"core", "alternaterefscommand", kPlain, Command, "run by push and fetch"},
-    GitKey{"sequence", "editor", kPlain, Command, "run by rebase --interactive"},
-    GitKey{"pager", "*", kPlain, Command, "run by the command of that name on a terminal"},
-    GitKey{"interactive", "difffilter", kPlain, Command, "run by add --patch"},
-    GitKey{"alias", "*", kBoth, Bang, "run when the alias is typed"},
-    GitKey{"credential", "helper", kBoth, Command, "run by fetch and push that need a password"},
-    GitKey{"filter", "clean", kNamed, Command, "run by add and status"},
-    GitKey{"filter", "smudge", kNamed, Command, "run by checkout"},
-    GitKey{"filter", "process", kNamed, Command, "run by add, status and checkout"},
-    GitKey{"diff", "external", kPlain, Command, "run by diff"},
-    GitKey{"diff", "command", kNamed, Command, "run by diff"},
-    GitKey{"diff", "textconv", kNamed, Command, "run by diff, log, show and blame"},
-    GitKey{"merge", "driver", kNamed, Command, "run by merge, rebase and stash"},
-    GitKey{"difftool", "cmd", kNamed, Command, "run by difftool"},
-    GitKey{"difftool", "path", kNamed, Command, "run by difftool"},
-    GitKey{"mergetool", "cmd", kNamed, Command, "run by mergetool"},
-    GitKey{"mergetool", "path", kNamed, Command, "run by mergetool"},
-    GitKey{"guitool", "cmd", kNamed, Command, "run from a menu of git gui"},
-    GitKey{"gpg", "program", kBoth, Command, "run to sign and to verify"},
-    GitKey{"gpg", "defaultkeycommand", kNamed, Command, "run to sign with ssh"},
-    GitKey{"init", "templatedir", kPlain, Directory, "hooks are copied from it by init and clone"},
-    GitKey{"uploadpack", "packobjectshook", kPlain, Command, "run by a fetch from here"},
-    GitKey{"remote", "uploadpack", kNamed, Command, "run by fetch"},
-    GitKey{"remote", "receivepack", kNamed, Command, "run by push"},
-    GitKey{"remote", "vcs", kNamed, Command, "names the helper that fetch runs"},
-    GitKey{"remote", "url", kNamed, Address, "fetch runs what ext:: names"},
-    GitKey{"remote", "pushurl", kNamed, Address, "push runs what ext:: names"},
-    GitKey{"branch", "remote", kNamed, Address, "pull runs what ext:: names"},
-    GitKey{"branch", "pushremote", kNamed, Address, "push runs what ext:: names"},
-    GitKey{"submodule", "url", kNamed, Address, "submodule update runs what ext:: names"},
-    GitKey{"submodule", "update", kNamed, Bang, "run by submodule update"},
-    GitKey{"trailer", "command", kNamed, Command, "run by commit --trailer"},
-    GitKey{"trailer", "cmd", kNamed, Command, "run by commit --trailer"},
-    GitKey{"hook", "command", kNamed, Command, "run as a hook"},
-    GitKey{"browser", "cmd", kNamed, Command, "run by help --web"},
-    GitKey{"browser", "path", kNamed, Command, "run by help --web"},
-    GitKey{"man", "cmd", kNamed, Command, "run by help"},
-    GitKey{"man", "path", kNamed, Command, "run by help"},
-    GitKey{"instaweb", "httpd", kPlain, Command, "run by instaweb"},
-    GitKey{"instaweb", "browser", kPlain, Command, "run by instaweb"},
-    GitKey{"tar", "command", kNamed, Command, "run by archive"},
-    GitKey{"imap", "tunnel", kPlain, Command, "run by imap-send"},
-    GitKey{"sendemail", "smtpserver", kBoth, Command, "run by send-email"},
-    GitKey{"sendemail", "sendmailcmd", kBoth, Command, "run by send-email"},
-    GitKey{"sendemail", "tocmd", kBoth, Command, "run by send-email"},
-    GitKey{"sendemail", "cccmd", kBoth, Command, "run by send-email"},
-    GitKey{"sendemail", "headercmd", kBoth, Command, "run by send-email"},
-    GitKey{"svn", "authorsprog", kPlain, Command, "run by git svn"},
-    GitKey{"svn", "authors-prog", kPlain, Command, "run by git svn"},
-    GitKey{"lfs", "path", kNamed, Command, "a transfer agent of git lfs"},
-    GitKey{"lfs", "clean", kNamed, Command, "an extension of git lfs, run by add"},
-    GitKey{"lfs", "smudge", kNamed, Command, "an extension of git lfs, run by checkout"},
-    GitKey{"annex", "*", kBoth, Command, "git annex runs the commands in it"},
-};
-
-bool fits(GitKey::Scope scope, const GitSetting& setting) {
-  switch (scope) {
-    case GitKey::Scope::Plain:
-      return setting.subsection.empty();
-    case GitKey::Scope::Named:
-      return !setting.subsection.empty();
-    case GitKey::Scope::Both:
-      return true;
+// Where git looks, the least of them first. A variable takes the place of a file for whoever has it
+// set; both count here, since the person's next shell may be without it.
+std::vector<std::string> user_files(const Caller& caller) {
+  std::vector<std::string> files = {"/etc/gitconfig"};
+  if (!caller.config_directory.empty())
+    files.push_back(join(parent(caller.config_directory), "git/config"));
+  if (!caller.home.empty()) files.push_back(join(caller.home, ".gitconfig"));
+  for (const char* name : {"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"}) {
+    const auto named = caller.environment.find(name);
+    if (named != caller.environment.end() && named->second.starts_with('/'))
+      files.push_back(normalize(named->second));
   }
-  return true;
+  return files;
 }
 
 }  // namespace
 
-std::span<const GitKey> git_keys() { return kKeys; }
+UserGit read_user_git_config(const Caller& caller) {
+  GitConfigFiles files(caller);
+  for (const std::string& path : user_files(caller)) files.read(path);
+  return {std::move(files.settings), std::move(files.conditional), std::move(files.included)};
+}
 
-const GitKey* find_git_key(const GitSetting& setting) {
-  const auto* found = std::ranges::find_if(kKeys, [&](const GitKey& key) {
-    return key.section == setting.section && (key.key == "*" || key.key == setting.key) &&
-           fits(key.scope, setting);
-  });
-  return found == kKeys.end() ? nullptr : found;
+std::string git_identity(std::span<const GitSetting> settings) {
+  struct Wanted {
+    const char* section;
+    const char* key;
+  };
+  constexpr std::array<Wanted, 3> kWanted = {
+      {{"user", "name"}, {"user", "email"}, {"init", "defaultbranch"}}};
+  std::vector<GitSetting> kept;
+  for (const Wanted& wanted : kWanted)
+    if (auto value = last_value(settings, wanted.section, "", wanted.key))
+      kept.push_back({wanted.section, "", wanted.key, std::move(value)});
+  return write_git_config(kept);
+}
+
+std::string git_identity(const Caller& caller) {
+  return git_identity(std::span<const GitSetting>(read_user_git_config(caller).settings));
 }
 
 }  // namespace cordon

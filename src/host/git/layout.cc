@@ -1,12 +1,13 @@
-#include "host/git_layout.h"
+#include "host/git/layout.h"
 
 #include <fcntl.h>
 
 #include <algorithm>
 
 #include "base/path.h"
-#include "host/git_config.h"
-#include "host/git_writes.h"
+#include "host/git/config.h"
+#include "host/git/program_files.h"
+#include "host/git/settings.h"
 #include "host/inspect.h"
 #include "host/snapshot.h"
 

@@ -5,12 +5,7 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
-
-#include "host/git_config.h"
-#include "policy/host_facts.h"
 
 namespace cordon {
 
@@ -27,17 +22,5 @@ inline constexpr std::string_view kAddressDirectories[] = {"branches", "remotes"
 
 // True if a todo list of git rebase or git cherry-pick starts a program.
 bool runs_something(std::string_view todo);
-
-// The caller's own git configuration: who commits, and what git runs in every repository.
-
-struct UserGit {
-  std::vector<GitSetting> settings;     // later ones win
-  std::vector<GitSetting> conditional;  // that hold in some repositories
-  std::vector<std::string> included;    // absolute, unresolved
-};
-
-// The system's, then the user's files, with all they include.
-UserGit read_user_git_config(const Caller& caller);
-std::string git_identity(std::span<const GitSetting> settings);
 
 }  // namespace cordon

@@ -1,4 +1,4 @@
-#include "host/branch_tips.h"
+#include "host/git/branch_tips.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "host/git_config.h"
+#include "host/git/settings.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "host/git_writes.h"
+#include "host/git/program_files.h"
 
 namespace cordon {
 namespace {

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "host/git_layout.h"
-#include "host/git_references.h"
-#include "host/git_writes.h"
+#include "host/git/config.h"
+#include "host/git/layout.h"
+#include "host/git/program_files.h"
+#include "host/git/references.h"
 #include "host/inspect.h"
 #include "host/quarantine.h"
 #include "host/survey.h"

@@ -1,10 +1,10 @@
-#include "host/git_references.h"
+#include "host/git/references.h"
 
 #include <gmock/gmock.h>
 #include <pwd.h>
 #include <sys/stat.h>
 
-#include "host/git_config.h"
+#include "host/git/config.h"
 #include "host/test_tree.h"
 
 namespace cordon {

@@ -1,4 +1,4 @@
-#include "host/unseen_worktrees.h"
+#include "host/git/unseen_worktrees.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "host/git_config.h"
-#include "host/git_index.h"
-#include "host/git_layout.h"
+#include "host/git/config.h"
+#include "host/git/index.h"
+#include "host/git/layout.h"
 #include "host/inspect.h"
 #include "host/writable.h"
 

@@ -1,7 +1,7 @@
 // As in base/sha256.cc: functions that only compute, and load no provider.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
-#include "host/git_index.h"
+#include "host/git/index.h"
 
 #include <fcntl.h>
 #include <openssl/sha.h>
@@ -18,8 +18,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
-#include "host/git_config.h"
-#include "host/git_layout.h"
+#include "host/git/config.h"
+#include "host/git/layout.h"
 #include "host/inspect.h"
 
 namespace cordon {

@@ -1,4 +1,4 @@
-#include "host/tracked_search.h"
+#include "host/git/tracked_search.h"
 
 #include <algorithm>
 

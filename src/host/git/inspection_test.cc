@@ -5,8 +5,8 @@
 #include <array>
 
 #include "host/aftermath_tree.h"
-#include "host/git_inspection.h"
-#include "host/git_writes.h"
+#include "host/git/inspection.h"
+#include "host/git/program_files.h"
 
 namespace cordon {
 namespace {

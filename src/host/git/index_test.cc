@@ -1,4 +1,4 @@
-#include "host/git_index.h"
+#include "host/git/index.h"
 
 #include <gtest/gtest.h>
 

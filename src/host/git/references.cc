@@ -1,4 +1,4 @@
-#include "host/git_references.h"
+#include "host/git/references.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,8 +7,9 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/git_config.h"
-#include "host/git_layout.h"
+#include "host/git/config.h"
+#include "host/git/layout.h"
+#include "host/git/settings.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 

@@ -37,10 +37,6 @@ std::optional<std::string> last_value(std::span<const GitSetting> settings,
                                       std::string_view section, std::string_view subsection,
                                       std::string_view key);
 
-// True for settings that no git command turns into a program to run or a file to include. A
-// positive list: what it does not know is not harmless.
-bool is_harmless(const GitSetting& setting);
-
 // GitConfigFiles: a configuration of git with everything it includes, as git would read it. An
 // include on a condition counts whatever the condition says: it may hold where the person works
 // next. Files are found as git finds them, through symlinks; only regular ones are read.
@@ -69,28 +65,19 @@ class GitConfigFiles {
 std::optional<std::string> git_path(std::string_view written, std::string_view base,
                                     const Caller& caller);
 
-// The settings by which git starts a program, takes one from a directory, or reads more settings:
-// one table with a reason each. What a value names inside a writable grant is protected like a
-// hook, since git outside runs it without being asked again.
+// The caller's own git configuration: who commits, and what git runs in every repository.
 
-enum class GitValue {
-  Command,    // a program or a line for the shell
-  Bang,       // the same behind a '!', and git's own words without
-  Address,    // of a repository: "ext::LINE" is a line for the shell
-  Directory,  // programs are run or copied from it
+struct UserGit {
+  std::vector<GitSetting> settings;     // later ones win
+  std::vector<GitSetting> conditional;  // that hold in some repositories
+  std::vector<std::string> included;    // absolute, unresolved
 };
 
-struct GitKey {
-  enum class Scope { Plain, Named, Both };  // [section], [section "name"]
-  std::string_view section;
-  std::string_view key;  // "*": every key of the section
-  Scope scope;
-  GitValue value;
-  std::string_view reason;  // when git runs it
-};
-
-std::span<const GitKey> git_keys();
-// Null for a setting that names no program.
-const GitKey* find_git_key(const GitSetting& setting);
+// The system's, then the user's files, with all they include.
+UserGit read_user_git_config(const Caller& caller);
+// user.name, user.email and init.defaultBranch, as a .gitconfig; empty if none is set.
+std::string git_identity(std::span<const GitSetting> settings);
+// The same, of this caller's files.
+std::string git_identity(const Caller& caller);
 
 }  // namespace cordon

@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "host/git_layout.h"
-#include "host/git_writes.h"
+#include "host/git/config.h"
+#include "host/git/layout.h"
 #include "policy/host_facts.h"
 
 namespace cordon {

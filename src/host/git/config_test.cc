@@ -1,4 +1,5 @@
-#include "host/git_config.h"
+#include "host/git/config.h"
+#include "host/git/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -29,8 +29,8 @@
 #include <string_view>
 #include <vector>
 
-#include "host/branch_tips.h"
-#include "host/git_object.h"
+#include "host/git/branch_tips.h"
+#include "host/git/object.h"
 
 namespace cordon {
 

@@ -1,4 +1,4 @@
-#include "host/git_inspection.h"
+#include "host/git/inspection.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,8 +9,10 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/git_config.h"
-#include "host/git_layout.h"
+#include "host/git/config.h"
+#include "host/git/layout.h"
+#include "host/git/program_files.h"
+#include "host/git/settings.h"
 #include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
