@@ -8,7 +8,7 @@ set(CORDON_UNIT_SIZE 10)
 # These stay by themselves, for one of three reasons.
 set(cordon_alone
   # It defines macros before it includes.
-  base/sha256.cc config/toml.cc host/git_index.cc host/git_object.cc
+  base/sha256.cc config/toml.cc host/git/index.cc host/git/object.cc
   # A test program brings its own in its place; with a unit it would get both.
   sandbox/bwrap/arguments.cc sandbox/native/build.cc sandbox/native/confine.cc sandbox/native/verify.cc
   run/backends.cc sys/landlock.cc

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "host/git/settings.h"
 #include "host/inspect.h"
 #include "host/snapshot.h"
 

@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "host/git_config.h"
+#include "host/git/config.h"
 
 namespace cordon {
 

@@ -20,7 +20,7 @@
 #include "changes/stage.h"
 #include "changes/stage_judge.h"
 #include "changes/take.h"
-#include "host/git_index.h"
+#include "host/git/index.h"
 #include "host/inspect.h"
 #include "host/walk.h"
 

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
-#include "host/branch_tips.h"
+#include "host/git/branch_tips.h"
 #include "host/inspect.h"
 
 namespace cordon {

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "egress/dial.h"
-#include "egress/socket_holders.h"
+#include "egress/replace_descriptor.h"
 
 namespace cordon {
 namespace {

@@ -25,11 +25,4 @@ enum class Neighbours { OwnNamespace, Host };
 int find_other_holders(pid_t caller, ino_t inode, Neighbours neighbours,
                        std::vector<SocketHolder>& holders);
 
-// Transplant: a connected socket takes the place of the one that a program called connect on.
-
-// Replaces the caller's socket in every descriptor of its process, and in every epoll that watches
-// it. An errno if that cannot be done in full: then everything is as it was, and `reason` says why.
-int replace_descriptor(WaitingCall& call, const GivenSocket& old_socket, const Fd& connected,
-                       Neighbours neighbours, std::string& reason);
-
 }  // namespace cordon

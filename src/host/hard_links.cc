@@ -1,3 +1,32 @@
+// The hard-link search
+//
+// A mask or a hold is a mount, and a mount lies on one name. A file can have several:
+//
+//   ln ~/.netrc ~/project/notes        by the person, by a tool, long ago
+//   cordon run -- cat notes            no mask lies on this name
+//
+// The kernel has no list of the names of a file; it counts them (st_nlink). So they are looked for,
+// and only where a command could meet one:
+//
+//   1. Of everything that is masked or held, the files with more than one name are collected
+//      (LinkedFiles); in a protected directory every file is examined. Mostly there is none, and
+//      the search ends here.
+//   2. If there are any, granted trees are walked once more (find_other_names): all of them for
+//      what is masked, since seeing it is the harm, and the writable ones for what is held.
+//   3. The walk examines almost nothing. readdir answers with the inode number of each entry, and
+//      only an entry whose number is wanted is looked at. It counts if the device is the same too:
+//      numbers repeat from one file system to the next.
+//   4. Each name that is found gets the mask or the hold of the first one (survey.cc).
+//
+// Directories have no hard links. A bind mount gives a file or a directory a second name without
+// being counted as a link; those names are in the table of mounts (mount_table.h).
+//
+// No further name can be made inside: both names of a link(2) have to lie in one mount, and what
+// is masked or held is a mount of its own (EXDEV). A name that somebody makes on the host while the
+// command runs is not seen.
+//
+// Protected directories with more files than a start has time to examine (kMostExamined) are
+// refused: names of theirs could stay uncovered without anybody being told.
 #include "host/hard_links.h"
 
 #include <set>

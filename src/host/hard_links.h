@@ -1,5 +1,4 @@
-// Other names of a protected file inside the grants. A mask or a hold covers one name; a hard link
-// made earlier would reach the same object by another.
+// Other names of a protected file inside the grants: hard links that were made earlier.
 #pragma once
 
 #include <map>
@@ -31,7 +30,7 @@ struct OtherName {
   FileId id;
 };
 
-// Walks `roots` once, comparing inode numbers of directory entries; only matches are examined.
+// One walk over `roots`.
 Result<std::vector<OtherName>> find_other_names(const std::vector<const Grant*>& roots,
                                                 const std::map<FileId, std::string>& objects);
 

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "host/cgroup.h"
+#include "host/git/config.h"
 #include "host/test_tree.h"
 
 namespace cordon {

@@ -11,7 +11,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "host/git_config.h"
+#include "host/git/config.h"
 #include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/snapshot.h"

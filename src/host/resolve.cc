@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "host/credentials.h"
 #include "host/deny_rules.h"
-#include "host/git_layout.h"
+#include "host/git/layout.h"
 #include "host/inspect.h"
 #include "host/survey.h"
 #include "host/walk.h"

@@ -8,7 +8,8 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "host/git_config.h"
+#include "host/git/config.h"
+#include "host/git/settings.h"
 
 namespace cordon {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/git_config.h"
+#include "host/git/config.h"
 #include "host/inspect.h"
 #include "host/survey.h"
 #include "policy/protected_names.h"

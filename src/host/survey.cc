@@ -10,14 +10,14 @@
 #include "base/text.h"
 #include "host/credentials.h"
 #include "host/frozen.h"
-#include "host/git_writes.h"
+#include "host/git/config.h"
+#include "host/git/unseen_worktrees.h"
 #include "host/hard_links.h"
 #include "host/mount_table.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
 #include "host/system_entries.h"
 #include "host/tree_survey.h"
-#include "host/unseen_worktrees.h"
 #include "sys/landlock.h"
 #include "sys/notify.h"
 
@@ -67,7 +67,7 @@ void mask_credentials(const Effective& effective, const Caller& caller, TreeSurv
   }
 }
 
-// The secrets of the machine's services. FileInfo for only where a grant reaches beyond /usr and
+// The secrets of the machine's services. Looked for only where a grant reaches beyond /usr and
 // homes.
 void mask_machine_secrets(const Effective& effective, TreeSurvey& trees) {
   const auto reaches = [](const Grant& grant) {
@@ -197,7 +197,7 @@ bool is_held(const HostFacts& facts, const std::string& path) {
          });
 }
 
-// Masks and holds cover one name of a file; its other names inside the grants get the same.
+// The other names of a masked or held file get the same.
 Result<void> protect_other_names(const Effective& effective, const Caller& caller, Survey& out) {
   CORDON_TRY(masked, linked_masked(out.facts, caller));
   CORDON_TRY(held, linked_held(out.facts));

@@ -112,8 +112,5 @@ std::vector<std::string> toolchain_roots(const Caller& caller,
 // Credential stores and histories that exist under any home, with symlink targets resolved and both
 // names listed.
 std::vector<Masked> credential_stores(const Caller& caller);
-// user.name, user.email and init.defaultBranch of the caller, as a .gitconfig; empty if none is
-// set.
-std::string git_identity(const Caller& caller);
 
 }  // namespace cordon

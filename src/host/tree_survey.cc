@@ -1,3 +1,48 @@
+// Holds, masks and pins
+//
+// A grant is a tree, and a command that may write the tree is not meant to have everything in it.
+// Before a run the granted trees are walked once, and three kinds of places are written down. The
+// plan makes mounts of them (plan/native_plan.cc). A mount lies on the object and not on a
+// spelling of its path, so no other way of asking gets around it: not `..`, not a descriptor of the
+// directory, not a second process.
+//
+// A hold is for what the host runs without being asked: git's hooks, a shell's start-up file, the
+// tasks of an editor. The command may read such a file. If it could change it, its text would run
+// later, outside and as the person. So the file or directory is mounted over itself: read-only, or
+// as a private copy that is compared and put aside when the run is over (changes/). The name is
+// safe as well: the kernel refuses with EBUSY to rename, remove or replace what is mounted on in
+// the namespace that asks. Three cases are not that simple:
+//
+//   It is not there yet.    There is nothing to mount on. The walk fills a snapshot with the
+//                           identity of everything that is there; after the run whatever bears a
+//                           protected name and is not in it is moved away (post_run_scan.h).
+//   It is a symlink.        What it leads to is held, if that lies in a writable grant. The link is
+//                           entered into the snapshot: another link in its place is a new object.
+//   It is a FIFO, a socket  A read-only mount keeps nobody from writing into one, and whoever reads
+//   or a device.            the protected name on the host would read that. It is masked.
+//
+// A mask is for what must not be seen: credential stores, denied paths, Cordon's own files. An
+// empty directory, or a file that nobody may open, is mounted on it: EACCES, or no entries. It is
+// also made in read-only grants, where a hold would be idle. What appears there during the run is
+// the subject of frozen.cc.
+//
+// A pin is for the way to either. Only the mount point itself is refused with EBUSY; a directory
+// above it can be renamed, and the mounts below move along. That run gains nothing by it. But the
+// next one looks for `/p/conf/secret.key`, because a deny says so, finds nothing there, protects
+// nothing, and its command reads the file in the directory that the first one called `/p/old`. So
+// whatever is found by a path and no other way is named (name()), and every directory and symlink
+// that the look-up of a name passes inside a writable grant is mounted over itself, writable: its
+// content is as before, and its name stays. Names of patterns are pinned as far as the pattern
+// spells them (name_denied()). A name that leads nowhere yet is noted: a link that appears on the
+// way is moved away after the run. Where other runs work in the same tree, the way to their roots
+// is pinned too, since they will search there by name.
+//
+// What lies deeper than a path can be spelled (PATH_MAX), or in a directory that cannot be listed,
+// cannot be mounted on by itself. The directory that bounds the view is then read-only as a whole,
+// or masked if a deny may name something inside.
+//
+// A mount inside what is masked or held already would be refused or idle, and it costs time; the
+// last step keeps the outermost of each kind (drop_covered()).
 #include "host/tree_survey.h"
 
 #include <fcntl.h>
@@ -10,7 +55,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/deny_rules.h"
-#include "host/git_layout.h"
+#include "host/git/layout.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"
@@ -24,7 +69,7 @@ using walk_state::kReported;
 
 namespace {
 
-// A mount is made by path, so nothing deeper can be held by itself; names below still have to fit.
+// Names below it still have to fit.
 constexpr std::size_t kDeepestHeld = PATH_MAX - 1 - NAME_MAX - 1;
 
 bool covers(const OlderRun& run, std::string_view path) {
@@ -197,7 +242,6 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
   directory.descend(entry, state);
 }
 
-// Nothing in it could be held or masked by its path, so it is, as a whole.
 void TreeSurvey::close_deep(const WalkedDirectory& directory, const DirectoryEntry& entry) {
   const auto seen = look(directory.descriptor(), std::string(entry.name));
   if (!seen) return;
@@ -268,10 +312,10 @@ void TreeSurvey::deny(const WalkedDirectory& directory, const DirectoryEntry& en
   if (const auto object = inspect_path(target->path)) mask(target->path, *object, reason);
 }
 
-// A pattern matches by the names of directories too: one run renames `conf`, and for the next
-// `**/conf/*.key` names nothing. What stands before the pattern is kept by its anchor. After a
-// leading "**/", which stands for any directories there are, the names that the rest spells out
-// have to stay; with another "**" it cannot be told which did the matching, so all of them have to.
+// `**/conf/*.key` names nothing once `conf` is renamed. What stands before the pattern is kept by
+// its anchor. After a leading "**/", which stands for any directories there are, the names that the
+// rest spells out have to stay; with another "**" it cannot be told which did the matching, so all
+// of them have to.
 void TreeSurvey::name_denied(const std::string& path, const DenyGlob& rule) {
   if (rule.anchor.empty()) return;
   name(rule.anchor);
@@ -331,8 +375,6 @@ void TreeSurvey::mask(const std::string& path, const FileInfo& seen, const std::
 }
 
 void TreeSurvey::hold(const std::string& path, const FileInfo& seen, HoldKind kind) {
-  // A read-only mount keeps nobody from writing into a FIFO, and whoever reads a protected name on
-  // the host would read that.
   if (seen.kind == FileKind::Other) return mask(path, seen, "not a file, under a protected name");
   out_.facts.held.push_back({path, kind, seen.kind, seen.id});
   if (kind == HoldKind::Path || is_older(path, seen)) out_.snapshot.protected_objects.insert(seen);

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "host/classify.h"
-#include "host/git_references.h"
+#include "host/git/config.h"
+#include "host/git/references.h"
 #include "host/inspect.h"
 #include "host/survey.h"
 #include "host/writable.h"
@@ -26,8 +27,7 @@ class TreeSurvey final : public TreeVisitor {
   // A path that must not be seen; also used for what is found without a walk.
   void mask(const std::string& path, const FileInfo& seen, const std::string& reason);
   void hold(const std::string& path, const FileInfo& seen, HoldKind kind);
-  // Something that is found again by this path and no other way: nothing a lookup passes on the way
-  // to it may be renamed or replaced.
+  // Something that is found again by this path and no other way.
   void name(const std::string& path) { named_.push_back(path); }
   // A directory that may not be renamed, wherever it stands.
   void pin(std::string path) { pinned_.push_back(std::move(path)); }

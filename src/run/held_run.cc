@@ -15,7 +15,7 @@
 #include "changes/config_write_back.h"
 #include "changes/held_back.h"
 #include "changes/take.h"
-#include "host/git_index.h"
+#include "host/git/index.h"
 #include "host/inspect.h"
 
 namespace cordon {

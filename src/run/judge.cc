@@ -11,7 +11,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "host/caller.h"
-#include "host/git_index.h"
+#include "host/git/index.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/tree_survey.h"

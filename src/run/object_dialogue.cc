@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "host/branch_tips.h"
+#include "host/git/branch_tips.h"
 
 namespace cordon {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "changes/stage_list.h"
 #include "changes/stage_take.h"
-#include "host/git_references.h"
+#include "host/git/references.h"
 #include "host/inspect.h"
 #include "host/mount_table.h"
 #include "host/own_programs.h"

@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "changes/manifest.h"
-#include "host/branch_tips.h"
+#include "host/git/branch_tips.h"
 #include "run/line.h"
 
 namespace cordon {

@@ -1,6 +1,7 @@
-// The flag table: every verb of the command line and every flag it takes, said once. The parser,
-// -h, --help, the OPTIONS of the man pages and the shell completions are all made from it, so they
-// cannot drift apart. Plain constants: a start of `cordon` constructs nothing for it.
+// The flag table: every verb of the command line and every flag it takes, said once, in a header
+// beside the verb (run_flags.h, faces/loop/loop_flags.h); faces/flag_table.cc joins them. The
+// parser, -h, --help, the OPTIONS of the man pages and the shell completions are all made from it,
+// so they cannot drift apart. Plain constants: a start of `cordon` constructs nothing for it.
 #pragma once
 
 #include <span>

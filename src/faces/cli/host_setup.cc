@@ -6,7 +6,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "config/node.h"
-#include "faces/cli/flag_table_query.h"
 
 namespace cordon {
 namespace {

@@ -2,6 +2,7 @@
 // Pure values; print_config.cc shows them.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,14 @@
 #include "base/result.h"
 
 namespace cordon {
+
+namespace flags {
+
+inline constexpr std::array<std::string_view, 6> kHostChoices{"claude", "codex",  "copilot",
+                                                              "gemini", "vscode", "cursor"};
+inline constexpr std::array<std::string_view, 2> kProfileChoices{"basic", "full"};  // of tools
+
+}  // namespace flags
 
 // How the server is to be started. Every text passed check_portable.
 struct ServerStart {

@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "config/node.h"
-#include "faces/cli/flag_table_mcp.h"
 
 namespace cordon {
 namespace {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 
 #include "base/text.h"
 #include "config/section.h"
 #include "faces/cli/console.h"
-#include "faces/cli/flag_table_mcp.h"
+#include "faces/cli/host_setup.h"
+#include "faces/cli/run_flags.h"
 #include "policy/environment.h"
 #include "policy/net_rules.h"
 #include "run/choose.h"
@@ -155,114 +157,91 @@ Result<void> check_contradictions(const Arguments& arguments) {
                               : "drop one of them: --net open permits every host"));
 }
 
-Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& policy) {
-  switch (flag.id) {
-    case FlagId::Read:
-      return add_path(flag, PathUse::Read, cwd, policy.fs.read);
-    case FlagId::Write:
-      return add_path(flag, PathUse::Write, cwd, policy.fs.write);
-    case FlagId::Deny:
-      return add_path(flag, PathUse::Deny, cwd, policy.fs.deny);
-    case FlagId::Net:
-      return set_net(flag, policy);
-    case FlagId::Allow:
-      return add_host(flag, policy);
-    case FlagId::Env:
-      return set_variable(flag, policy);
-    case FlagId::Timeout:
-      policy.options.limits.emplace_back("wall");
-      return set_duration(flag, policy.limits.wall_ms);
-    case FlagId::Memory:
-      policy.options.limits.emplace_back("memory");
-      return set_size(flag, policy.limits.memory);
-    case FlagId::Pids:
-      policy.options.limits.emplace_back("pids");
-      return set_count(flag, policy.limits.pids);
-    case FlagId::Cpus:
-      policy.options.limits.emplace_back("cpus");
-      return set_processors(flag, policy.limits.cpus_milli);
-    case FlagId::Scratch:
-      policy.options.scratch = true;
-      return set_size(flag, policy.fs.scratch);
-    case FlagId::OutputLimit:
-      policy.options.limits.emplace_back("output");
-      return set_size(flag, policy.limits.output);
-    case FlagId::Require:
-      return add_layers(flag, policy.require.layers);
-    case FlagId::Stage:
-      return set_stage(flag, policy);
-    case FlagId::Policy:
-    case FlagId::Ceiling:
-    case FlagId::Cwd:
-    case FlagId::Backend:
-    case FlagId::Tty:
-    case FlagId::DryRun:
-    case FlagId::Report:
-    case FlagId::Json:
-    case FlagId::Since:
-    case FlagId::Until:
-    case FlagId::OutcomeIs:
-    case FlagId::Tool:
-    case FlagId::PathLabel:
-    case FlagId::Limit:
-    case FlagId::Follow:
-    case FlagId::Checkpoint:
-    case FlagId::KeepDays:
-    case FlagId::Profile:
-    case FlagId::Workspace:
-    case FlagId::Http:
-    case FlagId::Socket:
-    case FlagId::TokenFile:
-    case FlagId::Plan:
-    case FlagId::Attempts:
-    case FlagId::Commit:
-    case FlagId::Restart:
-    case FlagId::Total:
-    case FlagId::Tokens:
-    case FlagId::Cost:
-    case FlagId::Plain:
-    case FlagId::PrintConfig:
-    case FlagId::HostName:
-    case FlagId::ProjectName:
-    case FlagId::EnvFile:
-    case FlagId::Yes:
-    case FlagId::NoPause:
-    case FlagId::ConfigOnly:
-    case FlagId::Act:
-    case FlagId::FixHints:
-    case FlagId::From:
-    case FlagId::To:
-    case FlagId::Drop:
-    case FlagId::Config:
-    case FlagId::ConfigBase64:
-    case FlagId::Debug:
-    case FlagId::Experimental:
-    case FlagId::TestingFeatures:
-    case FlagId::LogFile:
-    case FlagId::AvailableBackends:
-    case FlagId::Settings:
-    case FlagId::CommandString:
-    case FlagId::ControlFd:
-    case FlagId::PolicyFile:
-    case FlagId::StatusFd:
-    case FlagId::PrintPolicy:
-    case FlagId::PrintSettings:
-    case FlagId::ExecutePath:
-    case FlagId::Format:
-    case FlagId::Verbose:
-    case FlagId::Version:
-    case FlagId::ShortHelp:
-    case FlagId::Help:
-      return {};
-  }
-  return {};
+using Where = const std::string&;  // what relative paths are relative to
+
+struct PolicyOption {
+  FlagId id;
+  Result<void> (*apply)(const GivenFlag& flag, Where cwd, Policy& policy);
+};
+
+constexpr PolicyOption kPolicyOptions[] = {
+    {FlagId::Read,
+     [](const GivenFlag& flag, Where cwd, Policy& policy) {
+       return add_path(flag, PathUse::Read, cwd, policy.fs.read);
+     }},
+    {FlagId::Write,
+     [](const GivenFlag& flag, Where cwd, Policy& policy) {
+       return add_path(flag, PathUse::Write, cwd, policy.fs.write);
+     }},
+    {FlagId::Deny,
+     [](const GivenFlag& flag, Where cwd, Policy& policy) {
+       return add_path(flag, PathUse::Deny, cwd, policy.fs.deny);
+     }},
+    {FlagId::Net,
+     [](const GivenFlag& flag, Where, Policy& policy) { return set_net(flag, policy); }},
+    {FlagId::Allow,
+     [](const GivenFlag& flag, Where, Policy& policy) { return add_host(flag, policy); }},
+    {FlagId::Env,
+     [](const GivenFlag& flag, Where, Policy& policy) { return set_variable(flag, policy); }},
+    {FlagId::Timeout,
+     [](const GivenFlag& flag, Where, Policy& policy) {
+       policy.options.limits.emplace_back("wall");
+       return set_duration(flag, policy.limits.wall_ms);
+     }},
+    {FlagId::Memory,
+     [](const GivenFlag& flag, Where, Policy& policy) {
+       policy.options.limits.emplace_back("memory");
+       return set_size(flag, policy.limits.memory);
+     }},
+    {FlagId::Pids,
+     [](const GivenFlag& flag, Where, Policy& policy) {
+       policy.options.limits.emplace_back("pids");
+       return set_count(flag, policy.limits.pids);
+     }},
+    {FlagId::Cpus,
+     [](const GivenFlag& flag, Where, Policy& policy) {
+       policy.options.limits.emplace_back("cpus");
+       return set_processors(flag, policy.limits.cpus_milli);
+     }},
+    {FlagId::Scratch,
+     [](const GivenFlag& flag, Where, Policy& policy) {
+       policy.options.scratch = true;
+       return set_size(flag, policy.fs.scratch);
+     }},
+    {FlagId::OutputLimit,
+     [](const GivenFlag& flag, Where, Policy& policy) {
+       policy.options.limits.emplace_back("output");
+       return set_size(flag, policy.limits.output);
+     }},
+    {FlagId::Require, [](const GivenFlag& flag, Where,
+                         Policy& policy) { return add_layers(flag, policy.require.layers); }},
+    {FlagId::Stage,
+     [](const GivenFlag& flag, Where, Policy& policy) { return set_stage(flag, policy); }},
+};
+
+constexpr const PolicyOption* policy_option(FlagId id) {
+  const auto* const found = std::ranges::find(kPolicyOptions, id, &PolicyOption::id);
+  return found == std::end(kPolicyOptions) ? nullptr : found;
 }
+
+// Every flag about the policy has an effect: without its row it would be accepted and ignored.
+// --policy and --ceiling name files, which asked_policy reads.
+constexpr bool all_have_an_effect(std::span<const Flag> flags) {
+  return std::ranges::all_of(flags, [](const Flag& flag) {
+    return flag.id == FlagId::Policy || flag.id == FlagId::Ceiling ||
+           policy_option(flag.id) != nullptr;
+  });
+}
+static_assert(all_have_an_effect(flags::kPolicy) && all_have_an_effect(flags::kLimits));
 
 }  // namespace
 
 Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Policy& policy) {
   CORDON_CHECK(check_contradictions(arguments));
-  for (const GivenFlag& flag : arguments.flags) CORDON_CHECK(apply_flag(flag, cwd, policy));
+  for (const GivenFlag& flag : arguments.flags) {
+    const PolicyOption* const option = policy_option(flag.id);
+    if (option != nullptr) CORDON_CHECK(option->apply(flag, cwd, policy));
+  }
   return {};
 }
 

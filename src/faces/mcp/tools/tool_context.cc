@@ -7,7 +7,7 @@
 #include "faces/mcp/call.h"
 #include "faces/mcp/tools/call_ceilings.h"
 #include "faces/mcp/tools/tools.h"
-#include "host/git_layout.h"
+#include "host/git/layout.h"
 #include "host/resolve.h"
 #include "policy/approval.h"
 #include "policy/names.h"

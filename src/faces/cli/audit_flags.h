@@ -1,0 +1,253 @@
+// The words and flags of `cordon audit`.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "faces/cli/flag_table.h"
+#include "faces/cli/help_flags.h"
+
+namespace cordon::flags {
+
+inline constexpr std::array<std::string_view, 11> kOutcomeChoices{
+    "pending", "success",   "failure", "exit",    "signal", "limit",
+    "timeout", "cancelled", "denied",  "refused", "crash"};
+inline constexpr std::array<std::string_view, 3> kExportChoices{"jsonl", "csv", "ocsf"};
+
+inline constexpr std::array kAuditFilter{
+    Flag{FlagId::Since,
+         "--since",
+         "WHEN",
+         ValueKind::Free,
+         Times::Once,
+         "from then on: 2h, 7d, 2026-11-15",
+         "Only what began at WHEN or later: a duration back from now (90s, 15m, 2h, 7d), a UTC day "
+         "(2026-11-15) or a UTC moment (2026-11-15T08:30:00Z).",
+         {}},
+    Flag{FlagId::Until,
+         "--until",
+         "WHEN",
+         ValueKind::Free,
+         Times::Once,
+         "before then",
+         "Only what began before WHEN, spelled as for --since. A day counts as a whole.",
+         {}},
+    Flag{FlagId::OutcomeIs, "--outcome", "WORD", ValueKind::Choice, Times::Once,
+         "by outcome or reason",
+         "Only this outcome (pending, success, failure) or reason of a failure (exit, signal, "
+         "limit, timeout, cancelled, denied, refused, crash).",
+         kOutcomeChoices},
+    Flag{FlagId::Tool,
+         "--tool",
+         "NAME",
+         ValueKind::Free,
+         Times::Once,
+         "by tool, or action: run",
+         "Only what this tool asked for, or this action where no tool did.",
+         {}},
+    Flag{FlagId::PathLabel,
+         "--path",
+         "LABEL|PATH",
+         ValueKind::Path,
+         Times::Once,
+         "that worked on or were granted this",
+         "Only actions on this path, or that were granted it: a label as the log shows it "
+         "(@home/#5d41402abc4b2a76), or a path, whose label is computed with the key of this "
+         "installation.",
+         {}},
+    Flag{FlagId::Limit,
+         "--limit",
+         "N",
+         ValueKind::Free,
+         Times::Once,
+         "at most N",
+         "At most N actions, the newest.",
+         {}},
+};
+
+inline constexpr std::array kAuditTail{
+    Flag{FlagId::Follow,
+         "-f",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "wait for more",
+         "Go on and print records as they are written.",
+         {}},
+    Flag{FlagId::Limit,
+         "--limit",
+         "N",
+         ValueKind::Free,
+         Times::Once,
+         "the last N records (default: 10)",
+         "Begin with the last N records.",
+         {}},
+};
+
+inline constexpr std::array kAuditVerify{
+    Flag{FlagId::Checkpoint,
+         "--checkpoint",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "sign the end of a log that holds",
+         "If the log holds, sign its last record, keep the checkpoint beside the log and print it. "
+         "A copy kept elsewhere shows later whether the log was rolled back.",
+         {}},
+};
+
+inline constexpr std::array kAuditExport{
+    Flag{FlagId::Format, "--format", "FORM", ValueKind::Choice, Times::Once, "jsonl, csv or ocsf",
+         "jsonl: the records as they stand in the files (default). csv: one line for each action. "
+         "ocsf: one event of class Process Activity (1007) for each action, as JSON lines.",
+         kExportChoices},
+};
+
+inline constexpr std::array kAuditPrune{
+    Flag{FlagId::KeepDays,
+         "--keep-days",
+         "N",
+         ValueKind::Free,
+         Times::Once,
+         "keep the last N days",
+         "Keep the files of the last N days, today included. The newest file always stays.",
+         {}},
+};
+
+inline constexpr FlagGroup kAuditFilterGroup{"Which", kAuditFilter};
+
+inline constexpr std::array kAuditBareGroups{kHelpGroup};
+inline constexpr std::array kAuditShowGroups{kAnswerGroup, kHelpGroup};
+inline constexpr std::array kAuditListGroups{kAuditFilterGroup, kAnswerGroup, kHelpGroup};
+inline constexpr std::array kAuditTailGroups{FlagGroup{"Which", kAuditTail}, kAnswerGroup,
+                                             kHelpGroup};
+inline constexpr std::array kAuditVerifyGroups{FlagGroup{"What to do", kAuditVerify}, kAnswerGroup,
+                                               kHelpGroup};
+inline constexpr std::array kAuditExportGroups{kAuditFilterGroup, FlagGroup{"Answer", kAuditExport},
+                                               kHelpGroup};
+inline constexpr std::array kAuditPruneGroups{FlagGroup{"What to do", kAuditPrune}, kAnswerGroup,
+                                              kHelpGroup};
+
+inline constexpr std::array kAuditShowOperands{
+    Operand{"ID", "an event id, the beginning of one, or a number", ValueKind::Free, {}}};
+
+inline constexpr std::array kAuditExamples{
+    Example{"cordon audit list --since 2h", "What ran lately; 1 if nothing did.", 1},
+    Example{"cordon audit list --outcome denied", "What was denied; 1 if nothing was.", 1},
+    Example{"cordon audit stats", "How much, how long, how it ended; 1 if there is no log.", 1},
+};
+inline constexpr std::array kAuditListExamples{
+    Example{"cordon audit list --since 2h", "What ran lately; 1 if nothing did.", 1},
+    Example{"cordon audit list --path . --limit 5", "The last five runs here; 1 if there is none.",
+            1},
+    Example{"cordon audit list --json --outcome failure", "Failures, for machines; 1 without any.",
+            1},
+};
+inline constexpr std::array kAuditShowExamples{
+    Example{"cordon audit show 42", "The action whose first record is number 42; 1 if none is.", 1},
+    Example{"cordon audit show 01a1dde0-94df", "By the beginning of its event id.", 1},
+    Example{"cordon audit show --json 42", "Its records, for machines.", 1},
+};
+inline constexpr std::array kAuditTailExamples{
+    Example{"cordon audit tail", "The last ten records; 1 if there is none.", 1},
+    Example{"cordon audit tail --limit 100", "The last hundred.", 1},
+    Example{"cordon audit tail --json", "The lines as they stand in the file.", 1},
+};
+inline constexpr std::array kAuditStatsExamples{
+    Example{"cordon audit stats", "Everything; 1 if there is nothing.", 1},
+    Example{"cordon audit stats --since 30d --tool run_code", "One tool, one month.", 1},
+    Example{"cordon audit stats --json", "The same for machines.", 1},
+};
+inline constexpr std::array kAuditVerifyExamples{
+    Example{"cordon audit verify", "Whether every record is there as it was written; 1 if not.", 1},
+    Example{"cordon audit verify --checkpoint", "The same, and sign its end.", 1},
+    Example{"cordon audit verify --json", "The same for machines.", 1},
+};
+inline constexpr std::array kAuditExportExamples{
+    Example{"cordon audit export --since 1d > day.jsonl", "The records of the last day.", 1},
+    Example{"cordon audit export --format csv", "A table of the actions.", 1},
+    Example{"cordon audit export --format ocsf", "For a collector of security events.", 1},
+};
+inline constexpr std::array kAuditPruneExamples{
+    Example{"cordon audit prune --keep-days 90", "Remove what is older; 1 if nothing is.", 1},
+    Example{"cordon audit prune --keep-days 1", "Keep today alone.", 1},
+    Example{"cordon audit prune --json --keep-days 365", "The same for machines.", 1},
+};
+
+inline constexpr std::string_view kAuditVerifyText =
+    "Reads the whole log and checks that every record is there as it was written: the hash of each "
+    "line, the chain from line to line and day to day, the signed checkpoints, and the head, which "
+    "knows where the log ends. It names file, line and number of each record that was edited, "
+    "removed, moved, doubled or cut off. What a crash or a power cut explains is told apart. The "
+    "exit status is 0 if the log holds, 1 if it does not or there is none.";
+
+inline constexpr std::string_view kAuditPruneText =
+    "Removes whole days from the beginning of a log that verifies. The last record that goes is "
+    "signed first, so that the rest still verifies, and a record tells what was removed.";
+
+inline constexpr int kAuditUsage = 2;
+
+inline constexpr std::array kAuditVerbs{
+    Verb{
+        "audit",
+        "list|show|tail|stats|verify|export|prune [ARG]...",
+        "what was done, and whether the account of it holds",
+        "Answers questions about the audit log. It holds labels and keyed hashes, never arguments, "
+        "paths below a home, variables or content.",
+        kAuditBareGroups,
+        {},
+        kAuditExamples,
+        kAuditUsage},
+    Verb{"audit list",
+         "",
+         "actions, newest first",
+         "Prints one line for each action: its number, when it began, what it was, how it ended.",
+         kAuditListGroups,
+         {},
+         kAuditListExamples,
+         kAuditUsage},
+    Verb{"audit show", "ID", "one action, in full", "Prints everything the log holds of an action.",
+         kAuditShowGroups, kAuditShowOperands, kAuditShowExamples, kAuditUsage},
+    Verb{"audit tail",
+         "",
+         "the last records, and those to come",
+         "Prints the last records in the order in which they were written.",
+         kAuditTailGroups,
+         {},
+         kAuditTailExamples,
+         kAuditUsage},
+    Verb{"audit stats",
+         "",
+         "how much, how long, how it ended",
+         "Counts actions by outcome, tool and day.",
+         kAuditListGroups,
+         {},
+         kAuditStatsExamples,
+         kAuditUsage},
+    Verb{"audit verify",
+         "",
+         "whether the log is whole and unchanged",
+         kAuditVerifyText,
+         kAuditVerifyGroups,
+         {},
+         kAuditVerifyExamples,
+         kAuditUsage},
+    Verb{"audit export",
+         "",
+         "the log for other programs",
+         "Prints actions oldest first, as records, as a table, or as OCSF events.",
+         kAuditExportGroups,
+         {},
+         kAuditExportExamples,
+         kAuditUsage},
+    Verb{"audit prune",
+         "",
+         "remove old days, provably",
+         kAuditPruneText,
+         kAuditPruneGroups,
+         {},
+         kAuditPruneExamples,
+         kAuditUsage},
+};
+
+}  // namespace cordon::flags

@@ -1,0 +1,265 @@
+// The words and flags of `cordon run`. Other verbs that judge or start a command take some of its
+// groups: what the command may do, its limits, the mechanism.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "faces/cli/flag_table.h"
+#include "faces/cli/help_flags.h"
+
+namespace cordon::flags {
+
+inline constexpr std::array<std::string_view, 2> kNetChoices{"none", "open"};
+inline constexpr std::array<std::string_view, 5> kLayerChoices{"namespaces", "landlock", "seccomp",
+                                                               "capabilities", "cgroup"};
+inline constexpr std::array<std::string_view, 5> kBackendChoices{"native", "bwrap", "landlock",
+                                                                 "mxc", "seatbelt"};
+
+inline constexpr Flag kBackend{
+    FlagId::Backend,
+    "--backend",
+    "NAME",
+    ValueKind::Choice,
+    Times::Once,
+    "the mechanism (default: the first that works)",
+    "The mechanism that contains the command. Without it, and without CORDON_BACKEND, it is the "
+    "first that works on this host and that every ceiling permits of: native; bwrap, where the "
+    "installed bubblewrap makes the namespaces and the root; landlock, which goes without "
+    "namespaces where every ceiling accepts that. Only by name: mxc, which drives a pinned MXC "
+    "executor; seatbelt, which is macOS's and unproven. Nothing stands in for one that is named.",
+    kBackendChoices};
+inline constexpr std::array kMechanism{kBackend};
+
+inline constexpr std::array<std::string_view, 2> kStageChoices{"auto", "review"};
+
+inline constexpr std::array kPolicy{
+    Flag{FlagId::Policy,
+         "--policy",
+         "FILE|PRESET",
+         ValueKind::Policy,
+         Times::Once,
+         "start from this policy (default: workspace)",
+         "Start from a preset (strict, workspace, readonly, build, agent), from policies/WORD.toml "
+         "in the configuration directory, or from a TOML or JSON file. A file without \"extends\" "
+         "starts from nothing.",
+         {}},
+    Flag{FlagId::Ceiling,
+         "--ceiling",
+         "FILE",
+         ValueKind::File,
+         Times::Many,
+         "bound the run by this file too",
+         "Bound the run by this file, beside every ceiling the host has. No ceiling replaces "
+         "another; a missing file is an error.",
+         {}},
+    Flag{FlagId::Read,
+         "--read",
+         "PATH",
+         ValueKind::Path,
+         Times::Many,
+         "let the command read PATH and what is below",
+         "Let the command read and execute PATH and everything below it. Relative paths start at "
+         "the current directory; ~ is home, @cwd the current directory.",
+         {}},
+    Flag{FlagId::Write,
+         "--write",
+         "PATH",
+         ValueKind::Path,
+         Times::Many,
+         "let the command change PATH and what is below",
+         "Let the command change PATH and everything below it, but for the protected files held "
+         "in every writable place: git metadata, shell start-up files, editor and agent settings.",
+         {}},
+    Flag{FlagId::Deny,
+         "--deny",
+         "PATH",
+         ValueKind::Path,
+         Times::Many,
+         "hide PATH or a name pattern inside the grants",
+         "Hide what matches, inside every grant. Without a slash it matches a name at any depth "
+         "(*.pem), with one it is anchored like a path. A denied file answers EACCES, a denied "
+         "directory is empty.",
+         {}},
+    Flag{FlagId::Net, "--net", "none|open", ValueKind::Choice, Times::Once,
+         "no network, or all of the host's",
+         "none: an empty network of its own. open: the host's network without any filter, and the "
+         "report says so.",
+         kNetChoices},
+    Flag{FlagId::Allow,
+         "--allow",
+         "HOST[:PORT]",
+         ValueKind::Free,
+         Times::Many,
+         "let the command connect to HOST",
+         "Let the command connect to HOST: a name, *.name for sub-domains, an address or a CIDR "
+         "range, with an optional port or port range. Sets the network mode \"allow\".",
+         {}},
+    Flag{FlagId::Env,
+         "--env",
+         "NAME[=VALUE]",
+         ValueKind::Variable,
+         Times::Many,
+         "pass a variable through, or set it",
+         "NAME passes the caller's value on, NAME=VALUE sets one. The environment is otherwise "
+         "built from nothing. LD_* and GLIBC_TUNABLES are refused.",
+         {}},
+    Flag{FlagId::Require, "--require", "LAYER,...", ValueKind::Choice, Times::Many,
+         "refuse to run without these layers",
+         "Refuse to run unless these layers hold too: namespaces, landlock, seccomp, "
+         "capabilities, cgroup. It only adds to what the policy requires.",
+         kLayerChoices},
+};
+
+inline constexpr std::array kLimits{
+    Flag{FlagId::Timeout,
+         "--timeout",
+         "DURATION",
+         ValueKind::Free,
+         Times::Once,
+         "kill the command after this time (30s, 5m)",
+         "Kill the whole process tree after this time: 250ms, 30s, 5m, 2h. The exit status is then "
+         "124.",
+         {}},
+    Flag{FlagId::Memory,
+         "--memory",
+         "SIZE",
+         ValueKind::Free,
+         Times::Once,
+         "kill the command beyond this memory (512M)",
+         "Kill the tree when it uses more memory than this: 512M, 2G. The exit status is then 137.",
+         {}},
+    Flag{FlagId::Pids,
+         "--pids",
+         "N",
+         ValueKind::Free,
+         Times::Once,
+         "at most N processes and threads",
+         "At most N processes and threads at one time; a further fork fails with EAGAIN.",
+         {}},
+    Flag{FlagId::Cpus,
+         "--cpus",
+         "N",
+         ValueKind::Free,
+         Times::Once,
+         "at most N processors' worth of time (1.5)",
+         "At most this many processors' worth of time, as a decimal number: 2, 0.5.",
+         {}},
+    Flag{FlagId::Scratch,
+         "--scratch",
+         "SIZE",
+         ValueKind::Free,
+         Times::Once,
+         "size of the private /tmp and home",
+         "The bound that the private /tmp, /dev/shm and home share. Beyond it writing fails with "
+         "ENOSPC.",
+         {}},
+    Flag{FlagId::OutputLimit,
+         "--output-limit",
+         "SIZE",
+         ValueKind::Free,
+         Times::Once,
+         "bytes of each stream kept with --json",
+         "How much of each captured stream the report keeps, head and tail. The rest is counted "
+         "and dropped; the command goes on.",
+         {}},
+};
+
+inline constexpr std::array kRun{
+    Flag{FlagId::Stage, "--stage", "[=auto|review]", ValueKind::OptionalChoice, Times::Once,
+         "keep what is written apart; see cordon changes",
+         "Write into a layer of its own instead of the project: inside everything succeeds, and "
+         "nothing reaches the project before the run is over. auto: what nothing on the host runs "
+         "is applied then, the rest is held back. review: all of it waits for cordon changes. "
+         "Alone it leaves the end to the policy, which says auto unless it says review.",
+         kStageChoices},
+    Flag{FlagId::Cwd,
+         "--cwd",
+         "DIR",
+         ValueKind::Directory,
+         Times::Once,
+         "start the command in DIR; grants nothing",
+         "Where the command starts. It grants nothing.",
+         {}},
+    kBackend,
+    Flag{FlagId::Tty,
+         "--tty",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "give the command a terminal of its own",
+         "Put a pseudo-terminal between the caller and the command. It is the default when "
+         "standard input, output and error are terminals.",
+         {}},
+    Flag{FlagId::DryRun,
+         "--dry-run",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "print the plan and start nothing",
+         "Print every operation of the plan, in order, and what the ceilings took away; start "
+         "nothing.",
+         {}},
+    Flag{FlagId::Json,
+         "--json",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "capture the streams, print the report",
+         "Capture the command's output and print the report as JSON. The exit status stays the "
+         "same, unless the report cannot be written: then it is not 0.",
+         {}},
+    Flag{FlagId::Report,
+         "--report",
+         "FILE",
+         ValueKind::File,
+         Times::Once,
+         "write the report to FILE",
+         "Write the report to FILE with mode 0600 and leave the streams alone. Replaces an empty "
+         "file or an older report and refuses everything else, a symlink too; /dev/fd/N names an "
+         "open descriptor.",
+         {}},
+};
+
+inline constexpr FlagGroup kPolicyGroup{"What the command may do", kPolicy};
+inline constexpr FlagGroup kLimitGroup{"Limits", kLimits};
+inline constexpr FlagGroup kMechanismGroup{"Mechanism", kMechanism};
+
+inline constexpr std::array kRunGroups{kPolicyGroup, kLimitGroup, FlagGroup{"The run", kRun},
+                                       kHelpGroup};
+
+inline constexpr std::array kRunOperands{Operand{
+    "CMD [ARG]...", "the command and its arguments, passed on as they are", ValueKind::File, {}}};
+
+inline constexpr std::array kRunExamples{
+    Example{"cordon run -- python3 -c 'print(1)'",
+            "Change nothing but this directory, see no credentials, reach no network.", 0},
+    Example{"cordon run --policy readonly --timeout 10s -- ls -l",
+            "Look at this directory without being able to change it.", 0},
+    Example{"cordon run --json --memory 256M -- sh -c 'echo hello'",
+            "Capture the output and print what was enforced.", 0},
+};
+
+inline constexpr std::string_view kRunText =
+    "Runs CMD under a policy. Without --policy it is the preset workspace: the current directory "
+    "is writable, the system and the installed toolchains are readable, home and /tmp are private, "
+    "credentials are not there and neither is a network.\n\n"
+    "The policy is made in this order: preset or \"extends\", the policy file, the options; then "
+    "every ceiling takes away what it does not permit. Lists append, single values replace, denies "
+    "only accumulate. What was taken away is reported. A policy that cannot be enforced in full is "
+    "refused before anything runs.\n\n"
+    "Options end at the first operand; what follows is the command's.\n\n"
+    "Exit status: the command's own; 128+N if signal N ended it; 124 at the wall-clock limit; 137 "
+    "at another limit; 125 if Cordon refused or failed before the command started; 126 if it was "
+    "found but cannot be executed; 127 if it was not found.";
+
+inline constexpr Verb kRunVerb{"run",
+                               "[--] CMD [ARG]...",
+                               "run one command under a policy",
+                               kRunText,
+                               kRunGroups,
+                               kRunOperands,
+                               kRunExamples,
+                               125};
+
+}  // namespace cordon::flags

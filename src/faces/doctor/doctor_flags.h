@@ -1,0 +1,62 @@
+// The words and flags of `cordon doctor`.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "faces/cli/flag_table.h"
+#include "faces/cli/help_flags.h"
+#include "faces/cli/host_setup.h"
+
+namespace cordon::flags {
+
+inline constexpr std::array kDoctor{
+    Flag{
+        FlagId::HostName, "--host", "HOST", ValueKind::Choice, Times::Once,
+        "whether an agent host may act outside",
+        "Instead of the checks, say whether this agent host may act outside of Cordon's tools, and "
+        "the "
+        "command line that leaves it nothing else: claude, codex, copilot, gemini, vscode, cursor. "
+        "The exit status is 1: a host cannot be looked into from outside.",
+        kHostChoices},
+    Flag{FlagId::FixHints,
+         "--fix-hints",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "print only the cures, as commands",
+         "Print only what to change, one line for each check that did not pass.",
+         {}},
+    Flag{FlagId::Json,
+         "--json",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "answer as JSON",
+         "Answer with one JSON document.",
+         {}},
+};
+
+inline constexpr std::array kDoctorGroups{FlagGroup{"Answer", kDoctor}, kHelpGroup};
+
+inline constexpr std::array kDoctorExamples{
+    Example{"cordon doctor", "Every check with its verdict.", 0},
+    Example{"cordon doctor --fix-hints", "Only what to change.", 0},
+    Example{"cordon doctor --json", "The same for machines.", 0},
+};
+
+inline constexpr std::string_view kDoctorText =
+    "Tries what a run needs by doing it: namespaces, mounts, Landlock, seccomp, cgroups; then runs "
+    "a set of probes inside a real sandbox. A check that does not pass says what to change on this "
+    "distribution. The exit status is 1 if anything required fails.";
+
+inline constexpr Verb kDoctorVerb{"doctor",
+                                  "",
+                                  "what this host can enforce, and what to change",
+                                  kDoctorText,
+                                  kDoctorGroups,
+                                  {},
+                                  kDoctorExamples,
+                                  2};
+
+}  // namespace cordon::flags

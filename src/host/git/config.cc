@@ -1,0 +1,334 @@
+#include "host/git/config.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "host/inspect.h"
+#include "host/resolve.h"
+
+namespace cordon {
+namespace {
+
+bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
+
+// One pass over the text; every function leaves `at_` behind what it took.
+class ConfigReader {
+ public:
+  explicit ConfigReader(std::string_view text) : text_(text) {}
+
+  std::optional<std::vector<GitSetting>> run() {
+    if (text_.find('\0') != std::string_view::npos) return std::nullopt;
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+    while (at_ < text_.size()) {
+      const char c = next();
+      if (c == '\n' || is_blank(c)) continue;
+      if (c == '#' || c == ';') {
+        skip_line();
+      } else if (c == '[') {
+        if (!read_section()) return std::nullopt;
+      } else {
+        --at_;
+        if (!is_alpha(c) || section_.empty() || !read_setting()) return std::nullopt;
+      }
+    }
+    return std::move(settings_);
+  }
+
+ private:
+  // Past the end there is a newline, as git reads it; CR LF counts as one.
+  char next() {
+    if (at_ >= text_.size()) {
+      ++at_;
+      return '\n';
+    }
+    const char c = text_[at_++];
+    if (c == '\r' && at_ < text_.size() && text_[at_] == '\n') {
+      ++at_;
+      return '\n';
+    }
+    return c;
+  }
+  void skip_line() {
+    while (at_ < text_.size() && next() != '\n') {
+    }
+  }
+
+  bool read_section() {
+    section_.clear();
+    subsection_.clear();
+    while (true) {
+      const char c = next();
+      if (c == ']') break;
+      if (c == ' ' || c == '\t') return !section_.empty() && read_subsection();
+      if (!is_alpha(c) && !is_digit(c) && c != '.' && c != '-') return false;
+      section_ += lower_case(c);
+    }
+    // The old form [section.sub], in which everything is lower case.
+    const std::size_t dot = section_.find('.');
+    if (dot != std::string::npos) {
+      subsection_ = section_.substr(dot + 1);
+      section_.resize(dot);
+    }
+    return !section_.empty();
+  }
+
+  bool read_subsection() {
+    char c = next();
+    while (c == ' ' || c == '\t') c = next();
+    if (c != '"') return false;
+    while ((c = next()) != '"') {
+      if (c == '\n') return false;
+      if (c == '\\') c = next();
+      if (c == '\n') return false;
+      subsection_ += c;
+    }
+    return next() == ']';
+  }
+
+  bool read_setting() {
+    std::string key;
+    char c = next();
+    while (is_alpha(c) || is_digit(c) || c == '-') {
+      key += lower_case(c);
+      c = next();
+    }
+    while (c == ' ' || c == '\t') c = next();
+    std::optional<std::string> value;
+    if (c != '\n') {
+      if (c != '=') return false;
+      value = read_value();
+      if (!value) return false;
+    }
+    settings_.push_back({section_, subsection_, std::move(key), std::move(value)});
+    return true;
+  }
+
+  std::optional<std::string> read_value() {
+    std::string value;
+    std::size_t keep = 0;  // blanks behind this are dropped at the end of the line
+    bool quoted = false;
+    bool comment = false;
+    while (true) {
+      const char c = next();
+      if (c == '\n') {
+        if (quoted) return std::nullopt;
+        value.resize(keep);
+        return value;
+      }
+      if (comment) continue;
+      if (!quoted && is_blank(c)) {
+        if (!value.empty()) value += c;
+        continue;
+      }
+      if (!quoted && (c == '#' || c == ';')) {
+        comment = true;
+        continue;
+      }
+      if (c == '"') {
+        quoted = !quoted;
+        keep = value.size();
+        continue;
+      }
+      if (c == '\\') {
+        if (!read_escape(value)) return std::nullopt;
+      } else {
+        value += c;
+      }
+      keep = value.size();
+    }
+  }
+
+  bool read_escape(std::string& value) {
+    switch (next()) {
+      case '\n':
+        return at_ <= text_.size();
+      case 'n':
+        value += '\n';
+        return true;
+      case 't':
+        value += '\t';
+        return true;
+      case 'b':
+        value += '\b';
+        return true;
+      case '\\':
+        value += '\\';
+        return true;
+      case '"':
+        value += '"';
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string section_;
+  std::string subsection_;
+  std::vector<GitSetting> settings_;
+};
+
+std::string escape(std::string_view text, std::string_view specials) {
+  std::string result;
+  for (const char c : text) {
+    if (specials.find(c) == std::string_view::npos)
+      result += c;
+    else if (c == '\n')
+      result += "\\n";
+    else if (c == '\t')
+      result += "\\t";
+    else if (c == '\b')
+      result += "\\b";
+    else
+      result += std::string("\\") + c;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<GitSetting>> parse_git_config(std::string_view text) {
+  return ConfigReader(text).run();
+}
+
+std::string write_git_config(std::span<const GitSetting> settings) {
+  std::string result;
+  const GitSetting* last = nullptr;
+  for (const GitSetting& setting : settings) {
+    if (last == nullptr || last->section != setting.section ||
+        last->subsection != setting.subsection) {
+      result += "[" + setting.section;
+      if (!setting.subsection.empty()) result += " \"" + escape(setting.subsection, "\\\"") + "\"";
+      result += "]\n";
+    }
+    result += "\t" + setting.key;
+    if (setting.value) result += " = \"" + escape(*setting.value, "\\\"\n\t\b") + "\"";
+    result += "\n";
+    last = &setting;
+  }
+  return result;
+}
+
+std::optional<std::string> last_value(std::span<const GitSetting> settings,
+                                      std::string_view section, std::string_view subsection,
+                                      std::string_view key) {
+  std::optional<std::string> result;
+  for (const GitSetting& setting : settings)
+    if (setting.section == section && setting.subsection == subsection && setting.key == key)
+      result = setting.value.value_or("true");
+  return result;
+}
+
+namespace {
+
+constexpr int kDeepestInclude = 10;  // git's own bound: beyond it every git command fails
+
+// Only the local file, as for the caller: a name service would load modules before the launch.
+std::optional<std::string> home_of(std::string_view user) {
+  const auto passwd = read_regular(AT_FDCWD, "/etc/passwd", kPasswdLimit);
+  if (!passwd) return std::nullopt;
+  for (const std::string_view line : split(*passwd, '\n')) {
+    const std::vector<std::string_view> fields = split(line, ':');
+    if (fields.size() >= 7 && fields[0] == user) return std::string(fields[5]);
+  }
+  return std::nullopt;
+}
+
+// Found without opening it: to open a FIFO or a device may act.
+std::optional<std::string> read_config(const std::string& path) {
+  const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const auto seen = place.valid() ? look(place.get()) : std::nullopt;
+  if (!seen || seen->kind != FileKind::Regular) return std::nullopt;
+  const std::string self = "/proc/self/fd/" + std::to_string(place.get());
+  const Fd file(::open(self.c_str(), O_RDONLY | O_CLOEXEC));
+  return file.valid() ? read_all(file.get(), kGitConfigLimit) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> git_path(std::string_view written, std::string_view base,
+                                    const Caller& caller) {
+  constexpr std::string_view kPrefix = "%(prefix)/";
+  if (written.starts_with(kPrefix)) return normalize(join("/usr", written.substr(kPrefix.size())));
+  if (written.starts_with('/')) return normalize(written);
+  if (!written.starts_with('~')) return normalize(join(base, written));
+  const std::size_t slash = written.find('/');
+  const std::string_view user =
+      written.substr(1, slash == std::string_view::npos ? slash : slash - 1);
+  const auto home = user.empty() ? std::optional(caller.home) : home_of(user);
+  if (!home || home->empty()) return std::nullopt;
+  if (slash == std::string_view::npos) return *home;
+  return normalize(join(*home, written.substr(slash + 1)));
+}
+
+void GitConfigFiles::read(const std::string& path) { read(path, When::Always, 0); }
+
+void GitConfigFiles::read(const std::string& path, When when, int depth) {
+  if (depth > kDeepestInclude || !seen_.insert(path).second) return;
+  const auto text = read_config(path);
+  auto parsed = text ? parse_git_config(*text) : std::nullopt;
+  if (!parsed) return;
+  for (GitSetting& setting : *parsed) {
+    const bool on_condition = setting.section == "includeif";
+    const bool include = (on_condition || setting.section == "include") && setting.key == "path";
+    if (include && setting.value && !setting.value->empty()) {
+      if (const auto target = git_path(*setting.value, parent(path), caller_)) {
+        included.push_back(*target);
+        read(*target, on_condition ? When::OnCondition : when, depth + 1);
+      }
+    }
+    (when == When::Always ? settings : conditional).push_back(std::move(setting));
+  }
+}
+
+namespace {
+
+// Where git looks, the least of them first. A variable takes the place of a file for whoever has it
+// set; both count here, since the person's next shell may be without it.
+std::vector<std::string> user_files(const Caller& caller) {
+  std::vector<std::string> files = {"/etc/gitconfig"};
+  if (!caller.config_directory.empty())
+    files.push_back(join(parent(caller.config_directory), "git/config"));
+  if (!caller.home.empty()) files.push_back(join(caller.home, ".gitconfig"));
+  for (const char* name : {"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"}) {
+    const auto named = caller.environment.find(name);
+    if (named != caller.environment.end() && named->second.starts_with('/'))
+      files.push_back(normalize(named->second));
+  }
+  return files;
+}
+
+}  // namespace
+
+UserGit read_user_git_config(const Caller& caller) {
+  GitConfigFiles files(caller);
+  for (const std::string& path : user_files(caller)) files.read(path);
+  return {std::move(files.settings), std::move(files.conditional), std::move(files.included)};
+}
+
+std::string git_identity(std::span<const GitSetting> settings) {
+  struct Wanted {
+    const char* section;
+    const char* key;
+  };
+  constexpr std::array<Wanted, 3> kWanted = {
+      {{"user", "name"}, {"user", "email"}, {"init", "defaultbranch"}}};
+  std::vector<GitSetting> kept;
+  for (const Wanted& wanted : kWanted)
+    if (auto value = last_value(settings, wanted.section, "", wanted.key))
+      kept.push_back({wanted.section, "", wanted.key, std::move(value)});
+  return write_git_config(kept);
+}
+
+std::string git_identity(const Caller& caller) {
+  return git_identity(std::span<const GitSetting>(read_user_git_config(caller).settings));
+}
+
+}  // namespace cordon

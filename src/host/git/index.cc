@@ -1,0 +1,276 @@
+// As in base/sha256.cc: functions that only compute, and load no provider.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
+#include "host/git/index.h"
+
+#include <fcntl.h>
+#include <openssl/sha.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "host/git/config.h"
+#include "host/git/layout.h"
+#include "host/inspect.h"
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kIndexLimit = std::size_t{128} * 1024 * 1024;
+constexpr std::size_t kHeader = 12;
+constexpr std::size_t kStat = 40;        // of an entry, before the object name
+constexpr std::size_t kModeOffset = 24;  // of the mode in it
+constexpr std::uint32_t kExtended = 0x4000;
+constexpr std::uint32_t kSkipWorktree = 0x4000;  // of the second word
+constexpr std::uint32_t kNameMask = 0x0fff;
+
+std::uint32_t number(std::string_view bytes, std::size_t at, std::size_t size) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    value = (value << 8U) | static_cast<unsigned char>(bytes[at + i]);
+  }
+  return value;
+}
+
+// Git's checksum of an index: by the hash of its object names.
+std::string digest_of(std::string_view bytes, std::size_t hash) {
+  if (hash == 32) {
+    const Digest digest = sha256(bytes);
+    return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+  }
+  std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
+  SHA_CTX context;
+  SHA1_Init(&context);
+  SHA1_Update(&context, bytes.data(), bytes.size());
+  SHA1_Final(digest.data(), &context);
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+bool is_mode(std::uint32_t mode) {
+  constexpr std::array<std::uint32_t, 5> kModes = {0100644, 0100755, 0120000, 0160000, 040000};
+  return std::ranges::find(kModes, mode) != kModes.end();
+}
+
+// The length of what the name before ends in and this one does not begin with, as git packs it.
+std::optional<std::size_t> strip_length(std::string_view bytes, std::size_t& at) {
+  std::size_t value = 0;
+  for (unsigned count = 0; at < bytes.size() && count < 8; ++count) {
+    const auto byte = static_cast<unsigned char>(bytes[at++]);
+    value = count == 0 ? byte & 0x7fU : ((value + 1) << 7U) | (byte & 0x7fU);
+    if ((byte & 0x80U) == 0) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<GitIndex> parse(std::string_view bytes, std::size_t hash) {
+  GitIndex index;
+  index.version = number(bytes, 4, 4);
+  index.hash = hash;
+  const std::uint32_t count = number(bytes, 8, 4);
+  const std::size_t limit = bytes.size() - hash;
+  std::size_t at = kHeader;
+  std::string last;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::size_t begin = at;
+    if (limit < at + kStat + hash + 3) return std::nullopt;
+    if (!is_mode(number(bytes, at + kModeOffset, 4))) return std::nullopt;
+    const std::size_t flags_at = at + kStat + hash;
+    const std::uint32_t flags = number(bytes, flags_at, 2);
+    const bool extended = (flags & kExtended) != 0;
+    if (extended && index.version < 3) return std::nullopt;
+    at = flags_at + (extended ? 4 : 2);
+    std::string name;
+    if (index.version == 4) {
+      const auto strip = strip_length(bytes, at);
+      if (!strip || *strip > last.size()) return std::nullopt;
+      name = last.substr(0, last.size() - *strip);
+    }
+    const std::size_t end = bytes.find('\0', at);
+    if (end == std::string_view::npos || end >= limit) return std::nullopt;
+    name.append(bytes.substr(at, end - at));
+    if (name.empty() || std::min<std::size_t>(name.size(), kNameMask) != (flags & kNameMask)) {
+      return std::nullopt;
+    }
+    at = index.version == 4 ? end + 1 : begin + ((end - begin + 8) & ~std::size_t{7});
+    if (at > limit) return std::nullopt;
+    last = name;
+    index.entries.push_back({std::move(name), begin, flags_at, at - begin, extended});
+  }
+  index.end = at;
+  // Extensions: a name of four letters, a length, the content.
+  while (at < limit) {
+    if (limit - at < 8) return std::nullopt;
+    const std::size_t size = number(bytes, at + 4, 4);
+    if (bytes.substr(at, 4) == "link" || size > limit - at - 8) return std::nullopt;
+    at += 8 + size;
+  }
+  return index;
+}
+
+std::set<std::string> index_names(const std::string& path) {
+  std::set<std::string> names;
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  const auto bytes = above.valid()
+                         ? read_regular(above.get(), std::string(basename(path)), kIndexLimit)
+                         : std::nullopt;
+  const auto index = bytes ? parse_git_index(*bytes) : std::nullopt;
+  if (!index) return names;
+  for (const GitIndexEntry& entry : index->entries) names.insert(entry.name);
+  return names;
+}
+
+}  // namespace
+
+std::string git_index_of(const std::string& top) {
+  const std::string git = join(top, ".git");
+  const auto seen = inspect_path(git);
+  if (!seen || seen->symlink) return {};
+  if (seen->kind == FileKind::Directory) return join(git, "index");
+  const Fd above = open_canonical(top, O_PATH | O_DIRECTORY);
+  const auto pointer =
+      above.valid() ? read_regular(above.get(), ".git", kGitPointerLimit) : std::nullopt;
+  constexpr std::string_view kWord = "gitdir: ";
+  if (!pointer || !pointer->starts_with(kWord)) return {};
+  const std::string directory =
+      place_of_pointer(std::string_view(*pointer).substr(kWord.size()), top);
+  return directory.empty() ? std::string() : join(directory, "index");
+}
+
+std::optional<GitIndex> parse_git_index(std::string_view bytes) {
+  if (bytes.size() < kHeader + 20 || !bytes.starts_with("DIRC")) return std::nullopt;
+  const std::uint32_t version = number(bytes, 4, 4);
+  if (version < 2 || version > 4) return std::nullopt;
+  // Nothing in the file says which of the two it is; with the wrong one the modes make no sense.
+  if (auto index = parse(bytes, 20)) return index;
+  return bytes.size() < kHeader + 32 ? std::nullopt : parse(bytes, 32);
+}
+
+bool tracks_the_same(std::string_view one, std::string_view other) {
+  constexpr std::size_t kModeOffset = 24;
+  constexpr std::size_t kModeBytes = 4;
+  constexpr std::size_t kObjectOffset = 40;
+  const auto a = parse_git_index(one);
+  const auto b = parse_git_index(other);
+  if (!a || !b || a->hash != b->hash || a->entries.size() != b->entries.size()) return false;
+  const auto same = [&](const GitIndexEntry& x, std::size_t at_x, const GitIndexEntry& y,
+                        std::size_t at_y, std::size_t size) {
+    return x.begin + x.size <= one.size() && y.begin + y.size <= other.size() &&
+           one.substr(at_x, size) == other.substr(at_y, size);
+  };
+  for (std::size_t i = 0; i < a->entries.size(); ++i) {
+    const GitIndexEntry& x = a->entries[i];
+    const GitIndexEntry& y = b->entries[i];
+    if (x.name != y.name || x.extended != y.extended) return false;
+    if (!same(x, x.begin + kModeOffset, y, y.begin + kModeOffset, kModeBytes) ||
+        !same(x, x.begin + kObjectOffset, y, y.begin + kObjectOffset, a->hash) ||
+        !same(x, x.flags, y, y.flags, x.extended ? 4 : 2)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<std::string> mark_skip_worktree(std::string_view bytes,
+                                              const std::vector<std::string>& names,
+                                              SkipMark mark) {
+  const auto index = parse_git_index(bytes);
+  if (!index) return std::nullopt;
+  // An extension with a small letter changes what the entries mean.
+  for (std::size_t at = index->end; at + index->hash < bytes.size();) {
+    if (bytes[at] < 'A' || bytes[at] > 'Z') return std::nullopt;
+    at += 8 + number(bytes, at + 4, 4);
+  }
+  const auto is_named = [&](const std::string& entry) {
+    return std::ranges::any_of(names, [&](const std::string& name) {
+      return entry == name || entry.starts_with(name + "/");
+    });
+  };
+  std::string out(bytes.substr(0, kHeader));
+  if (index->version == 2 && mark == SkipMark::Set) out[7] = 3;
+  bool marked = false;
+  for (const GitIndexEntry& entry : index->entries) {
+    const std::uint32_t had = entry.extended ? number(bytes, entry.flags + 2, 2) : 0;
+    const bool is_marked = (had & kSkipWorktree) != 0;
+    if (!is_named(entry.name) || is_marked == (mark == SkipMark::Set)) {
+      out.append(bytes.substr(entry.begin, entry.size));
+      continue;
+    }
+    marked = true;
+    const std::size_t begin = out.size();
+    out.append(bytes.substr(entry.begin, entry.flags - entry.begin));
+    const std::uint32_t flags = number(bytes, entry.flags, 2) | kExtended;
+    const std::uint32_t more = mark == SkipMark::Set ? had | kSkipWorktree : had & ~kSkipWorktree;
+    for (const std::uint32_t word : {flags, more}) {
+      out.push_back(static_cast<char>(word >> 8U));
+      out.push_back(static_cast<char>(word & 0xffU));
+    }
+    const std::size_t name_at = entry.flags + (entry.extended ? 4 : 2);
+    if (index->version == 4) {
+      out.append(bytes.substr(name_at, entry.begin + entry.size - name_at));
+      continue;
+    }
+    out.append(entry.name);
+    out.resize(begin + ((out.size() - begin + 8) & ~std::size_t{7}), '\0');
+  }
+  if (!marked) return std::nullopt;
+  const std::string_view checksum = bytes.substr(bytes.size() - index->hash);
+  const bool none = std::ranges::all_of(checksum, [](char c) { return c == '\0'; });
+  return out + (none ? std::string(checksum) : digest_of(out, index->hash));
+}
+
+bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names,
+                           SkipMark mark) {
+  const std::string path = git_index_of(top);
+  if (path.empty()) return false;
+  const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
+  if (!above.valid()) return false;
+  struct stat status {};
+  // Before the lock is taken: one that nobody lets go would stop every later git.
+  if (::fstatat(above.get(), "index", &status, AT_SYMLINK_NOFOLLOW) < 0) return false;
+  const Fd lock(::openat(above.get(), "index.lock",
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!lock.valid()) return false;
+  const auto bytes = read_regular(above.get(), "index", kIndexLimit);
+  const auto marked = bytes ? mark_skip_worktree(*bytes, names, mark) : std::nullopt;
+  bool done = marked.has_value();
+  for (std::size_t at = 0; done && at < marked->size();) {
+    const ssize_t put = ::write(lock.get(), marked->data() + at, marked->size() - at);
+    if (put < 0 && errno != EINTR) done = false;
+    if (put > 0) at += static_cast<std::size_t>(put);
+  }
+  done = done && (::geteuid() != 0 || ::fchown(lock.get(), status.st_uid, status.st_gid) == 0) &&
+         ::fchmod(lock.get(), status.st_mode & 0777U) == 0 &&
+         ::renameat(above.get(), "index.lock", above.get(), "index") == 0;
+  if (!done) ::unlinkat(above.get(), "index.lock", 0);
+  return done;
+}
+
+std::set<std::string> tracked_files(const std::vector<std::string>& paths,
+                                    const std::vector<Grant>& writable) {
+  std::set<std::string> tracked;
+  std::map<std::string, std::set<std::string>> known;
+  for (const std::string& path : paths) {
+    for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
+      const std::string index = git_index_of(std::string(up));
+      if (index.empty()) continue;
+      const auto covers = [&](const Grant& grant) { return contains(grant.path, index); };
+      if (std::ranges::none_of(writable, covers)) break;
+      auto found = known.find(index);
+      if (found == known.end()) found = known.emplace(index, index_names(index)).first;
+      if (found->second.contains(path.substr(up.size() + 1))) tracked.insert(path);
+      break;
+    }
+  }
+  return tracked;
+}
+
+}  // namespace cordon
