@@ -23,7 +23,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::string_view kFirstOfStage = "cordon-stage/1";
+constexpr std::string_view kFirstOfStage = "cordon-stage/2";
+// Of stages that were made before repositories were noted.
+constexpr std::string_view kOlderStage = "cordon-stage/1";
 constexpr const char* kRecordName = "stage";
 constexpr const char* kUnfinishedRecord = "stage.new";
 constexpr std::string_view kGone = ".gone";
@@ -72,7 +74,42 @@ std::string encode_stage(const StageRecord& record) {
         &record.held.protect.release, &record.named, &record.own}) {
     add_texts(text, *list);
   }
+  add_field(text, record.repositories.size());
+  for (const StagedRepository& one : record.repositories) {
+    add_field(text, one.path);
+    add_field(text, one.id.device);
+    add_field(text, one.id.inode);
+    add_field(text, one.refs.told ? "told" : "untold");
+    add_field(text, one.refs.head);
+    add_field(text, one.refs.refs.size());
+    for (const GitRef& ref : one.refs.refs) {
+      add_field(text, ref.name);
+      add_field(text, ref.id);
+      add_field(text, ref.loose ? "loose" : "packed");
+    }
+  }
   return text;
+}
+
+std::vector<StagedRepository> read_repositories(FieldReader& fields) {
+  std::vector<StagedRepository> repositories;
+  for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
+    StagedRepository one;
+    one.path = fields.text();
+    one.id.device = fields.number();
+    one.id.inode = fields.number();
+    one.refs.told = fields.text() == "told";
+    one.refs.head = fields.text();
+    for (std::uint64_t refs = fields.number(); refs > 0 && fields.good(); --refs) {
+      GitRef ref;
+      ref.name = fields.text();
+      ref.id = fields.text();
+      ref.loose = fields.text() == "loose";
+      one.refs.refs.push_back(std::move(ref));
+    }
+    repositories.push_back(std::move(one));
+  }
+  return repositories;
 }
 
 std::string root_place(const std::string& directory, std::size_t number, std::string_view what) {
@@ -82,7 +119,8 @@ std::string root_place(const std::string& directory, std::size_t number, std::st
 std::optional<StageRecord> decode_stage(std::string_view text, const std::string& directory) {
   FieldReader fields(text);
   StageRecord record;
-  if (fields.text() != kFirstOfStage) return std::nullopt;
+  const std::string first = fields.text();
+  if (first != kFirstOfStage && first != kOlderStage) return std::nullopt;
   record.run_id = fields.text();
   record.end = fields.text() == name_of(StageEnd::Auto) ? StageEnd::Auto : StageEnd::Review;
   record.began_ns = static_cast<std::int64_t>(fields.number());
@@ -113,6 +151,7 @@ std::optional<StageRecord> decode_stage(std::string_view text, const std::string
         &record.held.protect.release, &record.named, &record.own}) {
     *list = read_texts(fields);
   }
+  if (first == kFirstOfStage) record.repositories = read_repositories(fields);
   if (!fields.good() || !fields.at_end()) return std::nullopt;
   return record;
 }

@@ -28,6 +28,7 @@
 #include "base/fd.h"
 #include "changes/take.h"
 #include "cordon/result.h"
+#include "host/git/branch_tips.h"
 #include "host/owner.h"
 #include "policy/effective.h"
 
@@ -48,6 +49,15 @@ struct StagedHold {
   bool operator==(const StagedHold&) const = default;
 };
 
+// A repository in a root, as it was before the run: what a ref is compared with when commits
+// arrive.
+struct StagedRepository {
+  std::string path;  // of the git directory
+  FileId id;
+  GitRefs refs;
+  bool operator==(const StagedRepository&) const = default;
+};
+
 struct StageRecord {
   std::string run_id;
   StageEnd end = StageEnd::Review;
@@ -62,6 +72,7 @@ struct StageRecord {
   std::vector<std::string> named;  // paths that a policy or a ceiling names, absolute
   std::vector<StagedHold> holds;
   std::vector<std::string> own;  // directories and programs of Cordon's own
+  std::vector<StagedRepository> repositories;
   bool operator==(const StageRecord&) const = default;
 };
 

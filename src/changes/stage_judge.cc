@@ -16,6 +16,34 @@ namespace {
 // of a virtual environment is one, leads to nothing that a run could have chosen.
 constexpr std::array<std::string_view, 5> kSystem{"/usr", "/bin", "/sbin", "/lib", "/lib64"};
 
+struct GitCure {
+  std::string_view reason;
+  std::string_view cure;
+};
+constexpr std::string_view kCommitOutside =
+    "commit outside: the work tree is there once it is applied";
+constexpr std::array<GitCure, 14> kGitCures{{
+    {kGitReason, kCommitOutside},
+    {kGitElsewhere, kCommitOutside},
+    {kGitBare, kCommitOutside},
+    {kGitFormat, kCommitOutside},
+    {kGitSettings, "set it yourself, with git config"},
+    {kGitHook, "put it there yourself"},
+    {kGitStash, "let the run pop or commit it before it ends"},
+    {kGitRemote, "git fetch"},
+    {kGitOtherRef, "make it yourself, with git tag or git update-ref"},
+    {kGitGone, "delete it yourself, with git branch -D or git tag -d"},
+    {kGitStaged, "git add it: the work tree is there once it is applied"},
+    {kGitUnfinished, "let the run finish it before it ends"},
+    {kGitModule, "commit in the submodule outside"},
+    {kGitWorktree, "git worktree add it yourself: its branch arrives"},
+}};
+
+const GitCure* find_cure(std::string_view reason) {
+  const auto* found = std::ranges::find(kGitCures, reason, &GitCure::reason);
+  return found == kGitCures.end() ? nullptr : found;
+}
+
 bool in_package(std::string_view path, std::string_view root) {
   for (; path != root && path != "/"; path = parent(path)) {
     if (is_package_directory(basename(path))) return true;
@@ -26,14 +54,20 @@ bool in_package(std::string_view path, std::string_view root) {
 }  // namespace
 
 bool is_never_applied(std::string_view reason) {
-  return reason == kSetId || reason == kNoFile || reason == kLeadsOut || reason == kGitReason;
+  return reason == kSetId || reason == kNoFile || reason == kLeadsOut ||
+         reason.find(kToMerge) != std::string_view::npos || find_cure(reason) != nullptr;
 }
 
 std::string_view cure_of_unapplied(std::string_view reason) {
   if (reason == kSetId) return "give it the bit yourself, with chmod";
   if (reason == kLeadsOut) return "make the link yourself, with ln -s";
-  if (reason == kGitReason) return "commit outside: the work tree is there once it is applied";
-  return "make it yourself";
+  const GitCure* cure = find_cure(reason);
+  return cure != nullptr ? cure->cure : "make it yourself";
+}
+
+std::string with_cure(std::string_view reason) {
+  if (reason.find(kToMerge) != std::string_view::npos) return std::string(reason);
+  return std::string(reason) + "; " + std::string(cure_of_unapplied(reason));
 }
 
 StageJudge::StageJudge(const StageRecord& record) : record_(record), denies_(record.deny) {}

@@ -46,10 +46,31 @@ class StageJudge {
 inline constexpr std::string_view kSetId = "set-id bit";
 inline constexpr std::string_view kNoFile = "neither a file, a link nor a directory";
 inline constexpr std::string_view kLeadsOut = "link leads out of the project";
-// Of a git directory, which is never taken file by file.
+// Of a git directory, which is never taken file by file, and of what in it does not arrive as a
+// commit (changes/stage_git_list.h).
 inline constexpr std::string_view kGitReason = "git directory";
+inline constexpr std::string_view kGitElsewhere = "git directory of a linked worktree";
+inline constexpr std::string_view kGitBare = "git directory without a work tree of its own";
+inline constexpr std::string_view kGitFormat = "git directory in a form that is not read";
+inline constexpr std::string_view kGitSettings = "settings of git";
+inline constexpr std::string_view kGitHook = "hook of git";
+inline constexpr std::string_view kGitStash = "stash";
+inline constexpr std::string_view kGitRemote = "remote-tracking branch";
+inline constexpr std::string_view kGitOtherRef = "neither a branch nor a new tag";
+inline constexpr std::string_view kGitGone = "branch or tag that the run deleted";
+inline constexpr std::string_view kGitStaged = "staged and not committed";
+inline constexpr std::string_view kGitUnfinished = "merge, rebase or bisection under way";
+inline constexpr std::string_view kGitModule = "repository of a submodule";
+inline constexpr std::string_view kGitWorktree = "linked worktree that the run made";
+// Commits that could not be followed by the host's branch, with the line that merges them behind a
+// semicolon; and the files in them, which come with that.
+inline constexpr std::string_view kToMerge = "; git ";
+inline constexpr std::string_view kCommitted = "committed; comes with ";
+
 bool is_never_applied(std::string_view reason);
 // What a person can do about one of these.
 std::string_view cure_of_unapplied(std::string_view reason);
+// The reason with its cure, for people.
+std::string with_cure(std::string_view reason);
 
 }  // namespace cordon

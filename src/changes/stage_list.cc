@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -18,6 +19,7 @@
 #include "base/text.h"
 #include "changes/held_back.h"
 #include "changes/stage.h"
+#include "changes/stage_git_list.h"
 #include "changes/stage_judge.h"
 #include "changes/take.h"
 #include "host/git/index.h"
@@ -199,7 +201,7 @@ class StageWalk {
     return contents(pair, depth);
   }
 
-  // One entry for all of it, if anything in it differs.
+  // What can arrive of it, and what cannot; or one entry for all of it, if anything in it differs.
   void git(const Pair& pair, int depth) {
     if (in_git_) {
       push(Kind::Modified, pair.path, pair.kept, kUnknown, false, {});
@@ -211,13 +213,22 @@ class StageWalk {
     const bool listed = pair.upper >= 0 && walk.contents(pair, depth).has_value();
     if (listed && inside.empty() && pair.lower >= 0) return;
     if (listed && inside.size() == 1 && is_index_alone(pair, inside.front())) return;
+    std::string_view reason = kGitReason;
+    if (listed) {
+      auto taken =
+          list_git(record_, {pair.path, pair.kept, pair.upper, pair.lower}, inside, reason);
+      if (taken) {
+        std::ranges::move(*taken, std::back_inserter(records_));
+        return;
+      }
+    }
     const bool conflict = std::ranges::any_of(
         inside, [](const ChangeRecord& one) { return one.state == State::Conflict; });
     const auto host = stat_at(pair.lower, ".");
     // A file or link stands in the place of the directory.
     const Kind kind = pair.upper < 0 ? Kind::Type : host ? Kind::Modified : Kind::Added;
     push(kind, pair.path, pair.kept, host ? mark_of(*host) : std::string(kAbsent), conflict,
-         {std::string(kGitReason), pair.path});
+         {std::string(reason), pair.path});
   }
 
   // `git status` writes the index anew for the times that it saw, and changes nothing by that.

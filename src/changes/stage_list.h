@@ -13,8 +13,8 @@
 //   both files, both links      modified, or mode; nothing if they are equal: opened is not changed
 //   marked directory            what the host has in it and the upper has not is deleted too
 //
-// A git directory is one entry, whatever changed in it. Its files hang together, so none of them is
-// taken alone.
+// The files of a git directory hang together, so none of them is taken alone: what is told of it
+// are branches and the commits that they lead to (changes/stage_git_list.h), or it is one entry.
 //
 // Who else changed it? The host goes on working while a run lasts. A change is a conflict if what
 // the host has was changed after the run began, by its change time, which no program can set; or if

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <deque>
+#include <map>
 #include <set>
 
 #include "base/fd.h"
@@ -16,6 +18,8 @@
 #include "changes/durable.h"
 #include "changes/held_back.h"
 #include "changes/stage.h"
+#include "changes/stage_git.h"
+#include "changes/stage_git_list.h"
 #include "changes/stage_judge.h"
 #include "changes/stage_list.h"
 #include "host/inspect.h"
@@ -47,16 +51,23 @@ Result<void> drop_uppers(const Stage& stage) {
 
 class Batch {
  public:
-  Batch(const std::string& handoff, Manifest& manifest, const Stage& stage)
-      : handoff_(handoff), manifest_(manifest), stage_(stage) {}
+  Batch(const std::string& handoff, Manifest& manifest, const Stage& stage,
+        GitCourier* courier = nullptr)
+      : handoff_(handoff), manifest_(manifest), stage_(stage), courier_(courier) {}
 
   Result<Taken> apply(const std::vector<std::string>& paths) {
     CORDON_CHECK(open());
     CORDON_CHECK(finish());
+    plan_git(paths);
     choose(paths);
     judge(paths.empty() ? Wish::Whatever : Wish::Named);
     bar_parents();
-    if (todo_.empty()) return end();
+    let_files_decide();
+    drop_empty_directories();
+    if (todo_.empty() && std::ranges::none_of(git_, &StageGit::has_work)) {
+      settle_git();
+      return end();
+    }
     auto done = carry_out();
     if (done) return end();
     // A full disk, or a directory that nobody may write: what was begun is undone or told.
@@ -70,16 +81,27 @@ class Batch {
     CORDON_CHECK(finish());
     for (std::size_t i = 0; i < manifest_.records.size(); ++i) {
       const ChangeRecord& record = manifest_.records[i];
-      if (record.state == State::Applied && !record.replaced.empty() &&
+      if (record.state == State::Applied && !record.replaced.empty() && !is_git_record(record) &&
           is_selected(record, paths)) {
         todo_.push_back(i);
       }
     }
-    if (todo_.empty()) return taken_;
+    plan_git_back(paths);
+    if (todo_.empty() && std::ranges::none_of(git_, &StageGit::has_work)) {
+      tell_refused();
+      return std::move(taken_);
+    }
     CORDON_TRY(word, new_word());
     manifest_.pending = std::move(word);
     CORDON_CHECK(write_manifest(handoff_, manifest_));
+    lock_git();
     undo();
+    for (StageGit& git : git_) {
+      git.commit(durable_);
+      git.write_merge_refs(durable_);
+      taken_.done += git.settle_restored();
+    }
+    tell_refused();
     return end();
   }
 
@@ -100,23 +122,32 @@ class Batch {
   // What a batch before left: found out by looking, for every change that was under way.
   Result<void> finish() {
     if (manifest_.pending.empty()) return {};
+    auto files = StageGit::Batch::Whole;
     // From the inside out: a directory that was made for nothing is empty when its turn comes.
     for (std::size_t i = manifest_.records.size(); i-- > 0;) {
       ChangeRecord& record = manifest_.records[i];
-      if (record.replaced.empty()) continue;
+      if (record.replaced.empty() || is_git_record(record)) continue;
       const auto spot = spot_of(record.path);
       if (spot) (void)remove_tree(spot->above.get(), beside(i));
       if (record.state == State::Applied) {
         // Of a restore that was cut off. What is neither old nor new the person has changed since.
-        if (has_old(record, spot) || came_back(record, spot)) held_again(record, spot);
+        if (has_old(record, spot) || came_back(record, spot)) {
+          held_again(record, spot);
+        } else {
+          files = StageGit::Batch::Part;
+        }
       } else if (record.state == State::Held) {
         const bool is_new = spot ? has_new(record, *spot) : record.change == Kind::Deleted;
         if (is_new || stays_made(record, spot)) {
           applied(record, spot);
         } else {
           drop_replaced(record);
+          files = StageGit::Batch::Part;
         }
       }
+    }
+    for (auto& [directory, records] : git_records()) {
+      StageGit(manifest_, stage_, directory, records, replaced_.get()).finish(files);
     }
     return note_end();
   }
@@ -211,13 +242,189 @@ class Batch {
     });
   }
 
+  // What can be taken of each git directory, by its path.
+  [[nodiscard]] std::map<std::string, std::vector<std::size_t>> git_records() const {
+    std::map<std::string, std::vector<std::size_t>> found;
+    for (std::size_t i = 0; i < manifest_.records.size(); ++i) {
+      if (!is_git_record(manifest_.records[i])) continue;
+      const std::string& path = manifest_.records[i].path;
+      std::string_view git;
+      for (const StagedRepository& one : stage_.record().repositories) {
+        if (contains(one.path, path) && one.path.size() > git.size()) git = one.path;
+      }
+      if (!git.empty()) found[std::string(git)].push_back(i);
+    }
+    return found;
+  }
+
+  [[nodiscard]] bool is_any_selected(const std::vector<std::size_t>& records, State state,
+                                     const std::vector<std::string>& paths) const {
+    return std::ranges::any_of(records, [&](std::size_t index) {
+      const ChangeRecord& record = manifest_.records[index];
+      return record.state == state && is_selected(record, paths);
+    });
+  }
+
+  // A repository is taken as a whole. What stayed the last time is asked about anew: the host may
+  // have changed.
+  void plan_git(const std::vector<std::string>& paths) {
+    for (auto& [directory, records] : git_records()) {
+      if (!is_any_selected(records, State::Held, paths) &&
+          !is_any_selected(records, State::Conflict, paths)) {
+        continue;
+      }
+      for (const std::size_t index : records) {
+        ChangeRecord& record = manifest_.records[index];
+        if (record.state != State::Held && record.state != State::Conflict) continue;
+        record.state = State::Held;
+        record.reason.clear();
+      }
+      for (ChangeRecord& record : manifest_.records) {
+        if (contains(parent(directory), record.path) && record.reason.starts_with(kCommitted)) {
+          record.reason.clear();
+          record.top = record.path;
+        }
+      }
+      StageGit& git = git_.emplace_back(manifest_, stage_, directory, records, replaced_.get());
+      git.plan(courier_);
+    }
+    for (const StageGit& git : git_) hold_committed(git);
+  }
+
+  // Files that are in commits which have to be merged come with them: as changes of the work tree
+  // they would stand in the way of the merge.
+  void hold_committed(const StageGit& git) {
+    const std::string line = git.merge_of_checkout();
+    if (git.moves_checkout() || line.empty()) return;
+    for (ChangeRecord& record : manifest_.records) {
+      const bool waits = record.state == State::Held || record.state == State::Conflict;
+      if (waits && record.reason.empty() && git.committed().contains(record.path)) {
+        record.state = State::Held;
+        record.reason = std::string(kCommitted) + line;
+      }
+    }
+    const auto is_held = [&](std::size_t index) {
+      return git.committed().contains(manifest_.records[index].path);
+    };
+    for (const std::size_t index : todo_) {
+      if (is_held(index) && !manifest_.pending.empty()) drop_beside(index);
+    }
+    std::erase_if(todo_, is_held);
+  }
+
+  // Nor is a directory made that was only for them.
+  void drop_empty_directories() {
+    for (std::size_t i = todo_.size(); i-- > 0;) {
+      const ChangeRecord& record = manifest_.records[todo_[i]];
+      if (record.change != Kind::Added || record.base != kAbsent) continue;
+      const bool filled =
+          i + 1 < todo_.size() && contains(record.path, manifest_.records[todo_[i + 1]].path);
+      const bool emptied = std::ranges::any_of(git_, [&](const StageGit& git) {
+        return !git.moves_checkout() && has_committed_below(git, record.path);
+      });
+      if (emptied && !filled) todo_.erase(todo_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  static bool has_committed_below(const StageGit& git, const std::string& path) {
+    const auto next = git.committed().lower_bound(path + "/");
+    return next != git.committed().end() && next->starts_with(path + "/");
+  }
+
+  // What was written for a change that is not taken after all.
+  void drop_beside(std::size_t index) {
+    ChangeRecord& record = manifest_.records[index];
+    const auto spot = spot_of(record.path);
+    if (spot) (void)remove_tree(spot->above.get(), beside(index));
+    drop_replaced(record);
+  }
+
+  // What is checked out moves only if every file that is in the commits does.
+  void let_files_decide() {
+    const std::set<std::size_t> going(todo_.begin(), todo_.end());
+    for (StageGit& git : git_) {
+      if (!git.moves_checkout()) continue;
+      std::string stays;
+      for (const std::string& path : git.committed()) {
+        const ChangeRecord* record = find(path);
+        if (record == nullptr || record->state == State::Applied) continue;
+        const auto index = static_cast<std::size_t>(record - manifest_.records.data());
+        if (!going.contains(index)) stays += (stays.empty() ? "" : ", ") + quote(path);
+      }
+      if (stays.empty()) continue;
+      git.leave_checkout("the work tree cannot follow: " + stays);
+      hold_committed(git);
+    }
+  }
+
+  void lock_git() {
+    for (StageGit& git : git_) {
+      git.lock();
+      if (!git.moves_checkout() && back_.contains(&git)) {
+        std::erase_if(todo_, [&](std::size_t index) {
+          return git.committed().contains(manifest_.records[index].path);
+        });
+      }
+    }
+  }
+
+  void plan_git_back(const std::vector<std::string>& paths) {
+    for (auto& [directory, records] : git_records()) {
+      if (!is_any_selected(records, State::Applied, paths)) continue;
+      git_.emplace_back(manifest_, stage_, directory, records, replaced_.get()).plan_back();
+    }
+    for (StageGit& git : git_) {
+      back_.insert(&git);
+      // With the files, and with all of them or none.
+      std::vector<std::size_t> files;
+      bool changed = false;
+      for (const std::string& path : git.committed()) {
+        const ChangeRecord* record = find(path);
+        if (record == nullptr || record->state != State::Applied) continue;
+        const auto spot = spot_of(path);
+        const std::string now = spot ? host_mark(spot->above.get(), spot->name) : kAbsent;
+        if (record->replaced.empty() || now != record->put) changed = true;
+        files.push_back(static_cast<std::size_t>(record - manifest_.records.data()));
+      }
+      if (git.moves_checkout() && changed) {
+        git.leave_checkout("files of these commits have changed since");
+      }
+      std::set<std::size_t> all(todo_.begin(), todo_.end());
+      for (const std::size_t index : files) {
+        if (git.moves_checkout()) {
+          all.insert(index);
+        } else {
+          all.erase(index);
+        }
+      }
+      todo_.assign(all.begin(), all.end());
+    }
+  }
+
+  void settle_git() {
+    for (StageGit& git : git_) taken_.done += git.settle_applied();
+    tell_refused();
+  }
+
+  void tell_refused() {
+    for (const StageGit& git : git_) {
+      for (auto& [path, reason] : git.refused()) taken_.refused.push_back({path, reason});
+    }
+  }
+
   void choose(const std::vector<std::string>& paths) {
     std::vector<ChangeRecord>& records = manifest_.records;
     std::vector<bool> chosen(records.size(), false);
+    const auto comes_along = [&](const ChangeRecord& record) {
+      return std::ranges::any_of(git_, [&](const StageGit& git) {
+        return git.moves_checkout() && git.committed().contains(record.path);
+      });
+    };
     for (std::size_t i = 0; i < records.size(); ++i) {
       const ChangeRecord& record = records[i];
+      if (is_git_record(record)) continue;
       if (record.state != State::Held && record.state != State::Conflict) continue;
-      if (!is_selected(record, paths)) continue;
+      if (!is_selected(record, paths) && !comes_along(record)) continue;
       if (!record.reason.empty() && !is_named(record, paths)) continue;
       if (is_never_applied(record.reason)) {
         taken_.refused.push_back({record.path, record.reason});
@@ -329,7 +536,33 @@ class Batch {
     CORDON_CHECK(begin());
     CORDON_CHECK(keep_replaced());
     CORDON_CHECK(make_beside());
-    return put_in_place();
+    for (StageGit& git : git_) {
+      CORDON_CHECK(git.put_objects(std::string(parent(handoff_)), durable_));
+    }
+    CORDON_CHECK(synced());
+    lock_git();
+    for (const StageGit& git : git_) hold_committed(git);
+    CORDON_CHECK(put_in_place());
+    CORDON_CHECK(synced());
+    return move_git();
+  }
+
+  // The work tree is in place. A file that changed in the last moment keeps the checkout back.
+  Result<void> move_git() {
+    for (StageGit& git : git_) {
+      std::string stays;
+      for (const std::string& path : git.committed()) {
+        const ChangeRecord* record = find(path);
+        if (record != nullptr && record->state == State::Conflict) stays = path;
+      }
+      if (git.moves_checkout() && !stays.empty()) {
+        git.leave_checkout("the work tree cannot follow: " + quote(stays));
+      }
+      git.commit(durable_);
+      git.write_merge_refs(durable_);
+    }
+    settle_git();
+    return {};
   }
 
   Result<void> begin() {
@@ -340,6 +573,7 @@ class Batch {
       record.replaced = record.base == kAbsent ? std::string(kNothingThere)
                                                : join(replaced_place(), beside(index).substr(1));
     }
+    for (StageGit& git : git_) CORDON_CHECK(git.note_begin(durable_));
     return write_manifest(handoff_, manifest_);
   }
 
@@ -590,6 +824,8 @@ class Batch {
   Result<Taken> end() {
     CORDON_CHECK(synced());
     CORDON_CHECK(note_end());
+    // The pack is among the host's objects, or nobody wants it.
+    (void)remove_private_tree(join(stage_.directory(), "git"));
     std::ranges::sort(taken_.conflicts);
     return std::move(taken_);
   }
@@ -597,7 +833,10 @@ class Batch {
   const std::string& handoff_;
   Manifest& manifest_;
   const Stage& stage_;
+  GitCourier* courier_;
   Fd replaced_;
+  std::deque<StageGit> git_;
+  std::set<const StageGit*> back_;    // those that a restore moves
   std::vector<std::string> dropped_;  // names in `replaced`
   std::vector<std::size_t> todo_;     // of manifest_.records, sorted by path
   Taken taken_;
@@ -607,8 +846,8 @@ class Batch {
 }  // namespace
 
 Result<Taken> apply_stage(const std::string& handoff, Manifest& manifest, const Stage& stage,
-                          const std::vector<std::string>& paths) {
-  return Batch(handoff, manifest, stage).apply(paths);
+                          const std::vector<std::string>& paths, GitCourier* courier) {
+  return Batch(handoff, manifest, stage, courier).apply(paths);
 }
 
 Result<Taken> restore_stage(const std::string& handoff, Manifest& manifest, const Stage& stage,

@@ -22,14 +22,18 @@
 // the old one, and it is held as before; names that begin with the word are removed. No file is
 // ever half written, and what was replaced lies in `replaced` until it is dropped.
 //
+// Commits are taken in the same batch (changes/stage_git.h): a repository's objects are put before
+// step 5, its refs are locked until the files are in place, and moved then.
+//
 // A path that waits for a reason, because something on the host runs it, is taken only if it is
-// named. Set-id bits, sockets, devices, links that lead out and git directories are not taken at
-// all.
+// named. Set-id bits, sockets, devices, links that lead out and files of git directories are not
+// taken at all.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "changes/git_courier.h"
 #include "changes/manifest.h"
 #include "changes/stage.h"
 #include "changes/take.h"
@@ -38,9 +42,9 @@
 namespace cordon {
 
 // Each works on the records below `paths`, or without any on all that need no name, and writes the
-// manifest before and after.
+// manifest before and after. Without a courier no commits arrive.
 Result<Taken> apply_stage(const std::string& handoff, Manifest& manifest, const Stage& stage,
-                          const std::vector<std::string>& paths);
+                          const std::vector<std::string>& paths, GitCourier* courier);
 Result<Taken> restore_stage(const std::string& handoff, Manifest& manifest, const Stage& stage,
                             const std::vector<std::string>& paths);
 Result<Taken> discard_stage(const std::string& handoff, Manifest& manifest, const Stage& stage,

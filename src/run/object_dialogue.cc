@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "host/git/branch_tips.h"
+#include "run/own_git.h"
 
 namespace cordon {
 namespace {
@@ -25,41 +26,13 @@ constexpr std::size_t kMostHead = 128;
 constexpr std::size_t kMostKept = std::size_t{32} << 20U;
 
 RunInput git_input(const RunInput& outer, const std::string& directory) {
-  RunInput input;
-  input.policy = *Policy::preset("strict");
-  input.policy.fs.read.push_back({directory, {}});
+  RunInput input = own_git_input(outer, directory);
   input.policy.limits.wall_ms = kWallMs;
   input.policy.limits.memory = kMemory;
   input.policy.limits.output_total = kOutput;
   input.policy.limits.pids = kProcesses;
-  // Neither the person's settings nor the system's, no replacements, nothing fetched: what is not
-  // in the git directory is missing.
-  input.policy.env.set = {{"GIT_CONFIG_NOSYSTEM", "1"},
-                          {"GIT_CONFIG_GLOBAL", "/dev/null"},
-                          {"GIT_NO_LAZY_FETCH", "1"},
-                          {"GIT_GRAFT_FILE", "/dev/null"},
-                          {"GIT_NO_REPLACE_OBJECTS", "1"},
-                          {"GIT_TERMINAL_PROMPT", "0"},
-                          {"LC_ALL", "C"}};
   input.argv = {"git", "--no-replace-objects", "--git-dir=" + directory, "cat-file", "--batch"};
-  input.ceilings = outer.ceilings;
-  input.backends = outer.backends;
-  input.recorder = outer.recorder;
-  input.signal_descriptor = outer.signal_descriptor;
-  input.cancel = outer.cancel;
-  input.cwd = "/";
-  input.describe_policy = false;
   return input;
-}
-
-std::string failure_of(const Report& report) {
-  if (report.error) return message(*report.error);
-  const int status = exit_status(report.outcome->end);
-  if (status == 0) return {};
-  std::string said = report.outcome->err ? report.outcome->err->text() : std::string();
-  said = said.substr(0, said.find('\n'));
-  return "git ended with status " + std::to_string(status) + (said.empty() ? "" : ": ") +
-         sanitize(said);
 }
 
 }  // namespace
@@ -95,7 +68,7 @@ std::string ObjectDialogue::run(const RunInput& outer, const Caller& caller,
   end();
   thread.join();
   if (report.outcome) recovered_ = report.outcome->handoff;
-  std::string failure = failure_of(report);
+  std::string failure = failure_of_git(report);
   if (failure.empty() && broken_) failure = "git gave an answer that is none";
   return failure;
 }

@@ -52,12 +52,12 @@ void tell_gone(Child& child, const JudgedRun& run, Report& report) {
 }
 
 // The command ran, so there is an outcome, whatever becomes of its stage.
-void end_stage(Stage& stage, const JudgedRun& run, Report& report, Outcome& outcome,
-               RunNote& note) {
+void end_stage(const RunInput& input, Stage& stage, const JudgedRun& run, Report& report,
+               Outcome& outcome, RunNote& note) {
   if (is_full_disk(stage)) {
     outcome.denials.push_back({"stage", "the disk that it lies on is full", "disk", 1});
   }
-  auto settled = settle_stage(stage, run.caller);
+  auto settled = settle_stage(stage, input, run.caller);
   if (!settled) {
     note.leave();
     outcome.handoff.push_back({".", "unchecked: " + message(settled.error()), {}});
@@ -66,6 +66,7 @@ void end_stage(Stage& stage, const JudgedRun& run, Report& report, Outcome& outc
   if (settled->unapplied) {
     outcome.handoff.push_back({".", "unchecked: " + message(*settled->unapplied), {}});
   }
+  std::ranges::move(settled->recovered, std::back_inserter(outcome.handoff));
   std::ranges::move(changes_of(settled->records, run.caller.cwd),
                     std::back_inserter(report.changes));
 }
@@ -120,7 +121,7 @@ void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared, Chi
             Outcome& outcome, Report& report) {
   tell_gone(child, run, report);
   if (prepared.stage) {
-    end_stage(*prepared.stage, run, report, outcome, prepared.note);
+    end_stage(input, *prepared.stage, run, report, outcome, prepared.note);
   } else if (!run.clamped.effective().write.empty()) {
     settle_trees(input, run, prepared, outcome, report);
   }

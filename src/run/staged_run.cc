@@ -15,6 +15,7 @@
 #include "host/mount_table.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
+#include "run/stage_courier.h"
 #include "sys/calls.h"
 
 namespace cordon {
@@ -172,6 +173,11 @@ Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string&
     record.holds.push_back({std::move(path), std::string(name_of(HoldKind::Git))});
   }
   record.own = own_files(run.caller);
+  for (const GitDirectory& git : run.survey.facts.git) {
+    const auto covers = [&](const StagedRoot& root) { return contains(root.path, git.path); };
+    if (std::ranges::none_of(record.roots, covers)) continue;
+    record.repositories.push_back({git.path, git.id, read_git_refs(git.path)});
+  }
   CORDON_TRY(stage, Stage::make(run.request.stage_directory, std::move(record), run.owner));
   return std::optional<Stage>(std::move(stage));
 }
@@ -182,7 +188,7 @@ bool is_full_disk(const Stage& stage) {
          (system.f_bavail == 0 || (system.f_files > 0 && system.f_ffree == 0));
 }
 
-Result<SettledStage> settle_stage(Stage& stage, const Caller& caller) {
+Result<SettledStage> settle_stage(Stage& stage, const RunInput& input, const Caller& caller) {
   CORDON_TRY(incomplete, stage.close());
   CORDON_TRY(records, list_stage(stage.record()));
   SettledStage settled;
@@ -200,8 +206,10 @@ Result<SettledStage> settle_stage(Stage& stage, const Caller& caller) {
   const std::string handoff = handoff_directory(caller.state_directory);
   CORDON_CHECK(write_manifest(handoff, manifest));
   if (stage.record().end == StageEnd::Auto) {
-    auto applied = apply_stage(handoff, manifest, stage, {});
+    StageCourier courier(input, caller);
+    auto applied = apply_stage(handoff, manifest, stage, {}, &courier);
     if (!applied) settled.unapplied = std::move(applied).error();
+    settled.recovered = courier.take_recovered();
   }
   settled.records = std::move(manifest.records);
   return settled;

@@ -31,10 +31,12 @@ struct SettledStage {
   std::vector<ChangeRecord> records;
   // Why what was to be applied could not be; it is held.
   std::optional<Error> unapplied;
+  // Of runs that were killed, which git's sandboxes cleaned up after.
+  std::vector<Quarantined> recovered;
 };
 // After the last process has ended: lists what changed, notes it, and applies what is to be
 // applied. A stage in which nothing changed is removed.
-Result<SettledStage> settle_stage(Stage& stage, const Caller& caller);
+Result<SettledStage> settle_stage(Stage& stage, const RunInput& input, const Caller& caller);
 
 // Of a run whose supervisor was killed: lists and notes what changed, finishes what was being
 // applied, and applies nothing more. Nothing if nothing changed.

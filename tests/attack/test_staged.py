@@ -185,7 +185,7 @@ def test_looking_at_a_repository_changes_nothing(world):
     index = (repository / ".git/index").read_bytes()
     # What is added is a change, also where its object was there before.
     report = auto(world, "cp tracked.txt second.txt; git add second.txt")
-    assert states(report) == {".git": "held", "second.txt": "applied"}
+    assert states(report) == {".git/index": "held", "second.txt": "applied"}
     report = auto(world, "git update-index --assume-unchanged tracked.txt")
-    assert states(report) == {".git": "held"}
+    assert states(report) == {".git/index": "held"}
     assert (repository / ".git/index").read_bytes() == index

@@ -141,7 +141,8 @@ void say_gone(const std::vector<Change>& changes) {
   constexpr std::size_t kMostNames = 3;
   for (std::size_t i = 0; i < changes.size();) {
     const Change& first = changes[i];
-    if (first.state != Change::State::Lost) {
+    // The log of a repository in a stage is in the list; the host's says what arrived.
+    if (first.state != Change::State::Lost || first.reason.starts_with("reflog")) {
       ++i;
       continue;
     }
@@ -240,6 +241,8 @@ void say_stage(const std::string& run_id, const std::vector<Change>& changes) {
   std::size_t waiting = 0;
   std::size_t conflicts = 0;
   for (const Change& change : changes) {
+    // Commits that the host has others beside: the reason names the line that merges them.
+    if (change.state == Change::State::Conflict && is_never_applied(change.reason)) continue;
     if (change.state == Change::State::Conflict && ++conflicts <= kMostConflicts) {
       say_line(Tint::Warning, "conflict: " + change.path +
                                   " has changed on the host too; both versions are kept; cordon "
@@ -274,7 +277,10 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
   say_stage(run_id, changes);
   for (const Change& change : changes) {
     // Without a reason it is an ordinary change of a stage.
-    if (change.state != Change::State::Held || change.reason.empty()) continue;
+    const bool to_merge =
+        change.state == Change::State::Conflict && is_never_applied(change.reason);
+    if ((change.state != Change::State::Held && !to_merge) || change.reason.empty()) continue;
+    if (change.reason.starts_with(kCommitted)) continue;
     const auto same = [&](const Quarantined& one) { return one.path == change.path; };
     if (std::any_of(handoffs.begin(), handoffs.end(), same)) {
       ++told;
@@ -286,7 +292,9 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
     std::size_t files = 0;
     std::string reason;
     for (const Change& change : changes) {
-      if (change.state != Change::State::Held || change.top != tops[i]) continue;
+      const bool waits =
+          change.state == Change::State::Held || change.state == Change::State::Conflict;
+      if (!waits || change.top != tops[i]) continue;
       ++files;
       reason = change.reason;
     }
@@ -294,8 +302,7 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
     std::string what = " (" + std::to_string(files) + (files == 1 ? " file)" : " files)");
     if (reason.starts_with("git: ")) what = ": " + reason.substr(5);
     if (is_never_applied(reason)) {
-      say_line(Tint::Warning, "not applied: " + tops[i] + ": " + reason + "; " +
-                                  std::string(cure_of_unapplied(reason)));
+      say_line(Tint::Warning, "not applied: " + tops[i] + ": " + with_cure(reason));
       continue;
     }
     say_line(Tint::Warning, "held back: " + tops[i] + what + "; cordon changes apply " + run_id +

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "base/fd.h"
@@ -13,15 +14,19 @@
 #include "changes/lost_list.h"
 #include "changes/manifest.h"
 #include "changes/stage.h"
+#include "changes/stage_git_list.h"
 #include "changes/stage_judge.h"
 #include "changes/stage_take.h"
 #include "changes/take.h"
+#include "compat/backends.h"
 #include "config/node.h"
 #include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/walk.h"
+#include "run/policy_source.h"
+#include "run/stage_courier.h"
 
 namespace cordon {
 namespace {
@@ -209,6 +214,7 @@ std::vector<Version> versions_of(const Asked& asked, const std::vector<ChangeRec
   const bool staged = asked.manifest->mode == WriteMode::Staged;
   std::vector<Version> versions;
   for (const ChangeRecord& record : records) {
+    if (is_git_record(record)) continue;
     if (staged && !record.kept.empty() && !has_content(record)) continue;
     if (record.state == Change::State::Discarded || record.state == Change::State::Lost) continue;
     if (record.kept.empty()) {
@@ -221,8 +227,8 @@ std::vector<Version> versions_of(const Asked& asked, const std::vector<ChangeRec
 }
 
 using Take = Result<Taken> (*)(const std::string&, Manifest&, const std::vector<std::string>&);
-using TakeStage = Result<Taken> (*)(const std::string&, Manifest&, const Stage&,
-                                    const std::vector<std::string>&);
+using TakeStage = std::function<Result<Taken>(const std::string&, Manifest&, const Stage&,
+                                              const std::vector<std::string>&)>;
 struct Step {
   Take live;
   TakeStage staged;
@@ -251,7 +257,7 @@ Result<Taken> take_from(const Step& step, Asked& asked) {
 }
 
 // What waits still, and how to take it: each protected object once.
-void say_waiting(const Asked& asked, const Taken& taken) {
+void say_waiting(const Asked& asked, const Taken& taken, std::string_view done) {
   constexpr std::size_t kMost = 10;
   for (std::size_t i = 0; i < taken.refused.size(); ++i) {
     if (i == kMost) {
@@ -259,13 +265,16 @@ void say_waiting(const Asked& asked, const Taken& taken) {
       break;
     }
     const Taken::Refused& one = taken.refused[i];
-    say("cordon: not applied: " + quote(one.path) + ": " + one.reason + "; " +
-        std::string(cure_of_unapplied(one.reason)) + "\n");
+    // Of commits the reason says what to do.
+    const bool cured = is_never_applied(one.reason);
+    say("cordon: not " + std::string(done) + ": " + quote(one.path) + ": " +
+        (cured ? with_cure(one.reason) : one.reason) + "\n");
   }
-  if (asked.manifest->mode == WriteMode::Live || !asked.paths.empty()) return;
+  if (done != "applied" || asked.manifest->mode == WriteMode::Live || !asked.paths.empty()) return;
   std::vector<std::string> told;
   for (const ChangeRecord& record : asked.manifest->records) {
     if (record.state != Change::State::Held || record.reason.empty()) continue;
+    if (is_git_record(record) || record.reason.starts_with(kCommitted)) continue;
     if (std::ranges::find(told, record.top) != told.end()) continue;
     told.push_back(record.top);
     if (told.size() > kMost) {
@@ -294,7 +303,7 @@ int take(const Arguments& arguments, const Step& step) {
   if (!asked->manifest) return nothing(arguments, *asked);
   const auto taken = take_from(step, *asked);
   if (!taken) return refuse(taken.error());
-  if (!arguments.has(FlagId::Json) && verb == "applied") say_waiting(*asked, *taken);
+  if (!arguments.has(FlagId::Json) && verb != "discarded") say_waiting(*asked, *taken, verb);
   if (taken->done == 0 && taken->conflicts.empty()) return nothing(arguments, *asked);
   if (arguments.has(FlagId::Json)) {
     if (!say_answer(changes_json(*asked))) return kAnswerError;
@@ -474,7 +483,17 @@ int verb_changes_apply(const Arguments& arguments) {
                         const std::vector<std::string>& paths) {
     return apply_changes(handoff, manifest, paths);
   };
-  return take(arguments, {apply, apply_stage, "applied"});
+  const TakeStage staged = [](const std::string& handoff, Manifest& manifest, const Stage& stage,
+                              const std::vector<std::string>& paths) -> Result<Taken> {
+    CORDON_TRY(caller, identify_caller());
+    CORDON_TRY(ceilings, load_ceilings({}, caller));
+    RunInput input;
+    input.ceilings = std::move(ceilings);
+    input.backends = every_backend(caller);
+    StageCourier courier(input, caller);
+    return apply_stage(handoff, manifest, stage, paths, &courier);
+  };
+  return take(arguments, {apply, staged, "applied"});
 }
 int verb_changes_discard(const Arguments& arguments) {
   return take(arguments, {discard_changes, discard_stage, "discarded"});

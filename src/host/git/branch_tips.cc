@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "host/inspect.h"
 #include "host/walk.h"
 
@@ -17,6 +18,7 @@ constexpr std::size_t kMostPacked = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t kMostRef = 4096;
 constexpr int kDeepest = 32;
 constexpr std::string_view kHeads = "refs/heads/";
+constexpr std::string_view kTags = "refs/tags/";
 constexpr std::size_t kSha1Digits = 40;
 constexpr std::size_t kSha256Digits = 64;
 
@@ -103,7 +105,7 @@ std::optional<std::string> parse_loose_ref(std::string_view text) {
   return is_space(next) || next == '\0' ? id : std::nullopt;
 }
 
-bool parse_packed_heads(std::string_view text, std::vector<BranchTip>& tips) {
+bool parse_packed_refs(std::string_view text, std::vector<GitRef>& refs) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return false;
@@ -123,10 +125,89 @@ bool parse_packed_heads(std::string_view text, std::vector<BranchTip>& tips) {
     if (line.empty() || !is_space(line.front())) return false;
     line.remove_prefix(1);
     if (!line.starts_with("refs/")) return false;
-    if (!line.starts_with(kHeads)) continue;
-    tips.push_back({std::string(line.substr(kHeads.size())), *std::move(id), false});
+    refs.push_back({std::string(line), *std::move(id), false});
   }
   return true;
+}
+
+bool parse_packed_heads(std::string_view text, std::vector<BranchTip>& tips) {
+  std::vector<GitRef> refs;
+  const bool understood = parse_packed_refs(text, refs);
+  for (GitRef& ref : refs) {
+    if (!ref.name.starts_with(kHeads)) continue;
+    tips.push_back({ref.name.substr(kHeads.size()), std::move(ref.id), false});
+  }
+  return understood;
+}
+
+std::optional<std::string> parse_head(std::string_view text) {
+  constexpr std::string_view kSymbolic = "ref: ";
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (is_object_id(text)) return std::string(text);
+  const bool names = text.starts_with(kSymbolic) && is_ref_name(text.substr(kSymbolic.size())) &&
+                     text.substr(kSymbolic.size()).starts_with(kHeads);
+  return names ? std::optional<std::string>(text) : std::nullopt;
+}
+
+bool is_ref_name(std::string_view name) {
+  if (!name.starts_with(kHeads) && !name.starts_with(kTags)) return false;
+  if (name.size() > kMostRef || name.ends_with('.') || name.find("..") != std::string_view::npos ||
+      name.find("@{") != std::string_view::npos) {
+    return false;
+  }
+  const auto is_barred = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == 0x7f ||
+           std::string_view("~^:?*[\\").find(c) != std::string_view::npos;
+  };
+  if (std::ranges::any_of(name, is_barred)) return false;
+  const std::string_view own = name.substr(name.find('/', 5) + 1);
+  if (own.empty() || own == "@" || own == "HEAD" || own.starts_with('-')) return false;
+  for (const std::string_view part : split(own, '/')) {
+    if (part.empty() || part.starts_with('.') || part.ends_with(".lock")) return false;
+  }
+  return true;
+}
+
+std::optional<std::string> ref_value(const std::vector<GitRef>& refs, std::string_view name) {
+  const GitRef* found = nullptr;
+  for (const GitRef& ref : refs) {
+    if (ref.name == name && (found == nullptr || ref.loose)) found = &ref;
+  }
+  if (found == nullptr || found->id.empty()) return std::nullopt;
+  return found->id;
+}
+
+GitRefs read_git_refs(const std::string& directory) {
+  GitRefs out;
+  const Fd fd = open_canonical(directory, O_PATH | O_DIRECTORY);
+  if (!fd.valid() || look(fd.get(), "reftable")) {
+    out.told = false;
+    return out;
+  }
+  const auto head = read_regular(fd.get(), "HEAD", kMostRef);
+  out.head = head ? parse_head(*head).value_or("") : std::string();
+  const auto packed = read_regular(fd.get(), "packed-refs", kMostPacked);
+  if (packed ? !parse_packed_refs(*packed, out.refs) : look(fd.get(), "packed-refs").has_value()) {
+    out.told = false;
+  }
+  std::erase_if(out.refs, [](const GitRef& ref) {
+    return !ref.name.starts_with(kHeads) && !ref.name.starts_with(kTags);
+  });
+  for (const std::string_view kind : {kHeads, kTags}) {
+    const std::string_view place = kind.substr(0, kind.size() - 1);
+    const Fd below = open_beneath(fd.get(), place, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+    BranchTips loose;
+    if (below.valid()) {
+      LooseReader(loose).read(below.get(), "", 0);
+    } else if (errno != ENOENT) {
+      out.told = false;
+    }
+    if (!loose.told) out.told = false;
+    for (BranchTip& tip : loose.tips) {
+      out.refs.push_back({std::string(kind) + tip.name, std::move(tip.id), true});
+    }
+  }
+  return out;
 }
 
 BranchTips read_branch_tips(const std::string& directory) {

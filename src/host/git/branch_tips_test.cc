@@ -86,5 +86,59 @@ TEST_F(BranchTipsTest, FollowsNoLinkAndKnowsNoOtherForm) {
   EXPECT_TRUE(read_branch_tips(tree_.at("gone/.git")).told);
 }
 
+TEST(RefName, FollowsTheRuleOfGit) {
+  for (const char* name : {"refs/heads/main", "refs/heads/feature/x", "refs/tags/v1.0",
+                           "refs/heads/@x", "refs/heads/a-b", "refs/heads/k\xc3\xa4se"}) {
+    EXPECT_TRUE(is_ref_name(name)) << name;
+  }
+  for (const char* name : {"main",
+                           "refs/remotes/origin/main",
+                           "refs/heads/",
+                           "refs/heads",
+                           "refs/heads//x",
+                           "refs/heads/x/",
+                           "refs/heads/.x",
+                           "refs/heads/a/.x",
+                           "refs/heads/x.lock",
+                           "refs/heads/a.lock/b",
+                           "refs/heads/a..b",
+                           "refs/heads/x.",
+                           "refs/heads/a b",
+                           "refs/heads/a~1",
+                           "refs/heads/a^",
+                           "refs/heads/a:b",
+                           "refs/heads/a?",
+                           "refs/heads/a*",
+                           "refs/heads/a[b",
+                           "refs/heads/a\\b",
+                           "refs/heads/a@{b",
+                           "refs/heads/@",
+                           "refs/heads/-x",
+                           "refs/heads/HEAD",
+                           "refs/heads/a\x1b",
+                           "refs/heads/../../config",
+                           "refs/heads/a\x7f"}) {
+    EXPECT_FALSE(is_ref_name(name)) << name;
+  }
+}
+
+TEST(Head, IsABranchOrAnId) {
+  EXPECT_EQ(parse_head("ref: refs/heads/main\n"), "ref: refs/heads/main");
+  EXPECT_EQ(parse_head(kA + "\n"), kA);
+  EXPECT_EQ(parse_head("ref: refs/remotes/x\n"), std::nullopt);
+  EXPECT_EQ(parse_head("ref: ../config\n"), std::nullopt);
+  EXPECT_EQ(parse_head("abc"), std::nullopt);
+}
+
+TEST(GitRefsOfARepository, ALooseFileHidesAPackedLine) {
+  std::vector<GitRef> refs;
+  ASSERT_TRUE(parse_packed_refs(
+      "# head\n" + kA + " refs/heads/x\n" + kB + " refs/tags/t\n^" + kC + "\n", refs));
+  refs.push_back({"refs/heads/x", kC, true});
+  EXPECT_EQ(ref_value(refs, "refs/heads/x"), kC);
+  EXPECT_EQ(ref_value(refs, "refs/tags/t"), kB);
+  EXPECT_EQ(ref_value(refs, "refs/heads/y"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace cordon

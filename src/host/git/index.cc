@@ -254,6 +254,119 @@ bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string
   return done;
 }
 
+namespace {
+
+constexpr std::uint32_t kStageMask = 0x3000;
+constexpr std::uint32_t kAssumeValid = 0x8000;
+
+// One entry on its way from an index to the next: what stands before the name, without it.
+struct CarriedEntry {
+  std::string head;  // stat, mode and object name
+  std::uint32_t flags = 0;
+  std::optional<std::uint32_t> more;
+};
+
+std::uint32_t mode_number(const std::string& mode) {
+  std::uint32_t value = 0;
+  for (const char c : mode) value = value * 8 + static_cast<std::uint32_t>(c - '0');
+  return value;
+}
+
+std::string from_hex(std::string_view text) {
+  std::string bytes;
+  const auto digit = [](char c) {
+    return static_cast<unsigned>(c >= 'a' ? c - 'a' + 10 : c - '0');
+  };
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+    bytes.push_back(static_cast<char>(digit(text[i]) * 16 + digit(text[i + 1])));
+  }
+  return bytes;
+}
+
+void add_number(std::string& out, std::uint32_t value, unsigned bytes) {
+  while (bytes-- > 0) out.push_back(static_cast<char>((value >> (8 * bytes)) & 0xffU));
+}
+
+// Stat that matches no file.
+CarriedEntry fresh_entry(const GitTreeEntry& entry) {
+  CarriedEntry made;
+  made.head.assign(kModeOffset, '\0');
+  add_number(made.head, mode_number(entry.mode), 4);
+  made.head.resize(kStat, '\0');
+  made.head += from_hex(entry.id);
+  return made;
+}
+
+bool is_entry(const CarriedEntry& carried, const GitTreeEntry& entry) {
+  return number(carried.head, kModeOffset, 4) == mode_number(entry.mode) &&
+         carried.head.substr(kStat) == from_hex(entry.id);
+}
+
+std::optional<std::map<std::string, CarriedEntry>> carried_entries(std::string_view bytes,
+                                                                   std::size_t hash) {
+  std::map<std::string, CarriedEntry> entries;
+  if (bytes.empty()) return entries;
+  const auto index = parse_git_index(bytes);
+  if (!index || index->hash != hash) return std::nullopt;
+  // An extension with a small letter changes what the entries mean.
+  for (std::size_t at = index->end; at + index->hash < bytes.size();) {
+    if (bytes[at] < 'A' || bytes[at] > 'Z') return std::nullopt;
+    at += 8 + number(bytes, at + 4, 4);
+  }
+  for (const GitIndexEntry& entry : index->entries) {
+    CarriedEntry carried;
+    carried.head = bytes.substr(entry.begin, entry.flags - entry.begin);
+    carried.flags = number(bytes, entry.flags, 2);
+    if (entry.extended) carried.more = number(bytes, entry.flags + 2, 2);
+    if ((carried.flags & kStageMask) != 0) return std::nullopt;
+    if (!entries.emplace(entry.name, std::move(carried)).second) return std::nullopt;
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::optional<std::string> follow_in_index(std::string_view bytes, GitHash hash,
+                                           const std::vector<GitTreeChange>& changes) {
+  const std::size_t id_bytes = hash == GitHash::Sha1 ? 20 : 32;
+  auto entries = carried_entries(bytes, id_bytes);
+  if (!entries) return std::nullopt;
+  for (const GitTreeChange& change : changes) {
+    const auto found = entries->find(change.path);
+    const bool there = found != entries->end();
+    if (there ? !change.after.mode.empty() && is_entry(found->second, change.after)
+              : change.after.mode.empty()) {
+      continue;
+    }
+    if (there ? change.before.mode.empty() || !is_entry(found->second, change.before)
+              : !change.before.mode.empty()) {
+      return std::nullopt;
+    }
+    if (there && ((found->second.flags & kAssumeValid) != 0 ||
+                  (found->second.more.value_or(0) & kSkipWorktree) != 0)) {
+      return std::nullopt;
+    }
+    if (there) entries->erase(found);
+    if (!change.after.mode.empty()) entries->emplace(change.path, fresh_entry(change.after));
+  }
+  const bool extended =
+      std::ranges::any_of(*entries, [](const auto& one) { return one.second.more.has_value(); });
+  std::string out = "DIRC";
+  add_number(out, extended ? 3 : 2, 4);
+  add_number(out, static_cast<std::uint32_t>(entries->size()), 4);
+  for (const auto& [name, entry] : *entries) {
+    const std::size_t begin = out.size();
+    out += entry.head;
+    const auto length = static_cast<std::uint32_t>(std::min<std::size_t>(name.size(), kNameMask));
+    const std::uint32_t more = entry.more ? kExtended : 0U;
+    add_number(out, (entry.flags & kAssumeValid) | more | length, 2);
+    if (entry.more) add_number(out, *entry.more, 2);
+    out += name;
+    out.resize(begin + ((out.size() - begin + 8) & ~std::size_t{7}), '\0');
+  }
+  return out + digest_of(out, id_bytes);
+}
+
 std::set<std::string> tracked_files(const std::vector<std::string>& paths,
                                     const std::vector<Grant>& writable) {
   std::set<std::string> tracked;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/git/object.h"
 #include "policy/effective.h"
 
 namespace cordon {
@@ -54,6 +55,15 @@ std::optional<std::string> mark_skip_worktree(std::string_view bytes,
 // nothing was changed.
 bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names,
                            SkipMark mark = SkipMark::Set);
+
+// The index after a checkout of another commit, by the rule of git-read-tree(1) for two trees: an
+// entry that is as before becomes what it is after, one that is so already stays, and what differs
+// in neither tree stays as well, staged or not. Of entries that change no times are remembered, so
+// that git looks at the files. Nothing if an entry is neither, if the index is in the middle of a
+// merge, or if it hides entries (sparse, assumed unchanged) that change. `bytes` is empty if there
+// is none yet.
+std::optional<std::string> follow_in_index(std::string_view bytes, GitHash hash,
+                                           const std::vector<GitTreeChange>& changes);
 
 // Of these paths those that git would replace when it checks out: their names stand in the index of
 // the repository they lie in, and that repository's git directory may be written.

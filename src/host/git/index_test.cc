@@ -114,5 +114,53 @@ TEST(GitIndex, AMarkIsTakenAwayWhereItIs) {
   EXPECT_FALSE(index->entries[2].extended);
 }
 
+GitTreeEntry entry_of(char digit, const std::string& mode = "100644") {
+  return {mode, std::string(40, digit)};
+}
+// What index_of() gives every name.
+GitTreeEntry as_listed() {
+  GitTreeEntry entry{"100644", {}};
+  for (int i = 0; i < 20; ++i) entry.id += "68";
+  return entry;
+}
+
+TEST(FollowInIndex, ChangesWhatIsAsBeforeAndKeepsTheRest) {
+  for (const unsigned version : {2U, 4U}) {
+    const std::string index = index_of({"a", "b/c", "d"}, version, 20);
+    const auto followed = follow_in_index(index, GitHash::Sha1,
+                                          {{"a", as_listed(), entry_of('1')},
+                                           {"b/c", as_listed(), {}},
+                                           {"b/d", {}, entry_of('2', "100755")},
+                                           {"e", as_listed(), {}}});
+    // "e" is gone already.
+    ASSERT_TRUE(followed.has_value());
+    EXPECT_EQ(names_of(*followed), (std::vector<std::string>{"a", "b/d", "d"}));
+    const auto again = follow_in_index(*followed, GitHash::Sha1,
+                                       {{"a", as_listed(), entry_of('1')},
+                                        {"b/d", entry_of('2', "100755"), {}},
+                                        {"b/c", {}, as_listed()}});
+    ASSERT_TRUE(again.has_value());
+    EXPECT_EQ(names_of(*again), (std::vector<std::string>{"a", "b/c", "d"}));
+  }
+}
+
+TEST(FollowInIndex, RefusesWhatIsStagedOtherwise) {
+  const std::string index = index_of({"a"}, 2, 20);
+  EXPECT_FALSE(follow_in_index(index, GitHash::Sha1, {{"a", entry_of('1'), entry_of('2')}}));
+  EXPECT_FALSE(follow_in_index(index, GitHash::Sha1, {{"a", {}, entry_of('2')}}));
+  EXPECT_FALSE(follow_in_index(index, GitHash::Sha1, {{"b", entry_of('1'), entry_of('2')}}));
+  EXPECT_FALSE(follow_in_index(index, GitHash::Sha256, {}));
+  EXPECT_FALSE(follow_in_index("DIRC", GitHash::Sha1, {}));
+  EXPECT_TRUE(follow_in_index(index, GitHash::Sha1, {{"a", entry_of('1'), as_listed()}}));
+  EXPECT_TRUE(follow_in_index("", GitHash::Sha1, {{"a", {}, entry_of('2')}}));
+}
+
+TEST(FollowInIndex, RefusesTheMiddleOfAMerge) {
+  std::string index = index_of({"a"}, 2, 20);
+  const std::size_t flags = parse_git_index(index)->entries.front().flags;
+  index[flags] = static_cast<char>(index[flags] | 0x10);
+  EXPECT_FALSE(follow_in_index(index, GitHash::Sha1, {}));
+}
+
 }  // namespace
 }  // namespace cordon
