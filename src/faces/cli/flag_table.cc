@@ -29,9 +29,9 @@ constexpr FlagGroup kAnswerGroup{"Answer", flags::kAnswer};
 
 constexpr std::array kRunGroups{kPolicyGroup, kLimitGroup, FlagGroup{"The run", flags::kRun},
                                 kHelpGroup};
-constexpr FlagGroup kMechanismGroup{"Mechanism", flags::kMechanism};
+constexpr FlagGroup kAskedRunGroup{"The run", flags::kAskedRun};
 constexpr std::array kJudgeGroups{kPolicyGroup, kLimitGroup, kAnswerGroup, kHelpGroup};
-constexpr std::array kExplainGroups{kPolicyGroup, kLimitGroup, kMechanismGroup, kAnswerGroup,
+constexpr std::array kExplainGroups{kPolicyGroup, kLimitGroup, kAskedRunGroup, kAnswerGroup,
                                     kHelpGroup};
 constexpr std::array kAnswerGroups{kAnswerGroup, kHelpGroup};
 constexpr std::array kConvertGroups{FlagGroup{"The conversion", flags::kConvert}, kAnswerGroup,
@@ -97,7 +97,7 @@ constexpr std::array kClampExamples{
 };
 constexpr std::array kExplainExamples{
     Example{"cordon policy explain write new-file.txt",
-            "A path that is not there is judged by its nearest parent.", 0},
+            "A path that is not there can be written where it could be made.", 0},
     Example{"cordon policy explain read ~/.ssh/id_ed25519", "Credentials are never seen.", 1},
     Example{"cordon policy explain connect example.com:443", "There is no network by default.", 1},
 };
@@ -157,10 +157,10 @@ constexpr std::string_view kClampText =
 constexpr std::string_view kExplainText =
     "Takes the policy options of run and answers whether a run from this directory could read, "
     "write or execute PATH, or connect to HOST:PORT or to the host's local socket at PATH, with "
-    "the "
-    "rule that decides and what would change the answer. The exit status is 0 for yes, 1 for no, 2 "
-    "for an error. The kernel decides "
-    "for real; permissions of the file itself still count.";
+    "the rule that decides, the ceiling with its line, what becomes of what is written, and a "
+    "change that was tried before it is told, or that nothing can grant it. The answer is that of "
+    "the plan a run would carry out, the rights of the file itself included. Nothing is started "
+    "and no tree is walked. The exit status is 0 for yes, 1 for no, 2 for an error.";
 
 constexpr std::string_view kConvertText =
     "Prints the document in the other language: TOML for a policy of Cordon, else JSON. The result "
