@@ -43,10 +43,18 @@ Result<Question::Access> parse_access(std::string_view word);
 struct Explanation {
   Question::Access access = Question::Access::Read;  // that was asked about
   std::string target;  // what it was resolved to: the canonical path, or the host and port as asked
-  bool allowed = false;    // the answer
-  std::string rule;        // that decides, as a person would find it: `write "/home/u/p"`
-  std::string reason;      // one clause: why that rule decides
-  std::string change;      // what would help, for whoever may make the change; empty if allowed
+  bool allowed = false;  // the answer
+  std::string rule;      // that decides, as a person would find it: `write "/home/u/p"`
+  std::string reason;    // one clause: why that rule decides
+  // What would help, tried before it is told; empty if allowed, and where nothing can grant it.
+  std::string change;
+  // Whether the call succeeds inside. Also where the answer is no because what is written is held
+  // back at the end.
+  bool inside = false;
+  // What becomes of a write that succeeds inside: "written" to the host; "gone" after the run;
+  // "private", kept from run to run; "held" back at the end; "merged", as far as it is harmless;
+  // "staged". Empty for everything else.
+  std::string then;
   BackendChoice choice;    // what would carry out the run
   std::vector<Loss> lost;  // what that cannot hold on this host
   std::string text;        // for people, a few lines

@@ -245,13 +245,14 @@ Error too_many_mounts(const HostFacts& facts) {
       "deny a directory instead of its files, or grant a smaller tree");
 }
 
-}  // namespace
-
-Result<Survey> survey(const Clamped& clamped, const Caller& caller,
-                      std::span<const OlderRun> older) {
+// `ways`: null: the whole of every tree.
+Result<Survey> survey_trees(const Clamped& clamped, const Caller& caller,
+                            std::span<const OlderRun> older,
+                            const std::span<const std::string>* ways) {
   const Effective& effective = clamped.effective();
   const LookFailures failures;
   Survey out;
+  out.whole = ways == nullptr;
   out.snapshot.began_ns = change_clock();
   out.snapshot.protect = effective.protect;
   add_machine(out.facts);
@@ -267,6 +268,7 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller,
   out.facts.git_identity = git_identity(std::span<const GitSetting>(user.settings));
 
   TreeSurvey trees(effective, caller, user, older, out);
+  if (ways != nullptr) trees.only_towards(*ways);
   mask_credentials(effective, caller, trees);
   mask_machine_secrets(effective, trees);
   const auto whole = [](const Grant& grant) { return grant.path == "/"; };
@@ -276,13 +278,25 @@ Result<Survey> survey(const Clamped& clamped, const Caller& caller,
   CORDON_CHECK(trees.run());
   CORDON_CHECK(protect_second_names(effective, caller, trees, out.facts));
   trees.pin_ways(clamped.named());
-  CORDON_CHECK(protect_other_names(effective, caller, out));
+  if (ways == nullptr) CORDON_CHECK(protect_other_names(effective, caller, out));
   CORDON_CHECK(failures.check());
   drop_covered(out.facts);
   find_frozen(effective, caller, out.facts);
   find_unseen_worktrees(effective, out.facts);
   if (mounts_for(out.facts) > kMaxMounts) return fail(too_many_mounts(out.facts));
   return out;
+}
+
+}  // namespace
+
+Result<Survey> survey(const Clamped& clamped, const Caller& caller,
+                      std::span<const OlderRun> older) {
+  return survey_trees(clamped, caller, older, nullptr);
+}
+
+Result<Survey> survey_ways(const Clamped& clamped, const Caller& caller,
+                           std::span<const OlderRun> older, std::span<const std::string> paths) {
+  return survey_trees(clamped, caller, older, &paths);
 }
 
 }  // namespace cordon

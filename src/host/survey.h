@@ -87,6 +87,7 @@ struct Survey {
   HostFacts facts;
   TreeSnapshot snapshot;
   std::vector<SearchRoot> roots;
+  bool whole = true;  // false: of the way to some paths alone, good for questions about them
 };
 
 // A run that is not over, in the same trees: what it made appear was not there before it began, so
@@ -101,6 +102,12 @@ struct OlderRun {
 // more than 4096 masks and holds together.
 Result<Survey> survey(const Clamped& clamped, const Caller& caller,
                       std::span<const OlderRun> older = {});
+// For a question about `paths` (canonical): of the trees, only the directories that lead to them
+// are listed, and the git directories beside those. What only the whole tree tells is left out: the
+// other names of a file that has several, and links of a protected name that stand elsewhere and
+// lead to it. No run may be started from this.
+Result<Survey> survey_ways(const Clamped& clamped, const Caller& caller,
+                           std::span<const OlderRun> older, std::span<const std::string> paths);
 
 // The parts, for doctor and tests.
 std::vector<SystemEntry> system_entries(SystemEntry::Tier tier);  // up to this tier

@@ -239,7 +239,13 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
     if (seen && is_fan_out(directory, entry, *seen))
       return remember_loose(join(directory.path(), entry.name), *seen);
   }
-  directory.descend(entry, state);
+  if (is_entered(directory, entry)) directory.descend(entry, state);
+}
+
+bool TreeSurvey::is_entered(const WalkedDirectory& directory, const DirectoryEntry& entry) const {
+  if (!ways_ || entry.name == ".git") return true;
+  const std::string path = join(directory.path(), entry.name);
+  return std::ranges::any_of(*ways_, [&](const std::string& end) { return contains(path, end); });
 }
 
 void TreeSurvey::close_deep(const WalkedDirectory& directory, const DirectoryEntry& entry) {

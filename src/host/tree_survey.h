@@ -23,6 +23,8 @@ class TreeSurvey final : public TreeVisitor {
   TreeSurvey(const Effective& effective, const Caller& caller, const UserGit& user,
              std::span<const OlderRun> older, Survey& out);
 
+  // Before run(): enters no directory but those that lead to one of `paths`, and git directories.
+  void only_towards(std::span<const std::string> paths) { ways_ = paths; }
   Result<void> run();
   // A path that must not be seen; also used for what is found without a walk.
   void mask(const std::string& path, const FileInfo& seen, const std::string& reason);
@@ -59,6 +61,8 @@ class TreeSurvey final : public TreeVisitor {
   // False for what lies in a tree of an older run and appeared after that began.
   [[nodiscard]] bool is_older(const std::string& path, const FileInfo& seen) const;
   void add_git_snapshot(const std::string& path, TreeSnapshot&& found);
+  [[nodiscard]] bool is_entered(const WalkedDirectory& directory,
+                                const DirectoryEntry& entry) const;
   // The directories that a deny needs in place to match `path` again.
   void name_denied(const std::string& path, const DenyGlob& rule);
 
@@ -67,6 +71,7 @@ class TreeSurvey final : public TreeVisitor {
   const UserGit& user_;
   std::span<const OlderRun> older_;
   Survey& out_;
+  std::optional<std::span<const std::string>> ways_;  // absent: every directory is entered
   GrantPaths grants_;
   Classifier classifier_;
   std::set<FileId> git_seen_;

@@ -121,7 +121,8 @@ void mark_options(const RunInput& input, std::vector<Reduction>& reductions) {
 
 // What other runs made appear is not old. One that wrote its note while this survey was under way
 // may have planted something that the survey took for old, so it is made again.
-Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller) {
+Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller,
+                                    const std::optional<std::vector<std::string>>& asked) {
   constexpr int kMostAttempts = 8;
   const auto ids = [](const std::vector<OlderRun>& runs) {
     std::set<std::string> found;
@@ -129,6 +130,7 @@ Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller
     return found;
   };
   std::vector<OlderRun> older = older_runs(caller, clamped.effective());
+  if (asked) return survey_ways(clamped, caller, older, *asked);
   for (int attempt = 1;; ++attempt) {
     CORDON_TRY(found, survey(clamped, caller, older));
     std::vector<OlderRun> now = older_runs(caller, clamped.effective());
@@ -268,7 +270,7 @@ Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>&
   }
   CORDON_TRY(clamped, clamp(resolved, bounds));
   CORDON_CHECK(refuse_writable_sources(clamped, policy, ceilings, caller));
-  auto surveyed = survey_beside_others(clamped, caller);
+  auto surveyed = survey_beside_others(clamped, caller, places.asked);
   if (!surveyed) {
     return fail(beside_others(std::move(surveyed).error(), caller, clamped.effective()));
   }
@@ -291,30 +293,15 @@ Error refused_plan(Error error, const BackendChoice& choice, const Judgement& ju
   return native_too ? error : with_passed_over(std::move(error), choice, ask_this_host());
 }
 
-}  // namespace
-
-Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& input,
-                                const Caller& caller) {
-  const Effective& effective = judgement.clamped.effective();
-  CORDON_TRY(choice, choice_for(input, effective, caller, Foresight::AskHost));
-  if (choice.backend == BackendKind::Native) return Mechanism{std::move(choice), {}};
-  CORDON_TRY(backend, backend_of(input, choice));
-  CORDON_TRY(start, start_directory(input, caller));
-  const PlanRequest request =
-      plan_request(input, effective, caller, *backend, std::nullopt, std::move(start));
-  const auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
-  if (!plan) return fail(refused_plan(plan.error(), choice, judgement, caller, request));
-  return Mechanism{std::move(choice), plan->lost};
-}
-
-Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight foresight) {
+Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresight foresight,
+                            std::optional<std::vector<std::string>> asked) {
   if (input.argv.empty() || input.argv.front().empty()) {
     return fail(usage_error("no command was given", "cordon run -- CMD [ARG]..."));
   }
   CORDON_TRY(start, start_directory(input, caller));
   CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller,
                                      {input.helper, start, Keep::Something, input.approved,
-                                      input.resolved_ceilings}));
+                                      input.resolved_ceilings, std::move(asked)}));
   const Effective& effective = judgement.clamped.effective();
   CORDON_CHECK(check_shared_login(effective, caller));
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
@@ -350,6 +337,17 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
                    std::move(choice),
                    std::move(reductions),
                    owner};
+}
+
+}  // namespace
+
+Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight foresight) {
+  return judge_for(input, caller, foresight, std::nullopt);
+}
+
+Result<JudgedRun> judge_question(const RunInput& input, const Caller& caller,
+                                 std::optional<std::vector<std::string>> paths) {
+  return judge_for(input, caller, Foresight::AskHost, std::move(paths));
 }
 
 }  // namespace cordon

@@ -90,19 +90,17 @@ struct JudgedPlaces {
   Keep keep = Keep::Something;          // how much of that has to be left
   std::vector<Approval> approved = {};  // RunInput::approved
   std::optional<std::vector<ResolvedCeiling>> ceilings = {};  // RunInput::resolved_ceilings
+  // A question about these paths alone (survey_ways); absent: a run is to be started.
+  std::optional<std::vector<std::string>> asked = {};
 };
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const JudgedPlaces& places = {});
-// Which backend a run of this input would get; the host is asked. Refused as a run would be, if no
-// backend can be had or the one that native leaves it to cannot hold the policy.
-struct Mechanism {
-  BackendChoice choice;
-  std::vector<Loss> lost;
-};
-Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& input,
-                                const Caller& caller);
 Result<JudgedRun> judge(const RunInput& input, const Caller& caller,
                         Foresight foresight = Foresight::AskHost);
+// The same judgement for a question about `paths` (canonical): no tree is walked for it. What it
+// gives is never started.
+Result<JudgedRun> judge_question(const RunInput& input, const Caller& caller,
+                                 std::optional<std::vector<std::string>> paths);
 
 // `error`, with the other runs of the same tree that may be its cause. `own_id` is not one of them.
 Error beside_others(Error error, const Caller& caller, const Effective& effective,

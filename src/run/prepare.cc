@@ -178,6 +178,8 @@ Prepared::~Prepared() {
 
 Result<std::unique_ptr<Prepared>> Prepared::make(const RunInput& input, JudgedRun& run,
                                                  const std::string& run_id) {
+  // It would hold and mask next to nothing.
+  if (!run.survey.whole) return fail(setup_error("a question was judged, and no run", 0));
   CORDON_CHECK(make_persistent(run));
   if (keeps(run.plan)) forget_kept(run.plan.keeping, run.survey.facts, run.survey.snapshot);
   // Without mounts nothing holds them.

@@ -38,7 +38,7 @@ inline constexpr std::array kConvert{
 inline constexpr int kPolicyUsage = 2;
 
 inline constexpr std::array kClampGroups{kPolicyGroup, kLimitGroup, kAnswerGroup, kHelpGroup};
-inline constexpr std::array kExplainGroups{kPolicyGroup, kLimitGroup, kMechanismGroup, kAnswerGroup,
+inline constexpr std::array kExplainGroups{kPolicyGroup, kLimitGroup, kAskedRunGroup, kAnswerGroup,
                                            kHelpGroup};
 inline constexpr std::array kPolicyAnswerGroups{kAnswerGroup, kHelpGroup};
 inline constexpr std::array kConvertGroups{FlagGroup{"The conversion", kConvert}, kAnswerGroup,
@@ -84,7 +84,7 @@ inline constexpr std::array kClampExamples{
 };
 inline constexpr std::array kExplainExamples{
     Example{"cordon policy explain write new-file.txt",
-            "A path that is not there is judged by its nearest parent.", 0},
+            "A path that is not there can be written where it could be made.", 0},
     Example{"cordon policy explain read ~/.ssh/id_ed25519", "Credentials are never seen.", 1},
     Example{"cordon policy explain connect example.com:443", "There is no network by default.", 1},
 };
@@ -110,10 +110,10 @@ inline constexpr std::string_view kClampText =
 inline constexpr std::string_view kExplainText =
     "Takes the policy options of run and answers whether a run from this directory could read, "
     "write or execute PATH, or connect to HOST:PORT or to the host's local socket at PATH, with "
-    "the "
-    "rule that decides and what would change the answer. The exit status is 0 for yes, 1 for no, 2 "
-    "for an error. The kernel decides "
-    "for real; permissions of the file itself still count.";
+    "the rule that decides, the ceiling with its line, what becomes of what is written, and a "
+    "change that was tried before it is told, or that nothing can grant it. The answer is that of "
+    "the plan a run would carry out, the rights of the file itself included. Nothing is started "
+    "and no tree is walked. The exit status is 0 for yes, 1 for no, 2 for an error.";
 
 inline constexpr std::string_view kConvertText =
     "Prints the document in the other language: TOML for a policy of Cordon, else JSON. The result "

@@ -32,6 +32,20 @@ inline constexpr Flag kBackend{
 inline constexpr std::array kMechanism{kBackend};
 
 inline constexpr std::array<std::string_view, 2> kStageChoices{"auto", "review"};
+inline constexpr Flag kStage{
+    FlagId::Stage,
+    "--stage",
+    "[=auto|review]",
+    ValueKind::OptionalChoice,
+    Times::Once,
+    "keep what is written apart; see cordon changes",
+    "Write into a layer of its own instead of the project: inside everything succeeds, and "
+    "nothing reaches the project before the run is over. auto: what nothing on the host runs "
+    "is applied then, the rest is held back. review: all of it waits for cordon changes. "
+    "Alone it leaves the end to the policy, which says auto unless it says review.",
+    kStageChoices};
+// Of a question about a run.
+inline constexpr std::array kAskedRun{kStage, kBackend};
 
 inline constexpr std::array kPolicy{
     Flag{FlagId::Policy,
@@ -166,13 +180,7 @@ inline constexpr std::array kLimits{
 };
 
 inline constexpr std::array kRun{
-    Flag{FlagId::Stage, "--stage", "[=auto|review]", ValueKind::OptionalChoice, Times::Once,
-         "keep what is written apart; see cordon changes",
-         "Write into a layer of its own instead of the project: inside everything succeeds, and "
-         "nothing reaches the project before the run is over. auto: what nothing on the host runs "
-         "is applied then, the rest is held back. review: all of it waits for cordon changes. "
-         "Alone it leaves the end to the policy, which says auto unless it says review.",
-         kStageChoices},
+    kStage,
     Flag{FlagId::Cwd,
          "--cwd",
          "DIR",
@@ -224,6 +232,7 @@ inline constexpr std::array kRun{
 inline constexpr FlagGroup kPolicyGroup{"What the command may do", kPolicy};
 inline constexpr FlagGroup kLimitGroup{"Limits", kLimits};
 inline constexpr FlagGroup kMechanismGroup{"Mechanism", kMechanism};
+inline constexpr FlagGroup kAskedRunGroup{"The run", kAskedRun};
 
 inline constexpr std::array kRunGroups{kPolicyGroup, kLimitGroup, FlagGroup{"The run", kRun},
                                        kHelpGroup};
