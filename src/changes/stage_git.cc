@@ -68,6 +68,11 @@ std::string StageGit::layer() const {
   return {};
 }
 
+// Of this repository alone: a batch may bring commits to several.
+std::string StageGit::pack_place() const {
+  return join(join(stage_.directory(), "git"), std::to_string(records_.front()));
+}
+
 bool StageGit::open(Way way) {
   directory_ = open_canonical(path_, O_RDONLY | O_DIRECTORY);
   const auto& known = stage_.record().repositories;
@@ -255,7 +260,7 @@ Result<void> StageGit::bring(GitCourier& courier) {
   WantedCommits wanted;
   wanted.git_directory = path_;
   wanted.layer = layer();
-  wanted.into = join(stage_.directory(), "git");
+  wanted.into = pack_place();
   std::set<std::string> tips;
   std::set<std::string> known;
   for (const Step& step : steps_) {
@@ -276,6 +281,7 @@ Result<void> StageGit::bring(GitCourier& courier) {
   wanted.tips.assign(tips.begin(), tips.end());
   wanted.known.assign(known.begin(), known.end());
   (void)remove_private_tree(wanted.into);
+  CORDON_CHECK(open_private_directory(std::string(parent(wanted.into))));
   CORDON_CHECK(open_private_directory(wanted.into));
   CORDON_TRY(brought, courier.bring(wanted));
   brought_ = std::move(brought);

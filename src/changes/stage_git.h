@@ -110,6 +110,7 @@ class StageGit {
   // stage_git.cc: what is to be done.
   bool open(Way way);
   [[nodiscard]] std::string layer() const;
+  [[nodiscard]] std::string pack_place() const;
   [[nodiscard]] bool is_carrier(const Step& step) const;
   [[nodiscard]] std::string top() const;  // of the work tree
   [[nodiscard]] std::string value_after(const std::string& head) const;

@@ -138,7 +138,7 @@ class GitList {
     } else if (below == "index") {
       index_ = record.change;
     } else if (is_one_of(first, kUnderWay)) {
-      leave(first, record.change, kGitUnfinished);
+      leave(first, record.change, gone ? kGitEnded : kGitUnfinished);
     } else if (first == "config" || first == "config.worktree") {
       leave(first, record.change, kGitSettings);
     } else if (first == "hooks") {

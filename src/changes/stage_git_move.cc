@@ -113,8 +113,7 @@ Result<void> StageGit::note_begin(Durable& durable) {
 }
 
 int StageGit::put_pack_file(const char* from, int into, const std::string& name) {
-  const Fd source(::open(join(join(stage_.directory(), "git"), from).c_str(),
-                         O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd source(::open(join(pack_place(), from).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!source.valid()) return errno;
   const std::string between = manifest_.pending + "-" + from;
   const Fd target(
@@ -140,8 +139,7 @@ Result<void> StageGit::put_objects(const std::string& state_directory, Durable& 
   CORDON_CHECK(WrittenTips::add(state_directory, written, {}));
   if (!brought_.has_pack) return {};
   const Fd into = open_place_of(directory_.get(), "objects/pack/x");
-  const Fd pack(
-      ::open(join(stage_.directory(), "git/pack").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd pack(::open(join(pack_place(), "pack").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   const std::size_t digest = commit_after_.size() == 64 ? 32 : 20;
   std::string trailer(digest, '\0');
   struct stat status {};

@@ -22,7 +22,7 @@ struct GitCure {
 };
 constexpr std::string_view kCommitOutside =
     "commit outside: the work tree is there once it is applied";
-constexpr std::array<GitCure, 14> kGitCures{{
+constexpr std::array<GitCure, 15> kGitCures{{
     {kGitReason, kCommitOutside},
     {kGitElsewhere, kCommitOutside},
     {kGitBare, kCommitOutside},
@@ -35,6 +35,7 @@ constexpr std::array<GitCure, 14> kGitCures{{
     {kGitGone, "delete it yourself, with git branch -D or git tag -d"},
     {kGitStaged, "git add it: the work tree is there once it is applied"},
     {kGitUnfinished, "let the run finish it before it ends"},
+    {kGitEnded, "end it yourself, with --continue or --abort"},
     {kGitModule, "commit in the submodule outside"},
     {kGitWorktree, "git worktree add it yourself: its branch arrives"},
 }};

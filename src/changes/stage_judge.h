@@ -60,6 +60,7 @@ inline constexpr std::string_view kGitOtherRef = "neither a branch nor a new tag
 inline constexpr std::string_view kGitGone = "branch or tag that the run deleted";
 inline constexpr std::string_view kGitStaged = "staged and not committed";
 inline constexpr std::string_view kGitUnfinished = "merge, rebase or bisection under way";
+inline constexpr std::string_view kGitEnded = "merge, rebase or bisection that the run ended";
 inline constexpr std::string_view kGitModule = "repository of a submodule";
 inline constexpr std::string_view kGitWorktree = "linked worktree that the run made";
 // Commits that could not be followed by the host's branch, with the line that merges them behind a

@@ -63,6 +63,7 @@ class Batch {
     judge(paths.empty() ? Wish::Whatever : Wish::Named);
     bar_parents();
     let_files_decide();
+    bar_parents();  // of what has to wait for a merge
     drop_empty_directories();
     if (todo_.empty() && std::ranges::none_of(git_, &StageGit::has_work)) {
       settle_git();
@@ -542,6 +543,7 @@ class Batch {
     CORDON_CHECK(synced());
     lock_git();
     for (const StageGit& git : git_) hold_committed(git);
+    bar_parents();
     CORDON_CHECK(put_in_place());
     CORDON_CHECK(synced());
     return move_git();
