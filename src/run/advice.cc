@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -333,6 +332,12 @@ Result<bool> PathAdvice::try_all(const Changed& begin, AccessAnswer& answer) {
 
 Result<void> PathAdvice::complete(AccessAnswer& answer) {
   if (answer.verdict.allowed) return {};
+  // Of a git directory in a stage nothing is taken file by file.
+  if (answer.by == Settled::Held && staged_ &&
+      std::ranges::count(components(asked_.path), std::string_view(".git")) != 0) {
+    answer.verdict.reason += "; of a git directory in a stage no single file is applied";
+    return {};
+  }
   if (answer.by == Settled::Held) {
     answer.verdict.change =
         "cordon changes apply last -- " + quote(held_back()) + ", after the run";

@@ -5,6 +5,8 @@
 // together. If none helps, nothing can grant the access, and that is told instead.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 

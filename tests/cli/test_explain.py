@@ -306,6 +306,20 @@ def test_explain_says_what_a_run_does(world, seed):
             file.write_text(text)
 
 
+@pytest.mark.parametrize("backend", ["bwrap", "landlock"])
+def test_other_mechanisms_are_explained_as_they_are(world, backend):
+    dice = random.Random(f"explain {backend}")
+    plant(world)
+    ceiling = world.document(f'version = 1\n[fs]\nread = ["@system", "{world.outside}"]\nwrite = ["{world.project}"]\n'
+                             '[require]\naccept_missing = ["namespaces"]\n[net]\nmode = "open"\n')
+    options = ["--backend", backend, "--ceiling", str(ceiling), "--read", str(world.outside / "dir")]
+    questions = questions_of(world, dice)
+    answers = {question: explain(world, options, *question) for question in questions}
+    done = tried(world, options, questions).expect(0)
+    for (what, target), told in answers.items():
+        compare(what, target, told.json, done.json[f"{what} {target}"])
+
+
 # What is asked about one path is found out on the way to it.
 
 IN_OPEN = 0x20
