@@ -139,9 +139,15 @@ Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller
   }
 }
 
+// Empty for a run that is not staged.
+std::string new_stage_directory(const Effective& effective, const Caller& caller) {
+  if (effective.mode != WriteMode::Staged || effective.write.empty()) return {};
+  return join(stage_directories(caller.state_directory), random_id());
+}
+
 PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
                          const Backend& backend, const std::optional<Owner>& owner,
-                         std::string start) {
+                         std::string start, std::string stage_directory) {
   PlanRequest request;
   request.argv = input.argv;
   request.cwd = std::move(start);
@@ -153,9 +159,7 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   if (effective.caches) {
     request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
   }
-  if (effective.mode == WriteMode::Staged && !effective.write.empty()) {
-    request.stage_directory = join(stage_directories(caller.state_directory), random_id());
-  }
+  request.stage_directory = std::move(stage_directory);
   // Bubblewrap and foreign executors bring what they mount themselves: there it is read-only. In a
   // stage nothing has to be held.
   request.private_copies = backend.kind() == BackendKind::Native && !effective.write.empty() &&
@@ -301,7 +305,8 @@ Result<Mechanism> mechanism_for(const Judgement& judgement, const RunInput& inpu
   CORDON_TRY(backend, backend_of(input, choice));
   CORDON_TRY(start, start_directory(input, caller));
   const PlanRequest request =
-      plan_request(input, effective, caller, *backend, std::nullopt, std::move(start));
+      plan_request(input, effective, caller, *backend, std::nullopt, std::move(start),
+                   new_stage_directory(effective, caller));
   const auto plan = backend->plan(judgement.clamped, judgement.survey.facts, caller, request);
   if (!plan) return fail(refused_plan(plan.error(), choice, judgement, caller, request));
   return Mechanism{std::move(choice), plan->lost};
@@ -323,7 +328,12 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner));
   CORDON_CHECK(refuse_review_of_tools(input, effective));
-  PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start));
+  CORDON_TRY(stage_base, find_stage_base(input, effective, caller));
+  std::string stage_directory = stage_base && stage_base->how == StageBase::How::Continue
+                                    ? stage_base->directory
+                                    : new_stage_directory(effective, caller);
+  PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start),
+                                     std::move(stage_directory));
   if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
   Caller inside = caller;
   if (owner) {
@@ -341,15 +351,18 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));
   std::vector<Reduction> reductions = judgement.clamped.reductions();
   reductions.insert(reductions.end(), plan->reductions.begin(), plan->reductions.end());
-  return JudgedRun{caller,
-                   std::move(judgement.clamped),
-                   std::move(judgement.survey),
-                   std::move(*plan),
-                   std::move(request),
-                   std::move(backend),
-                   std::move(choice),
-                   std::move(reductions),
-                   owner};
+  return JudgedRun{
+      caller,
+      std::move(judgement.clamped),
+      std::move(judgement.survey),
+      std::move(*plan),
+      std::move(request),
+      std::move(backend),
+      std::move(choice),
+      std::move(reductions),
+      owner,
+      stage_base ? std::optional(StageBase{stage_base->how, stage_base->run}) : std::nullopt,
+      input.stage_decision};
 }
 
 }  // namespace cordon

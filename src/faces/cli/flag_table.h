@@ -26,6 +26,8 @@ enum class FlagId {
   OutputLimit,
   Require,
   Stage,
+  StageFrom,
+  StageFork,
   // run
   Cwd,
   Backend,

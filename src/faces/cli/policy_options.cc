@@ -146,6 +146,10 @@ Result<void> set_stage(const GivenFlag& flag, Policy& policy) {
 }
 
 Result<void> check_contradictions(const Arguments& arguments) {
+  if (arguments.has(FlagId::StageFrom) && arguments.has(FlagId::StageFork)) {
+    return fail(usage_error("--stage-from contradicts --stage-fork",
+                            "drop one of them: --stage-fork leaves the other stage as it is"));
+  }
   if (!arguments.has(FlagId::Allow)) return {};
   const auto net = arguments.value(FlagId::Net);
   if (!net) return {};
@@ -191,6 +195,10 @@ Result<void> apply_flag(const GivenFlag& flag, const std::string& cwd, Policy& p
       return add_layers(flag, policy.require.layers);
     case FlagId::Stage:
       return set_stage(flag, policy);
+    case FlagId::StageFrom:
+    case FlagId::StageFork:
+      policy.fs.mode = WriteMode::Staged;
+      return {};
     case FlagId::Policy:
     case FlagId::Ceiling:
     case FlagId::Cwd:
