@@ -319,10 +319,14 @@ Result<void> Stage::withdraw() {
   return write_record(place.get(), *std::exchange(before_, std::nullopt));
 }
 
-std::string Stage::run_of(const std::string& directory) {
+std::optional<StageRecord> Stage::peek(const std::string& directory) {
   const Fd file(::open(join(directory, kRecordName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   const auto text = file.valid() ? read_all(file.get(), kMostRecordBytes) : std::nullopt;
-  const auto record = text ? decode_stage(*text, directory) : std::nullopt;
+  return text ? decode_stage(*text, directory) : std::nullopt;
+}
+
+std::string Stage::run_of(const std::string& directory) {
+  const auto record = peek(directory);
   return record ? record->run_id : std::string();
 }
 

@@ -89,7 +89,9 @@ class Stage {
   static bool drop_unfinished(const std::string& directory);
   // Locks and reads. Nothing if there is none; an error if somebody else works on it.
   static Result<std::optional<Stage>> open(const std::string& directory);
-  // Whose stage it is, as its record says, without locking; empty if there is none.
+  // Its record, without locking; nothing if there is none.
+  static std::optional<StageRecord> peek(const std::string& directory);
+  // Whose stage it is, likewise; empty if there is none.
   static std::string run_of(const std::string& directory);
 
   // Hands the stage to the run of `record`, which has the same roots, and makes the work

@@ -329,6 +329,11 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
   CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner));
   CORDON_CHECK(refuse_review_of_tools(input, effective));
   CORDON_TRY(stage_base, find_stage_base(input, effective, caller));
+  // A review that was asked for is not given up by going on.
+  const StageDecision decision =
+      stage_base && stage_base->waits && input.stage_decision == StageDecision::ByPolicy
+          ? StageDecision::ByPerson
+          : input.stage_decision;
   std::string stage_directory = stage_base && stage_base->how == StageBase::How::Continue
                                     ? stage_base->directory
                                     : new_stage_directory(effective, caller);
@@ -362,7 +367,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
       std::move(reductions),
       owner,
       stage_base ? std::optional(StageBase{stage_base->how, stage_base->run}) : std::nullopt,
-      input.stage_decision};
+      decision};
 }
 
 }  // namespace cordon

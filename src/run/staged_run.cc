@@ -215,7 +215,7 @@ Result<void> check_base(const StageBase& base, const Manifest& manifest, const C
 Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Effective& effective,
                                                  const Caller& caller) {
   if (!input.stage_base) return std::optional<FoundBase>();
-  FoundBase base{*input.stage_base, {}};
+  FoundBase base{*input.stage_base, {}, false};
   if (base.run != "last" && !is_run_id(base.run)) {
     return fail(
         usage_error(stage_option(base.how) + " " + quote(base.run) + ": not the id of a run",
@@ -233,6 +233,8 @@ Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Ef
   base.run = manifest->run_id;
   CORDON_CHECK(check_base(base, *manifest, caller));
   base.directory = manifest->stage;
+  const auto record = Stage::peek(base.directory);
+  base.waits = record && record->end == StageEnd::Review && !input.policy.options.stage;
   return std::optional(std::move(base));
 }
 

@@ -26,6 +26,8 @@ Result<void> refuse_review_of_tools(const RunInput& input, const Effective& effe
 // applied, discarded, continued by another run or never there is refused by name.
 struct FoundBase : StageBase {
   std::string directory;
+  // Its changes were to wait for a person, and nobody has said anything else for this run.
+  bool waits = false;
 };
 Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Effective& effective,
                                                  const Caller& caller);

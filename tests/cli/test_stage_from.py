@@ -69,11 +69,25 @@ def test_a_stage_is_continued_over_and_over(world):
 
 def test_auto_applies_what_all_runs_of_the_stage_wrote(world):
     first = run_of(staged(world, "echo 1 > one; mkdir .vscode; echo x > .vscode/tasks.json"))
-    done, report = world.report("/bin/sh", "-ec", "echo 2 > two", options=["--stage-from", first])
+    done, report = world.report("/bin/sh", "-ec", "echo 2 > two", options=["--stage-from", first, "--stage=auto"])
     done.expect(0)
     assert {one["path"]: one["state"] for one in report["changes"]} == {
         "one": "applied", "two": "applied", ".vscode": "held", ".vscode/tasks.json": "held"}
     assert (world.project / "one").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("option", ["--stage-from", "--stage-fork"])
+def test_a_review_that_was_asked_for_is_not_given_up_by_going_on(world, option):
+    first = run_of(staged(world, "echo 1 > one"))
+    second = staged(world, "echo 2 > two", option, first)
+    assert {one["state"] for one in second["changes"]} == {"held"}
+    assert not (world.project / "one").exists()
+    third = staged(world, "true", option, run_of(second), "--stage=auto")
+    assert {one["state"] for one in third["changes"]} == {"applied"}
+    # And of one that was to be applied, what is held goes on as that.
+    held = run_of(staged(world, "mkdir .vscode; echo x > .vscode/tasks.json", "--stage=auto"))
+    fourth = staged(world, "echo 3 > three", option, held)
+    assert {one["path"]: one["state"] for one in fourth["changes"]}["three"] == "applied"
 
 
 def test_a_fork_leaves_the_stage_and_both_go_on_apart(world):
@@ -149,7 +163,7 @@ def test_a_live_run_left_no_stage(world):
 
 def test_a_stage_at_work_is_refused_and_free_afterwards(world):
     first = run_of(staged(world, "echo x > made"))
-    process = world.start([world.cordon, "run", "--stage-from", first, "--", "/bin/sh", "-ec",
+    process = world.start([world.cordon, "run", "--stage-from", first, "--stage=auto", "--", "/bin/sh", "-ec",
                            "echo y >> made; echo ready; read line"], stdin=-1)
     assert process.stdout.readline() == b"ready\n"
     for option in ("--stage-from", "--stage-fork"):
@@ -215,7 +229,7 @@ def test_what_the_host_changed_since_the_first_run_is_a_conflict(world):
 
 def test_what_the_first_run_was_denied_waits_after_a_run_without_that_rule(world):
     first = run_of(staged(world, "echo x > new.pem; echo y > plain", "--stage=review", "--deny", "*.pem"))
-    done, report = world.report("/bin/sh", "-c", "true", options=["--stage-from", first])
+    done, report = world.report("/bin/sh", "-c", "true", options=["--stage-from", first, "--stage=auto"])
     assert {one["path"]: (one["state"], one["reason"]) for one in report["changes"]} == {
         "new.pem": ("held", "denied"), "plain": ("applied", "")}
 
