@@ -68,6 +68,13 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
+// The layer that a staged run wrote into.
+struct StageUse {
+  std::string from;         // the run whose stage it went on from; empty: none
+  std::uint64_t bytes = 0;  // on the disk when the run was over
+  bool operator==(const StageUse&) const = default;
+};
+
 // Everything a caller may want to know about a run, started or not.
 struct Report {
   std::string run_id;                    // sixteen hexadecimal digits
@@ -78,6 +85,7 @@ struct Report {
   std::optional<BackendChoice> choice;   // absent if the run was refused before one was made
   std::vector<Reduction> reductions;     // what the policy asked for and did not get
   std::vector<Change> changes;           // what the run did not write for good
+  std::optional<StageUse> stage;         // absent of a run that was not staged
   std::optional<Credential> credential;  // of the agent the run is for
   std::string policy_hash;               // of `policy_json`: "sha256:…"
   std::string policy_json;               // the effective policy, canonical

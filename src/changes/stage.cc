@@ -7,15 +7,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "changes/manifest.h"
+#include "changes/stage_fork.h"
 #include "host/inspect.h"
 #include "host/tree_copy.h"
 #include "host/walk.h"
@@ -24,11 +27,12 @@ namespace cordon {
 namespace {
 
 constexpr std::string_view kFirstOfStage = "cordon-stage/2";
-// Of stages that were made before repositories were noted.
+// Of stages that were made before repositories, and the run they went on from, were noted.
 constexpr std::string_view kOlderStage = "cordon-stage/1";
 constexpr const char* kRecordName = "stage";
 constexpr const char* kUnfinishedRecord = "stage.new";
 constexpr std::string_view kGone = ".gone";
+constexpr std::string_view kUnfinishedFork = ".fork";
 constexpr std::size_t kMostRecordBytes = std::size_t{16} * 1024 * 1024;
 constexpr std::uint64_t kMostCounted = 1'000'000;
 
@@ -49,6 +53,7 @@ std::string encode_stage(const StageRecord& record) {
   std::string text;
   add_field(text, kFirstOfStage);
   add_field(text, record.run_id);
+  add_field(text, record.base);
   add_field(text, name_of(record.end));
   add_field(text, static_cast<std::uint64_t>(record.began_ns));
   add_field(text, record.boot);
@@ -122,6 +127,7 @@ std::optional<StageRecord> decode_stage(std::string_view text, const std::string
   const std::string first = fields.text();
   if (first != kFirstOfStage && first != kOlderStage) return std::nullopt;
   record.run_id = fields.text();
+  if (first == kFirstOfStage) record.base = fields.text();
   record.end = fields.text() == name_of(StageEnd::Auto) ? StageEnd::Auto : StageEnd::Review;
   record.began_ns = static_cast<std::int64_t>(fields.number());
   record.boot = fields.text();
@@ -189,6 +195,30 @@ Result<void> make_root(const StagedRoot& root, const std::optional<Owner>& owner
   return make_layer(root.work, 0700, owner);
 }
 
+void add_missing(const std::vector<std::string>& from, std::vector<std::string>& into) {
+  for (const std::string& one : from)
+    if (std::ranges::find(into, one) == into.end()) into.push_back(one);
+}
+
+// What an earlier run in the same layer wrote is judged by what held for it as well: a name that it
+// was denied, or that a ceiling protected then, waits also after a run with another policy.
+void keep_held(const StageRecord& earlier, StageRecord& record) {
+  for (const DenyGlob& deny : earlier.deny)
+    if (std::ranges::find(record.deny, deny) == record.deny.end()) record.deny.push_back(deny);
+  for (const StagedHold& hold : earlier.holds)
+    if (std::ranges::find(record.holds, hold) == record.holds.end()) record.holds.push_back(hold);
+  add_missing(earlier.named, record.named);
+  add_missing(earlier.own, record.own);
+  add_missing(earlier.held.homes, record.held.homes);
+  add_missing(earlier.held.on_path, record.held.on_path);
+  add_missing(earlier.held.git, record.held.git);
+  add_missing(earlier.held.protect.add, record.held.protect.add);
+  std::erase_if(record.held.protect.release, [&](const std::string& name) {
+    const std::vector<std::string>& released = earlier.held.protect.release;
+    return std::ranges::find(released, name) == released.end();
+  });
+}
+
 std::uint64_t size_below(int directory, std::uint64_t& left, int depth) {
   constexpr int kDeepest = 64;
   DirectoryNames names;
@@ -219,13 +249,33 @@ std::int64_t time_in_ns(const timespec& time) {
 
 Result<Stage> Stage::make(const std::string& directory, StageRecord record,
                           const std::optional<Owner>& owner) {
-  auto made = fill(directory, std::move(record), owner);
+  auto made = fill(directory, std::move(record), owner, nullptr);
   if (!made) (void)remove_private_tree(directory);
   return made;
 }
 
+// Under another name until it is whole: half a copy is not taken for what a run wrote.
+Result<Stage> Stage::fork(const std::string& directory, StageRecord record,
+                          const std::optional<Owner>& owner, const Stage& base) {
+  const std::string unfinished = directory + std::string(kUnfinishedFork);
+  auto made = fill(unfinished, std::move(record), owner, &base);
+  if (made && ::rename(unfinished.c_str(), directory.c_str()) != 0) {
+    made = fail(setup_error("cannot make " + quote(directory), errno));
+  }
+  if (!made) {
+    (void)remove_private_tree(unfinished);
+    return made;
+  }
+  made->directory_ = directory;
+  for (std::size_t i = 0; i < made->record_.roots.size(); ++i) {
+    made->record_.roots[i].upper = root_place(directory, i, "upper");
+    made->record_.roots[i].work = root_place(directory, i, "work");
+  }
+  return made;
+}
+
 Result<Stage> Stage::fill(const std::string& directory, StageRecord record,
-                          const std::optional<Owner>& owner) {
+                          const std::optional<Owner>& owner, const Stage* base) {
   Stage stage;
   stage.directory_ = directory;
   CORDON_TRY(made, open_private_directory(directory));
@@ -242,19 +292,78 @@ Result<Stage> Stage::fill(const std::string& directory, StageRecord record,
     record.roots[i].upper = root_place(directory, i, "upper");
     record.roots[i].work = root_place(directory, i, "work");
     CORDON_CHECK(make_root(record.roots[i], owner));
+    if (base == nullptr) continue;
+    const StagedRoot& from = base->record_.roots[i];
+    if (const int error = copy_layer(from.upper, record.roots[i].upper); error != 0) {
+      return fail(setup_error("cannot copy what lies in " + quote(from.upper), error));
+    }
   }
-  // Under its name there is a whole record or none, and it is locked from its first moment on.
-  stage.lock_ = Fd(::openat(made.get(), kUnfinishedRecord,
-                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  int error = !stage.lock_.valid() || ::flock(stage.lock_.get(), LOCK_EX | LOCK_NB) != 0
-                  ? errno
-                  : write_whole(stage.lock_.get(), encode_stage(record));
-  if (error == 0 && ::renameat(made.get(), kUnfinishedRecord, made.get(), kRecordName) != 0) {
-    error = errno;
+  if (base != nullptr) {
+    record.began_ns = base->record_.began_ns;
+    keep_held(base->record_, record);
   }
-  if (error != 0) return fail(setup_error("cannot write in " + quote(directory), error));
-  stage.record_ = std::move(record);
+  CORDON_CHECK(stage.write_record(made.get(), std::move(record)));
   return stage;
+}
+
+// Under its name there is a whole record or none, and it is locked from its first moment on.
+Result<void> Stage::write_record(int place, StageRecord record) {
+  // Of a writer that was killed.
+  (void)::unlinkat(place, kUnfinishedRecord, 0);
+  Fd lock(
+      ::openat(place, kUnfinishedRecord, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  int error = !lock.valid() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0
+                  ? errno
+                  : write_whole(lock.get(), encode_stage(record));
+  if (error == 0 && ::renameat(place, kUnfinishedRecord, place, kRecordName) != 0) error = errno;
+  if (error != 0) return fail(setup_error("cannot write in " + quote(directory_), error));
+  // The lock of the record before goes now, when nobody finds that one by its name any more.
+  lock_ = std::move(lock);
+  record_ = std::move(record);
+  return {};
+}
+
+bool have_same_roots(const StageRecord& one, const StageRecord& other) {
+  return std::ranges::equal(one.roots, other.roots, [](const StagedRoot& a, const StagedRoot& b) {
+    return a.path == b.path && a.id == b.id;
+  });
+}
+
+Result<void> Stage::resume(StageRecord record, const std::optional<Owner>& owner) {
+  CORDON_CHECK(close());
+  const Fd place(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!place.valid()) return fail(setup_error("cannot open " + quote(directory_), errno));
+  record.began_ns = record_.began_ns;
+  record.boot = boot_of_this_machine();
+  keep_held(record_, record);
+  for (std::size_t i = 0; i < record.roots.size(); ++i) {
+    record.roots[i].upper = record_.roots[i].upper;
+    record.roots[i].work = record_.roots[i].work;
+  }
+  StageRecord before = record_;
+  CORDON_CHECK(write_record(place.get(), std::move(record)));
+  before_ = std::move(before);
+  for (const StagedRoot& root : record_.roots) CORDON_CHECK(make_layer(root.work, 0700, owner));
+  return {};
+}
+
+Result<void> Stage::withdraw() {
+  if (!before_) return remove();
+  CORDON_CHECK(close());
+  const Fd place(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!place.valid()) return fail(setup_error("cannot open " + quote(directory_), errno));
+  return write_record(place.get(), *std::exchange(before_, std::nullopt));
+}
+
+std::optional<StageRecord> Stage::peek(const std::string& directory) {
+  const Fd file(::open(join(directory, kRecordName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const auto text = file.valid() ? read_all(file.get(), kMostRecordBytes) : std::nullopt;
+  return text ? decode_stage(*text, directory) : std::nullopt;
+}
+
+std::string Stage::run_of(const std::string& directory) {
+  const auto record = peek(directory);
+  return record ? record->run_id : std::string();
 }
 
 Result<std::optional<Stage>> Stage::open(const std::string& directory) {
@@ -266,7 +375,11 @@ Result<std::optional<Stage>> Stage::open(const std::string& directory) {
     stage.lock_ = Fd(::openat(place.get(), kRecordName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   }
   if (!stage.lock_.valid()) return fail(setup_error("cannot open " + quote(directory), errno));
-  if (::flock(stage.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+  // A run that goes on in a stage puts another record in the place of this one: the lock of the old
+  // one says nothing then.
+  struct stat locked {};
+  if (::flock(stage.lock_.get(), LOCK_EX | LOCK_NB) != 0 ||
+      ::fstat(stage.lock_.get(), &locked) != 0 || locked.st_nlink == 0) {
     return fail(setup_error("somebody else is at work on the stage " + quote(directory), 0,
                             "wait until the run, or the other cordon changes, has ended"));
   }
@@ -306,6 +419,8 @@ bool Stage::drop_unfinished(const std::string& directory) {
   struct stat status {};
   const std::string gone = directory + std::string(kGone);
   if (::lstat(gone.c_str(), &status) == 0) return remove_private_tree(gone);
+  const std::string fork = directory + std::string(kUnfinishedFork);
+  if (::lstat(fork.c_str(), &status) == 0) return remove_private_tree(fork);
   if (::lstat(join(directory, kRecordName).c_str(), &status) == 0 || errno != ENOENT) return false;
   // Nothing was started without a record; if something is there all the same, it is kept.
   for (std::size_t number = 0;; ++number) {

@@ -13,6 +13,11 @@
 // from it. It holds a lock on the file `stage`. The kernel itself would let two runs write into one
 // upper directory and mix both.
 //
+// A later run may go on in a stage (`resume`): the same upper with a new work directory. The stage
+// is that run's from then on, and the record says so. Or it may begin with a copy of what was
+// changed (`fork`): then there are two stages that know nothing of each other. Both are judged by
+// the beginning of the first run: what the host changed since then the layer may hide.
+//
 // The overlay is mounted with `volatile`, which leaves `work/work/incompat/volatile` behind. At an
 // orderly end the work directory is removed. One that is still there says that the run was cut off:
 // after a crash of the machine its files may be incomplete, and whoever takes them is told so.
@@ -60,6 +65,7 @@ struct StagedRepository {
 
 struct StageRecord {
   std::string run_id;
+  std::string base;  // the run whose stage this one went on from; empty: none
   StageEnd end = StageEnd::Review;
   // The clock that change times are taken from, before the launch: what the host has that is
   // younger was changed beside the run.
@@ -86,10 +92,25 @@ class Stage {
   // the upper.
   static Result<Stage> make(const std::string& directory, StageRecord record,
                             const std::optional<Owner>& owner);
+  // The same with a copy of what lies in `base`, which is left as it is. The roots are those of
+  // `base`. Cut off in the middle, it leaves nothing that `drop_unfinished` does not remove.
+  static Result<Stage> fork(const std::string& directory, StageRecord record,
+                            const std::optional<Owner>& owner, const Stage& base);
   // Removes what is left of a stage whose making was cut off; false if it is a whole one.
   static bool drop_unfinished(const std::string& directory);
   // Locks and reads. Nothing if there is none; an error if somebody else works on it.
   static Result<std::optional<Stage>> open(const std::string& directory);
+  // Its record, without locking; nothing if there is none.
+  static std::optional<StageRecord> peek(const std::string& directory);
+  // Whose stage it is, likewise; empty if there is none.
+  static std::string run_of(const std::string& directory);
+
+  // Hands the stage to the run of `record`, which has the same roots, and makes the work
+  // directories anew. What either record holds back stays held back.
+  Result<void> resume(StageRecord record, const std::optional<Owner>& owner);
+  // Of a run that was not started: what `make` or `fork` made is removed, what was resumed is given
+  // back as it was.
+  [[nodiscard]] Result<void> withdraw();
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] const StageRecord& record() const { return record_; }
@@ -101,12 +122,17 @@ class Stage {
 
  private:
   static Result<Stage> fill(const std::string& directory, StageRecord record,
-                            const std::optional<Owner>& owner);
+                            const std::optional<Owner>& owner, const Stage* base);
+  Result<void> write_record(int place, StageRecord record);
 
   std::string directory_;
   StageRecord record_;
+  std::optional<StageRecord> before_;  // of a stage that was resumed
   Fd lock_;
 };
+
+// Whether two records have the same roots, number by number.
+bool have_same_roots(const StageRecord& one, const StageRecord& other);
 
 // Bytes on the disk, up to a bound of entries; for people.
 std::uint64_t stage_size(const std::string& directory);

@@ -112,8 +112,9 @@ struct Pair {
 
 class StageWalk {
  public:
-  StageWalk(const StageRecord& record, std::vector<ChangeRecord>& records)
-      : record_(record), judge_(record), records_(records) {}
+  StageWalk(const StageRecord& record, const std::vector<ChangeRecord>& known,
+            std::vector<ChangeRecord>& records)
+      : record_(record), known_(known), judge_(record), records_(records) {}
 
   Result<void> root(const StagedRoot& root) {
     const Fd upper(::open(root.upper.c_str(), kOpenDirectory));
@@ -155,13 +156,22 @@ class StageWalk {
             bool conflict, StageVerdict verdict) {
     ChangeRecord record;
     record.change = kind;
-    record.state = conflict ? State::Conflict : State::Held;
+    // The mark of a repository says nothing of what is in it.
+    const bool settled = verdict.reason != kGitReason && was_no_conflict(path, base);
+    record.state = conflict && !settled ? State::Conflict : State::Held;
     record.path = path;
     record.reason = std::move(verdict.reason);
     record.top = verdict.top.empty() ? path : std::move(verdict.top);
     record.kept = kept;
     record.base = std::move(base);
     records_.push_back(std::move(record));
+  }
+
+  // The host has what it had when that was judged before.
+  [[nodiscard]] bool was_no_conflict(const std::string& path, const std::string& base) const {
+    const auto found = std::ranges::lower_bound(known_, path, {}, &ChangeRecord::path);
+    return found != known_.end() && found->path == path && found->state == State::Held &&
+           found->base == base && base != kUnknown;
   }
 
   [[nodiscard]] bool is_young(const timespec& time) const {
@@ -208,7 +218,7 @@ class StageWalk {
       return;
     }
     std::vector<ChangeRecord> inside;
-    StageWalk walk(record_, inside);
+    StageWalk walk(record_, known_, inside);
     walk.in_git_ = true;
     const bool listed = pair.upper >= 0 && walk.contents(pair, depth).has_value();
     if (listed && inside.empty() && pair.lower >= 0) return;
@@ -356,6 +366,7 @@ class StageWalk {
   }
 
   const StageRecord& record_;
+  const std::vector<ChangeRecord>& known_;
   StageJudge judge_;
   std::vector<ChangeRecord>& records_;
   bool in_git_ = false;
@@ -369,10 +380,11 @@ std::string host_mark(int directory, const std::string& name) {
   return errno == ENOENT || errno == ENOTDIR ? kAbsent : kUnknown;
 }
 
-Result<std::vector<ChangeRecord>> list_stage(const StageRecord& record) {
+Result<std::vector<ChangeRecord>> list_stage(const StageRecord& record,
+                                             const std::vector<ChangeRecord>& known) {
   const LookFailures failures;
   std::vector<ChangeRecord> records;
-  StageWalk walk(record, records);
+  StageWalk walk(record, known, records);
   for (const StagedRoot& root : record.roots) CORDON_CHECK(walk.root(root));
   CORDON_CHECK(failures.check());
   std::ranges::sort(records, {}, &ChangeRecord::path);

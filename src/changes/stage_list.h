@@ -24,6 +24,11 @@
 //
 // Change times go by ticks. One that equals the beginning of the run counts as before: the command
 // did not run yet, and what the host wrote until then the command has seen.
+//
+// A stage that a later run went on in counts from the beginning of its first run: a file that was
+// only opened then hides what the host wrote since, and nothing tells that from a file that is
+// first touched now. What was listed before and did not conflict then does not conflict as long as
+// the host has the same object still, which may be younger: a restore put it there.
 #pragma once
 
 #include <string>
@@ -37,7 +42,9 @@ namespace cordon {
 
 // Sorted by path. Held or in conflict; `reason` says what protects it and is empty for an ordinary
 // change; `kept` lies in the upper; `base` is the mark of what the host has.
-Result<std::vector<ChangeRecord>> list_stage(const StageRecord& record);
+// `known` is the list of the stage that this one went on from, sorted by path.
+Result<std::vector<ChangeRecord>> list_stage(const StageRecord& record,
+                                             const std::vector<ChangeRecord>& known = {});
 
 // What the host has under a name, as text to be compared later: "absent", or type, identity, mode,
 // size and times. Of a directory identity and mode alone.

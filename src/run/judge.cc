@@ -141,9 +141,15 @@ Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller
   }
 }
 
+// Empty for a run that is not staged.
+std::string new_stage_directory(const Effective& effective, const Caller& caller) {
+  if (effective.mode != WriteMode::Staged || effective.write.empty()) return {};
+  return join(stage_directories(caller.state_directory), random_id());
+}
+
 PlanRequest plan_request(const RunInput& input, const Effective& effective, const Caller& caller,
                          const Backend& backend, const std::optional<Owner>& owner,
-                         std::string start) {
+                         std::string start, std::string stage_directory) {
   PlanRequest request;
   request.argv = input.argv;
   request.cwd = std::move(start);
@@ -155,9 +161,7 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   if (effective.caches) {
     request.cache_directory = for_owner(join(caller.state_directory, "caches"), owner);
   }
-  if (effective.mode == WriteMode::Staged && !effective.write.empty()) {
-    request.stage_directory = join(stage_directories(caller.state_directory), random_id());
-  }
+  request.stage_directory = std::move(stage_directory);
   // Bubblewrap and foreign executors bring what they mount themselves: there it is read-only. In a
   // stage nothing has to be held.
   request.private_copies = backend.kind() == BackendKind::Native && !effective.write.empty() &&
@@ -310,7 +314,17 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
   CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner));
   CORDON_CHECK(refuse_review_of_tools(input, effective));
-  PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start));
+  CORDON_TRY(stage_base, find_stage_base(input, effective, caller));
+  // A review that was asked for is not given up by going on.
+  const StageDecision decision =
+      stage_base && stage_base->waits && input.stage_decision == StageDecision::ByPolicy
+          ? StageDecision::ByPerson
+          : input.stage_decision;
+  std::string stage_directory = stage_base && stage_base->how == StageBase::How::Continue
+                                    ? stage_base->directory
+                                    : new_stage_directory(effective, caller);
+  PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start),
+                                     std::move(stage_directory));
   if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
   Caller inside = caller;
   if (owner) {
@@ -328,15 +342,18 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
   if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));
   std::vector<Reduction> reductions = judgement.clamped.reductions();
   reductions.insert(reductions.end(), plan->reductions.begin(), plan->reductions.end());
-  return JudgedRun{caller,
-                   std::move(judgement.clamped),
-                   std::move(judgement.survey),
-                   std::move(*plan),
-                   std::move(request),
-                   std::move(backend),
-                   std::move(choice),
-                   std::move(reductions),
-                   owner};
+  return JudgedRun{
+      caller,
+      std::move(judgement.clamped),
+      std::move(judgement.survey),
+      std::move(*plan),
+      std::move(request),
+      std::move(backend),
+      std::move(choice),
+      std::move(reductions),
+      owner,
+      stage_base ? std::optional(StageBase{stage_base->how, stage_base->run}) : std::nullopt,
+      decision};
 }
 
 }  // namespace

@@ -29,6 +29,20 @@ struct Asker {
   std::string path;  // what a file tool works on, canonical
 };
 
+// The stage of an earlier run that a run begins with.
+struct StageBase {
+  enum class How { Continue, Fork };
+  How how = How::Continue;
+  std::string run;  // its id, or "last"
+};
+
+// Who decides about the changes of a staged run when it is over.
+enum class StageDecision {
+  ByPolicy,  // what `fs.stage` says
+  ByCaller,  // the program that asked for the run: it applies or discards them
+  ByPerson,  // cordon changes alone; the caller goes on in the stage
+};
+
 struct RunInput {
   std::vector<std::string> argv;
   Policy policy;
@@ -37,7 +51,9 @@ struct RunInput {
   // Both, as a caller who asks several questions has looked them up; absent: they are looked up
   // here.
   std::optional<std::vector<ResolvedCeiling>> resolved_ceilings;
-  std::string cwd;                         // as written; empty: the caller's
+  std::string cwd;                      // as written; empty: the caller's
+  std::optional<StageBase> stage_base;  // of a run that is staged; absent: the project alone
+  StageDecision stage_decision = StageDecision::ByPolicy;
   std::optional<BackendKind> backend;      // absent: CORDON_BACKEND, or the first that works
   ChosenBy backend_by = ChosenBy::Option;  // who named it
   MakeBackend backends;                    // absent: Cordon's own three
@@ -72,7 +88,9 @@ struct JudgedRun {
   std::unique_ptr<Backend> backend;
   BackendChoice choice;
   std::vector<Reduction> reductions;
-  std::optional<Owner> owner;  // whom a command of root's runs as
+  std::optional<Owner> owner;           // whom a command of root's runs as
+  std::optional<StageBase> stage_base;  // with the id of the run
+  StageDecision stage_decision = StageDecision::ByPolicy;
 };
 
 // Whether its writable grants are overlays: what it writes is on the host only once it is applied.

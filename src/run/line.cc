@@ -94,10 +94,15 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   CORDON_TRY(child, launch(run, *prepared, report.run_id));
   started = Launch::Done;
   report.identity = identity_of(child->init_process());
-  CORDON_TRY(outcome, watch(input, run, *prepared, *child));
+  auto outcome = watch(input, run, *prepared, *child);
+  if (!outcome) {
+    prepared->failed(outcome.error());
+    return fail(std::move(outcome).error());
+  }
   report.enforcement = child->enforcement();
-  settle(input, run, *prepared, *child, outcome, report);
-  report.outcome = std::move(outcome);
+  prepared->settled();
+  settle(input, run, *prepared, *child, *outcome, report);
+  report.outcome = std::move(*outcome);
   return {};
 }
 

@@ -169,11 +169,16 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
 Prepared::Prepared(const JudgedRun& run, RunBranches read)
     : branches(std::move(read)), private_tree(run.request.private_directory) {}
 
+void Prepared::failed(const Error& error) {
+  if (!stage || error.kind == ErrorKind::Command) return;
+  stage_is_untouched_ = false;
+  note.leave();
+}
+
 Prepared::~Prepared() {
+  if (stage && stage_is_untouched_) (void)stage->withdraw();
   if (started_) return;
   if (kept) kept->discard();
-  // Nothing was written into it.
-  if (stage) (void)stage->remove();
 }
 
 Result<std::unique_ptr<Prepared>> Prepared::make(const RunInput& input, JudgedRun& run,

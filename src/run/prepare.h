@@ -49,6 +49,11 @@ class Prepared {
 
   // From now on what the run wrote has to be looked at first.
   void started() { started_ = true; }
+  // After that, and without an outcome. A program that is not there has written nothing, and its
+  // stage is taken back; after anything else the next start looks at what lies in it.
+  void failed(const Error& error);
+  // There is an outcome instead, and what was written is about to be looked at.
+  void settled() { stage_is_untouched_ = false; }
 
   RunBranches branches;
   RunNote note;
@@ -66,6 +71,7 @@ class Prepared {
  private:
   Result<void> fill(const RunInput& input, JudgedRun& run, const std::string& run_id);
   bool started_ = false;
+  bool stage_is_untouched_ = true;
 };
 
 // Which limits the supervisor holds itself, and what it listens to.

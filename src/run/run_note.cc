@@ -425,7 +425,7 @@ class Recovery {
     if (has_dotdot(place) || parent(place) != stage_directories(caller_.state_directory)) {
       return Done::Yes;
     }
-    auto shown = settle_cut_stage(place, caller_);
+    auto shown = settle_cut_stage(place, content.run_id, caller_);
     if (!shown) {
       moved_.push_back({place, "unchecked: " + message(shown.error()), {}});
       return Done::Later;

@@ -231,6 +231,14 @@ Node handoff_node(const std::vector<Quarantined>& handoff) {
   return Node(std::move(list));
 }
 
+Node stage_node(const std::optional<StageUse>& stage) {
+  if (!stage) return null();
+  Node node{NodeMap{}};
+  node.set("from", stage->from.empty() ? null() : Node(stage->from));
+  node.set("bytes", stage->bytes);
+  return node;
+}
+
 Node changes_node(const std::vector<Change>& changes) {
   NodeList list;
   for (const Change& change : changes) {
@@ -312,6 +320,7 @@ std::string Report::json() const {
   node.set("published", published_node(outcome ? outcome->published : std::vector<Published>{}));
   node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Quarantined>{}));
   node.set("changes", changes_node(changes));
+  node.set("stage", stage_node(stage));
   Node usage{NodeMap{}};
   usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);
   usage.set("max_rss_bytes", outcome ? outcome->usage.max_rss_bytes : 0);

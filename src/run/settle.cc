@@ -57,6 +57,7 @@ void end_stage(const RunInput& input, Stage& stage, const JudgedRun& run, Report
   if (is_full_disk(stage)) {
     outcome.denials.push_back({"stage", "the disk that it lies on is full", "disk", 1});
   }
+  report.stage = StageUse{stage.record().base, stage_size(stage.directory())};
   auto settled = settle_stage(stage, input, run.caller);
   if (!settled) {
     note.leave();

@@ -143,18 +143,190 @@ Result<void> refuse_unstageable(const Effective& effective, const Caller& caller
 Result<void> refuse_review_of_tools(const RunInput& input, const Effective& effective) {
   const bool waits = effective.mode == WriteMode::Staged && effective.stage == StageEnd::Review;
   if (input.asker.tool.empty() || !waits || effective.write.empty()) return {};
+  if (input.stage_decision == StageDecision::ByPerson) return {};
+  if (input.stage_decision == StageDecision::ByCaller) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "what the verify command accepts is applied, and cannot wait for a review",
+                 .hint = "write stage = \"auto\" below [fs] in the policy and in its ceilings"});
+  }
   return fail(
       {.kind = ErrorKind::Unsupported,
        .what = "what a tool writes cannot wait for a review: the next call would not see it",
        .hint = "write stage = \"auto\" below [fs] for this server and in its ceilings"});
 }
 
+namespace {
+
+std::string stage_option(StageBase::How how) {
+  return how == StageBase::How::Continue ? "--stage-from" : "--stage-fork";
+}
+
+Error unusable_base(const StageBase& base, const std::string& why, std::string hint) {
+  return {.kind = ErrorKind::Unsupported,
+          .what = stage_option(base.how) + " " + base.run + ": " + why,
+          .hint = std::move(hint)};
+}
+
+Result<std::optional<Manifest>> read_base(const std::string& handoff, const std::string& run) {
+  if (run != "last") return read_manifest(handoff, run);
+  CORDON_TRY(all, read_manifests(handoff));
+  for (auto one = all.rbegin(); one != all.rend(); ++one) {
+    // One without changes is empty or another run's by now.
+    if (one->mode == WriteMode::Staged && !one->records.empty()) return std::optional(*one);
+  }
+  return std::optional<Manifest>();
+}
+
+// Whether a run can go on from what is noted of another. What was applied is in the project; what
+// was discarded in part would come back.
+Result<void> check_base(const StageBase& base, const Manifest& manifest, const Caller& caller) {
+  if (manifest.mode != WriteMode::Staged) {
+    return fail(unusable_base(base, "that run was not staged",
+                              "what it wrote is in the project: begin with --stage"));
+  }
+  const std::string owner = parent(manifest.stage) == stage_directories(caller.state_directory)
+                                ? Stage::run_of(manifest.stage)
+                                : std::string();
+  if (!owner.empty() && owner != manifest.run_id) {
+    return fail(unusable_base(base, "run " + owner + " went on in its stage",
+                              stage_option(base.how) + " " + owner));
+  }
+  const auto has = [&](Change::State state) {
+    return std::ranges::any_of(manifest.records,
+                               [&](const ChangeRecord& one) { return one.state == state; });
+  };
+  if (!manifest.pending.empty()) {
+    return fail(unusable_base(base, "its changes were being applied when that was cut off",
+                              "cordon changes restore " + manifest.run_id + ", then try again"));
+  }
+  if (has(Change::State::Applied)) {
+    return fail(unusable_base(base, "its changes were applied",
+                              "begin with --stage: the project has them; or first take them back: "
+                              "cordon changes restore " +
+                                  manifest.run_id));
+  }
+  if (has(Change::State::Discarded) || owner.empty()) {
+    return fail(unusable_base(base, "its changes were discarded", "begin with --stage"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Effective& effective,
+                                                 const Caller& caller) {
+  if (!input.stage_base) return std::optional<FoundBase>();
+  FoundBase base{*input.stage_base, {}, false};
+  if (base.run != "last" && !is_run_id(base.run)) {
+    return fail(
+        usage_error(stage_option(base.how) + " " + quote(base.run) + ": not the id of a run",
+                    "cordon changes list shows it, and last is the last one"));
+  }
+  if (effective.mode != WriteMode::Staged || effective.write.empty()) {
+    return fail(unusable_base(base, "this run may write nothing, so there is nothing to stage",
+                              "grant with --write what the run before could write"));
+  }
+  CORDON_TRY(manifest, read_base(handoff_directory(caller.state_directory), base.run));
+  if (!manifest) {
+    return fail(unusable_base(base, "there is no such stage",
+                              "cordon changes list shows the runs whose changes wait"));
+  }
+  base.run = manifest->run_id;
+  CORDON_CHECK(check_base(base, *manifest, caller));
+  base.directory = manifest->stage;
+  const auto record = Stage::peek(base.directory);
+  base.waits = record && record->end == StageEnd::Review && !input.policy.options.stage;
+  return std::optional(std::move(base));
+}
+
+namespace {
+
+std::string listed_roots(const StageRecord& record) {
+  std::string text;
+  for (const StagedRoot& root : record.roots) text += (text.empty() ? "" : ", ") + quote(root.path);
+  return text;
+}
+
+// Copying takes a stage for a moment, and ten agents may begin with the same one. A run that works
+// in it holds it until it ends, which is not waited for.
+Result<std::optional<Stage>> open_when_free(const std::string& directory, StageBase::How how) {
+  constexpr int kMostLooks = 500;
+  constexpr long kBetweenNanoseconds = 20'000'000;
+  for (int look = 1;; ++look) {
+    auto opened = Stage::open(directory);
+    if (opened || how == StageBase::How::Continue || look == kMostLooks) return opened;
+    const timespec pause{0, kBetweenNanoseconds};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+// Locked, and still as it was judged.
+Result<Stage> open_base(const StageBase& base, const StageRecord& record, const JudgedRun& run) {
+  CORDON_TRY(manifest, read_manifest(handoff_directory(run.caller.state_directory), base.run));
+  if (!manifest) return fail(unusable_base(base, "its stage is gone", "begin with --stage"));
+  auto opened = open_when_free(manifest->stage, base.how);
+  if (!opened) {
+    Error error = std::move(opened).error();
+    error.what = stage_option(base.how) + " " + base.run + ": " + error.what;
+    return fail(std::move(error));
+  }
+  if (!*opened) return fail(unusable_base(base, "its stage is gone", "begin with --stage"));
+  CORDON_CHECK(check_base(base, *manifest, run.caller));
+  Stage stage = std::move(**opened);
+  if (!have_same_roots(stage.record(), record)) {
+    return fail(unusable_base(
+        base,
+        "it staged " + listed_roots(stage.record()) + ", and this run " + listed_roots(record),
+        "give the same --write options, in the same directory"));
+  }
+  const Owner mapped = run.owner.value_or(Owner{run.caller.uid, run.caller.gid});
+  for (const StagedRoot& root : stage.record().roots) {
+    struct stat status {};
+    if (::lstat(root.upper.c_str(), &status) != 0) {
+      return fail(setup_error("cannot look at " + quote(root.upper), errno));
+    }
+    if (status.st_uid == mapped.uid && status.st_gid == mapped.gid) continue;
+    return fail(unusable_base(base, "it belongs to user " + std::to_string(status.st_uid),
+                              "run as that user"));
+  }
+  return stage;
+}
+
+// What the refs of a repository were when the first run of the stage began: the layer's were made
+// from those, and the host may have moved its own since.
+void keep_first_refs(const StageRecord& base, StageRecord& record) {
+  for (StagedRepository& one : record.repositories) {
+    const auto same = std::ranges::find_if(base.repositories, [&](const StagedRepository& first) {
+      return first.path == one.path && first.id == one.id;
+    });
+    if (same != base.repositories.end()) one.refs = same->refs;
+  }
+}
+
+Result<Stage> stage_for(const JudgedRun& run, StageRecord record) {
+  const std::string& directory = run.request.stage_directory;
+  if (!run.stage_base) return Stage::make(directory, std::move(record), run.owner);
+  record.base = run.stage_base->run;
+  CORDON_TRY(base, open_base(*run.stage_base, record, run));
+  keep_first_refs(base.record(), record);
+  if (run.stage_base->how == StageBase::How::Fork) {
+    return Stage::fork(directory, std::move(record), run.owner, base);
+  }
+  if (auto resumed = base.resume(std::move(record), run.owner); !resumed) {
+    (void)base.withdraw();
+    return fail(std::move(resumed).error());
+  }
+  return base;
+}
+
+}  // namespace
+
 Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string& run_id) {
   if (!is_staged(run)) return std::optional<Stage>();
   const Effective& effective = run.clamped.effective();
   StageRecord record;
   record.run_id = run_id;
-  record.end = effective.stage;
+  record.end = run.stage_decision == StageDecision::ByPolicy ? effective.stage : StageEnd::Review;
   for (const Op& operation : run.plan.build) {
     const auto* tree = std::get_if<op::StagedTree>(&operation);
     if (tree != nullptr) record.roots.push_back({tree->path, tree->id, {}, {}});
@@ -178,7 +350,7 @@ Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string&
     if (std::ranges::none_of(record.roots, covers)) continue;
     record.repositories.push_back({git.path, git.id, read_git_refs(git.path)});
   }
-  CORDON_TRY(stage, Stage::make(run.request.stage_directory, std::move(record), run.owner));
+  CORDON_TRY(stage, stage_for(run, std::move(record)));
   return std::optional<Stage>(std::move(stage));
 }
 
@@ -188,23 +360,44 @@ bool is_full_disk(const Stage& stage) {
          (system.f_bavail == 0 || (system.f_files > 0 && system.f_ffree == 0));
 }
 
-Result<SettledStage> settle_stage(Stage& stage, const RunInput& input, const Caller& caller) {
+namespace {
+
+// What is noted of the run that this one went on from, in its stage or in a copy of it.
+Result<std::optional<Manifest>> base_of(const Stage& stage, const std::string& handoff) {
+  if (stage.record().base.empty()) return std::optional<Manifest>();
+  return read_manifest(handoff, stage.record().base);
+}
+
+// Lists and notes what changed. Without changes the stage is removed. A run that went on in the
+// stage of another has all of it now: of that one nothing waits any more.
+Result<Manifest> note_changes(Stage& stage, const std::string& handoff) {
   CORDON_TRY(incomplete, stage.close());
-  CORDON_TRY(records, list_stage(stage.record()));
-  SettledStage settled;
-  if (records.empty()) {
-    CORDON_CHECK(stage.remove());
-    return settled;
-  }
+  CORDON_TRY(base, base_of(stage, handoff));
+  CORDON_TRY(records,
+             list_stage(stage.record(), base ? base->records : std::vector<ChangeRecord>()));
   Manifest manifest;
   manifest.run_id = stage.record().run_id;
   manifest.time_ns = now_in_ns();
   manifest.records = std::move(records);
   manifest.mode = WriteMode::Staged;
   manifest.stage = stage.directory();
-  manifest.incomplete = incomplete;
+  manifest.incomplete = incomplete || (base && base->incomplete);
+  if (!manifest.records.empty()) CORDON_CHECK(write_manifest(handoff, manifest));
+  if (base && base->stage == stage.directory() && !base->records.empty()) {
+    base->records.clear();
+    CORDON_CHECK(write_manifest(handoff, *base));
+  }
+  if (manifest.records.empty()) CORDON_CHECK(stage.remove());
+  return manifest;
+}
+
+}  // namespace
+
+Result<SettledStage> settle_stage(Stage& stage, const RunInput& input, const Caller& caller) {
   const std::string handoff = handoff_directory(caller.state_directory);
-  CORDON_CHECK(write_manifest(handoff, manifest));
+  CORDON_TRY(manifest, note_changes(stage, handoff));
+  SettledStage settled;
+  if (manifest.records.empty()) return settled;
   if (stage.record().end == StageEnd::Auto) {
     StageCourier courier(input, caller);
     auto applied = apply_stage(handoff, manifest, stage, {}, &courier);
@@ -215,13 +408,33 @@ Result<SettledStage> settle_stage(Stage& stage, const RunInput& input, const Cal
   return settled;
 }
 
+Result<DecidedStage> decide_stage(const std::string& run_id, StageFate fate, const RunInput& input,
+                                  const Caller& caller) {
+  const std::string handoff = handoff_directory(caller.state_directory);
+  CORDON_TRY(noted, read_manifest(handoff, run_id));
+  DecidedStage decided;
+  if (!noted || noted->mode != WriteMode::Staged) return decided;
+  CORDON_TRY(stage, Stage::open(noted->stage));
+  if (!stage || stage->record().run_id != run_id) {
+    return fail(setup_error("the stage of run " + run_id + " is gone", 0));
+  }
+  StageCourier courier(input, caller);
+  CORDON_TRY(taken, fate == StageFate::Apply ? apply_stage(handoff, *noted, *stage, {}, &courier)
+                                             : discard_stage(handoff, *noted, *stage, {}));
+  decided.records = std::move(noted->records);
+  decided.conflicts = std::move(taken.conflicts);
+  return decided;
+}
+
 Result<std::optional<Quarantined>> settle_cut_stage(const std::string& directory,
+                                                    const std::string& run_id,
                                                     const Caller& caller) {
   if (Stage::drop_unfinished(directory)) return std::optional<Quarantined>();
   CORDON_TRY(opened, Stage::open(directory));
   if (!opened) return std::optional<Quarantined>();
   Stage& stage = *opened;
-  const std::string& run_id = stage.record().run_id;
+  // Killed before it had the stage that it was to go on in: that is as it was.
+  if (stage.record().run_id != run_id) return std::optional<Quarantined>();
   const std::string handoff = handoff_directory(caller.state_directory);
   CORDON_TRY(earlier, read_manifest(handoff, run_id));
   Manifest manifest;
@@ -230,19 +443,8 @@ Result<std::optional<Quarantined>> settle_cut_stage(const std::string& directory
     manifest = std::move(*earlier);
     CORDON_CHECK(finish_batch(handoff, manifest, stage));
   } else {
-    CORDON_TRY(incomplete, stage.close());
-    CORDON_TRY(records, list_stage(stage.record()));
-    if (records.empty()) {
-      CORDON_CHECK(stage.remove());
-      return std::optional<Quarantined>();
-    }
-    manifest.run_id = run_id;
-    manifest.time_ns = now_in_ns();
-    manifest.records = std::move(records);
-    manifest.mode = WriteMode::Staged;
-    manifest.stage = directory;
-    manifest.incomplete = incomplete;
-    CORDON_CHECK(write_manifest(handoff, manifest));
+    CORDON_TRY(noted, note_changes(stage, handoff));
+    manifest = std::move(noted);
   }
   const bool waits = std::ranges::any_of(manifest.records, [](const ChangeRecord& record) {
     return record.state == Change::State::Held || record.state == Change::State::Conflict;

@@ -27,6 +27,8 @@ enum class FlagId {
   OutputLimit,
   Require,
   Stage,
+  StageFrom,
+  StageFork,
   // run
   Cwd,
   Backend,

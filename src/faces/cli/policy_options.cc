@@ -147,7 +147,17 @@ Result<void> set_stage(const GivenFlag& flag, Policy& policy) {
                           "write --stage, --stage=auto or --stage=review"));
 }
 
+// Whoever goes on in a stage is in one.
+Result<void> stage(Policy& policy) {
+  policy.fs.mode = WriteMode::Staged;
+  return {};
+}
+
 Result<void> check_contradictions(const Arguments& arguments) {
+  if (arguments.has(FlagId::StageFrom) && arguments.has(FlagId::StageFork)) {
+    return fail(usage_error("--stage-from contradicts --stage-fork",
+                            "drop one of them: --stage-fork leaves the other stage as it is"));
+  }
   if (!arguments.has(FlagId::Allow)) return {};
   const auto net = arguments.value(FlagId::Net);
   if (!net) return {};
@@ -217,6 +227,8 @@ constexpr PolicyOption kPolicyOptions[] = {
                          Policy& policy) { return add_layers(flag, policy.require.layers); }},
     {FlagId::Stage,
      [](const GivenFlag& flag, Where, Policy& policy) { return set_stage(flag, policy); }},
+    {FlagId::StageFrom, [](const GivenFlag&, Where, Policy& policy) { return stage(policy); }},
+    {FlagId::StageFork, [](const GivenFlag&, Where, Policy& policy) { return stage(policy); }},
 };
 
 constexpr const PolicyOption* policy_option(FlagId id) {

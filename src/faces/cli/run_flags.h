@@ -181,6 +181,28 @@ inline constexpr std::array kLimits{
 
 inline constexpr std::array kRun{
     kStage,
+    Flag{
+        FlagId::StageFrom,
+        "--stage-from",
+        "RUN",
+        ValueKind::Free,
+        Times::Once,
+        "go on in the stage of RUN",
+        "Go on in the stage that an earlier run left: the command sees what that run wrote, and "
+        "all "
+        "changes are this run's from then on. RUN is the id of a run, or last. The grants to write "
+        "have to be the same. Refused if its changes were applied or discarded, or while somebody "
+        "works on them.",
+        {}},
+    Flag{
+        FlagId::StageFork,
+        "--stage-fork",
+        "RUN",
+        ValueKind::Free,
+        Times::Once,
+        "begin with a copy of the stage of RUN",
+        "The same with a copy of what RUN changed: its stage stays as it is, and both go on apart.",
+        {}},
     Flag{FlagId::Cwd,
          "--cwd",
          "DIR",

@@ -71,6 +71,23 @@ std::string canonical(const std::string& path, const Caller& caller) {
   return path == "/" ? path : join(above->path, basename(path));
 }
 
+// Whose stage it is now, if a later run went on in it; else empty.
+std::string continued_by(const Manifest& manifest, const Caller& caller) {
+  if (manifest.mode != WriteMode::Staged) return {};
+  if (parent(manifest.stage) != stage_directories(caller.state_directory)) return {};
+  std::string owner = Stage::run_of(manifest.stage);
+  return owner == manifest.run_id ? std::string() : owner;
+}
+
+Result<void> refuse_continued(const std::optional<Manifest>& manifest, const Caller& caller) {
+  const std::string other = manifest ? continued_by(*manifest, caller) : std::string();
+  if (other.empty()) return {};
+  return fail({.kind = ErrorKind::Unsupported,
+               .what = "run " + other + " went on in the stage of run " + manifest->run_id +
+                       " and has all its changes",
+               .hint = "name that run: cordon changes list " + other});
+}
+
 // To be shown: what was lost too. To be taken: what was held back, and only of a run that was named
 // what was lost, so that it is said that nothing of it can be taken.
 enum class AskedFor { Showing, Taking };
@@ -95,6 +112,7 @@ Result<Asked> ask(const Arguments& arguments, AskedFor purpose) {
     CORDON_TRY(lost, read_with_lost(caller.state_directory, selection.run));
     manifest = std::move(lost);
   }
+  CORDON_CHECK(refuse_continued(manifest, caller));
   asked.manifest = std::move(manifest);
   asked.caller = std::move(caller);
   return asked;
@@ -253,6 +271,7 @@ Result<Taken> take_from(const Step& step, Asked& asked) {
   // Somebody else may have worked on it until now.
   CORDON_TRY(now, read_manifest(asked.handoff, manifest.run_id));
   if (now) manifest = std::move(*now);
+  CORDON_CHECK(refuse_continued(manifest, asked.caller));
   return step.staged(asked.handoff, manifest, *stage, asked.paths);
 }
 
@@ -352,7 +371,7 @@ std::string other_stages(const Asked& asked) {
     const auto waiting = std::ranges::count_if(manifest.records, [](const ChangeRecord& record) {
       return record.state == Change::State::Held || record.state == Change::State::Conflict;
     });
-    if (waiting == 0) continue;
+    if (waiting == 0 || !continued_by(manifest, asked.caller).empty()) continue;
     text += "also waiting: run " + manifest.run_id + ", " + std::to_string(waiting) +
             (waiting == 1 ? " change, " : " changes, ") + format_size(stage_size(manifest.stage)) +
             "\n";

@@ -32,6 +32,16 @@ Report refusal(const Error& error) {
   return report;
 }
 
+std::optional<StageBase> asked_stage_base(const Arguments& arguments) {
+  if (const auto run = arguments.value(FlagId::StageFrom)) {
+    return StageBase{StageBase::How::Continue, std::string(*run)};
+  }
+  if (const auto run = arguments.value(FlagId::StageFork)) {
+    return StageBase{StageBase::How::Fork, std::string(*run)};
+  }
+  return std::nullopt;
+}
+
 Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   const bool json = arguments.has(FlagId::Json);
   if (arguments.operands.empty()) {
@@ -49,6 +59,7 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   input.policy = std::move(asked.policy);
   input.ceilings = std::move(asked.ceilings);
   input.cwd = arguments.value(FlagId::Cwd).value_or("");
+  input.stage_base = asked_stage_base(arguments);
   input.backend = backend;
   input.tell_choice = say_choice;
   input.backends = every_backend(caller, "/proc/self/exe");

@@ -107,6 +107,19 @@ struct Nodes {
         .set("status", event.status)
         .set("output", event.output);
   }
+  Node operator()(const StageEnded& event) const {
+    const auto list = [](const std::vector<std::string>& paths) {
+      NodeList nodes;
+      for (const std::string& path : paths) nodes.emplace_back(path);
+      return nodes;
+    };
+    return begin("stage_ended")
+        .set("run", event.run)
+        .set("applied", event.applied)
+        .set("changes", std::uint64_t{event.changes})
+        .set("held", list(event.held))
+        .set("conflicts", list(event.conflicts));
+  }
   Node operator()(const Committed& event) const {
     return begin("committed").set("done", event.done).set("output", event.output);
   }
@@ -239,6 +252,22 @@ struct Lines {
     return block("verify: not accepted, status " + std::to_string(event.status) +
                      (event.output.empty() ? "" : ":"),
                  event.output);
+  }
+  List operator()(const StageEnded& event) const {
+    const std::string count =
+        std::to_string(event.changes) + (event.changes == 1 ? " change" : " changes");
+    if (!event.applied) return {"discarded " + count};
+    List lines{"applied " + count + "; cordon changes restore " + event.run + " undoes it"};
+    for (const std::string& path : event.held) {
+      lines.push_back("held back: " + shown(path) + "; cordon changes apply " + event.run + " " +
+                      shown(shell_word(path)));
+    }
+    for (const std::string& path : event.conflicts) {
+      lines.push_back("conflict: " + shown(path) +
+                      " has changed on the host too; cordon changes diff " + event.run + " " +
+                      shown(shell_word(path)));
+    }
+    return lines;
   }
   List operator()(const Committed& event) const {
     if (event.done) return {"committed"};

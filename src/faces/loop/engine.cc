@@ -20,9 +20,18 @@ std::vector<Quarantined> handoff_of(const Report& report) {
   for (const Change& change : report.changes) {
     const auto same = [&](const Quarantined& one) { return one.path == change.path; };
     if (change.state != Change::State::Held || std::ranges::any_of(told, same)) continue;
+    // An ordinary change of a stage.
+    if (change.reason.empty()) continue;
     told.push_back({change.path, change.reason, {}, true, {}});
   }
   return told;
+}
+
+// Of a staged run: whether its stage holds anything.
+bool left_changes(const Report& report) {
+  return std::ranges::any_of(report.changes, [](const Change& change) {
+    return change.state == Change::State::Held || change.state == Change::State::Conflict;
+  });
 }
 
 // So often may an attempt leave the tree as it was before the feature is given up.
@@ -104,19 +113,23 @@ LoopEnded Engine::run(Progress progress) {
   return *std::move(stop);
 }
 
-Report Engine::contained(RunInput input) {
+Result<void> Engine::bound(RunInput& input) {
   // An operator who narrows a ceiling while a loop works for hours means the next run.
-  auto bounds = load_ceilings(input_.ceiling_files, input_.caller);
-  if (!bounds) {
-    Report refused;
-    refused.error = bounds.error();
-    return refused;
-  }
-  recorder_.choose(audit_failure(*bounds));
-  input.ceilings = std::move(*bounds);
+  CORDON_TRY(bounds, load_ceilings(input_.ceiling_files, input_.caller));
+  recorder_.choose(audit_failure(bounds));
+  input.ceilings = std::move(bounds);
   input.recorder = &recorder_;
   input.backend = input_.backend;
   input.backends = every_backend(input_.caller);
+  return {};
+}
+
+Report Engine::contained(RunInput input) {
+  if (auto bounded = bound(input); !bounded) {
+    Report refused;
+    refused.error = bounded.error();
+    return refused;
+  }
   input.tell_choice = [this](const std::string& line) {
     if (input_.tell_choice && std::exchange(told_choice_, line) != line) input_.tell_choice(line);
   };
@@ -204,9 +217,11 @@ Engine::Stop Engine::work_on(std::size_t index) {
     if (auto stop = over_budget()) return stop;
     const auto before = tree_mark(input_.caller.cwd);
     if (auto stop = attempt(index, last)) return stop;
+    // What a staged attempt changed is not in the project, or not any more.
     const auto after = tree_mark(input_.caller.cwd);
-    if (!before || !after) continue;
-    idle = *before == *after ? idle + 1 : 0;
+    if (!stage_ && (!before || !after)) continue;
+    const bool changed = stage_ ? stage_->changed : *before != *after;
+    idle = changed ? 0 : idle + 1;
     if (progress.state == FeatureState::Pending && idle >= kIdleAttempts) {
       progress.state = FeatureState::Failed;
       progress.reason = "no progress: " + std::to_string(idle) + " attempts changed nothing";
@@ -226,17 +241,27 @@ Engine::Stop Engine::attempt(std::size_t index, std::optional<VerifyEnded>& last
   if (auto stop = save()) return stop;
   display_.show(AttemptStarted{feature.id, feature.title, progress.attempts,
                                feature.attempts.value_or(input_.budget.attempts)});
+  stage_.reset();
   if (auto stop = run_agent(index, last)) return stop;
   if (auto stop = save()) return stop;
   if (auto stop = stopped()) return stop;
   if (control_.take_skip()) {
     progress.state = FeatureState::Skipped;
     progress.reason = "skipped by a person";
-    return std::nullopt;
+    return end_stage(StageFate::Discard, nullptr);
   }
   VerifyEnded result;
   if (auto stop = verify(feature, result)) return stop;
-  if (result.accepted) {
+  std::string lost;
+  if (auto stop = end_stage(result.accepted ? StageFate::Apply : StageFate::Discard, &lost)) {
+    return stop;
+  }
+  result.discarded = stage_ && !result.accepted;
+  if (result.accepted && !lost.empty()) {
+    // Another attempt would meet the same, and the accepted work would be lost with this one.
+    progress.state = FeatureState::Failed;
+    progress.reason = std::move(lost);
+  } else if (result.accepted) {
     progress.state = FeatureState::Done;
     progress.reason.clear();
   } else {
@@ -261,6 +286,10 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   const Report report = contained(std::move(input));
   ear.finish();
   if (report.error) return uncontained(*report.error);
+  if (report.stage) {
+    const bool changed = left_changes(report);
+    stage_ = AttemptStage{changed ? report.run_id : std::string(), changed};
+  }
   progress.wall_ms += report.outcome->duration_ms;
   progress.spent.tokens += ear.spent().tokens;
   progress.spent.micro_dollars += ear.spent().micro_dollars;
@@ -271,14 +300,48 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
 
 Engine::Stop Engine::verify(const Feature& feature, VerifyEnded& result) {
   display_.show(VerifyStarted{feature.verify});
-  const Report report =
-      contained(run_input(input_, Role::Verify, {"/bin/sh", "-c", feature.verify}, feature.id));
+  RunInput input = run_input(input_, Role::Verify, {"/bin/sh", "-c", feature.verify}, feature.id);
+  if (stage_ && !stage_->run.empty()) {
+    input.stage_base = StageBase{StageBase::How::Continue, stage_->run};
+    // A ceiling may be another one by now; what the agent left is never judged anywhere else.
+    input.policy.fs.mode = WriteMode::Staged;
+  }
+  const Report report = contained(std::move(input));
   if (report.error) return uncontained(*report.error);
+  if (stage_ && report.stage) {
+    stage_->run = left_changes(report) ? report.run_id : std::string();
+  }
   result.status = exit_status(report.outcome->end);
   result.accepted = std::holds_alternative<Exited>(report.outcome->end) && result.status == 0;
   result.output = last_output(*report.outcome);
   if (auto stop = stopped()) return stop;
   display_.show(result);
+  return std::nullopt;
+}
+
+Engine::Stop Engine::end_stage(StageFate fate, std::string* lost) {
+  if (!stage_ || stage_->run.empty()) return std::nullopt;
+  const std::string run = stage_->run;
+  RunInput git;  // which Cordon runs for itself, for commits
+  if (auto bounded = bound(git); !bounded) {
+    return end(LoopEnded::Why::Failed, {}, bounded.error());
+  }
+  const auto decided = decide_stage(run, fate, git, input_.caller);
+  if (!decided) return end(LoopEnded::Why::Failed, {}, decided.error());
+  StageEnded event{run, fate == StageFate::Apply, 0, {}, decided->conflicts};
+  const Change::State done =
+      fate == StageFate::Apply ? Change::State::Applied : Change::State::Discarded;
+  for (const ChangeRecord& record : decided->records) {
+    if (record.state == done) ++event.changes;
+    const bool told = std::ranges::find(event.held, record.top) != event.held.end();
+    if (record.state == Change::State::Held && !told) event.held.push_back(record.top);
+  }
+  if (lost != nullptr && fate == StageFate::Apply && !event.conflicts.empty()) {
+    *lost = "accepted, but the host has changed " + std::to_string(event.conflicts.size()) +
+            (event.conflicts.size() == 1 ? " file" : " files") +
+            " of it meanwhile; cordon changes list " + run;
+  }
+  display_.show(event);
   return std::nullopt;
 }
 
@@ -288,8 +351,11 @@ Engine::Stop Engine::commit(const Feature& feature) {
   input.streams.in = Input::of_bytes(feature.title + "\n");
   const Report report = contained(std::move(input));
   if (report.error) return uncontained(*report.error);
-  const bool done = exit_status(report.outcome->end) == 0;
-  display_.show(Committed{done, last_output(*report.outcome)});
+  // Where a ceiling stages this run too, the commit may be held back with its repository.
+  const bool held = report.stage && left_changes(report);
+  const bool done = exit_status(report.outcome->end) == 0 && !held;
+  display_.show(Committed{done, held ? "held back: cordon changes list " + report.run_id
+                                     : last_output(*report.outcome)});
   return std::nullopt;
 }
 
@@ -333,6 +399,12 @@ RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> ar
   input.policy = loop.policy;
   input.describe_policy = false;
   input.asker = {tool_of(role), std::move(call_id), {}};
+  // What is committed was accepted and is in the project.
+  if (role == Role::Commit) {
+    input.policy.fs.mode = WriteMode::Live;
+  } else {
+    input.stage_decision = StageDecision::ByCaller;
+  }
   for (const std::string& file : loop.held_files) input.policy.fs.read.push_back({file, {}});
   std::optional<std::uint64_t>& wall = input.policy.limits.wall_ms;
   if (role == Role::Probe) wall = std::min(kProbeMs, wall.value_or(kProbeMs));
@@ -364,6 +436,9 @@ std::string build_prompt(const Feature& feature, const std::optional<VerifyEnded
         .append(" and wrote at last:\n\n")
         .append(sanitize_lines(last->output))
         .append("\n");
+    if (last->discarded) {
+      text.append("\nNothing of that attempt is left: the project is as it was before it.\n");
+    }
   }
   return text;
 }

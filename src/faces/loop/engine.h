@@ -16,6 +16,7 @@
 #include "faces/loop/progress.h"
 #include "policy/host_facts.h"
 #include "run/line.h"
+#include "run/staged_run.h"
 
 namespace cordon::loop {
 
@@ -53,12 +54,17 @@ class Engine {
   using Stop = std::optional<LoopEnded>;
 
   // One run, which a skip or a quit ends.
+  // Ceilings, recorder and mechanisms of whatever runs.
+  Result<void> bound(RunInput& input);
   Report contained(RunInput input);
   Stop probe();
   Stop work_on(std::size_t index);
   Stop attempt(std::size_t index, std::optional<VerifyEnded>& last);
   Stop run_agent(std::size_t index, const std::optional<VerifyEnded>& last);
   Stop verify(const Feature& feature, VerifyEnded& result);
+  // Applies what an accepted attempt left in its stage, and drops that of any other. `lost` says
+  // why an accepted one is not whole in the project.
+  Stop end_stage(StageFate fate, std::string* lost);
   Stop commit(const Feature& feature);
   Stop save();
   [[nodiscard]] Stop over_budget() const;
@@ -74,7 +80,18 @@ class Engine {
   Control& control_;
   std::string told_choice_;
   Progress progress_;
+  // Of the attempt that is under way, if its runs are staged.
+  struct AttemptStage {
+    std::string run;       // the last one that left changes in it; empty: none did
+    bool changed = false;  // by the agent
+  };
+  std::optional<AttemptStage> stage_;
 };
+
+// In a staged loop an attempt has a stage: the agent works in it, the verify command goes on in it
+// and judges what it sees there, and only then the project gets what was accepted. An attempt that
+// is not accepted, or is skipped, is discarded; one that was cut off waits in its stage for `cordon
+// changes`, as every stage does.
 
 // The runs of a loop: the agent, the command that decides, the probe before everything. Each is an
 // ordinary contained run, and there is no other way to start anything here.

@@ -51,7 +51,16 @@ struct VerifyStarted {
 struct VerifyEnded {
   bool accepted = false;
   int status = 0;
-  std::string output;  // the end of what it wrote
+  std::string output;      // the end of what it wrote
+  bool discarded = false;  // nothing is left of the attempt
+};
+// What became of the stage of an attempt: applied if it was accepted, discarded if not.
+struct StageEnded {
+  std::string run;  // that `cordon changes` knows it by
+  bool applied = false;
+  std::size_t changes = 0;             // that were applied, or discarded
+  std::vector<std::string> held;       // protected paths that wait for a person
+  std::vector<std::string> conflicts;  // paths that the host has changed too
 };
 struct Committed {
   bool done = false;
@@ -77,9 +86,9 @@ struct LoopEnded {
   std::vector<FeatureProgress> features;
 };
 
-using LoopEvent =
-    std::variant<ProbeStarted, LoopStarted, AttemptStarted, AgentTold, AgentNoted, AgentEnded,
-                 VerifyStarted, VerifyEnded, Committed, FeatureEnded, Paused, Resumed, LoopEnded>;
+using LoopEvent = std::variant<ProbeStarted, LoopStarted, AttemptStarted, AgentTold, AgentNoted,
+                               AgentEnded, VerifyStarted, VerifyEnded, StageEnded, Committed,
+                               FeatureEnded, Paused, Resumed, LoopEnded>;
 
 class Display {
  public:

@@ -10,6 +10,9 @@
 
 namespace cordon::flags {
 
+// There is no review: the verify command decides.
+inline constexpr std::array<std::string_view, 1> kLoopStageChoices{"auto"};
+
 inline constexpr std::array kLoopWork{
     Flag{FlagId::Plan,
          "--plan",
@@ -29,6 +32,14 @@ inline constexpr std::array kLoopWork{
          "attempts of each feature (default: 3)",
          "How often an agent is started for one feature, unless the plan says otherwise.",
          {}},
+    Flag{
+        FlagId::Stage, "--stage", "[=auto]", ValueKind::OptionalChoice, Times::Once,
+        "the project gets accepted attempts alone",
+        "Let each attempt work in a layer of its own, and verify it there. When the verify command "
+        "accepts it, what nothing on the host runs is applied to the project, and the rest is held "
+        "back for cordon changes; when not, all of it is discarded. So does mode = \"staged\" in "
+        "a policy or a ceiling.",
+        kLoopStageChoices},
     Flag{FlagId::Commit,
          "--commit",
          "",
@@ -124,7 +135,8 @@ inline constexpr std::string_view kLoopText =
     "done, the agent is started "
     "contained, with its own questions switched off, and reads what to do; then the verify command "
     "of the feature, run contained and without network, decides whether it is done. The agent's "
-    "word and exit status decide nothing.\n\n"
+    "word and exit status decide nothing. With --stage an attempt that is not accepted leaves "
+    "nothing behind in the project.\n\n"
     "Before anything else a command is really run contained. If that fails, or if containment is "
     "in doubt at any later time, the loop ends with status 125 and starts nothing further. There "
     "is "

@@ -106,6 +106,10 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   std::vector<std::string> words;
   for (const std::string_view word : arguments.operands) words.emplace_back(word);
   CORDON_TRY(agent, loop::contained_agent(words));
+  if (arguments.value(FlagId::Stage) == "review") {
+    return fail(usage_error("--stage=review: in a loop the verify command decides what is applied",
+                            "write --stage alone"));
+  }
   CORDON_TRY(budget, budget_of(arguments));
   const std::string plan(arguments.value(FlagId::Plan).value_or("PLAN.md"));
   CORDON_TRY(text, read_project_file(plan, caller, input.held_files));
