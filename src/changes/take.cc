@@ -112,8 +112,8 @@ std::string top_around(const std::string& path, const Caller& caller) {
 
 }  // namespace
 
-void follow_in_indexes(const std::vector<ChangeRecord>& before,
-                       const std::vector<ChangeRecord>& now, const Caller& caller) {
+std::vector<Error> follow_in_indexes(const std::vector<ChangeRecord>& before,
+                                     const std::vector<ChangeRecord>& now, const Caller& caller) {
   std::map<std::pair<std::string, SkipMark>, std::vector<std::string>> names;
   for (std::size_t i = 0; i < now.size() && i < before.size(); ++i) {
     const ChangeRecord& record = now[i];
@@ -125,8 +125,12 @@ void follow_in_indexes(const std::vector<ChangeRecord>& before,
     names[{top, is_applied ? SkipMark::Clear : SkipMark::Set}].push_back(
         record.path.substr(top.size() + 1));
   }
-  for (const auto& [where, paths] : names)
-    (void)mark_skip_worktree_in(where.first, paths, where.second);
+  std::vector<Error> unmarked;
+  for (const auto& [where, paths] : names) {
+    auto marked = mark_skip_worktree_in(where.first, paths, where.second);
+    if (!marked) unmarked.push_back(std::move(marked).error());
+  }
+  return unmarked;
 }
 
 namespace {

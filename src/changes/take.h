@@ -65,9 +65,10 @@ Fd open_kept_file(int directory, const std::string& name);
 // is run, and a `.git` file is followed only to a git directory that names this work tree in turn:
 // a planted one must not have Cordon change the index of another repository.
 
-// For records that were added by a run and are applied now, or were applied in `before`.
-void follow_in_indexes(const std::vector<ChangeRecord>& before,
-                       const std::vector<ChangeRecord>& now, const Caller& caller);
+// For records that were added by a run and are applied now, or were applied in `before`. Gives the
+// indexes that could not be changed.
+std::vector<Error> follow_in_indexes(const std::vector<ChangeRecord>& before,
+                                     const std::vector<ChangeRecord>& now, const Caller& caller);
 
 struct Taken {
   // Something that is not taken, whoever names it.
@@ -78,6 +79,7 @@ struct Taken {
   std::size_t done = 0;
   std::vector<std::string> conflicts;  // paths
   std::vector<Refused> refused;
+  std::vector<Error> unmarked;  // indexes in which a mark of git's could not be changed
 };
 
 // Each works on the records whose path lies in one of `paths`, or on all if there are none, and

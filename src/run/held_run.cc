@@ -296,7 +296,7 @@ void forget_passed(std::vector<Quarantined>& handoff, const std::vector<ChangeRe
   });
 }
 
-void mark_moved_in_clones(const std::vector<Quarantined>& handoff, const JudgedRun& run) {
+void mark_moved_in_clones(std::vector<Quarantined>& handoff, const JudgedRun& run) {
   const auto is_old = [&](const std::string& git) {
     return std::ranges::any_of(run.survey.facts.git, [&](const GitDirectory& one) {
       return one.path == git || std::ranges::find(one.pinned, git, &Held::path) != one.pinned.end();
@@ -319,7 +319,14 @@ void mark_moved_in_clones(const std::vector<Quarantined>& handoff, const JudgedR
       break;
     }
   }
-  for (const auto& [top, names] : moved) (void)mark_skip_worktree_in(top, names);
+  for (const auto& [top, names] : moved) {
+    const auto marked = mark_skip_worktree_in(top, names);
+    if (marked) continue;
+    handoff.push_back({top,
+                       "unchecked: the next commit there may delete what was moved away: " +
+                           message(marked.error()) + "; " + marked.error().hint,
+                       {}});
+  }
 }
 
 }  // namespace cordon

@@ -35,7 +35,8 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
 void forget_passed(std::vector<Quarantined>& handoff, const std::vector<ChangeRecord>& records);
 
 // In a repository, a linked worktree or a submodule that this run made, what was moved out of it is
-// marked skip-worktree in its index: else the next commit of everything would delete it.
-void mark_moved_in_clones(const std::vector<Quarantined>& handoff, const JudgedRun& run);
+// marked skip-worktree in its index: else the next commit of everything would delete it. An index
+// that cannot be marked is added to `handoff` as unchecked, with the command that marks it.
+void mark_moved_in_clones(std::vector<Quarantined>& handoff, const JudgedRun& run);
 
 }  // namespace cordon

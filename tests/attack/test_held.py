@@ -453,3 +453,38 @@ def test_a_clone_without_an_index_is_not_left_locked(world):
     assert not (world.project / "copy/.git/index.lock").exists()
     world.bare("git", "-C", str(world.project / "copy"), "checkout", "-q").expect(0)
     assert (world.project / "copy/x").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("locked", [True, False], ids=["locked", "control"])
+def test_an_index_that_cannot_be_marked_is_told_with_the_command_that_marks_it(world, locked):
+    """Else the next commit of everything would delete what was moved away, without a word."""
+    world.bare("/bin/sh", "-ec", "git init -q ../source; cd ../source; git config user.name a; git config user.email "
+               "a@example.org; mkdir .vscode; echo x > .vscode/tasks.json; echo x > x; git add -A; "
+               "git commit -q -m x").expect(0)
+    source = world.project.parent / "source"
+    lock = "; touch 'my copy/.git/index.lock'" if locked else ""
+    done, report = world.report("/bin/sh", "-ec", f"git clone -q {source} 'my copy'{lock}",
+                                options=["--read", source])
+    done.expect(0)
+    copy = world.project / "my copy"
+    assert not (copy / ".vscode").exists()
+    told = [line.split("when no git is at work there: ")[1] for line in done.err.splitlines()
+            if "when no git is at work there: " in line]
+    assert len(told) == (1 if locked else 0), done.err
+    assert len([one for one in report["handoff"] if one["kind"].startswith("unchecked: ")]) == len(told)
+    for command in told:
+        world.bare("/bin/sh", "-ec", command).expect(0)
+    world.bare("/bin/sh", "-ec", "cd 'my copy'; echo y >> x; git -c user.name=a -c user.email=a@example.org "
+               "commit -q -a -m y").expect(0)
+    assert ".vscode/tasks.json" in world.bare("git", "-C", copy, "ls-tree", "-r", "--name-only", "HEAD").out
+    if not locked:
+        applied = world.cordon_verb("changes", "apply", "last", "my copy/.vscode").expect(0)
+        assert "git" not in applied.err, applied.err
+    # What the person takes then, while their own git holds the lock, is told as well.
+    world.write(copy / ".git/index.lock", "")
+    verb = "restore" if not locked else "apply"
+    taken = world.cordon_verb("changes", verb, "last", "my copy/.vscode").expect(0)
+    [hint] = [line for line in taken.err.splitlines() if line.startswith("hint: when no git is at work there: ")]
+    assert "index.lock" in taken.err
+    world.bare("/bin/sh", "-ec", hint.split(": ", 2)[2]).expect(0)
+    assert world.bare("git", "-C", copy, "status", "--porcelain").out == ""

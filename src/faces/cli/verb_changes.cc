@@ -258,7 +258,8 @@ Result<Taken> take_from(const Step& step, Asked& asked) {
   if (manifest.mode == WriteMode::Live) {
     const std::vector<ChangeRecord> before = manifest.records;
     auto taken = step.live(asked.handoff, manifest, asked.paths);
-    follow_in_indexes(before, manifest.records, asked.caller);
+    auto unmarked = follow_in_indexes(before, manifest.records, asked.caller);
+    if (taken) taken->unmarked = std::move(unmarked);
     return taken;
   }
   // Only one of ours, whatever the note says.
@@ -323,6 +324,12 @@ int take(const Arguments& arguments, const Step& step) {
   const auto taken = take_from(step, *asked);
   if (!taken) return refuse(taken.error());
   if (!arguments.has(FlagId::Json) && verb != "discarded") say_waiting(*asked, *taken, verb);
+  for (const Error& error : taken->unmarked) {
+    say("cordon: " + message(error) + ", so git " +
+        (verb == "applied" ? "does not show what becomes of the file"
+                           : "will take the file for deleted") +
+        "\nhint: " + error.hint + "\n");
+  }
   if (taken->done == 0 && taken->conflicts.empty()) return nothing(arguments, *asked);
   if (arguments.has(FlagId::Json)) {
     if (!say_answer(changes_json(*asked))) return kAnswerError;

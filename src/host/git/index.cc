@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "host/git/config.h"
 #include "host/git/layout.h"
 #include "host/inspect.h"
@@ -227,31 +228,56 @@ std::optional<std::string> mark_skip_worktree(std::string_view bytes,
   return out + (none ? std::string(checksum) : digest_of(out, index->hash));
 }
 
-bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names,
-                           SkipMark mark) {
+namespace {
+
+// For whoever finds the index locked or read-only: what Cordon would have done.
+std::string by_hand(const std::string& top, const std::vector<std::string>& names, SkipMark mark) {
+  const std::string git = "git -C " + shell_word(top);
+  std::string paths;
+  for (const std::string& name : names) paths += " " + shell_word(name);
+  return git + " ls-files -z --" + paths + " | " + git + " update-index -z " +
+         (mark == SkipMark::Set ? "--skip-worktree" : "--no-skip-worktree") + " --stdin";
+}
+
+}  // namespace
+
+Result<void> mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names,
+                                   SkipMark mark) {
   const std::string path = git_index_of(top);
-  if (path.empty()) return false;
+  if (path.empty()) return {};
+  const auto failed = [&](int error, const std::string& first = {}) {
+    return fail(
+        setup_error("cannot change " + quote(path), error, first + by_hand(top, names, mark)));
+  };
   const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
-  if (!above.valid()) return false;
+  if (!above.valid()) return failed(errno);
   struct stat status {};
   // Before the lock is taken: one that nobody lets go would stop every later git.
-  if (::fstatat(above.get(), "index", &status, AT_SYMLINK_NOFOLLOW) < 0) return false;
+  if (::fstatat(above.get(), "index", &status, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (errno == ENOENT) return {};
+    return failed(errno);
+  }
   const Fd lock(::openat(above.get(), "index.lock",
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!lock.valid()) return false;
+  if (!lock.valid()) {
+    // A git that was killed leaves its lock, and one that is at work has it.
+    const std::string first =
+        "when no git is at work there: rm -f " + shell_word(path + ".lock") + "; ";
+    return failed(errno, errno == EEXIST ? first : std::string());
+  }
   const auto bytes = read_regular(above.get(), "index", kIndexLimit);
   const auto marked = bytes ? mark_skip_worktree(*bytes, names, mark) : std::nullopt;
-  bool done = marked.has_value();
-  for (std::size_t at = 0; done && at < marked->size();) {
-    const ssize_t put = ::write(lock.get(), marked->data() + at, marked->size() - at);
-    if (put < 0 && errno != EINTR) done = false;
-    if (put > 0) at += static_cast<std::size_t>(put);
-  }
-  done = done && (::geteuid() != 0 || ::fchown(lock.get(), status.st_uid, status.st_gid) == 0) &&
-         ::fchmod(lock.get(), status.st_mode & 0777U) == 0 &&
-         ::renameat(above.get(), "index.lock", above.get(), "index") == 0;
-  if (!done) ::unlinkat(above.get(), "index.lock", 0);
-  return done;
+  int error = !bytes ? EFBIG : 0;
+  if (marked) error = write_whole(lock.get(), *marked);
+  const auto put_in_place = [&] {
+    return (::geteuid() != 0 || ::fchown(lock.get(), status.st_uid, status.st_gid) == 0) &&
+           ::fchmod(lock.get(), status.st_mode & 0777U) == 0 &&
+           ::renameat(above.get(), "index.lock", above.get(), "index") == 0;
+  };
+  if (marked && error == 0 && !put_in_place()) error = errno;
+  if (!marked || error != 0) ::unlinkat(above.get(), "index.lock", 0);
+  if (error != 0) return failed(error);
+  return {};
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "host/git/object.h"
 #include "policy/effective.h"
 
@@ -51,10 +52,11 @@ enum class SkipMark { Set, Clear };
 std::optional<std::string> mark_skip_worktree(std::string_view bytes,
                                               const std::vector<std::string>& names,
                                               SkipMark mark = SkipMark::Set);
-// The same in the repository whose work tree has its top at `top`, by git's own lock. False if
-// nothing was changed.
-bool mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names,
-                           SkipMark mark = SkipMark::Set);
+// The same in the repository whose work tree has its top at `top`, by git's own lock. An error if
+// the index could not be changed, with the command that does it as the hint; nothing to be changed
+// is none.
+Result<void> mark_skip_worktree_in(const std::string& top, const std::vector<std::string>& names,
+                                   SkipMark mark = SkipMark::Set);
 
 // The index after a checkout of another commit, by the rule of git-read-tree(1) for two trees: an
 // entry that is as before becomes what it is after, one that is so already stays, and what differs
