@@ -675,3 +675,38 @@ def test_a_directory_that_the_commit_removes_stays_with_the_commit(world):
     git(world, "checkout", "-q", "tracked.txt", cwd=world.project)
     world.bare("/bin/sh", "-c", merge_line(done, report["run_id"])).expect(0)
     assert is_clean(world) and not (world.project / "old").exists()
+
+
+def went_on(world, first, script, mode, how="from"):
+    done, report = world.report("/bin/sh", "-ec", AS_A + script, timeout=120,
+                                options=[f"--stage={mode}", f"--stage-{how}", first["run_id"]])
+    done.expect(0)
+    assert report["error"] is None, done.account()
+    return done, report
+
+
+@pytest.mark.parametrize("how", ["from", "fork"])
+def test_commits_of_a_stage_that_goes_on_arrive_together(world, how):
+    repository(world)
+    _, first = staged(world, COMMIT, mode="review")
+    done, _ = went_on(world, first, "echo third > third; git add -A; git commit -q -m third; git rev-parse HEAD",
+                      "auto", how)
+    assert out(world, "rev-parse", "HEAD") == done.out.strip()
+    assert out(world, "log", "--format=%s", "-2").splitlines() == ["third", "second"]
+    assert is_clean(world)
+
+
+@pytest.mark.parametrize("how", ["from", "fork"])
+def test_a_commit_of_the_person_between_two_runs_of_a_stage_is_not_lost(world, how):
+    """The layer's branch was made from what the host's was before the first run, not before the second."""
+    repository(world)
+    _, first = staged(world, COMMIT, mode="review")
+    world.write(world.project / "mine", "mine\n")
+    git(world, "add", "-A", cwd=world.project)
+    git(world, "commit", "-q", "-m", "mine", cwd=world.project)
+    mine = out(world, "rev-parse", "HEAD")
+    done, report = went_on(world, first, "echo third > third; git add -A; git commit -q -m third", "auto", how)
+    assert out(world, "rev-parse", "HEAD") == mine and is_clean(world)
+    assert f"git merge refs/cordon/{report['run_id']}" in done.err, done.account()
+    world.bare("/bin/sh", "-c", f"{AS_A} git merge -q -m merged refs/cordon/{report['run_id']}").expect(0)
+    assert (world.project / "mine").exists() and (world.project / "third").exists() and is_clean(world)

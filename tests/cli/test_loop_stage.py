@@ -147,3 +147,21 @@ def test_accepted_features_are_committed(loop, world):
     assert [event["done"] for event in events if event["event"] == "committed"] == [True, True]
     log = git("log", "--format=%s").expect(0).out
     assert log.split("\n")[:2] == ["Make the second file", "Make the first file"]
+
+
+def test_commits_of_an_accepted_attempt_arrive_and_of_a_refused_one_do_not(loop, world):
+    def git(*words):
+        return world.bare("git", "-c", "user.name=a", "-c", "user.email=a@example", *words).expect(0).out.strip()
+    loop.plan.write_text("- [ ] a: T\n  verify: test -s good\n")
+    git("init", "-q", "-b", "main")
+    git("add", "-A")
+    git("commit", "-q", "-m", "first")
+    agent = loop.agent(
+        "#!/bin/sh\ncase $(cat) in *'wrote at last'*) name=good ;; *) name=bad ;; esac\necho x > $name\n"
+        "git add $name\ngit -c user.name=b -c user.email=b@example commit -q -m $name\n")
+    done, events = loop.run(agent, "--stage")
+    done.expect(0)
+    assert [event["applied"] for event in stage_ends(events)] == [False, True]
+    assert git("log", "--format=%s").splitlines() == ["good", "first"]
+    assert git("ls-files", "good", "bad") == "good"
+    assert git("diff", "HEAD", "--stat") == ""
