@@ -148,6 +148,9 @@ class AccessQuestion {
 
   [[nodiscard]] Result<AccessAnswer> host_object() const;
   [[nodiscard]] AccessAnswer written() const;
+  [[nodiscard]] AccessAnswer held(std::string why) const;
+  [[nodiscard]] AccessAnswer staged(const std::string& why) const;
+  [[nodiscard]] std::optional<AccessAnswer> of_staged_git() const;
   [[nodiscard]] AccessAnswer not_by_rights(const Rights& rights, const Owner& as) const;
 
   const JudgedRun& run_;
@@ -189,25 +192,46 @@ Result<AccessAnswer> AccessQuestion::host_object() const {
   return permitted({}, reason_for(true, "it is shown inside"));
 }
 
+AccessAnswer AccessQuestion::held(std::string why) const {
+  AccessAnswer answer{{false, said_.rule, {}, {}}, Settled::Held, true, "held"};
+  answer.verdict.reason = "written inside, and held back at the end: " + std::move(why);
+  return answer;
+}
+
+AccessAnswer AccessQuestion::staged(const std::string& why) const {
+  const bool review = run_.clamped.effective().stage == StageEnd::Review;
+  return permitted("staged", why + (review ? "; in the stage, applied by cordon changes apply"
+                                           : "; in the stage, applied when the run is over"));
+}
+
+// Of a git directory in a stage commits and the names that lead to them arrive, checked, and what
+// is checked out with them (changes/stage_git.h). Nothing else does, and nothing file by file.
+std::optional<AccessAnswer> AccessQuestion::of_staged_git() const {
+  if (view_.shown != Shown::Staged) return std::nullopt;
+  const auto& known = run_.survey.facts.git;
+  const auto git = std::ranges::find_if(
+      known, [&](const GitDirectory& one) { return contains(one.path, path_); });
+  if (git == known.end() || git->path == path_) return std::nullopt;
+  const std::string_view name = std::string_view(path_).substr(git->path.size() + 1);
+  const bool arrives = name == "HEAD" || name == "index" || name == "objects" ||
+                       std::ranges::any_of(std::array{"objects/", "refs/heads/", "refs/tags/"},
+                                           [&](const char* way) { return name.starts_with(way); });
+  if (!arrives) return held("of a git directory in a stage no single file is applied");
+  return staged("commits, branches and new tags arrive as git has checked them");
+}
+
 // The call succeeds; where the host sees what was written is another matter.
 AccessAnswer AccessQuestion::written() const {
   const auto is_kept = [&](const KeptPath& kept) { return contains(kept.path, path_); };
   const bool put_back = std::ranges::any_of(run_.plan.keeping.paths, is_kept);
+  if (auto found = of_staged_git()) return *std::move(found);
   if (view_.shown == Shown::Config) {
     return permitted("merged", reason_for(true, "writes go to a private copy of this run"));
   }
   if (view_.shown == Shown::Copy || put_back || !said_.allowed) {
-    AccessAnswer answer{{false, said_.rule, {}, {}}, Settled::Held, true, "held"};
-    answer.verdict.reason = "written inside, and held back at the end: " +
-                            reason_for(false, "protected files stay as they are");
-    return answer;
+    return held(reason_for(false, "protected files stay as they are"));
   }
-  if (view_.shown != Shown::Staged) return permitted("written", said_.reason);
-  const bool review = run_.clamped.effective().stage == StageEnd::Review;
-  return permitted("staged", said_.reason + (review ? "; in the stage, applied by cordon changes "
-                                                      "apply"
-                                                    : "; in the stage, applied when the run is "
-                                                      "over"));
+  return view_.shown == Shown::Staged ? staged(said_.reason) : permitted("written", said_.reason);
 }
 
 AccessAnswer AccessQuestion::not_by_rights(const Rights& rights, const Owner& as) const {

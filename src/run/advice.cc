@@ -332,10 +332,9 @@ Result<bool> PathAdvice::try_all(const Changed& begin, AccessAnswer& answer) {
 
 Result<void> PathAdvice::complete(AccessAnswer& answer) {
   if (answer.verdict.allowed) return {};
-  // Of a git directory in a stage nothing is taken file by file.
+  // Of a git directory in a stage nothing is taken file by file, as the reason says.
   if (answer.by == Settled::Held && staged_ &&
       std::ranges::count(components(asked_.path), std::string_view(".git")) != 0) {
-    answer.verdict.reason += "; of a git directory in a stage no single file is applied";
     return {};
   }
   if (answer.by == Settled::Held) {

@@ -449,3 +449,26 @@ def test_connections_under_ceilings(world):
         assert follower.follow()["allowed"]
         code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5)"
         world.run("/usr/bin/python3", "-I", "-c", code, options=follower.options).expect(0)
+
+
+def test_what_of_a_staged_git_directory_arrives(world):
+    """Explained before a run, and looked for on the host after it."""
+    def git(*words):
+        return world.bare("git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words).expect(0).out.strip()
+    git("init", "-q", "-b", "main")
+    git("add", "-A")
+    git("commit", "-q", "-m", "first")
+    answers = {name: world.cordon_verb("policy", "explain", "--json", "--stage", "write", world.project / ".git" / name)
+               for name in ("config", "hooks/pre-commit", "info/attributes", "refs/heads/new", "HEAD", "index")}
+    said = {name: (done.json["allowed"], done.json["then"]) for name, done in answers.items()}
+    world.run("/bin/sh", "-ec", "git config alias.x '!id'; mkdir -p .git/hooks .git/info; echo x > .git/hooks/pre-commit; "
+              "echo '* filter=x' > .git/info/attributes; git checkout -q -b new; echo x > made; git add made; "
+              "git -c user.name=b -c user.email=b@example.org commit -q --no-verify -m second",
+              options=["--stage"]).expect(0)
+    arrived = {"config": "alias" in (world.project / ".git/config").read_text(),
+               "hooks/pre-commit": (world.project / ".git/hooks/pre-commit").exists(),
+               "info/attributes": (world.project / ".git/info/attributes").exists(),
+               "refs/heads/new": git("log", "-1", "--format=%s", "new") == "second",
+               "HEAD": git("symbolic-ref", "HEAD") == "refs/heads/new",
+               "index": git("ls-files", "made") == "made"}
+    assert said == {name: (there, "staged" if there else "held") for name, there in arrived.items()}, (said, arrived)
