@@ -386,22 +386,34 @@ def test_RS16_many_at_once_and_in_a_row(world):
         done = world.run("/bin/sh", "-c", f"echo {number} > out-{number}; cat out-{number}")
         return done.status == 0 and done.out == f"{number}\n"
     world.run("true").expect(0)
-    before = census(world)
+    before, groups = census(world), groups_without_processes()
     with ThreadPoolExecutor(20) as pool:
         assert all(pool.map(one, range(100))), "cross-talk or failure between parallel runs"
     for _ in range(100):
         world.run("true").expect(0)
     after = census(world)
     assert wait_until(lambda: census(world) == before, 2), (before, after)
+    # Runs of others may be making groups at this moment; those do not stay without a process.
+    left = groups_without_processes() - groups
+    assert wait_until(lambda: not left & groups_without_processes(), 2), left & groups_without_processes()
 
 
 def census(world):
-    """What a run might leave behind: mounts, cgroups, files in the state directory, processes."""
-    groups = [d for d, _, _ in os.walk("/sys/fs/cgroup") if "cordon" in os.path.basename(d)]
+    """What a run might leave behind beside groups: mounts, files in the state directory, processes."""
     runs = world.home / ".local/state/cordon/runs"
-    return (Path("/proc/self/mountinfo").read_text().count("\n"), len(groups),
+    return (Path("/proc/self/mountinfo").read_text().count("\n"),
             len(list(runs.iterdir())) if runs.exists() else 0,
             len(processes_with(str(world.cordon))))
+
+
+def groups_without_processes():
+    def is_empty(group):
+        try:
+            return not Path(group, "cgroup.procs").read_text()
+        except OSError:
+            return False
+    return {group for group, _, _ in os.walk("/sys/fs/cgroup")
+            if "cordon" in os.path.basename(group) and is_empty(group)}
 
 
 @pytest.mark.group("cleanup")
