@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.harness import (CALL_ERRORS, FILE_ERRORS, ROOT, processes_with, remove_tree, stage,
+from support.harness import (CALL_ERRORS, FILE_ERRORS, ROOT, groups_without_processes, processes_with, remove_tree, stage,
                              wait_until)
 
 sys.path.insert(0, str(ROOT / "tests/fault"))
@@ -404,16 +404,6 @@ def census(world):
     return (Path("/proc/self/mountinfo").read_text().count("\n"),
             len(list(runs.iterdir())) if runs.exists() else 0,
             len(processes_with(str(world.cordon))))
-
-
-def groups_without_processes():
-    def is_empty(group):
-        try:
-            return not Path(group, "cgroup.procs").read_text()
-        except OSError:
-            return False
-    return {group for group, _, _ in os.walk("/sys/fs/cgroup")
-            if "cordon" in os.path.basename(group) and is_empty(group)}
 
 
 @pytest.mark.group("cleanup")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.harness import descendants, alive, noted_processes, processes_with, wait_until
+from support.harness import (alive, descendants, groups_without_processes, noted_processes, processes_with,
+                             wait_until)
 
 
 def mark_of(world):
@@ -27,16 +28,6 @@ def cgroups_of(pid):
                     if (base / path.lstrip("/")).exists():
                         found.add(base / path.lstrip("/"))
     return found
-
-
-def abandoned_cgroups():
-    def is_empty(group):
-        try:
-            return not Path(group, "cgroup.procs").read_text()
-        except OSError:  # it is gone meanwhile
-            return False
-    return {Path(directory) for directory, _, _ in os.walk("/sys/fs/cgroup")
-            if os.path.basename(directory).startswith("cordon") and is_empty(directory)}
 
 
 def members(group):
@@ -62,7 +53,7 @@ def test_sigkill_of_cordon(world, options):
 def test_sigkill_at_random_moments(world):
     mark = mark_of(world)
     world.run("true").expect(0)
-    before = abandoned_cgroups()
+    before = groups_without_processes()
     for step in range(40):
         process = world.start([world.cordon, "run", "--", world.probe, "linger", mark, 60])
         time.sleep(step * 0.0002)
@@ -71,8 +62,8 @@ def test_sigkill_at_random_moments(world):
     assert wait_until(lambda: not processes_with(mark), 1), processes_with(mark)
     world.run("true").expect(0)
     # Others may be making groups at this moment; those do not stay without a process.
-    left = abandoned_cgroups() - before
-    assert wait_until(lambda: not left & abandoned_cgroups(), 2), left & abandoned_cgroups()
+    left = groups_without_processes() - before
+    assert wait_until(lambda: not left & groups_without_processes(), 2), left & groups_without_processes()
     mounts = [line for line in open("/proc/self/mountinfo") if str(world.path) in line]
     assert not mounts
 
