@@ -466,6 +466,14 @@ bool StageGit::has_work() const {
   });
 }
 
+namespace {
+
+// The work tree and HEAD are as they are to be; this makes the index from HEAD.
+constexpr const char* kIndexStayed =
+    "git: it cannot be written, and shows what is committed as changes; git reset";
+
+}  // namespace
+
 std::size_t StageGit::settle_applied() {
   std::size_t done = 0;
   bool stays = false;
@@ -489,7 +497,10 @@ std::size_t StageGit::settle_applied() {
   const std::string line = merge_of_checkout();
   record.state = stays || index_is_behind_ ? State::Held : State::Applied;
   record.reason.clear();
-  if (stays) {
+  if (index_stayed_ && !stays) {
+    record.state = State::Held;
+    record.reason = kIndexStayed;
+  } else if (stays) {
     record.reason = line.empty() ? std::string(kGitStaged) : std::string(kCommitted) + line;
   } else if (index_is_behind_) {
     record.reason = kGitStaged;
@@ -522,6 +533,7 @@ std::vector<std::pair<std::string, std::string>> StageGit::refused() const {
     refused.emplace_back(manifest_.records[step.record].path,
                          step.line.empty() ? step.why : step.why + "; " + step.line);
   }
+  if (index_stayed_) refused.emplace_back(join(path_, "index"), kIndexStayed);
   return refused;
 }
 

@@ -170,6 +170,8 @@ class StageGit {
   std::string index_before_;
   std::optional<std::string> index_after_;
   bool index_locked_ = false;
+  // The refs have moved, and the index could not follow them.
+  bool index_stayed_ = false;
   bool index_is_behind_ = false;  // the run had staged more than it committed
 };
 

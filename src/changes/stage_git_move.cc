@@ -297,6 +297,7 @@ void StageGit::commit(Durable& durable) {
     if (!step.locked) continue;
     step.moved = move_lock(own_name(step), step.name, step.move.after.empty());
     if (!step.moved) {
+      drop_lock(own_name(step), step.name);
       step.why = "git: it cannot be written";
       continue;
     }
@@ -306,7 +307,8 @@ void StageGit::commit(Durable& durable) {
     if (host_.head == "ref: " + step.name) log(step, "HEAD");
   }
   if (index_locked_) {
-    (void)move_lock(own_index_name(), "index", false);
+    index_stayed_ = !move_lock(own_index_name(), "index", false);
+    if (index_stayed_) drop_lock(own_index_name(), "index");
     durable.directory(directory_.get());
   }
 }

@@ -710,3 +710,21 @@ def test_a_commit_of_the_person_between_two_runs_of_a_stage_is_not_lost(world, h
     assert f"git merge refs/cordon/{report['run_id']}" in done.err, done.account()
     world.bare("/bin/sh", "-c", f"{AS_A} git merge -q -m merged refs/cordon/{report['run_id']}").expect(0)
     assert (world.project / "mine").exists() and (world.project / "third").exists() and is_clean(world)
+
+
+@pytest.mark.parametrize("name", ["index", "main"])
+def test_what_cannot_be_written_is_told_and_no_lock_is_left(world, name):
+    """Git's last step, the rename of its lock, fails; the command that is told mends it."""
+    repository(world)
+    staged(world, COMMIT, mode="review")
+    before = out(world, "rev-parse", "HEAD")
+    done = world.execute(["strace", "-f", "-o", "/dev/null", "-P", f"{name}.lock", "-e", "trace=renameat", "-e",
+                          "inject=renameat:error=EIO", world.cordon, "changes", "apply"], cwd=world.project, timeout=120)
+    assert done.status == 1 and "it cannot be written" in done.err, done.account()
+    assert own_files(world) == []
+    if name == "index":
+        assert "git reset" in done.err
+        git(world, "reset", "-q", cwd=world.project)
+        assert is_clean(world) and out(world, "log", "-1", "--format=%s") == "second"
+    else:
+        assert out(world, "rev-parse", "HEAD") == before
