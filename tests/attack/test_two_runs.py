@@ -28,6 +28,13 @@ TREES = {"one tree, the older ends first": (".", -0.4, []), "one tree, the young
          "a tree in a tree": ("sub", 0.8, []), "the configuration": (".", 0.4, ["config"])}
 
 
+def are_hooks(path):
+    """Whether git runs them. What is left of a git directory that was removed by half is not taken for one."""
+    above = os.path.dirname(path)
+    has = {part for part in ("objects", "refs", "HEAD", "worktrees") if os.path.lexists(os.path.join(above, part))}
+    return os.path.basename(path) == "hooks" and {"objects", "refs"} < has
+
+
 def in_force(top):
     """Planted files under names that somebody outside would act on, and the repositories of the tree."""
     found, repositories = [], []
@@ -37,7 +44,7 @@ def in_force(top):
         inside_git = is_git_directory(path) or ".git/worktrees/" in path
         parts = set(Path(path).relative_to(top).parts)
         for name in files:
-            acts = parts & PROTECTED or name in PROTECTED or os.path.basename(path) == "hooks" or (
+            acts = parts & PROTECTED or name in PROTECTED or are_hooks(path) or (
                 inside_git and name in ("config", "config.worktree", "commondir"))
             item = Path(path, name)
             if acts and item.exists() and "PLANTED" in item.read_text():
