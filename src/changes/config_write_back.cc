@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "host/git/settings.h"
 #include "host/inspect.h"
+#include "host/private_file.h"
 #include "host/snapshot.h"
 
 namespace cordon {
@@ -129,15 +130,17 @@ std::optional<ConfigChange> judge_config_change(std::string_view base, std::stri
 }
 
 Result<WroteBack> write_back_config(const std::string& path, std::string_view base,
-                                    const std::vector<GitSetting>& settings, std::string& text) {
+                                    const std::vector<GitSetting>& settings, std::string& text,
+                                    GitLock git_lock) {
   const auto failed = [&](int error_number) {
     return fail(setup_error("cannot write " + quote(path), error_number));
   };
   const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
   if (!above.valid()) return failed(errno);
   const std::string name(basename(path));
-  const std::string lock = name + ".lock";
+  const std::string lock = git_lock == GitLock::Keep ? name + ".lock" : unguessable_name();
   struct stat status {};
+  if (lock.empty()) return failed(EIO);
   if (::fstatat(above.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
       !S_ISREG(status.st_mode)) {
     return WroteBack::HostChanged;

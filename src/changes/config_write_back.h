@@ -47,10 +47,14 @@ std::optional<ConfigChange> judge_config_change(std::string_view base, std::stri
 std::string setting_name(const GitSetting& setting);
 
 enum class WroteBack { Done, HostChanged, Locked };
+// Git's own lock beside the file. One that stays was left by a git that was killed, or by a run on
+// purpose.
+enum class GitLock { Keep, PassOver };
 // Appends the settings to the file at `path`, if its content is still `base`. `text` gets the new
 // content.
 Result<WroteBack> write_back_config(const std::string& path, std::string_view base,
-                                    const std::vector<GitSetting>& settings, std::string& text);
+                                    const std::vector<GitSetting>& settings, std::string& text,
+                                    GitLock lock = GitLock::Keep);
 
 // Makes the file at `path` again as it was, if a git directory has none any more: once somebody
 // outside has replaced it, the kernel has removed its mount, and a run can remove it. False if

@@ -132,9 +132,18 @@ Result<std::string> Quarantine::move(int directory, const std::string& name,
 
 void Quarantine::take(int directory, const std::string& name, const std::string& path,
                       HoldKind kind) {
+  (void)was_taken(directory, name, path, kind);
+}
+
+bool Quarantine::was_taken(int directory, const std::string& name, const std::string& path,
+                           HoldKind kind) {
   Result<std::string> moved = move(directory, name, path);
-  if (!moved) return failed(std::move(moved).error());
-  add({shown(path), std::string(name_of(kind)), std::move(*moved)});
+  if (moved) {
+    add({shown(path), std::string(name_of(kind)), std::move(*moved)});
+    return true;
+  }
+  if (look(directory, name) || errno != ENOENT) failed(std::move(moved).error());
+  return false;
 }
 
 void Quarantine::take_changed(int directory, const std::string& name, const std::string& path,

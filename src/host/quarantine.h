@@ -21,8 +21,12 @@ class Quarantine {
   // Nothing is made before the first object is taken.
   Quarantine(std::string handoff_directory, std::string run_id, std::string cwd);
 
-  // `path` is the absolute path of `name` in `directory`, for the report and the new name.
+  // `path` is the absolute path of `name` in `directory`, for the report and the new name. What is
+  // gone meanwhile is no failure: another run that lives in the same tree has moved or removed it,
+  // and looks when it ends.
   void take(int directory, const std::string& name, const std::string& path, HoldKind kind);
+  // The same, and whether something was taken.
+  bool was_taken(int directory, const std::string& name, const std::string& path, HoldKind kind);
   // A changed protected file whose original is back under `path`; `name` is what it is called now.
   void take_changed(int directory, const std::string& name, const std::string& path, HoldKind kind);
   // The original is back, and there was nothing to take away.

@@ -5,9 +5,11 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -129,22 +131,39 @@ Result<void> settle_config(const CopiedConfig& config, HeldBack& held) {
   return {};
 }
 
-// The search has taken away a file that ran something, and left what runs nothing. Somebody outside
-// had replaced it, so that the run could write it: what it had before the run and has no more comes
-// back.
-Result<void> complete_config(const CopiedConfig& config) {
-  const auto now = text_at(config.path);
-  const auto before = parse_git_config(config.base);
-  const auto after = now ? parse_git_config(*now) : std::nullopt;
+// What a configuration had before the run and has no more.
+std::vector<GitSetting> lost_settings(const std::string& base, const std::string& text) {
+  const auto before = parse_git_config(base);
+  const auto after = parse_git_config(text);
   if (!before || !after) return {};
   std::set<std::string> there;
   for (const GitSetting& setting : *after) there.insert(setting_name(setting));
-  std::vector<GitSetting> missing;
+  std::vector<GitSetting> lost;
   for (const GitSetting& setting : *before)
-    if (!there.contains(setting_name(setting))) missing.push_back(setting);
-  std::string text;
-  if (!missing.empty()) CORDON_CHECK(write_back_config(config.path, *now, missing, text));
-  return {};
+    if (!there.contains(setting_name(setting))) lost.push_back(setting);
+  return lost;
+}
+
+// The search has taken away a file that ran something, and left what runs nothing. Somebody outside
+// had replaced it, so that the run could write it: what it had before the run comes back. A git
+// that holds the lock is done in a moment. A lock that stays for two seconds is nobody's, and must
+// not be a way to make a repository forget where it pushes to.
+Result<void> complete_config(const CopiedConfig& config) {
+  constexpr int kAttempts = 40;
+  constexpr auto kPause = std::chrono::milliseconds(50);
+  for (int attempt = 0; attempt <= kAttempts; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(kPause);
+    const auto now = text_at(config.path);
+    const auto lost = now ? lost_settings(config.base, *now) : std::vector<GitSetting>();
+    if (lost.empty()) return {};
+    const GitLock lock = attempt < kAttempts ? GitLock::Keep : GitLock::PassOver;
+    std::string text;
+    CORDON_TRY(wrote, write_back_config(config.path, *now, lost, text, lock));
+    if (wrote == WroteBack::Done) return {};
+  }
+  return fail(setup_error("the settings that a run removed cannot be put back: " +
+                              quote(config.path) + " changes all the time",
+                          0, "compare it with what `cordon changes list` names"));
 }
 
 // What a run made of what the repository has of a worktree that it did not see.
@@ -243,7 +262,8 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
   for (const CopiedConfig& config : copies.configs) {
     if (is_gone(config.path)) continue;
     const auto was_cleaned = [&](const Quarantined& one) {
-      return !one.moved_to.empty() && absolute(one.path, caller.cwd) == config.path;
+      return (!one.moved_to.empty() || one.restored) &&
+             absolute(one.path, caller.cwd) == config.path;
     };
     if (std::ranges::any_of(handoff, was_cleaned)) CORDON_CHECK(complete_config(config));
     CORDON_TRY(was_removed, put_back_config(config.path, config.base));

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 
@@ -20,6 +21,7 @@
 #include "changes/written_tips.h"
 #include "config/node.h"
 #include "host/post_run_scan.h"
+#include "host/search_turn.h"
 #include "host/snapshot.h"
 #include "host/tree_copy.h"
 #include "host/walk.h"
@@ -363,6 +365,8 @@ class Recovery {
  private:
   enum class Done { Yes, Later };
   static constexpr std::uint64_t kMostAttempts = 2;
+  // A start does not wait longer for a search that another start can do as well.
+  static constexpr std::chrono::seconds kForAnother{5};
 
   void rename_to(const std::string& name) {
     if (::renameat2(directory_, name_.c_str(), directory_, name.c_str(), RENAME_NOREPLACE) == 0)
@@ -398,6 +402,12 @@ class Recovery {
       // The tree is not judged again, but what the run changed in its copies may not be settled
       // yet.
       return settle(*copies, {}, *content);
+    }
+    const auto turn = SearchTurn::wait_for(caller_.state_directory, content->writable, kForAnother);
+    if (!turn) {
+      const std::string place = content->writable.empty() ? "." : content->writable.front().path;
+      moved_.push_back({place, "unchecked: " + message(turn.error()), {}});
+      return Done::Later;
     }
     std::set<std::string> git_directories;
     auto found = post_run_scan(content->writable, content->deny, caller_, content->snapshot,

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "changes/lost_list.h"
 #include "host/post_run_scan.h"
+#include "host/search_turn.h"
 #include "run/held_run.h"
 #include "run/run_record.h"
 #include "run/staged_run.h"
@@ -75,11 +76,15 @@ void end_stage(const RunInput& input, Stage& stage, const JudgedRun& run, Report
 // What appeared in the writable trees, and what became of the private copies.
 void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, Outcome& outcome,
                   Report& report) {
+  const std::vector<Grant>& writable = run.clamped.effective().write;
   std::set<std::string> git_directories;
+  // To the end: what is put back below is written by name as well.
+  auto turn = SearchTurn::wait_for(run.caller.state_directory, writable);
   auto handoff =
-      post_run_scan(run.clamped.effective().write, run.clamped.effective().deny, run.caller,
-                    run.survey.snapshot, join(run.caller.state_directory, "handoff"), report.run_id,
-                    ready.kept ? &*ready.kept : nullptr, run.survey.roots, &git_directories);
+      turn ? post_run_scan(writable, run.clamped.effective().deny, run.caller, run.survey.snapshot,
+                           join(run.caller.state_directory, "handoff"), report.run_id,
+                           ready.kept ? &*ready.kept : nullptr, run.survey.roots, &git_directories)
+           : fail(std::move(turn).error());
   if (handoff) {
     // Before anything is asked about branches, and before the note may go.
     if (auto noted = ready.branches.note_written(run.caller, git_directories); !noted) {
@@ -96,8 +101,8 @@ void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, 
       recovered = std::move(passed.recovered);
       return std::move(passed.paths);
     };
-    auto settled = settle_held(ready.copies, &*ready.removal, outcome.handoff,
-                               run.clamped.effective().write, run.caller, report.run_id, pass);
+    auto settled = settle_held(ready.copies, &*ready.removal, outcome.handoff, writable, run.caller,
+                               report.run_id, pass);
     if (settled) {
       forget_passed(outcome.handoff, *settled);
       std::ranges::move(recovered, std::back_inserter(outcome.handoff));

@@ -142,11 +142,12 @@ def test_two_hostile_runs(world, tree, kind):
     let_go(world, "younger", tree / where, until)
     let_go(world, "older", tree, until + later)
     rounds, noted, trees = work_outside(world, until)
-    done = []
+    done, told = [], []
     for process, report in runs:
         out, err = process.communicate(timeout=60 + SECONDS)
         assert process.returncode == 0, err[-3000:]
         done.append(json.loads(out))
+        told.append(err.decode()[-3000:])
     reports = [json.loads(report.read_text()) for _, report in runs]
     schema = world.cordon_verb("policy", "schema", "report").expect(0).json
     for report in reports:
@@ -184,7 +185,7 @@ def test_two_hostile_runs(world, tree, kind):
 
     # Nothing is left of the runs, and the next one starts.
     assert not processes_with(mark)
-    assert not left_of(world, reports)
+    assert not left_of(world, reports), told
     world.run("touch", "next").expect(0)
     assert (tree / "next").exists()
 
@@ -239,6 +240,7 @@ AFTER = {
     "overwritten": ("user.email", EVIL + ".git/config", HAD | {"core.fsmonitor": ""}, ["added"]),
     "replaced": ("user.email", EVIL + "x; mv -f x .git/config", HAD | {"core.fsmonitor": ""}, ["added"]),
     "removed": ("user.email", "rm .git/config", HAD, ["deleted"]),
+    "under a lock": ("user.email", EVIL + ".git/config; touch .git/config.lock", HAD | {"core.fsmonitor": ""}, ["added"]),
     "harmless": ("user.email", "true", HAD | {"user.email": "1"}, []),
 }
 
@@ -260,6 +262,49 @@ def test_a_configuration_that_the_person_replaced(world, how):
     for name, value in settings.items():
         assert world.bare("git", "config", "--file", ".git/config", name).out.strip() == value, (name, err)
     assert [e["change"] for e in json.loads(report.read_text())["changes"] if e["path"] == ".git/config"] == told
+
+
+ENDED_TOGETHER = int(os.environ.get("CORDON_ENDED_TOGETHER", "6"))
+
+
+def test_two_runs_that_end_together(world):
+    """Both could write a configuration that the person had replaced. Their searches take turns: what one of them has
+    just put there is not taken for something of the other run."""
+    make_repository(world)
+    for name, value in HAD.items():
+        git(world, "config", name, value)
+    for n in range(300):
+        world.make_directory(world.project / f"tree/{n}")
+    for turn in range(ENDED_TOGETHER):
+        runs = [world.start([world.cordon, "run", "--", "/bin/sh", "-c",
+                             f"touch ready-{name}; until [ -e go-{turn} ]; do sleep 0.01; done; {EVIL} .git/config"])
+                for name in ("one", "two")]
+        assert wait_until(lambda: all((world.project / f"ready-{name}").exists() for name in ("one", "two")), 20)
+        git(world, "config", "user.email", str(turn))
+        world.write(world.project / f"go-{turn}", "")
+        for run in runs:
+            _, err = run.communicate(timeout=60)
+            assert run.returncode == 0, err
+        for name, value in HAD.items():
+            assert world.bare("git", "config", "--file", ".git/config", name).out.strip() == value, (turn, name)
+        assert world.bare("git", "config", "--file", ".git/config", "core.fsmonitor").out == "", turn
+        for name in ("one", "two"):
+            (world.project / f"ready-{name}").unlink()
+
+
+def test_a_search_that_cannot_have_its_turn_is_made_by_the_next_start(world):
+    make_repository(world)
+    locks = world.home / ".local/state/cordon/searches.lock"
+    world.make_directory(locks)
+    plant = ["sh", "-c", "mkdir -p sub/.vscode && echo x > sub/.vscode/tasks.json"]
+    done = world.run(*plant).expect(0)
+    assert "unchecked" in done.err and "searches.lock" in done.err, done.account()
+    assert (world.project / "sub/.vscode/tasks.json").exists()
+    locks.rmdir()
+    after = world.run("true").expect(0)
+    assert "sub/.vscode" in after.err, after.account()
+    assert not (world.project / "sub/.vscode").exists()
+    world.run("true").expect(0)
 
 
 CROWD = "seq 4200 | sed 's|.*|crowd/&/.vscode|' | xargs mkdir -p; touch ready; exec sleep 60"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -205,9 +206,22 @@ void GitInspection::clean_config(int directory, const std::string& path, const c
     if (settings && std::all_of(settings->begin(), settings->end(), keep)) return;
     if (settings) std::copy_if(settings->begin(), settings->end(), std::back_inserter(kept), keep);
   }
-  quarantine_.take(directory, name, full, HoldKind::Git);
-  if (seen && seen->kind == FileKind::Regular)
-    put_file(directory, name, write_git_config(kept), seen->mode & 0777);
+  if (!seen || seen->kind != FileKind::Regular)
+    return quarantine_.take(directory, name, full, HoldKind::Git);
+  // At once: a run that starts meanwhile, or a git outside, finds one of the two, never none.
+  const std::string clean = unguessable_name();
+  const unsigned mode = seen->mode & 0777;
+  if (!clean.empty() && put_file(directory, clean, write_git_config(kept), mode) == 0) {
+    if (::renameat2(directory, clean.c_str(), directory, name, RENAME_EXCHANGE) == 0) {
+      if (!quarantine_.was_taken(directory, clean, full, HoldKind::Git))
+        quarantine_.put_back(full, HoldKind::Git);
+      return;
+    }
+    ::unlinkat(directory, clean.c_str(), 0);
+  }
+  // A file system that cannot exchange. If it is gone by now the original comes back as a whole.
+  if (quarantine_.was_taken(directory, name, full, HoldKind::Git))
+    put_file(directory, name, write_git_config(kept), mode);
 }
 
 void GitInspection::take_reference(const GitReference& reference, Age age) {
