@@ -36,18 +36,8 @@ def time_of_a_spawn() -> float:
     return time.monotonic() - begin
 
 
-@pytest.mark.group("fork bomb")
-def test_RS01_fork_bomb(world):
-    done, report = world.report(world.probe, "forkbomb", 100, options=["--pids", 24])
-    assert '"ok":false' in done.out and '"EAGAIN"' in done.out, done.account()
-    by = report["enforcement"]["limits"].get("pids")
-    assert by in ("cgroup", "rlimit"), done.report_text
-    # A cgroup counts every refusal; an rlimit is only seen reached while it lasts.
-    if by == "cgroup":
-        assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
-    [bare] = world.outside_of([("forkbomb", 100)])
-    assert bare.ok, bare
-    # Only now the real thing.
+def bomb(world):
+    """How long a spawn took before, the slowest one beside the bomb, and how many processes there were more."""
     before = len(os.listdir("/proc"))
     calm = max(time_of_a_spawn() for _ in range(5))
     with ThreadPoolExecutor(1) as pool:
@@ -61,6 +51,26 @@ def test_RS01_fork_bomb(world):
         done, report = wild.result()
     assert done.status == 124 and report["timed_out"], done.account()
     assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
+    return calm, slowest, most
+
+
+@pytest.mark.group("fork bomb")
+def test_RS01_fork_bomb(world):
+    done, report = world.report(world.probe, "forkbomb", 100, options=["--pids", 24])
+    assert '"ok":false' in done.out and '"EAGAIN"' in done.out, done.account()
+    by = report["enforcement"]["limits"].get("pids")
+    assert by in ("cgroup", "rlimit"), done.report_text
+    # A cgroup counts every refusal; an rlimit is only seen reached while it lasts.
+    if by == "cgroup":
+        assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
+    [bare] = world.outside_of([("forkbomb", 100)])
+    assert bare.ok, bare
+    # Only now the real thing. The slowest of many spawns may be slow for another reason, on a machine that shares its
+    # processors: a bomb that slows the host down does so every time.
+    for _ in range(3):
+        calm, slowest, most = bomb(world)
+        if slowest < max(2.0, 50 * calm):
+            break
     # An emulated machine takes as long for an ordinary one as others do beside a bomb.
     assert slowest < max(2.0, 50 * calm), f"the host took {slowest:.1f}s for a spawn, {calm:.3f}s before"
     assert most < 64 + 150, f"{most} more processes than before"
