@@ -76,6 +76,9 @@ LEFT_OUT = {
     "tests/attack/test_git_keys.py": "what git reads is the same on every kernel, and each of its places takes a minute",
     "tests/attack/test_git_day.py::test_git[root-clone]": "nearly all of it is git's own work, which an emulator stretches",
     "tests/attack/test_git_day.py::test_git[user-clone]": "nearly all of it is git's own work, which an emulator stretches",
+    **{f"tests/attack/test_staged_git.py::test_{name}": "what git does with commits, which is the same on every kernel"
+       for name in ("nothing_moves_with_a_protected_path_in_it", "what_the_work_tree_cannot_follow_does_not_move",
+                    "trees_that_no_checkout_should_see_do_not_arrive", "ten_agents_on_one_branch")},
     "tests/attack/test_tt.py::test_R544_two_gigabytes_of_output_are_bounded":
         "two gigabytes through an emulator take longer than the whole tier",
 }
@@ -111,6 +114,9 @@ SECOND_HALF = tuple(f"tests/attack/test_{name}.py" for name in (
     "fs", "cr", "held", "second_names", "appearing", "followed_grants", "kept_ways", "search", "git_places",
     "git_day", "protected_names", "two_runs"))
 
+# Nearly all of it is git's own work, so that it runs once.
+STAGED_GIT = "tests/attack/test_staged_git.py"
+
 # What is run in one boot. The boots of a tier are made side by side: emulated, one machine is one core.
 Boot = list[Suite]
 
@@ -130,10 +136,11 @@ def chosen() -> list[Boot]:
 
 def whole() -> list[Boot]:
     """Attacks as root and as a user, the contract once, and some of everything else."""
-    others = tuple(word for name in SECOND_HALF for word in ("--ignore", name))
+    others = tuple(word for name in (*SECOND_HALF, STAGED_GIT) for word in ("--ignore", name))
     once = {"CORDON_TEST_AS": "user"}
     return [[
         Suite("attack", "root", ("tests/attack", *others), 32),
+        Suite("commits-of-a-stage", "root", (STAGED_GIT,), 14, once),
         Suite("groups-of-root", "root", (GROUPS, INITRAMFS), 5, {"CORDON_TEST_CGROUP_RUNS": "500"}),
         Suite("delegated", "delegated", (
             GROUPS, "tests/attack/test_rs.py::test_R545_memory_bomb",
