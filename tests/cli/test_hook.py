@@ -211,3 +211,19 @@ def test_no_memory_blocks(world):
     limited = ["prlimit", "--data=6291456", world.cordon, "hook", "claude"]
     world.execute(limited, input=json.dumps(call_of("ls"))).expect(0)
     world.execute(limited, input=json.dumps(call_of("x" * (7 << 20)))).expect(2)
+
+
+@pytest.mark.parametrize("where", ["policy", "ceiling"])
+def test_what_waits_for_a_review_is_refused_and_its_cure_works(world, where):
+    """Each call would write into a stage of its own, and the next one would not see it."""
+    grants = f'read = ["/"]\nwrite = ["{world.project}"]\n'
+    file = world.document(f'version = 1\n[fs]\n{grants}mode = "staged"\nstage = "review"\n', f"{where}.toml")
+    options = [f"--{where}={file}"]
+    blocked(hook(world, call_of("echo a > made"), *options), 'stage = "auto"')
+    assert not (world.project / "made").exists()
+    # A tool that runs nothing is none of its business.
+    hook(world, dict(call_of("x"), tool_name="Read", tool_input={"file_path": "/x"}), *options).expect(0)
+    world.write(file, file.read_text().replace("review", "auto"))
+    run(world, wrapped(world, "echo a > made", *options)).expect(0)
+    run(world, wrapped(world, "grep a made", *options)).expect(0)
+    assert (world.project / "made").read_text() == "a\n"

@@ -12,7 +12,10 @@
 #include "config/node.h"
 #include "faces/cli/console.h"
 #include "faces/cli/helper_program.h"
+#include "faces/cli/policy_options.h"
 #include "faces/cli/verbs.h"
+#include "host/resolve.h"
+#include "run/judge.h"
 
 namespace cordon {
 namespace {
@@ -157,10 +160,31 @@ Result<std::vector<std::string>> contained_line(const Arguments& arguments) {
   return words;
 }
 
+// Each call would have a stage of its own: the next command would not see what this one wrote, and
+// the agent would take its work for lost. What refuses a run otherwise the run itself tells.
+Result<void> refuse_review(const Arguments& arguments) {
+  CORDON_TRY(caller, identify_caller());
+  CORDON_TRY(asked, asked_policy(arguments, caller));
+  JudgedPlaces places;
+  places.asked.emplace();
+  const auto judged = judge_policy(asked.policy, asked.ceilings, caller, places);
+  if (!judged) return {};
+  const Effective& effective = judged->clamped.effective();
+  if (effective.mode != WriteMode::Staged || effective.stage != StageEnd::Review) return {};
+  if (effective.write.empty()) return {};
+  return fail({.kind = ErrorKind::Unsupported,
+               .what = "what a command writes cannot wait for a review here: the next command "
+                       "would not see it",
+               .hint = "write stage = \"auto\" below [fs] in the policy and in its ceilings, or "
+                       "run the whole agent: cordon run --stage=review -- claude"});
+}
+
 Result<std::string> judge(const Arguments& arguments) {
   CORDON_TRY(contain, contained_line(arguments));
   CORDON_TRY(message, read_message());
-  return judge_claude_call(message, contain);
+  CORDON_TRY(answer, judge_claude_call(message, contain));
+  if (!answer.empty()) CORDON_CHECK(refuse_review(arguments));
+  return answer;
 }
 
 }  // namespace
