@@ -23,7 +23,7 @@ void Durable::file(int directory, const std::string& name) {
 }
 
 void Durable::directory(int opened) {
-  const auto seen = look(opened);
+  const auto seen = inspect_fd(opened);
   if (!seen || !directories_seen_.insert(seen->id).second) return;
   // One of each file system is enough for all of it.
   const bool another = systems_seen_.insert(seen->id.device).second;

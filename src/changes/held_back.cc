@@ -329,7 +329,7 @@ Result<std::string> HeldBack::place_for(const std::string& path) {
       handoff_name(below ? path.substr(cwd_ == "/" ? 1 : cwd_.size() + 1) : path);
   for (unsigned attempt = 0; attempt < 1000; ++attempt) {
     const std::string as = attempt == 0 ? base : base + "~" + std::to_string(attempt);
-    if (!look(into.get(), as)) return join(place, as);
+    if (!inspect_name(into.get(), as)) return join(place, as);
   }
   return fail(setup_error("there is no name left for " + quote(path) + " in " + quote(place), 0));
 }

@@ -129,7 +129,7 @@ Result<std::optional<Manifest>> read_manifest(const std::string& handoff,
   if (!directory.valid() && errno == ENOENT) return std::optional<Manifest>();
   if (!directory.valid()) return fail(setup_error("cannot open " + quote(handoff), errno));
   const std::string name = run_id + std::string(kSuffix);
-  if (!look(directory.get(), name)) return std::optional<Manifest>();
+  if (!inspect_name(directory.get(), name)) return std::optional<Manifest>();
   const auto text = read_regular(directory.get(), name, kMostManifestBytes);
   auto manifest = text ? decode(*text, run_id) : std::nullopt;
   if (!manifest) return fail(malformed(run_id));

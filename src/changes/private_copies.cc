@@ -59,7 +59,7 @@ int copy_directory(int from, const std::string& name, int into, const std::strin
 
 int copy(int from, const std::string& name, int into, const std::string& as, int depth,
          const std::optional<Owner>& owner) {
-  const auto seen = look(from, name);
+  const auto seen = inspect_name(from, name);
   if (!seen) return ENOENT;
   int error = ENOTSUP;
   if (seen->symlink) {
@@ -82,7 +82,7 @@ int copy(int from, const std::string& name, int into, const std::string& as, int
 
 int exact_copy(int from, const std::string& name, int into, const std::string& as,
                const std::optional<Owner>& owner) {
-  if (look(into, as)) return EEXIST;
+  if (inspect_name(into, as)) return EEXIST;
   const int error = copy(from, name, into, as, 0, owner);
   if (error != 0) (void)remove_tree(into, as);
   return error;
@@ -382,7 +382,7 @@ Result<std::optional<PrivateCopies>> read_private_copies(const std::string& dire
   if (!fd.valid() && errno == ENOENT) return std::optional<PrivateCopies>();
   if (!fd.valid()) return fail(setup_error("cannot open " + quote(directory), errno));
   // Written last: without it nothing was mounted.
-  if (!look(fd.get(), kListName)) return std::optional<PrivateCopies>();
+  if (!inspect_name(fd.get(), kListName)) return std::optional<PrivateCopies>();
   const auto text = read_regular(fd.get(), kListName, kMostList);
   auto copies = text ? read_list(*text) : std::nullopt;
   if (!copies) {

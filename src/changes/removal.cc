@@ -37,7 +37,7 @@ std::vector<DirectoryEntry> entries_of(const std::string& path, DirectoryNames& 
 
 // True if there is a file below it, of whatever kind.
 bool has_files(int directory, const std::string& name, int depth) {
-  const auto seen = look(directory, name);
+  const auto seen = inspect_name(directory, name);
   if (!seen) return false;
   if (seen->kind != FileKind::Directory || depth > kDeepestRemoval) return true;
   const Fd fd(::openat(directory, name.c_str(),
@@ -210,7 +210,7 @@ bool Removal::is_emptied(const std::string& held) const {
   const Fd above(
       ::open(std::string(parent(copy->second)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const std::string name(basename(copy->second));
-  const auto seen = above.valid() ? look(above.get(), name) : std::nullopt;
+  const auto seen = above.valid() ? inspect_name(above.get(), name) : std::nullopt;
   // A single file cannot be removed inside, only a directory can be emptied.
   if (!seen || seen->kind != FileKind::Directory) return seen.has_value();
   return !has_files(above.get(), name, 0);
@@ -240,7 +240,7 @@ bool Removal::holds_only_held(const std::string& path, int depth) const {
 bool Removal::take(const std::string& path, const FileId& id, HeldBack& held) {
   const Fd above = open_canonical(std::string(parent(path)), O_RDONLY | O_DIRECTORY);
   const std::string name(basename(path));
-  const auto seen = above.valid() ? look(above.get(), name) : std::nullopt;
+  const auto seen = above.valid() ? inspect_name(above.get(), name) : std::nullopt;
   if (!seen || seen->id != id) return false;
   const auto place = held.place_for(path);
   if (!place) return false;

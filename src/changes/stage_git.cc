@@ -77,7 +77,7 @@ bool StageGit::open(Way way) {
   directory_ = open_canonical(path_, O_RDONLY | O_DIRECTORY);
   const auto& known = stage_.record().repositories;
   const auto found = std::ranges::find(known, path_, &StagedRepository::path);
-  const auto seen = directory_.valid() ? look(directory_.get()) : std::nullopt;
+  const auto seen = directory_.valid() ? inspect_fd(directory_.get()) : std::nullopt;
   if (found == known.end() || !seen || seen->id != found->id) return false;
   before_ = &*found;
   head_before_ = head_after_ = before_->refs.head;
@@ -200,7 +200,7 @@ bool StageGit::is_under_way() const {
   constexpr std::array<const char*, 6> kNames{"MERGE_HEAD",   "CHERRY_PICK_HEAD", "REVERT_HEAD",
                                               "rebase-merge", "rebase-apply",     "sequencer"};
   return std::ranges::any_of(
-      kNames, [&](const char* name) { return look(directory_.get(), name).has_value(); });
+      kNames, [&](const char* name) { return inspect_name(directory_.get(), name).has_value(); });
 }
 
 bool StageGit::is_checked_out_elsewhere(const std::string& name) const {
@@ -403,7 +403,7 @@ void StageGit::leave_checkout(const std::string& why) {
 }
 
 void StageGit::plan_index() {
-  const bool there = look(directory_.get(), "index").has_value();
+  const bool there = inspect_name(directory_.get(), "index").has_value();
   const auto now = read_regular(directory_.get(), "index", kMostGitIndexBytes);
   if (there && !now) return leave_checkout("its index cannot be read");
   index_before_ = now.value_or("");

@@ -271,11 +271,11 @@ std::optional<GitMove> git_move_of(const ChangeRecord& record) {
 }
 
 std::string_view unsupported_git(int directory) {
-  if (look(directory, "commondir")) return kGitElsewhere;
+  if (inspect_name(directory, "commondir")) return kGitElsewhere;
   const Fd info = open_beneath(directory, "objects/info", O_RDONLY | O_DIRECTORY | O_NONBLOCK);
   // Objects that are borrowed from elsewhere, or that a graft denies, are not seen by the sandbox.
-  if (info.valid() && look(info.get(), "alternates")) return kGitFormat;
-  if (look(directory, "reftable")) return kGitFormat;
+  if (info.valid() && inspect_name(info.get(), "alternates")) return kGitFormat;
+  if (inspect_name(directory, "reftable")) return kGitFormat;
   for (const char* name : {"config", "config.worktree"}) {
     const auto text = read_regular(directory, name, kGitConfigLimit);
     if (!text) continue;
@@ -301,7 +301,7 @@ std::optional<std::string> read_layer(int upper, std::string_view below, std::si
       upper, slash == std::string_view::npos ? "" : below.substr(0, slash));
   if (!above.valid()) return std::nullopt;
   const Fd file = open_kept_file(above.get(), std::string(basename(below)));
-  const auto seen = file.valid() ? look(file.get()) : std::nullopt;
+  const auto seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
   if (!seen || seen->kind != FileKind::Regular) return std::nullopt;
   return read_all(file.get(), limit);
 }
@@ -311,7 +311,7 @@ std::optional<std::vector<ChangeRecord>> list_git(const StageRecord& stage, cons
                                                   std::string_view& reason) {
   reason = kGitReason;
   const auto before = std::ranges::find(stage.repositories, layer.path, &StagedRepository::path);
-  const auto seen = layer.lower >= 0 ? look(layer.lower) : std::nullopt;
+  const auto seen = layer.lower >= 0 ? inspect_fd(layer.lower) : std::nullopt;
   if (before == stage.repositories.end() || layer.upper < 0 || !seen || seen->id != before->id) {
     return std::nullopt;
   }
@@ -332,7 +332,7 @@ std::optional<std::vector<ChangeRecord>> list_git(const StageRecord& stage, cons
   for (const ChangeRecord& record : inside) {
     const std::string_view below = std::string_view(record.path).substr(layer.path.size() + 1);
     if (!below.starts_with("worktrees/")) continue;
-    if (worktrees.valid() && look(worktrees.get(), std::string(components(below)[1]))) {
+    if (worktrees.valid() && inspect_name(worktrees.get(), std::string(components(below)[1]))) {
       reason = kGitElsewhere;
       return std::nullopt;
     }

@@ -281,7 +281,7 @@ void StageGit::log(const Step& step, const std::string& name) const {
   if (!place.valid()) return;
   const Fd file(::openat(place.get(), std::string(basename(name)).c_str(),
                          O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  const auto seen = file.valid() ? look(file.get()) : std::nullopt;
+  const auto seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
   if (!seen || seen->kind != FileKind::Regular) return;
   std::string before = step.name == "HEAD" ? commit_before_ : step.move.before;
   std::string after = step.name == "HEAD" ? commit_after_ : step.move.after;

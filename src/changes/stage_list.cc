@@ -120,7 +120,7 @@ class StageWalk {
     const Fd upper(::open(root.upper.c_str(), kOpenDirectory));
     if (!upper.valid()) return fail(setup_error("cannot open " + quote(root.upper), errno));
     const Fd lower = open_canonical(root.path, kOpenDirectory);
-    const auto seen = lower.valid() ? look(lower.get()) : std::nullopt;
+    const auto seen = lower.valid() ? inspect_fd(lower.get()) : std::nullopt;
     if (!seen || seen->id != root.id) {
       return fail(setup_error(
           quote(root.path) + " is not the directory any more that the run worked on", ESTALE,

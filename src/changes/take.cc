@@ -196,16 +196,16 @@ Result<void> put_copy(const std::string& from, const Place& to, const std::strin
   if (!above.valid()) return fail(cannot("write", path, errno));
   int error = exact_copy(source.above.get(), source.name, above.get(), between, owner_there(to));
   if (error == 0) {
-    const auto there = look(above.get(), to.name);
+    const auto there = inspect_name(above.get(), to.name);
     const bool plain = !there || (there->kind != FileKind::Directory &&
-                                  look(above.get(), between)->kind != FileKind::Directory);
+                                  inspect_name(above.get(), between)->kind != FileKind::Directory);
     const unsigned how = !there ? RENAME_NOREPLACE : plain ? 0 : RENAME_EXCHANGE;
     if (::renameat2(above.get(), between.c_str(), above.get(), to.name.c_str(), how) != 0) {
       error = errno;
     }
   }
   // What was exchanged was copied aside before.
-  if (look(above.get(), between)) (void)remove_tree(above.get(), between);
+  if (inspect_name(above.get(), between)) (void)remove_tree(above.get(), between);
   if (error != 0) return fail(cannot("write", path, error));
   (void)::fsync(above.get());
   return {};
@@ -258,7 +258,7 @@ class Taking {
     CORDON_TRY(into, open_private_directory(place));
     for (unsigned number = 0; number < 100000; ++number) {
       const std::string name = "replaced-" + std::to_string(number);
-      if (!look(into.get(), name)) return join(place, name);
+      if (!inspect_name(into.get(), name)) return join(place, name);
     }
     return fail(cannot("keep what stands at", record.path, EEXIST));
   }

@@ -140,7 +140,7 @@ Result<std::string> read_login(const std::string& login, const Caller& caller) {
     return fail(refused_login(login, "it cannot be opened",
                               "log in outside first, or drop share_login and log in inside", why));
   }
-  const std::optional<FileInfo> seen = look(file.get());
+  const std::optional<FileInfo> seen = inspect_fd(file.get());
   if (!seen || seen->kind != FileKind::Regular) {
     return fail(refused_login(login, "it is not a regular file", ""));
   }
@@ -173,7 +173,7 @@ Result<LoginCopy> copy_login(const std::string& login, const Caller& caller, int
     return fail(
         setup_error(quote(directory) + " in the private home is not a directory", errno, hint));
   }
-  if (look(place.get(), name)) return LoginCopy::Kept;
+  if (inspect_name(place.get(), name)) return LoginCopy::Kept;
   CORDON_TRY(content, read_login(login, caller));
   const int error = put_file(place.get(), name, content, kOwnerOnlyFile);
   if (error == EEXIST) return LoginCopy::Kept;

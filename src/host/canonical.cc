@@ -45,7 +45,7 @@ class ComponentWalk {
       }
       Fd next(::openat(at_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
       if (!next.valid() && errno == ENOENT) return missing(name);
-      const std::optional<FileInfo> seen = next.valid() ? look(next.get()) : std::nullopt;
+      const std::optional<FileInfo> seen = next.valid() ? inspect_fd(next.get()) : std::nullopt;
       if (!seen) return fail(unresolvable(text_, errno));
       if (seen->symlink) {
         CORDON_CHECK(follow(next.get()));
@@ -57,7 +57,7 @@ class ComponentWalk {
       at_ = std::move(next);
     }
     Canonical result;
-    const std::optional<FileInfo> seen = look(at_.get());
+    const std::optional<FileInfo> seen = inspect_fd(at_.get());
     if (!seen) return fail(unresolvable(text_, errno));
     result.path = path();
     result.kind = seen->kind;
@@ -115,7 +115,7 @@ class ComponentWalk {
 };
 
 std::optional<Canonical> canonical_of(int descriptor, std::string path) {
-  const std::optional<FileInfo> seen = look(descriptor);
+  const std::optional<FileInfo> seen = inspect_fd(descriptor);
   if (!seen) return std::nullopt;
   return Canonical{{}, std::move(path), seen->kind, seen->id};
 }
@@ -129,7 +129,7 @@ std::optional<Canonical> named_by_kernel(int descriptor) {
   const Fd again = open_canonical(*name, O_PATH);
   if (!again.valid()) return std::nullopt;
   std::optional<Canonical> there = canonical_of(again.get(), *name);
-  const std::optional<FileInfo> here = look(descriptor);
+  const std::optional<FileInfo> here = inspect_fd(descriptor);
   if (!there || !here || there->id != here->id) return std::nullopt;
   return there;
 }

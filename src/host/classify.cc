@@ -72,8 +72,8 @@ const ProtectedName* Classifier::find_name(const WalkedDirectory& directory,
   const ProtectedName* found = find_protected(directory.name(), folded, rules);
   if (found == nullptr) return nullptr;
   // Another spelling counts only where the file system takes it for the same name.
-  const auto here = look(directory.descriptor(), std::string(entry.name));
-  const auto there = look(directory.descriptor(), folded);
+  const auto here = inspect_name(directory.descriptor(), std::string(entry.name));
+  const auto there = inspect_name(directory.descriptor(), folded);
   return here && there && here->id == there->id ? found : nullptr;
 }
 
@@ -98,7 +98,7 @@ std::optional<Protection> Classifier::protection(const WalkedDirectory& director
   if (entry.type != EntryType::Directory) return std::nullopt;
   for (const FileId& id : path_directories_) {
     if (id.inode != entry.inode) continue;
-    const auto seen = look(directory.descriptor(), std::string(entry.name));
+    const auto seen = inspect_name(directory.descriptor(), std::string(entry.name));
     if (seen && seen->id == id) return Protection{HoldKind::Path, HoldAction::Hold};
   }
   return std::nullopt;

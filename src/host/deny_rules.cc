@@ -85,7 +85,7 @@ Result<std::vector<DenyGlob>> resolve_denies(std::span<const PathRule> rules,
 }
 
 bool is_git_directory(int directory) {
-  const auto there = [&](const char* name) { return look(directory, name).has_value(); };
+  const auto there = [&](const char* name) { return inspect_name(directory, name).has_value(); };
   if (there("HEAD")) return there("commondir") || (there("objects") && there("refs"));
   // What linked worktrees share needs no HEAD of its own.
   return there("worktrees") && there("objects") && there("refs");

@@ -125,12 +125,12 @@ class FrozenSearch {
     // One that may be searched and not listed stays as it is: nobody could say what is in it. The
     // loss `appearing` names it.
     if (!fd.valid() || !names.read(fd.get())) return std::nullopt;
-    const auto directory = look(fd.get());
+    const auto directory = inspect_fd(fd.get());
     if (!directory) return std::nullopt;
     Frozen frozen{path, directory->id, {}};
     for (const DirectoryEntry& entry : names.entries()) {
       std::string name(entry.name);
-      const auto seen = look(fd.get(), name);
+      const auto seen = inspect_name(fd.get(), name);
       if (!seen) continue;
       std::string target;
       if (seen->symlink) target = read_link(fd.get(), name).value_or("");

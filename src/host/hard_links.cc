@@ -52,7 +52,7 @@ class LinkedFileSearch final : public TreeVisitor {
       if (++examined_ > kMostExamined) return;
       if (entry.type == EntryType::Directory) directory.descend(entry, 0);
       if (entry.type != EntryType::Regular) continue;
-      const auto seen = look(directory.descriptor(), std::string(entry.name));
+      const auto seen = inspect_name(directory.descriptor(), std::string(entry.name));
       if (seen && seen->links > 1) objects_.emplace(seen->id, join(directory.path(), entry.name));
     }
   }
@@ -75,7 +75,7 @@ class LinkSearch final : public TreeVisitor {
         if (below_root && is_kernel_tree(join("/", entry.name))) continue;
         directory.descend(entry, 0);
       } else if (inodes_.contains(entry.inode)) {
-        const auto seen = look(directory.descriptor(), std::string(entry.name));
+        const auto seen = inspect_name(directory.descriptor(), std::string(entry.name));
         const auto object = seen ? objects_.find(seen->id) : objects_.end();
         if (object == objects_.end()) continue;
         std::string path = join(directory.path(), entry.name);

@@ -125,19 +125,21 @@ std::optional<FileInfo> look_with(int directory, const char* name, int flags) {
 
 }  // namespace
 
-std::optional<FileInfo> look(int directory, const std::string& name) {
+std::optional<FileInfo> inspect_name(int directory, const std::string& name) {
   auto seen = look_with(directory, name.c_str(), AT_SYMLINK_NOFOLLOW);
   if (!seen) LookFailures::note(errno, name);
   return seen;
 }
 
-std::optional<FileInfo> look(int descriptor) {
+std::optional<FileInfo> inspect_fd(int descriptor) {
   auto seen = look_with(descriptor, "", AT_EMPTY_PATH);
   if (!seen) LookFailures::note(errno, "an open file");
   return seen;
 }
 
-std::optional<FileInfo> inspect_path(const std::string& path) { return look(AT_FDCWD, path); }
+std::optional<FileInfo> inspect_path(const std::string& path) {
+  return inspect_name(AT_FDCWD, path);
+}
 
 Fd open_beneath(int directory, std::string_view path, int flags) {
   constexpr std::uint64_t kResolve =
@@ -187,7 +189,7 @@ std::optional<std::string> read_regular(int directory, const std::string& name, 
     LookFailures::note(errno, name);
     return std::nullopt;
   }
-  const std::optional<FileInfo> seen = look(fd.get());
+  const std::optional<FileInfo> seen = inspect_fd(fd.get());
   if (!seen || seen->kind != FileKind::Regular || seen->size > limit) return std::nullopt;
   return read_all(fd.get(), limit);
 }
@@ -272,7 +274,7 @@ class WaySearch final : public TreeVisitor {
 
  private:
   void examine(const WalkedDirectory& directory, std::string name) {
-    const auto seen = look(directory.descriptor(), name);
+    const auto seen = inspect_name(directory.descriptor(), name);
     const auto moved = seen ? moved_.find(seen->id) : moved_.end();
     if (moved == moved_.end()) return;
     Fd above(::openat(directory.descriptor(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));

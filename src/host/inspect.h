@@ -61,8 +61,8 @@ class LookFailures {
 
 FileInfo looked(const struct stat& status);
 // lstat relative to `directory`; nothing if the name is not there or cannot be reached.
-std::optional<FileInfo> look(int directory, const std::string& name);
-std::optional<FileInfo> look(int descriptor);
+std::optional<FileInfo> inspect_name(int directory, const std::string& name);
+std::optional<FileInfo> inspect_fd(int descriptor);
 std::optional<FileInfo> inspect_path(const std::string& path);
 
 // openat2 beneath `directory` with no symlink in any component; retries on a concurrent rename.

@@ -111,7 +111,7 @@ Result<void> write_kept_list(int directory, std::span<const KeptEntry> entries) 
 void give_up_kept_list(int directory) { (void)::unlinkat(directory, kName, 0); }
 
 Result<std::optional<std::vector<KeptEntry>>> read_kept_list(int directory) {
-  if (!look(directory, kName)) return std::nullopt;
+  if (!inspect_name(directory, kName)) return std::nullopt;
   const auto text = read_regular(directory, kName, kMostListBytes);
   if (!text) return fail(malformed());
   std::vector<std::string_view> fields = split(*text, '\0');
@@ -217,7 +217,7 @@ class Keeper {
   Result<void> keep(const KeptPath& path) {
     const Fd above = open_canonical(std::string(parent(path.path)), O_PATH | O_DIRECTORY);
     const std::string name(basename(path.path));
-    const auto seen = above.valid() ? look(above.get(), name) : std::nullopt;
+    const auto seen = above.valid() ? inspect_name(above.get(), name) : std::nullopt;
     if (!seen) return {};  // gone since it was looked at
     if (auto original = originals_.of(path.path, seen->id)) return adopt(*original);
     return object(above.get(), name, path.path, path, 0);

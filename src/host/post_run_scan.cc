@@ -91,7 +91,7 @@ class AftermathWalk final : public TreeVisitor {
   Fd open_closed(const ClosedDirectory& closed) override {
     constexpr int kHere = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     const Fd fd(::openat(closed.parent, closed.name.c_str(), kHere));
-    const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    const auto seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
     // Its parent is somebody else's and closed to the command too, or it is gone.
     if (!seen || before_.closed.contains(*seen)) return Fd();
     if (is_unchanged(before_, *seen)) {
@@ -118,7 +118,7 @@ class AftermathWalk final : public TreeVisitor {
   void close_again() {
     for (auto one = opened_.rbegin(); one != opened_.rend(); ++one) {
       const Fd fd = open_canonical(one->path, O_PATH | O_DIRECTORY);
-      const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+      const auto seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
       if (seen && seen->id == one->id) set_mode(fd.get(), one->mode);
     }
     opened_.clear();
@@ -141,13 +141,13 @@ class AftermathWalk final : public TreeVisitor {
     if (directory.path().size() < PATH_MAX)
       return git_.inspect(directory.descriptor(), directory.path(), directory.id());
     for (const char* name : {"HEAD", "commondir", "config", "hooks"})
-      if (look(directory.descriptor(), name))
+      if (inspect_name(directory.descriptor(), name))
         quarantine_.take(directory.descriptor(), name, join(directory.path(), name), HoldKind::Git);
   }
 
   void visit_entry(WalkedDirectory& directory, const DirectoryEntry& entry) {
     if (classifier_.denied(directory, entry) != nullptr) {
-      if (const auto seen = inspect_at(directory, entry); seen && !was_there(before_, *seen))
+      if (const auto seen = inspect_entry(directory, entry); seen && !was_there(before_, *seen))
         take(directory, entry, HoldKind::Denied);
       return;
     }
@@ -162,7 +162,8 @@ class AftermathWalk final : public TreeVisitor {
         // What is in a directory that was reported itself needs no line of its own.
         if (protection->kind == HoldKind::Build && found == Found::Known) state |= kReported;
       } else if ((state & kReported) != 0 && entry.type != EntryType::Directory) {
-        if (const auto seen = inspect_at(directory, entry); seen && !is_unchanged(before_, *seen))
+        if (const auto seen = inspect_entry(directory, entry);
+            seen && !is_unchanged(before_, *seen))
           quarantine_.report(join(directory.path(), entry.name), HoldKind::Build);
       }
     }
@@ -179,11 +180,11 @@ class AftermathWalk final : public TreeVisitor {
         !classifier_.may_deny_below(directory.path()))
       return;
     if (before_.closed.size() != 0) {
-      const auto seen = inspect_at(directory, entry);
+      const auto seen = inspect_entry(directory, entry);
       if (!seen || before_.closed.contains(*seen)) return;
     }
     if (directory.name() == "objects" && !classifier_.may_deny_below(directory.path())) {
-      const auto seen = inspect_at(directory, entry);
+      const auto seen = inspect_entry(directory, entry);
       if (seen && is_fan_out(directory, entry, *seen) && is_unchanged(before_, *seen)) return;
     }
     directory.descend(entry, state);
@@ -195,7 +196,7 @@ class AftermathWalk final : public TreeVisitor {
   // `.devcontainer` may well be directories with a repository in them.
   Found visit_protected(WalkedDirectory& directory, const DirectoryEntry& entry,
                         const Protection& protection) {
-    const auto seen = inspect_at(directory, entry);
+    const auto seen = inspect_entry(directory, entry);
     if (!seen) return Found::Gone;
     const std::string path = join(directory.path(), entry.name);
     if (protection.action == HoldAction::Report) {
@@ -212,7 +213,7 @@ class AftermathWalk final : public TreeVisitor {
   }
 
   void visit_git_pointer(WalkedDirectory& directory, const DirectoryEntry& entry) {
-    const auto seen = inspect_at(directory, entry);
+    const auto seen = inspect_entry(directory, entry);
     if (!seen) return;
     const std::string path = join(directory.path(), entry.name);
     if (was_there(before_, *seen) && !(seen->symlink && leads_to_something_new(path)))
@@ -230,9 +231,9 @@ class AftermathWalk final : public TreeVisitor {
            !before_.protected_objects.contains(target->id);
   }
 
-  static std::optional<FileInfo> inspect_at(const WalkedDirectory& directory,
-                                            const DirectoryEntry& entry) {
-    return look(directory.descriptor(), std::string(entry.name));
+  static std::optional<FileInfo> inspect_entry(const WalkedDirectory& directory,
+                                               const DirectoryEntry& entry) {
+    return inspect_name(directory.descriptor(), std::string(entry.name));
   }
   void take(const WalkedDirectory& directory, const DirectoryEntry& entry, HoldKind kind) {
     quarantine_.take(directory.descriptor(), std::string(entry.name),
@@ -334,7 +335,7 @@ class FoundRoots {
   void find(const SearchRoot& root, Quarantine& quarantine) {
     constexpr int kHere = O_PATH | O_DIRECTORY;
     Fd named = open_canonical(root.path, kHere);
-    const auto seen = named.valid() ? look(named.get()) : std::nullopt;
+    const auto seen = named.valid() ? inspect_fd(named.get()) : std::nullopt;
     if (seen && is_same(*seen, root)) {
       found_.push_back({&root, std::move(named), root.path});
       return;
@@ -342,7 +343,7 @@ class FoundRoots {
     if (seen)
       quarantine.unchecked(root.path, "another directory than the one of the run stands there");
     Root one{&root, Fd(), root.path};
-    const auto kept = root.descriptor ? look(root.descriptor->get()) : std::nullopt;
+    const auto kept = root.descriptor ? inspect_fd(root.descriptor->get()) : std::nullopt;
     if (kept && kept->links > 0 && !open_moved(root, one))
       quarantine.unchecked(root.path, "it was moved to where no path reaches");
     if (!root.descriptor && !seen && inspect_path(root.path))
@@ -355,7 +356,7 @@ class FoundRoots {
         read_link(AT_FDCWD, "/proc/self/fd/" + std::to_string(root.descriptor->get()));
     if (!path || !path->starts_with('/')) return false;
     Fd opened = open_canonical(*path, O_PATH | O_DIRECTORY);
-    const auto there = opened.valid() ? look(opened.get()) : std::nullopt;
+    const auto there = opened.valid() ? inspect_fd(opened.get()) : std::nullopt;
     if (!there || !is_same(*there, root)) return false;
     one.opened = std::move(opened);
     one.path = *path;

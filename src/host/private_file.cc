@@ -79,7 +79,7 @@ Result<std::string> read_trusted_file(const std::string& path, const Caller& cal
       return fail(refused_file(path, "the file does not exist", "check the path"));
     return fail(refused_file(path, "the file cannot be opened", "check its permissions", why));
   }
-  const std::optional<FileInfo> seen = look(fd.get());
+  const std::optional<FileInfo> seen = inspect_fd(fd.get());
   if (!seen) return fail(refused_file(path, "the file cannot be examined", "", errno));
   if (seen->kind != FileKind::Regular)
     return fail(refused_file(path, "it is not a regular file", "name a file"));

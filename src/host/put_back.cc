@@ -123,7 +123,7 @@ void PutBack::find_ways() {
     if (::renameat2(found.directory.get(), found.name.c_str(), above.get(), between.c_str(),
                     RENAME_NOREPLACE) != 0)
       continue;
-    if (look(above.get(), name))
+    if (inspect_name(above.get(), name))
       quarantine_.take_changed(above.get(), name, found.path, HoldKind::Git);
     else
       quarantine_.put_back(found.path, HoldKind::Git);
@@ -137,7 +137,7 @@ void PutBack::find_ways() {
 // Whatever directory stands there now: everything protected in it is put back below.
 void PutBack::way(const KeptEntry& entry) {
   const Fd fd = enter(entry.path, entry.kind);
-  const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+  const auto seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
   if (!seen) return failed(entry, errno);
   known_.protected_objects.insert(seen->id);
   if (mode_left(*seen) == entry.mode || is_in_made(entry.path)) return;
@@ -157,7 +157,7 @@ unsigned PutBack::mode_left(const FileInfo& seen) const {
 
 void PutBack::directory(const KeptEntry& entry) {
   const Fd fd = enter(entry.path, entry.kind);
-  const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+  const auto seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
   if (!seen) return failed(entry, errno);
   known_.protected_objects.insert(seen->id);
   if (mode_left(*seen) != entry.mode && !is_in_made(entry.path))
@@ -185,7 +185,7 @@ Fd PutBack::open_file(int above, const std::string& name, const FileInfo& seen) 
   Fd fd(::openat(above, name.c_str(), kRead));
   if (fd.valid() || errno != EACCES || seen.owner != ::geteuid()) return fd;
   const Fd object(::openat(above, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  const auto found = object.valid() ? look(object.get()) : std::nullopt;
+  const auto found = object.valid() ? inspect_fd(object.get()) : std::nullopt;
   if (!found || found->id != seen.id || found->kind != FileKind::Regular) return fd;
   if (change_mode(object.get(), 0600) != 0) return fd;
   return Fd(::openat(above, name.c_str(), kRead));
@@ -196,7 +196,7 @@ bool PutBack::settled(const KeptEntry& entry, int above, const std::string& name
   if (seen.kind != FileKind::Regular) return false;
   const Fd now = open_file(above, name, seen);
   const Fd content = open_content(contents_, entry);
-  const auto found = now.valid() ? look(now.get()) : std::nullopt;
+  const auto found = now.valid() ? inspect_fd(now.get()) : std::nullopt;
   if (!found || !content.valid() || found->kind != FileKind::Regular) return false;
   // A new name of it elsewhere would share every later change.
   if (found->links > entry.links) return false;
@@ -245,7 +245,7 @@ void PutBack::file(const KeptEntry& entry) {
   const Fd above = enter(std::string(parent(entry.path)), entry.kind);
   if (!above.valid()) return failed(entry, errno);
   const std::string name(basename(entry.path));
-  const auto seen = look(above.get(), name);
+  const auto seen = inspect_name(above.get(), name);
   if (seen && settled(entry, above.get(), name, *seen)) return;
   replace(entry, above.get(), name, seen.has_value());
 }
@@ -254,7 +254,7 @@ void PutBack::link(const KeptEntry& entry) {
   const Fd above = enter(std::string(parent(entry.path)), entry.kind);
   if (!above.valid()) return failed(entry, errno);
   const std::string name(basename(entry.path));
-  const auto seen = look(above.get(), name);
+  const auto seen = inspect_name(above.get(), name);
   if (seen && seen->symlink && read_link(above.get(), name) == entry.payload) {
     known_.protected_objects.insert(seen->id);
     return;
@@ -288,7 +288,7 @@ void PutBack::replace(const KeptEntry& entry, int above, const std::string& name
     if (is_there) quarantine_.take(above, name, entry.path, entry.kind);
     return failed(entry, error);
   }
-  const auto mine = look(above, between);
+  const auto mine = inspect_name(above, between);
   bool taken = false;
   if (is_there) {
     error = rename_to(above, between, name, RENAME_EXCHANGE);
@@ -297,7 +297,7 @@ void PutBack::replace(const KeptEntry& entry, int above, const std::string& name
       quarantine_.take_changed(above, between, entry.path, entry.kind);
     } else {
       // A file system that cannot exchange, or it has gone meanwhile.
-      if (look(above, name)) {
+      if (inspect_name(above, name)) {
         taken = true;
         quarantine_.take_changed(above, name, entry.path, entry.kind);
       }
@@ -358,7 +358,7 @@ Fd PutBack::enter_child(int above, const std::string& path, HoldKind kind) {
 
 // Closed by the command, or by the person before it.
 void PutBack::open_to_owner(int directory, const std::string& path) {
-  const auto seen = look(directory);
+  const auto seen = inspect_fd(directory);
   if (!seen || seen->owner != ::geteuid() || (seen->mode & 0700) == 0700) return;
   if (change_mode(directory, (seen->mode & 07777) | 0700) != 0) return;
   opened_.push_back({path, seen->id, seen->mode & 07777});
@@ -368,7 +368,7 @@ void PutBack::finish_directories() {
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
     if (entry->type != KeptEntry::Type::Directory) continue;
     const Fd fd = open_canonical(entry->path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-    const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    const auto seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
     if (!seen || !known_.protected_objects.contains(seen->id)) continue;
     const auto times = times_of(*entry);
     (void)::futimens(fd.get(), times.data());
@@ -382,7 +382,7 @@ void PutBack::close_again() {
   std::ranges::sort(opened_, {}, &Closed::path);
   for (auto one = opened_.rbegin(); one != opened_.rend(); ++one) {
     const Fd fd = open_canonical(one->path, O_PATH | O_DIRECTORY);
-    const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    const auto seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
     if (seen && seen->id == one->id) change_mode(fd.get(), one->mode);
   }
 }

@@ -26,7 +26,7 @@ constexpr std::size_t kLongestShown = 4096;
 
 // Opens a directory to its owner, whatever mode it was left with; returns the mode it had.
 std::optional<unsigned> open_to_owner(int directory) {
-  const auto seen = look(directory);
+  const auto seen = inspect_fd(directory);
   if (!seen || seen->kind != FileKind::Directory) return std::nullopt;
   const unsigned mode = seen->mode & 07777;
   const std::string self = "/proc/self/fd/" + std::to_string(directory);
@@ -142,7 +142,7 @@ bool Quarantine::was_taken(int directory, const std::string& name, const std::st
     add({shown(path), std::string(name_of(kind)), std::move(*moved)});
     return true;
   }
-  if (look(directory, name) || errno != ENOENT) failed(std::move(moved).error());
+  if (inspect_name(directory, name) || errno != ENOENT) failed(std::move(moved).error());
   return false;
 }
 

@@ -22,9 +22,11 @@ constexpr std::array<std::string_view, 7> kSystemPlaces = {
     "/opt",           "/nix/store",    "/gnu/store",           "/snap",
     "/var/lib/texmf", "/var/lib/gems", "/var/cache/fontconfig"};
 
-enum class Wish { Read, Write };
+enum class RequestedAccess { Read, Write };
 
-std::string_view word(Wish wish) { return wish == Wish::Read ? "read" : "write"; }
+std::string_view word(RequestedAccess access) {
+  return access == RequestedAccess::Read ? "read" : "write";
+}
 
 Grant make_grant(const PathRule& rule, const Canonical& place, Grant::Source source) {
   return {rule.text, place.lexical, place.path, source, place.kind, place.id, rule.origin};
@@ -50,10 +52,11 @@ std::vector<std::string> run_writable(const std::vector<Grant>& write, const Cal
 }
 
 // True if the rule was one of the groups. `writable` is what the document may write.
-Result<bool> add_group(const PathRule& rule, Wish wish, const std::vector<Grant>& writable,
-                       const Caller& caller, std::vector<Grant>& out) {
+Result<bool> add_group(const PathRule& rule, RequestedAccess access,
+                       const std::vector<Grant>& writable, const Caller& caller,
+                       std::vector<Grant>& out) {
   if (rule.text != "@system" && rule.text != "@toolchains") return false;
-  if (wish == Wish::Write)
+  if (access == RequestedAccess::Write)
     return fail(policy_error("write " + quote(rule.text) + " would let a command change the system",
                              "it may only be read"));
   if (rule.text == "@system") {
@@ -67,14 +70,14 @@ Result<bool> add_group(const PathRule& rule, Wish wish, const std::vector<Grant>
 }
 
 // What a `.git` file at the top of the workspace adds.
-void add_worktree(const Grant& workspace, Wish wish, const Caller& caller, std::vector<Grant>& out,
-                  std::vector<Reduction>& reductions) {
+void add_worktree(const Grant& workspace, RequestedAccess access, const Caller& caller,
+                  std::vector<Grant>& out, std::vector<Reduction>& reductions) {
   if (workspace.path != caller.cwd || workspace.kind != FileKind::Directory) return;
   const std::optional<WorktreePointer> pointer = follow_git_file(workspace.path, caller);
   if (!pointer) return;
   if (!pointer->leads_back) {
     reductions.push_back(
-        {std::string(word(wish)), pointer->written, std::nullopt, Reduction::Because::Forbidden});
+        {std::string(word(access)), pointer->written, std::nullopt, Reduction::Because::Forbidden});
     return;
   }
   for (const Canonical& place : pointer->directories) {
@@ -92,7 +95,7 @@ Error no_project(const Caller& caller) {
 
 // One list of a policy. A current directory that is no project is dropped from the writable paths
 // if others are named, and refused if it is all there is.
-Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish wish,
+Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, RequestedAccess access,
                                         const std::vector<Grant>& writable, const Caller& caller,
                                         std::vector<Reduction>& reductions,
                                         std::vector<NamedPath>& named) {
@@ -100,9 +103,10 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
   bool others = false;
   for (const PathRule& rule : rules) others |= rule.text != "@cwd";
   for (const PathRule& rule : rules) {
-    CORDON_TRY(group, add_group(rule, wish, writable, caller, out));
+    CORDON_TRY(group, add_group(rule, access, writable, caller, out));
     if (group) continue;
-    if (wish == Wish::Write && rule.text == "@cwd" && is_no_project(caller.cwd, caller)) {
+    if (access == RequestedAccess::Write && rule.text == "@cwd" &&
+        is_no_project(caller.cwd, caller)) {
       if (!others) return fail(no_project(caller));
       reductions.push_back(
           {"write", rule.text, std::nullopt, Reduction::Because::Forbidden, rule.origin});
@@ -111,38 +115,39 @@ Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, Wish
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
     named.push_back({place.lexical, place.path});
     if (auto refusal = refuse_granted(place, rule.text, caller)) return fail(*std::move(refusal));
-    if (wish == Wish::Write)
+    if (access == RequestedAccess::Write)
       if (auto refusal = refuse_writable(place, rule.text, caller))
         return fail(*std::move(refusal));
     if (is_in_store(place.path, caller) || is_in_store(place.lexical, caller)) {
-      reductions.push_back({std::string(word(wish)), rule.text, std::nullopt,
+      reductions.push_back({std::string(word(access)), rule.text, std::nullopt,
                             Reduction::Because::Forbidden, rule.origin});
       continue;
     }
     if (place.kind == FileKind::Absent) {
-      reductions.push_back({std::string(word(wish)), rule.text, std::nullopt,
+      reductions.push_back({std::string(word(access)), rule.text, std::nullopt,
                             Reduction::Because::Nonexistent, rule.origin});
       continue;
     }
     const Grant grant = make_grant(rule, place, Grant::Source::Policy);
     out.push_back(grant);
-    add_worktree(grant, wish, caller, out, reductions);
+    add_worktree(grant, access, caller, out, reductions);
   }
   return out;
 }
 
-Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rules, Wish wish,
+Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rules,
+                                                RequestedAccess access,
                                                 const std::vector<Grant>& writable,
                                                 const Caller& caller,
                                                 std::vector<NamedPath>& named) {
   std::vector<Grant> out;
   for (const PathRule& rule : rules) {
-    CORDON_TRY(group, add_group(rule, wish, writable, caller, out));
+    CORDON_TRY(group, add_group(rule, access, writable, caller, out));
     if (group) continue;
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
     named.push_back({place.lexical, place.path});
     // A ceiling may bound writes by a home: no request for the whole of it passes resolve().
-    if (wish == Wish::Write && place.path == "/")
+    if (access == RequestedAccess::Write && place.path == "/")
       return fail(*refuse_writable(place, rule.text, caller));
     if (place.kind != FileKind::Absent)
       out.push_back(make_grant(rule, place, Grant::Source::Policy));
@@ -168,8 +173,8 @@ std::optional<Grant> approved_place(const Approval& approval, const Caller& call
 
 Result<ResolvedAsk> resolve_ask(const AskRules& rules, const Caller& caller) {
   std::vector<NamedPath> named;  // a person sees where it leads
-  CORDON_TRY(write, resolve_ceiling_list(rules.write, Wish::Write, {}, caller, named));
-  CORDON_TRY(read, resolve_ceiling_list(rules.read, Wish::Read, write, caller, named));
+  CORDON_TRY(write, resolve_ceiling_list(rules.write, RequestedAccess::Write, {}, caller, named));
+  CORDON_TRY(read, resolve_ceiling_list(rules.read, RequestedAccess::Read, write, caller, named));
   return ResolvedAsk{std::move(read), std::move(write)};
 }
 
@@ -194,9 +199,11 @@ Result<ResolvedCeiling> resolve_ceiling(const Ceiling& ceiling, const Caller& ca
                                         std::span<const Approval> approved) {
   ResolvedCeiling out;
   out.ceiling = ceiling;
-  auto write = resolve_ceiling_list(ceiling.policy.fs.write, Wish::Write, {}, caller, out.named);
+  auto write =
+      resolve_ceiling_list(ceiling.policy.fs.write, RequestedAccess::Write, {}, caller, out.named);
   if (!write) return fail(at_ceiling(std::move(write).error(), ceiling));
-  auto read = resolve_ceiling_list(ceiling.policy.fs.read, Wish::Read, *write, caller, out.named);
+  auto read = resolve_ceiling_list(ceiling.policy.fs.read, RequestedAccess::Read, *write, caller,
+                                   out.named);
   if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
   auto deny = resolve_denies(ceiling.policy.fs.deny, caller);
   if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
@@ -238,10 +245,10 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   // What may be written is known first: toolchains are not looked for through it.
   std::vector<Reduction> of_write;
   std::vector<NamedPath> named_to_write;
-  CORDON_TRY(write,
-             resolve_list(policy.fs.write, Wish::Write, {}, caller, of_write, named_to_write));
-  CORDON_TRY(read,
-             resolve_list(policy.fs.read, Wish::Read, write, caller, out.reductions, out.named));
+  CORDON_TRY(write, resolve_list(policy.fs.write, RequestedAccess::Write, {}, caller, of_write,
+                                 named_to_write));
+  CORDON_TRY(read, resolve_list(policy.fs.read, RequestedAccess::Read, write, caller,
+                                out.reductions, out.named));
   out.reductions.insert(out.reductions.end(), of_write.begin(), of_write.end());
   out.named.insert(out.named.end(), named_to_write.begin(), named_to_write.end());
   CORDON_TRY(deny, resolve_denies(policy.fs.deny, caller));

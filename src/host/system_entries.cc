@@ -198,7 +198,7 @@ EntryType entry_type_of(const FileInfo& seen) {
 void add_loader_files(std::vector<SystemEntry>& out, int etc) {
   for (const std::string_view name : kLoader) {
     const std::string file(name);
-    if (const auto seen = look(etc, file))
+    if (const auto seen = inspect_name(etc, file))
       add_entry(out, etc, file, "/etc/" + file, entry_type_of(*seen), SystemEntry::Tier::Loader);
   }
 }
@@ -219,7 +219,7 @@ void add_etc(std::vector<SystemEntry>& out, SystemEntry::Tier tier) {
     }
     for (const Nested& nested : kNested) {
       if (nested.parent != entry.name) continue;
-      const auto seen = look(etc.get(), nested.path);
+      const auto seen = inspect_name(etc.get(), nested.path);
       if (!seen) continue;
       add_entry(out, etc.get(), nested.path, std::string("/etc/") + nested.path,
                 entry_type_of(*seen), SystemEntry::Tier::Programs);

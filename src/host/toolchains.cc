@@ -233,7 +233,7 @@ class ToolchainSearch {
     const Fd fd = open_canonical(prefix, O_PATH | O_DIRECTORY);
     if (!fd.valid()) return false;
     for (const std::string_view mark : kPrefixMarks)
-      if (look(fd.get(), std::string(mark))) return true;
+      if (inspect_name(fd.get(), std::string(mark))) return true;
     return false;
   }
 

@@ -105,7 +105,7 @@ int copy(int from, const std::string& name, int into, const std::string& as, int
          CopyBudget& budget) {
   if (budget.objects == 0) return EFBIG;
   --budget.objects;
-  const auto seen = look(from, name);
+  const auto seen = inspect_name(from, name);
   if (!seen) return ENOENT;
   if (seen->symlink) return copy_link(from, name, into, as);
   if (seen->kind == FileKind::Regular) return copy_file(from, name, into, as, seen->mode, budget);
@@ -147,7 +147,7 @@ int remove_tree(int directory, const std::string& name) {
 
 int move_by_copy(int from, const std::string& name, int into, const std::string& as,
                  CopyBudget& budget) {
-  if (look(into, as)) return EEXIST;
+  if (inspect_name(into, as)) return EEXIST;
   const CopyBudget before = budget;
   if (const int error = copy(from, name, into, as, 0, budget); error != 0) {
     remove_tree(into, as);

@@ -156,7 +156,7 @@ Result<void> TreeSurvey::walk_root(const Grant& grant) {
   if (deny_root(grant)) return {};
   if (grant.kind != FileKind::Directory) return {};
   auto opened = std::make_shared<Fd>(open_canonical(grant.path, O_PATH | O_DIRECTORY));
-  const auto seen = opened->valid() ? look(opened->get()) : std::nullopt;
+  const auto seen = opened->valid() ? inspect_fd(opened->get()) : std::nullopt;
   if (!seen || seen->id != grant.id)
     return fail(setup_error("the writable grant " + quote(grant.path) + " was replaced meanwhile",
                             ESTALE, "try again when nothing else rearranges it"));
@@ -224,7 +224,7 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
       if (protection->action == HoldAction::Hold) state |= kDenyOnly;
       if (protection->kind == HoldKind::Build) state |= kReported;
     } else if ((state & kReported) != 0) {
-      if (const auto seen = look(directory.descriptor(), std::string(entry.name)))
+      if (const auto seen = inspect_name(directory.descriptor(), std::string(entry.name)))
         remember_loose(join(directory.path(), entry.name), *seen);
     }
   }
@@ -235,7 +235,7 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
   if (directory.path().size() + 1 + entry.name.size() > kDeepestHeld)
     return close_deep(directory, entry);
   if (directory.name() == "objects" && !classifier_.may_deny_below(directory.path())) {
-    const auto seen = look(directory.descriptor(), std::string(entry.name));
+    const auto seen = inspect_name(directory.descriptor(), std::string(entry.name));
     if (seen && is_fan_out(directory, entry, *seen))
       return remember_loose(join(directory.path(), entry.name), *seen);
   }
@@ -249,7 +249,7 @@ bool TreeSurvey::is_entered(const WalkedDirectory& directory, const DirectoryEnt
 }
 
 void TreeSurvey::close_deep(const WalkedDirectory& directory, const DirectoryEntry& entry) {
-  const auto seen = look(directory.descriptor(), std::string(entry.name));
+  const auto seen = inspect_name(directory.descriptor(), std::string(entry.name));
   if (!seen) return;
   const std::string path = join(directory.path(), entry.name);
   if (classifier_.may_deny_below(path))
@@ -303,7 +303,7 @@ void TreeSurvey::add_git_snapshot(const std::string& path, TreeSnapshot&& found)
 
 void TreeSurvey::deny(const WalkedDirectory& directory, const DirectoryEntry& entry,
                       const DenyGlob& rule) {
-  const auto seen = look(directory.descriptor(), std::string(entry.name));
+  const auto seen = inspect_name(directory.descriptor(), std::string(entry.name));
   if (!seen) return;
   const std::string path = join(directory.path(), entry.name);
   const std::string reason = "deny " + quote(rule.written);
@@ -338,7 +338,7 @@ void TreeSurvey::name_denied(const std::string& path, const DenyGlob& rule) {
 
 void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry,
                          const Protection& protection) {
-  const auto seen = look(directory.descriptor(), std::string(entry.name));
+  const auto seen = inspect_name(directory.descriptor(), std::string(entry.name));
   if (!seen) return;
   const std::string path = join(directory.path(), entry.name);
   if (protection.action == HoldAction::Report) return remember_loose(path, *seen);
@@ -426,7 +426,7 @@ void TreeSurvey::remember_loose(const std::string& path, const FileInfo& seen) {
 // belongs to somebody else and is closed to the caller is closed to the command too. Without mounts
 // its change time tells whether it was opened.
 Fd TreeSurvey::open_closed(const ClosedDirectory& closed) {
-  const auto seen = look(closed.parent, closed.name);
+  const auto seen = inspect_name(closed.parent, closed.name);
   if (!seen) return Fd();
   remember_loose(closed.path, *seen);
   const bool enters = ::faccessat(closed.parent, closed.name.c_str(), X_OK, AT_EACCESS) == 0;

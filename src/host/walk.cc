@@ -34,7 +34,7 @@ class TreeWalk {
   Result<void> run(WalkedDirectory::State state) {
     if (path_ == "/") {
       Fd fd = open_canonical(path_, kOpenDirectory);
-      const std::optional<FileInfo> seen = fd.valid() ? look(fd.get()) : std::nullopt;
+      const std::optional<FileInfo> seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
       if (seen) enter(std::move(fd), *seen, 0, state);
     } else {
       const Fd above = open_canonical(std::string(parent(path_)), kReopenDirectory);
@@ -45,7 +45,7 @@ class TreeWalk {
 
   Result<void> run_from(int descriptor, WalkedDirectory::State state) {
     Fd fd(::openat(descriptor, ".", kOpenDirectory));
-    const std::optional<FileInfo> seen = look(fd.valid() ? fd.get() : descriptor);
+    const std::optional<FileInfo> seen = inspect_fd(fd.valid() ? fd.get() : descriptor);
     if (fd.valid() && seen && may_search(*seen)) {
       enter(std::move(fd), *seen, basename(path_).size(), state);
       return work();
@@ -53,7 +53,7 @@ class TreeWalk {
     // Closed: it is opened by its name in the directory above.
     const Fd above = open_canonical(std::string(parent(path_)), kReopenDirectory);
     const std::string name(basename(path_));
-    const auto named = above.valid() ? look(above.get(), name) : std::nullopt;
+    const auto named = above.valid() ? inspect_name(above.get(), name) : std::nullopt;
     if (seen && named && named->id == seen->id) open(above.get(), name, state);
     return work();
   }
@@ -118,10 +118,10 @@ class TreeWalk {
   void open(int parent_fd, const std::string& name, WalkedDirectory::State state) {
     Fd fd(::openat(parent_fd, name.c_str(), kOpenDirectory));
     if (!fd.valid() && errno != EACCES) return LookFailures::note(errno, name);
-    std::optional<FileInfo> seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    std::optional<FileInfo> seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
     if (!fd.valid() || (seen && !may_search(*seen))) {
       fd = visitor_.open_closed({parent_fd, name, frames_.empty() ? path_ : join(path_, name)});
-      seen = fd.valid() ? look(fd.get()) : std::nullopt;
+      seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
     }
     if (!seen) return;
     // The root stands in the path already.
@@ -167,11 +167,11 @@ class TreeWalk {
     path_.resize(up.path_length);
     if (up.descriptor.valid()) return {};
     Fd parent_fd(::openat(below.get(), "..", kReopenDirectory));
-    std::optional<FileInfo> seen = parent_fd.valid() ? look(parent_fd.get()) : std::nullopt;
+    std::optional<FileInfo> seen = parent_fd.valid() ? inspect_fd(parent_fd.get()) : std::nullopt;
     if (!seen || seen->id != up.id) {
       // A directory was moved meanwhile, so ".." leads elsewhere: come down again by name.
       parent_fd = open_canonical(path_, kReopenDirectory);
-      seen = parent_fd.valid() ? look(parent_fd.get()) : std::nullopt;
+      seen = parent_fd.valid() ? inspect_fd(parent_fd.get()) : std::nullopt;
     }
     if (!seen || seen->id != up.id)
       return fail(

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "host/aftermath_tree.h"
 #include "plan/keeping_plan.h"
+#include "run/recovery.h"
 #include "run/run_note.h"
 
 namespace cordon::testing {

@@ -26,6 +26,7 @@
 #include "run/choose.h"
 #include "run/identity.h"
 #include "run/prepare.h"
+#include "run/recovery.h"
 #include "run/run_record.h"
 #include "run/settle.h"
 

@@ -17,7 +17,7 @@ namespace cordon {
 namespace {
 
 // Keeps what it hears, and calls back when it first heard something.
-class Ear {
+class OutputTap {
  public:
   void hear(OutputFrom from, std::string_view bytes) {
     (from == OutputFrom::Out ? out : err).append(bytes);
@@ -47,7 +47,7 @@ class ContainedRunTest : public testing::Test {
     input.argv = std::move(argv);
     input.policy = *Policy::preset("strict");
     input.streams.out = Output::heard_by(
-        [this](OutputFrom from, std::string_view bytes) { ear_.hear(from, bytes); });
+        [this](OutputFrom from, std::string_view bytes) { tap_.hear(from, bytes); });
     return input;
   }
   static Outcome run(const RunInput& input) {
@@ -56,7 +56,7 @@ class ContainedRunTest : public testing::Test {
     return report.outcome.value_or(Outcome{});
   }
 
-  Ear ear_;
+  OutputTap tap_;
 
   std::filesystem::path state_;
 };
@@ -65,8 +65,8 @@ TEST_F(ContainedRunTest, AListenerHearsBothStreamsPastWhatIsKept) {
   RunInput loud = input({"sh", "-c", "head -c 50000 /dev/zero; echo err >&2"});
   loud.policy.limits.output = 1024;
   const Outcome outcome = run(loud);
-  EXPECT_EQ(ear_.out, std::string(50'000, '\0'));
-  EXPECT_EQ(ear_.err, "err\n");
+  EXPECT_EQ(tap_.out, std::string(50'000, '\0'));
+  EXPECT_EQ(tap_.err, "err\n");
   EXPECT_TRUE(outcome.out->truncated());
 }
 
@@ -90,7 +90,7 @@ TEST_F(ContainedRunTest, APipeBelongsToTheCommandAlone) {
   reader.streams.input_pipe = std::make_shared<Fd>(ends[0]);
   ASSERT_EQ(::write(writer.get(), "word\n", 5), 5);
   run(reader);
-  EXPECT_EQ(ear_.out, "got word\n");
+  EXPECT_EQ(tap_.out, "got word\n");
   // Although the request still lives, nobody holds the other end.
   struct sigaction ignore {};
   struct sigaction before {};
@@ -106,7 +106,7 @@ TEST_F(ContainedRunTest, InputThatNobodyReadsEndsNobody) {
   RunInput deaf = input({"sh", "-c", "exec 0<&-; echo deaf; sleep 0.1"});
   deaf.streams.in = Input::of_bytes(std::string(std::size_t{4} << 20U, 'x'));
   EXPECT_EQ(run(deaf).end, End(Exited{0}));
-  EXPECT_EQ(ear_.out, "deaf\n");
+  EXPECT_EQ(tap_.out, "deaf\n");
 }
 
 TEST_F(ContainedRunTest, OnlyAPipeIsHandedOver) {
@@ -114,16 +114,16 @@ TEST_F(ContainedRunTest, OnlyAPipeIsHandedOver) {
   wrong.streams.input_pipe = std::make_shared<Fd>(::open("/etc/hostname", O_RDONLY | O_CLOEXEC));
   const Report report = run_contained(wrong, *identify_caller());
   EXPECT_FALSE(report.outcome);
-  EXPECT_EQ(ear_.out, "");
+  EXPECT_EQ(tap_.out, "");
 }
 
 TEST_F(ContainedRunTest, ACommandThatIsAskedToEndMayTakeItsTime) {
   RunInput polite =
       input({"sh", "-c", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"});
   polite.terminate = Cancel();
-  ear_.on_output = [cancel = *polite.terminate] { cancel.cancel(); };
+  tap_.on_output = [cancel = *polite.terminate] { cancel.cancel(); };
   const Outcome outcome = run(polite);
-  EXPECT_EQ(ear_.out, "up\nbye\n");
+  EXPECT_EQ(tap_.out, "up\nbye\n");
   EXPECT_EQ(outcome.end, End(Cancelled{SIGTERM}));
 }
 

@@ -14,31 +14,27 @@
 #include "host/kept_files.h"
 #include "host/survey.h"
 #include "policy/host_facts.h"
+#include "run/note_text.h"
 
 namespace cordon {
-
-// Ids, pids, paths of cgroups and of writable roots; never argv or output.
-struct NoteContent {
-  std::string run_id;
-  std::vector<std::string> cgroups;
-  std::string private_directory;  // of this run alone, to be removed with all it holds; or empty
-  std::string stage_directory;    // of a staged run, to be shown to the person; or empty
-  std::string kept_directory;     // what was kept of protected files, to be put back; or empty
-  bool holds_by_mounts = true;    // false: every protected file is kept and put back instead
-  pid_t writer = 0;               // of a note that was read
-  std::vector<Grant> writable;
-  std::vector<DenyGlob> deny;
-  TreeSnapshot snapshot;
-  std::vector<SearchRoot> roots;  // of `writable`, those that are searched; no descriptors
-  // The tips of local branches in the writable trees before the run; absent: they are not known.
-  std::optional<std::set<std::string>> tips;
-};
 
 // Where the private directories of all runs lie that have no mounts to hide them by.
 std::string private_directories(const Caller& caller);
 
 // Where what is kept of protected files lies, of all runs.
 std::string kept_directories(const Caller& caller);
+
+// The names are read before anything is done about one: recovery renames and removes notes.
+struct NoteNames {
+  Fd directory;
+  std::vector<std::string> names;
+};
+NoteNames note_names(const Caller& caller);
+
+// What the run kept of protected files, if the note names the place where Cordon itself keeps it:
+// anybody who can write the state directory could have written the note. Nothing if it kept
+// nothing.
+std::optional<KeptFiles> kept_files_of(const NoteContent& content, const Caller& caller);
 
 class RunNote {
  public:
@@ -51,7 +47,7 @@ class RunNote {
 
   static Result<RunNote> write(const Caller& caller, const NoteContent& content);
   // After the launch: whose end is waited for before the next start cleans up after this run.
-  void started(pid_t first_process);
+  void started(pid_t init);
   // Keeps the note if a cgroup or directory it names is still there: the next start tries again.
   void remove();
   // Leaves the note, as of a run whose supervisor is gone: what could not be looked at in its trees
@@ -91,12 +87,5 @@ struct OtherBranches {
 };
 std::vector<OtherBranches> other_branches(const Caller& caller, const std::string& run_id,
                                           const Effective& effective);
-
-// Cleans up after runs whose supervisor was killed: empties their cgroups, removes their private
-// directories, puts back what was kept of protected files, moves those that appeared out of the
-// tree. Returns what was moved, and one entry for each run whose files could not be dealt with; its
-// note is kept. So is one that cannot be read, or whose recovery twice ended Cordon: that must not
-// end every later start as well.
-std::vector<Quarantined> recover_runs(const Caller& caller);
 
 }  // namespace cordon

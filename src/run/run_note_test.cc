@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "host/test_tree.h"
+#include "run/recovery.h"
 
 namespace cordon {
 namespace {

@@ -199,7 +199,7 @@ class LayerObjects {
 
   Result<void> add_object(int directory, const std::string& name, const std::string& as) {
     const Fd file = open_kept_file(directory, name);
-    const auto seen = file.valid() ? look(file.get()) : std::nullopt;
+    const auto seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
     if (!seen || seen->kind != FileKind::Regular) return {};
     bytes_ += seen->size;
     if (++files_ > kMostObjectFiles || bytes_ > kMostObjectBytes) {
@@ -340,7 +340,7 @@ Result<GitObjects> StageCourier::check(const WantedCommits& wanted, bool has_pac
   add_common(tar, wanted);
   if (has_pack) {
     const Fd pack(::open(join(wanted.into, "pack").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    const auto seen = pack.valid() ? look(pack.get()) : std::nullopt;
+    const auto seen = pack.valid() ? inspect_fd(pack.get()) : std::nullopt;
     if (!seen) return fail(setup_error("cannot read the pack", errno));
     tar.add_file("in.pack", pack.get(), seen->size);
   }

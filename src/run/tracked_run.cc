@@ -190,8 +190,8 @@ class TrackedPass {
     const WorkTrees::Place place = trees_.of(record.path);
     if (place.repository.empty()) return;
     const Fd above = open_canonical(std::string(parent(record.kept)), O_PATH | O_DIRECTORY);
-    const auto seen =
-        above.valid() ? look(above.get(), std::string(basename(record.kept))) : std::nullopt;
+    const auto seen = above.valid() ? inspect_name(above.get(), std::string(basename(record.kept)))
+                                    : std::nullopt;
     if (!seen) return;
     if (seen->kind != FileKind::Directory) {
       add(index, record.path, record.kept, place);
@@ -234,7 +234,7 @@ class TrackedPass {
     Candidate one{index, path, kept, {}, {}, {}};
     const Fd above = open_canonical(std::string(parent(kept)), O_PATH | O_DIRECTORY);
     const std::string name(basename(kept));
-    const auto seen = above.valid() ? look(above.get(), name) : std::nullopt;
+    const auto seen = above.valid() ? inspect_name(above.get(), name) : std::nullopt;
     // A second name may lie where the next run writes.
     const bool plain = candidates_.size() < kMostFiles && seen && seen->kind == FileKind::Regular &&
                        seen->links == 1 && (seen->mode & 07000) == 0;
@@ -357,7 +357,7 @@ class TrackedPass {
     if (!above.valid()) return false;
     const Fd file(::openat(above.get(), std::string(basename(record.kept)).c_str(),
                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    const auto seen = file.valid() ? look(file.get()) : std::nullopt;
+    const auto seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
     return seen && ::fchmod(file.get(), seen->mode & (0755U | shared)) == 0;
   }
 

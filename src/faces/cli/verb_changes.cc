@@ -128,7 +128,7 @@ std::vector<ChangeRecord> selected(const Asked& asked) {
 
 // Of a file, or of everything in a directory, up to a bound.
 std::uint64_t size_at(int directory, const std::string& name, int depth) {
-  const auto seen = look(directory, name);
+  const auto seen = inspect_name(directory, name);
   if (!seen || depth > 16) return 0;
   if (seen->kind != FileKind::Directory) return seen->size;
   const Fd fd(::openat(directory, name.c_str(),
@@ -189,7 +189,7 @@ std::optional<std::string> content_of(const std::string& path) {
   const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
   if (!above.valid()) return std::nullopt;
   const std::string name(basename(path));
-  const auto seen = look(above.get(), name);
+  const auto seen = inspect_name(above.get(), name);
   if (!seen) return std::nullopt;
   if (seen->symlink) {
     const auto target = read_link(above.get(), name);

@@ -16,7 +16,7 @@
 #include "audit/verify.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "faces/demo/stage.h"
+#include "faces/demo/demo_runner.h"
 #include "sys/sockets.h"
 
 namespace cordon::demo {
@@ -61,7 +61,7 @@ constexpr std::array kActs{
 
 }  // namespace
 
-Scenarios play_nothing(Stage& /*stage*/) { return {}; }
+Scenarios play_nothing(DemoRunner& /*runner*/) { return {}; }
 
 std::span<const Act> acts() { return kActs; }
 
@@ -73,20 +73,20 @@ std::vector<std::string> append_to(const std::string& path) {
   return {"/bin/sh", "-c", R"(echo "$1" >> "$2")", "sh", std::string(kWrittenNote), path};
 }
 
-Scenario read_a_document(Stage& stage) {
-  const std::string path = stage.home().at("Documents/report.txt");
-  return stage.play("read a document", {{"/bin/cat", path}, {"~/Documents"}, {}, {}},
-                    Expected::Allowed, [](const Report& report) {
-                      const bool same =
-                          report.outcome->out->head == std::string(ScratchHome::kReport) + "\n";
-                      return Observation{same, same ? "the command printed the document"
-                                                    : "the command did not print the document"};
-                    });
+Scenario read_a_document(DemoRunner& runner) {
+  const std::string path = runner.home().at("Documents/report.txt");
+  return runner.play("read a document", {{"/bin/cat", path}, {"~/Documents"}, {}, {}},
+                     Expected::Allowed, [](const Report& report) {
+                       const bool same =
+                           report.outcome->out->head == std::string(ScratchHome::kReport) + "\n";
+                       return Observation{same, same ? "the command printed the document"
+                                                     : "the command did not print the document"};
+                     });
 }
 
-Scenario change_a_document(Stage& stage) {
-  const std::string path = stage.home().at("Documents/report.txt");
-  return stage.play(
+Scenario change_a_document(DemoRunner& runner) {
+  const std::string path = runner.home().at("Documents/report.txt");
+  return runner.play(
       "change a document", {append_to(path), {}, {"~/Documents"}, {}}, Expected::Blocked,
       [&](const Report&) {
         const bool whole = content_of(path) == std::string(ScratchHome::kReport) + "\n";
@@ -98,9 +98,9 @@ Scenario change_a_document(Stage& stage) {
       });
 }
 
-Scenario write_to_temp(Stage& stage) {
-  const std::string path = "/tmp/note-" + stage.home().token();
-  return stage.play(
+Scenario write_to_temp(DemoRunner& runner) {
+  const std::string path = "/tmp/note-" + runner.home().token();
+  return runner.play(
       "write to /tmp", {append_to(path), {}, {}, {}}, Expected::Allowed, [&](const Report&) {
         const bool outside = ::unlink(path.c_str()) == 0;
         return Observation{!outside, outside
@@ -109,28 +109,28 @@ Scenario write_to_temp(Stage& stage) {
       });
 }
 
-Scenario write_a_download(Stage& stage) {
-  const std::string path = stage.home().at("Downloads/result.txt");
-  return stage.play("write a download", {append_to(path), {}, {"~/Downloads"}, {}},
-                    Expected::Allowed, [&](const Report&) {
-                      const bool arrived = content_of(path) == std::string(kWrittenNote) + "\n";
-                      return Observation{arrived, arrived ? "the file is there on the host"
-                                                          : "the file did not arrive on the host"};
-                    });
+Scenario write_a_download(DemoRunner& runner) {
+  const std::string path = runner.home().at("Downloads/result.txt");
+  return runner.play("write a download", {append_to(path), {}, {"~/Downloads"}, {}},
+                     Expected::Allowed, [&](const Report&) {
+                       const bool arrived = content_of(path) == std::string(kWrittenNote) + "\n";
+                       return Observation{arrived, arrived ? "the file is there on the host"
+                                                           : "the file did not arrive on the host"};
+                     });
 }
 
 }  // namespace
 
-Scenarios play_files(Stage& stage) {
-  return {read_a_document(stage), change_a_document(stage), write_to_temp(stage),
-          write_a_download(stage)};
+Scenarios play_files(DemoRunner& runner) {
+  return {read_a_document(runner), change_a_document(runner), write_to_temp(runner),
+          write_a_download(runner)};
 }
 
 namespace {
 
-Scenario grant_by_link(Stage& stage) {
-  const std::string diary = stage.home().at("Private/diary.txt");
-  return stage.play(
+Scenario grant_by_link(DemoRunner& runner) {
+  const std::string diary = runner.home().at("Private/diary.txt");
+  return runner.play(
       "ask for the link itself", {{"/bin/cat", diary}, {}, {"~/Downloads/shortcut"}, {}},
       Expected::Blocked, [&](const Report& report) {
         const bool reduced = std::ranges::any_of(report.reductions, [](const Reduction& reduction) {
@@ -141,68 +141,68 @@ Scenario grant_by_link(Stage& stage) {
       });
 }
 
-Scenario walk_through_link(Stage& stage) {
-  return stage.play(
+Scenario walk_through_link(DemoRunner& runner) {
+  return runner.play(
       "walk through the link inside a permitted directory",
-      {{"/bin/cat", stage.home().at("Downloads/shortcut/diary.txt")}, {}, {"~/Downloads"}, {}},
+      {{"/bin/cat", runner.home().at("Downloads/shortcut/diary.txt")}, {}, {"~/Downloads"}, {}},
       Expected::Blocked, [&](const Report& report) {
-        return kept_secret(report, stage.home().at("Private/diary.txt"), ScratchHome::kDiary);
+        return kept_secret(report, runner.home().at("Private/diary.txt"), ScratchHome::kDiary);
       });
 }
 
-Scenario link_that_stays_inside(Stage& stage) {
-  return stage.play("follow a link between two permitted directories",
-                    {{"/bin/cat", stage.home().at("Downloads/papers/report.txt")},
-                     {"~/Documents"},
-                     {"~/Downloads"},
-                     {}},
-                    Expected::Allowed, [](const Report& report) {
-                      const bool same =
-                          report.outcome->out->head == std::string(ScratchHome::kReport) + "\n";
-                      return Observation{same, same ? "links that stay inside work"
-                                                    : "the command did not print the document"};
-                    });
+Scenario link_that_stays_inside(DemoRunner& runner) {
+  return runner.play("follow a link between two permitted directories",
+                     {{"/bin/cat", runner.home().at("Downloads/papers/report.txt")},
+                      {"~/Documents"},
+                      {"~/Downloads"},
+                      {}},
+                     Expected::Allowed, [](const Report& report) {
+                       const bool same =
+                           report.outcome->out->head == std::string(ScratchHome::kReport) + "\n";
+                       return Observation{same, same ? "links that stay inside work"
+                                                     : "the command did not print the document"};
+                     });
 }
 
 }  // namespace
 
-Scenarios play_links(Stage& stage) {
-  return {grant_by_link(stage), walk_through_link(stage), link_that_stays_inside(stage)};
+Scenarios play_links(DemoRunner& runner) {
+  return {grant_by_link(runner), walk_through_link(runner), link_that_stays_inside(runner)};
 }
 
 namespace {
 
-Scenario private_key(Stage& stage) {
-  const std::string key = stage.home().at(".ssh/id_ed25519");
-  return stage.play(
+Scenario private_key(DemoRunner& runner) {
+  const std::string key = runner.home().at(".ssh/id_ed25519");
+  return runner.play(
       "ask for the private key", {{"/bin/cat", key}, {"~/.ssh"}, {}, {}}, Expected::Blocked,
       [&](const Report& report) { return kept_secret(report, key, ScratchHome::kKey); });
 }
 
-Scenario denied_name(Stage& stage) {
-  const std::string file = stage.home().at("Documents/.env");
-  return stage.play(
+Scenario denied_name(DemoRunner& runner) {
+  const std::string file = runner.home().at("Documents/.env");
+  return runner.play(
       "read .env in a readable directory", {{"/bin/cat", file}, {"~/Documents"}, {}, {}},
       Expected::Blocked,
       [&](const Report& report) { return kept_secret(report, file, ScratchHome::kPassword); });
 }
 
-Scenario variable(Stage& stage) {
-  return stage.play("print a token of the environment",
-                    {{"/usr/bin/printenv", ScratchHome::kVariable}, {}, {}, {}}, Expected::Blocked,
-                    [&](const Report& report) {
-                      const bool set = stage.caller().environment.contains(ScratchHome::kVariable);
-                      const bool silent = nothing_leaked(report, ScratchHome::kVariableValue);
-                      return Observation{set && silent,
-                                         silent ? "the caller has it, the command has not"
-                                                : "the token was printed"};
-                    });
+Scenario variable(DemoRunner& runner) {
+  return runner.play(
+      "print a token of the environment",
+      {{"/usr/bin/printenv", ScratchHome::kVariable}, {}, {}, {}}, Expected::Blocked,
+      [&](const Report& report) {
+        const bool set = runner.caller().environment.contains(ScratchHome::kVariable);
+        const bool silent = nothing_leaked(report, ScratchHome::kVariableValue);
+        return Observation{set && silent, silent ? "the caller has it, the command has not"
+                                                 : "the token was printed"};
+      });
 }
 
 }  // namespace
 
-Scenarios play_secrets(Stage& stage) {
-  return {private_key(stage), denied_name(stage), variable(stage)};
+Scenarios play_secrets(DemoRunner& runner) {
+  return {private_key(runner), denied_name(runner), variable(runner)};
 }
 
 namespace {
@@ -218,38 +218,38 @@ bool can_be_reached(const sys::LoopbackListener& collector) {
          collector.was_reached();
 }
 
-Scenario call_home(Stage& stage) {
+Scenario call_home(DemoRunner& runner) {
   const sys::LoopbackListener collector;
-  return stage.play("connect to the collector",
-                    {stage.own_attempt("connect", std::to_string(collector.port())), {}, {}, {}},
-                    Expected::Blocked, [&](const Report&) {
-                      if (collector.was_reached())
-                        return Observation{false, "the collector was reached"};
-                      return can_be_reached(collector)
-                                 ? Observation{true,
-                                               "nobody came, though a call from outside arrives"}
-                                 : Observation{false, "nobody can reach it: nothing was shown"};
-                    });
+  return runner.play("connect to the collector",
+                     {runner.own_attempt("connect", std::to_string(collector.port())), {}, {}, {}},
+                     Expected::Blocked, [&](const Report&) {
+                       if (collector.was_reached())
+                         return Observation{false, "the collector was reached"};
+                       return can_be_reached(collector)
+                                  ? Observation{true,
+                                                "nobody came, though a call from outside arrives"}
+                                  : Observation{false, "nobody can reach it: nothing was shown"};
+                     });
 }
 
-Scenario dead_drop(Stage& stage) {
-  const std::string place = "/var/tmp/drop-" + stage.home().token();
-  return stage.play("leave a copy where others look",
-                    {{"/bin/sh", "-c", R"(cat "$1" > "$2")", "sh",
-                      stage.home().at("Documents/report.txt"), place},
-                     {"~/Documents"},
-                     {},
-                     {}},
-                    Expected::Allowed, [&](const Report&) {
-                      const bool there = ::unlink(place.c_str()) == 0;
-                      return Observation{!there, there ? "the copy appeared on the host"
-                                                       : "the copy was gone with the sandbox"};
-                    });
+Scenario dead_drop(DemoRunner& runner) {
+  const std::string place = "/var/tmp/drop-" + runner.home().token();
+  return runner.play("leave a copy where others look",
+                     {{"/bin/sh", "-c", R"(cat "$1" > "$2")", "sh",
+                       runner.home().at("Documents/report.txt"), place},
+                      {"~/Documents"},
+                      {},
+                      {}},
+                     Expected::Allowed, [&](const Report&) {
+                       const bool there = ::unlink(place.c_str()) == 0;
+                       return Observation{!there, there ? "the copy appeared on the host"
+                                                        : "the copy was gone with the sandbox"};
+                     });
 }
 
 }  // namespace
 
-Scenarios play_exfiltration(Stage& stage) { return {call_home(stage), dead_drop(stage)}; }
+Scenarios play_exfiltration(DemoRunner& runner) { return {call_home(runner), dead_drop(runner)}; }
 
 namespace {
 
@@ -258,10 +258,10 @@ constexpr std::string_view kPlantedNote = "PLANTED-NOTE-e2d7";
 // Another contained run, which keeps a note in its /tmp and lives until it is dismissed.
 class Neighbour {
  public:
-  explicit Neighbour(Stage& stage)
-      : note_("/tmp/neighbour-" + stage.home().token()),
-        up_(stage.home().at("Downloads/neighbour-up")),
-        dismissed_(stage.home().at("Downloads/neighbour-may-go")) {
+  explicit Neighbour(DemoRunner& runner)
+      : note_("/tmp/neighbour-" + runner.home().token()),
+        up_(runner.home().at("Downloads/neighbour-up")),
+        dismissed_(runner.home().at("Downloads/neighbour-may-go")) {
     const std::string script =
         R"(echo "$1" > "$2"; : > "$3"; while [ ! -e "$4" ]; do sleep 0.05; done; cat "$2")";
     Attempt attempt{
@@ -269,8 +269,8 @@ class Neighbour {
         {},
         {"~/Downloads"},
         {}};
-    thread_ = std::thread([this, &stage, attempt = std::move(attempt)] {
-      report_ = stage.run_beside(attempt, cancel_);
+    thread_ = std::thread([this, &runner, attempt = std::move(attempt)] {
+      report_ = runner.run_beside(attempt, cancel_);
     });
   }
   Neighbour(const Neighbour&) = delete;
@@ -322,47 +322,47 @@ Scenario not_up(std::string title) {
   return scenario;
 }
 
-Scenario read_its_note(Stage& stage) {
+Scenario read_its_note(DemoRunner& runner) {
   const std::string title = "read what a neighbour keeps in /tmp";
-  Neighbour neighbour(stage);
+  Neighbour neighbour(runner);
   if (!neighbour.process()) return not_up(title);
-  return stage.play(title, {{"/bin/cat", neighbour.note()}, {}, {}, {}}, Expected::Blocked,
-                    [&](const Report& report) {
-                      const bool silent = nothing_leaked(report, kPlantedNote);
-                      if (!neighbour.dismiss()) {
-                        return Observation{false, "the neighbour has no note: nothing was shown"};
-                      }
-                      return Observation{silent,
-                                         silent ? "the neighbour still had it and read it itself"
-                                                : "the note was printed"};
-                    });
+  return runner.play(title, {{"/bin/cat", neighbour.note()}, {}, {}, {}}, Expected::Blocked,
+                     [&](const Report& report) {
+                       const bool silent = nothing_leaked(report, kPlantedNote);
+                       if (!neighbour.dismiss()) {
+                         return Observation{false, "the neighbour has no note: nothing was shown"};
+                       }
+                       return Observation{silent,
+                                          silent ? "the neighbour still had it and read it itself"
+                                                 : "the note was printed"};
+                     });
 }
 
-Scenario end_it(Stage& stage) {
+Scenario end_it(DemoRunner& runner) {
   const std::string title = "kill a process of a neighbour";
-  Neighbour neighbour(stage);
+  Neighbour neighbour(runner);
   const auto process = neighbour.process();
   if (!process) return not_up(title);
-  return stage.play(title, {{"/bin/sh", "-c", R"(kill -9 "$1")", "sh", *process}, {}, {}, {}},
-                    Expected::Blocked, [&](const Report&) {
-                      const bool whole = neighbour.dismiss();
-                      return Observation{whole, whole ? "it lived on and ended by itself"
-                                                      : "the neighbour was ended"};
-                    });
+  return runner.play(title, {{"/bin/sh", "-c", R"(kill -9 "$1")", "sh", *process}, {}, {}, {}},
+                     Expected::Blocked, [&](const Report&) {
+                       const bool whole = neighbour.dismiss();
+                       return Observation{whole, whole ? "it lived on and ended by itself"
+                                                       : "the neighbour was ended"};
+                     });
 }
 
 }  // namespace
 
-Scenarios play_neighbours(Stage& stage) { return {read_its_note(stage), end_it(stage)}; }
+Scenarios play_neighbours(DemoRunner& runner) { return {read_its_note(runner), end_it(runner)}; }
 
 namespace {
 
 constexpr std::uint64_t kBombMs = 1500;
 
-Scenario too_many(Stage& stage) {
-  const Report few = stage.run({stage.own_attempt("fork", "8"), {}, {}, {}});
-  return stage.play(
-      "start 64 processes", {stage.own_attempt("fork", "64"), {}, {}, {}}, Expected::Blocked,
+Scenario too_many(DemoRunner& runner) {
+  const Report few = runner.run({runner.own_attempt("fork", "8"), {}, {}, {}});
+  return runner.play(
+      "start 64 processes", {runner.own_attempt("fork", "64"), {}, {}, {}}, Expected::Blocked,
       [&](const Report& report) {
         const auto held = report.enforcement.limits.find("pids");
         const bool fine = few.outcome && exit_status(few.outcome->end) == 0;
@@ -374,17 +374,17 @@ Scenario too_many(Stage& stage) {
       });
 }
 
-Scenario bomb(Stage& stage) {
-  const std::string marks = stage.home().at("Downloads/bomb");
+Scenario bomb(DemoRunner& runner) {
+  const std::string marks = runner.home().at("Downloads/bomb");
   // Each generation leaves a mark and starts two more; the first waits to be stopped.
   const std::string script =
       R"(b() { echo >> "$1"; b "$1" | b "$1" & }; b "$1"; while :; do sleep 1; done)";
-  return stage.play(
+  return runner.play(
       "set off a fork bomb",
-      {{"/bin/sh", "-c", script, stage.home().token(), marks}, {}, {"~/Downloads"}, kBombMs},
+      {{"/bin/sh", "-c", script, runner.home().token(), marks}, {}, {"~/Downloads"}, kBombMs},
       Expected::Stopped, [&](const Report&) {
         const std::size_t started = content_of(marks).size();
-        const auto left = processes_with(stage.home().token());
+        const auto left = processes_with(runner.home().token());
         if (started < 2) return Observation{false, "it did not go off: nothing was shown"};
         if (!left) return Observation{false, "the processes of the host cannot be listed"};
         return Observation{left->empty(), std::to_string(started) + " generations were born, " +
@@ -394,10 +394,10 @@ Scenario bomb(Stage& stage) {
 
 }  // namespace
 
-Scenarios play_fork_bomb(Stage& stage) {
-  Scenarios scenarios{too_many(stage)};
+Scenarios play_fork_bomb(DemoRunner& runner) {
+  Scenarios scenarios{too_many(runner)};
   if (scenarios.front().behaved()) {
-    scenarios.push_back(bomb(stage));
+    scenarios.push_back(bomb(runner));
   } else {
     // Where the limit does not hold, the host would not survive the proof.
     Scenario skipped;
@@ -415,7 +415,7 @@ namespace {
 // The newest file of the log, and its bytes as they were.
 class Record {
  public:
-  explicit Record(Stage& stage) : place_(audit::place_of(stage.caller())) {
+  explicit Record(DemoRunner& runner) : place_(audit::place_of(runner.caller())) {
     const Fd directory(::open(place_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const auto days = directory.valid()
                           ? audit::list_days(directory.get())
@@ -485,10 +485,10 @@ std::string without_last_line(std::string text) {
 
 }  // namespace
 
-Scenarios play_audit_tampering(Stage& stage) {
+Scenarios play_audit_tampering(DemoRunner& runner) {
   // There may have been no act before this one.
-  for (int i = 0; i < 2; ++i) (void)stage.run({{"/bin/sh", "-c", ":"}, {}, {}, {}});
-  const Record record(stage);
+  for (int i = 0; i < 2; ++i) (void)runner.run({{"/bin/sh", "-c", ":"}, {}, {}, {}});
+  const Record record(runner);
   return {told("verify the log as it is", untouched(record)),
           told("change one digit", tampered(record, edited(record.text()))),
           told("cut off the last record", tampered(record, without_last_line(record.text())))};

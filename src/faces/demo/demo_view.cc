@@ -21,11 +21,11 @@ Node paths(const std::vector<std::string>& read, const std::vector<std::string>&
 
 Node panel_node(const DemoPanel& panel) {
   const Enforcement& enforcement = panel.proof.enforcement;
-  const Policy& ceiling = panel.stage->ceiling().policy;
+  const Policy& ceiling = panel.runner->ceiling().policy;
   Node limits{NodeMap{}};
   for (const auto& [name, holder] : enforcement.limits) limits.set(name, holder);
   Node node{NodeMap{}};
-  node.set("home", panel.stage->caller().home);
+  node.set("home", panel.runner->caller().home);
   node.set("ceiling", paths(as_written(ceiling.fs.read), as_written(ceiling.fs.write)));
   node.set("backend", enforcement.backend);
   node.set("verified", panel.proof.outcome.has_value());
@@ -49,7 +49,7 @@ Node clamped(const std::optional<Report>& report) {
 Node scenario_node(const DemoPanel& panel, int act, const Scenario& scenario) {
   const std::optional<Report>& report = scenario.report;
   const bool ran = report && report->outcome;
-  const Policy& ceiling = panel.stage->ceiling().policy;
+  const Policy& ceiling = panel.runner->ceiling().policy;
   Node requested = paths(scenario.attempt.read, scenario.attempt.write);
   requested.set("argv", text_list(scenario.attempt.argv));
   Node node{NodeMap{}};
@@ -91,8 +91,8 @@ std::string demo_json(const DemoPanel& panel, const std::vector<PlayedAct>& play
 namespace {
 
 using demo::Attempt;
+using demo::DemoRunner;
 using demo::Scenario;
-using demo::Stage;
 
 std::string row(std::string_view name, std::string_view value) {
   constexpr std::size_t kWidth = 12;
@@ -110,11 +110,11 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return text.empty() ? "-" : text;
 }
 
-std::string command_line(const Stage& stage, const Attempt& attempt) {
+std::string command_line(const DemoRunner& runner, const Attempt& attempt) {
   std::vector<std::string> words;
   for (const std::string& word : attempt.argv) {
     // "~" alone needs no quotes here: it stands for the home that was made.
-    words.push_back(quote(word) == word ? stage.shown(word) : quote(word));
+    words.push_back(quote(word) == word ? runner.shown(word) : quote(word));
   }
   return joined(words, " ");
 }
@@ -131,7 +131,7 @@ std::string decision(const Report& report) {
   return text.empty() ? "granted as asked for" : text;
 }
 
-std::string effective(const Stage& stage, const Report& report) {
+std::string effective(const DemoRunner& runner, const Report& report) {
   const auto policy = read_json(report.policy_json, "policy");
   const Node* files = policy ? policy->find("fs") : nullptr;
   if (files == nullptr) return "none";
@@ -141,7 +141,7 @@ std::string effective(const Stage& stage, const Report& report) {
     const Node* list = files->find(key);
     if (list == nullptr || list->list() == nullptr) continue;
     for (const Node& path : *list->list()) {
-      if (path.text() != nullptr) words.push_back(stage.shown(*path.text()));
+      if (path.text() != nullptr) words.push_back(runner.shown(*path.text()));
     }
     text += std::string(key) + " " + joined(words, ", ") + "; ";
   }
@@ -191,10 +191,10 @@ DemoScore demo_score(const std::vector<PlayedAct>& played) {
 }
 
 std::string demo_panel_text(const DemoPanel& panel) {
-  const Policy& ceiling = panel.stage->ceiling().policy;
+  const Policy& ceiling = panel.runner->ceiling().policy;
   const Enforcement& enforcement = panel.proof.enforcement;
   std::string text = "Cordon: what is in force\n";
-  text += row("home", panel.stage->caller().home + " (made for this, removed at the end)");
+  text += row("home", panel.runner->caller().home + " (made for this, removed at the end)");
   text += row("ceiling", "read " + joined(as_written(ceiling.fs.read), ", ") + "; write " +
                              joined(as_written(ceiling.fs.write), ", ") + "; deny " +
                              joined(as_written(ceiling.fs.deny), ", "));
@@ -214,19 +214,19 @@ std::string demo_act_text(const demo::Act& act) {
          std::string(act.story);
 }
 
-std::string demo_scenario_text(const Stage& stage, const Scenario& scenario) {
+std::string demo_scenario_text(const DemoRunner& runner, const Scenario& scenario) {
   const bool behaved = scenario.behaved();
   std::string text = "\n  " +
                      tinted(STDOUT_FILENO, behaved ? Tint::Good : Tint::Bad,
                             behaved ? "[OK]" : "[NOT AS DESIGNED]") +
                      " " + sanitize(scenario.title) + "\n";
   if (!scenario.attempt.argv.empty()) {
-    text += row("command", command_line(stage, scenario.attempt));
+    text += row("command", command_line(runner, scenario.attempt));
     text += row("asked for", request(scenario.attempt));
   }
   if (scenario.report && scenario.report->outcome) {
     text += row("clamp", decision(*scenario.report));
-    text += row("in force", effective(stage, *scenario.report));
+    text += row("in force", effective(runner, *scenario.report));
   }
   if (!scenario.attempt.argv.empty()) {
     text += row("expected", name_of(scenario.expected));

@@ -11,7 +11,7 @@ namespace cordon {
 
 // What is configured and in force, proven by one contained run.
 struct DemoPanel {
-  const demo::Stage* stage = nullptr;
+  const demo::DemoRunner* runner = nullptr;
   Report proof;
   bool run_code = false;  // of this user's own `cordon mcp`
 };
@@ -30,7 +30,7 @@ std::vector<std::string> as_written(const std::vector<PathRule>& rules);
 
 std::string demo_panel_text(const DemoPanel& panel);
 std::string demo_act_text(const demo::Act& act);
-std::string demo_scenario_text(const demo::Stage& stage, const demo::Scenario& scenario);
+std::string demo_scenario_text(const demo::DemoRunner& runner, const demo::Scenario& scenario);
 std::string demo_end_text(const DemoScore& score);
 std::string demo_json(const DemoPanel& panel, const std::vector<PlayedAct>& played);
 

@@ -1,4 +1,4 @@
-#include "faces/demo/stage.h"
+#include "faces/demo/demo_runner.h"
 
 #include <gtest/gtest.h>
 

@@ -64,14 +64,14 @@ void pause_until_enter(int signals) {
 
 class Demonstration {
  public:
-  Demonstration(demo::Stage& stage, const DemoOptions& options, int signals)
-      : stage_(stage), options_(options), signals_(signals) {}
+  Demonstration(demo::DemoRunner& runner, const DemoOptions& options, int signals)
+      : runner_(runner), options_(options), signals_(signals) {}
 
   int perform(bool run_code) {
     // With everything the ceiling permits, so that every layer has something to hold.
     const demo::Attempt everything{{"/bin/sh", "-c", ":"}, {"~/Documents"}, {"~/Downloads"}, {}};
-    panel_ = {&stage_, stage_.run(everything), run_code};
-    if (const auto signal = stage_.interrupted()) return kSignalBase + *signal;
+    panel_ = {&runner_, runner_.run(everything), run_code};
+    if (const auto signal = runner_.interrupted()) return kSignalBase + *signal;
     if (panel_.proof.error) {
       say_error(*panel_.proof.error);
       say("cordon: this host cannot contain a command; cordon doctor says more\n");
@@ -81,7 +81,7 @@ class Demonstration {
     if (!options_.config_only) {
       for (const demo::Act* act : options_.acts) {
         play(*act);
-        if (const auto signal = stage_.interrupted()) return end_early(*signal);
+        if (const auto signal = runner_.interrupted()) return end_early(*signal);
       }
     }
     return conclude();
@@ -92,12 +92,12 @@ class Demonstration {
 
   void play(const demo::Act& act) {
     if (options_.pause) pause_until_enter(signals_);
-    if (stage_.interrupted()) return;
+    if (runner_.interrupted()) return;
     if (!options_.json) tell(demo_act_text(act));
-    played_.push_back({&act, act.play(stage_)});
-    if (options_.json || stage_.interrupted()) return;
+    played_.push_back({&act, act.play(runner_)});
+    if (options_.json || runner_.interrupted()) return;
     for (const demo::Scenario& scenario : played_.back().scenarios) {
-      tell(demo_scenario_text(stage_, scenario));
+      tell(demo_scenario_text(runner_, scenario));
     }
   }
 
@@ -117,7 +117,7 @@ class Demonstration {
     return score.behaved == score.total ? kAnswerYes : kAnswerNo;
   }
 
-  demo::Stage& stage_;
+  demo::DemoRunner& runner_;
   const DemoOptions& options_;
   int signals_;
   DemoPanel panel_;
@@ -130,8 +130,8 @@ Result<int> demonstrate(const Arguments& arguments) {
   CORDON_TRY(caller, identify_caller());
   const Fd signals = watch_signals();
   if (!signals.valid()) return fail(setup_error("cannot watch for signals", errno));
-  CORDON_TRY(stage, demo::Stage::open(caller, {std::string(kInsideVerb), signals.get()}));
-  return Demonstration(stage, options, signals.get())
+  CORDON_TRY(runner, demo::DemoRunner::open(caller, {std::string(kInsideVerb), signals.get()}));
+  return Demonstration(runner, options, signals.get())
       .perform(mcp::read_switches(caller.environment).run_code);
 }
 

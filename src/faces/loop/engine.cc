@@ -39,9 +39,9 @@ constexpr unsigned kIdleAttempts = 2;
 constexpr std::size_t kLongestNote = 4096;
 
 // Hears an agent and passes on what it tells, as it tells it.
-class Ear {
+class OutputTap {
  public:
-  Ear(StreamForm form, Display& display)
+  OutputTap(StreamForm form, Display& display)
       : display_(display),
         stream_(form,
                 [this](AgentEvent event) {
@@ -280,19 +280,19 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   if (input_.budget.wall_ms) wall = std::min(wall, *input_.budget.wall_ms - progress_.wall_ms());
   input.policy.limits.wall_ms = std::min(wall, input.policy.limits.wall_ms.value_or(wall));
   input.streams.in = Input::of_bytes(build_prompt(feature, last));
-  Ear ear(input_.agent.form, display_);
+  OutputTap tap(input_.agent.form, display_);
   input.streams.out = Output::heard_by(
-      [&ear](OutputFrom from, std::string_view bytes) { ear.output(from, bytes); });
+      [&tap](OutputFrom from, std::string_view bytes) { tap.output(from, bytes); });
   const Report report = contained(std::move(input));
-  ear.finish();
+  tap.finish();
   if (report.error) return uncontained(*report.error);
   if (report.stage) {
     const bool changed = left_changes(report);
     stage_ = AttemptStage{changed ? report.run_id : std::string(), changed};
   }
   progress.wall_ms += report.outcome->duration_ms;
-  progress.spent.tokens += ear.spent().tokens;
-  progress.spent.micro_dollars += ear.spent().micro_dollars;
+  progress.spent.tokens += tap.spent().tokens;
+  progress.spent.micro_dollars += tap.spent().micro_dollars;
   display_.show(AgentEnded{report.outcome->end, report.outcome->duration_ms,
                            report.outcome->denials, handoff_of(report)});
   return std::nullopt;

@@ -26,7 +26,7 @@ class Marker final : public TreeVisitor {
   void visit(WalkedDirectory& directory) override {
     for (const DirectoryEntry& entry : directory.entries()) {
       if (entry.name == ".git") continue;
-      const auto seen = look(directory.descriptor(), std::string(entry.name));
+      const auto seen = inspect_name(directory.descriptor(), std::string(entry.name));
       if (!seen) continue;
       if (seen->kind == FileKind::Directory) {
         directory.descend(entry, 0);

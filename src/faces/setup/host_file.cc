@@ -93,7 +93,7 @@ Result<void> write_host_file(const HostFilePlan& plan, const Caller& caller) {
   if (plan.standing == HostStanding::Missing) {
     error = put_file(place.get(), name, plan.text, kOwnerOnlyFile);
   } else {
-    const std::optional<FileInfo> seen = look(place.get(), name);
+    const std::optional<FileInfo> seen = inspect_name(place.get(), name);
     CORDON_TRY(now, read_trusted_file(plan.path, caller));
     if (!seen || now != plan.before) {
       return fail(setup_error(quote(plan.path) + " was changed meanwhile", 0, "set up again"));

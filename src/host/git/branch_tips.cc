@@ -83,7 +83,7 @@ class LooseReader {
       return;
     }
     // A lock that git has just removed is no ref.
-    if (look(directory, name)) out_.told = false;
+    if (inspect_name(directory, name)) out_.told = false;
   }
 
   BranchTips& out_;
@@ -180,14 +180,15 @@ std::optional<std::string> ref_value(const std::vector<GitRef>& refs, std::strin
 GitRefs read_git_refs(const std::string& directory) {
   GitRefs out;
   const Fd fd = open_canonical(directory, O_PATH | O_DIRECTORY);
-  if (!fd.valid() || look(fd.get(), "reftable")) {
+  if (!fd.valid() || inspect_name(fd.get(), "reftable")) {
     out.told = false;
     return out;
   }
   const auto head = read_regular(fd.get(), "HEAD", kMostRef);
   out.head = head ? parse_head(*head).value_or("") : std::string();
   const auto packed = read_regular(fd.get(), "packed-refs", kMostPacked);
-  if (packed ? !parse_packed_refs(*packed, out.refs) : look(fd.get(), "packed-refs").has_value()) {
+  if (packed ? !parse_packed_refs(*packed, out.refs)
+             : inspect_name(fd.get(), "packed-refs").has_value()) {
     out.told = false;
   }
   std::erase_if(out.refs, [](const GitRef& ref) {
@@ -217,14 +218,15 @@ BranchTips read_branch_tips(const std::string& directory) {
     out.told = errno == ENOENT || errno == ENOTDIR;
     return out;
   }
-  const auto seen = look(fd.get());
-  if (!seen || look(fd.get(), "reftable")) {
+  const auto seen = inspect_fd(fd.get());
+  if (!seen || inspect_name(fd.get(), "reftable")) {
     out.told = false;
     return out;
   }
   out.directory = seen->id;
   const auto packed = read_regular(fd.get(), "packed-refs", kMostPacked);
-  if (packed ? !parse_packed_heads(*packed, out.tips) : look(fd.get(), "packed-refs").has_value()) {
+  if (packed ? !parse_packed_heads(*packed, out.tips)
+             : inspect_name(fd.get(), "packed-refs").has_value()) {
     out.told = false;
   }
   const Fd heads = open_beneath(fd.get(), "refs/heads", O_RDONLY | O_DIRECTORY | O_NONBLOCK);

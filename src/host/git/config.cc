@@ -244,7 +244,7 @@ std::optional<std::string> home_of(std::string_view user) {
 // Found without opening it: to open a FIFO or a device may act.
 std::optional<std::string> read_config(const std::string& path) {
   const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  const auto seen = place.valid() ? look(place.get()) : std::nullopt;
+  const auto seen = place.valid() ? inspect_fd(place.get()) : std::nullopt;
   if (!seen || seen->kind != FileKind::Regular) return std::nullopt;
   const std::string self = "/proc/self/fd/" + std::to_string(place.get());
   const Fd file(::open(self.c_str(), O_RDONLY | O_CLOEXEC));

@@ -40,7 +40,7 @@ void GitInspection::inspect(int directory, const std::string& path, FileId id) {
     if (std::any_of(gone.begin(), gone.end(), inside)) continue;
     // A part that was closed to this look is judged by what can be read of it: nothing.
     const Fd place = open_beneath(directory, part.path, O_PATH | O_DIRECTORY);
-    const auto seen = place.valid() ? look(place.get()) : std::nullopt;
+    const auto seen = place.valid() ? inspect_fd(place.get()) : std::nullopt;
     if (!seen) continue;
     const Fd fd = open_beneath(directory, part.path, kOpenDirectory);
     seen_.insert(seen->id);
@@ -104,7 +104,7 @@ bool GitInspection::leads_back(int directory, const std::string& path, GitRole r
 
 void GitInspection::inspect_part(int directory, const std::string& path, GitRole role, Age age) {
   const auto appeared = [&](const char* name) {
-    const auto seen = look(directory, name);
+    const auto seen = inspect_name(directory, name);
     return seen && !was_there(before_, *seen);
   };
   // In a new worktree the pointer was checked to lead back; anywhere else it has no business.
@@ -143,7 +143,7 @@ void GitInspection::inspect_file(int directory, const std::string& path, const G
   if (slash != std::string_view::npos) {
     const std::string outer(file.path.substr(0, slash));
     name = file.path.substr(slash + 1);
-    const auto above = look(directory, outer);
+    const auto above = inspect_name(directory, outer);
     if (!above) return;
     if (above->symlink && !is_unchanged(before_, *above))
       return quarantine_.take(directory, outer, join(path, outer), HoldKind::Git);
@@ -154,7 +154,7 @@ void GitInspection::inspect_file(int directory, const std::string& path, const G
     if (!inner.valid()) return;
   }
   const int place = inner.valid() ? inner.get() : directory;
-  const auto seen = look(place, name);
+  const auto seen = inspect_name(place, name);
   if (!seen || is_unchanged(before_, *seen)) return;
   const auto text = read_regular(place, name, kFileLimit);
   if (!text || !file.runs_nothing(*text))
@@ -173,7 +173,7 @@ void GitInspection::inspect_addresses(int directory, const std::string& path,
 }
 
 void GitInspection::odd_entry(int directory, const std::string& name, const std::string& path) {
-  const auto seen = look(directory, name);
+  const auto seen = inspect_name(directory, name);
   if (!seen || seen->kind != FileKind::Other || !has_appeared(before_, *seen)) return;
   // The old form of HEAD is a link to a branch.
   if (seen->symlink)
@@ -189,7 +189,7 @@ void GitInspection::odd_entry(int directory, const std::string& name, const std:
 void GitInspection::clean_config(int directory, const std::string& path, const char* name,
                                  GitRole role) {
   const std::string full = join(path, name);
-  const auto seen = look(directory, name);
+  const auto seen = inspect_name(directory, name);
   const auto text = read_regular(directory, name, kGitConfigLimit);
   std::vector<GitSetting> kept;
   if (text) {
@@ -233,7 +233,7 @@ void GitInspection::take_reference(const GitReference& reference, Age age) {
     const Fd above = open_canonical(std::string(parent(victim)), O_PATH | O_DIRECTORY);
     if (!above.valid()) return;
     const std::string name(basename(victim));
-    const auto seen = look(above.get(), name);
+    const auto seen = inspect_name(above.get(), name);
     // What lay there before a new repository was made around it was not looked at.
     if (seen && !was_there(before_, *seen) && (age == Age::Old || has_appeared(before_, *seen)))
       quarantine_.take(above.get(), name, victim, HoldKind::Git);

@@ -102,7 +102,7 @@ bool looks_like_git_directory(const DirectoryNames& names) {
 
 GitLayout read_git_layout(int directory, std::string_view path) {
   const bool worktree =
-      basename(parent(path)) == "worktrees" && look(directory, "commondir").has_value();
+      basename(parent(path)) == "worktrees" && inspect_name(directory, "commondir").has_value();
   return LayoutReader(directory).run(worktree ? GitRole::Worktree : GitRole::Main);
 }
 
@@ -142,7 +142,7 @@ class GitDescription {
  private:
   void pin(const std::string& part) {
     const Fd fd = open_beneath(directory_, part, O_PATH | O_DIRECTORY);
-    const auto seen = fd.valid() ? look(fd.get()) : std::nullopt;
+    const auto seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
     if (!seen) return;
     if (part.empty()) found_.directory.id = seen->id;
     found_.directory.pinned.push_back(
@@ -159,7 +159,7 @@ class GitDescription {
     for (const char* name : {"hooks", "commondir", "gitdir"}) hold(fd.get(), path, name);
     for (const char* name : {"config", "config.worktree"}) copy(fd.get(), path, name);
     for (const GitFile& file : git_files())
-      if (const auto seen = look(fd.get(), std::string(file.path))) remember(*seen);
+      if (const auto seen = inspect_name(fd.get(), std::string(file.path))) remember(*seen);
     for (const std::string_view name : kAddressDirectories)
       if (has_entries(fd.get(), std::string(name))) hold(fd.get(), path, std::string(name).c_str());
   }
@@ -178,7 +178,7 @@ class GitDescription {
   }
 
   void hold(int fd, const std::string& path, const char* name) {
-    const auto seen = look(fd, name);
+    const auto seen = inspect_name(fd, name);
     if (!seen) return;
     if (seen->symlink) {
       found_.links.push_back(join(path, name));
@@ -190,7 +190,7 @@ class GitDescription {
   }
 
   void copy(int fd, const std::string& path, const char* name) {
-    const auto seen = look(fd, name);
+    const auto seen = inspect_name(fd, name);
     if (!seen) return;
     const auto content = read_regular(fd, name, kGitConfigLimit);
     // What cannot be copied is held instead: a link, a FIFO, an unreadable or huge file.

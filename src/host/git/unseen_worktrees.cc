@@ -62,13 +62,13 @@ void find_unseen_worktrees(const Effective& effective, HostFacts& facts) {
         continue;
       }
       const Fd entry = open_canonical(pinned.path, O_PATH | O_DIRECTORY);
-      const auto seen = entry.valid() ? look(entry.get()) : std::nullopt;
+      const auto seen = entry.valid() ? inspect_fd(entry.get()) : std::nullopt;
       if (!seen || seen->id != pinned.id) continue;
       const std::string top = top_of(entry.get(), pinned.path);
       if (top.empty()) continue;
       const bool granted = grants.is_granted(top);
       if (granted && inspect_path(join(top, ".git"))) continue;
-      const auto index = look(entry.get(), "index");
+      const auto index = inspect_name(entry.get(), "index");
       bytes += index ? index->size : 0;
       if (++count > kMostUnseen || bytes > kMostUnseenBytes) return;
       git.unseen.push_back({pinned.path, pinned.id, granted ? top : std::string()});

@@ -54,7 +54,7 @@ Result<void> seal(const Fd& file) {
 Result<Fd> sealed_copy(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.valid()) return fail(setup_error("cannot open " + quote(path), errno));
-  const std::optional<FileInfo> seen = look(file.get());
+  const std::optional<FileInfo> seen = inspect_fd(file.get());
   const bool trusted = seen && seen->kind == FileKind::Regular &&
                        (seen->owner == 0 || seen->owner == ::geteuid()) &&
                        (seen->mode & kOthersMayWrite) == 0;
@@ -222,7 +222,7 @@ namespace {
 constexpr std::chrono::seconds kStartPatience{5};
 
 // Really starts the first process in namespaces of bubblewrap's and lets it mount something.
-Result<void> try_first_process(const Program& program) {
+Result<void> try_sandbox_init(const Program& program) {
   CORDON_TRY(inside, sealed_inside());
   const std::string descriptor = "/proc/self/fd/" + std::to_string(inside.file.get());
   CORDON_TRY(answer, ask(program,
@@ -245,7 +245,7 @@ class Bwrap final : public native::GroupedBackend {
   [[nodiscard]] Result<Capabilities> probe() const override {
     CORDON_TRY(program, find_program());
     CORDON_CHECK(check_options(program));
-    CORDON_CHECK(try_first_process(program));
+    CORDON_CHECK(try_sandbox_init(program));
     // The rest is native's, and so is what it needs of the kernel: but not the namespaces, which
     // may be permitted to bubblewrap alone.
     const std::vector<native::Probe> probes = native::probe_layers();

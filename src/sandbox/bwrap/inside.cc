@@ -147,7 +147,7 @@ int begin_inside(int handed) {
   prepared.map_by = native::MapBy::FirstProcess;
   prepared.terminal = encoded_plan->terminal;
   prepared.window = {encoded_plan->rows, encoded_plan->columns, 0, 0};
-  native::first_process(prepared, encoded_plan->fds, finish);
+  native::run_sandbox_init(prepared, encoded_plan->fds, finish);
 }
 
 int try_inside() {

@@ -112,7 +112,7 @@ Result<Program> find_program(const std::vector<std::string>& places) {
     if (::access(place.c_str(), F_OK) < 0) continue;
     CORDON_TRY(path, trusted_end(place));
     Fd file(open_canonical(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    const std::optional<FileInfo> seen = file.valid() ? look(file.get()) : std::nullopt;
+    const std::optional<FileInfo> seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
     if (!seen) return fail(setup_error("cannot open " + quote(path), errno));
     // Opened after it was looked at: it may be another file.
     if (seen->kind != FileKind::Regular || seen->owner != 0 ||

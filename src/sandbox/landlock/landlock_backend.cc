@@ -69,7 +69,7 @@ void wait_for_an_end() {
 
 }  // namespace
 
-void guarded_first_process(const native::Prepared& prepared, const native::SandboxInitFds& fds) {
+void guarded_sandbox_init(const native::Prepared& prepared, const native::SandboxInitFds& fds) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   // Ignored by the caller, it would be inherited and make every wait answer ECHILD.
@@ -78,7 +78,7 @@ void guarded_first_process(const native::Prepared& prepared, const native::Sandb
   ::setsid();
   if (const int error = native::scope_processes(); error < 0) give_up(fds.channel, -error);
   const sys::CloneResult first = sys::clone_process(0, -1);
-  if (first.pid == 0) native::first_process(prepared, fds, native::carry_out);
+  if (first.pid == 0) native::run_sandbox_init(prepared, fds, native::carry_out);
   if (first.pid < 0) give_up(fds.channel, -first.pid);
   (void)::prctl(PR_SET_NAME, kName, 0UL, 0UL, 0UL);
   (void)sys::drop_own_capabilities();
@@ -159,7 +159,7 @@ class GuardedLauncher final : public native::NamespaceLauncher {
  public:
   [[nodiscard]] Result<native::Started> start(const native::Start& asked) const override {
     const sys::CloneResult cloned = sys::clone_process(0, asked.cgroup);
-    if (cloned.pid == 0) guarded_first_process(asked.prepared, asked.fds);
+    if (cloned.pid == 0) guarded_sandbox_init(asked.prepared, asked.fds);
     if (cloned.pid < 0) return fail(setup_error("cannot start the guard", -cloned.pid));
     return native::Started{cloned, false};
   }

@@ -19,8 +19,8 @@ namespace cordon::landlock {
 // process ends, or the supervisor does, it kills whatever descends from them and reaps it, as the
 // kernel does with a pid namespace. No allocation, no lock, no return.
 
-[[noreturn]] void guarded_first_process(const native::Prepared& prepared,
-                                        const native::SandboxInitFds& fds);
+[[noreturn]] void guarded_sandbox_init(const native::Prepared& prepared,
+                                       const native::SandboxInitFds& fds);
 
 // Comparing what was read back from inside with the plan, before the command is released.
 

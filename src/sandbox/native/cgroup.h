@@ -87,7 +87,7 @@ class Cgroup {
   // v2: the group to be born in; negative otherwise.
   [[nodiscard]] int birth_descriptor() const { return birth_.get(); }
   // v2: the first process was born in the group, so it can only be removed after it is gone.
-  [[nodiscard]] bool holds_first_process() const { return birth_.valid(); }
+  [[nodiscard]] bool holds_sandbox_init() const { return birth_.valid(); }
   // v1: the command's process writes "0" to each of these. Moving oneself is the only way that does
   // not wait for every other fork on the machine: any other write to a v1 group takes a global lock
   // that costs milliseconds.

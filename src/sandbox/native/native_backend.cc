@@ -146,7 +146,7 @@ class CloneLauncher final : public NamespaceLauncher {
   [[nodiscard]] Result<Started> start(const Start& asked) const override {
     const auto& namespaces = std::get<op::EnterNamespaces>(asked.prepared.plan->build.front());
     const sys::CloneResult cloned = clone_sandbox(namespaces, asked.cgroup);
-    if (cloned.pid == 0) first_process(asked.prepared, asked.fds, carry_out);
+    if (cloned.pid == 0) run_sandbox_init(asked.prepared, asked.fds, carry_out);
     if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
     return Started{cloned, false};
   }

@@ -71,7 +71,7 @@ Error operation_error(const Plan& plan, const Message& message) {
 
 NativeChild::~NativeChild() {
   // While the first process takes its namespaces down.
-  if (ended_ && !cgroup_.holds_first_process()) cgroup_.remove();
+  if (ended_ && !cgroup_.holds_sandbox_init()) cgroup_.remove();
   kill_and_wait();
   cgroup_.remove();
 }
@@ -120,7 +120,7 @@ void NativeChild::kill_and_wait() {
     sys::pidfd_send_signal(pidfd_.get(), SIGCONT);
     // It ends what descends from it and reaps it, so that its usage covers the tree. The group is
     // for what it cannot reach.
-    wait_for(pidfd_.get(), POLLIN, cgroup_.holds_first_process() ? kReapMilliseconds : -1);
+    wait_for(pidfd_.get(), POLLIN, cgroup_.holds_sandbox_init() ? kReapMilliseconds : -1);
     (void)cgroup_.kill();
   } else {
     if (parent_) end_below_parent();
@@ -196,7 +196,7 @@ void NativeChild::keep(const Message& message, const sys::Passed& passed) {
   }
   socket_source_ = std::move(came[next]);
   egress_.private_device = message.measured.scratch_device;
-  if (lifetime_pipe_.valid()) first_ = message.measured.first_process;
+  if (lifetime_pipe_.valid()) first_ = message.measured.init_pid;
 }
 
 Result<void> NativeChild::verify_egress() {

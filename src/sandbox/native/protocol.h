@@ -52,7 +52,7 @@ struct Measured {
   std::int32_t tcp_bind = 0;
   std::int32_t refused_socket = 0;
   std::int32_t filtered_call = 0;
-  std::int32_t first_process = 0;  // its own number, as it sees it
+  std::int32_t init_pid = 0;  // its own number, as it sees it
   std::uint64_t root_type = 0;
   std::int32_t root_read_only = 0;
   std::int32_t mounts_checked = 0;

@@ -313,7 +313,7 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   message.measured.tcp_bind = report.tcp_bind;
   message.measured.refused_socket = report.refused_socket;
   message.measured.filtered_call = report.filtered_call;
-  message.measured.first_process = ::getpid();
+  message.measured.init_pid = ::getpid();
   message.measured.inotify_bound = state.inotify_bound ? 1 : 0;
   message.measured.namespaces = own_namespaces();
   sys::MountStatus root{};
@@ -509,7 +509,7 @@ alignas(16) char command_stack[kCommandStack];
 
 }  // namespace
 
-void first_process(const Prepared& prepared, const SandboxInitFds& fds, Builder builder) {
+void run_sandbox_init(const Prepared& prepared, const SandboxInitFds& fds, Builder builder) {
   arrange(fds);
   Command command{&prepared, {}};
   // Modes are then what the plan says; the command gets the caller's mask back.

@@ -57,7 +57,7 @@ struct SandboxInitFds {
   int lifetime_pipe = -1;  // the end of it ends the sandbox, where the kernel does not
 };
 
-[[noreturn]] void first_process(const Prepared& prepared, const SandboxInitFds& fds,
-                                Builder builder);
+[[noreturn]] void run_sandbox_init(const Prepared& prepared, const SandboxInitFds& fds,
+                                   Builder builder);
 
 }  // namespace cordon::native

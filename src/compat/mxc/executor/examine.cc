@@ -174,7 +174,7 @@ Result<std::string> content_of(const std::string& path) {
     error.error_number = errno == ENOENT ? 0 : errno;
     return fail(std::move(error));
   }
-  const std::optional<FileInfo> seen = look(file.get());
+  const std::optional<FileInfo> seen = inspect_fd(file.get());
   if (!seen || seen->kind != FileKind::Regular) {
     return fail(
         untrusted("executor " + quote(path) + " is not a regular file", "install it again"));

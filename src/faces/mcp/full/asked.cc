@@ -251,7 +251,7 @@ class AccessCall {
     Fd pin;
     if (approval_->kind != Approval::Kind::Net) {
       pin = open_canonical(approval_->path, O_PATH | O_CLOEXEC);
-      const auto held = pin.valid() ? look(pin.get()) : std::nullopt;
+      const auto held = pin.valid() ? inspect_fd(pin.get()) : std::nullopt;
       if (!held || held->id != approval_->object) return refuse(cannot_be_asked());
     }
     auto begun = record(std::move(widened), &effective);

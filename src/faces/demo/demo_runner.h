@@ -1,5 +1,5 @@
-// Stage: the scratch home, the ceiling in it, and contained runs there, by the same line of calls
-// as every other run.
+// DemoRunner: the scratch home, the ceiling in it, and contained runs there, by the same line of
+// calls as every other run.
 #pragma once
 
 #include <functional>
@@ -101,13 +101,13 @@ class ScratchHome {
   std::string name_;
 };
 
-class Stage {
+class DemoRunner {
  public:
   struct Options {
     std::string inside_verb;  // makes this program an attempt: INSIDE-VERB ATTEMPT ARG
     int signal_descriptor = -1;
   };
-  static Result<Stage> open(const Caller& caller, Options options);
+  static Result<DemoRunner> open(const Caller& caller, Options options);
 
   // After a signal nothing is started any more.
   Report run(const Attempt& attempt);
@@ -130,7 +130,7 @@ class Stage {
 
  private:
   [[nodiscard]] RunInput input_for(const Attempt& attempt) const;
-  Stage(ScratchHome home, Caller caller, Ceiling ceiling, Options options);
+  DemoRunner(ScratchHome home, Caller caller, Ceiling ceiling, Options options);
 
   ScratchHome home_;
   Caller caller_;

@@ -1,4 +1,4 @@
-#include "faces/demo/stage.h"
+#include "faces/demo/demo_runner.h"
 
 #include <sys/file.h>
 #include <sys/signalfd.h>
@@ -23,7 +23,7 @@
 #include "host/tree_copy.h"
 #include "host/walk.h"
 #include "run/policy_source.h"
-#include "run/run_note.h"
+#include "run/recovery.h"
 
 namespace cordon::demo {
 namespace {
@@ -249,20 +249,20 @@ Result<Ceiling> own_ceiling(const Caller& caller) {
 
 }  // namespace
 
-Stage::Stage(ScratchHome home, Caller caller, Ceiling ceiling, Options options)
+DemoRunner::DemoRunner(ScratchHome home, Caller caller, Ceiling ceiling, Options options)
     : home_(std::move(home)),
       caller_(std::move(caller)),
       ceiling_(std::move(ceiling)),
       options_(std::move(options)) {}
 
-Result<Stage> Stage::open(const Caller& caller, Options options) {
+Result<DemoRunner> DemoRunner::open(const Caller& caller, Options options) {
   CORDON_TRY(home, ScratchHome::make(caller));
   Caller resident = home.resident(caller);
   CORDON_TRY(ceiling, own_ceiling(resident));
-  return Stage(std::move(home), std::move(resident), std::move(ceiling), std::move(options));
+  return DemoRunner(std::move(home), std::move(resident), std::move(ceiling), std::move(options));
 }
 
-std::optional<int> Stage::interrupted() {
+std::optional<int> DemoRunner::interrupted() {
   signalfd_siginfo info{};
   while (!interrupted_ && ::read(options_.signal_descriptor, &info, sizeof info) == sizeof info) {
     const int number = static_cast<int>(info.ssi_signo);
@@ -272,7 +272,7 @@ std::optional<int> Stage::interrupted() {
   return interrupted_;
 }
 
-RunInput Stage::input_for(const Attempt& attempt) const {
+RunInput DemoRunner::input_for(const Attempt& attempt) const {
   RunInput input;
   input.argv = attempt.argv;
   input.policy = make_preset("strict", preset_host());
@@ -291,13 +291,13 @@ RunInput Stage::input_for(const Attempt& attempt) const {
   return input;
 }
 
-Report Stage::run_beside(const Attempt& attempt, const Cancel& cancel) const {
+Report DemoRunner::run_beside(const Attempt& attempt, const Cancel& cancel) const {
   RunInput input = input_for(attempt);
   input.cancel = cancel;
   return run_contained(input, caller_);
 }
 
-Report Stage::run(const Attempt& attempt) {
+Report DemoRunner::run(const Attempt& attempt) {
   if (interrupted()) {
     Report report;
     report.error = setup_error("the demonstration was interrupted", 0);
@@ -311,11 +311,11 @@ Report Stage::run(const Attempt& attempt) {
   return report;
 }
 
-std::vector<std::string> Stage::own_attempt(std::string what, std::string argument) const {
+std::vector<std::string> DemoRunner::own_attempt(std::string what, std::string argument) const {
   return {caller_.executable, options_.inside_verb, std::move(what), std::move(argument)};
 }
 
-Scenario Stage::play(std::string title, Attempt attempt, Expected expected, const Look& look) {
+Scenario DemoRunner::play(std::string title, Attempt attempt, Expected expected, const Look& look) {
   Scenario scenario{std::move(title), std::move(attempt), expected, {}, {}};
   scenario.report = run(scenario.attempt);
   scenario.sight = scenario.report->outcome
@@ -324,7 +324,7 @@ Scenario Stage::play(std::string title, Attempt attempt, Expected expected, cons
   return scenario;
 }
 
-std::string Stage::shown(const std::string& path) const {
+std::string DemoRunner::shown(const std::string& path) const {
   if (!contains(caller_.home, path)) return path;
   return "~" + path.substr(caller_.home.size());
 }
