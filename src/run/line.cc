@@ -1,12 +1,13 @@
 // The line, as it is carried out:
 //
-//   recover    what runs left that were cut off: `recover_runs`, before anything is looked at
+//   recover    what runs left that were cut off, before anything is looked at (`recover_runs`)
 //   judge      resolve, clamp, survey, choose, plan; nothing is written or started (`judge`)
 //   record     that this is about to happen, durably (`RunRecord::begin`)
 //   prepare    the note, private copies, the stage, the broker, the streams (`Prepared::make`)
-//   launch     the sandbox is built, measured and compared with the plan; then the command is
-//   released supervise  until the last process has ended (`watch`) settle     what it wrote: kept,
-//   held back, put back or told as lost (`settle`) close      the record (`RunRecord::close`)
+//   launch     the sandbox is built, measured, compared with the plan; the command is let go
+//   supervise  until the last process has ended (`watch`)
+//   settle     what it wrote: kept, held back, put back or told as lost (`settle`)
+//   close      the record (`RunRecord::close`)
 //
 // An error before the launch leaves nothing behind but the record of it. After the launch there is
 // an outcome, whatever happens. Where native fails to launch because the host refuses it, and

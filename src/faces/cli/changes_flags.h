@@ -12,6 +12,35 @@ namespace cordon::flags {
 inline constexpr std::array kChangesBareGroups{kHelpGroup};
 inline constexpr std::array kChangesGroups{kAnswerGroup, kHelpGroup};
 
+inline constexpr std::array kPager{
+    Flag{
+        FlagId::NoPager,
+        "--no-pager",
+        "",
+        ValueKind::None,
+        Times::Once,
+        "write everything at once",
+        "At a terminal what is longer than the screen goes through a pager: the program that PAGER "
+        "names, or less; both are looked up in the directories of the system alone. With this, or "
+        "PAGER=cat, everything is written at once.",
+        {}},
+};
+inline constexpr std::array kPage{
+    Flag{FlagId::Html,
+         "--html",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "answer with a page for a browser",
+         "Answer with one page for a browser: the list, then each difference. It loads nothing and "
+         "runs nothing.",
+         {}},
+};
+inline constexpr FlagGroup kPagerGroup{"Reading", kPager};
+inline constexpr FlagGroup kPageGroup{"Page", kPage};
+inline constexpr std::array kChangesShowGroups{kAnswerGroup, kPagerGroup, kHelpGroup};
+inline constexpr std::array kChangesDiffGroups{kAnswerGroup, kPageGroup, kPagerGroup, kHelpGroup};
+
 inline constexpr std::array kChangesOperands{
     Operand{"RUN", "the id of a run, or last (default)", ValueKind::Free, {}},
     Operand{"PATH...", "only what lies at or below these paths", ValueKind::Path, {}}};
@@ -40,8 +69,9 @@ inline constexpr std::string_view kChangesListText =
 inline constexpr std::string_view kChangesShowText =
     "Prints the run's version of each path. At a terminal control characters are escaped.";
 inline constexpr std::string_view kChangesDiffText =
-    "Prints how the run's version differs from the one on the host, line by line. No program is "
-    "started for it, and control characters are escaped.";
+    "Prints how the run's version differs from the one on the host, line by line. It is computed "
+    "here, and control characters are escaped. What is larger than 64 MiB, or cannot be read, is "
+    "named as not compared.";
 inline constexpr std::string_view kChangesApplyText =
     "Puts the run's version into its place, each file at once, and keeps what it replaces for "
     "restore. Of a staged run, what something on the host would run is taken only if its path is "
@@ -76,6 +106,7 @@ inline constexpr std::array kChangesDiffExamples{
     Example{"cordon changes diff", "Everything the last run held back; 1 if nothing.", 1},
     Example{"cordon changes diff .vscode", "Only what lies there.", 1},
     Example{"cordon changes diff 0123456789abcdef .git/config", "Of one run.", 1},
+    Example{"cordon changes diff --html > changes.html", "As a page for a browser.", 1},
 };
 inline constexpr std::array kChangesApplyExamples{
     Example{"cordon changes apply last .vscode", "Take the run's version; 1 if nothing is held.",
@@ -108,9 +139,9 @@ inline constexpr std::array kChangesVerbs{
     Verb{"changes list", kChangesSynopsis, "what a run held back", kChangesListText, kChangesGroups,
          kChangesOperands, kChangesListExamples, 2},
     Verb{"changes show", kChangesSynopsis, "print the run's version", kChangesShowText,
-         kChangesGroups, kChangesOperands, kChangesShowExamples, 2},
+         kChangesShowGroups, kChangesOperands, kChangesShowExamples, 2},
     Verb{"changes diff", kChangesSynopsis, "compare it with the host's version", kChangesDiffText,
-         kChangesGroups, kChangesOperands, kChangesDiffExamples, 2},
+         kChangesDiffGroups, kChangesOperands, kChangesDiffExamples, 2},
     Verb{"changes apply", kChangesSynopsis, "put it into its place", kChangesApplyText,
          kChangesGroups, kChangesOperands, kChangesApplyExamples, 2},
     Verb{"changes discard", kChangesSynopsis, "drop it", kChangesDiscardText, kChangesGroups,

@@ -36,6 +36,8 @@ enum class FlagId {
   DryRun,
   Report,
   Json,
+  Html,
+  NoPager,
   FixHints,
   // policy convert
   From,

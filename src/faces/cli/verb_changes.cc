@@ -21,6 +21,8 @@
 #include "compat/backends.h"
 #include "config/node.h"
 #include "faces/cli/console.h"
+#include "faces/cli/diff_page.h"
+#include "faces/cli/pager.h"
 #include "faces/cli/verbs.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
@@ -184,18 +186,36 @@ int nothing(const Arguments& arguments, const Asked& asked) {
   return kAnswerNo;
 }
 
-// The content of a version as text; a directory is not shown.
-std::optional<std::string> content_of(const std::string& path) {
+// One side of a comparison.
+struct Content {
+  enum class Kind { Absent, Text, Unread };
+  Kind kind = Kind::Absent;
+  std::string text;  // or why it was not read
+  bool operator==(const Content&) const = default;
+};
+
+Content content_of(const std::string& path) {
+  const auto unread = [](std::string why) {
+    return Content{Content::Kind::Unread, std::move(why)};
+  };
+  if (path.empty()) return {};
   const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
-  if (!above.valid()) return std::nullopt;
+  const auto is_absent = [] { return errno == ENOENT || errno == ENOTDIR; };
+  if (!above.valid()) return is_absent() ? Content() : unread("its directory cannot be opened");
   const std::string name(basename(path));
   const auto seen = inspect_name(above.get(), name);
-  if (!seen) return std::nullopt;
+  if (!seen) return is_absent() ? Content() : unread("it cannot be looked at");
   if (seen->symlink) {
     const auto target = read_link(above.get(), name);
-    return target ? std::optional("-> " + *target + "\n") : std::nullopt;
+    if (!target) return unread("the link cannot be read");
+    return {Content::Kind::Text, "-> " + *target + "\n"};
   }
-  return read_regular(above.get(), name, kMostShown);
+  if (seen->kind == FileKind::Directory) return unread("a directory");
+  if (seen->kind != FileKind::Regular) return unread("no regular file");
+  if (seen->size > kMostShown) return unread("larger than " + format_size(kMostShown));
+  auto text = read_regular(above.get(), name, kMostShown);
+  if (!text) return unread("it cannot be read");
+  return {Content::Kind::Text, std::move(*text)};
 }
 
 bool is_directory(const std::string& path) {
@@ -210,8 +230,6 @@ struct Version {
 };
 void add_versions(const std::string& path, const std::string& kept,
                   std::vector<Version>& versions) {
-  constexpr std::size_t kMost = 1000;
-  if (versions.size() >= kMost) return;
   if (!is_directory(kept)) return versions.push_back({path, kept});
   const Fd fd = open_canonical(kept, O_RDONLY | O_DIRECTORY);
   DirectoryNames names;
@@ -350,7 +368,7 @@ int take(const Arguments& arguments, const Step& step) {
 }
 
 // At a terminal what is new and what is gone differ at a glance; elsewhere the text is as it is.
-std::string with_colours(const std::string& diff) {
+std::string with_colours(const std::string& diff, int terminal) {
   std::string text;
   for (const std::string_view line : split(diff, '\n')) {
     Tint tint = Tint::Plain;
@@ -361,7 +379,7 @@ std::string with_colours(const std::string& diff) {
     } else if (line.starts_with('-')) {
       tint = Tint::Bad;
     }
-    text.append(tinted(STDOUT_FILENO, tint, line)).append("\n");
+    text.append(tinted(terminal, tint, line)).append("\n");
   }
   // The last line ends with a newline, behind which there is nothing.
   text.pop_back();
@@ -409,7 +427,7 @@ class Renames {
     const auto [first, last] = deleted_.equal_range(seen->size);
     for (auto one = first; one != last; ++one) {
       const auto content = content_of(record.kept);
-      if (!content || content_of(one->second) != content) continue;
+      if (content.kind != Content::Kind::Text || content_of(one->second) != content) continue;
       std::string path = one->second;
       deleted_.erase(one);
       return path;
@@ -422,6 +440,45 @@ class Renames {
   static constexpr std::uint64_t kLargest = std::uint64_t{1024} * 1024;
   std::multimap<std::uint64_t, std::string> deleted_;  // by size
 };
+
+// How the run's version differs from the host's; empty if it does not. What cannot be compared is
+// told: a difference that is not shown must not look like none.
+std::string difference_of(const Version& version) {
+  const Content host = content_of(version.path);
+  const Content run = content_of(version.kept);
+  const auto name_of_side = [&](const Content& side) {
+    return side.kind == Content::Kind::Absent ? std::string("/dev/null") : version.path;
+  };
+  for (const Content* side : {&run, &host}) {
+    if (side->kind != Content::Kind::Unread) continue;
+    return "--- " + sanitize(name_of_side(host)) + "\n+++ " + sanitize(name_of_side(run)) +
+           "\nnot compared: " + (side == &run ? "the run's version: " : "the host's version: ") +
+           side->text + "\n";
+  }
+  return line_diff(host.text, run.text, name_of_side(host), name_of_side(run));
+}
+
+int say_page(const Asked& asked, const std::vector<ChangeRecord>& records,
+             const std::vector<Version>& versions) {
+  DiffPage page(asked.manifest->run_id);
+  const std::vector<Change> changes = changes_of(records, asked.caller.cwd);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    page.add({changes[i].path, std::string(name_of(changes[i].change)),
+              std::string(name_of(changes[i].state)),
+              records[i].kept.empty() ? "-" : format_size(size_of(records[i].kept)),
+              changes[i].reason});
+  }
+  for (const Version& version : versions) {
+    if (const std::string diff = difference_of(version); !diff.empty()) {
+      page.add_difference(version.path, diff);
+    }
+  }
+  return say_answer(page.text()) ? kAnswerYes : kAnswerError;
+}
+
+Pager::Use pager_for(const Arguments& arguments) {
+  return arguments.has(FlagId::NoPager) ? Pager::Use::Never : Pager::Use::AtTerminal;
+}
 
 }  // namespace
 
@@ -471,17 +528,20 @@ int verb_changes_show(const Arguments& arguments) {
   const std::vector<Version> versions = versions_of(*asked, records);
   if (versions.empty()) return nothing(arguments, *asked);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  Pager pager(pager_for(arguments));
   for (const Version& version : versions) {
     if (versions.size() > 1) say("==> " + sanitize(version.path) + "\n");
     if (version.kept.empty()) {
       say("cordon: the run deleted " + quote(version.path) + "\n");
       continue;
     }
-    const auto content = content_of(version.kept);
-    if (!content) {
-      return refuse(setup_error("cannot read the run's version of " + quote(version.path), 0));
+    const Content content = content_of(version.kept);
+    if (content.kind != Content::Kind::Text) {
+      return refuse(setup_error("cannot show the run's version of " + quote(version.path) + ": " +
+                                    (content.text.empty() ? "it is gone" : content.text),
+                                0, "it lies in " + quote(version.kept)));
     }
-    if (!say_answer(terminal ? sanitize_lines(*content) : *content)) return kAnswerError;
+    if (!pager.say(terminal ? sanitize_lines(content.text) : content.text)) return kAnswerError;
   }
   return kAnswerYes;
 }
@@ -493,15 +553,19 @@ int verb_changes_diff(const Arguments& arguments) {
   if (records.empty()) return nothing(arguments, *asked);
   if (arguments.has(FlagId::Json))
     return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
-  std::string answer;
-  for (const Version& version : versions_of(*asked, records)) {
-    const auto host = content_of(version.path);
-    const auto run = version.kept.empty() ? std::nullopt : content_of(version.kept);
-    answer += line_diff(host.value_or(""), run.value_or(""), host ? version.path : "/dev/null",
-                        run ? version.path : "/dev/null");
+  const std::vector<Version> versions = versions_of(*asked, records);
+  if (arguments.has(FlagId::Html)) return say_page(*asked, records, versions);
+  std::size_t next = 0;
+  std::string first;
+  while (first.empty() && next < versions.size()) first = difference_of(versions[next++]);
+  if (first.empty()) return nothing(arguments, *asked);
+  Pager pager(pager_for(arguments));
+  bool read_on = pager.say(with_colours(first, pager.terminal()));
+  for (; read_on && next < versions.size(); ++next) {
+    const std::string diff = difference_of(versions[next]);
+    if (!diff.empty()) read_on = pager.say(with_colours(diff, pager.terminal()));
   }
-  if (answer.empty()) return nothing(arguments, *asked);
-  return say_answer(with_colours(answer)) ? kAnswerYes : kAnswerError;
+  return read_on || pager.is_started() ? kAnswerYes : kAnswerError;
 }
 
 int verb_changes_apply(const Arguments& arguments) {
