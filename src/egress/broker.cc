@@ -39,11 +39,12 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
         resolver(rules, names, attempts, ipv6),
         local(attempts, std::move(listed), host_network, stop.get()),
         files(std::move(request.writable)),
+        renames(std::move(request.staged), std::move(request.tell_rename)),
         handler(
             {mode, host_network, std::move(own),
              name_event.valid() ? &name_sockets.emplace(resolver, attempts, std::move(name_event))
                                 : nullptr},
-            rules, names, attempts, local, files, budget, *meter, stop.get()) {}
+            rules, names, attempts, local, files, renames, budget, *meter, stop.get()) {}
 
   const NetMode mode;
   const RulesSource rules;
@@ -55,6 +56,7 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
   Resolver resolver;
   LocalSockets local;
   const FileChanges files;
+  StagedRenames renames;
   std::optional<NameSockets> name_sockets;  // of a sandbox on the host's network
   CallHandler handler;
 
@@ -215,6 +217,11 @@ void Broker::answer_calls(State& state) {
 
 std::vector<Connection> Broker::connections() const { return state_->attempts.connections(); }
 
-std::vector<Denial> Broker::denials() const { return state_->attempts.denials(); }
+std::vector<Denial> Broker::denials() const {
+  std::vector<Denial> found = state_->attempts.denials();
+  const std::vector<Denial> renames = state_->renames.denials();
+  found.insert(found.end(), renames.begin(), renames.end());
+  return found;
+}
 
 }  // namespace cordon

@@ -15,6 +15,7 @@
 #include "cordon/outcome.h"
 #include "egress/broker_sockets.h"
 #include "egress/rules.h"
+#include "egress/staged_renames.h"
 #include "policy/effective.h"
 
 namespace cordon {
@@ -30,7 +31,9 @@ struct BrokerRequest {
   std::optional<std::uint64_t> connections;  // the most that may be made
   std::optional<std::uint64_t> sent;         // the most bytes that may be sent over them
   SandboxNetwork network = SandboxNetwork::Own;
-  std::vector<std::string> writable;  // where modes and times may be changed, if asked
+  std::vector<std::string> writable;     // where modes and times may be changed, if asked
+  std::vector<StagedPlace> staged = {};  // where renames are looked at
+  StagedRenames::Tell tell_rename = {};
 };
 
 class Broker {

@@ -142,6 +142,10 @@ int CallHandler::answer(WaitingCall& call, std::uint64_t network) {
     case SYS_getpeername:
       return tell_address(call);
     default:
+      if (StagedRenames::handles(call.number())) {
+        renames_.pass(call);
+        return 0;
+      }
       return FileChanges::handles(call.number()) ? files_.answer(call) : EPERM;
   }
 }

@@ -17,6 +17,7 @@
 #include "egress/meter.h"
 #include "egress/names.h"
 #include "egress/rules.h"
+#include "egress/staged_renames.h"
 #include "egress/waiting_call.h"
 #include "policy/decide_net.h"
 
@@ -35,13 +36,14 @@ class CallHandler {
   };
   CallHandler(Place place, const RulesSource& rules, const SyntheticNames& names,
               Attempts& attempts, LocalSockets& local, const FileChanges& files,
-              ConnectionBudget& budget, Meter& meter, int stop)
+              StagedRenames& renames, ConnectionBudget& budget, Meter& meter, int stop)
       : place_(std::move(place)),
         rules_(rules),
         names_(names),
         attempts_(attempts),
         local_(local),
         files_(files),
+        renames_(renames),
         budget_(budget),
         meter_(meter),
         stop_(stop) {}
@@ -98,6 +100,7 @@ class CallHandler {
   Attempts& attempts_;
   LocalSockets& local_;
   const FileChanges& files_;
+  StagedRenames& renames_;
   ConnectionBudget& budget_;
   Meter& meter_;
   const int stop_;

@@ -170,8 +170,9 @@ struct Members<op::NewKeyring> : List<> {};
 template <>
 struct Members<op::DropCapabilities> : List<&op::DropCapabilities::bounding> {};
 template <>
-struct Members<op::InstallSeccomp> : List<&op::InstallSeccomp::net, &op::InstallSeccomp::brokered,
-                                          &op::InstallSeccomp::shares_host> {};
+struct Members<op::InstallSeccomp>
+    : List<&op::InstallSeccomp::net, &op::InstallSeccomp::brokered,
+           &op::InstallSeccomp::shares_host, &op::InstallSeccomp::staged> {};
 template <>
 struct Members<op::LoadProfile>
     : List<&op::LoadProfile::program, &op::LoadProfile::text, &op::LoadProfile::net> {};

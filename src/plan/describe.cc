@@ -154,7 +154,8 @@ struct Describe {
   std::string operator()(const op::InstallSeccomp& o) const {
     return fmt::format("install seccomp filter, network {}, {}{}", name_of(o.net),
                        o.brokered ? "local sockets by broker" : "no local sockets",
-                       o.shares_host ? ", no namespaces" : "");
+                       o.shares_host ? ", no namespaces" : "") +
+           (o.staged ? ", renames shown to the supervisor" : "");
   }
   std::string operator()(const op::LoadProfile& o) const {
     return fmt::format("become {} with the profile\n{}", quote(o.program), sanitize_lines(o.text));

@@ -606,8 +606,11 @@ Result<void> NativePlanner::confine() {
   plan_.confine.emplace_back(op::NewKeyring{});
   plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
   plan_.confine.emplace_back(op::DropCapabilities{});
-  plan_.confine.emplace_back(op::InstallSeccomp{
-      effective_.net.mode, facts_.answers_calls || effective_.net.mode == NetMode::Allow});
+  const bool brokered = facts_.answers_calls || effective_.net.mode == NetMode::Allow;
+  plan_.confine.emplace_back(
+      op::InstallSeccomp{.net = effective_.net.mode,
+                         .brokered = brokered,
+                         .staged = brokered && !request_.stage_directory.empty()});
   plan_.confine.emplace_back(op::Execute{plan_.argv});
   return {};
 }

@@ -218,6 +218,7 @@ struct InstallSeccomp {
   NetMode net = NetMode::None;
   bool brokered = false;     // the supervisor answers connect and bind; without it no local sockets
   bool shares_host = false;  // no namespaces: what they would hold is refused
+  bool staged = false;       // the supervisor is shown renames
 };
 struct ChangeDirectory {
   std::string path;

@@ -20,6 +20,15 @@ std::vector<std::string> changeable(const Plan& plan) {
   return paths;
 }
 
+std::vector<StagedPlace> staged_places(const Plan& plan) {
+  std::vector<StagedPlace> places;
+  for (const Op& operation : plan.build) {
+    const auto* tree = std::get_if<op::StagedTree>(&operation);
+    if (tree != nullptr) places.push_back({tree->path, tree->upper});
+  }
+  return places;
+}
+
 BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
   const Effective& effective = run.clamped.effective();
   if (input.live_rules) input.live_rules->replace(effective.net);
@@ -30,7 +39,9 @@ BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
           effective.limits.connections,
           effective.limits.sent,
           shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
-          changeable(run.plan)};
+          changeable(run.plan),
+          staged_places(run.plan),
+          input.tell_rename};
 }
 
 }  // namespace

@@ -76,6 +76,8 @@ struct RunInput {
   // Told once, before anything is started, if native does not carry out the run or the run goes
   // without something.
   std::function<void(const std::string& line)> tell_choice;
+  // Told once, while the command runs: a directory that cannot be renamed in a stage.
+  std::function<void(const Denial& first)> tell_rename;
 };
 
 // A request that was judged. Nothing has been started and nothing has been written.

@@ -1,6 +1,7 @@
 """run --stage: what a run writes lies in a layer of its own until it is applied; cordon changes shows,
 applies, restores and drops it."""
 
+import errno
 import fcntl
 import json
 import os
@@ -454,3 +455,50 @@ def test_a_terminal_shows_a_diff_in_colour_and_a_pipe_does_not(world):
     assert plain.wait() == 0
     assert b"\x1b" not in plain.seen and b"+more" in plain.seen
     plain.close()
+
+
+@pytest.mark.parametrize("way", ["os.rename('d', 'e')", "os.rename(os.getcwd() + '/d', 'e')",
+                                 "os.rename('d', 'e', src_dir_fd=os.open('.', 0), dst_dir_fd=os.open('.', 0))",
+                                 "os.rename('link/d', 'e')"])
+def test_a_directory_that_cannot_be_renamed_is_told_with_what_to_do(world, way):
+    """The kernel says EXDEV in an overlay, and a program only "Invalid cross-device link"."""
+    world.write(world.project / "d/file", "x\n")
+    world.write(world.project / "seen", "")
+    (world.project / "link").symlink_to(".")
+    report = world.trusted / "report.json"
+    script = f"import os, time\ntry:\n  {way}\nexcept OSError as error:\n  print(error.errno)\ntime.sleep(0.5)"
+    done = world.run("python3", "-c", script, options=["--stage=review", "--report", report]).expect(0)
+    assert done.out == f"{errno.EXDEV}\n"
+    assert {"what": "rename", "detail": str(world.project / "d"), "layer": "stage", "count": 1} in (
+        json.loads(report.read_text())["denials"])
+    assert "cannot be renamed in a stage (EXDEV)" in done.err and "as mv does" in done.err
+    # What is told works.
+    again = world.run("sh", "-c", "mv d e && cat e/file", options=["--stage=review"]).expect(0)
+    assert again.out == "x\n"
+
+
+def test_renames_that_a_stage_can_do_are_not_told(world):
+    world.write(world.project / "d/file", "x\n")
+    script = ("import os, shutil; os.rename('file.txt', 'other'); os.mkdir('new'); os.rename('new', 'newer'); "
+              "shutil.rmtree('d'); os.mkdir('d'); os.rename('d', 'e')")
+    done, report = world.report("python3", "-c", script, options=["--stage=review"])
+    done.expect(0)
+    assert report["denials"] == []
+    # Live nothing is looked at.
+    world.write(world.project / "live/file", "x\n")
+    done, report = world.report("python3", "-c", "import os; os.rename('live', 'lively')")
+    done.expect(0)
+    assert report["denials"] == [] and (world.project / "lively/file").exists()
+
+
+def test_many_renames_at_once_are_all_carried_out(world):
+    """Each is seen by the supervisor first, which has few threads."""
+    script = """
+import os, threading
+def work(n):
+    for i in range(200):
+        open(f"f{n}-{i}", "w").close(); os.rename(f"f{n}-{i}", f"g{n}-{i}")
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(len([n for n in os.listdir(".") if n.startswith("g")]))"""
+    assert world.run("python3", "-c", script, options=["--stage=review"]).expect(0).out == "1600\n"

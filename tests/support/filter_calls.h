@@ -25,7 +25,9 @@ inline constexpr FilterProfile kProfiles[] = {{NetMode::None, false},
                                               {NetMode::None, true},
                                               {NetMode::Allow, false},
                                               {NetMode::Open, false},
-                                              {NetMode::Open, true}};
+                                              {NetMode::Open, true},
+                                              {NetMode::None, true, false, true},
+                                              {NetMode::Allow, false, false, true}};
 
 inline std::uint32_t token(Arch arch) {
   return arch == Arch::Aarch64 ? AUDIT_ARCH_AARCH64 : AUDIT_ARCH_X86_64;

@@ -109,7 +109,13 @@ struct KillText {
   }
 };
 
+}  // namespace
+
 std::string denial_text(const Denial& denial) {
+  if (denial.what == "rename") {
+    return "a directory of the project cannot be renamed in a stage (EXDEV): " + denial.detail +
+           "; copy it and remove the old one, as mv does";
+  }
   const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
   if (denial.layer == "host") text = "from outside: ";
@@ -118,6 +124,8 @@ std::string denial_text(const Denial& denial) {
   if (denial.count > 1) text.append(", ").append(std::to_string(denial.count)).append(" times");
   return text.append(")");
 }
+
+namespace {
 
 std::string handoff_text(const Quarantined& handoff) {
   if (handoff.kind.starts_with("unchecked: ")) {

@@ -52,6 +52,8 @@ void say_error(const Error& error);
 // One line each: `cordon: reduced write /x: outside-ceiling`.
 void say_reductions(const std::vector<Reduction>& reductions);
 void say_warning(const std::string& line);
+// One denial of a run, with what to do where that can be said.
+std::string denial_text(const Denial& denial);
 // The line of RunInput::tell_choice.
 void say_choice(const std::string& line);
 // What each listed socket of the host gives away, where that is known.

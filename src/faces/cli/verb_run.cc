@@ -67,6 +67,10 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   input.streams.in = Input::drawn_from(STDIN_FILENO);
   if (!json) input.streams.out = Output::unfiltered_to(STDOUT_FILENO, STDERR_FILENO);
   input.streams.terminal = arguments.has(FlagId::Tty) || (!json && at_a_terminal());
+  // At a terminal of its own the command has the screen: there it is told at the end alone.
+  if (!input.streams.terminal) {
+    input.tell_rename = [](const Denial& first) { say_warning(denial_text(first)); };
+  }
   return input;
 }
 

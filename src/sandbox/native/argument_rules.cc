@@ -245,6 +245,8 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
       return verdicts.broker;
     case Decision::Listen:
       return profile.net == NetMode::Allow ? verdicts.broker : verdicts.allow;
+    case Decision::Rename:
+      return profile.staged ? verdicts.broker : verdicts.allow;
     case Decision::Clone:
       return write_clone(assembler, verdicts);
     case Decision::Fcntl:

@@ -74,6 +74,7 @@ std::string describe_filter(Arch arch, const FilterProfile& profile) {
     if (!call.number(arch)) continue;
     if (call.decision == Decision::Allow ||
         (call.decision == Decision::Broker && !profile.has_broker()) ||
+        (call.decision == Decision::Rename && !(profile.staged && profile.has_broker())) ||
         (call.decision == Decision::Listen && profile.net != NetMode::Allow)) {
       ++allowed;
     } else if (call.decision == Decision::Refuse) {
@@ -160,6 +161,7 @@ class ListedFilter {
         return rule(call.decision);
       case Decision::Broker:
       case Decision::Listen:
+      case Decision::Rename:
       case Decision::Clone:
       case Decision::Fcntl:
       case Decision::IoPriority:

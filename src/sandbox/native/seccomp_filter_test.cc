@@ -73,6 +73,9 @@ std::optional<std::uint32_t> expected_by_argument(std::string_view name, const A
   }
   if (name == "connect" || name == "bind") return profile.has_broker() ? kBroker : kAllow;
   if (name == "listen") return net == NetMode::Allow ? kBroker : kAllow;
+  if (name == "rename" || name == "renameat" || name == "renameat2") {
+    return profile.staged && profile.has_broker() ? kBroker : kAllow;
+  }
   if (name == "ioctl") {
     if (net == NetMode::Allow && low[1] >= 0x8910 && low[1] <= 0x89ff) return kPermission;
     return permit(low[1] != TIOCSTI && low[1] != TIOCLINUX && low[1] != TIOCCONS &&
@@ -214,7 +217,8 @@ INSTANTIATE_TEST_SUITE_P(SeccompFilter, Matrix,
                          [](const auto& tested) {
                            return std::string(name_of(std::get<0>(tested.param))) + "Net" +
                                   std::to_string(static_cast<int>(std::get<1>(tested.param).net)) +
-                                  (std::get<1>(tested.param).brokered ? "Brokered" : "");
+                                  (std::get<1>(tested.param).brokered ? "Brokered" : "") +
+                                  (std::get<1>(tested.param).staged ? "Staged" : "");
                          });
 
 // Numbers and answers written out by hand, so that the tables above are not their own witness.

@@ -25,6 +25,7 @@ enum class Decision : std::uint8_t {
   Allow,
   Broker,  // allowed, but where there is a broker the supervisor makes the call
   Listen,  // the same in network mode allow, where a socket may be one of the host's network
+  Rename,  // allowed; of a staged run the supervisor sees it first, to tell what a stage cannot do
   Clone,
   Fcntl,
   IoPriority,
@@ -46,7 +47,7 @@ enum class Decision : std::uint8_t {
   Socket,
   SocketPair,
 };
-inline constexpr std::size_t kDecisionCount = 25;
+inline constexpr std::size_t kDecisionCount = 26;
 
 // Numbers from `first` up to the next range's `first` share one decision; the first range begins
 // at 0 and the last has no end.
