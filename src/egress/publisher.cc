@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <list>
 #include <optional>
 #include <system_error>
@@ -31,6 +32,16 @@ int outcome_of(int socket) {
 }
 
 }  // namespace
+
+bool is_connected_to_itself(int socket) {
+  sockaddr_storage own{};
+  sockaddr_storage other{};
+  socklen_t own_size = sizeof own;
+  socklen_t other_size = sizeof other;
+  return ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
+         ::getpeername(socket, reinterpret_cast<sockaddr*>(&other), &other_size) == 0 &&
+         own_size == other_size && std::memcmp(&own, &other, own_size) == 0;
+}
 
 struct Publisher::State {
   // A connection that is being made inside, for a caller that waits outside.
@@ -191,7 +202,8 @@ void Publisher::State::enter(Entering caller) {
 }
 
 void Publisher::State::decide(Entering caller) {
-  if (outcome_of(caller.socket.get()) == 0) {
+  const int error = outcome_of(caller.socket.get());
+  if (error == 0 && !is_connected_to_itself(caller.socket.get())) {
     ++account[caller.port].connections;
     carried.push_back({caller.port, Tunnel(std::move(caller.caller), std::move(caller.socket))});
   } else if (caller.domain == AF_INET) {

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import os
+import random
 import signal
 import socket
 from pathlib import Path
@@ -35,9 +36,21 @@ while True:
 """
 
 
+TAKEN = set()
+
+
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return one.getsockname()[1]
+    """Another one each time, and none that the kernel gives to whoever connects meanwhile."""
+    while True:
+        port = random.randrange(20000, 32000)
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                pass
+        except OSError:
+            continue
+        if port not in TAKEN:
+            TAKEN.add(port)
+            return port
 
 
 def policy(world, publish, more="", name="publish.toml"):
