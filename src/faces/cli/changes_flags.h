@@ -105,7 +105,6 @@ inline constexpr std::array kChangesShowExamples{
 inline constexpr std::array kChangesDiffExamples{
     Example{"cordon changes diff", "Everything the last run held back; 1 if nothing.", 1},
     Example{"cordon changes diff .vscode", "Only what lies there.", 1},
-    Example{"cordon changes diff 0123456789abcdef .git/config", "Of one run.", 1},
     Example{"cordon changes diff --html > changes.html", "As a page for a browser.", 1},
 };
 inline constexpr std::array kChangesApplyExamples{

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -44,9 +46,18 @@ std::vector<std::string> pager_environment() {
 }  // namespace
 
 Pager::Pager(Use use) {
-  const std::string program = chosen_pager();
-  if (use == Use::Never || program.empty() || program == "cat" || ::isatty(STDOUT_FILENO) != 1)
+  winsize window{};
+  if (use == Use::Never || ::isatty(STDOUT_FILENO) != 1 ||
+      ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_row == 0)
     return;
+  most_lines_ = window.ws_row;
+  program_ = chosen_pager();
+  if (program_ == "cat") program_.clear();
+}
+
+void Pager::start() {
+  const std::string program = std::move(program_);
+  program_.clear();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
   const Fd read_end(ends[0]);
@@ -75,6 +86,7 @@ Pager::Pager(Use use) {
 }
 
 Pager::~Pager() {
+  if (!kept_.empty()) (void)say_answer(kept_);
   if (process_ < 0) return;
   pipe_.reset();
   while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
@@ -85,7 +97,16 @@ Pager::~Pager() {
 int Pager::terminal() const { return STDOUT_FILENO; }
 
 bool Pager::say(std::string_view text) {
-  return process_ < 0 ? say_answer(text) : write_all(pipe_.get(), text);
+  if (!program_.empty()) {
+    kept_.append(text);
+    lines_ += static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    if (lines_ < most_lines_) return true;
+    start();
+    const std::string all = std::move(kept_);
+    kept_.clear();
+    return is_started() ? write_all(pipe_.get(), all) : say_answer(all);
+  }
+  return is_started() ? write_all(pipe_.get(), text) : say_answer(text);
 }
 
 }  // namespace cordon
