@@ -179,18 +179,18 @@ class Recovery {
       moved_.push_back({content->private_directory, "unchecked: " + message(copies.error()), {}});
       return Done::Later;
     }
+    const auto turn = SearchTurn::wait_for(caller_.state_directory, content->writable, kForAnother);
+    if (!turn) {
+      const std::string place = content->writable.empty() ? "." : content->writable.front().path;
+      moved_.push_back({place, "unchecked: " + message(turn.error()), {}});
+      return Done::Later;
+    }
     std::optional<KeptFiles> kept = kept_files_of(*content, caller_);
     if (kept && !kept->is_needed()) {
       kept->discard();
       // The tree is not judged again, but what the run changed in its copies may not be settled
       // yet.
       return settle(*copies, {}, *content);
-    }
-    const auto turn = SearchTurn::wait_for(caller_.state_directory, content->writable, kForAnother);
-    if (!turn) {
-      const std::string place = content->writable.empty() ? "." : content->writable.front().path;
-      moved_.push_back({place, "unchecked: " + message(turn.error()), {}});
-      return Done::Later;
     }
     std::set<std::string> git_directories;
     auto found = post_run_scan(content->writable, content->deny, caller_, content->snapshot,
