@@ -36,20 +36,18 @@ def time_of_a_spawn() -> float:
     return time.monotonic() - begin
 
 
-def slowest_beside_busy_processes(count):
-    """The slowest spawn beside processes that start others all the time, as those of a bomb do, outside."""
-    busy = [subprocess.Popen(["/usr/bin/timeout", "3", "/bin/sh", "-c", "while :; do /usr/bin/true; done"])
-            for _ in range(count)]
-    slowest, until = 0.0, time.monotonic() + 2
-    while time.monotonic() < until:
-        slowest = max(slowest, time_of_a_spawn())
-    for process in busy:
-        process.wait()
-    return slowest
-
-
-def bomb(world):
-    """How long a spawn took before, the slowest one beside the bomb, and how many processes there were more."""
+@pytest.mark.group("fork bomb")
+def test_RS01_fork_bomb(world):
+    done, report = world.report(world.probe, "forkbomb", 100, options=["--pids", 24])
+    assert '"ok":false' in done.out and '"EAGAIN"' in done.out, done.account()
+    by = report["enforcement"]["limits"].get("pids")
+    assert by in ("cgroup", "rlimit"), done.report_text
+    # A cgroup counts every refusal; an rlimit is only seen reached while it lasts.
+    if by == "cgroup":
+        assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
+    [bare] = world.outside_of([("forkbomb", 100)])
+    assert bare.ok, bare
+    # Only now the real thing.
     before = len(os.listdir("/proc"))
     calm = max(time_of_a_spawn() for _ in range(5))
     with ThreadPoolExecutor(1) as pool:
@@ -63,31 +61,8 @@ def bomb(world):
         done, report = wild.result()
     assert done.status == 124 and report["timed_out"], done.account()
     assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
-    return calm, slowest, most
-
-
-@pytest.mark.group("fork bomb")
-def test_RS01_fork_bomb(world):
-    done, report = world.report(world.probe, "forkbomb", 100, options=["--pids", 24])
-    assert '"ok":false' in done.out and '"EAGAIN"' in done.out, done.account()
-    by = report["enforcement"]["limits"].get("pids")
-    assert by in ("cgroup", "rlimit"), done.report_text
-    # A cgroup counts every refusal; an rlimit is only seen reached while it lasts.
-    if by == "cgroup":
-        assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
-    [bare] = world.outside_of([("forkbomb", 100)])
-    assert bare.ok, bare
-    # Only now the real thing. The slowest of many spawns may be slow for another reason, on a machine that shares its
-    # processors: a bomb that slows the host down does so every time.
-    for _ in range(3):
-        calm, slowest, most = bomb(world)
-        if slowest < max(2.0, 50 * calm):
-            break
-    # A machine with one slow processor takes as long beside as many ordinary busy processes.
-    bound = max(2.0, 50 * calm)
-    if slowest >= bound:
-        bound = max(bound, 2 * slowest_beside_busy_processes(64))
-    assert slowest < bound, f"the host took {slowest:.1f}s for a spawn, {calm:.3f}s before"
+    # An emulated machine takes as long for an ordinary one as others do beside a bomb.
+    assert slowest < max(2.0, 50 * calm), f"the host took {slowest:.1f}s for a spawn, {calm:.3f}s before"
     assert most < 64 + 150, f"{most} more processes than before"
     assert gone(str(world.probe)), "processes survive the bomb"
 
