@@ -84,6 +84,20 @@ def test_a_long_answer_goes_through_a_pager_and_a_short_one_does_not_stay_in_it(
         assert whole.wait() == 0
 
 
+def test_names_of_files_come_with_their_text_in_a_pager(world, terminal):
+    staged(world, "seq 60 > a.txt; seq 60 > b.txt; rm file.txt")
+    reading = terminal("show", PAGER="sed s/^/paged:/")
+    reading.expect(b"paged:60\r\npaged:==> " + str(world.project / "b.txt").encode())
+    reading.expect(b"paged:cordon: the run deleted")
+    assert reading.wait() == 0
+
+
+def test_who_leaves_a_pager_has_read_enough(world, terminal):
+    staged(world, "seq 300000 > a.txt; seq 300000 > b.txt")
+    for verb in ("show", "diff"):
+        assert terminal(verb, PAGER="head -n 1").wait() == 0
+
+
 def test_the_pager_that_is_named_is_used(world, terminal):
     staged(world, "seq 50 > long.txt")
     counted = terminal("diff", PAGER="grep -c ^.*+")

@@ -530,9 +530,15 @@ int verb_changes_show(const Arguments& arguments) {
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   Pager pager(pager_for(arguments));
   for (const Version& version : versions) {
-    if (versions.size() > 1) say("==> " + sanitize(version.path) + "\n");
+    // At a terminal with the text, which a pager may show; else standard output has the text alone.
+    const auto tell = [&](const std::string& line) {
+      if (terminal) return pager.say(line);
+      say(line);
+      return true;
+    };
+    if (versions.size() > 1 && !tell("==> " + sanitize(version.path) + "\n")) break;
     if (version.kept.empty()) {
-      say("cordon: the run deleted " + quote(version.path) + "\n");
+      if (!tell("cordon: the run deleted " + quote(version.path) + "\n")) break;
       continue;
     }
     const Content content = content_of(version.kept);
@@ -541,7 +547,9 @@ int verb_changes_show(const Arguments& arguments) {
                                     (content.text.empty() ? "it is gone" : content.text),
                                 0, "it lies in " + quote(version.kept)));
     }
-    if (!pager.say(terminal ? sanitize_lines(content.text) : content.text)) return kAnswerError;
+    // Who leaves a pager has read enough.
+    if (!pager.say(terminal ? sanitize_lines(content.text) : content.text))
+      return pager.is_started() ? kAnswerYes : kAnswerError;
   }
   return kAnswerYes;
 }
