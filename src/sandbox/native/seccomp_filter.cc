@@ -93,6 +93,9 @@ std::string describe_filter(Arch arch, const FilterProfile& profile) {
 namespace {
 
 constexpr std::uint32_t kX32Bit = 0x40000000;
+// -1, no call of either ABI: what a tracer puts in the place of a call that is not to happen. The
+// kernel asks the filters about it.
+constexpr std::uint32_t kSkippedByTracer = 0xffffffff;
 
 std::uint32_t audit_token(Arch arch) {
   switch (arch) {
@@ -110,7 +113,8 @@ BpfLabel write_number_check(BpfAssembler& assembler, Arch arch, BpfLabel search,
       return search;
     case Arch::X86_64:
       // x32 calls carry the same architecture token and other numbers.
-      return assembler.if_any_bit(kX32Bit, kill, search);
+      return assembler.if_any_bit(kX32Bit, assembler.if_equal(kSkippedByTracer, search, kill),
+                                  search);
   }
   return kill;
 }

@@ -121,7 +121,7 @@ std::optional<std::uint32_t> expected_by_argument(std::string_view name, const A
 
 std::uint32_t expected(Arch arch, std::uint32_t number, const Arguments& arguments,
                        const FilterProfile& profile) {
-  if (arch == Arch::X86_64 && (number & 0x40000000) != 0) return kKill;
+  if (arch == Arch::X86_64 && (number & 0x40000000) != 0 && number != 0xffffffff) return kKill;
   const auto name = syscall_name(arch, static_cast<int>(number));
   if (!name) return kNotThere;
   if (const auto judged = expected_by_argument(*name, arguments, profile)) return *judged;
@@ -382,6 +382,17 @@ TEST(SeccompFilter, LeavesTheInitAlone) {
     EXPECT_EQ(verdict("fcntl", 3, 1025), kAllow);
     EXPECT_EQ(verdict("fcntl", 3, 0), kAllow);
   }
+}
+
+TEST(SeccompFilter, LetsATracerSkipACall) {
+  for (const auto& [arch, audit] :
+       {std::pair{Arch::X86_64, AUDIT_ARCH_X86_64}, std::pair{Arch::Aarch64, AUDIT_ARCH_AARCH64}}) {
+    BpfInterpreter filter(compile_filter(arch, {}));
+    EXPECT_EQ(filter.run(call(audit, 0xffffffff)), kNotThere);
+  }
+  EXPECT_EQ(
+      BpfInterpreter(compile_filter(Arch::X86_64, {})).run(call(AUDIT_ARCH_X86_64, 0xfffffffe)),
+      kKill);
 }
 
 TEST(SeccompFilter, KillsX32NumbersOnX86Alone) {
