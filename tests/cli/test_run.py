@@ -1,5 +1,6 @@
 """`cordon run` as the contract has it: statuses, streams, options, the report."""
 
+import errno
 import json
 import os
 import signal
@@ -27,7 +28,7 @@ def check_report(report):
     return report
 
 
-def test_the_whole_disk_can_be_read(world):
+def test_what_the_sandbox_keeps_for_itself_hinders_no_reading_of_the_disk(world):
     """What the sandbox keeps for itself (/sys is not there at all) is no obstacle."""
     done = world.run("/bin/sh", "-c", f"cat {world.outside}/secret; ls /sys /tmp; cat /etc/shadow",
                      options=["--read", "/"])
@@ -105,6 +106,19 @@ def test_program_is_not_taken_from_a_relative_entry_of_path(world, relative):
     # An entry that names the directory is the caller's word.
     ahead = {"PATH": f"{world.project}:{BASE_PATH}"}
     assert world.run("ls", env=ahead).expect(0).out == "planted\n"
+
+
+# Tracers.
+
+
+def test_who_traces_a_run_can_make_a_call_fail(world):
+    """strace does so by a number that no call has; on x86_64 it looks like one of the x32 ABI, which kills."""
+    command = ["python3", "-c", "import os\ntry: print(os.posix_fadvise(0, 0, 0, os.POSIX_FADV_NORMAL))\n"
+                                "except OSError as error: print(error.errno)"]
+    traced = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=fadvise64:error=EDQUOT"]
+    assert world.execute([*traced, world.cordon, "run", "--", *command]).expect(0).out == f"{errno.EDQUOT}\n"
+    untouched = world.run(*command).expect(0)
+    assert untouched.out in ("None\n", f"{errno.ESPIPE}\n"), untouched.account()
 
 
 # Signals.

@@ -1,6 +1,7 @@
 """No test ends early without a name and a reason; see tests/support/voids.py."""
 
 import ast
+import collections
 import re
 import subprocess
 import sys
@@ -44,6 +45,13 @@ def test_no_test_ends_early_without_saying_so(path):
               if isinstance(node, ast.Call)}
     assert not called & {"pytest.skip", "pytest.xfail", "pytest.mark.skip", "pytest.mark.skipif",
                          "pytest.mark.xfail", "pytest.importorskip"}, "nothing is skipped"
+
+
+def test_no_test_hides_another():
+    """Of two functions with one name in a file the first never runs."""
+    hidden = [f"{path.relative_to(ROOT)}::{name}" for path in FILES
+              for name, count in collections.Counter(test.name for test in functions_of(path)).items() if count > 1]
+    assert not hidden, hidden
 
 
 def test_every_void_is_expected_somewhere_and_the_other_way_round():
