@@ -5,13 +5,15 @@
 option(CORDON_UNITY "Compile several sources of one folder at once" ON)
 set(CORDON_UNIT_SIZE 10)
 
-# These stay by themselves, for one of three reasons.
-set(cordon_alone
-  # It defines macros before it includes.
-  base/sha256.cc config/toml.cc host/git/index.cc host/git/object.cc
+# These stay by themselves, for one of four reasons.
+# They define macros before they include.
+set(cordon_macros base/sha256.cc config/toml.cc host/git/index.cc host/git/object.cc)
+set(cordon_alone ${cordon_macros}
   # A test program brings its own in its place; with a unit it would get both.
   sandbox/bwrap/arguments.cc sandbox/native/build.cc sandbox/native/confine.cc sandbox/native/verify.cc
   run/backends.cc sys/landlock.cc
+  # It is compiled for speed: src/CMakeLists.txt.
+  config/json.cc
   # It calls a library that not every program is to be linked with.
   audit/signing.cc base/base64.cc egress/lookup.cc)
 # These form units of their own: who does not read the index of the audit log links no database.
@@ -28,6 +30,9 @@ function(cordon_form_units folder)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
     if(name IN_LIST cordon_alone)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      if(name IN_LIST cordon_macros)
+        set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+      endif()
     elseif(name MATCHES "${cordon_index}")
       list(APPEND index ${source})
     else()
@@ -53,7 +58,12 @@ function(cordon_spread prefix)
   endforeach()
 endfunction()
 
-# For a target whose sources were formed to units.
+# For a target whose sources were formed to units. The headers that nearly every unit reads are compiled once for
+# the target, further ones by name; the presets without units notice who forgot to include them.
 function(cordon_compile_units target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${CORDON_UNITY} UNITY_BUILD_MODE GROUP)
+  if(CORDON_UNITY)
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <functional> <map> <memory> <optional> <set>
+                              <span> <string> <string_view> <variant> <vector> <tl/expected.hpp> ${ARGN})
+  endif()
 endfunction()
