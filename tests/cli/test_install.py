@@ -103,6 +103,6 @@ def test_completions_presets_and_schemas(prefix):
 
 @pytest.mark.parametrize("what", ["build", "test"])
 def test_nothing_is_installed_twice(what):
-    """Also where a package is there for two architectures, as the libraries of the x86_64 build are."""
+    """Also where a package is there for two architectures, as the libraries of the cross build are."""
     done = call(ROOT / "tools/install-dependencies", what)
     assert (done.stdout, done.stderr) == ("", "")

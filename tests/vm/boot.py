@@ -45,7 +45,7 @@ def run(machine: Machine, image: Image, brought: Path, place: Path, seconds: flo
     with open(results, "wb") as disk:
         disk.truncate(RESULTS_SIZE)
     disks = [f"file={image.root},snapshot=on", f"file={brought},readonly=on", f"file={results}"]
-    words = [machine.emulator, *machine.board, *machine.accelerated(), "-smp", "2", "-m", MEMORY,
+    words = [machine.emulator, *machine.hardware(), "-smp", "2", "-m", MEMORY,
              "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
              "-kernel", str(image.kernel), "-initrd", str(image.initramfs),
              "-append", f"console={machine.console} quiet loglevel=3 panic=-1 "

@@ -81,5 +81,4 @@ def _add(archive: tarfile.TarFile, path: Path, name: str) -> None:
 
 
 def _how_to_build(machine: Machine) -> str:
-    preset = "release" if machine.binaries == "build" else "x86_64"
-    return f"cmake --preset {preset} && cmake --build --preset {preset} --target cordon probe"
+    return f"cmake --preset {machine.preset} && cmake --build --preset {machine.preset} --target cordon probe"

@@ -89,6 +89,32 @@ def test_gaps_name_machines_that_exist():
         assert gap.lacks and gap.seen, gap
 
 
+@pytest.mark.parametrize("own", ["x86_64", "aarch64"])
+def test_machines_of_the_own_architecture_take_the_release(monkeypatch, own):
+    monkeypatch.setattr(machines.platform, "machine", lambda: own)
+    presets = json.loads((CHECKOUT / "CMakePresets.json").read_text())["configurePresets"]
+    outputs = {preset["name"]: preset.get("cacheVariables", {}).get("CORDON_OUTPUT_DIR") for preset in presets}
+    for machine in machines.MACHINES.values():
+        assert machine.preset == ("release" if machine.processor == own else machine.processor)
+        assert outputs[machine.preset] == f"${{sourceDir}}/{machine.binaries}"
+
+
+@pytest.mark.parametrize("own, flags, usable", [
+    ("x86_64", "fpu vmx sse", True), ("x86_64", "fpu svm", True), ("x86_64", "fpu sse hypervisor", False),
+    ("aarch64", "fp asimd", True)])
+def test_a_device_alone_is_no_kvm(monkeypatch, tmp_path, own, flags, usable):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"flags\t\t: {flags}\n")
+    monkeypatch.setattr(machines, "PROCESSORS", cpuinfo)
+    monkeypatch.setattr(machines.platform, "machine", lambda: own)
+    monkeypatch.setattr(machines.os, "access", lambda *_: True)
+    assert machines.has_kvm() == usable
+    for machine in machines.MACHINES.values():
+        assert ("kvm" in machine.hardware()) == (usable and machine.processor == own)
+    monkeypatch.setattr(machines.os, "access", lambda *_: False)
+    assert not machines.has_kvm()
+
+
 def test_chosen_tests_exist():
     """A test that was renamed would be an error of pytest's in the machine, half an hour later."""
     tiers = [*suites.chosen(), *suites.whole()]
