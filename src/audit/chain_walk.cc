@@ -65,14 +65,15 @@ bool ChainWalk::had(std::uint64_t seq, const Digest& hash) const {
   return at < seen_.size() && seen_[at] == beginning_of(hash);
 }
 
-void ChainWalk::take(const Line& line) {
+void ChainWalk::take(const DecodedLine& decoded) {
+  const Line& line = decoded.line;
   ++result_.records;
   ++result_.days.back().records;
   if (line.overlong) return take_damaged(line, "the line is longer than a record");
-  const auto record = decode_line(line.text);
+  const Result<Record>& record = *decoded.record;
   if (!record) return take_damaged(line, record.error().what);
   if (!record->intact) return take_damaged(line, "its hash is not that of its bytes");
-  if (keyed_ && record->seq >= keyed_->from && !is_keyed(keyed_->key, line.text, *record)) {
+  if (keyed_from_ && record->seq >= *keyed_from_ && !decoded.keyed) {
     return take_damaged(line, "it was not written with audit/key");
   }
   take_record(line, *record);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "audit/checkpoint.h"
+#include "audit/decoded_lines.h"
 #include "audit/files.h"
 #include "audit/record_line.h"
 #include "audit/verify.h"
@@ -16,18 +17,14 @@ namespace cordon::audit {
 
 class ChainWalk {
  public:
-  // Which records must have a mac of which key.
-  struct Keyed {
-    Key key{};
-    std::uint64_t from = 0;
-  };
-  // `start` is where a pruned log begins.
-  ChainWalk(std::optional<Link> start, std::string current_boot, std::optional<Keyed> keyed)
-      : start_(start), current_boot_(std::move(current_boot)), keyed_(keyed) {}
+  // `start` is where a pruned log begins, `keyed_from` the first record that must have a mac.
+  ChainWalk(std::optional<Link> start, std::string current_boot,
+            std::optional<std::uint64_t> keyed_from)
+      : start_(start), current_boot_(std::move(current_boot)), keyed_from_(keyed_from) {}
 
   void enter_day(const std::string& day);
   // A line that the file holds completely.
-  void take(const Line& line);
+  void take(const DecodedLine& decoded);
   void leave_day();
 
   [[nodiscard]] const Link& last() const { return last_; }
@@ -65,7 +62,7 @@ class ChainWalk {
 
   std::optional<Link> start_;
   std::string current_boot_;
-  std::optional<Keyed> keyed_;
+  std::optional<std::uint64_t> keyed_from_;
   Verification result_;
   std::string day_;
   std::string file_;

@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include "audit/decoded_lines.h"
 #include "audit/files.h"
 #include "audit/record.h"
 #include "base/path.h"
@@ -93,16 +94,17 @@ Result<void> Index::update(const Progress& progress) {
     CORDON_TRY(file, open_private_file(directory_.get(), file_of_day(day), O_RDONLY));
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return fail(unusable_index());
-    LineReader reader(file.get(), day == followed.day ? followed.offset : 0,
-                      static_cast<std::uint64_t>(status.st_size));
-    Line line;
+    DecodedLines lines(file.get(), day == followed.day ? followed.offset : 0,
+                       static_cast<std::uint64_t>(status.st_size), std::nullopt);
     for (;;) {
-      CORDON_TRY(more, reader.next(line));
+      CORDON_TRY(decoded, lines.next());
       // A torn line is cut off or completed by a writer; it is looked at again.
-      if (!more || !line.complete) break;
+      if (decoded == nullptr || !decoded->line.complete) break;
+      const Line& line = decoded->line;
       done += line.length + 1;
       if (progress && line.number % 4096 == 0) progress(done, total);
-      const auto record = decode_line(line.text);
+      if (!decoded->record) continue;
+      const Result<Record>& record = *decoded->record;
       if (!record || !record->intact) continue;  // verify tells
       if (!update.take(*record, day, line.offset)) return fail(unusable_index());
       followed = {day, line.offset, line.end(), record->hash};
@@ -112,7 +114,7 @@ Result<void> Index::update(const Progress& progress) {
   if (moved && !(database_.run("DELETE FROM followed") && update.follow(followed))) {
     return fail(unusable_index());
   }
-  if (!database_.run("COMMIT")) return fail(unusable_index());
+  if (!database_.run(kIndexOrders) || !database_.run("COMMIT")) return fail(unusable_index());
   if (progress && total != 0) progress(total, total);
   return {};
 }
@@ -194,10 +196,13 @@ const char* const kIndexTables =
     " denials INTEGER, error_kind TEXT, pending_day TEXT, pending_offset INTEGER,"
     " closing_day TEXT, closing_offset INTEGER);"
     "CREATE UNIQUE INDEX event_by_id ON event(event_id);"
-    "CREATE INDEX event_by_time ON event(begun);"
-    "CREATE INDEX event_by_day ON event(day, tool, action, outcome, reason, begun, duration,"
-    " denials);"
     "CREATE TABLE label(label TEXT, seq INTEGER, PRIMARY KEY(label, seq)) WITHOUT ROWID;";
+
+// Made behind the first filling: sorting at the end is quicker than keeping in order.
+const char* const kIndexOrders =
+    "CREATE INDEX IF NOT EXISTS event_by_time ON event(begun);"
+    "CREATE INDEX IF NOT EXISTS event_by_day ON event(day, tool, action, outcome, reason, begun,"
+    " duration, denials);";
 
 std::string searched_label(const std::string& label) {
   const std::size_t hash = label.find('#');
@@ -331,6 +336,7 @@ class Where {
       text_ += " OR reason = ?)";
       bind(filter.outcome);
     }
+    if (filter.denied) add("(denials > ? OR reason = 'denied')", std::int64_t{0});
     if (!filter.tool.empty()) add("coalesce(tool, action) = ?", filter.tool);
     if (!filter.path.empty()) {
       add("seq IN (SELECT seq FROM label WHERE label = ?)", searched_label(filter.path));

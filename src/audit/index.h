@@ -38,6 +38,7 @@ struct Filter {
   std::optional<std::int64_t> since_us;
   std::optional<std::int64_t> until_us;
   std::string outcome;  // an outcome or a reason
+  bool denied = false;  // refused as a whole, or something inside was
   std::string tool;
   std::string path;  // a label, or the "#..." of one
   std::optional<std::uint64_t> limit;
@@ -92,6 +93,7 @@ class Index {
 
 inline constexpr int kIndexVersion = 1;
 extern const char* const kIndexTables;
+extern const char* const kIndexOrders;
 
 // How far the index has followed the files.
 struct Followed {

@@ -86,16 +86,17 @@ Result<void> walk_day(const Snapshot& snapshot, const DaySize& day, const Progre
                       std::uint64_t total, std::uint64_t& done, ChainWalk& walk) {
   CORDON_TRY(file, open_private_file(snapshot.directory.get(), file_of_day(day.day), O_RDONLY));
   const bool is_last = &day == &snapshot.days.back();
-  LineReader reader(file.get(), 0, day.size);
-  Line line;
+  const std::optional<Key> key = snapshot.key ? std::optional(*snapshot.key) : std::nullopt;
+  DecodedLines lines(file.get(), 0, day.size, key);
   walk.enter_day(day.day);
   for (;;) {
-    CORDON_TRY(more, reader.next(line));
-    if (!more) break;
+    CORDON_TRY(decoded, lines.next());
+    if (decoded == nullptr) break;
+    const Line& line = decoded->line;
     done += line.length + 1;
     if (progress && line.number % 4096 == 0) progress(done, total);
     if (line.complete) {
-      walk.take(line);
+      walk.take(*decoded);
       continue;
     }
     const bool behind_head = is_last && snapshot.head && snapshot.head->day == day.day &&
@@ -222,11 +223,11 @@ Result<Verification> verify(const Place& place, const Progress& progress) {
     public_key = std::move(derived);
   }
   const std::optional<Link> start = public_key ? start_of_log(snapshot, *public_key) : std::nullopt;
-  std::optional<ChainWalk::Keyed> keyed;
+  std::optional<std::uint64_t> keyed_from;
   if (snapshot.key && snapshot.head && snapshot.head->keyed_from != 0) {
-    keyed = ChainWalk::Keyed{*snapshot.key, snapshot.head->keyed_from};
+    keyed_from = snapshot.head->keyed_from;
   }
-  ChainWalk walk(start, writer.boot_id, keyed);
+  ChainWalk walk(start, writer.boot_id, keyed_from);
   std::uint64_t total = 0;
   for (const DaySize& day : snapshot.days) total += day.size;
   std::uint64_t done = 0;

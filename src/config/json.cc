@@ -53,8 +53,20 @@ struct Frame {
   Node node;
   std::string key;  // the member being read
   Position key_position;
-  std::unordered_set<std::string> seen;
+  std::unordered_set<std::string> seen;  // the keys, once there are many
 };
+
+// Whether an object has a member of that name; it has one from now on. Few keys are quicker to look
+// through than to hash; many would take for ever.
+bool is_there(Frame& frame, const std::string& name) {
+  constexpr std::size_t kFew = 32;
+  const NodeMap& members = std::get<NodeMap>(frame.node.value);
+  if (members.size() < kFew) return frame.node.find(name) != nullptr;
+  if (frame.seen.empty()) {
+    for (const auto& [key, value] : members) frame.seen.insert(key);
+  }
+  return !frame.seen.insert(name).second;
+}
 
 std::size_t literal_length(std::string_view detail, std::string_view token) {
   if (detail.starts_with("unexpected true") || detail.starts_with("unexpected null")) return 4;
@@ -112,7 +124,7 @@ class TreeBuilder {
   bool key(std::string& name) {
     Frame& frame = frames_.back();
     frame.key_position = token_position();
-    if (!frame.seen.insert(name).second) {
+    if (is_there(frame, name)) {
       return refuse(frame.key_position, "duplicate key " + shown(name), kDuplicateHint);
     }
     frame.key = std::move(name);
