@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "audit/project_names.h"
 #include "config/node.h"
 #include "cordon/runner.h"
 #include "policy/names.h"
@@ -51,6 +52,7 @@ Result<void> RunRecord::begin(const JudgedRun& run, const std::string& policy_ha
   about.cwd = run.request.cwd;
   about.policy_hash = policy_hash;
   about.effective = &run.clamped.effective();
+  place_ = run.request.cwd;
   CORDON_TRY(ticket, recorder_.begin(redactor_.pending(about)));
   ticket_ = std::move(ticket);
   open_ = true;
@@ -65,6 +67,7 @@ AuditMark RunRecord::close(const audit::Closing& closing) {
   } else {
     mark.outcome = audit::outcome_of(closing.ending);
   }
+  audit::remember_project(caller_.state_directory, redactor_.place(place_).text(), place_);
   return mark;
 }
 

@@ -38,6 +38,7 @@ class RunRecord {
   audit::Recorder& recorder_;
   audit::Redactor redactor_;
   audit::Recorder::Ticket ticket_;
+  std::string place_;  // where the command starts
   bool open_ = false;
 };
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import time
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -27,8 +28,8 @@ def events(trail, *words, status=0):
 
 def test_without_a_log(trail):
     assert events(trail, status=1) == []
-    trail.audit("list", status=1)
-    for verb in (["show", "1"], ["tail"], ["stats"], ["verify"], ["export"],
+    assert trail.audit("list", status=1).out == "nothing is recorded yet\n"
+    for verb in (["show", "1"], ["show", "last"], ["tail"], ["stats"], ["verify"], ["export"],
                  ["prune", "--keep-days", "1"]):
         done = trail.audit(*verb, status=1)
         assert "no audit log" in done.err
@@ -44,6 +45,35 @@ def test_list_is_newest_first_and_pairs_records(busy):
     assert found[0]["reason"] == "refused" and found[0]["error_kind"] == "policy"
     text = busy.audit("list").out
     assert len(text.splitlines()) == 15 and text.splitlines()[0].split()[0] == "SEQ"
+
+
+def test_a_list_is_of_the_newest_twenty(busy):
+    busy.write("append", "30")
+    done = busy.audit("list")
+    assert len(done.out.splitlines()) == 21 and "--limit" in done.err, done.account()
+    rows = [int(line.split()[0]) for line in done.out.splitlines()[1:]]
+    assert rows == [event["seq"] for event in events(busy)][:20]
+    done = busy.audit("list", "--limit", "25")
+    assert len(done.out.splitlines()) == 26 and done.err == "", done.account()
+    assert len(events(busy)) == 44
+
+
+def test_times_are_those_of_the_persons_clock(busy):
+    begun = events(busy)[0]["begun"]
+    local = datetime.fromisoformat(begun.replace("Z", "+00:00")) + timedelta(hours=5, minutes=30)
+    head, first = busy.audit("list", env={"TZ": "IST-05:30"}).out.splitlines()[:2]
+    assert "BEGUN (IST)" in head and local.strftime("%Y-%m-%d %H:%M:%S") in first
+
+
+def test_what_was_denied(busy):
+    found = events(busy, "--denied")
+    assert found and found == [event for event in events(busy) if event["denials"] or event["reason"] == "denied"]
+    assert "1 denied" in busy.audit("list", "--denied").out
+
+
+def test_an_empty_list_says_so(busy):
+    assert busy.audit("list", "--denied", "--tool", "absent", status=1).out == "nothing was denied\n"
+    assert busy.audit("list", "--tool", "absent", status=1).out == "nothing that is recorded fits\n"
 
 
 @pytest.mark.parametrize("words,count", [
@@ -78,6 +108,7 @@ def test_show(busy):
         assert shown["pending"]["seq"] == event["seq"]
         assert shown["closing"]["metadata"]["pending_seq"] == event["seq"]
     assert event["event_id"] in busy.audit("show", str(event["seq"])).out
+    assert busy.audit("show", "--json", "last").json["seq"] == events(busy)[0]["seq"]
     busy.audit("show", "999999", status=1)
     busy.audit("show", "%", status=1)
     busy.audit("show", "0", status=2)  # begins all of them

@@ -160,6 +160,20 @@ def test_nothing_of_a_run_is_kept_in_words(trail):
     assert CANARY in world.run("echo", CANARY).out
 
 
+def test_a_list_names_projects_to_their_owner(trail):
+    world = trail.world
+    for _ in range(2):
+        world.run("true").expect(0)
+    row = trail.audit("list").out.splitlines()[1]
+    assert f"~/{world.project.relative_to(world.home)} " in row, row
+    names = trail.directory.parent / "projects.jsonl"
+    assert names.stat().st_mode & 0o777 == 0o600 and len(names.read_text().splitlines()) == 1
+    assert world.run("cat", names).status == 1, "a run reads the names of other projects"
+    names.unlink()
+    row = trail.audit("list").out.splitlines()[1]
+    assert str(world.project.relative_to(world.home)) not in row and "/#" in row, row
+
+
 def test_no_record_no_run(trail):
     """A log that cannot be written refuses the run before any process of it exists."""
     world = trail.world

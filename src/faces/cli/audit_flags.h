@@ -37,6 +37,14 @@ inline constexpr std::array kAuditFilter{
          "Only this outcome (pending, success, failure) or reason of a failure (exit, signal, "
          "limit, timeout, cancelled, denied, refused, crash).",
          kOutcomeChoices},
+    Flag{FlagId::Denied,
+         "--denied",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "with something denied",
+         "Only actions that were refused as a whole, or inside which something was denied.",
+         {}},
     Flag{FlagId::Tool,
          "--tool",
          "NAME",
@@ -60,8 +68,8 @@ inline constexpr std::array kAuditFilter{
          "N",
          ValueKind::Free,
          Times::Once,
-         "at most N",
-         "At most N actions, the newest.",
+         "at most N (list: 20)",
+         "At most N actions, the newest. `list` shows 20 without it, and all of them with --json.",
          {}},
 };
 
@@ -129,11 +137,11 @@ inline constexpr std::array kAuditPruneGroups{FlagGroup{"What to do", kAuditPrun
                                               kHelpGroup};
 
 inline constexpr std::array kAuditShowOperands{
-    Operand{"ID", "an event id, the beginning of one, or a number", ValueKind::Free, {}}};
+    Operand{"ID", "an event id, the beginning of one, a number, or last", ValueKind::Free, {}}};
 
 inline constexpr std::array kAuditExamples{
     Example{"cordon audit list --since 2h", "What ran lately; 1 if nothing did.", 1},
-    Example{"cordon audit list --outcome denied", "What was denied; 1 if nothing was.", 1},
+    Example{"cordon audit list --denied", "What was denied; 1 if nothing was.", 1},
     Example{"cordon audit stats", "How much, how long, how it ended; 1 if there is no log.", 1},
 };
 inline constexpr std::array kAuditListExamples{
@@ -144,7 +152,7 @@ inline constexpr std::array kAuditListExamples{
             1},
 };
 inline constexpr std::array kAuditShowExamples{
-    Example{"cordon audit show 42", "The action whose first record is number 42; 1 if none is.", 1},
+    Example{"cordon audit show last", "The newest action; 1 if there is none.", 1},
     Example{"cordon audit show 01a1dde0-94df", "By the beginning of its event id.", 1},
     Example{"cordon audit show --json 42", "Its records, for machines.", 1},
 };
@@ -201,7 +209,10 @@ inline constexpr std::array kAuditVerbs{
     Verb{"audit list",
          "",
          "actions, newest first",
-         "Prints one line for each action: its number, when it began, what it was, how it ended.",
+         "Prints one line for each action: its number, when it began (local time), in which "
+         "project, "
+         "what it was, how it ended and how much was denied. The name of a project is kept beside "
+         "the log, for you alone.",
          kAuditListGroups,
          {},
          kAuditListExamples,

@@ -81,6 +81,7 @@ Result<audit::Filter> audit_filter(const Arguments& arguments, const AuditPlace&
   filter.since_us = since;
   filter.until_us = until;
   filter.outcome = arguments.value(FlagId::OutcomeIs).value_or("");
+  filter.denied = arguments.has(FlagId::Denied);
   filter.tool = arguments.value(FlagId::Tool).value_or("");
   const bool known = filter.outcome.empty() || filter.outcome == "pending" ||
                      filter.outcome == "success" || filter.outcome == "failure" ||

@@ -5,10 +5,13 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <deque>
 #include <map>
 
 #include "audit/files.h"
+#include "audit/project_names.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "faces/cli/audit_forms.h"
 #include "faces/cli/console.h"
@@ -17,22 +20,74 @@
 namespace cordon {
 namespace {
 
-std::string table_of(const std::vector<audit::Event>& events) {
+// Rows of a list without --limit.
+constexpr std::uint64_t kUsualRows = 20;
+
+// By the person's own clock; all zero where that cannot be told.
+std::tm local_clock(std::int64_t moment_us) {
+  const std::time_t seconds = moment_us / 1'000'000;
+  std::tm parts{};
+  (void)::localtime_r(&seconds, &parts);
+  return parts;
+}
+
+std::string local_time(std::int64_t moment_us) {
+  const std::tm parts = local_clock(moment_us);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)};
+}
+
+std::string local_zone(std::int64_t moment_us) {
+  const std::tm parts = local_clock(moment_us);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, "%Z", &parts)};
+}
+
+// As people write it: ~/project.
+std::string project_text(const audit::Event& event, const audit::ProjectNames& names,
+                         const Caller& caller) {
+  std::string directory = names.directory_of(event.cwd).value_or(event.cwd);
+  if (!caller.home.empty() && contains(caller.home, directory)) {
+    directory = "~" + directory.substr(caller.home.size());
+  }
+  return directory;
+}
+
+std::string action_text(const audit::Event& event) {
+  const bool elsewhere = !event.resource.empty() && event.resource != event.cwd;
+  return what_text(event) + (elsewhere ? " " + event.resource : "");
+}
+
+std::string ending_text(const audit::Event& event) {
+  const std::string outcome = outcome_text(event);
+  if (event.denials == 0) return outcome;
+  return outcome + ", " + std::to_string(event.denials) + " denied";
+}
+
+std::string table_of(const std::vector<audit::Event>& events, const Caller& caller) {
+  const auto names = audit::ProjectNames::read(caller.state_directory);
+  const std::string zone = local_zone(events.front().begun_us);
   TextTable table({{"SEQ", Align::Right},
-                   {"BEGUN (UTC)"},
+                   {"BEGUN" + (zone.empty() ? "" : " (" + zone + ")")},
+                   {"PROJECT"},
                    {"WHAT"},
-                   {"RESOURCE"},
                    {"OUTCOME"},
                    {"TIME", Align::Right}});
   for (const audit::Event& event : events) {
-    std::string moment = audit::format_moment(event.begun_us).substr(0, 19);
-    moment[10] = ' ';
     const auto took = event.duration_ms.value_or(0);
-    table.add({std::to_string(event.seq), moment, what_text(event), event.resource,
-               outcome_text(event),
+    table.add({std::to_string(event.seq), local_time(event.begun_us),
+               project_text(event, names, caller), action_text(event), ending_text(event),
                took > 0 ? format_duration(static_cast<std::uint64_t>(took)) : ""});
   }
   return table.text();
+}
+
+// What an empty list means.
+std::string nothing_text(const audit::Filter& filter) {
+  if (filter.denied || filter.outcome == "denied") return "nothing was denied\n";
+  const bool narrowed = filter.since_us || filter.until_us || !filter.outcome.empty() ||
+                        !filter.tool.empty() || !filter.path.empty();
+  return narrowed ? "nothing that is recorded fits\n" : "nothing is recorded yet\n";
 }
 
 std::string events_json(const std::vector<audit::Event>& events) {
@@ -43,29 +98,47 @@ std::string events_json(const std::vector<audit::Event>& events) {
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 
-Result<std::vector<audit::Event>> wanted(const Arguments& arguments) {
+Result<std::vector<audit::Event>> wanted(const AuditPlace& where, const audit::Filter& filter) {
+  auto index = audit::Index::open(where.place, audit_progress("indexing"));
+  if (!index && is_no_log(index.error())) return std::vector<audit::Event>{};
+  if (!index) return fail(std::move(index).error());
+  return index->list(filter);
+}
+
+// The exit status.
+Result<int> list(const Arguments& arguments) {
   CORDON_TRY(where, audit_place());
   CORDON_TRY(filter, audit_filter(arguments, where));
-  CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
-  return index.list(filter);
+  const bool json = arguments.has(FlagId::Json);
+  const bool usual = !json && !filter.limit;
+  // One more than is shown tells whether there are more.
+  if (usual) filter.limit = kUsualRows + 1;
+  CORDON_TRY(events, wanted(where, filter));
+  const bool more = usual && events.size() > kUsualRows;
+  if (more) events.pop_back();
+  const std::string answer = json             ? events_json(events)
+                             : events.empty() ? nothing_text(filter)
+                                              : table_of(events, where.caller);
+  if (!say_answer(answer)) return kAnswerError;
+  if (more)
+    say("the newest " + std::to_string(kUsualRows) + "; --limit N or --since WHEN shows more\n");
+  return events.empty() ? kAnswerNo : kAnswerYes;
 }
 
 }  // namespace
 
 int verb_audit_list(const Arguments& arguments) {
-  const auto events = wanted(arguments);
-  const bool none = !events && is_no_log(events.error());
-  if (!events && !none) return audit_failure_status(events.error());
-  const std::vector<audit::Event> found = events ? *events : std::vector<audit::Event>{};
-  if (arguments.has(FlagId::Json)) {
-    if (!say_answer(events_json(found))) return kAnswerError;
-  } else if (!found.empty() && !say_answer(table_of(found))) {
-    return kAnswerError;
-  }
-  return found.empty() ? kAnswerNo : kAnswerYes;
+  const auto status = list(arguments);
+  return status ? *status : audit_failure_status(status.error());
 }
 
 namespace {
+
+audit::Filter newest_alone() {
+  audit::Filter filter;
+  filter.limit = 1;
+  return filter;
+}
 
 struct Found {
   audit::Event event;
@@ -75,12 +148,12 @@ struct Found {
 Result<std::optional<Found>> find_event(const Arguments& arguments) {
   if (arguments.operands.size() != 1 || arguments.operands.front().empty()) {
     return fail(
-        usage_error("one ID is wanted", "cordon audit show ID; cordon audit list has them"));
+        usage_error("one ID is wanted", "cordon audit show last; cordon audit list has others"));
   }
   const std::string id(arguments.operands.front());
   CORDON_TRY(where, audit_place());
   CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
-  CORDON_TRY(events, index.find(id));
+  CORDON_TRY(events, id == "last" ? index.list(newest_alone()) : index.find(id));
   if (events.empty()) return std::optional<Found>();
   if (events.size() > 1) {
     return fail(usage_error(quote(id) + " begins more than one event id", "write more of it"));

@@ -1,0 +1,63 @@
+#include "audit/project_names.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "host/test_tree.h"
+
+namespace cordon::audit {
+namespace {
+
+class ProjectNamesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    tree_.directory("state");
+    std::filesystem::permissions(state_, std::filesystem::perms::owner_all);
+  }
+  void remember(const std::string& label, const std::string& directory) {
+    remember_project(state_, label, directory);
+  }
+  [[nodiscard]] std::string told(const std::string& label) const {
+    return ProjectNames::read(state_).directory_of(label).value_or("nothing");
+  }
+  testing::TestTree tree_;
+  std::string state_ = tree_.at("state");
+};
+
+TEST_F(ProjectNamesTest, RemembersADirectoryOnce) {
+  EXPECT_EQ(told("@home/#1"), "nothing");
+  remember("@home/#1", "/home/u/one");
+  remember("@home/#1", "/home/u/one");
+  remember("/srv/#2", "/srv/two");
+  EXPECT_EQ(told("@home/#1"), "/home/u/one");
+  EXPECT_EQ(told("/srv/#2"), "/srv/two");
+  const std::string text = tree_.read("state/projects.jsonl");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+TEST_F(ProjectNamesTest, AHostileNameIsPrintable) {
+  remember("@home/#1", "/home/u/a\n\x1b[2J\xff\"b");
+  EXPECT_EQ(told("@home/#1"), "/home/u/a\\x0a\\x1b[2J\\xff\"b");
+}
+
+TEST_F(ProjectNamesTest, ALineThatWasCutOffHidesNoOther) {
+  remember("@home/#1", "/home/u/one");
+  tree_.file("state/projects.jsonl",
+             tree_.read("state/projects.jsonl") + "{\"label\":\"@home/#2\"");
+  remember("@home/#2", "/home/u/two");
+  EXPECT_EQ(told("@home/#1"), "/home/u/one");
+  EXPECT_EQ(told("@home/#2"), "/home/u/two");
+}
+
+TEST_F(ProjectNamesTest, StaysSmall) {
+  for (int number = 0; number < 100; ++number) {
+    remember("@home/#" + std::to_string(number), "/home/u/" + std::string(4000, 'x'));
+  }
+  EXPECT_LE(tree_.read("state/projects.jsonl").size(), 256u * 1024);
+  EXPECT_EQ(told("@home/#99"), "nothing");
+}
+
+}  // namespace
+}  // namespace cordon::audit
