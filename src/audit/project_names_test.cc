@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
-
-#include "host/test_tree.h"
+#include <fstream>
+#include <sstream>
 
 namespace cordon::audit {
 namespace {
@@ -13,8 +14,15 @@ namespace {
 class ProjectNamesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    tree_.directory("state");
-    std::filesystem::permissions(state_, std::filesystem::perms::owner_all);
+    std::string pattern = std::filesystem::temp_directory_path().string() + "/cordon-names-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    state_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(state_); }
+  [[nodiscard]] std::string text() const {
+    std::ostringstream content;
+    content << std::ifstream(state_ + "/projects.jsonl").rdbuf();
+    return content.str();
   }
   void remember(const std::string& label, const std::string& directory) {
     remember_project(state_, label, directory);
@@ -22,8 +30,7 @@ class ProjectNamesTest : public ::testing::Test {
   [[nodiscard]] std::string told(const std::string& label) const {
     return ProjectNames::read(state_).directory_of(label).value_or("nothing");
   }
-  testing::TestTree tree_;
-  std::string state_ = tree_.at("state");
+  std::string state_;
 };
 
 TEST_F(ProjectNamesTest, RemembersADirectoryOnce) {
@@ -33,8 +40,8 @@ TEST_F(ProjectNamesTest, RemembersADirectoryOnce) {
   remember("/srv/#2", "/srv/two");
   EXPECT_EQ(told("@home/#1"), "/home/u/one");
   EXPECT_EQ(told("/srv/#2"), "/srv/two");
-  const std::string text = tree_.read("state/projects.jsonl");
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  const std::string written = text();
+  EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 2);
 }
 
 TEST_F(ProjectNamesTest, AHostileNameIsPrintable) {
@@ -44,8 +51,7 @@ TEST_F(ProjectNamesTest, AHostileNameIsPrintable) {
 
 TEST_F(ProjectNamesTest, ALineThatWasCutOffHidesNoOther) {
   remember("@home/#1", "/home/u/one");
-  tree_.file("state/projects.jsonl",
-             tree_.read("state/projects.jsonl") + "{\"label\":\"@home/#2\"");
+  std::ofstream(state_ + "/projects.jsonl", std::ios::app) << "{\"label\":\"@home/#2\"";
   remember("@home/#2", "/home/u/two");
   EXPECT_EQ(told("@home/#1"), "/home/u/one");
   EXPECT_EQ(told("@home/#2"), "/home/u/two");
@@ -55,7 +61,7 @@ TEST_F(ProjectNamesTest, StaysSmall) {
   for (int number = 0; number < 100; ++number) {
     remember("@home/#" + std::to_string(number), "/home/u/" + std::string(4000, 'x'));
   }
-  EXPECT_LE(tree_.read("state/projects.jsonl").size(), 256u * 1024);
+  EXPECT_LE(text().size(), 256u * 1024);
   EXPECT_EQ(told("@home/#99"), "nothing");
 }
 

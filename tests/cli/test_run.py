@@ -489,6 +489,20 @@ deny = ["*.pem"]
     assert not (world.project / "ran").exists()
 
 
+def test_a_summary_has_ten_lines_at_most(world):
+    done, report = world.report("sh", "-c", "echo out; mkdir .vscode; exit 3", options=["--summary"])
+    lines = [line for line in done.expect(3).err.splitlines() if line.startswith("  ")]
+    assert done.out == "out\n" and 4 <= len(lines) <= 10, done.account()
+    assert f"{report['run_id']}: exit 3 after" in lines[0]
+    told = dict(line.strip().split(None, 1) for line in lines)
+    assert told["denied"] == "nothing" and "moved away 1" in told["changed"], done.account()
+    event = told["recorded"].removeprefix("cordon audit show ")
+    assert world.cordon_verb("audit", "show", "--json", event).expect(0).json["event_id"] == report["audit"]["event_id"]
+    refused = world.run("true", options=["--summary", "--policy", "absent.toml"]).expect(125)
+    assert "not started" in refused.err, refused.account()
+    assert "  run " not in world.run("true").err
+
+
 def test_dry_run_starts_nothing(world):
     done = world.run("touch", "ran", options=["--dry-run"])
     done.expect(0)

@@ -57,8 +57,10 @@ def own_names(text: str) -> set[str]:
 
 
 def compiled_alone() -> set[str]:
-    listed = re.search(r"set\(cordon_alone\n(.*?)\)", (TOP / "cmake/CordonUnits.cmake").read_text(), re.DOTALL)
-    return set(re.findall(r"[\w/]+\.cc", listed[1]))
+    lists = re.findall(r"set\(cordon_(?:alone|macros)\s(.*?)\)", (TOP / "cmake/CordonUnits.cmake").read_text(), re.DOTALL)
+    if len(lists) != 2:
+        raise SystemExit("cmake/CordonUnits.cmake: which sources are compiled alone is not found")
+    return {name for listed in lists for name in re.findall(r"[\w/]+\.cc", listed)}
 
 
 def main() -> int:

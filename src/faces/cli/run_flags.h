@@ -239,6 +239,15 @@ inline constexpr std::array kRun{
          "Capture the command's output and print the report as JSON. The exit status stays the "
          "same, unless the report cannot be written: then it is not 0.",
          {}},
+    Flag{FlagId::Summary,
+         "--summary",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "print ten lines about the run at its end",
+         "Print at most ten lines about the run on standard error when it has ended: how it ended, "
+         "what held it, what it used, what was denied, what it changed and where it is recorded.",
+         {}},
     Flag{FlagId::Report,
          "--report",
          "FILE",

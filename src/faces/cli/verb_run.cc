@@ -12,6 +12,7 @@
 #include "faces/cli/policy_options.h"
 #include "faces/cli/report_file.h"
 #include "faces/cli/session.h"
+#include "faces/cli/summary.h"
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 #include "policy/agents.h"
@@ -77,6 +78,7 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
 // Where the report of this run goes, beside what is said on standard error.
 struct ReportTargets {
   bool json = false;
+  bool summary = false;
   std::optional<ReportFile> file;
 
   // False if it did not arrive everywhere it was to go; says itself why.
@@ -94,6 +96,7 @@ struct ReportTargets {
     say_error(error);
     Report report = refusal(error);
     report.audit = std::move(audit);
+    if (summary) say(summary_text(report));
     (void)give(report);
     return error.exit_status;
   }
@@ -102,6 +105,7 @@ struct ReportTargets {
 Result<ReportTargets> open_answer(const Arguments& arguments) {
   ReportTargets answer;
   answer.json = arguments.has(FlagId::Json);
+  answer.summary = arguments.has(FlagId::Summary);
   if (const auto path = arguments.value(FlagId::Report)) {
     CORDON_TRY(file, ReportFile::open(std::string(*path)));
     answer.file = std::move(file);
@@ -135,6 +139,7 @@ int run(const RunInput& input, const Caller& caller, const ReportTargets& answer
     say_outcome(*report.outcome);
     say_changes(report.run_id, report.changes, report.outcome->handoff);
   }
+  if (answer.summary) say(summary_text(report));
   const bool given = answer.give(report);
   const int status = report.error ? report.error->exit_status : exit_status(report.outcome->end);
   return status == 0 && !given ? kLost : status;
