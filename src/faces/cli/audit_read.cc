@@ -120,8 +120,7 @@ Result<int> list(const Arguments& arguments) {
                              : events.empty() ? nothing_text(filter)
                                               : table_of(events, where.caller);
   if (!say_answer(answer)) return kAnswerError;
-  if (more)
-    say("the newest " + std::to_string(kUsualRows) + "; --limit N or --since WHEN shows more\n");
+  if (more) say("the newest " + std::to_string(kUsualRows) + "; --limit N shows more\n");
   return events.empty() ? kAnswerNo : kAnswerYes;
 }
 
