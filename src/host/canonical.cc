@@ -137,8 +137,15 @@ std::optional<Canonical> named_by_kernel(int descriptor) {
 Result<Canonical> resolve_absolute(std::string_view text, const std::string& absolute) {
   if (!has_dotdot(absolute)) {
     const Fd plain = open_canonical(absolute, O_PATH);
-    if (plain.valid())
+    if (plain.valid()) {
       if (std::optional<Canonical> found = canonical_of(plain.get(), absolute)) return *found;
+    } else if (errno == ENOENT) {
+      // The kernel goes from name to name and stops at the first symlink (ELOOP) or missing name.
+      // At a missing one, no link came before it and nothing is behind it: this is the spelling.
+      Canonical absent;
+      absent.path = absolute;
+      return absent;
+    }
   }
   const Fd opened(::open(absolute.c_str(), O_PATH | O_CLOEXEC));
   if (opened.valid()) {
