@@ -18,9 +18,9 @@ class Native final : public native::GroupedBackend {
                                   const Caller& caller, const PlanRequest& request) const override {
     return make_native_plan(clamped, facts, caller, request);
   }
-  [[nodiscard]] Result<std::unique_ptr<Child>> launch(
-      const Plan& plan, const HostFacts& facts, const std::string& run_id,
-      const CommandStreams& streams) const override {
+  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts& facts,
+                                        const std::string& run_id,
+                                        const CommandStreams& streams) const override {
     return native::launch_native(plan, facts, run_id, streams);
   }
 };
@@ -34,9 +34,9 @@ class Landlock final : public native::GroupedBackend {
                                   const Caller& caller, const PlanRequest& request) const override {
     return make_landlock_plan(clamped, facts, caller, request);
   }
-  [[nodiscard]] Result<std::unique_ptr<Child>> launch(
-      const Plan& plan, const HostFacts& facts, const std::string& run_id,
-      const CommandStreams& streams) const override {
+  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts& facts,
+                                        const std::string& run_id,
+                                        const CommandStreams& streams) const override {
     return landlock::launch_landlock(plan, facts, run_id, streams);
   }
 };

@@ -37,8 +37,7 @@ namespace {
 // Whether a command may have run: one that may have is never started again.
 enum class Launch { NotDone, Done };
 
-Result<std::unique_ptr<Child>> launch(const JudgedRun& run, Prepared& ready,
-                                      const std::string& run_id) {
+Result<Launched> launch(const JudgedRun& run, Prepared& ready, const std::string& run_id) {
   auto launched =
       run.backend->launch(run.plan, run.survey.facts, run_id, ready.streams->command_ends());
   if (!launched) {
@@ -48,25 +47,26 @@ Result<std::unique_ptr<Child>> launch(const JudgedRun& run, Prepared& ready,
     return fail(std::move(launched).error());
   }
   ready.started();
-  ready.note.started((*launched)->init_process());
+  ready.note.started(launched->child->init_process());
   return launched;
 }
 
 // From the release of the command to the end of its last process.
-Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& ready, Child& child) {
-  BrokerSockets egress = child.take_egress();
+Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& ready,
+                      Launched& launched) {
+  BrokerSockets& egress = launched.ends.egress;
   const auto serve = [&] { serve_calls(input, run, egress, ready.broker); };
   if (run.clamped.effective().net.mode == NetMode::Allow) serve();
-  if (ready.publisher) ready.publisher->serve(child.take_socket_source());
+  if (ready.publisher) ready.publisher->serve(std::move(launched.ends.socket_source));
   ready.streams->command_started();
-  if (Fd terminal = child.take_terminal(); terminal.valid()) {
-    ready.streams->attach_terminal(std::move(terminal));
+  if (launched.ends.terminal.valid()) {
+    ready.streams->attach_terminal(std::move(launched.ends.terminal));
   }
   SuperviseRequest watching = supervise_request(input, run, *ready.git_watch);
   watching.first_call = egress.listener.get();
   watching.on_first_call = serve;
   if (ready.broker) watching.over_sent = ready.broker->over_descriptor();
-  CORDON_TRY(outcome, supervise(child, *ready.streams, watching));
+  CORDON_TRY(outcome, supervise(*launched.child, *ready.streams, watching));
   if (ready.broker) add_attempts(*ready.broker, outcome);
   if (ready.publisher) outcome.published = ready.publisher->end();
   return outcome;
@@ -93,17 +93,17 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   CORDON_TRY(prepared, Prepared::make(input, run, report.run_id));
   report.credential = run.plan.credential;
   report.reductions = run.reductions;
-  CORDON_TRY(child, launch(run, *prepared, report.run_id));
+  CORDON_TRY(launched, launch(run, *prepared, report.run_id));
   started = Launch::Done;
-  report.identity = identity_of(child->init_process());
-  auto outcome = watch(input, run, *prepared, *child);
+  report.identity = identity_of(launched.child->init_process());
+  auto outcome = watch(input, run, *prepared, launched);
   if (!outcome) {
     prepared->failed(outcome.error());
     return fail(std::move(outcome).error());
   }
-  report.enforcement = child->enforcement();
+  report.enforcement = std::move(launched.enforcement);
   prepared->settled();
-  settle(input, run, *prepared, *child, *outcome, report);
+  settle(input, run, *prepared, launched.ends.gone_places, *outcome, report);
   report.outcome = std::move(*outcome);
   return {};
 }

@@ -30,8 +30,7 @@ void add_gone(const Gone& gone, const std::string& place, const std::string& wor
 }
 
 // What the run wrote to private places, told in the report and in `cordon changes list`.
-void tell_gone(Child& child, const JudgedRun& run, Report& report) {
-  const GonePlaces places = child.take_gone_places();
+void tell_gone(const GonePlaces& places, const JudgedRun& run, Report& report) {
   Given given{run.survey.facts.git_identity, {}};
   for (const std::vector<Grant>* grants :
        {&run.clamped.effective().read, &run.clamped.effective().write}) {
@@ -123,9 +122,9 @@ void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, 
 
 }  // namespace
 
-void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared, Child& child,
-            Outcome& outcome, Report& report) {
-  tell_gone(child, run, report);
+void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared,
+            const GonePlaces& gone_places, Outcome& outcome, Report& report) {
+  tell_gone(gone_places, run, report);
   if (prepared.stage) {
     end_stage(input, *prepared.stage, run, report, outcome, prepared.note);
   } else if (!run.clamped.effective().write.empty()) {

@@ -12,7 +12,7 @@ namespace cordon {
 // Adds to `outcome` and to the report what became of everything that the command wrote. The command
 // ran, so there is an outcome: what could not be looked at is told in it, and stays known to the
 // next start.
-void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared, Child& child,
-            Outcome& outcome, Report& report);
+void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared,
+            const GonePlaces& gone_places, Outcome& outcome, Report& report);
 
 }  // namespace cordon

@@ -87,22 +87,33 @@ class Child {
   // Bytes that belong to the sandbox's ipc namespace and to no process, as last told by event();
   // only where no cgroup counts them.
   [[nodiscard]] virtual std::uint64_t ipc_memory() const = 0;
-  // The master of the sandbox's own pty, once; -1 without a terminal.
-  virtual Fd take_terminal() = 0;
-  // Once. While nobody answers, calls wait; when the listener is closed, they fail with ENOSYS.
-  virtual BrokerSockets take_egress() = 0;
-  // Once. Where the plan publishes ports: answers with sockets of the sandbox's network
-  // (sys/sockets.h). Else invalid.
-  virtual Fd take_socket_source() = 0;
-  // Once. The directories that are gone with the run: what was written there can still be told.
-  // Invalid where there is none, or it lasts.
-  virtual GonePlaces take_gone_places() { return {}; }
-  [[nodiscard]] virtual const Enforcement& enforcement() const = 0;
   // Limits reached, as far as the kernel counted them. Call after the tree is gone.
   virtual std::vector<Denial> denials() = 0;
   [[nodiscard]] virtual std::optional<std::uint64_t> peak_memory() const = 0;
   // What the whole tree used. Call after it is gone.
   [[nodiscard]] virtual Usage tree_usage() const = 0;
+};
+
+// The supervisor's ends of what a sandbox was given.
+struct SandboxEnds {
+  // The master of the sandbox's own pty; invalid without a terminal.
+  Fd terminal;
+  // While nobody answers, calls wait; when the listener is closed, they fail with ENOSYS.
+  BrokerSockets egress;
+  // Where the plan publishes ports: answers with sockets of the sandbox's network (sys/sockets.h).
+  // Else invalid.
+  Fd socket_source;
+  // The directories that are gone with the run: what was written there can still be told. Invalid
+  // where there is none, or it lasts.
+  GonePlaces gone_places;
+};
+
+// What a launch returns. The child is the last member, so that it is ended before anything that its
+// processes may be waiting for is closed.
+struct Launched {
+  Enforcement enforcement;  // read back from inside before the command was released
+  SandboxEnds ends;
+  std::unique_ptr<Child> child;
 };
 
 class Backend {
@@ -125,9 +136,9 @@ class Backend {
                                                            const std::string& run_id) const = 0;
   // Returns once the command was released under everything the plan names, read back from inside;
   // or an error, and then nothing of it runs. The plan must outlive the child.
-  [[nodiscard]] virtual Result<std::unique_ptr<Child>> launch(
-      const Plan& plan, const HostFacts& facts, const std::string& run_id,
-      const CommandStreams& streams) const = 0;
+  [[nodiscard]] virtual Result<Launched> launch(const Plan& plan, const HostFacts& facts,
+                                                const std::string& run_id,
+                                                const CommandStreams& streams) const = 0;
 };
 
 // Makes a backend by its kind. One that is known and not part of this program is Unsupported.

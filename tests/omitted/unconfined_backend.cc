@@ -55,10 +55,6 @@ class Unconfined final : public Child {
   }
   [[nodiscard]] pid_t init_process() const override { return pid_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return 0; }
-  Fd take_terminal() override { return {}; }
-  BrokerSockets take_egress() override { return {}; }
-  Fd take_socket_source() override { return {}; }
-  [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
   std::vector<Denial> denials() override { return {}; }
   [[nodiscard]] std::optional<std::uint64_t> peak_memory() const override { return {}; }
   [[nodiscard]] Usage tree_usage() const override { return {}; }
@@ -67,7 +63,6 @@ class Unconfined final : public Child {
   pid_t pid_;
   Fd event_;
   bool reaped_ = false;
-  Enforcement enforcement_ = claimed();
 };
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
@@ -92,9 +87,8 @@ class Liar final : public Backend {
                                                    const std::string&) const override {
     return {};
   }
-  [[nodiscard]] Result<std::unique_ptr<Child>> launch(
-      const Plan& plan, const HostFacts&, const std::string&,
-      const CommandStreams& streams) const override {
+  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts&, const std::string&,
+                                        const CommandStreams& streams) const override {
     const std::vector<char*> argv = pointers(plan.argv);
     const std::vector<char*> environment = pointers(plan.environment);
     const pid_t pid = ::fork();
@@ -109,7 +103,7 @@ class Liar final : public Backend {
       ::_exit(127);
     }
     ::setpgid(pid, pid);
-    return std::unique_ptr<Child>(std::make_unique<Unconfined>(pid));
+    return Launched{claimed(), {}, std::make_unique<Unconfined>(pid)};
   }
 };
 

@@ -217,17 +217,15 @@ class Seatbelt final : public Backend {
     return {};
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Child>> launch(const Plan& plan, const HostFacts&,
-                                                      const std::string&,
-                                                      const CommandStreams& streams) const override;
+  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts&, const std::string&,
+                                        const CommandStreams& streams) const override;
 
  private:
   std::optional<std::string> program_;
 };
 
-Result<std::unique_ptr<Child>> Seatbelt::launch(const Plan& plan, const HostFacts&,
-                                                const std::string&,
-                                                const CommandStreams& streams) const {
+Result<Launched> Seatbelt::launch(const Plan& plan, const HostFacts&, const std::string&,
+                                  const CommandStreams& streams) const {
   CORDON_CHECK(probe());
   if (streams.terminal) {
     return fail({.kind = ErrorKind::Unsupported,
@@ -254,7 +252,7 @@ Result<std::unique_ptr<Child>> Seatbelt::launch(const Plan& plan, const HostFact
   start.out = streams.out;
   start.err = streams.err;
   CORDON_TRY(kept, seatbelt::start(start));
-  return std::make_unique<SeatbeltChild>(std::move(kept), enforcement_of(plan, net));
+  return Launched{enforcement_of(plan, net), {}, std::make_unique<SeatbeltChild>(std::move(kept))};
 }
 
 }  // namespace

@@ -39,8 +39,7 @@ Result<void> check_sandbox_exec(const std::string& program);
 
 class SeatbeltChild final : public Child {
  public:
-  SeatbeltChild(Kept kept, Enforcement enforcement)
-      : kept_(std::move(kept)), enforcement_(std::move(enforcement)) {}
+  explicit SeatbeltChild(Kept kept) : kept_(std::move(kept)) {}
   ~SeatbeltChild() override { kill_and_wait(); }
   SeatbeltChild(const SeatbeltChild&) = delete;
   SeatbeltChild& operator=(const SeatbeltChild&) = delete;
@@ -55,17 +54,12 @@ class SeatbeltChild final : public Child {
   void kill_and_wait() override { end(kept_); }
   [[nodiscard]] pid_t init_process() const override { return kept_.init; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return 0; }
-  Fd take_terminal() override { return Fd(); }
-  BrokerSockets take_egress() override { return {}; }
-  Fd take_socket_source() override { return Fd(); }
-  [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
   std::vector<Denial> denials() override { return {}; }
   [[nodiscard]] std::optional<std::uint64_t> peak_memory() const override { return std::nullopt; }
   [[nodiscard]] Usage tree_usage() const override;
 
  private:
   Kept kept_;
-  Enforcement enforcement_;
   std::optional<Ended> ended_;
 };
 

@@ -60,7 +60,7 @@ class SeatbeltRun : public ::testing::Test {
     return make_backend()->plan(PolicyAccess(policy_).clamped(), {}, caller_, request_);
   }
   // The command of `plan` with its output in a file.
-  Result<std::unique_ptr<Child>> launch(const Plan& plan, const std::string& program) {
+  Result<Launched> launch(const Plan& plan, const std::string& program) {
     out_ = Fd(::open(tree_.at("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     CommandStreams streams;
     streams.out = out_.get();
@@ -109,14 +109,14 @@ TEST_F(SeatbeltRun, GivesTheProfileAndTheCommand) {
   ASSERT_TRUE(made) << made.error().what;
   const auto child = launch(*made, program(kStub));
   ASSERT_TRUE(child) << child.error().what;
-  const int status = status_of(**child);
+  const int status = status_of(*child->child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 3);
   EXPECT_EQ(content("out"), "said\n");
   const std::string words = content("sandbox-exec.words");
   EXPECT_TRUE(words.starts_with("-p\n(version 1)\n(deny default)\n")) << words;
   EXPECT_TRUE(words.ends_with("\n/bin/sh\n-c\necho said; exit 3\n")) << words;
-  EXPECT_EQ((*child)->enforcement().backend, "seatbelt");
-  EXPECT_EQ((*child)->enforcement().network, "none");
+  EXPECT_EQ(child->enforcement.backend, "seatbelt");
+  EXPECT_EQ(child->enforcement.network, "none");
 }
 
 TEST_F(SeatbeltRun, PrivatePlacesAreMadeAndWritable) {
@@ -126,7 +126,7 @@ TEST_F(SeatbeltRun, PrivatePlacesAreMadeAndWritable) {
   ASSERT_TRUE(made) << made.error().what;
   const auto child = launch(*made, program(kStub));
   ASSERT_TRUE(child) << child.error().what;
-  EXPECT_EQ(status_of(**child), 0);
+  EXPECT_EQ(status_of(*child->child), 0);
   EXPECT_EQ(content("out"), tree_.at("private/home") + " " + tree_.at("private/tmp"));
   EXPECT_TRUE(std::filesystem::exists(tree_.at("private/tmp/file")));
   const auto& profile = std::get<op::LoadProfile>(made->confine[made->confine.size() - 2]);
@@ -145,7 +145,7 @@ TEST_F(SeatbeltRun, NeitherVariablesNorDescriptorsGetIn) {
   const auto child = launch(*made, program(kStub));
   ::unsetenv("CORDON_TEST_SECRET");
   ASSERT_TRUE(child) << child.error().what;
-  EXPECT_EQ(status_of(**child), 0);
+  EXPECT_EQ(status_of(*child->child), 0);
   EXPECT_THAT(content("out"), Not(HasSubstr("s3cret")));
   EXPECT_THAT(content("out"), HasSubstr("PATH="));
   EXPECT_THAT(content("out"), Not(HasSubstr("\n" + std::to_string(secret.get()) + "\n")));
@@ -157,7 +157,7 @@ TEST_F(SeatbeltRun, WhatTheCommandLeftBehindIsEnded) {
       plan("sleep 600 & echo $! > " + tree_.at("left") + "; exec > /dev/null; exit 0");
   const auto child = launch(*made, program(kStub));
   ASSERT_TRUE(child) << child.error().what;
-  EXPECT_EQ(status_of(**child), 0);
+  EXPECT_EQ(status_of(*child->child), 0);
   EXPECT_TRUE(gone("left"));
 }
 
@@ -167,9 +167,9 @@ TEST_F(SeatbeltRun, SignalsReachItAndItEndsWithItsOwner) {
   auto child = launch(*made, program(kStub));
   ASSERT_TRUE(child) << child.error().what;
   for (int tries = 0; tries < 2000 && content("number").empty(); ++tries) ::usleep(5000);
-  EXPECT_TRUE(std::holds_alternative<ChildRuns>((*child)->event()));
-  (*child)->signal(SIGTERM);
-  const int status = status_of(**child);
+  EXPECT_TRUE(std::holds_alternative<ChildRuns>(child->child->event()));
+  child->child->signal(SIGTERM);
+  const int status = status_of(*child->child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5);
   EXPECT_EQ(content("out"), "told\n");
 
@@ -178,7 +178,7 @@ TEST_F(SeatbeltRun, SignalsReachItAndItEndsWithItsOwner) {
   ASSERT_TRUE(other);
   for (int tries = 0; tries < 2000 && content("number").empty(); ++tries) ::usleep(5000);
   EXPECT_EQ(::kill(std::stoi(content("number")), 0), 0);
-  other->reset();
+  other->child.reset();
   EXPECT_TRUE(gone("number"));
 }
 
@@ -188,7 +188,7 @@ TEST_F(SeatbeltRun, BoundsHold) {
   ASSERT_TRUE(made) << made.error().what;
   const auto child = launch(*made, program(kStub));
   ASSERT_TRUE(child) << child.error().what;
-  EXPECT_EQ(status_of(**child), 0);
+  EXPECT_EQ(status_of(*child->child), 0);
   EXPECT_EQ(content("out"), "20\n0\n");
 }
 

@@ -262,9 +262,9 @@ class Bwrap final : public native::GroupedBackend {
     return made;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Child>> launch(
-      const Plan& plan, const HostFacts& facts, const std::string& run_id,
-      const CommandStreams& streams) const override {
+  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts& facts,
+                                        const std::string& run_id,
+                                        const CommandStreams& streams) const override {
     CORDON_TRY(program, find_program());
     CORDON_CHECK(refuse_within_grants(program, plan));
     CORDON_CHECK(check_options(program));

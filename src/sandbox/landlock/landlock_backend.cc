@@ -172,9 +172,8 @@ class GuardedLauncher final : public native::NamespaceLauncher {
 
 }  // namespace
 
-Result<std::unique_ptr<Child>> launch_landlock(const Plan& plan, const HostFacts& facts,
-                                               const std::string& run_id,
-                                               const CommandStreams& streams) {
+Result<Launched> launch_landlock(const Plan& plan, const HostFacts& facts,
+                                 const std::string& run_id, const CommandStreams& streams) {
   return native::launch_in(GuardedLauncher(), plan, facts, run_id, streams);
 }
 

@@ -159,15 +159,14 @@ Result<Enforcement> NamespaceLauncher::verify(const Plan& plan, const Measured& 
   return native::verify(plan, measured, outside);
 }
 
-Result<std::unique_ptr<Child>> launch_native(const Plan& plan, const HostFacts& facts,
-                                             const std::string& run_id,
-                                             const CommandStreams& streams) {
+Result<Launched> launch_native(const Plan& plan, const HostFacts& facts, const std::string& run_id,
+                               const CommandStreams& streams) {
   return launch_in(CloneLauncher(), plan, facts, run_id, streams);
 }
 
-Result<std::unique_ptr<Child>> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
-                                         const HostFacts& facts, const std::string& run_id,
-                                         const CommandStreams& streams) {
+Result<Launched> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
+                           const HostFacts& facts, const std::string& run_id,
+                           const CommandStreams& streams) {
   // The sandbox's first process begins as a copy of this one. An undumpable one could neither map
   // its identity nor look at the command, and making the copy dumpable would open it to others.
   if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1) {
@@ -251,12 +250,12 @@ Result<std::unique_ptr<Child>> launch_in(const NamespaceLauncher& launcher, cons
       case Message::Kind::Confined: {
         CORDON_TRY(enforcement, launcher.verify(plan, message.measured, outside));
         CORDON_CHECK(child->verify_egress());
-        child->set_enforcement(std::move(enforcement));
         const char go = 1;
         if (::write(release_write.get(), &go, 1) != 1) {
           return fail(setup_error("cannot release the command", errno));
         }
-        return std::unique_ptr<Child>(std::move(child));
+        SandboxEnds ends = child->take_ends();
+        return Launched{std::move(enforcement), std::move(ends), std::move(child)};
       }
       case Message::Kind::Ended:
         return fail(setup_error("the command ended before it was started", 0));

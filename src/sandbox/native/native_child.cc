@@ -179,23 +179,23 @@ Result<Message> NativeChild::next_message() {
 void NativeChild::keep(const Message& message, const sys::Passed& passed) {
   std::array<Fd, sys::kMostPassed> came;
   for (std::size_t i = 0; i < passed.count; ++i) came[i] = Fd(passed.descriptors[i]);
-  if (message.kind == Message::Kind::Terminal) terminal_ = std::move(came[0]);
+  if (message.kind == Message::Kind::Terminal) ends_.terminal = std::move(came[0]);
   if (message.kind == Message::Kind::Places) {
     std::size_t which = 0;
     for (std::size_t i = 0; i < kGonePlaces; ++i)
-      if ((message.index >> i & 1U) != 0) places_[i] = std::move(came[which++]);
+      if ((message.index >> i & 1U) != 0) ends_.gone_places[i] = std::move(came[which++]);
   }
   if (message.kind == Message::Kind::Begun) inside_ = std::move(came[0]);
   if (message.kind != Message::Kind::Confined) return;
   const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
   std::size_t next = 0;
-  if (seccomp.brokered) egress_.listener = std::move(came[next++]);
+  if (seccomp.brokered) ends_.egress.listener = std::move(came[next++]);
   if (seccomp.net == NetMode::Allow && !seccomp.shares_host) {
-    egress_.datagrams = std::move(came[next++]);
-    egress_.streams = std::move(came[next++]);
+    ends_.egress.datagrams = std::move(came[next++]);
+    ends_.egress.streams = std::move(came[next++]);
   }
-  socket_source_ = std::move(came[next]);
-  egress_.private_device = message.measured.scratch_device;
+  ends_.socket_source = std::move(came[next]);
+  ends_.egress.private_device = message.measured.scratch_device;
   if (lifetime_pipe_.valid()) first_ = message.measured.init_pid;
 }
 
@@ -204,20 +204,20 @@ Result<void> NativeChild::verify_egress() {
   if (!seccomp.brokered) return {};
   const Error absent = setup_error("layer broker is not in force inside the sandbox", 0,
                                    "the command was not started; the broker needs Linux 5.19");
-  if (!sys::is_listener(egress_.listener.get())) return fail(absent);
+  if (!sys::is_listener(ends_.egress.listener.get())) return fail(absent);
   if (seccomp.net == NetMode::Allow && !seccomp.shares_host) {
     const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const auto outside = sys::network_of(own.get());
-    const auto datagrams = sys::network_of(egress_.datagrams.get());
-    const auto streams = sys::network_of(egress_.streams.get());
+    const auto datagrams = sys::network_of(ends_.egress.datagrams.get());
+    const auto streams = sys::network_of(ends_.egress.streams.get());
     const bool separate = outside && datagrams && datagrams == streams && datagrams != outside;
     if (!separate) return fail(absent);
-    egress_.network = *datagrams;
+    ends_.egress.network = *datagrams;
   }
-  sys::wake_synchronously(egress_.listener.get());
+  sys::wake_synchronously(ends_.egress.listener.get());
   auto channel = std::make_shared<Fd>(::fcntl(channel_.get(), F_DUPFD_CLOEXEC, 0));
   if (!channel->valid()) return fail(setup_error("cannot copy a descriptor", errno));
-  egress_.bind_in_sandbox = [channel](const SandboxBind& asked) {
+  ends_.egress.bind_in_sandbox = [channel](const SandboxBind& asked) {
     Order order{Order::Kind::Bind, 0};
     if (asked.address.size() > order.address.size()) return EINVAL;
     order.mask = asked.mask;

@@ -46,17 +46,11 @@ class NativeChild final : public Child {
 
   [[nodiscard]] pid_t init_process() const override { return first_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
-  Fd take_terminal() override { return std::move(terminal_); }
-  BrokerSockets take_egress() override { return std::move(egress_); }
-  GonePlaces take_gone_places() override { return std::move(places_); }
-  Fd take_socket_source() override { return std::move(socket_source_); }
-  [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
-
   std::vector<Denial> denials() override;
   [[nodiscard]] std::optional<std::uint64_t> peak_memory() const override { return peak_memory_; }
   [[nodiscard]] Usage tree_usage() const override;
 
-  // Waits for the next message of the set-up; the descriptor of a terminal is kept.
+  // Waits for the next message of the set-up; descriptors that come with it are kept.
   Result<Message> next_message();
 
   // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
@@ -69,7 +63,8 @@ class NativeChild final : public Child {
   // Of what a first process that has begun said: it is where it is to be, and in this one's hands.
   Result<void> take_hold(const Message& message, const NamespaceIds& outside);
 
-  void set_enforcement(Enforcement enforcement) { enforcement_ = std::move(enforcement); }
+  // What came with the messages of the set-up. Once, when the command is released.
+  SandboxEnds take_ends() { return std::move(ends_); }
   Result<void> order(const Order& order) const;
   // Makes the groups of this run and hands them to the first process.
   Result<void> make_groups(const CgroupFacts& facts, const std::string& run_id);
@@ -94,11 +89,7 @@ class NativeChild final : public Child {
   Fd channel_;
   Fd lifetime_pipe_;  // its end ends the sandbox; invalid where the kernel does that
   Cgroup cgroup_;
-  Fd terminal_;
-  BrokerSockets egress_;
-  Fd socket_source_;
-  GonePlaces places_;
-  Enforcement enforcement_;
+  SandboxEnds ends_;
   std::optional<ChildEnd> ended_;
   std::optional<std::uint64_t> peak_memory_;
   sys::ProcessUsage usage_;

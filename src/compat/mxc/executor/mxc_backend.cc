@@ -77,9 +77,8 @@ Error clone_error(int number) {
 
 }  // namespace
 
-Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& facts,
-                                          const std::string& run_id, const CommandStreams& streams,
-                                          const std::string& program) {
+Result<Launched> launch_mxc(const Plan& plan, const HostFacts& facts, const std::string& run_id,
+                            const CommandStreams& streams, const std::string& program) {
   if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1) {
     return fail({.kind = ErrorKind::Unavailable,
                  .what = "the calling process is not dumpable",
@@ -138,9 +137,8 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
     if (cloned.pid == 0) keep(executor, start);
   }
   if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
-  auto child =
-      std::make_unique<MxcChild>(plan, cloned, std::move(channel.ours), std::move(report.ours),
-                                 std::move(terminal.master), std::move(cgroup));
+  auto child = std::make_unique<MxcChild>(plan, cloned, std::move(channel.ours),
+                                          std::move(report.ours), std::move(cgroup));
   channel.theirs.reset();
   report.theirs.reset();
   terminal.slave.reset();
@@ -151,12 +149,14 @@ Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& fac
   CORDON_TRY(waiting, child->wait_for_program());
   CORDON_TRY(enforcement, measure(plan, waiting.command, cloned.pid, waiting.report));
   if (watches_memory(plan)) CORDON_CHECK(watch_ipc_memory(*child, waiting.command));
-  child->released(std::move(enforcement), namespaces_of(waiting.command)[kPidNamespace]);
+  child->released(namespaces_of(waiting.command)[kPidNamespace]);
   const char go = 1;
   if (::write(release_write.get(), &go, 1) != 1) {
     return fail(setup_error("cannot release the command", errno));
   }
-  return std::unique_ptr<Child>(std::move(child));
+  SandboxEnds ends;
+  ends.terminal = std::move(terminal.master);
+  return Launched{std::move(enforcement), std::move(ends), std::move(child)};
 }
 
 namespace {
@@ -255,9 +255,9 @@ class Mxc final : public native::GroupedBackend {
     return made;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Child>> launch(
-      const Plan& plan, const HostFacts& facts, const std::string& run_id,
-      const CommandStreams& streams) const override {
+  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts& facts,
+                                        const std::string& run_id,
+                                        const CommandStreams& streams) const override {
     return launch_mxc(plan, facts, run_id, streams, program_);
   }
 

@@ -11,9 +11,8 @@ namespace cordon::mxc {
 // Starting a command by an executor.
 
 // `program` is Cordon's own, which the executor starts inside.
-Result<std::unique_ptr<Child>> launch_mxc(const Plan& plan, const HostFacts& facts,
-                                          const std::string& run_id, const CommandStreams& streams,
-                                          const std::string& program);
+Result<Launched> launch_mxc(const Plan& plan, const HostFacts& facts, const std::string& run_id,
+                            const CommandStreams& streams, const std::string& program);
 
 // `program` is Cordon's own, which runs inside before the command; empty where there is none, as in
 // somebody else's program that links the library: then every plan is refused.

@@ -109,13 +109,12 @@ std::optional<MxcChild::Waiting> receive_report(int socket) {
 }  // namespace
 
 MxcChild::MxcChild(const Plan& plan, const sys::CloneResult& init, Fd channel, Fd report,
-                   Fd terminal, native::Cgroup cgroup)
+                   native::Cgroup cgroup)
     : plan_(plan),
       pid_(init.pid),
       pidfd_(init.pidfd),
       channel_(std::move(channel)),
       report_(std::move(report)),
-      terminal_(std::move(terminal)),
       cgroup_(std::move(cgroup)) {}
 
 MxcChild::~MxcChild() {
@@ -229,11 +228,6 @@ Result<void> MxcChild::order(const InitOrder& order, int passed) const {
     return fail(setup_error("the init of the executor is gone", errno));
   }
   return {};
-}
-
-void MxcChild::released(Enforcement enforcement, std::uint64_t pid_namespace) {
-  enforcement_ = std::move(enforcement);
-  pid_namespace_ = pid_namespace;
 }
 
 }  // namespace cordon::mxc

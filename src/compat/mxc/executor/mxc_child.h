@@ -24,7 +24,7 @@ class MxcChild final : public Child {
  public:
   // `report` is where the program inside tells of itself, and then of a command that it could not
   // become.
-  MxcChild(const Plan& plan, const sys::CloneResult& init, Fd channel, Fd report, Fd terminal,
+  MxcChild(const Plan& plan, const sys::CloneResult& init, Fd channel, Fd report,
            native::Cgroup cgroup);
   ~MxcChild() override;
   MxcChild(const MxcChild&) = delete;
@@ -40,10 +40,6 @@ class MxcChild final : public Child {
   void kill_and_wait() override;
   [[nodiscard]] pid_t init_process() const override { return pid_; }
   [[nodiscard]] std::uint64_t ipc_memory() const override { return ipc_memory_; }
-  Fd take_terminal() override { return std::move(terminal_); }
-  BrokerSockets take_egress() override { return {}; }
-  Fd take_socket_source() override { return Fd(); }
-  [[nodiscard]] const Enforcement& enforcement() const override { return enforcement_; }
   std::vector<Denial> denials() override;
   [[nodiscard]] std::optional<std::uint64_t> peak_memory() const override { return peak_memory_; }
   [[nodiscard]] Usage tree_usage() const override;
@@ -56,7 +52,8 @@ class MxcChild final : public Child {
   };
   Result<Waiting> wait_for_program();
   Result<void> order(const InitOrder& order, int passed) const;
-  void released(Enforcement enforcement, std::uint64_t pid_namespace);
+  // The namespace of the command's processes, whose memory is watched.
+  void released(std::uint64_t pid_namespace) { pid_namespace_ = pid_namespace; }
 
  private:
   [[nodiscard]] std::string bound(const std::string& name) const;
@@ -66,9 +63,7 @@ class MxcChild final : public Child {
   Fd pidfd_;
   Fd channel_;
   Fd report_;
-  Fd terminal_;  // the master of the command's
   native::Cgroup cgroup_;
-  Enforcement enforcement_;
   std::uint64_t pid_namespace_ = 0;  // of the command
   std::uint64_t ipc_memory_ = 0;
   std::optional<ChildEnd> ended_;
