@@ -1,132 +1,29 @@
-// cordon changes: what a run held back, shown and taken.
+// cordon changes list, show and diff: what a run held back, as people and programs read it.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "changes/line_diff.h"
-#include "changes/lost_list.h"
-#include "changes/manifest.h"
 #include "changes/stage.h"
 #include "changes/stage_git_list.h"
-#include "changes/stage_judge.h"
-#include "changes/stage_take.h"
 #include "changes/take.h"
-#include "compat/backends.h"
-#include "config/node.h"
+#include "faces/cli/changes_asked.h"
 #include "faces/cli/console.h"
 #include "faces/cli/diff_page.h"
 #include "faces/cli/pager.h"
 #include "faces/cli/verbs.h"
 #include "host/inspect.h"
-#include "host/resolve.h"
 #include "host/walk.h"
-#include "run/policy_source.h"
-#include "run/stage_courier.h"
 
 namespace cordon {
 namespace {
 
 constexpr std::size_t kMostShown = std::size_t{64} * 1024 * 1024;
-
-struct Selection {
-  std::string run;  // empty: the last one
-  std::vector<std::string> paths;
-};
-
-struct Asked {
-  Caller caller;
-  std::string handoff;
-  std::vector<std::string> paths;
-  std::optional<Manifest> manifest;
-};
-
-Selection select(const Arguments& arguments, const std::string& cwd) {
-  Selection selection;
-  std::span<const std::string_view> rest(arguments.operands);
-  if (!arguments.ended_flags && !rest.empty() &&
-      (rest.front() == "last" || is_run_id(rest.front()))) {
-    if (rest.front() != "last") selection.run = std::string(rest.front());
-    rest = rest.subspan(1);
-  }
-  bool ended = arguments.ended_flags;
-  for (const std::string_view word : rest) {
-    if (word == "--" && !ended) {
-      ended = true;
-      continue;
-    }
-    selection.paths.push_back(word.starts_with('/') ? normalize(word) : normalize(join(cwd, word)));
-  }
-  return selection;
-}
-
-// Links on the way are followed as when the run was judged; the last name need not exist.
-std::string canonical(const std::string& path, const Caller& caller) {
-  const auto above = canonicalize(std::string(parent(path)), "/", caller);
-  if (!above || above->kind != FileKind::Directory) return path;
-  return path == "/" ? path : join(above->path, basename(path));
-}
-
-// Whose stage it is now, if a later run went on in it; else empty.
-std::string continued_by(const Manifest& manifest, const Caller& caller) {
-  if (manifest.mode != WriteMode::Staged) return {};
-  if (parent(manifest.stage) != stage_directories(caller.state_directory)) return {};
-  std::string owner = Stage::run_of(manifest.stage);
-  return owner == manifest.run_id ? std::string() : owner;
-}
-
-Result<void> refuse_continued(const std::optional<Manifest>& manifest, const Caller& caller) {
-  const std::string other = manifest ? continued_by(*manifest, caller) : std::string();
-  if (other.empty()) return {};
-  return fail({.kind = ErrorKind::Unsupported,
-               .what = "run " + other + " went on in the stage of run " + manifest->run_id +
-                       " and has all its changes",
-               .hint = "name that run: cordon changes list " + other});
-}
-
-// To be shown: what was lost too. To be taken: what was held back, and only of a run that was named
-// what was lost, so that it is said that nothing of it can be taken.
-enum class AskedFor { Showing, Taking };
-
-Result<Asked> ask(const Arguments& arguments, AskedFor purpose) {
-  CORDON_TRY(caller, identify_caller());
-  Asked asked;
-  const Selection selection = select(arguments, caller.cwd);
-  for (const std::string& path : selection.paths) {
-    if (has_dotdot(path)) {
-      asked.paths.push_back(canonical(path, caller));
-      continue;
-    }
-    asked.paths.push_back(canonical(path, caller));
-  }
-  asked.handoff = handoff_directory(caller.state_directory);
-  CORDON_TRY(manifest, purpose == AskedFor::Taking
-                           ? (selection.run.empty() ? read_last_manifest(asked.handoff)
-                                                    : read_manifest(asked.handoff, selection.run))
-                           : read_with_lost(caller.state_directory, selection.run));
-  if (!manifest && !selection.run.empty()) {
-    CORDON_TRY(lost, read_with_lost(caller.state_directory, selection.run));
-    manifest = std::move(lost);
-  }
-  CORDON_CHECK(refuse_continued(manifest, caller));
-  asked.manifest = std::move(manifest);
-  asked.caller = std::move(caller);
-  return asked;
-}
-
-std::vector<ChangeRecord> selected(const Asked& asked) {
-  std::vector<ChangeRecord> records;
-  if (!asked.manifest) return records;
-  for (const ChangeRecord& record : asked.manifest->records)
-    if (is_selected(record, asked.paths)) records.push_back(record);
-  return records;
-}
 
 // Of a file, or of everything in a directory, up to a bound.
 std::uint64_t size_at(int directory, const std::string& name, int depth) {
@@ -147,43 +44,6 @@ std::uint64_t size_of(const std::string& path) {
   if (path.empty()) return 0;
   const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
   return above.valid() ? size_at(above.get(), std::string(basename(path)), 0) : 0;
-}
-
-std::string changes_json(const Asked& asked) {
-  NodeList list;
-  const std::vector<ChangeRecord> records = selected(asked);
-  for (const Change& change : changes_of(records, asked.caller.cwd)) {
-    Node node{NodeMap{}};
-    node.set("path", change.path);
-    node.set("change", name_of(change.change));
-    node.set("state", name_of(change.state));
-    node.set("reason", change.reason);
-    list.push_back(std::move(node));
-  }
-  Node node{NodeMap{}};
-  node.set("schema", "cordon.changes/1");
-  node.set("run", asked.manifest ? Node(asked.manifest->run_id) : Node());
-  const WriteMode mode = asked.manifest ? asked.manifest->mode : WriteMode::Live;
-  node.set("mode", name_of(mode));
-  node.set("changes", std::move(list));
-  return write_json(node, JsonStyle::Pretty) + "\n";
-}
-
-int refuse(const Error& error) {
-  say_error(error);
-  return kAnswerError;
-}
-
-int nothing(const Arguments& arguments, const Asked& asked) {
-  if (arguments.has(FlagId::Json)) {
-    return say_answer(changes_json(asked)) ? kAnswerNo : kAnswerError;
-  }
-  if (!asked.manifest) {
-    say("cordon: no run has held anything back\n");
-  } else {
-    say("cordon: nothing to do for run " + asked.manifest->run_id + "\n");
-  }
-  return kAnswerNo;
 }
 
 // One side of a comparison.
@@ -246,7 +106,8 @@ bool has_content(const ChangeRecord& record) {
   return seen && (seen->symlink || seen->kind == FileKind::Regular);
 }
 
-std::vector<Version> versions_of(const Asked& asked, const std::vector<ChangeRecord>& records) {
+std::vector<Version> versions_of(const AskedChanges& asked,
+                                 const std::vector<ChangeRecord>& records) {
   const bool staged = asked.manifest->mode == WriteMode::Staged;
   std::vector<Version> versions;
   for (const ChangeRecord& record : records) {
@@ -260,111 +121,6 @@ std::vector<Version> versions_of(const Asked& asked, const std::vector<ChangeRec
     add_versions(record.path, record.kept, versions);
   }
   return versions;
-}
-
-using Take = Result<Taken> (*)(const std::string&, Manifest&, const std::vector<std::string>&);
-using TakeStage = std::function<Result<Taken>(const std::string&, Manifest&, const Stage&,
-                                              const std::vector<std::string>&)>;
-struct Step {
-  Take live;
-  TakeStage staged;
-  std::string_view done;  // "applied"
-};
-
-Result<Taken> take_from(const Step& step, Asked& asked) {
-  Manifest& manifest = *asked.manifest;
-  if (manifest.mode == WriteMode::Live) {
-    const std::vector<ChangeRecord> before = manifest.records;
-    auto taken = step.live(asked.handoff, manifest, asked.paths);
-    auto unmarked = follow_in_indexes(before, manifest.records, asked.caller);
-    if (taken) taken->unmarked = std::move(unmarked);
-    return taken;
-  }
-  // Only one of ours, whatever the note says.
-  const std::string place = stage_directories(asked.caller.state_directory);
-  if (parent(manifest.stage) != place || has_dotdot(manifest.stage)) {
-    return fail(setup_error("run " + manifest.run_id + " has no stage below " + quote(place), 0));
-  }
-  CORDON_TRY(stage, Stage::open(manifest.stage));
-  if (!stage) return Taken{};
-  // Somebody else may have worked on it until now.
-  CORDON_TRY(now, read_manifest(asked.handoff, manifest.run_id));
-  if (now) manifest = std::move(*now);
-  CORDON_CHECK(refuse_continued(manifest, asked.caller));
-  return step.staged(asked.handoff, manifest, *stage, asked.paths);
-}
-
-// What waits still, and how to take it: each protected object once.
-void say_waiting(const Asked& asked, const Taken& taken, std::string_view done) {
-  constexpr std::size_t kMost = 10;
-  for (std::size_t i = 0; i < taken.refused.size(); ++i) {
-    if (i == kMost) {
-      say("cordon: and " + std::to_string(taken.refused.size() - kMost) + " more like these\n");
-      break;
-    }
-    const Taken::Refused& one = taken.refused[i];
-    // Of commits the reason says what to do.
-    const bool cured = is_never_applied(one.reason);
-    say("cordon: not " + std::string(done) + ": " + quote(one.path) + ": " +
-        (cured ? with_cure(one.reason) : one.reason) + "\n");
-  }
-  if (done != "applied" || asked.manifest->mode == WriteMode::Live || !asked.paths.empty()) return;
-  std::vector<std::string> told;
-  for (const ChangeRecord& record : asked.manifest->records) {
-    if (record.state != Change::State::Held || record.reason.empty()) continue;
-    if (is_git_record(record) || record.reason.starts_with(kCommitted)) continue;
-    if (std::ranges::find(told, record.top) != told.end()) continue;
-    told.push_back(record.top);
-    if (told.size() > kMost) {
-      say("cordon: and more; cordon changes list " + asked.manifest->run_id + "\n");
-      return;
-    }
-    const bool never = is_never_applied(record.reason);
-    say("cordon: held back: " + quote(record.top) + " (" + record.reason + "); " +
-        (never ? std::string(cure_of_unapplied(record.reason))
-               : "cordon changes apply " + asked.manifest->run_id + " " + quote(record.top)) +
-        "\n");
-  }
-}
-
-void say_how_to_take(const std::string& run_id, const std::string& path) {
-  const std::string word = quote(path);
-  say("hint: to take the run's: mv " + word + " " + quote(path + ".mine") +
-      " && cordon changes apply " + run_id + " " + word +
-      "; to keep yours: cordon changes discard " + run_id + " " + word + "\n");
-}
-
-int take(const Arguments& arguments, const Step& step) {
-  const std::string_view verb = step.done;
-  auto asked = ask(arguments, AskedFor::Taking);
-  if (!asked) return refuse(asked.error());
-  if (!asked->manifest) return nothing(arguments, *asked);
-  const auto taken = take_from(step, *asked);
-  if (!taken) return refuse(taken.error());
-  if (!arguments.has(FlagId::Json) && verb != "discarded") say_waiting(*asked, *taken, verb);
-  for (const Error& error : taken->unmarked) {
-    say("cordon: " + message(error) + ", so git " +
-        (verb == "applied" ? "does not show what becomes of the file"
-                           : "will take the file for deleted") +
-        "\nhint: " + error.hint + "\n");
-  }
-  if (taken->done == 0 && taken->conflicts.empty()) return nothing(arguments, *asked);
-  if (arguments.has(FlagId::Json)) {
-    if (!say_answer(changes_json(*asked))) return kAnswerError;
-  } else {
-    for (const std::string& path : taken->conflicts) {
-      say("cordon: conflict: " + quote(path) +
-          " has changed since the run began; both versions are kept\n");
-      if (asked->manifest->mode == WriteMode::Staged)
-        say_how_to_take(asked->manifest->run_id, path);
-    }
-    if (taken->done > 0) {
-      say("cordon: " + std::string(verb) + " " + std::to_string(taken->done) +
-          (taken->done == 1 ? " change" : " changes") + " of run " + asked->manifest->run_id +
-          "\n");
-    }
-  }
-  return taken->conflicts.empty() && taken->refused.empty() ? kAnswerYes : kAnswerNo;
 }
 
 // At a terminal what is new and what is gone differ at a glance; elsewhere the text is as it is.
@@ -387,7 +143,7 @@ std::string with_colours(const std::string& diff, int terminal) {
 }
 
 // Stages of other runs that wait: nothing removes them unasked.
-std::string other_stages(const Asked& asked) {
+std::string other_stages(const AskedChanges& asked) {
   std::string text;
   const auto manifests = read_manifests(asked.handoff);
   if (!manifests) return text;
@@ -458,7 +214,7 @@ std::string difference_of(const Version& version) {
   return line_diff(host.text, run.text, name_of_side(host), name_of_side(run));
 }
 
-int say_page(const Asked& asked, const std::vector<ChangeRecord>& records,
+int say_page(const AskedChanges& asked, const std::vector<ChangeRecord>& records,
              const std::vector<Version>& versions) {
   DiffPage page(asked.manifest->run_id);
   const std::vector<Change> changes = changes_of(records, asked.caller.cwd);
@@ -483,10 +239,10 @@ Pager::Use pager_for(const Arguments& arguments) {
 }  // namespace
 
 int verb_changes_list(const Arguments& arguments) {
-  const auto asked = ask(arguments, AskedFor::Showing);
-  if (!asked) return refuse(asked.error());
+  const auto asked = ask_changes(arguments, AskedFor::Showing);
+  if (!asked) return answer_error(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
-  if (records.empty()) return nothing(arguments, *asked);
+  if (records.empty()) return answer_nothing(arguments, *asked);
   if (arguments.has(FlagId::Json))
     return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
   TextTable table({{"PATH"}, {"CHANGE"}, {"STATE"}, {"SIZE", Align::Right}, {"REASON"}});
@@ -519,14 +275,14 @@ int verb_changes_list(const Arguments& arguments) {
 }
 
 int verb_changes_show(const Arguments& arguments) {
-  const auto asked = ask(arguments, AskedFor::Showing);
-  if (!asked) return refuse(asked.error());
+  const auto asked = ask_changes(arguments, AskedFor::Showing);
+  if (!asked) return answer_error(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
-  if (records.empty()) return nothing(arguments, *asked);
+  if (records.empty()) return answer_nothing(arguments, *asked);
   if (arguments.has(FlagId::Json))
     return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
   const std::vector<Version> versions = versions_of(*asked, records);
-  if (versions.empty()) return nothing(arguments, *asked);
+  if (versions.empty()) return answer_nothing(arguments, *asked);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   Pager pager(pager_for(arguments));
   for (const Version& version : versions) {
@@ -543,9 +299,10 @@ int verb_changes_show(const Arguments& arguments) {
     }
     const Content content = content_of(version.kept);
     if (content.kind != Content::Kind::Text) {
-      return refuse(setup_error("cannot show the run's version of " + quote(version.path) + ": " +
-                                    (content.text.empty() ? "it is gone" : content.text),
-                                0, "it lies in " + quote(version.kept)));
+      return answer_error(setup_error("cannot show the run's version of " + quote(version.path) +
+                                          ": " +
+                                          (content.text.empty() ? "it is gone" : content.text),
+                                      0, "it lies in " + quote(version.kept)));
     }
     // Who leaves a pager has read enough.
     if (!pager.say(terminal ? sanitize_lines(content.text) : content.text))
@@ -555,10 +312,10 @@ int verb_changes_show(const Arguments& arguments) {
 }
 
 int verb_changes_diff(const Arguments& arguments) {
-  const auto asked = ask(arguments, AskedFor::Showing);
-  if (!asked) return refuse(asked.error());
+  const auto asked = ask_changes(arguments, AskedFor::Showing);
+  if (!asked) return answer_error(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
-  if (records.empty()) return nothing(arguments, *asked);
+  if (records.empty()) return answer_nothing(arguments, *asked);
   if (arguments.has(FlagId::Json))
     return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
   const std::vector<Version> versions = versions_of(*asked, records);
@@ -566,7 +323,7 @@ int verb_changes_diff(const Arguments& arguments) {
   std::size_t next = 0;
   std::string first;
   while (first.empty() && next < versions.size()) first = difference_of(versions[next++]);
-  if (first.empty()) return nothing(arguments, *asked);
+  if (first.empty()) return answer_nothing(arguments, *asked);
   Pager pager(pager_for(arguments));
   bool read_on = pager.say(with_colours(first, pager.terminal()));
   for (; read_on && next < versions.size(); ++next) {
@@ -574,30 +331,6 @@ int verb_changes_diff(const Arguments& arguments) {
     if (!diff.empty()) read_on = pager.say(with_colours(diff, pager.terminal()));
   }
   return read_on || pager.is_started() ? kAnswerYes : kAnswerError;
-}
-
-int verb_changes_apply(const Arguments& arguments) {
-  const Take apply = [](const std::string& handoff, Manifest& manifest,
-                        const std::vector<std::string>& paths) {
-    return apply_changes(handoff, manifest, paths);
-  };
-  const TakeStage staged = [](const std::string& handoff, Manifest& manifest, const Stage& stage,
-                              const std::vector<std::string>& paths) -> Result<Taken> {
-    CORDON_TRY(caller, identify_caller());
-    CORDON_TRY(ceilings, load_ceilings({}, caller));
-    RunInput input;
-    input.ceilings = std::move(ceilings);
-    input.backends = every_backend(caller);
-    StageCourier courier(input, caller);
-    return apply_stage(handoff, manifest, stage, paths, &courier);
-  };
-  return take(arguments, {apply, staged, "applied"});
-}
-int verb_changes_discard(const Arguments& arguments) {
-  return take(arguments, {discard_changes, discard_stage, "discarded"});
-}
-int verb_changes_restore(const Arguments& arguments) {
-  return take(arguments, {restore_changes, restore_stage, "restored"});
 }
 
 }  // namespace cordon

@@ -1,0 +1,131 @@
+#include "faces/cli/changes_asked.h"
+
+#include <span>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "changes/lost_list.h"
+#include "changes/stage.h"
+#include "config/node.h"
+#include "faces/cli/console.h"
+#include "faces/cli/verbs.h"
+#include "host/resolve.h"
+
+namespace cordon {
+namespace {
+
+struct Selection {
+  std::string run;  // empty: the last one
+  std::vector<std::string> paths;
+};
+
+Selection select(const Arguments& arguments, const std::string& cwd) {
+  Selection selection;
+  std::span<const std::string_view> rest(arguments.operands);
+  if (!arguments.ended_flags && !rest.empty() &&
+      (rest.front() == "last" || is_run_id(rest.front()))) {
+    if (rest.front() != "last") selection.run = std::string(rest.front());
+    rest = rest.subspan(1);
+  }
+  bool ended = arguments.ended_flags;
+  for (const std::string_view word : rest) {
+    if (word == "--" && !ended) {
+      ended = true;
+      continue;
+    }
+    selection.paths.push_back(word.starts_with('/') ? normalize(word) : normalize(join(cwd, word)));
+  }
+  return selection;
+}
+
+// Links on the way are followed as when the run was judged; the last name need not exist.
+std::string canonical(const std::string& path, const Caller& caller) {
+  const auto above = canonicalize(std::string(parent(path)), "/", caller);
+  if (!above || above->kind != FileKind::Directory) return path;
+  return path == "/" ? path : join(above->path, basename(path));
+}
+
+}  // namespace
+
+std::string continued_by(const Manifest& manifest, const Caller& caller) {
+  if (manifest.mode != WriteMode::Staged) return {};
+  if (parent(manifest.stage) != stage_directories(caller.state_directory)) return {};
+  std::string owner = Stage::run_of(manifest.stage);
+  return owner == manifest.run_id ? std::string() : owner;
+}
+
+Result<void> refuse_continued(const std::optional<Manifest>& manifest, const Caller& caller) {
+  const std::string other = manifest ? continued_by(*manifest, caller) : std::string();
+  if (other.empty()) return {};
+  return fail({.kind = ErrorKind::Unsupported,
+               .what = "run " + other + " went on in the stage of run " + manifest->run_id +
+                       " and has all its changes",
+               .hint = "name that run: cordon changes list " + other});
+}
+
+Result<AskedChanges> ask_changes(const Arguments& arguments, AskedFor purpose) {
+  CORDON_TRY(caller, identify_caller());
+  AskedChanges asked;
+  const Selection selection = select(arguments, caller.cwd);
+  for (const std::string& path : selection.paths) asked.paths.push_back(canonical(path, caller));
+  asked.handoff = handoff_directory(caller.state_directory);
+  CORDON_TRY(manifest, purpose == AskedFor::Taking
+                           ? (selection.run.empty() ? read_last_manifest(asked.handoff)
+                                                    : read_manifest(asked.handoff, selection.run))
+                           : read_with_lost(caller.state_directory, selection.run));
+  if (!manifest && !selection.run.empty()) {
+    CORDON_TRY(lost, read_with_lost(caller.state_directory, selection.run));
+    manifest = std::move(lost);
+  }
+  CORDON_CHECK(refuse_continued(manifest, caller));
+  asked.manifest = std::move(manifest);
+  asked.caller = std::move(caller);
+  return asked;
+}
+
+std::vector<ChangeRecord> selected(const AskedChanges& asked) {
+  std::vector<ChangeRecord> records;
+  if (!asked.manifest) return records;
+  for (const ChangeRecord& record : asked.manifest->records)
+    if (is_selected(record, asked.paths)) records.push_back(record);
+  return records;
+}
+
+std::string changes_json(const AskedChanges& asked) {
+  NodeList list;
+  const std::vector<ChangeRecord> records = selected(asked);
+  for (const Change& change : changes_of(records, asked.caller.cwd)) {
+    Node node{NodeMap{}};
+    node.set("path", change.path);
+    node.set("change", name_of(change.change));
+    node.set("state", name_of(change.state));
+    node.set("reason", change.reason);
+    list.push_back(std::move(node));
+  }
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.changes/1");
+  node.set("run", asked.manifest ? Node(asked.manifest->run_id) : Node());
+  const WriteMode mode = asked.manifest ? asked.manifest->mode : WriteMode::Live;
+  node.set("mode", name_of(mode));
+  node.set("changes", std::move(list));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+int answer_nothing(const Arguments& arguments, const AskedChanges& asked) {
+  if (arguments.has(FlagId::Json)) {
+    return say_answer(changes_json(asked)) ? kAnswerNo : kAnswerError;
+  }
+  if (!asked.manifest) {
+    say("cordon: no run has held anything back\n");
+  } else {
+    say("cordon: nothing to do for run " + asked.manifest->run_id + "\n");
+  }
+  return kAnswerNo;
+}
+
+int answer_error(const Error& error) {
+  say_error(error);
+  return kAnswerError;
+}
+
+}  // namespace cordon
