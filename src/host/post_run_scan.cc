@@ -285,17 +285,18 @@ void take_false_program(const std::string& program, const TreeSnapshot& before,
 }
 
 // A policy names it, so a link that stands there now would choose what the next run is granted.
-void take_false_way(const std::string& path, const TreeSnapshot& before, const GrantPaths& grants,
-                    Quarantine& quarantine) {
-  PathTrace trace;
+// Whether there was one.
+bool take_false_way(const std::string& path, PathTrace& trace, const TreeSnapshot& before,
+                    const GrantPaths& grants, Quarantine& quarantine) {
   const TracedPath way = trace.to(path);
   for (const std::string& place : way.passed) {
     const FileInfo& seen = *trace.seen(place);
     if (!seen.symlink || !grants.is_writable(place) || before.protected_objects.contains(seen))
       continue;
     take_at(place, HoldKind::Path, quarantine);
-    return;
+    return true;
   }
+  return false;
 }
 
 // Where a root is now, open. Another run may have renamed it: the search goes through the
@@ -412,7 +413,11 @@ Result<std::vector<Quarantined>> post_run_scan(
   take_own_configuration(caller, known, grants, quarantine);
   for (const std::string& program : own_programs(caller))
     take_false_program(program, known, grants, quarantine);
-  for (const std::string& path : known.unmade) take_false_way(path, known, grants, quarantine);
+  PathTrace trace;
+  for (const std::string& path : known.unmade) {
+    // What was taken is no part of any other way.
+    if (take_false_way(path, trace, known, grants, quarantine)) trace = PathTrace();
+  }
   walk.close_again();
   CORDON_TRY(handoff, quarantine.finish());
   if (!walked) return fail(std::move(walked).error());
