@@ -75,6 +75,18 @@ struct StageUse {
   bool operator==(const StageUse&) const = default;
 };
 
+// The session that a command ran in.
+struct SessionMark {
+  // What the kernel tells its processes from others by: a user id of its own, or namespaces alone.
+  enum class Principal { Uid, Namespace };
+  std::string id;                              // sixteen hexadecimal digits
+  std::string agent;                           // who works in it; may be empty
+  std::string conversation;                    // likewise
+  Principal principal = Principal::Namespace;  // what its processes are told by
+  std::uint32_t uid = 0;                       // as the host sees them
+  bool operator==(const SessionMark&) const = default;
+};
+
 // Everything a caller may want to know about a run, started or not.
 struct Report {
   std::string run_id;                    // sixteen hexadecimal digits
@@ -86,6 +98,7 @@ struct Report {
   std::vector<Reduction> reductions;     // what the policy asked for and did not get
   std::vector<Change> changes;           // what the run did not write for good
   std::optional<StageUse> stage;         // absent of a run that was not staged
+  std::optional<SessionMark> session;    // absent of a run of its own
   std::optional<Credential> credential;  // of the agent the run is for
   std::string policy_hash;               // of `policy_json`: "sha256:…"
   std::string policy_json;               // the effective policy, canonical

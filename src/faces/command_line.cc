@@ -20,6 +20,11 @@ struct Dispatch {
 
 constexpr Dispatch kEntries[] = {
     {"run", verb_run},
+    {"session start", verb_session_start},
+    {"session exec", verb_session_exec},
+    {"session list", verb_session_list},
+    {"session show", verb_session_show},
+    {"session stop", verb_session_stop},
     {"doctor", verb_doctor},
     {"help", verb_help},
     {"hook claude", verb_hook_claude},

@@ -48,7 +48,8 @@ BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
 
 Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run) {
   const Effective& effective = run.clamped.effective();
-  if (effective.net.mode != NetMode::Allow && effective.sockets.empty()) return std::nullopt;
+  const bool needed = effective.net.mode == NetMode::Allow || !effective.sockets.empty();
+  if (!needed && input.session == nullptr) return std::nullopt;
   CORDON_TRY(broker, Broker::make(broker_request(input, run)));
   return std::optional<Broker>(std::move(broker));
 }
@@ -62,6 +63,7 @@ Result<std::optional<Publisher>> make_publisher(const NetRules& net) {
 void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egress,
                  std::optional<Broker>& broker) {
   BrokerSockets taken = std::move(egress);
+  if (!taken.listener.valid()) return;
   if (!broker) {
     auto made = Broker::make(broker_request(input, run));
     if (!made) return;

@@ -9,8 +9,9 @@
 
 namespace cordon {
 
-// Network mode allow needs its threads, and a list of sockets its looks, before the start.
-// Otherwise there is nothing to be prepared for a call that may never come.
+// Network mode allow needs its threads, and a list of sockets its looks, before the start; the
+// commands of a session ask it from other threads. Otherwise there is nothing to be prepared for a
+// call that may never come.
 Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run);
 
 // Only a run that publishes ports has one.

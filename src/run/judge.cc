@@ -256,6 +256,13 @@ std::string cure_for_missing(const std::string& name, const Caller& caller) {
   return "it is not installed, or its directory is not on PATH";
 }
 
+Error with_outside_hint(Error error, const std::string& program, const Caller& caller) {
+  if (error.kind == ErrorKind::Command && error.exit_status == 127) {
+    error.hint = cure_for_missing(program, caller);
+  }
+  return error;
+}
+
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const JudgedPlaces& places) {
   CORDON_TRY(resolved, resolve(policy, caller));
@@ -311,6 +318,13 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
   CORDON_TRY(backend, backend_of(input, choice));
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
+  if (input.session != nullptr && choice.backend != BackendKind::Native &&
+      choice.backend != BackendKind::Bwrap) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "a session needs namespaces of its own, which " +
+                         std::string(name_of(choice.backend)) + " does without",
+                 .hint = "cordon doctor names what forbids them; cordon run needs no session"});
+  }
   CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner));
   CORDON_CHECK(refuse_review_of_tools(input, effective));

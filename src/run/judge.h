@@ -22,9 +22,28 @@
 
 namespace cordon {
 
+class Prepared;
+struct JudgedRun;
+
+// A run that further commands are started in while it goes on (run/open_session.h). Called by the
+// thread that carries out the line.
+class SessionRun {
+ public:
+  virtual ~SessionRun() = default;
+  // The sandbox stands, and its spawner takes commands. What is given here stays as it is until
+  // closing() has returned.
+  virtual void opened(const JudgedRun& run, Prepared& prepared, const Launched& launched,
+                      const Report& report) = 0;
+  // Its last process has ended, and what was written is about to be looked at.
+  virtual void closing() = 0;
+  // Takes the place of the limit of the wall clock, which is that of each command.
+  [[nodiscard]] virtual std::optional<std::uint64_t> lifetime_ms() const = 0;
+};
+
 // Who asked, as the audit log has it.
 struct Asker {
-  std::string tool;  // of the MCP server; empty: the command line or the library
+  std::string action;  // "session", "exec"; empty: the tool, or "run"
+  std::string tool;    // of the MCP server; empty: the command line or the library
   std::string tool_call_id;
   std::string path;  // what a file tool works on, canonical
 };
@@ -44,6 +63,7 @@ enum class StageDecision {
 };
 
 struct RunInput {
+  std::string run_id;  // empty: a new one
   std::vector<std::string> argv;
   Policy policy;
   std::vector<Ceiling> ceilings;   // all that count, standard ones included
@@ -66,6 +86,7 @@ struct RunInput {
   audit::Recorder* recorder = nullptr;  // a long-lived caller's; absent: one for this run alone
   // Of a run that goes on while ceilings may change: read anew for every connection.
   std::function<Result<std::vector<Ceiling>>()> ceilings_now;
+  SessionRun* session = nullptr;  // absent: one command alone
   int signal_descriptor = -1;
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // asks the command to end, as a signal to Cordon would
@@ -128,5 +149,7 @@ Error beside_others(Error error, const Caller& caller, const Effective& effectiv
 
 // What to do about a program that is not there inside.
 std::string cure_for_missing(const std::string& name, const Caller& caller);
+// `error` of starting `program`, with that.
+Error with_outside_hint(Error error, const std::string& program, const Caller& caller);
 
 }  // namespace cordon

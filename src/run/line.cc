@@ -56,7 +56,7 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
                       Launched& launched) {
   BrokerSockets& egress = launched.ends.egress;
   const auto serve = [&] { serve_calls(input, run, egress, ready.broker); };
-  if (run.clamped.effective().net.mode == NetMode::Allow) serve();
+  if (run.clamped.effective().net.mode == NetMode::Allow || input.session != nullptr) serve();
   if (ready.publisher) ready.publisher->serve(std::move(launched.ends.socket_source));
   ready.streams->command_started();
   if (launched.ends.terminal.valid()) {
@@ -96,7 +96,9 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   CORDON_TRY(launched, launch(run, *prepared, report.run_id));
   started = Launch::Done;
   report.identity = identity_of(launched.child->init_process());
+  if (input.session != nullptr) input.session->opened(run, *prepared, launched, report);
   auto outcome = watch(input, run, *prepared, launched);
+  if (input.session != nullptr) input.session->closing();
   if (!outcome) {
     prepared->failed(outcome.error());
     return fail(std::move(outcome).error());
@@ -134,18 +136,11 @@ Result<void> after_native(const RunInput& input, const Caller& caller, Error err
   return attempt(input, run, record, report, launch);
 }
 
-Error with_outside_hint(Error error, const JudgedRun& run) {
-  if (error.kind == ErrorKind::Command && error.exit_status == 127) {
-    error.hint = cure_for_missing(run.plan.argv.front(), run.caller);
-  }
-  return error;
-}
-
 }  // namespace
 
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report;
-  report.run_id = random_id();
+  report.run_id = input.run_id.empty() ? random_id() : input.run_id;
   if (auto streams = Streams::check(input.streams); !streams) {
     report.error = std::move(streams).error();
     return report;
@@ -178,7 +173,7 @@ Report run_contained(const RunInput& input, const Caller& caller) {
     done = after_native(input, caller, std::move(done).error(), *run, *record, report);
   }
   if (!done) {
-    report.error = with_outside_hint(std::move(done).error(), *run);
+    report.error = with_outside_hint(std::move(done).error(), run->plan.argv.front(), run->caller);
     if (record->is_open()) report.audit = record->close(*report.error);
   } else {
     report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),

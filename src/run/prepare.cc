@@ -150,7 +150,7 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
                                    const GitWatch& git_watch) {
   SuperviseRequest request;
   const Limits& limits = run.clamped.effective().limits;
-  request.wall_ms = limits.wall_ms;
+  request.wall_ms = input.session != nullptr ? input.session->lifetime_ms() : limits.wall_ms;
   request.output_total = limits.output_total;
   request.sent = limits.sent;
   request.watched_memory = limit_held_by(run.plan, "memory", LimitBy::Watch);

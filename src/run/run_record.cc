@@ -35,6 +35,7 @@ Result<RunRecord> RunRecord::open(const RunInput& input, const Caller& caller) {
 audit::Action RunRecord::action() const {
   audit::Action action;
   action.name = input_.asker.tool.empty() ? "run" : input_.asker.tool;
+  if (!input_.asker.action.empty()) action.name = input_.asker.action;
   action.tool = input_.asker.tool;
   action.tool_call_id = input_.asker.tool_call_id;
   action.path = input_.asker.path;
@@ -242,6 +243,19 @@ Node stage_node(const std::optional<StageUse>& stage) {
   return node;
 }
 
+Node session_node(const std::optional<SessionMark>& session) {
+  if (!session) return null();
+  Node principal{NodeMap{}};
+  principal.set("kind", session->principal == SessionMark::Principal::Uid ? "uid" : "namespace");
+  principal.set("uid", std::uint64_t{session->uid});
+  Node node{NodeMap{}};
+  node.set("id", session->id);
+  node.set("agent", session->agent.empty() ? null() : Node(session->agent));
+  node.set("conversation", session->conversation.empty() ? null() : Node(session->conversation));
+  node.set("principal", std::move(principal));
+  return node;
+}
+
 Node changes_node(const std::vector<Change>& changes) {
   NodeList list;
   for (const Change& change : changes) {
@@ -324,6 +338,7 @@ std::string Report::json() const {
   node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Quarantined>{}));
   node.set("changes", changes_node(changes));
   node.set("stage", stage_node(stage));
+  node.set("session", session_node(session));
   Node usage{NodeMap{}};
   usage.set("cpu_ms", outcome ? outcome->usage.cpu_ms : 0);
   usage.set("max_rss_bytes", outcome ? outcome->usage.max_rss_bytes : 0);

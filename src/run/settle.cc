@@ -122,6 +122,15 @@ void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, 
 
 }  // namespace
 
+Result<std::vector<Quarantined>> search_now(const JudgedRun& run, const std::string& run_id) {
+  const std::vector<Grant>& writable = run.clamped.effective().write;
+  CORDON_TRY(turn, SearchTurn::wait_for(run.caller.state_directory, writable));
+  std::set<std::string> git_directories;
+  return post_run_scan(writable, run.clamped.effective().deny, run.caller, run.survey.snapshot,
+                       join(run.caller.state_directory, "handoff"), run_id, nullptr,
+                       run.survey.roots, &git_directories);
+}
+
 void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared,
             const GonePlaces& gone_places, Outcome& outcome, Report& report) {
   tell_gone(gone_places, run, report);

@@ -15,4 +15,8 @@ namespace cordon {
 void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared,
             const GonePlaces& gone_places, Outcome& outcome, Report& report);
 
+// The search for protected files that appeared, while the run goes on: after one command of a
+// session. What appeared is moved away under `run_id`.
+Result<std::vector<Quarantined>> search_now(const JudgedRun& run, const std::string& run_id);
+
 }  // namespace cordon

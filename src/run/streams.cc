@@ -324,6 +324,11 @@ Result<Streams> Streams::open(const StreamRequest& request) {
 }
 
 Result<void> Streams::open_input(const StreamRequest& request) {
+  if (request.spawner_socket) {
+    command_fds_.push_back(std::move(*request.spawner_socket));
+    command_.in = command_fds_.back().get();
+    return {};
+  }
   if (request.input_pipe) {
     if (!is_anonymous_pipe(request.input_pipe->get())) {
       return fail(setup_error("the input is no pipe", 0));
@@ -372,7 +377,7 @@ Result<void> Streams::open_output(const StreamRequest& request, OutputFrom from,
   const auto* given = std::get_if<Output::Descriptors>(&request.out.to_);
   const bool captured = given == nullptr;
   const int host_fd = captured ? -1 : from == OutputFrom::Out ? given->out : given->err;
-  if (!captured && !request.total) {
+  if (!captured && !request.total && !request.relay_output) {
     if (is_null_device(host_fd)) return {};
     if (is_anonymous_pipe(host_fd)) {
       command_end = host_fd;
@@ -438,7 +443,7 @@ std::uint64_t Streams::output_bytes() const {
 
 namespace {
 
-void drain_relay(Relay& relay, std::uint64_t last) {
+void drain_relay(Relay& relay, std::uint64_t last, Streams::Left left) {
   std::uint64_t deadline = monotonic_ms() + kPauseMilliseconds;
   while (!relay.over()) {
     const std::uint64_t now = monotonic_ms();
@@ -446,7 +451,11 @@ void drain_relay(Relay& relay, std::uint64_t last) {
     pollfd polled{};
     polled.fd = relay.wants_write() ? relay.to() : relay.from();
     polled.events = relay.wants_write() ? POLLOUT : POLLIN;
-    if (::poll(&polled, 1, kLookMilliseconds) <= 0) continue;
+    const bool until_empty = left == Streams::Left::Some && relay.wants_read();
+    if (::poll(&polled, 1, until_empty ? 0 : kLookMilliseconds) <= 0) {
+      if (until_empty) return relay.stop();
+      continue;
+    }
     const std::uint64_t before = relay.bytes() + relay.delivered();
     if (relay.wants_write()) {
       relay.write_some();
@@ -459,14 +468,14 @@ void drain_relay(Relay& relay, std::uint64_t last) {
 
 }  // namespace
 
-void Streams::drain() {
+void Streams::drain(Left left) {
   const std::uint64_t last = monotonic_ms() + kDrainMilliseconds;
   return_unread();
   for (Relay& relay : relays_) {
     if (relay.direction() == Relay::Direction::In) {
       relay.stop();
     } else {
-      drain_relay(relay, last);
+      drain_relay(relay, last, left);
     }
   }
 }

@@ -165,6 +165,12 @@ struct StreamRequest {
   // The reading end of an anonymous pipe, instead of `in`. The run takes it over: what is held here
   // would keep the writer from seeing that nobody reads any more.
   std::shared_ptr<Fd> input_pipe;
+  // A socket instead of `in`, for Cordon's own spawner of a session alone: any other command could
+  // be sent descriptors over it. The run takes it over.
+  std::shared_ptr<Fd> spawner_socket;
+  // Output always goes through pipes of the run: what goes on in the background would hold those of
+  // the caller, and whoever reads them would wait for it.
+  bool relay_output = false;
   bool terminal = false;  // a pty between the caller's terminal and the command
   std::uint64_t keep = std::uint64_t{10} * 1024;  // bytes kept per captured stream
   std::optional<std::uint64_t> total;             // bytes after which the command is to be killed
@@ -204,8 +210,10 @@ class Streams {
   // Bytes the command wrote, on both streams.
   [[nodiscard]] std::uint64_t output_bytes() const;
   // When the tree is dead: copies what is left, for as long as somebody takes it, and leaves in a
-  // file that was the input what the command has not read.
-  void drain();
+  // file that was the input what the command has not read. Where processes may go on in the
+  // background (`Left::Some`), what they write later is nobody's: they get SIGPIPE.
+  enum class Left { None, Some };
+  void drain(Left left = Left::None);
   // Why bytes that the command wrote were lost, as errno; 0: none were. ETIMEDOUT: nobody took
   // them.
   [[nodiscard]] int lost_output() const;

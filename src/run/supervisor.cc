@@ -63,7 +63,8 @@ class Loop {
     // A command that ended took everything with it; what else ended the run left it alive.
     if (!usage_) child_.kill_and_wait();
     if (not_started_) return fail(std::move(*not_started_));
-    streams_.drain();
+    const bool left = usage_ && request_.leaves_processes;
+    streams_.drain(left ? Streams::Left::Some : Streams::Left::None);
     terminal_.restore();
     Outcome outcome;
     outcome.duration_ms = ended - started_;
@@ -241,8 +242,13 @@ class Loop {
 
   void signals() {
     signalfd_siginfo info{};
-    while (::read(request_.signal_descriptor, &info, sizeof info) ==
-           static_cast<ssize_t>(sizeof info)) {
+    for (;;) {
+      const ssize_t got = ::read(request_.signal_descriptor, &info, sizeof info);
+      // The other end of a connection, over which somebody else's signals come, is closed.
+      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+        return finish(Cancelled{SIGHUP});
+      }
+      if (got != static_cast<ssize_t>(sizeof info)) return;
       const int number = static_cast<int>(info.ssi_signo);
       if (number == SIGWINCH) {
         if (streams_.terminal_master() >= 0) copy_window_size(streams_.terminal_master());

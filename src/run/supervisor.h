@@ -48,7 +48,9 @@ struct SuperviseRequest {
   std::optional<std::uint64_t> watched_memory;  // only where no cgroup holds it
   std::optional<std::uint64_t> watched_tasks;   // processes and threads, in the same case
   std::optional<WatchedScratch> scratch;        // only where no file system holds it
-  int signal_descriptor = -1;                   // a signalfd of the signals to forward
+  // A signalfd of the signals to forward, or a connection over which the same records come; its
+  // end ends the command.
+  int signal_descriptor = -1;
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time
   const PollHook* poll_hook = nullptr;
@@ -57,6 +59,8 @@ struct SuperviseRequest {
   std::function<void()> on_first_call;
   std::optional<std::uint64_t> sent;  // the most bytes over connections, for the account
   int over_sent = -1;                 // readable once there were more
+  // What the command leaves in the background may go on when it has ended.
+  bool leaves_processes = false;
 };
 
 // Returns after every process of the sandbox is dead and reaped.

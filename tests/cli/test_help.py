@@ -10,7 +10,8 @@ from support import harness
 
 pytestmark = pytest.mark.once
 
-VERBS = [(), ("run",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
+VERBS = [(), ("run",), ("session",), ("session", "start"), ("session", "exec"), ("session", "list"),
+         ("session", "show"), ("session", "stop"), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
          ("audit", "export"), ("audit", "prune"), ("mcp",), ("loop",), ("hook",),
@@ -27,6 +28,11 @@ NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon policy convert --from cordon --to srt strict": 2,
            "cordon loop claude": 125, "cordon loop --plan work.json --commit --total 8h codex": 125,
            "cordon loop --net none -- ./my-agent --fast": 125,
+           "cordon session exec last -- ls": 125, "cordon session exec last --timeout 5s -- sleep 1": 125,
+           "cordon session exec last --json -- id -u": 125,
+           **dict.fromkeys(("cordon session list", "cordon session list --json", "cordon session show last",
+                            "cordon session show 0123456789abcdef", "cordon session show last --json",
+                            "cordon session stop last", "cordon session stop 0123456789abcdef"), 1),
            "cordon hook claude < /dev/null": 2,
            "cordon hook claude < call.json || exit 2": 2,
            "cordon hook claude --policy readonly < call.json || exit 2": 2}
@@ -42,12 +48,18 @@ def examples(text):
 def test_examples_of_the_long_help_are_true(world, verb):
     listed = examples(world.cordon_verb(*verb, "--help").expect(0).out)
     assert len(listed) == 3
-    for line in listed:
-        # There is no log in a new home, and the help says that the answer is 1 then.
-        expected = 1 if verb[:1] == ("audit",) else NOT_YES.get(line, 0)
-        done = world.execute(["/bin/sh", "-c", line],
-                             env={"PATH": f"{world.cordon.parent}:/usr/local/bin:/usr/bin:/bin"})
-        done.expect(expected)
+    try:
+        for line in listed:
+            # There is no log in a new home, and the help says that the answer is 1 then.
+            expected = 1 if verb[:1] == ("audit",) else NOT_YES.get(line, 0)
+            if verb == ("session",):
+                expected = 0  # one after the other
+            done = world.execute(["/bin/sh", "-c", line],
+                                 env={"PATH": f"{world.cordon.parent}:/usr/local/bin:/usr/bin:/bin"})
+            done.expect(expected)
+    finally:
+        while verb[:1] == ("session",) and world.cordon_verb("session", "stop", "last").status == 0:
+            pass
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=NAMES)

@@ -17,6 +17,8 @@
 namespace cordon {
 namespace {
 
+thread_local int said_to = STDERR_FILENO;
+
 // Code points, which is what columns are here: cells hold no wide characters.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -86,7 +88,7 @@ std::string_view sequence(Tint tint) {
 }
 
 void say_line(Tint tint, std::string_view text) {
-  std::string line = tinted(STDERR_FILENO, tint, "cordon:");
+  std::string line = tinted(said_to, tint, "cordon:");
   line.append(" ").append(sanitize(text)).append("\n");
   say(line);
 }
@@ -201,7 +203,11 @@ bool say_answer(std::string_view text) {
   return false;
 }
 
-void say(std::string_view text) { write_all(STDERR_FILENO, text); }
+void say(std::string_view text) { write_all(said_to, text); }
+
+SayTo::SayTo(int descriptor) : before_(said_to) { said_to = descriptor; }
+
+SayTo::~SayTo() { said_to = before_; }
 
 std::string tinted(int descriptor, Tint tint, std::string_view text) {
   if (tint == Tint::Plain || !coloured(descriptor)) return std::string(text);
@@ -212,7 +218,7 @@ void say_error(const Error& error) {
   say_line(Tint::Bad, message(error));
   for (const std::string& note : error.notes) say_line(Tint::Bad, "also: " + note);
   if (error.hint.empty()) return;
-  std::string line = tinted(STDERR_FILENO, Tint::Good, "hint:");
+  std::string line = tinted(said_to, Tint::Good, "hint:");
   line.append(" ").append(sanitize(error.hint)).append("\n");
   say(line);
 }

@@ -44,6 +44,18 @@ bool write_all(int descriptor, std::string_view text);
 bool say_answer(std::string_view text);  // to standard output; says itself why it could not
 void say(std::string_view text);         // to standard error, as it is
 
+// What this thread says goes to `descriptor` instead of standard error, for as long as this lives.
+class SayTo {
+ public:
+  explicit SayTo(int descriptor);
+  ~SayTo();
+  SayTo(const SayTo&) = delete;
+  SayTo& operator=(const SayTo&) = delete;
+
+ private:
+  int before_;
+};
+
 // Colours only on a terminal and never with NO_COLOR.
 std::string tinted(int descriptor, Tint tint, std::string_view text);
 

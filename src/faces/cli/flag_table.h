@@ -29,6 +29,12 @@ enum class FlagId {
   Stage,
   StageFrom,
   StageFork,
+  // session
+  Agent,
+  Conversation,
+  Idle,
+  Lifetime,
+  HandleFd,
   // run
   Cwd,
   Backend,

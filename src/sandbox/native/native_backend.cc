@@ -41,10 +41,11 @@ Granted granted_by(const Op& operation) {
 }
 
 // A home or a project that is mounted noexec: the file's own mode says otherwise.
-void name_noexec(const Plan& plan, Error& error) {
+void name_noexec(const std::vector<std::string>& candidates, const std::string& cwd,
+                 Error& error) {
   const std::string mountinfo = read_mountinfo();
-  for (const std::string& candidate : plan.candidates) {
-    const std::string path = candidate.starts_with('/') ? candidate : join(plan.cwd, candidate);
+  for (const std::string& candidate : candidates) {
+    const std::string path = candidate.starts_with('/') ? candidate : join(cwd, candidate);
     const std::string mount = noexec_mount(normalize(path), mountinfo);
     if (mount.empty() || ::access(path.c_str(), F_OK) != 0) continue;
     error.what += ": " + quote(mount) + " is mounted noexec";
@@ -58,8 +59,13 @@ void name_noexec(const Plan& plan, Error& error) {
 }  // namespace
 
 Error command_error(const Plan& plan, int number) {
+  return command_error(plan.argv.front(), plan.candidates, plan.cwd, number);
+}
+
+Error command_error(const std::string& program, const std::vector<std::string>& candidates,
+                    const std::string& cwd, int number) {
   Error error{.kind = ErrorKind::Command, .error_number = number};
-  const std::string name = quote(plan.argv.front());
+  const std::string name = quote(program);
   if (number == ENOENT) {
     error.what = name + " does not exist inside the sandbox";
     error.exit_status = 127;
@@ -71,7 +77,7 @@ Error command_error(const Plan& plan, int number) {
   } else {
     error.what = name + " cannot be executed inside the sandbox";
     error.exit_status = 126;
-    if (number == EACCES) name_noexec(plan, error);
+    if (number == EACCES) name_noexec(candidates, cwd, error);
   }
   return error;
 }

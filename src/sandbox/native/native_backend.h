@@ -24,6 +24,9 @@ namespace cordon::native {
 
 // What argv[0] could not become, with the status a shell would give.
 Error command_error(const Plan& plan, int number);
+// The same of any program; `candidates` are the files that were tried, relative to `cwd`.
+Error command_error(const std::string& program, const std::vector<std::string>& candidates,
+                    const std::string& cwd, int number);
 
 Result<void> write_map(pid_t pid, const char* file, const std::string& map);
 
