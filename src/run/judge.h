@@ -42,10 +42,10 @@ class SessionRun {
 
 // Who asked, as the audit log has it.
 struct Asker {
-  std::string action;  // "session", "exec"; empty: the tool, or "run"
-  std::string tool;    // of the MCP server; empty: the command line or the library
+  std::string tool;  // of the MCP server; empty: the command line or the library
   std::string tool_call_id;
-  std::string path;  // what a file tool works on, canonical
+  std::string path;    // what a file tool works on, canonical
+  std::string action;  // "session", "exec"; empty: the tool, or "run"
 };
 
 // The stage of an earlier run that a run begins with.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <tuple>
 
 #include "base/path.h"
@@ -79,6 +80,22 @@ Attempts attempts_of(const Prepared& prepared) {
   return {prepared.broker->connections(), prepared.broker->denials()};
 }
 
+// A thread that is made meanwhile gets no signals.
+class SignalsKept {
+ public:
+  SignalsKept() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsKept() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsKept(const SignalsKept&) = delete;
+  SignalsKept& operator=(const SignalsKept&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 // The whole sandbox is gone, and a command went with it.
 bool is_closed(int socket) {
   pollfd polled{socket, POLLIN, 0};
@@ -119,7 +136,11 @@ Result<void> OpenSession::begin() {
     if (!idle_timer_.valid()) return fail(setup_error("cannot make a timer", errno));
     input_.poll_hook = PollHook{idle_timer_.get(), [this] { return end_if_idle(); }};
   }
-  thread_ = std::thread([this] { carry_out(); });
+  {
+    // Signals belong to the other threads of the program.
+    const SignalsKept kept;
+    thread_ = std::thread([this] { carry_out(); });
+  }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return state_ != State::Starting; });
   if (state_ == State::Over && report_->error) return fail(*report_->error);
@@ -213,6 +234,7 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
   const Limits& limits = run_->clamped.effective().limits;
   StreamRequest wanted = asked.streams;
   if (limits.output) wanted.keep = *limits.output;
+  if (asked.keep) wanted.keep = *asked.keep;
   wanted.total = limits.output_total;
   wanted.relay_output = true;
   CORDON_TRY(streams, Streams::open(wanted));
@@ -309,6 +331,17 @@ Report OpenSession::exec(const ExecInput& asked) {
     report.audit = done ? record->close(*report.outcome) : record->close(*report.error);
   }
   return report;
+}
+
+bool OpenSession::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return state_ != State::Open || is_closed(spawner_.get());
+}
+
+std::optional<StageRecord> OpenSession::stage_record() const {
+  const std::lock_guard lock(mutex_);
+  if (prepared_ == nullptr || !prepared_->stage) return std::nullopt;
+  return prepared_->stage->record();
 }
 
 void OpenSession::stop() {

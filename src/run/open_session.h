@@ -49,6 +49,7 @@ struct ExecInput {
   std::string cwd;                       // as written; empty: where the session started
   std::vector<std::string> environment;  // NAME=VALUE, beside the session's own
   StreamRequest streams;
+  std::optional<std::uint64_t> keep;     // bytes kept per captured stream; absent: the policy's
   std::optional<std::uint64_t> wall_ms;  // beside the policy's; the smaller one counts
   int signal_descriptor = -1;            // as SuperviseRequest has it
   std::optional<Cancel> cancel;
@@ -77,6 +78,10 @@ class OpenSession final : private SessionRun {
 
   // Ends every process and waits until all is settled and recorded.
   void stop();
+  // True from when it begins to end.
+  [[nodiscard]] bool is_over() const;
+  // What its writes are staged by; nothing if they are not, or it is over.
+  [[nodiscard]] std::optional<StageRecord> stage_record() const;
   // Readable once it is over, for whatever reason.
   [[nodiscard]] int over_descriptor() const { return over_.descriptor(); }
   // Once it is over: the report of the whole session. Waits for that.

@@ -152,7 +152,7 @@ Result<void> refuse_review_of_tools(const RunInput& input, const Effective& effe
   return fail(
       {.kind = ErrorKind::Unsupported,
        .what = "what a tool writes cannot wait for a review: the next call would not see it",
-       .hint = "write stage = \"auto\" below [fs] for this server and in its ceilings"});
+       .hint = "write stage = \"auto\" below [fs] in its ceilings"});
 }
 
 namespace {

@@ -64,6 +64,7 @@ enum class FlagId {
   // mcp
   Profile,
   Workspace,
+  Session,
   Http,
   Socket,
   TokenFile,

@@ -27,6 +27,8 @@ NodeList arguments(const ServerStart& start, std::string_view here) {
     words.emplace_back("--backend");
     words.emplace_back(start.backend);
   }
+  if (start.session) words.emplace_back("--session");
+  if (start.stage) words.emplace_back("--stage");
   return words;
 }
 

@@ -30,6 +30,8 @@ struct ServerStart {
   std::string safe_directory;
   std::string env_file;      // with the variables of an installation of its own; empty: none
   std::string backend = {};  // of every run; empty: the first that works
+  bool session = false;      // --session
+  bool stage = false;        // --stage
 };
 
 struct HostFile {

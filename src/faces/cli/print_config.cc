@@ -51,6 +51,8 @@ Result<ServerStart> server_start(const Arguments& arguments) {
   if (profile) start.profile = *profile;
   CORDON_TRY(backend, asked_backend(arguments));
   if (backend) start.backend = name_of(*backend);
+  start.session = arguments.has(FlagId::Session);
+  start.stage = arguments.has(FlagId::Stage);
   return start;
 }
 

@@ -36,6 +36,17 @@ inline constexpr std::array kMcpServe{
          "any ceiling nothing is granted.",
          {}},
     kBackend,
+    Flag{FlagId::Session,
+         "--session",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "one sandbox for all commands of a client",
+         "Run the commands of a client in one sandbox that lasts: home, /tmp, servers and "
+         "background processes stay from call to call. A command that names readonly_paths or "
+         "readwrite_paths has a sandbox of its own, as file tools have.",
+         {}},
+    kStage,
 };
 
 inline constexpr std::array kMcpTransport{
@@ -75,7 +86,8 @@ inline constexpr std::array kMcpConfigure{
          "standard "
          "error where it belongs and the command line that leaves the host no other tools: claude "
          "(Claude Code), codex (Codex CLI), copilot (GitHub Copilot CLI), gemini (Gemini CLI), "
-         "vscode, cursor. --workspace, --ceiling, --backend and --profile are written into it.",
+         "vscode, cursor. --workspace, --ceiling, --backend, --profile, --session and --stage are "
+         "written into it.",
          kHostChoices},
     Flag{FlagId::Json,
          "--json",
@@ -105,6 +117,11 @@ inline constexpr std::string_view kMcpText =
     "machine that stay inside the operator's ceiling: run_code, read_local_file and "
     "write_local_file, if CORDON_ENABLE_RUN_CODE is exactly 1. Every call runs in a sandbox of its "
     "own and is recorded in the audit log.\n\n"
+    "With --stage all tools of a client share one sandbox whose writes go to a layer of its own, "
+    "as "
+    "under a ceiling with stage = \"review\": nothing of it is in the project before a person "
+    "takes "
+    "it with cordon changes, and workspace_diff shows it.\n\n"
     "Ceilings are read anew on every call. Without any ceiling nothing is granted beyond what "
     "loading a program needs. No argument of a tool widens anything.\n\n"
     "The boundary contains these tools, not the host that calls them: take its own shell and file "

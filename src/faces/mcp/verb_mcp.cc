@@ -35,6 +35,7 @@ struct McpOptions {
   std::optional<HttpWish> http;
   std::optional<BackendKind> backend;
   MakeBackend backends;
+  mcp::Sharing sharing = mcp::Sharing::None;
 };
 
 void say_line(const std::string& line) { say("cordon: " + sanitize(line) + "\n"); }
@@ -83,6 +84,15 @@ Result<McpOptions> mcp_options(const Arguments& arguments, const Caller& caller)
   CORDON_TRY(backend, asked_backend(arguments));
   options.backend = backend;
   options.backends = every_backend(caller);
+  if (arguments.has(FlagId::Session)) options.sharing = mcp::Sharing::Session;
+  if (arguments.has(FlagId::Stage)) {
+    if (arguments.value(FlagId::Stage) == "auto") {
+      return fail(usage_error("--stage=auto is not for a server: its stage waits for a person",
+                              "leave \"=auto\" out; a ceiling with mode = \"staged\" below [fs] "
+                              "applies what each call wrote when it ends"));
+    }
+    options.sharing = mcp::Sharing::Stage;
+  }
   CORDON_TRY(http, http_wish(arguments, options, caller));
   options.http = std::move(http);
   return options;
@@ -132,7 +142,7 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   const bool can_ask = options.full && std::ranges::any_of(bounds.ceilings, mcp::has_requestable);
   const auto context = std::make_shared<mcp::ToolContext>(
       mcp::ToolContextOptions{std::move(options.ceilings), std::move(options.hidden), tell, can_ask,
-                              options.backend, std::move(options.backends)},
+                              options.backend, std::move(options.backends), options.sharing},
       recorder, std::move(mask));
   mcp::Registry registry;
   const mcp::Switches switches = mcp::read_switches(caller.environment);

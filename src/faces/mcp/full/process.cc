@@ -33,6 +33,7 @@ Process::Process(Order order)
     : id_(std::move(order.id)),
       name_(std::move(order.name)),
       request_(std::move(order.request)),
+      carry_out_(std::move(order.carry_out)),
       out_(order.directory, order.bounds),
       err_(order.directory, order.bounds) {
   request_.input.cancel = cancel_;
@@ -73,7 +74,7 @@ Process::~Process() {
 }
 
 void Process::run() {
-  auto report = std::make_shared<const Report>(run_contained(request_.input, request_.caller));
+  auto report = std::make_shared<const Report>(carry_out_(request_));
   // If it never came to a start nobody took the pipe over.
   request_.input.streams.input_pipe.reset();
   close_input();

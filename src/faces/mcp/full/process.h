@@ -43,6 +43,7 @@ class Process final : public Activity {
     std::string name;
     RunRequest request;
     Input input = Input::AsAsked;
+    std::function<Report(const RunRequest&)> carry_out;
     std::string directory;  // for the files of its output
     StoreBounds bounds;
   };
@@ -91,6 +92,7 @@ class Process final : public Activity {
   const Cancel cancel_;
   const Cancel terminate_;
   RunRequest request_;
+  const std::function<Report(const RunRequest&)> carry_out_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   OutputStore out_;

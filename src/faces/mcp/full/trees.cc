@@ -1,4 +1,6 @@
 // workspace_diff, and the look at the workspace before anything is changed.
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "base/path.h"
@@ -9,6 +11,7 @@
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/full/views.h"
 #include "faces/mcp/server.h"
+#include "host/inspect.h"
 
 namespace cordon::mcp {
 namespace {
@@ -36,6 +39,17 @@ std::shared_ptr<Snapshot> snapshot_from(const Node& answer) {
     snapshot->files.emplace(*path, std::move(file));
   }
   return snapshot;
+}
+
+// The text of a small file, which neither a link nor anything but a regular file can stand for.
+std::shared_ptr<const std::string> text_at(const std::string& path) {
+  constexpr std::size_t kMostText = std::size_t{256} * 1024;
+  if (path.empty()) return nullptr;
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  auto text = above.valid() ? read_regular(above.get(), std::string(basename(path)), kMostText)
+                            : std::nullopt;
+  if (!text || text->find('\0') != std::string::npos) return nullptr;
+  return std::make_shared<const std::string>(to_utf8(*text));
 }
 
 InsideAnswer survey(const FileCall& file) {
@@ -116,7 +130,13 @@ class DiffCall {
       note = "compared with the last look before that run";
     }
     if (cursor == nullptr) bench_.snapshots.keep(now);
-    return show(note, inside.report, *before, *now, *part, *place);
+    const Compared compared{before->id, now->id, before->incomplete || now->incomplete, note};
+    if (auto staged = staged_changes(*part)) {
+      return show({"stage", now->id, false,
+                   "what this server's stage holds; a person takes it with cordon changes"},
+                  inside.report, *staged, *place);
+    }
+    return show(compared, inside.report, changes_between(*before, *now, *part), *place);
   }
 
  private:
@@ -136,14 +156,42 @@ class DiffCall {
     return bench_.snapshots.find(since());
   }
 
-  ToolResult show(const std::string& note, const Report& report, const Snapshot& before,
-                  const Snapshot& now, const std::string& part, Cursors::Place from) {
-    const std::vector<FileChange> changes = changes_between(before, now, part);
+  struct Compared {
+    std::string since;
+    std::string snapshot;
+    bool incomplete = false;
+    std::string note;
+  };
+
+  // Of a server that stages: what its client's stage has, read from the layer itself.
+  [[nodiscard]] std::optional<std::vector<FileChange>> staged_changes(const std::string& part) {
+    if (since() != "start") return std::nullopt;
+    const auto listed = bench_.context->sessions().staged_changes(call_.client());
+    if (!listed || !*listed) return std::nullopt;
+    std::vector<FileChange> changes;
+    for (const ChangeRecord& record : **listed) {
+      const auto below = part_of(file_.place().path, record.path);
+      const std::string path = below.value_or(record.path);
+      if (!part.empty() && (!below || !contains("/" + part, "/" + path))) continue;
+      const bool deleted = record.change == Change::Kind::Deleted;
+      const FileChange::Kind kind = deleted ? FileChange::Kind::Deleted
+                                    : record.change == Change::Kind::Added
+                                        ? FileChange::Kind::Created
+                                        : FileChange::Kind::Changed;
+      changes.push_back({kind, path,
+                         kind == FileChange::Kind::Created ? nullptr : text_at(record.path),
+                         deleted ? nullptr : text_at(record.kept)});
+    }
+    return changes;
+  }
+
+  ToolResult show(const Compared& compared, const Report& report,
+                  const std::vector<FileChange>& changes, Cursors::Place from) {
     Node node{NodeMap{}};
-    node.set("success", true).set("since", before.id).set("total", changes.size());
-    if (call_.arguments().find("cursor") == nullptr) node.set("snapshot", now.id);
-    if (!note.empty()) node.set("note", note);
-    if (before.incomplete || now.incomplete) {
+    node.set("success", true).set("since", compared.since).set("total", changes.size());
+    if (call_.arguments().find("cursor") == nullptr) node.set("snapshot", compared.snapshot);
+    if (!compared.note.empty()) node.set("note", compared.note);
+    if (compared.incomplete) {
       node.set("incomplete",
                "not every file was looked at: the workspace is too large or too deep, or a "
                "directory in it may not be entered");

@@ -101,7 +101,7 @@ Report FileCall::run(Policy policy, const std::vector<std::string>& words,
   input.argv.insert(input.argv.end(), words.begin(), words.end());
   if (content) input.streams.in = Input::of_bytes(std::move(*content));
   input.streams.out = std::move(out);
-  return run_contained(input, *caller_);
+  return context_.run(call_.client(), *bounds_, input, *caller_, CallKind::File);
 }
 
 ToolFault FileCall::held() const {

@@ -61,12 +61,18 @@ Result<std::string> load_env_file(const Caller& caller) {
   return place.lexical;
 }
 
+CallKind kind_of(const RunRequest& request) {
+  const bool narrowed = request.wish.read || request.wish.write;
+  return narrowed ? CallKind::NarrowedCommand : CallKind::Command;
+}
+
 ToolResult run_code(ToolContext& context, const Call& call) {
   const std::string tool = "run_code";
   auto made = run_request(context, call, tool, kDefaultWallMs);
   if (auto* refused = std::get_if<ToolResult>(&made)) return std::move(*refused);
   auto& request = std::get<RunRequest>(made);
-  const Report report = run_contained(request.input, request.caller);
+  const Report report =
+      context.run(call.client(), request.bounds, request.input, request.caller, kind_of(request));
   if (report.error) return answer_not_started(context, tool, report);
   return answer_run(report, request.wish, std::move(request.refused), request.bounds,
                     context.mask());
@@ -195,6 +201,12 @@ std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Cal
   if (holds_nul(argv)) bad = "argv holds a NUL character";
   if (!bad) bad = unnameable(wish.read, "readonly_paths", *caller);
   if (!bad) bad = unnameable(wish.write, "readwrite_paths", *caller);
+
+  if (!bad && (wish.read || wish.write) && context.sessions().sharing(*bounds) == Sharing::Stage) {
+    bad =
+        "readonly_paths and readwrite_paths: all calls of this server share one sandbox, so one "
+        "cannot ask for less than the others; leave them out";
+  }
 
   RunRequest request{*caller, std::move(*bounds), {}, {}, {}};
   if (!bad) {

@@ -40,6 +40,8 @@ struct RunRequest {
 std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Call& call,
                                                  const std::string& tool,
                                                  std::uint64_t unattended_wall_ms);
+// Whether it asks for less than all that is permitted.
+CallKind kind_of(const RunRequest& request);
 inline constexpr std::uint64_t kDefaultWallMs = 30'000;
 
 // The answer for a command that was not started.

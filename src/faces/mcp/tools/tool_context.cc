@@ -22,7 +22,15 @@ bool may_ask(const std::vector<Ceiling>& ceilings) {
 }  // namespace
 
 ToolContext::ToolContext(ToolContextOptions options, audit::Recorder& recorder, SecretMask mask)
-    : options_(std::move(options)), recorder_(recorder), mask_(std::move(mask)) {}
+    : options_(std::move(options)),
+      recorder_(recorder),
+      mask_(std::move(mask)),
+      sessions_(options_.sharing, options_.tell) {}
+
+Report ToolContext::run(const std::shared_ptr<Client>& client, const CallCeilings& bounds,
+                        const RunInput& input, const Caller& caller, CallKind kind) {
+  return sessions_.run(client, bounds, input, caller, kind);
+}
 
 Result<CallCeilings> ToolContext::bounds(const Caller& caller) {
   auto found = read_call_ceilings(caller, options_.ceiling_files, options_.hidden);

@@ -14,6 +14,7 @@
 #include "config/node.h"
 #include "faces/mcp/call.h"
 #include "faces/mcp/tools/call_ceilings.h"
+#include "faces/mcp/tools/client_sessions.h"
 #include "faces/mcp/tools/secret_mask.h"
 #include "run/line.h"
 
@@ -27,6 +28,7 @@ struct ToolContextOptions {
   bool can_ask = false;                     // request_access is among the tools
   std::optional<BackendKind> backend = {};  // that every call is to use; absent: as in choose.h
   MakeBackend backends;
+  Sharing sharing = Sharing::None;
 };
 
 class ToolContext {
@@ -46,6 +48,11 @@ class ToolContext {
   std::optional<std::string> refuse(const Caller& caller, const Call& call, const std::string& tool,
                                     const Error& error);
 
+  // Carries out a run of input(), in the session of its client or alone (client_sessions.h).
+  Report run(const std::shared_ptr<Client>& client, const CallCeilings& bounds,
+             const RunInput& input, const Caller& caller, CallKind kind);
+  [[nodiscard]] ClientSessions& sessions() { return sessions_; }
+
   [[nodiscard]] bool can_ask() const { return options_.can_ask; }
   void tell_operator(const std::string& tool, const Error& error) const;
 
@@ -61,6 +68,7 @@ class ToolContext {
   const ToolContextOptions options_;
   audit::Recorder& recorder_;
   const SecretMask mask_;
+  ClientSessions sessions_;
   mutable std::mutex choice_mutex_;
   mutable std::string told_choice_;
   // Shared with runs that go on: they ask at each connection.
