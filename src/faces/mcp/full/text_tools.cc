@@ -13,11 +13,11 @@ namespace cordon::mcp {
 namespace {
 
 constexpr FileCall::Kind kRead{"read_local_file", "Read blocked or failed", "Read failed",
-                               Wish::Read, true};
+                               RequestedAccess::Read, true};
 constexpr FileCall::Kind kWrite{"write_local_file", "Write blocked or failed", "Write failed",
-                                Wish::Write, true};
+                                RequestedAccess::Write, true};
 constexpr FileCall::Kind kEdit{"edit_local_file", "Write blocked or failed", "Write failed",
-                               Wish::Write, true};
+                               RequestedAccess::Write, true};
 
 std::size_t room_beside(const Node& node) {
   constexpr std::size_t kSlack = 120;  // digits and names of what is added

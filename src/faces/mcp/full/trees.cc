@@ -17,7 +17,7 @@ namespace cordon::mcp {
 namespace {
 
 constexpr FileCall::Kind kDiff{
-    "workspace_diff", "Read blocked or failed", "Read failed", Wish::Read, true, true};
+    "workspace_diff", "Read blocked or failed", "Read failed", RequestedAccess::Read, true, true};
 
 std::shared_ptr<Snapshot> snapshot_from(const Node& answer) {
   auto snapshot = std::make_shared<Snapshot>();
@@ -241,9 +241,9 @@ namespace {
 // list_files and search_files: what lies in a tree, page by page.
 
 constexpr FileCall::Kind kList{
-    "list_files", "Read blocked or failed", "Read failed", Wish::Read, true, true};
+    "list_files", "Read blocked or failed", "Read failed", RequestedAccess::Read, true, true};
 constexpr FileCall::Kind kSearch{
-    "search_files", "Read blocked or failed", "Read failed", Wish::Read, true, true};
+    "search_files", "Read blocked or failed", "Read failed", RequestedAccess::Read, true, true};
 constexpr int kDefaultEntries = 200;
 constexpr int kDefaultMatches = 50;
 

@@ -62,8 +62,8 @@ Result<Node> limits_view(const CallCeilings& bounds, const std::vector<std::stri
   const std::string& workspace = bounds.caller.cwd;
   Node place{NodeMap{}};
   place.set("path", sanitize(workspace))
-      .set("readable", permitted(bounds, workspace, Wish::Read))
-      .set("writable", permitted(bounds, workspace, Wish::Write));
+      .set("readable", permitted(bounds, workspace, RequestedAccess::Read))
+      .set("writable", permitted(bounds, workspace, RequestedAccess::Write));
   NodeList names;
   for (const std::string& tool : tools) names.emplace_back(tool);
   const bool variables = std::ranges::any_of(

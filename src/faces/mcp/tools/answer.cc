@@ -139,7 +139,8 @@ std::string_view reason_for(const Reduction& reduction, const CallCeilings& boun
   if (reduction.because == Reduction::Because::Narrowed) return "only a part of it is permitted";
   if (reduction.because == Reduction::Because::Nonexistent) {
     const auto place = canonicalize(reduction.asked, bounds.caller.cwd, bounds.caller);
-    const Wish wish = reduction.what == "write" ? Wish::Write : Wish::Read;
+    const RequestedAccess wish =
+        reduction.what == "write" ? RequestedAccess::Write : RequestedAccess::Read;
     if (place && permitted(bounds, place->path, wish)) return "it does not exist";
   }
   return "outside the operator's allowed paths";
@@ -254,7 +255,7 @@ Node not_granted_entry(std::string_view access, std::string_view path, std::stri
   return entry;
 }
 
-NodeList not_granted(const Report& report, const RunWish& wish, const CallCeilings& bounds) {
+NodeList not_granted(const Report& report, const RequestedRun& wish, const CallCeilings& bounds) {
   NodeList list;
   for (const Reduction& reduction : report.reductions) {
     const bool asked = (reduction.what == "read" && names(wish.read, reduction.asked)) ||
@@ -379,7 +380,7 @@ class RunAnswer {
 
 }  // namespace
 
-ToolResult answer_run(const Report& report, const RunWish& wish, NodeList refused,
+ToolResult answer_run(const Report& report, const RequestedRun& wish, NodeList refused,
                       const CallCeilings& bounds, const SecretMask& mask, const RunHandle& handle) {
   for (Node& entry : not_granted(report, wish, bounds)) refused.push_back(std::move(entry));
   if (refused.size() > kMostListed) refused.resize(kMostListed);

@@ -83,7 +83,7 @@ void add_account(Node& node, const Report& report);
 
 Node not_granted_entry(std::string_view access, std::string_view path, std::string_view reason);
 // Of the paths a caller named, those that were not granted in full.
-NodeList not_granted(const Report& report, const RunWish& wish, const CallCeilings& bounds);
+NodeList not_granted(const Report& report, const RequestedRun& wish, const CallCeilings& bounds);
 
 // What a server that keeps its runs adds to an answer.
 struct RunHandle {
@@ -92,7 +92,7 @@ struct RunHandle {
 };
 // run_code's result for a command that was started.
 // `refused` are the paths that were not even asked for.
-ToolResult answer_run(const Report& report, const RunWish& wish, NodeList refused,
+ToolResult answer_run(const Report& report, const RequestedRun& wish, NodeList refused,
                       const CallCeilings& bounds, const SecretMask& mask,
                       const RunHandle& handle = {});
 

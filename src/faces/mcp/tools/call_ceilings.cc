@@ -143,7 +143,7 @@ bool is_at(const PathRule& rule, const std::string& canonical, const Caller& cal
 }
 
 // What was approved, where the caller names nothing narrower.
-void ask_for_approved(Policy& policy, const CallCeilings& bounds, const RunWish& wish) {
+void ask_for_approved(Policy& policy, const CallCeilings& bounds, const RequestedRun& wish) {
   for (const LiveApproval& live : bounds.approved) {
     const Approval& approval = live.approval;
     switch (approval.kind) {
@@ -216,7 +216,7 @@ Result<CallCeilings> read_call_ceilings(const Caller& caller,
   return bounds;
 }
 
-Policy run_policy(const CallCeilings& bounds, const RunWish& wish) {
+Policy run_policy(const CallCeilings& bounds, const RequestedRun& wish) {
   // The limits of people's own runs, since the work is the same; the wall clock and the whole
   // output have a bound besides, since nobody watches. Without a ceiling only the baseline is left.
   Policy policy = make_preset(bounds.set_by_operator ? "workspace" : "strict", preset_host());
@@ -328,7 +328,8 @@ Policy write_policy(const CallCeilings& bounds, const std::string& path) {
   // A new name, and the rename that replaces a file at once, need its directory. Where only the
   // file itself is permitted it is written in place.
   const std::string directory(parent(path));
-  const bool file_alone = !permitted(bounds, directory, Wish::Write) && inspect_path(path);
+  const bool file_alone =
+      !permitted(bounds, directory, RequestedAccess::Write) && inspect_path(path);
   policy.fs.write = {{file_alone ? path : directory, {}}};
   return policy;
 }
@@ -342,16 +343,16 @@ Policy write_below_policy(const CallCeilings& bounds, const std::string& path) {
   return policy;
 }
 
-bool permitted(const CallCeilings& bounds, const std::string& canonical, Wish wish) {
+bool permitted(const CallCeilings& bounds, const std::string& canonical, RequestedAccess wish) {
   std::string path = canonical;
   while (path != "/" && !inspect_path(path)) path = parent(path);
   Policy policy;
-  (wish == Wish::Read ? policy.fs.read : policy.fs.write) = {{path, {}}};
+  (wish == RequestedAccess::Read ? policy.fs.read : policy.fs.write) = {{path, {}}};
   const auto effective = clamp_under(bounds, policy);
   if (!effective) return false;
   const auto covers = [&](const Grant& grant) { return contains(grant.path, path); };
   return std::ranges::any_of(effective->write, covers) ||
-         (wish == Wish::Read && std::ranges::any_of(effective->read, covers));
+         (wish == RequestedAccess::Read && std::ranges::any_of(effective->read, covers));
 }
 
 }  // namespace cordon::mcp

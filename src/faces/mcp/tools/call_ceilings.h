@@ -46,13 +46,13 @@ Result<CallCeilings> read_call_ceilings(const Caller& caller,
                                         const std::vector<std::string>& ceiling_files,
                                         std::vector<std::string> hidden);
 
-struct RunWish {
+struct RequestedRun {
   std::optional<std::vector<std::string>> read;
   std::optional<std::vector<std::string>> write;
   std::optional<std::uint64_t> timeout_ms;
   std::uint64_t unattended_wall_ms = 0;  // if neither the caller nor a ceiling bounds the time
 };
-Policy run_policy(const CallCeilings& bounds, const RunWish& wish);
+Policy run_policy(const CallCeilings& bounds, const RequestedRun& wish);
 // Why commands cannot start in the server's directory: the operator's ceilings leave nothing of it,
 // and a command would work somewhere else. For the operator; a model is not told the ceilings.
 std::optional<Error> lost_workspace(const CallCeilings& bounds);
@@ -79,14 +79,14 @@ bool permits_whole(const CallCeilings& bounds, const Policy& policy);
 // The approvals that a policy makes use of: the shortest time that is left of one.
 std::optional<std::uint64_t> approved_time(const CallCeilings& bounds, const Policy& policy);
 
-enum class Wish { Read, Write };
+enum class RequestedAccess { Read, Write };
 // Whether every ceiling permits that. A path that does not exist is judged by the nearest directory
 // that does, so that the answer tells nothing of what lies outside.
-bool permitted(const CallCeilings& bounds, const std::string& canonical, Wish wish);
+bool permitted(const CallCeilings& bounds, const std::string& canonical, RequestedAccess wish);
 
 // The strictest of the ceilings; what is protected may be read.
 ProtectionBound protection_bound_of(const CallCeilings& bounds, const std::string& canonical,
-                                    Wish wish);
+                                    RequestedAccess wish);
 
 // Approvals: what a person at the client let this server do beyond its ceilings, and what they
 // would not. Each ends by the clock and with the server; ToolContext::bounds ends one whose ceiling

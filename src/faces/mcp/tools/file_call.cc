@@ -59,7 +59,7 @@ std::optional<ToolResult> FileCall::prepare() {
                                   outside_help(*bounds_), "SandboxPolicyError"});
   }
   place_ = std::move(*place);
-  switch (protection_bound_of(*bounds_, place_.path, kind_.wish)) {
+  switch (protection_bound_of(*bounds_, place_.path, kind_.access)) {
     case ProtectionBound::None:
       break;
     case ProtectionBound::Denied:
@@ -73,7 +73,7 @@ std::optional<ToolResult> FileCall::prepare() {
                    "Name a regular file.", "SandboxPolicyError"});
   }
   const bool is_directory = place_.kind == FileKind::Directory && !kind_.directory;
-  if (is_directory && permitted(*bounds_, place_.path, Wish::Read)) {
+  if (is_directory && permitted(*bounds_, place_.path, RequestedAccess::Read)) {
     return refuse(
         policy_error("the path is a directory"),
         {kind_.failed, "the path is a directory", "Name a file in it.", "SandboxPolicyError"});
@@ -171,7 +171,7 @@ namespace {
 
 constexpr FileCall::Kind kRead{"read_local_file", "Read blocked or failed", "Read failed"};
 constexpr FileCall::Kind kWrite{"write_local_file", "Write blocked or failed", "Write failed",
-                                Wish::Write};
+                                RequestedAccess::Write};
 
 // What is told about a content beside itself.
 struct Seen {

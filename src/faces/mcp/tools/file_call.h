@@ -18,7 +18,7 @@ class FileCall {
     const char* tool;
     const char* blocked;  // "Read blocked or failed"
     const char* failed;   // "Read failed"
-    Wish wish = Wish::Read;
+    RequestedAccess access = RequestedAccess::Read;
     bool relative = false;   // a path may be relative to the workspace
     bool directory = false;  // it may be a directory
   };
@@ -33,7 +33,7 @@ class FileCall {
   [[nodiscard]] const CallCeilings& bounds() const { return *bounds_; }
   [[nodiscard]] const Canonical& place() const { return place_; }
   [[nodiscard]] ToolContext& context() const { return context_; }
-  [[nodiscard]] bool is_permitted() const { return permitted(*bounds_, place_.path, kind_.wish); }
+  [[nodiscard]] bool is_permitted() const { return permitted(*bounds_, place_.path, kind_.access); }
 
   // Runs Cordon's own program with `words` behind its verb. `listener` may be null.
   [[nodiscard]] Report run(Policy policy, const std::vector<std::string>& words,

@@ -85,11 +85,11 @@ std::optional<std::vector<std::string>> paths(const Node& arguments, const char*
   return list != nullptr ? std::optional(texts_of(list)) : std::nullopt;
 }
 
-RunWish wish_of(const Node& arguments, std::uint64_t unattended_wall_ms) {
-  RunWish wish{paths(arguments, "readonly_paths"),
-               paths(arguments, "readwrite_paths"),
-               {},
-               unattended_wall_ms};
+RequestedRun wish_of(const Node& arguments, std::uint64_t unattended_wall_ms) {
+  RequestedRun wish{paths(arguments, "readonly_paths"),
+                    paths(arguments, "readwrite_paths"),
+                    {},
+                    unattended_wall_ms};
   if (const auto timeout = number_member(arguments, "timeout_ms")) {
     wish.timeout_ms = static_cast<std::uint64_t>(*timeout);
   }
@@ -123,8 +123,8 @@ std::optional<std::string> unnameable(const std::optional<std::vector<std::strin
 
 // The paths without those that would step round what is held; these are listed.
 std::optional<std::vector<std::string>> unshielded(
-    const std::optional<std::vector<std::string>>& paths, Wish wish, const CallCeilings& bounds,
-    NodeList& shielded) {
+    const std::optional<std::vector<std::string>>& paths, RequestedAccess wish,
+    const CallCeilings& bounds, NodeList& shielded) {
   if (!paths) return std::nullopt;
   std::vector<std::string> kept;
   for (const std::string& path : *paths) {
@@ -134,7 +134,7 @@ std::optional<std::vector<std::string>> unshielded(
     if (protection_bound == ProtectionBound::None) {
       kept.push_back(path);
     } else {
-      shielded.push_back(not_granted_entry(wish == Wish::Write ? "write" : "read", path,
+      shielded.push_back(not_granted_entry(wish == RequestedAccess::Write ? "write" : "read", path,
                                            protection_bound == ProtectionBound::Protected
                                                ? "protected: tools and agents load it"
                                                : "outside the operator's allowed paths"));
@@ -178,7 +178,7 @@ std::optional<std::string> set_variables(const Node& arguments, RunRequest& requ
 // Whether a directory is there is told only where the operator lets it be seen.
 bool may_start_in(const std::string& cwd, const CallCeilings& bounds) {
   const auto place = canonicalize(cwd, bounds.caller.cwd, bounds.caller);
-  return place && permitted(bounds, place->path, Wish::Read);
+  return place && permitted(bounds, place->path, RequestedAccess::Read);
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Cal
   const auto caller = identify_caller();
   if (!caller) return answer_fault(fault_of(caller.error()), std::nullopt);
   const Node& arguments = call.arguments();
-  const RunWish wish = wish_of(arguments, unattended_wall_ms);
+  const RequestedRun wish = wish_of(arguments, unattended_wall_ms);
   const auto refuse = [&](const Error& error, const ToolFault& fault) {
     return answer_fault(fault, context.refuse(*caller, call, tool, error));
   };
@@ -210,8 +210,8 @@ std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Cal
 
   RunRequest request{*caller, std::move(*bounds), {}, {}, {}};
   if (!bad) {
-    request.wish = {unshielded(wish.read, Wish::Read, request.bounds, request.refused),
-                    unshielded(wish.write, Wish::Write, request.bounds, request.refused),
+    request.wish = {unshielded(wish.read, RequestedAccess::Read, request.bounds, request.refused),
+                    unshielded(wish.write, RequestedAccess::Write, request.bounds, request.refused),
                     wish.timeout_ms, wish.unattended_wall_ms};
     request.input = context.input(request.bounds, call, tool);
     request.input.ceilings_now = context.ceilings_now(*caller);

@@ -30,8 +30,8 @@ Result<std::string> load_env_file(const Caller& caller);
 struct RunRequest {
   Caller caller;
   CallCeilings bounds;
-  RunWish wish;      // without what was refused
-  NodeList refused;  // entries of not_granted: what was not even asked for
+  RequestedRun wish;  // without what was refused
+  NodeList refused;   // entries of not_granted: what was not even asked for
   RunInput input;
 };
 

@@ -162,7 +162,7 @@ Switches read_switches(const std::map<std::string, std::string>& environment) {
 }
 
 ProtectionBound protection_bound_of(const CallCeilings& bounds, const std::string& canonical,
-                                    Wish wish) {
+                                    RequestedAccess wish) {
   const auto resolved = bounds.resolved();
   if (!resolved) return ProtectionBound::Denied;
   ProtectionBound strictest = ProtectionBound::None;
@@ -175,7 +175,8 @@ ProtectionBound protection_bound_of(const CallCeilings& bounds, const std::strin
   places.git = git_directories_above(canonical);
   if (is_in_git_part(canonical, places))
     strictest = std::max(strictest, ProtectionBound::Protected);
-  if (wish == Wish::Read && strictest == ProtectionBound::Protected) return ProtectionBound::None;
+  if (wish == RequestedAccess::Read && strictest == ProtectionBound::Protected)
+    return ProtectionBound::None;
   return strictest;
 }
 
