@@ -41,8 +41,7 @@ Granted granted_by(const Op& operation) {
 }
 
 // A home or a project that is mounted noexec: the file's own mode says otherwise.
-void name_noexec(const std::vector<std::string>& candidates, const std::string& cwd,
-                 Error& error) {
+void name_noexec(const std::vector<std::string>& candidates, const std::string& cwd, Error& error) {
   const std::string mountinfo = read_mountinfo();
   for (const std::string& candidate : candidates) {
     const std::string path = candidate.starts_with('/') ? candidate : join(cwd, candidate);
