@@ -108,6 +108,9 @@ struct Report {
   [[nodiscard]] std::string json() const;
 };
 
+class Session;
+struct SessionTerms;
+
 // The calls of the library. A request is bounded by the standard ceilings, by $CORDON_CEILING and
 // by its own, whichever call it is given to.
 class Runner {
@@ -122,6 +125,10 @@ class Runner {
 
   // Runs it. The report has an outcome or an error, never both.
   [[nodiscard]] Report run(const Request& request) const;
+  // Opens a session (cordon/session.h) as it would run `request`, of which command and streams do
+  // not count. Needs the program cordon-inside, and a host that permits namespaces.
+  [[nodiscard]] Result<Session> open_session(const Request& request,
+                                             const SessionTerms& terms) const;
   // What is left of its policy under the ceilings. Only the policy and the ceilings of the request
   // count. What would refuse a run is an error here too.
   [[nodiscard]] Result<ClampAnswer> clamp(const Request& request) const;

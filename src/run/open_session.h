@@ -29,19 +29,12 @@
 #include <thread>
 #include <vector>
 
+#include "cordon/session.h"
 #include "run/line.h"
 #include "run/prepare.h"
 #include "run/run_record.h"
 
 namespace cordon {
-
-// What a session is called and how long it may last.
-struct SessionTerms {
-  std::string agent;                         // who works in it; may be empty
-  std::string conversation;                  // likewise
-  std::optional<std::uint64_t> idle_ms;      // without a command; absent: no bound
-  std::optional<std::uint64_t> lifetime_ms;  // in all; absent: no bound
-};
 
 // One command in a session.
 struct ExecInput {

@@ -9,6 +9,7 @@
 #include "run/answers.h"
 #include "run/choose.h"
 #include "run/line.h"
+#include "run/open_session.h"
 #include "run/policy_source.h"
 
 namespace cordon {
@@ -148,6 +149,47 @@ Result<PlanAnswer> Runner::plan(const Request& request) const {
   CORDON_TRY(found, surroundings());
   CORDON_TRY(asked, asked_of(request, found->ceilings));
   return plan_answer(asked.input, found->caller, asked.refused_names);
+}
+
+// Session.
+
+Session::Session(std::unique_ptr<OpenSession> open) : open_(std::move(open)) {}
+Session::Session(Session&& other) noexcept = default;
+Session& Session::operator=(Session&& other) noexcept = default;
+Session::~Session() = default;
+
+Result<Session> Runner::open_session(const Request& request, const SessionTerms& terms) const {
+  CORDON_TRY(found, surroundings());
+  CORDON_TRY(asked, asked_of(request, found->ceilings));
+  // One that reads once has read.
+  if (!read_once_) {
+    asked.input.ceilings_now = [caller = found->caller,
+                                own = request.ceilings]() -> Result<std::vector<Ceiling>> {
+      CORDON_TRY(now, load_ceilings({}, caller));
+      now.insert(now.end(), own.begin(), own.end());
+      return now;
+    };
+  }
+  CORDON_TRY(opened, OpenSession::open(std::move(asked.input), found->caller, terms));
+  return Session(std::move(opened));
+}
+
+const std::string& Session::id() const { return open_->id(); }
+
+Report Session::exec(const ExecRequest& request) const {
+  ExecInput input;
+  input.argv = request.argv;
+  input.cwd = request.cwd;
+  input.streams.in = request.in;
+  input.streams.out = request.out;
+  input.wall_ms = request.timeout_ms;
+  input.cancel = request.cancel;
+  return open_->exec(input);
+}
+
+Report Session::stop() {
+  open_->stop();
+  return open_->report();
 }
 
 std::string_view version() { return CORDON_VERSION; }

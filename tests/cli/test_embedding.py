@@ -134,7 +134,7 @@ def examples(prefix):
     """Built against the installation alone, and put where everybody can execute them."""
     place = stage().new_directory()
     built = {}
-    for name in ("embed", "stream", "explain"):
+    for name in ("embed", "stream", "explain", "session"):
         build = place / f"build-{name}"
         call("cmake", "-S", ROOT / "examples" / name, "-B", build, "-G", "Ninja",
              f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
@@ -142,12 +142,24 @@ def examples(prefix):
         built[name] = place / name
         shutil.copy(build / name, built[name])
         built[name].chmod(0o755)
+    shutil.copy(stage().cordon.parent / "cordon-inside", place / "cordon-inside")
     return built
 
 
 def test_a_command_runs_contained(world, examples):
     done = world.execute([examples["embed"], "/bin/sh", "-c", "echo from inside"]).expect(0)
     assert "landlock: yes, seccomp: yes" in done.out and "output: from inside\n" in done.out
+
+
+def test_commands_share_a_session(world, examples):
+    done = world.execute([examples["session"], "echo kept > /tmp/note; sleep 60 &", "cat /tmp/note; echo made > made",
+                          "cat made; exit 3", "echo never"])
+    assert done.status == 3 and done.out == "kept\nmade\n", done.account()
+    assert world.execute([examples["session"], "cat /tmp/note"]).status == 1
+    place = world.make_directory(world.path / "alone")
+    shutil.copy(examples["session"], place / "session")
+    refused = world.execute([place / "session", "true"])
+    assert refused.status == 125 and "cordon-inside" in refused.err, refused.account()
 
 
 def test_a_command_cannot_write_where_it_stands(world, examples):
