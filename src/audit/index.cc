@@ -225,6 +225,11 @@ IndexUpdate::IndexUpdate(const Database& database)
       label_(database.prepare("INSERT OR IGNORE INTO label(label, seq) VALUES(?,?)")),
       follow_(database.prepare("INSERT INTO followed VALUES(?,?,?,?)")) {}
 
+// Who acted stands among the labels, where no path can be called so: paths begin with '/' or '@'.
+bool IndexUpdate::label_of_who(const std::string& kind, const std::string& who, std::uint64_t seq) {
+  return label_.bind(1, kind + ":" + who).bind(2, signed_of(seq)).run();
+}
+
 bool IndexUpdate::add_label(std::uint64_t seq, const std::string& label) {
   if (label.empty()) return true;
   return label_.bind(1, searched_label(label)).bind(2, signed_of(seq)).run();
@@ -233,6 +238,10 @@ bool IndexUpdate::add_label(std::uint64_t seq, const std::string& label) {
 bool IndexUpdate::add_labels(std::uint64_t seq, const Record& record, const Node& request) {
   bool good =
       add_label(seq, record.resource) && add_label(seq, text_in(request, "cwd").value_or(""));
+  for (const char* name : {"session", "agent"}) {
+    const auto who = text_in(request, name);
+    if (who) good = good && label_of_who(name, *who, seq);
+  }
   for (const char* list : {"read", "write"}) {
     const Node* labels = request.find(list);
     if (labels == nullptr || labels->list() == nullptr) continue;
@@ -338,6 +347,14 @@ class Where {
     }
     if (filter.denied) add("(denials > ? OR reason = 'denied')", std::int64_t{0});
     if (!filter.tool.empty()) add("coalesce(tool, action) = ?", filter.tool);
+    constexpr const char* kLabelled = "seq IN (SELECT seq FROM label WHERE label = ?)";
+    if (!filter.session.empty()) add(kLabelled, "session:" + filter.session);
+    if (!filter.agent.empty()) add(kLabelled, "agent:" + filter.agent);
+    if (filter.without_agent) {
+      // ';' comes behind ':'.
+      add("seq NOT IN (SELECT seq FROM label WHERE label >= ? AND label < 'agent;')",
+          std::string("agent:"));
+    }
     if (!filter.path.empty()) {
       add("seq IN (SELECT seq FROM label WHERE label = ?)", searched_label(filter.path));
     }

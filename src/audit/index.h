@@ -40,7 +40,10 @@ struct Filter {
   std::string outcome;  // an outcome or a reason
   bool denied = false;  // refused as a whole, or something inside was
   std::string tool;
-  std::string path;  // a label, or the "#..." of one
+  std::string session;
+  std::string agent;           // as the log has it
+  bool without_agent = false;  // what no agent's session did
+  std::string path;            // a label, or the "#..." of one
   std::optional<std::uint64_t> limit;
 };
 
@@ -114,6 +117,7 @@ class IndexUpdate {
   bool end_event(const Record& record, const std::string& day, std::uint64_t offset);
   bool add_labels(std::uint64_t seq, const Record& record, const Node& request);
   bool add_label(std::uint64_t seq, const std::string& label);
+  bool label_of_who(const std::string& kind, const std::string& who, std::uint64_t seq);
 
   Statement begin_;
   Statement end_;

@@ -43,6 +43,9 @@ struct Pending {
   Label resource;  // what it is done to
   Label tool;      // the MCP tool, if one asked
   Label tool_call_id;
+  Label session;       // that it happens in
+  Label agent;         // that the session was started for
+  Label conversation;  // likewise
   Label backend;
   std::vector<CeilingMark> ceilings;
   Label policy;

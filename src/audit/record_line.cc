@@ -124,6 +124,10 @@ Node request_node(const Pending& pending) {
       .set("timeout_ms", number(pending.timeout_ms))
       .set("version", CORDON_VERSION);
   if (!pending.approvals.empty()) node.set("approvals", texts(pending.approvals));
+  if (!pending.session.empty()) {
+    node.set("session", text(pending.session)).set("agent", text(pending.agent));
+    node.set("conversation", text(pending.conversation));
+  }
   return node;
 }
 
@@ -174,14 +178,15 @@ Node published_node(const std::vector<PublishedMark>& published) {
 }
 
 // What every record says, in the published order.
-std::string members(Node action, Node resource, Node outcome, Node reason, Node metadata) {
+std::string members(Node action, Node resource, Node outcome, Node reason, Node metadata,
+                    const Label& agent = {}) {
   Node node;
-  node.set("agent_id", Node())
+  node.set("agent_id", text(agent))
       .set("action", std::move(action))
       .set("resource", std::move(resource))
       .set("outcome", std::move(outcome))
       .set("reason", std::move(reason))
-      .set("attribution_type", "none")
+      .set("attribution_type", agent.empty() ? "none" : "agent")
       .set("attribution_layer", "application")
       .set("metadata", std::move(metadata));
   std::string json = write_json(node, JsonStyle::Compact);
@@ -224,7 +229,7 @@ std::string pending_members(const Pending& pending, const Writer& writer) {
   process.set("pid", Node(writer.pid)).set("pid_namespace", Node(writer.pid_namespace));
   metadata.set("writer", std::move(process));
   return members(text(pending.action), text(pending.resource), "pending", Node(),
-                 std::move(metadata));
+                 std::move(metadata), pending.agent);
 }
 
 std::string closing_members(const Receipt& of, const Closing& closing) {

@@ -158,6 +158,9 @@ Pending Redactor::pending(const Action& action) const {
   if (!action.host.empty()) pending.resource = hashed("connection", action.host);
   pending.tool = word(action.tool);
   pending.tool_call_id = word(action.tool_call_id);
+  pending.session = word(action.session);
+  pending.agent = word(action.agent);
+  pending.conversation = word(action.conversation);
   pending.backend = word(action.backend);
   pending.argv_hash = argv(action.argv);
   pending.argc = action.argv.size();

@@ -23,6 +23,9 @@ struct Action {
   std::string name = "run";
   std::string tool;  // empty: none
   std::string tool_call_id;
+  std::string session;       // that it happens in; empty: none
+  std::string agent;         // of that session, as it was started for; empty: none was named
+  std::string conversation;  // likewise
   std::string backend;
   std::string cwd;                       // canonical
   std::string path;                      // what a file tool works on, canonical; empty: the cwd

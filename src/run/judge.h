@@ -46,6 +46,10 @@ struct Asker {
   std::string tool_call_id;
   std::string path;    // what a file tool works on, canonical
   std::string action;  // "session", "exec"; empty: the tool, or "run"
+  // The session that it happens in, and whom that was started for; empty: none.
+  std::string session;
+  std::string agent;
+  std::string conversation;
 };
 
 // The stage of an earlier run that a run begins with.

@@ -129,6 +129,7 @@ Result<void> OpenSession::begin() {
   input_.streams.spawner_socket = std::make_shared<Fd>(ends[1]);
   input_.describe_policy = true;
   input_.asker.action = "session";
+  attribute(input_.asker);
   input_.session = this;
   input_.cancel = end_;
   if (terms_.idle_ms) {
@@ -145,6 +146,12 @@ Result<void> OpenSession::begin() {
   changed_.wait(lock, [this] { return state_ != State::Starting; });
   if (state_ == State::Over && report_->error) return fail(*report_->error);
   return {};
+}
+
+void OpenSession::attribute(Asker& asker) const {
+  asker.session = id();
+  asker.agent = terms_.agent;
+  asker.conversation = terms_.conversation;
 }
 
 OpenSession::~OpenSession() {
@@ -315,6 +322,7 @@ Report OpenSession::exec(const ExecInput& asked) {
   input.recorder = input_.recorder;
   input.asker = asked.asker;
   if (input.asker.tool.empty()) input.asker.action = "exec";
+  attribute(input.asker);
   auto record = RunRecord::open(input, caller_);
   if (!record) {
     report.error = std::move(record).error();

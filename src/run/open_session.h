@@ -91,6 +91,7 @@ class OpenSession final : private SessionRun {
   }
 
   Result<void> begin();
+  void attribute(Asker& asker) const;
   void carry_out();
   // Between these two nothing of the run goes away.
   bool enter();

@@ -39,6 +39,9 @@ audit::Action RunRecord::action() const {
   action.tool = input_.asker.tool;
   action.tool_call_id = input_.asker.tool_call_id;
   action.path = input_.asker.path;
+  action.session = input_.asker.session;
+  action.agent = input_.asker.agent;
+  action.conversation = input_.asker.conversation;
   action.cwd = caller_.cwd;
   action.argv = input_.argv;
   action.policy = &input_.policy;

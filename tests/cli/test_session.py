@@ -349,3 +349,30 @@ def test_messages(world, sessions):
     shown = world.cordon_verb("session", "list").expect(0).out
     assert session.id in shown and "someone" in shown and str(world.project) in shown
     assert "someone" in world.cordon_verb("session", "show", "last").expect(0).out
+
+
+def test_a_mixed_log_can_be_split(world, sessions):
+    """Who did it: the agent of a session, or nobody's agent."""
+    world.run("true").expect(0)
+    named = sessions("--agent", "An Agent: 1")
+    session = sessions("--agent", "claude", "--conversation", "c-9")
+    session.exec("true", options=["--conversation", "c-9"]).expect(0)
+    other = sessions()
+    other.exec("true").expect(0)
+    world.run("true").expect(0)
+
+    def listed(*options):
+        done = world.cordon_verb("audit", "list", "--json", *options)
+        return [event["action"] for event in json.loads(done.out)["events"]] if done.status == 0 else []
+    assert sorted(listed("--agent", "claude")) == ["exec", "session"]
+    assert sorted(listed("--session", session.id)) == ["exec", "session"]
+    assert sorted(listed("--session", other.id)) == ["exec", "session"]
+    assert listed("--agent", "An Agent: 1") == ["session"] == listed("--session", named.id)
+    assert sorted(listed("--human")) == ["exec", "run", "run", "session"]
+    assert len(listed()) == 7 and listed("--agent", "nobody") == []
+    lines = [json.loads(line) for path in (world.home / ".local/state/cordon/audit").glob("*.jsonl")
+             for line in path.read_text().splitlines()]
+    [exec_line] = [line for line in lines if line["action"] == "exec" and line["agent_id"] == "claude"]
+    assert exec_line["attribution_type"] == "agent" and exec_line["attribution_layer"] == "application"
+    assert exec_line["metadata"]["session"] == session.id and exec_line["metadata"]["conversation"] == "c-9"
+    world.cordon_verb("audit", "verify").expect(0)

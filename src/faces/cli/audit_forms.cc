@@ -28,17 +28,21 @@ Result<std::optional<std::int64_t>> when(const Arguments& arguments, FlagId id, 
   return moment;
 }
 
+Result<audit::Redactor> redactor_of(const AuditPlace& where) {
+  CORDON_TRY(directory,
+             audit::open_private_directory(where.place.directory, audit::IfAbsent::Refuse));
+  CORDON_TRY(key, audit::load_key(directory.get(), "key", audit::IfMissing::Refuse));
+  return audit::Redactor(key, where.caller);
+}
+
 // What the log calls a path that a person named.
 Result<std::string> label_of(std::string_view text, const AuditPlace& where) {
   const bool is_label = text.starts_with('@') || text.find('#') != std::string_view::npos;
   if (is_label) return std::string(text);
   CORDON_TRY(found, canonicalize(std::string(text), where.caller.cwd, where.caller));
-  CORDON_TRY(directory,
-             audit::open_private_directory(where.place.directory, audit::IfAbsent::Refuse));
-  CORDON_TRY(key, audit::load_key(directory.get(), "key", audit::IfMissing::Refuse));
-  const audit::Label label = audit::Redactor(key, where.caller).place(found.path);
+  CORDON_TRY(redactor, redactor_of(where));
   // A home or a directory that everybody has is written as it is.
-  return label.text();
+  return redactor.place(found.path).text();
 }
 
 }  // namespace
@@ -83,6 +87,12 @@ Result<audit::Filter> audit_filter(const Arguments& arguments, const AuditPlace&
   filter.outcome = arguments.value(FlagId::OutcomeIs).value_or("");
   filter.denied = arguments.has(FlagId::Denied);
   filter.tool = arguments.value(FlagId::Tool).value_or("");
+  filter.session = arguments.value(FlagId::Session).value_or("");
+  if (const auto agent = arguments.value(FlagId::Agent)) {
+    CORDON_TRY(redactor, redactor_of(where));
+    filter.agent = redactor.word(*agent).text();
+  }
+  filter.without_agent = arguments.has(FlagId::Human);
   const bool known = filter.outcome.empty() || filter.outcome == "pending" ||
                      filter.outcome == "success" || filter.outcome == "failure" ||
                      audit::ending_with_reason(filter.outcome).has_value();

@@ -55,6 +55,7 @@ enum class FlagId {
   Until,
   OutcomeIs,
   Denied,
+  Human,
   Tool,
   PathLabel,
   Limit,
