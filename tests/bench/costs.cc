@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "cordon/runner.h"
+#include "cordon/session.h"
 #include "sections.h"
 
 namespace bench {
@@ -187,6 +189,66 @@ void measure_library(const Subject& subject, Page& page) {
   }
   page.figures.push_back(at_most("in-process run through the library, to posix_spawn",
                                  ratio(inside, bare), 3.20, "x", summary(inside) + " us"));
+}
+
+namespace {
+
+// A command in a session that stands, beside a bare spawn, by the same process.
+void measure_library_session(const Subject& subject, Page& page) {
+  namespace fs = std::filesystem;
+  // The library looks for the spawner beside the program that it is part of.
+  const fs::path beside = fs::canonical("/proc/self/exe").parent_path() / "cordon-inside";
+  fs::copy_file(fs::path(subject.cordon).parent_path() / "cordon-inside", beside,
+                fs::copy_options::overwrite_existing);
+  cordon::Request request;
+  request.policy = *cordon::Policy::preset("strict");
+  const auto session = cordon::Runner().open_session(request, {});
+  if (!session) {
+    page.notes.push_back("session: " + cordon::message(session.error()));
+    return;
+  }
+  cordon::ExecRequest command;
+  command.argv = {"/bin/true"};
+  Samples inside{"exec", {}};
+  Samples bare{"posix_spawn", {}};
+  for (unsigned round = 0; round <= subject.rounds; ++round) {
+    wait_for_quiet();
+    const double begin = now();
+    const cordon::Report report = session->exec(command);
+    const double took = now() - begin;
+    if (report.error) {
+      page.notes.push_back("session: " + cordon::message(*report.error));
+      return;
+    }
+    wait_for_quiet();
+    const double plain_spawn = spawn_once(subject.bare());
+    if (round == 0) continue;
+    inside.values.push_back(took);
+    bare.values.push_back(plain_spawn);
+  }
+  page.figures.push_back(at_most("command in a session through the library, to posix_spawn",
+                                 ratio(inside, bare), 1.10, "x", summary(inside) + " us"));
+}
+
+}  // namespace
+
+void measure_sessions(const Subject& subject, Page& page) {
+  const auto session = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {subject.cordon, "session"});
+    return Command{"cordon session exec", std::move(words), subject.scratch.empty()};
+  };
+  spawn_once(session({"start", "--policy", "strict"}));
+  const Measured measured =
+      interleave({subject.bare(), subject.bwrap(), session({"exec", "last", "--", "/bin/true"})},
+                 subject.rounds);
+  spawn_once(session({"stop", "last"}));
+  const Samples& exec = measured.commands[2];
+  page.figures.push_back(at_most(
+      "command in a session through the command line, to bwrap", ratio(exec, measured.commands[1]),
+      0.35, "x",
+      fmt::format("{:.2f}x bare, {} us", ratio(exec, measured.commands[0]), summary(exec))));
+  note_disturbance("session", measured, page);
+  measure_library_session(subject, page);
 }
 
 namespace {

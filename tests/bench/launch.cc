@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
   bench::measure_trees(subject, page);
   bench::measure_grants_and_limits(subject, page);
   bench::measure_library(subject, page);
+  bench::measure_sessions(subject, page);
   bench::measure_throughput(subject, page);
   bench::measure_steady_state(subject, page);
   bench::measure_memory(subject, page);

@@ -31,6 +31,7 @@ void measure_mounts(const Subject& subject, Page& page);
 void measure_trees(const Subject& subject, Page& page);
 void measure_grants_and_limits(const Subject& subject, Page& page);
 void measure_library(const Subject& subject, Page& page);
+void measure_sessions(const Subject& subject, Page& page);
 void measure_throughput(const Subject& subject, Page& page);
 
 // workload.cc: what it costs while it runs and when it ends.
