@@ -16,6 +16,7 @@
 #include "faces/cli/policy_flags.h"
 #include "faces/cli/run_flags.h"
 #include "faces/cli/session_flags.h"
+#include "faces/cli/why_flags.h"
 #include "faces/demo/demo_flags.h"
 #include "faces/doctor/doctor_flags.h"
 #include "faces/loop/loop_flags.h"
@@ -33,11 +34,12 @@ constexpr auto joined(const std::array<Verb, kSizes>&... parts) {
   return all;
 }
 
-constexpr auto kVerbs = joined(
-    std::array{flags::kRunVerb}, flags::kSessionVerbs, flags::kPolicyVerbs, flags::kAuditVerbs,
-    flags::kChangesVerbs, std::array{flags::kMcpVerb, flags::kLoopVerb}, flags::kHookVerbs,
-    std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
-               flags::kApplyVerb, flags::kDoctorVerb, flags::kHelpVerb});
+constexpr auto kVerbs =
+    joined(std::array{flags::kRunVerb, flags::kWhyVerb}, flags::kSessionVerbs, flags::kPolicyVerbs,
+           flags::kAuditVerbs, flags::kChangesVerbs, std::array{flags::kMcpVerb, flags::kLoopVerb},
+           flags::kHookVerbs,
+           std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
+                      flags::kApplyVerb, flags::kDoctorVerb, flags::kHelpVerb});
 
 }  // namespace
 

@@ -39,6 +39,7 @@ constexpr ToolVerb kToolVerbs[] = {
     {"mcp", cordon::verb_mcp},
     {"setup", cordon::verb_setup},
     {"srt", cordon::verb_srt},
+    {"why", cordon::verb_why},
 };
 
 using Words = std::span<const char* const>;

@@ -10,9 +10,8 @@
 //   close      the record (`RunRecord::close`)
 //
 // An error before the launch leaves nothing behind but the record of it. After the launch there is
-// an outcome, whatever happens. Where native fails to launch because the host refuses it, and
-// nothing of the command has run, the line is gone through once more with the next backend
-// (`after_native`).
+// an outcome, whatever happens. Where the host refuses native's launch, and nothing of the command
+// has run, the line is gone through once more with the next backend (`after_native`).
 #include "run/line.h"
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include "config/policy_document.h"
 #include "host/host_settings.h"
 #include "policy/approval.h"
+#include "run/account.h"
 #include "run/choose.h"
 #include "run/identity.h"
 #include "run/prepare.h"
@@ -136,9 +136,7 @@ Result<void> after_native(const RunInput& input, const Caller& caller, Error err
   return attempt(input, run, record, report, launch);
 }
 
-}  // namespace
-
-Report run_contained(const RunInput& input, const Caller& caller) {
+Report carry_out(const RunInput& input, const Caller& caller) {
   Report report;
   report.run_id = input.run_id.empty() ? random_id() : input.run_id;
   if (auto streams = Streams::check(input.streams); !streams) {
@@ -180,6 +178,15 @@ Report run_contained(const RunInput& input, const Caller& caller) {
                                    recovered.end());
     report.audit = record->close(*report.outcome);
   }
+  return report;
+}
+
+}  // namespace
+
+Report run_contained(const RunInput& input, const Caller& caller) {
+  Report report = carry_out(input, caller);
+  // Of a session its commands are asked about.
+  if (input.session == nullptr) keep_account(caller.state_directory, report);
   return report;
 }
 

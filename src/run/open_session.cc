@@ -17,6 +17,7 @@
 #include "config/policy_document.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
+#include "run/account.h"
 #include "run/identity.h"
 #include "run/settle.h"
 #include "sandbox/session/exec_child.h"
@@ -287,6 +288,12 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
 }
 
 Report OpenSession::exec(const ExecInput& asked) {
+  Report report = carry_out_command(asked);
+  keep_account(caller_.state_directory, report);
+  return report;
+}
+
+Report OpenSession::carry_out_command(const ExecInput& asked) {
   Report report;
   report.run_id = random_id();
   report.session = SessionMark{id(), terms_.agent, terms_.conversation};

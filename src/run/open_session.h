@@ -97,6 +97,7 @@ class OpenSession final : private SessionRun {
   bool enter();
   void leave();
   [[nodiscard]] Result<void> check_ceilings() const;
+  Report carry_out_command(const ExecInput& asked);
   Result<void> exec_recorded(const ExecInput& asked, RunRecord& record, Report& report);
   PollHook::Next end_if_idle();
 

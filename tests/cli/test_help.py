@@ -11,7 +11,7 @@ from support import harness
 pytestmark = pytest.mark.once
 
 VERBS = [(), ("run",), ("session",), ("session", "start"), ("session", "exec"), ("session", "list"),
-         ("session", "show"), ("session", "stop"), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
+         ("session", "show"), ("session", "stop"), ("why",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
          ("audit", "export"), ("audit", "prune"), ("mcp",), ("loop",), ("hook",),
@@ -28,6 +28,7 @@ NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon policy convert --from cordon --to srt strict": 2,
            "cordon loop claude": 125, "cordon loop --plan work.json --commit --total 8h codex": 125,
            "cordon loop --net none -- ./my-agent --fast": 125,
+           **dict.fromkeys(("cordon why", "cordon why 0123456789abcdef", "cordon why --json"), 1),
            "cordon session exec last -- ls": 125, "cordon session exec last --timeout 5s -- sleep 1": 125,
            "cordon session exec last --json -- id -u": 125,
            **dict.fromkeys(("cordon session list", "cordon session list --json", "cordon session show last",

@@ -16,6 +16,7 @@
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 #include "policy/agents.h"
+#include "run/account.h"
 #include "run/answers.h"
 #include "run/line.h"
 
@@ -162,6 +163,7 @@ int verb_run(const Arguments& arguments) {
   if (!input) {
     // A slip at the keyboard is not an action; a policy that was refused is.
     const bool asked = input.error().kind != ErrorKind::Usage && !arguments.has(FlagId::DryRun);
+    if (asked) keep_account(caller->state_directory, refusal(input.error()));
     return answer->refuse(input.error(),
                           asked ? record_refused(arguments, *caller, input.error()) : std::nullopt);
   }
