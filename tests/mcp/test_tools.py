@@ -532,3 +532,18 @@ def test_over_http(world):
 def test_http_needs_a_token(world):
     done = world.cordon_verb("mcp", "--http", "127.0.0.1:0")
     assert done.status == 2 and "--token-file" in done.err
+
+
+@pytest.mark.parametrize("profile", ["basic", "full"])
+def test_long_commands_keep_no_file_tool_waiting(serve, world, profile):
+    server = serve("--profile", profile, ceiling=ceiling_of(world), era="modern")
+    server.good("read_local_file", {"path": str(world.project / "file.txt")})
+    mark = f"long-{world.path.name}"
+    long = [server.start_tool("run_code", {"argv": [str(world.probe), "linger", mark, "20"]}) for _ in range(12)]
+    assert wait_until(lambda: len(processes_with(mark)) >= 8, 10)
+    begin = time.monotonic()
+    assert "project file" in json.dumps(server.good("read_local_file", {"path": str(world.project / "file.txt")}))
+    server.good("write_local_file", {"path": str(world.project / "new"), "content": "new"})
+    assert time.monotonic() - begin < 5
+    for id in long:
+        server.cancel(id)

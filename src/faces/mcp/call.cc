@@ -164,7 +164,8 @@ void Server::start(Exchange exchange, Work work) {
   exchange.request.params = Node();  // the work has what it needs of them, and they may be large
   const auto shared =
       std::make_shared<std::pair<Exchange, Work>>(std::move(exchange), std::move(work));
-  const bool taken = pool_.submit([this, shared, given = std::move(*answers), flight = *flight] {
+  WorkerPool& pool = shared->second.lasts ? lasting_ : pool_;
+  const bool taken = pool.submit([this, shared, given = std::move(*answers), flight = *flight] {
     run(shared->first, shared->second, given, flight);
   });
   if (taken) return;

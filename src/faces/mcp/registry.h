@@ -44,6 +44,9 @@ struct Tool {
   // What to answer, and to record, if the arguments are not those of the schema; `fault` names the
   // field. Empty: the fault as it is.
   std::function<ToolResult(Call&, const std::string& fault)> refuse;
+  // A call may take as long as a command or a person does. Such calls have workers of their own, so
+  // that no number of them keeps the others waiting.
+  bool lasts = false;
 };
 
 // Nothing: there is no such resource.

@@ -226,6 +226,7 @@ tl::expected<Server::Work, RpcError> Server::plan_tool(const Exchange& exchange)
     fault = check_arguments(tool->input_schema, call->arguments);
   }
   Work work;
+  work.lasts = tool->lasts;
   work.subject = "tools/call " + call->name;
   work.arguments = std::move(call->arguments);
   work.busy = [] {
@@ -364,7 +365,17 @@ Server::Server(ServerInfo info, Registry registry, ServerLimits limits)
     : info_(std::move(info)),
       registry_(std::move(registry)),
       limits_(limits),
-      pool_(limits.workers, limits.queued_calls) {}
+      pool_(limits.workers, limits.queued_calls),
+      lasting_(limits.lasting_workers, limits.queued_calls) {}
+
+bool Server::stop(std::chrono::milliseconds deadlines) {
+  const auto until = std::chrono::steady_clock::now() + deadlines;
+  const bool quick = pool_.stop(deadlines);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      until - std::chrono::steady_clock::now());
+  const bool lasting = lasting_.stop(std::max(left, std::chrono::milliseconds(0)));
+  return quick && lasting;
+}
 
 std::shared_ptr<Session> Server::open_session(std::string principal,
                                               std::shared_ptr<ResponseSink> push,

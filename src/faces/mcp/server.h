@@ -101,6 +101,7 @@ struct ServerInfo {
 
 struct ServerLimits {
   std::size_t workers = 8;
+  std::size_t lasting_workers = 8;  // of calls that may last
   std::size_t queued_calls = 256;
   std::size_t calls_in_flight = 64;                    // of one session, waiting ones included
   std::size_t page = 100;                              // entries of a list
@@ -141,7 +142,7 @@ class Server {
 
   // Takes no more calls; true if those that had begun ended in time. Their sessions must have
   // been cancelled before.
-  [[nodiscard]] bool stop(std::chrono::milliseconds deadlines) { return pool_.stop(deadlines); }
+  [[nodiscard]] bool stop(std::chrono::milliseconds deadlines);
 
  private:
   // The part of a request that a worker does.
@@ -150,6 +151,7 @@ class Server {
     Node arguments;
     std::function<Reply(Call&)> run;
     std::function<Reply()> busy;  // the answer when there is no room
+    bool lasts = false;           // Tool::lasts
   };
 
   void take_notification(Session& session, const Notification& notification);
@@ -181,7 +183,9 @@ class Server {
   OpenQuestions questions_;
   std::mutex sessions_mutex_;
   std::vector<std::weak_ptr<Session>> sessions_;
-  WorkerPool pool_;  // last: its threads use the rest
+  // Last: their threads use the rest.
+  WorkerPool pool_;
+  WorkerPool lasting_;
 };
 
 // The registry as the protocol shows it: lists, capabilities, identity.

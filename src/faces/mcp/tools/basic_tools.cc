@@ -1,5 +1,8 @@
 // The table of the basic tools: names, words and schemas. Models choose a tool by its description,
 // so each clause is there for a mistake that models make; tests hold them one by one.
+#include <algorithm>
+#include <array>
+
 #include "faces/mcp/tools/answer.h"
 #include "faces/mcp/tools/tool_context.h"
 #include "faces/mcp/tools/tools.h"
@@ -105,6 +108,9 @@ Node needs_a_person() {
 
 void add_tool(Registry& registry, const std::shared_ptr<ToolContext>& context, Tool tool,
               std::function<ToolResult(Call&)> handler) {
+  constexpr std::array<std::string_view, 4> kLasting = {"run_code", "start_process", "read_output",
+                                                        "request_access"};
+  tool.lasts = std::ranges::find(kLasting, tool.name) != kLasting.end();
   tool.handler = std::move(handler);
   tool.refuse = [context, name = tool.name](Call& call, const std::string& fault) {
     const auto caller = identify_caller();
