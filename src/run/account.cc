@@ -68,7 +68,7 @@ void forget_oldest_accounts(int directory) {
 
 }  // namespace
 
-void keep_account(const std::string& state_directory, const Report& report) {
+void keep_account(const std::string& state_directory, const Report& report, AccountOf of) {
   if (!report.outcome && !report.error) return;
   const auto directory = open_private_directory(accounts_directory(state_directory));
   if (!directory) return;
@@ -82,7 +82,7 @@ void keep_account(const std::string& state_directory, const Report& report) {
     forget_oldest_accounts(directory->get());
     put(directory->get(), report.run_id + ".json", account.json() + "\n");
   }
-  put(directory->get(), kLast, report.run_id + "\n");
+  if (of == AccountOf::Command) put(directory->get(), kLast, report.run_id + "\n");
 }
 
 Result<std::optional<KeptAccount>> read_account(const std::string& state_directory,

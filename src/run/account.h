@@ -13,8 +13,11 @@
 
 namespace cordon {
 
+// What `last` means from now on: of a session its commands are asked about, not its own end.
+enum class AccountOf { Command, Session };
 // Who cannot write it loses nothing but the answer of `cordon why`.
-void keep_account(const std::string& state_directory, const Report& report);
+void keep_account(const std::string& state_directory, const Report& report,
+                  AccountOf of = AccountOf::Command);
 
 struct KeptAccount {
   std::string run_id;

@@ -185,8 +185,8 @@ Report carry_out(const RunInput& input, const Caller& caller) {
 
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report = carry_out(input, caller);
-  // Of a session its commands are asked about.
-  if (input.session == nullptr) keep_account(caller.state_directory, report);
+  keep_account(caller.state_directory, report,
+               input.session == nullptr ? AccountOf::Command : AccountOf::Session);
   return report;
 }
 

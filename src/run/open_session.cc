@@ -268,8 +268,9 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
     return fail(with_outside_hint(std::move(outcome).error(), asked.argv.front(), caller_));
   }
   if (is_closed(spawner_.get())) {
-    outcome->denials.push_back(
-        {"session", "the session ended while the command ran", "session", 1});
+    outcome->denials.push_back({"session",
+                                "it ended while the command ran; cordon why " + id() + " tells why",
+                                "session", 1});
   }
   const Attempts after = attempts_of(*prepared_);
   outcome->connections = added(before.connections, after.connections);

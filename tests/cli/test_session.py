@@ -278,7 +278,9 @@ def test_it_ends_by_itself(world, sessions):
     begin = time.monotonic()
     done, report = short.report("sleep", "60")
     assert time.monotonic() - begin < 20 and done.status == 137, done.account()
-    assert "the session ended while the command ran" in json.dumps(report["denials"])
+    assert "ended while the command ran" in json.dumps(report["denials"])
+    assert f"cordon why {short.id}" in json.dumps(report["denials"])
+    assert wait_until(lambda: "wall clock" in world.cordon_verb("why", short.id).out)
 
 
 def test_a_ceiling_that_narrows_refuses_the_next_command(world, sessions):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -28,6 +29,7 @@ WORKERS = 2
 SETTLE_SECONDS = 15
 SLABS = ("net_namespace", "pid_namespace", "user_namespace", "mnt_cache")
 FEW = 20  # kernel objects that others on the machine may have made meanwhile
+MOST_ACCOUNTS = 202  # src/run/account.cc: 200 before they are reduced, the next one, and which is the last
 
 
 def adopt_orphans() -> None:
@@ -124,8 +126,12 @@ class Ledger:
                 p.name for p in (state / "runs").glob("*")}
             self.exact[f"project of {world.who.name} {number}"] = {
                 str(p) for p in world.project.rglob("*")}
+            # The reports that `cordon why` reads come and go; how many there may be is bounded.
+            accounts = set((state / "accounts").glob("*"))
             self.exact[f"state of {world.who.name} {number}"] = {
-                str(p) for p in state.rglob("*")}
+                str(p) for p in state.rglob("*") if p not in accounts}
+            self.exact[f"accounts of {world.who.name} {number} beyond the bound"] = {
+                f"{len(accounts)} accounts"} if len(accounts) > MOST_ACCOUNTS else set()
         self.slabs = slab_objects()
 
     def added(self, before: "Ledger") -> dict[str, set[str]]:
@@ -174,6 +180,21 @@ ENDINGS = {
 }
 
 
+# The same of commands in a session.
+COMMANDS = {
+    "success": (["--", "/bin/true"], None, {0}),
+    "failure": (["--", "/bin/false"], None, {1}),
+    "children left behind": (["--", "/bin/sh", "-c", "sleep 60 & sleep 60 & exit 3"], None, {3}),
+    "killed by itself": (["--", "/bin/sh", "-c", "kill -9 $$"], None, {137}),
+    "wall clock": (["--timeout", "20ms", "--", "/bin/sleep", "60"], None, {124}),
+    "missing program": (["--", "/nowhere/at/all"], None, {127}),
+    "another handle": (["--handle-fd", "0", "--", "/bin/true"], None, {125}),
+    "report": (["--json", "--", "/bin/true"], None, {0}),
+    "signal to the client": (["--", "/bin/sleep", "60"], signal.SIGTERM, {143}),
+    "death of the client": (["--", "/bin/sleep", "60"], signal.SIGKILL, {-9}),
+}
+
+
 class Runs:
     def __init__(self, worlds: list[harness.World], temporary: Path) -> None:
         self.worlds, self.temporary = worlds, temporary
@@ -205,10 +226,46 @@ class Runs:
             if status not in statuses:
                 self.wrong.append(f"{name}: status {status}, as {world.who.name}")
 
-    def all(self, numbers: range) -> None:
+    def session(self, number: int) -> None:
+        """One session with commands that end in every way, and that itself ends in one of five."""
+        world = self.worlds[number % len(self.worlds)]
+        ways = ("stop", "death of the server", "idle", "killed from inside", "lifetime")
+        way = ways[(number // len(self.worlds)) % len(ways)]
+        options = {"idle": ["--idle", "300ms"], "lifetime": ["--lifetime", "900ms"]}.get(way, [])
+        id = world.cordon_verb("session", "start", *options).expect(0).out.strip()
+        # One that ends by itself may do so before a command comes.
+        late = {125, 137} if options else set()
+        for command, (words, sent, statuses) in COMMANDS.items():
+            process = world.start([world.cordon, "session", "exec", id, *words], env={"TMPDIR": str(self.temporary)},
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if sent is not None:
+                time.sleep((number % 40) * 0.0005)
+                process.send_signal(sent)
+                statuses = statuses | {-sent}
+            status = process.wait(30)
+            with self.lock:
+                self.counts[f"session: {command}"] += 1
+                if status not in statuses | late:
+                    self.wrong.append(f"session: {command}: status {status}, as {world.who.name}")
+        if way == "stop":
+            world.cordon_verb("session", "stop", id).expect(0)
+        elif way == "killed from inside":
+            world.cordon_verb("session", "exec", id, "--", "/bin/sh", "-c", "kill -9 -1")
+        elif way == "death of the server":
+            server = json.loads(world.cordon_verb("session", "show", "--json", id).expect(0).out)["server"]
+            os.kill(server, signal.SIGKILL)
+        ended = harness.wait_until(lambda: world.cordon_verb("session", "show", id).status == 1, 10)
+        with self.lock:
+            self.counts[f"session ended by {way}"] += 1
+            if not ended:
+                self.wrong.append(f"session: still there after {way}, as {world.who.name}")
+
+    def all(self, numbers: range, one=None) -> None:
+        one = one or self.one
+
         def work(first: int) -> None:
             for number in numbers[first::WORKERS]:
-                self.one(number)
+                one(number)
         threads = [threading.Thread(target=work, args=(i,)) for i in range(WORKERS)]
         for thread in threads:
             thread.start()
@@ -228,6 +285,7 @@ class Runs:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--sessions", type=int, default=0, help="ten commands in each")
     arguments = parser.parse_args()
     adopt_orphans()
     stage = harness.stage()
@@ -238,6 +296,8 @@ def main() -> int:
     runs = Runs(worlds, temporary)
     # Once round, so that what is made on first use is there in both counts.
     runs.all(range(len(ENDINGS) * len(worlds)))
+    if arguments.sessions:
+        runs.all(range(5 * len(worlds)), runs.session)
     runs.next_starts()
     time.sleep(1)
     reap()
@@ -245,6 +305,11 @@ def main() -> int:
     began = time.monotonic()
     runs.counts.clear()
     runs.all(range(arguments.runs))
+    runs.all(range(arguments.sessions), runs.session)
+    if arguments.sessions:
+        for world in worlds:  # the next start forgets what a dead server left
+            started = world.cordon_verb("session", "start").expect(0).out.strip()
+            world.cordon_verb("session", "stop", started).expect(0)
     runs.next_starts()
     print(f"{sum(runs.counts.values())} runs in {time.monotonic() - began:.1f}s: "
           + ", ".join(f"{count} {name}" for name, count in sorted(runs.counts.items())))

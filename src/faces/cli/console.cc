@@ -118,6 +118,7 @@ std::string denial_text(const Denial& denial) {
     return "a directory of the project cannot be renamed in a stage (EXDEV): " + denial.detail +
            "; copy it and remove the old one, as mv does";
   }
+  if (denial.what == "session") return "the session: " + denial.detail;
   const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
   if (denial.layer == "host") text = "from outside: ";
