@@ -11,6 +11,7 @@
 #include "compat/srt/command/srt_flags.h"
 #include "faces/cli/audit_flags.h"
 #include "faces/cli/changes_flags.h"
+#include "faces/cli/completion_flags.h"
 #include "faces/cli/help_flags.h"
 #include "faces/cli/hook_flags.h"
 #include "faces/cli/policy_flags.h"
@@ -34,12 +35,12 @@ constexpr auto joined(const std::array<Verb, kSizes>&... parts) {
   return all;
 }
 
-constexpr auto kVerbs =
-    joined(std::array{flags::kRunVerb, flags::kWhyVerb}, flags::kSessionVerbs, flags::kPolicyVerbs,
-           flags::kAuditVerbs, flags::kChangesVerbs, std::array{flags::kMcpVerb, flags::kLoopVerb},
-           flags::kHookVerbs,
-           std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
-                      flags::kApplyVerb, flags::kDoctorVerb, flags::kHelpVerb});
+constexpr auto kVerbs = joined(
+    std::array{flags::kRunVerb, flags::kWhyVerb}, flags::kSessionVerbs, flags::kPolicyVerbs,
+    flags::kAuditVerbs, flags::kChangesVerbs, std::array{flags::kMcpVerb, flags::kLoopVerb},
+    flags::kHookVerbs,
+    std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
+               flags::kApplyVerb, flags::kDoctorVerb, flags::kCompletionVerb, flags::kHelpVerb});
 
 }  // namespace
 

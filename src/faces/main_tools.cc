@@ -34,6 +34,7 @@ constexpr ToolVerb kToolVerbs[] = {
     {"changes apply", cordon::verb_changes_apply},
     {"changes discard", cordon::verb_changes_discard},
     {"changes restore", cordon::verb_changes_restore},
+    {"completion", cordon::verb_completion},
     {"demo", cordon::verb_demo},
     {"loop", cordon::verb_loop},
     {"mcp", cordon::verb_mcp},

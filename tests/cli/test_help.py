@@ -16,7 +16,7 @@ VERBS = [(), ("run",), ("session",), ("session", "start"), ("session", "exec"), 
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
          ("audit", "export"), ("audit", "prune"), ("mcp",), ("loop",), ("hook",),
          ("hook", "claude"), ("setup",), ("demo",), ("mxc",), ("srt",), ("apply",),
-         ("doctor",), ("help",)]
+         ("doctor",), ("completion",), ("help",)]
 NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
 # What an example answers when it is not 0: the help says so in words.
 NOT_YES = {"cordon policy explain write /etc/hostname": 1,
@@ -76,8 +76,16 @@ def test_help_verb_is_the_long_help(world):
     world.cordon_verb("help", "nonsense").expect(2)
 
 
+def test_completion_is_that_of_help_and_names_what_it_has(world):
+    for shell in ("bash", "zsh", "fish"):
+        assert (world.cordon_verb("completion", shell).expect(0).out
+                == world.cordon_verb("help", "--format", shell).expect(0).out)
+    assert "bash, zsh and fish" in world.cordon_verb("completion", "tcsh").expect(2).err
+    assert "no shell was named" in world.cordon_verb("completion").expect(2).err
+
+
 def test_version(world):
-    assert world.cordon_verb("--version").expect(0).out == "cordon 0.1.0\n"
+    assert world.cordon_verb("--version").expect(0).out == "cordon 0.1.0\n" == world.cordon_verb("-V").expect(0).out
     told = world.cordon_verb("--version", "--verbose").expect(0).out
     assert told.startswith("cordon 0.1.0\n") and "architecture" in told and "unproven" in told
     accounts = json.loads((harness.ROOT / "tests/vm/proven.json").read_text())["machines"]

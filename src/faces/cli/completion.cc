@@ -1,6 +1,9 @@
 #include "faces/cli/completion.h"
 
+#include "base/text.h"
+#include "faces/cli/console.h"
 #include "faces/cli/flag_table.h"
+#include "faces/cli/verbs.h"
 #include "policy/presets.h"
 
 namespace cordon {
@@ -363,6 +366,20 @@ std::string fish_completion() {
     }
   }
   return out;
+}
+
+int verb_completion(const Arguments& arguments) {
+  const std::string_view shell =
+      arguments.operands.empty() ? std::string_view() : arguments.operands.front();
+  if (arguments.operands.size() == 1) {
+    if (shell == "bash") return say_answer(bash_completion()) ? kAnswerYes : kAnswerError;
+    if (shell == "zsh") return say_answer(zsh_completion()) ? kAnswerYes : kAnswerError;
+    if (shell == "fish") return say_answer(fish_completion()) ? kAnswerYes : kAnswerError;
+  }
+  say_error(usage_error(
+      shell.empty() ? "no shell was named" : "there are no completions for " + quote(shell),
+      "name one of bash, zsh and fish: cordon completion bash"));
+  return kAnswerError;
 }
 
 }  // namespace cordon

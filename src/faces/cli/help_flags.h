@@ -59,6 +59,7 @@ inline constexpr std::array kTopLevel{
          "print the version",
          "Print the version on one line.",
          {}},
+    Flag{FlagId::Version, "-V", "", ValueKind::None, Times::Once, "the same", "The same.", {}},
     Flag{FlagId::Verbose,
          "--verbose",
          "",
