@@ -270,11 +270,11 @@ def test_a_handle_can_go_through_a_descriptor(world, sessions):
 
 
 def test_it_ends_by_itself(world, sessions):
-    idle = sessions("--idle", "1s")
-    idle.exec("sleep", "2").expect(0)  # a command that runs is no idleness
+    idle = sessions("--idle", "2s")
+    idle.exec("sleep", "3").expect(0)  # a command that runs is no idleness
     assert wait_until(lambda: idle.id not in [note["id"] for note in open_ones(world)], 10)
     idle.exec("true").expect(125)
-    short = sessions("--lifetime", "2s")
+    short = sessions("--lifetime", "4s")
     begin = time.monotonic()
     done, report = short.report("sleep", "60")
     assert time.monotonic() - begin < 20 and done.status == 137, done.account()
