@@ -71,6 +71,8 @@ class OpenSession final : private SessionRun {
 
   // Ends every process and waits until all is settled and recorded.
   void stop();
+  // The same without waiting.
+  void ask_to_end() const { end_.cancel(); }
   // True from when it begins to end.
   [[nodiscard]] bool is_over() const;
   // What its writes are staged by; nothing if they are not, or it is over.

@@ -140,11 +140,22 @@ def test_clients_over_http_have_sessions_of_their_own(world):
                 message = json.loads(next(line for line in told.splitlines() if "content" in line)
                                      .removeprefix("data: "))
                 return json.loads(message["result"]["content"][0]["text"])
+
+            def leave():
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+                connection.request("DELETE", "/mcp", headers={"Authorization": f"Bearer {token}", **own})
+                assert connection.getresponse().status < 300
+            call.leave = leave
             return call
         one, other = client(), client()
         assert one("echo of-one > /tmp/note; cat /tmp/note")["stdout"] == "of-one\n"
         assert other("cat /tmp/note")["exit_code"] == 1
         assert one("cat /tmp/note")["stdout"] == "of-one\n"
+        mark = f"left-{world.path.name}"
+        one(f"'{world.probe}' linger {mark} 60 >/dev/null 2>&1 &")
+        assert wait_until(lambda: processes_with(mark))
+        one.leave()
+        assert wait_until(lambda: not processes_with(mark), 5), "a session outlives its client"
     finally:
         stop(server)
 

@@ -39,7 +39,7 @@ Result<std::shared_ptr<Process>> start(FullToolContext& bench, const Call& call,
   // A client that is gone is not kept by what it started.
   order.carry_out = [context = bench.context,
                      client = std::weak_ptr<Client>(call.client())](const RunRequest& asked) {
-    return context->run(client.lock(), asked.bounds, asked.input, asked.caller, kind_of(asked));
+    return context->run(client, asked.bounds, asked.input, asked.caller, kind_of(asked));
   };
   order.directory = bench.state_directory;
   return bench.processes.start(std::move(order), call.client());

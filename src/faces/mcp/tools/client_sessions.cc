@@ -46,6 +46,17 @@ ExecInput exec_input(const RunInput& of_call) {
   return input;
 }
 
+// A sandbox alone is no work that a client would have to be kept for.
+class LivingSession final : public Activity {
+ public:
+  explicit LivingSession(std::shared_ptr<OpenSession> session) : session_(std::move(session)) {}
+  [[nodiscard]] bool goes_on() const override { return false; }
+  void end() override { session_->ask_to_end(); }
+
+ private:
+  std::shared_ptr<OpenSession> session_;
+};
+
 Report refused(Error error) {
   Report report;
   report.error = std::move(error);
@@ -99,11 +110,13 @@ Result<std::shared_ptr<OpenSession>> ClientSessions::session_of(
              OpenSession::open(session_input(bounds, input, sharing(bounds), std::move(stage_base)),
                                caller, {{}, {}, kIdleMs, std::nullopt}));
   std::shared_ptr<OpenSession> session = std::move(opened);
-  entries_.push_back({client, input.ceilings, input.approved, session});
+  const auto activity = std::make_shared<LivingSession>(session);
+  client->began(activity);
+  entries_.push_back({client, input.ceilings, input.approved, session, activity});
   return session;
 }
 
-Report ClientSessions::run(const std::shared_ptr<Client>& client, const CallCeilings& bounds,
+Report ClientSessions::run(const std::weak_ptr<Client>& client, const CallCeilings& bounds,
                            const RunInput& input, const Caller& caller, CallKind kind) {
   const Sharing shared = sharing(bounds);
   if (shared == Sharing::Stage && kind == CallKind::NarrowedCommand) {
@@ -116,7 +129,12 @@ Report ClientSessions::run(const std::shared_ptr<Client>& client, const CallCeil
                      (shared == Sharing::Session && kind != CallKind::Command) ||
                      !bounds.set_by_operator;
   if (alone) return run_contained(input, caller);
-  auto session = session_of(client, bounds, input, caller);
+  const auto open = [&]() -> Result<std::shared_ptr<OpenSession>> {
+    const std::shared_ptr<Client> present = client.lock();
+    if (!present) return fail(setup_error("the client is gone", 0));
+    return session_of(present, bounds, input, caller);
+  };
+  auto session = open();
   if (!session) return refused(std::move(session).error());
   return (*session)->exec(exec_input(input));
 }

@@ -44,9 +44,10 @@ class ClientSessions {
   // What is shared under these ceilings.
   [[nodiscard]] Sharing sharing(const CallCeilings& bounds) const;
 
-  // Carries out `input`, in the client's session or alone.
-  Report run(const std::shared_ptr<Client>& client, const CallCeilings& bounds,
-             const RunInput& input, const Caller& caller, CallKind kind);
+  // Carries out `input`, in the client's session or alone. A client is not kept by its calls: it
+  // may go while one runs, and then what it started is ended.
+  Report run(const std::weak_ptr<Client>& client, const CallCeilings& bounds, const RunInput& input,
+             const Caller& caller, CallKind kind);
 
   // What waits in the stage of the client's session; nothing if it has none.
   std::optional<Result<std::vector<ChangeRecord>>> staged_changes(
@@ -58,6 +59,7 @@ class ClientSessions {
     std::vector<Ceiling> ceilings;
     std::vector<Approval> approved;
     std::shared_ptr<OpenSession> session;
+    std::shared_ptr<Activity> activity;  // ends the session when the client goes
   };
   Result<std::shared_ptr<OpenSession>> session_of(const std::shared_ptr<Client>& client,
                                                   const CallCeilings& bounds, const RunInput& input,

@@ -27,7 +27,7 @@ ToolContext::ToolContext(ToolContextOptions options, audit::Recorder& recorder, 
       mask_(std::move(mask)),
       sessions_(options_.sharing, options_.tell) {}
 
-Report ToolContext::run(const std::shared_ptr<Client>& client, const CallCeilings& bounds,
+Report ToolContext::run(const std::weak_ptr<Client>& client, const CallCeilings& bounds,
                         const RunInput& input, const Caller& caller, CallKind kind) {
   return sessions_.run(client, bounds, input, caller, kind);
 }

@@ -49,8 +49,8 @@ class ToolContext {
                                     const Error& error);
 
   // Carries out a run of input(), in the session of its client or alone (client_sessions.h).
-  Report run(const std::shared_ptr<Client>& client, const CallCeilings& bounds,
-             const RunInput& input, const Caller& caller, CallKind kind);
+  Report run(const std::weak_ptr<Client>& client, const CallCeilings& bounds, const RunInput& input,
+             const Caller& caller, CallKind kind);
   [[nodiscard]] ClientSessions& sessions() { return sessions_; }
 
   [[nodiscard]] bool can_ask() const { return options_.can_ask; }
