@@ -348,6 +348,11 @@ class Where {
     if (filter.denied) add("(denials > ? OR reason = 'denied')", std::int64_t{0});
     if (!filter.tool.empty()) add("coalesce(tool, action) = ?", filter.tool);
     constexpr const char* kLabelled = "seq IN (SELECT seq FROM label WHERE label = ?)";
+    if (filter.in_session) {
+      // ';' comes behind ':'.
+      add("seq IN (SELECT seq FROM label WHERE label >= ? AND label < 'session;')",
+          std::string("session:"));
+    }
     if (!filter.session.empty()) add(kLabelled, "session:" + filter.session);
     if (!filter.agent.empty()) add(kLabelled, "agent:" + filter.agent);
     if (filter.without_agent) {

@@ -40,7 +40,8 @@ struct Filter {
   std::string outcome;  // an outcome or a reason
   bool denied = false;  // refused as a whole, or something inside was
   std::string tool;
-  std::string session;
+  bool in_session = false;     // in any
+  std::string session;         // in the one with this id
   std::string agent;           // as the log has it
   bool without_agent = false;  // what no agent's session did
   std::string path;            // a label, or the "#..." of one

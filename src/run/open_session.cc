@@ -222,6 +222,8 @@ Result<void> OpenSession::check_ceilings() const {
   if (!input_.ceilings_now) return {};
   CORDON_TRY(now, input_.ceilings_now());
   if (now == input_.ceilings) return {};
+  // Under both: what a ceiling permits beyond then changes nothing here, what it took away does.
+  now.insert(now.end(), input_.ceilings.begin(), input_.ceilings.end());
   const auto judged = judge_policy(input_.policy, now, caller_,
                                    {input_.helper, run_->request.cwd, Keep::Something,
                                     input_.approved, std::nullopt, std::vector<std::string>()});

@@ -294,9 +294,20 @@ def test_a_ceiling_that_narrows_refuses_the_next_command(world, sessions):
     world.write(ceiling, wide.replace(f', "{world.outside}"', ""), 0o600)
     refused = session.exec("cat", world.outside / "secret").expect(125)
     assert "SECRET" not in refused.out and "no longer permits" in refused.err, refused.account()
-    # What widens counts for the next session alone.
     world.write(ceiling, wide, 0o600)
     session.exec("true").expect(0)
+
+
+def test_a_ceiling_that_widens_counts_for_the_next_session_alone(world, sessions):
+    ceiling = world.home / ".config/cordon/ceiling.toml"
+    narrow = f'version = 1\n[fs]\nread = ["/usr"]\nwrite = ["{world.project}"]\n'
+    world.write(ceiling, narrow, 0o600)
+    policy = world.document(f'version = 1\nextends = "workspace"\n[fs]\nread = ["{world.outside}"]\n')
+    session = sessions("--policy", policy)
+    world.write(ceiling, narrow.replace('"/usr"', f'"/usr", "{world.outside}"'), 0o600)
+    session.exec("true").expect(0)
+    assert session.exec("cat", world.outside / "secret").status == 1
+    assert "SECRET" in sessions("--policy", policy).exec("cat", world.outside / "secret").expect(0).out
 
 
 def test_protected_files_are_moved_after_each_command(world, sessions):
@@ -367,9 +378,10 @@ def test_a_mixed_log_can_be_split(world, sessions):
         done = world.cordon_verb("audit", "list", "--json", *options)
         return [event["action"] for event in json.loads(done.out)["events"]] if done.status == 0 else []
     assert sorted(listed("--agent", "claude")) == ["exec", "session"]
-    assert sorted(listed("--session", session.id)) == ["exec", "session"]
-    assert sorted(listed("--session", other.id)) == ["exec", "session"]
-    assert listed("--agent", "An Agent: 1") == ["session"] == listed("--session", named.id)
+    assert sorted(listed("--session-id", session.id)) == ["exec", "session"]
+    assert sorted(listed("--session-id", other.id)) == ["exec", "session"]
+    assert listed("--agent", "An Agent: 1") == ["session"] == listed("--session-id", named.id)
+    assert sorted(listed("--session")) == ["exec", "exec", "session", "session", "session"]
     assert sorted(listed("--human")) == ["exec", "run", "run", "session"]
     assert len(listed()) == 7 and listed("--agent", "nobody") == []
     lines = [json.loads(line) for path in (world.home / ".local/state/cordon/audit").glob("*.jsonl")

@@ -87,7 +87,8 @@ Result<audit::Filter> audit_filter(const Arguments& arguments, const AuditPlace&
   filter.outcome = arguments.value(FlagId::OutcomeIs).value_or("");
   filter.denied = arguments.has(FlagId::Denied);
   filter.tool = arguments.value(FlagId::Tool).value_or("");
-  filter.session = arguments.value(FlagId::Session).value_or("");
+  filter.in_session = arguments.has(FlagId::Session);
+  filter.session = arguments.value(FlagId::SessionId).value_or("");
   if (const auto agent = arguments.value(FlagId::Agent)) {
     CORDON_TRY(redactor, redactor_of(where));
     filter.agent = redactor.word(*agent).text();

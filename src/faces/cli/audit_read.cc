@@ -86,8 +86,8 @@ std::string table_of(const std::vector<audit::Event>& events, const Caller& call
 std::string nothing_text(const audit::Filter& filter) {
   if (filter.denied || filter.outcome == "denied") return "nothing was denied\n";
   const bool narrowed = filter.since_us || filter.until_us || !filter.outcome.empty() ||
-                        !filter.tool.empty() || !filter.path.empty() || !filter.session.empty() ||
-                        !filter.agent.empty() || filter.without_agent;
+                        !filter.tool.empty() || !filter.path.empty() || filter.in_session ||
+                        !filter.session.empty() || !filter.agent.empty() || filter.without_agent;
   return narrowed ? "nothing that is recorded fits\n" : "nothing is recorded yet\n";
 }
 

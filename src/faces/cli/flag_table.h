@@ -55,6 +55,7 @@ enum class FlagId {
   Until,
   OutcomeIs,
   Denied,
+  SessionId,
   Human,
   Tool,
   PathLabel,

@@ -65,8 +65,6 @@ TEST(FlagTable, OneFlagMeansTheSameInEveryVerb) {
           const Flag* same = find_flag(*other, flag.name);
           if (same == nullptr) continue;
           EXPECT_EQ(same->id, flag.id) << flag.name;
-          // A switch of mcp, and in audit the id of the session that is looked for.
-          if (flag.name == "--session") continue;
           EXPECT_EQ(same->kind, flag.kind) << flag.name;
         }
       }
