@@ -12,18 +12,27 @@ bool contains(std::string_view root, std::string_view path) {
   return path.size() == root.size() || path[root.size()] == '/';
 }
 
+std::string_view take_name(std::string_view& rest) {
+  const std::size_t begin = std::min(rest.find_first_not_of('/'), rest.size());
+  const std::size_t end = std::min(rest.find('/', begin), rest.size());
+  const std::string_view name = rest.substr(begin, end - begin);
+  rest.remove_prefix(end);
+  return name;
+}
+
 std::string normalize(std::string_view absolute) {
   std::string out;
   out.reserve(absolute.size() + 1);
-  for (const std::string_view part : components(absolute)) {
-    if (part != ".") out.append("/").append(part);
+  for (std::string_view name = take_name(absolute); !name.empty(); name = take_name(absolute)) {
+    if (name != ".") out.append("/").append(name);
   }
   return out.empty() ? "/" : out;
 }
 
 bool has_dotdot(std::string_view path) {
-  for (const std::string_view part : split(path, '/')) {
-    if (part == "..") return true;
+  if (path.find("..") == std::string_view::npos) return false;
+  for (std::string_view name = take_name(path); !name.empty(); name = take_name(path)) {
+    if (name == "..") return true;
   }
   return false;
 }
@@ -48,11 +57,8 @@ std::string_view basename(std::string_view normal) {
 
 std::vector<std::string_view> components(std::string_view normal) {
   std::vector<std::string_view> parts;
-  while (!normal.empty()) {
-    const std::size_t end = std::min(normal.find('/'), normal.size());
-    if (end > 0) parts.push_back(normal.substr(0, end));
-    normal.remove_prefix(std::min(end + 1, normal.size()));
-  }
+  for (std::string_view name = take_name(normal); !name.empty(); name = take_name(normal))
+    parts.push_back(name);
   return parts;
 }
 

@@ -20,6 +20,8 @@ std::string join(std::string_view directory, std::string_view name);
 std::string_view parent(std::string_view normal);    // "/" for "/" and "/a"
 std::string_view basename(std::string_view normal);  // "" for "/"
 std::vector<std::string_view> components(std::string_view normal);
+// Takes the first name off `rest`, with the slashes before it. Empty: there is none.
+std::string_view take_name(std::string_view& rest);
 
 // A glob with '*', '?', '[...]' within a component and '**' across components. `pattern` without a
 // '/' matches the last component of `path`; otherwise it matches the whole relative path.

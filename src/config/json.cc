@@ -1,5 +1,6 @@
 // Reads JSON into Node. The parser's own tree would keep the last of two equal keys and turn large
 // integers into doubles, so only its event interface is used.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -265,10 +266,22 @@ bool begins_c1(std::string_view text) {
 }
 
 // `text` is UTF-8. A document may end up on a terminal, so it holds no control character.
+// How many bytes at the beginning are printable ASCII that needs no escape.
+std::size_t plain_run(std::string_view text) {
+  const auto end = std::ranges::find_if(
+      text, [](unsigned char c) { return c < 0x20 || c >= 0x7F || c == '"' || c == '\\'; });
+  return static_cast<std::size_t>(end - text.begin());
+}
+
 void append_escaped(std::string& out, std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out.push_back('"');
   for (std::size_t i = 0; i < text.size(); ++i) {
+    // Nearly all text stands for itself: a run of it at a time.
+    const std::size_t run = plain_run(text.substr(i));
+    out.append(text, i, run);
+    i += run;
+    if (i == text.size()) break;
     const bool c1 = begins_c1(text.substr(i));
     if (c1) ++i;
     const char c = text[i];

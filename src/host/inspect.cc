@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <deque>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -206,50 +206,59 @@ namespace {
 
 constexpr int kMostLinks = 40;  // the kernel's own bound
 
-void push_front(std::deque<std::string>& parts, const std::string& path) {
-  const std::vector<std::string_view> added = components(path);
-  parts.insert(parts.begin(), added.begin(), added.end());
-}
-
 }  // namespace
 
-const std::optional<FileInfo>& PathTrace::seen(const std::string& place) {
+const PassedPlace* PathTrace::seen(const std::string& place) {
   const auto known = seen_.find(place);
-  return known != seen_.end() ? known->second
-                              : seen_.emplace(place, inspect_path(place)).first->second;
+  if (known != seen_.end()) return known->second.get();
+  const std::optional<FileInfo> info = inspect_path(place);
+  if (!info) return nullptr;
+  auto passed = std::make_unique<const PassedPlace>(PassedPlace{place, *info});
+  return seen_.emplace(place, std::move(passed)).first->second.get();
 }
 
 TracedPath PathTrace::to(const std::string& path) {
-  TracedPath way;
-  std::deque<std::string> parts;
-  push_front(parts, normalize(path));
-  std::string at = "/";
-  int links = 0;
-  while (!parts.empty()) {
-    const std::string part = std::move(parts.front());
-    parts.pop_front();
-    if (part == "..") {
+  const std::string normal = normalize(path);
+  const std::string_view above = parent(normal);
+  if (above != last_directory_) {
+    last_way_ = TracedPath{};
+    last_way_.end = "/";
+    go_on(last_way_, above);
+    last_directory_ = above;
+  }
+  TracedPath way = last_way_;
+  if (!way.end.empty()) go_on(way, std::string_view(normal).substr(above.size()));
+  return way;
+}
+
+// From way.end, which is there.
+void PathTrace::go_on(TracedPath& way, std::string_view rest) {
+  std::string at = std::exchange(way.end, {});
+  std::string followed;
+  for (std::string_view name = take_name(rest); !name.empty(); name = take_name(rest)) {
+    if (name == ".") continue;
+    if (name == "..") {
       at = std::string(parent(at));
       continue;
     }
-    const std::string place = join(at, part);
-    const std::optional<FileInfo>& here = seen(place);
-    if (!here) {
-      way.missing = place;
-      return way;
+    std::string place = join(at, name);
+    const PassedPlace* here = seen(place);
+    if (here == nullptr) {
+      way.missing = std::move(place);
+      return;
     }
-    way.passed.push_back(place);
-    if (!here->symlink) {
-      at = place;
+    way.passed.push_back(here);
+    if (!here->info.symlink) {
+      at = std::move(place);
       continue;
     }
     const auto target = read_link(AT_FDCWD, place);
-    if (!target || target->empty() || ++links > kMostLinks) return way;
+    if (!target || target->empty() || ++way.links > kMostLinks) return;
     if (target->front() == '/') at = "/";
-    push_front(parts, normalize("/" + *target));
+    followed = *target + "/" + std::string(rest);
+    rest = followed;
   }
   way.end = at;
-  return way;
 }
 
 namespace {

@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/fd.h"
@@ -80,24 +82,38 @@ std::optional<std::string> read_link(int directory, const std::string& name);
 
 // PathTrace: what lookups pass on their way to a path.
 
+struct PassedPlace {
+  std::string path;
+  FileInfo info;
+};
+
 struct TracedPath {
   // Every directory and symlink that is passed, by the name it has without symlinks, the end
-  // included; as far as it exists. Ends where a loop of links would.
-  std::vector<std::string> passed;
+  // included; as far as it exists. Ends where a loop of links would. They live as long as the
+  // trace.
+  std::vector<const PassedPlace*> passed;
   std::string missing;  // the first place that is not there; empty: all are
   // Where the way leads. Empty: nowhere, for a place is missing, cannot be looked at, or links
   // loop.
   std::string end;
+  int links = 0;  // followed
 };
 
-// Looks at each place once, however many ways lead through it.
+// Looks once at each place that is there, however many ways lead through it.
 class PathTrace {
  public:
   TracedPath to(const std::string& path);
-  const std::optional<FileInfo>& seen(const std::string& place);
+  // Null: nothing is there, or it cannot be looked at.
+  const PassedPlace* seen(const std::string& place);
 
  private:
-  std::map<std::string, std::optional<FileInfo>> seen_;
+  void go_on(TracedPath& way, std::string_view rest);
+
+  std::unordered_map<std::string, std::unique_ptr<const PassedPlace>> seen_;
+  // The directory of the path that was asked last, and the way to it: whoever asks for many names
+  // asks for those of one directory one after another.
+  std::string last_directory_;
+  TracedPath last_way_;
 };
 
 // Directories that a run has moved: found again by their identity anywhere in its writable trees.

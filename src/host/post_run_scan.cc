@@ -289,8 +289,8 @@ void take_false_program(const std::string& program, const TreeSnapshot& before,
 bool take_false_way(const std::string& path, PathTrace& trace, const TreeSnapshot& before,
                     const GrantPaths& grants, Quarantine& quarantine) {
   const TracedPath way = trace.to(path);
-  for (const std::string& place : way.passed) {
-    const FileInfo& seen = *trace.seen(place);
+  for (const PassedPlace* passed : way.passed) {
+    const auto& [place, seen] = *passed;
     if (!seen.symlink || !grants.is_writable(place) || before.protected_objects.contains(seen))
       continue;
     take_at(place, HoldKind::Path, quarantine);

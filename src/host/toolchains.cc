@@ -153,7 +153,7 @@ class ToolchainSearch {
     const TracedPath way = ways_.to(path);
     if (run_writes(way.end)) return false;
     return std::ranges::any_of(way.passed,
-                               [&](const std::string& place) { return run_writes(place); });
+                               [&](const PassedPlace* place) { return run_writes(place->path); });
   }
 
   enum class Known {

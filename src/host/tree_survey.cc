@@ -51,6 +51,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -397,21 +398,22 @@ void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
   for (const Held& held : out_.facts.held)
     if (held.kind == HoldKind::Path) name(held.path);
   PathTrace trace;
-  std::set<std::string> done;
-  for (const std::string& place : pinned_) {
-    const auto& seen = trace.seen(place);
-    if (!seen || grants_.is_grant(place) || !grants_.is_writable(place)) continue;
-    if (done.insert(place).second) out_.facts.pinned.push_back({place, seen->id});
-  }
+  std::unordered_set<const PassedPlace*> done;
+  const auto pin = [&](const PassedPlace* place) {
+    // A grant is a mount already.
+    if (!done.insert(place).second || grants_.is_grant(place->path) ||
+        !grants_.is_writable(place->path))
+      return false;
+    out_.facts.pinned.push_back({place->path, place->info.id});
+    return true;
+  };
+  for (const std::string& path : pinned_)
+    if (const PassedPlace* place = trace.seen(path)) pin(place);
   for (const std::string& path : named_) {
     const TracedPath way = trace.to(path);
-    for (const std::string& place : way.passed) {
-      // A grant is a mount already.
-      if (grants_.is_grant(place) || !grants_.is_writable(place)) continue;
-      if (!done.insert(place).second) continue;
-      const FileInfo& seen = *trace.seen(place);
-      out_.facts.pinned.push_back({place, seen.id});
-      if (seen.symlink && is_older(place, seen)) out_.snapshot.protected_objects.insert(seen);
+    for (const PassedPlace* place : way.passed) {
+      if (pin(place) && place->info.symlink && is_older(place->path, place->info))
+        out_.snapshot.protected_objects.insert(place->info);
     }
     if (!way.missing.empty() && grants_.is_writable(way.missing)) out_.snapshot.unmade.insert(path);
   }
@@ -443,10 +445,10 @@ void pin_roots_of(std::span<const OlderRun> others, const Effective& effective, 
   PathTrace trace;
   for (const OlderRun& run : others) {
     for (const std::string& root : run.writable) {
-      for (const std::string& place : trace.to(root).passed) {
+      for (const PassedPlace* passed : trace.to(root).passed) {
+        const auto& [place, seen] = *passed;
         if (grants.is_grant(place) || !grants.is_writable(place)) continue;
-        if (!trace.seen(place)->symlink && done.insert(place).second)
-          facts.pinned.push_back({place, trace.seen(place)->id});
+        if (!seen.symlink && done.insert(place).second) facts.pinned.push_back({place, seen.id});
       }
     }
   }

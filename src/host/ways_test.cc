@@ -18,9 +18,11 @@ using testing::TestTree;
 std::vector<std::string> passed(const TestTree& tree, const std::string& path) {
   const std::string top(parent(tree.at("x")));
   std::vector<std::string> below;
-  const TracedPath way = PathTrace().to(tree.at(path));
-  for (const std::string& place : way.passed)
-    if (place != top && contains(top, place)) below.push_back(place.substr(top.size() + 1));
+  PathTrace trace;
+  for (const PassedPlace* place : trace.to(tree.at(path)).passed) {
+    if (place->path != top && contains(top, place->path))
+      below.push_back(place->path.substr(top.size() + 1));
+  }
   return below;
 }
 
@@ -53,6 +55,28 @@ TEST(PathTrace, TellsWhereItLeadsOnlyWhenItIsThere) {
   EXPECT_EQ(PathTrace().to(tree.at("link/absent")).end, "");
   EXPECT_EQ(PathTrace().to("/nowhere at all").end, "");
   EXPECT_EQ(PathTrace().to(tree.at("loop")).end, "");
+}
+
+// The way to the directory is walked once for both.
+TEST(PathTrace, TellsOfTwoNamesOfADirectoryWhatItTellsOfOne) {
+  const TestTree tree;
+  tree.directory("real/deep");
+  tree.directory("real/deeper");
+  tree.link("link", "real");
+  tree.link("real/back", "../link/deep");
+  PathTrace trace;
+  for (const char* name : {"link/deep", "link/deeper", "link/absent", "link/..", "link/back",
+                           "absent/a", "absent/b", "link/deep/x"}) {
+    const TracedPath again = trace.to(tree.at(name));
+    PathTrace fresh;
+    const TracedPath once = fresh.to(tree.at(name));
+    EXPECT_EQ(again.end, once.end) << name;
+    EXPECT_EQ(again.missing, once.missing) << name;
+    EXPECT_EQ(again.links, once.links) << name;
+    ASSERT_EQ(again.passed.size(), once.passed.size()) << name;
+    for (std::size_t i = 0; i < once.passed.size(); ++i)
+      EXPECT_EQ(again.passed[i]->path, once.passed[i]->path) << name;
+  }
 }
 
 TEST(PathTrace, StopsWhereNothingIsAndInALoop) {

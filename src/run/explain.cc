@@ -134,10 +134,10 @@ struct Way {
 Way way_to(Access access, const std::string& spelled, const Canonical& place) {
   Way way{{access, place.path, place.kind, std::vector<std::string>{place.path}}, {}};
   PathTrace trace;
-  for (const std::string& passed : trace.to(spelled).passed) {
-    if (!trace.seen(passed)->symlink) continue;
-    way.links.push_back(passed);
-    way.asked.ways->push_back(passed);
+  for (const PassedPlace* passed : trace.to(spelled).passed) {
+    if (!passed->info.symlink) continue;
+    way.links.push_back(passed->path);
+    way.asked.ways->push_back(passed->path);
   }
   const auto seen = inspect_path(place.path);
   if (seen && seen->kind == FileKind::Regular && seen->links > 1) way.asked.ways.reset();

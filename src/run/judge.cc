@@ -38,7 +38,8 @@ Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::
     return fail(policy_error("policy file " + quote(file) + " can no longer be looked at",
                              "it is to stay where it was read for as long as runs use it"));
   }
-  for (const std::string& place : way.passed) {
+  for (const PassedPlace* passed : way.passed) {
+    const std::string& place = passed->path;
     // Cordon's own directory is masked inside, whatever grant covers it.
     if (contains(own_directory, place)) continue;
     for (const Grant& grant : write) {
@@ -49,10 +50,12 @@ Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::
           "configuration directory and use \"@cwd\" in them"));
     }
   }
-  const std::optional<FileInfo>& seen = trace.seen(way.end);
-  if (!seen) return fail(setup_error("cannot look at the policy file " + quote(file), errno));
-  const auto beside = [&](const Grant& grant) { return grant.id.device == seen->id.device; };
-  if (seen->links < 2 || std::ranges::none_of(write, beside)) return {};
+  const PassedPlace* end = trace.seen(way.end);
+  if (end == nullptr)
+    return fail(setup_error("cannot look at the policy file " + quote(file), errno));
+  const FileInfo& seen = end->info;
+  const auto beside = [&](const Grant& grant) { return grant.id.device == seen.id.device; };
+  if (seen.links < 2 || std::ranges::none_of(write, beside)) return {};
   return fail(policy_error("policy file " + quote(file) + " has another name",
                            "that one may lie in a writable grant: make a copy of the file"));
 }

@@ -21,6 +21,7 @@ constexpr std::size_t kMostTips = 4096;
 // JSON has no place for a path that is not UTF-8, and a note that cannot be read is of no use.
 std::string escaped(std::string_view text) {
   std::string result;
+  result.reserve(text.size());
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7f && c != '%') {
@@ -53,7 +54,16 @@ constexpr std::string_view kByCopies = "copies";
 
 Node texts(const std::vector<std::string>& values) {
   NodeList list;
+  list.reserve(values.size());
   for (const std::string& value : values) list.emplace_back(escaped(value));
+  return Node(std::move(list));
+}
+
+Node rule_node(const DenyGlob& rule) {
+  NodeList list;
+  list.reserve(3);
+  for (const std::string* part : {&rule.written, &rule.anchor, &rule.pattern})
+    list.emplace_back(escaped(*part));
   return Node(std::move(list));
 }
 
@@ -78,9 +88,8 @@ std::string write_note(const NoteContent& content) {
   for (const Grant& grant : content.writable) writable.emplace_back(escaped(grant.path));
   node.set("writable", std::move(writable));
   NodeList deny;
-  for (const DenyGlob& rule : content.deny) {
-    deny.push_back(texts({rule.written, rule.anchor, rule.pattern}));
-  }
+  deny.reserve(content.deny.size());
+  for (const DenyGlob& rule : content.deny) deny.push_back(rule_node(rule));
   node.set("deny", std::move(deny));
   NodeList roots;
   for (const SearchRoot& root : content.roots) roots.push_back(root_node(root));

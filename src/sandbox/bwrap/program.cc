@@ -46,15 +46,14 @@ Error no_answer(const Program& program) {
 Result<std::string> trusted_end(const std::string& place) {
   PathTrace trace;
   const TracedPath way = trace.to(place);
-  for (const std::string& passed : way.passed) {
-    const std::optional<FileInfo>& seen = trace.seen(passed);
+  for (const PassedPlace* passed : way.passed) {
+    const FileInfo& seen = passed->info;
     // The bits of a symlink say nothing.
-    const bool roots =
-        seen && seen->owner == 0 && (seen->symlink || (seen->mode & kOthersMayWrite) == 0);
+    const bool roots = seen.owner == 0 && (seen.symlink || (seen.mode & kOthersMayWrite) == 0);
     if (!roots) {
-      return fail(
-          untrusted("bubblewrap at " + quote(place) + " could be replaced through " + quote(passed),
-                    "root is to own it and nobody else to write it"));
+      return fail(untrusted(
+          "bubblewrap at " + quote(place) + " could be replaced through " + quote(passed->path),
+          "root is to own it and nobody else to write it"));
     }
   }
   if (way.end.empty()) return fail(setup_error("cannot look at the way to " + quote(place), errno));

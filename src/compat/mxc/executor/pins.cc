@@ -85,19 +85,18 @@ Result<Pins> parse_pins(std::string_view text, const std::string& file) {
 
 Result<void> check_way(const std::string& path, const Caller& caller) {
   PathTrace trace;
-  const std::vector<std::string> way = trace.to(path).passed;
-  for (const std::string& place : way) {
-    const std::optional<FileInfo>& seen = trace.seen(place);
-    if (!seen) return fail(untrusted(quote(place) + " cannot be examined", "check the path"));
+  const TracedPath way = trace.to(path);
+  for (const PassedPlace* passed : way.passed) {
+    const auto& [place, seen] = *passed;
     // What a link says can only be changed in its directory, which is on the way too.
-    if (seen->symlink) continue;
-    if (seen->owner != 0 && seen->owner != caller.uid) {
+    if (seen.symlink) continue;
+    if (seen.owner != 0 && seen.owner != caller.uid) {
       return fail(untrusted(quote(place) + " belongs to another user",
                             "keep it where only you or root can write"));
     }
     // In a sticky directory nobody else can replace what is ours.
-    const bool sticky = seen->kind == FileKind::Directory && (seen->mode & S_ISVTX) != 0;
-    if ((seen->mode & kOthersMayWrite) != 0 && !sticky) {
+    const bool sticky = seen.kind == FileKind::Directory && (seen.mode & S_ISVTX) != 0;
+    if ((seen.mode & kOthersMayWrite) != 0 && !sticky) {
       return fail(
           untrusted(quote(place) + " may be written by others", "chmod go-w " + quote(place)));
     }
