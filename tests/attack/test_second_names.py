@@ -136,7 +136,8 @@ def test_a_zombie_does_not_stop_the_search_for_further_links(world):
     zombie = world.start(["/bin/true"])
     try:
         os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
-        done = world.run("sh", "-c", script, options=["--read", "/"])
+        # The search goes through every directory of the machine.
+        done = world.run("sh", "-c", script, options=["--read", "/"], timeout=240)
     finally:
         zombie.communicate()
     assert done.expect(0).out == "reached\n", done.account()

@@ -1,5 +1,6 @@
 """A server that lives long: its memory and its descriptors stay what they were."""
 
+import itertools
 import json
 import os
 import time
@@ -14,10 +15,12 @@ IN_FLIGHT = 10
 # With one arena for all threads. With one for each worker every arena finds its size by itself, and what
 # looks like growth goes on for tens of thousands of calls: 264 KiB over 50 000. With one it is 140 KiB,
 # whether 5 000 calls were made or 50 000: fragments, not a leak. A hundred bytes forgotten in each call
-# would be 440 KiB more between 500 and 5 000.
+# would be 440 KiB more between 500 and 5 000, a third of it in each third of the calls. On a busy machine more calls
+# are in the same step at once than ever before, and the heap grows for them once: by up to 480 KiB, in one third.
 ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
 WARM = 500
 GROWTH_KIB = 384
+PARTS = 3
 
 
 def account(pid):
@@ -30,13 +33,15 @@ def account(pid):
 
 
 def at_rest(pid):
-    """The account once it stays the same: a call's last descriptor is closed after its answer is sent."""
-    seen = account(pid)
-    for _ in range(50):
+    """The account once it has stayed the same for a second: a call's last descriptor is closed after its answer
+    is sent, and on a busy machine the thread that closes it may wait for its turn."""
+    seen, since = account(pid), time.monotonic()
+    give_up = since + 30
+    while time.monotonic() < min(since + 1, give_up):
         time.sleep(0.1)
         last, seen = seen, account(pid)
-        if seen == last:
-            break
+        if seen != last:
+            since = time.monotonic()
     return seen
 
 
@@ -67,12 +72,15 @@ def test_a_long_life_leaves_nothing_behind(world):
                   cwd=world.project)
     try:
         make_calls(server, WARM)
-        before = at_rest(server.process.pid)
-        make_calls(server, CALLS - WARM)
-        after = at_rest(server.process.pid)
-        assert after["descriptors"] == before["descriptors"], (before, after)
-        assert after["threads"] == before["threads"] and after["children"] == 0, (before, after)
-        assert after["memory"] - before["memory"] < GROWTH_KIB, (before, after)
-        print(f"{CALLS} calls: {before} -> {after}")
+        accounts = [at_rest(server.process.pid)]
+        for _ in range(PARTS):
+            make_calls(server, (CALLS - WARM) // PARTS)
+            accounts.append(at_rest(server.process.pid))
+        before, after = accounts[0], accounts[-1]
+        assert after["descriptors"] == before["descriptors"], accounts
+        assert after["threads"] == before["threads"] and after["children"] == 0, accounts
+        grown = [later["memory"] - earlier["memory"] for earlier, later in itertools.pairwise(accounts)]
+        assert min(grown) < GROWTH_KIB / PARTS, accounts
+        print(f"{CALLS} calls: {accounts}")
     finally:
         server.kill()
