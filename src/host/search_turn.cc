@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <thread>
@@ -66,7 +65,8 @@ Result<SearchTurn> SearchTurn::wait_for(const std::string& state_directory,
       ::openat(directory.get(), "searches.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return fail(setup_error("cannot open searches.lock", errno));
   const auto until = steady_clock::now() + longest;
-  auto pause = std::chrono::milliseconds(1);
+  // The same for all: whoever has waited long would lose to newcomers that look more often.
+  constexpr std::chrono::milliseconds kPause{2};
   // All in one order, so that no two searches wait for each other.
   for (const auto& [byte, type] : wanted_for(writable)) {
     for (;;) {
@@ -77,8 +77,7 @@ Result<SearchTurn> SearchTurn::wait_for(const std::string& state_directory,
       if (steady_clock::now() >= until)
         return fail(setup_error("the search after another run in this tree does not end", 0,
                                 "end that run, then start another one here: it searches again"));
-      std::this_thread::sleep_for(pause);
-      pause = std::min(pause * 2, std::chrono::milliseconds(50));
+      std::this_thread::sleep_for(kPause);
     }
   }
   return SearchTurn(std::move(file));
