@@ -156,6 +156,7 @@ struct OptionRequests {
   std::vector<std::string> limits;  // keys of [limits]
   bool scratch = false;             // the size of the private temporary space
   bool stage = false;               // how a stage ends; that there is one can only be stricter
+  bool copy_stage = false;          // a stage is a copy, also where it could be an overlay
   bool operator==(const OptionRequests&) const = default;
 };
 

@@ -18,6 +18,7 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "changes/manifest.h"
+#include "changes/stage_copy.h"
 #include "changes/stage_fork.h"
 #include "host/inspect.h"
 #include "host/tree_copy.h"
@@ -26,9 +27,11 @@
 namespace cordon {
 namespace {
 
-constexpr std::string_view kFirstOfStage = "cordon-stage/2";
-// Of stages that were made before repositories, and the run they went on from, were noted.
-constexpr std::string_view kOlderStage = "cordon-stage/1";
+constexpr std::string_view kFirstOfStage = "cordon-stage/3";
+// Of stages that were made before there were copies.
+constexpr std::string_view kOlderStage = "cordon-stage/2";
+// Before repositories, and the run they went on from, were noted.
+constexpr std::string_view kOldestStage = "cordon-stage/1";
 constexpr const char* kRecordName = "stage";
 constexpr const char* kUnfinishedRecord = "stage.new";
 constexpr std::string_view kGone = ".gone";
@@ -48,6 +51,9 @@ std::vector<std::string> read_texts(FieldReader& fields) {
   }
   return values;
 }
+
+constexpr std::string_view kByCopy = "copy";
+constexpr std::string_view kByOverlay = "overlay";
 
 std::string encode_stage(const StageRecord& record) {
   std::string text;
@@ -93,6 +99,7 @@ std::string encode_stage(const StageRecord& record) {
       add_field(text, ref.loose ? "loose" : "packed");
     }
   }
+  add_field(text, record.copy ? kByCopy : kByOverlay);
   return text;
 }
 
@@ -121,13 +128,22 @@ std::string root_place(const std::string& directory, std::size_t number, std::st
   return join(join(directory, std::to_string(number)), what);
 }
 
+void place_roots(StageRecord& record, const std::string& directory) {
+  for (std::size_t i = 0; i < record.roots.size(); ++i) {
+    StagedRoot& root = record.roots[i];
+    root.upper = root_place(directory, i, "upper");
+    root.work = record.copy ? std::string() : root_place(directory, i, "work");
+    root.copy = record.copy ? root_place(directory, i, "copy") : std::string();
+  }
+}
+
 std::optional<StageRecord> decode_stage(std::string_view text, const std::string& directory) {
   FieldReader fields(text);
   StageRecord record;
   const std::string first = fields.text();
-  if (first != kFirstOfStage && first != kOlderStage) return std::nullopt;
+  if (first != kFirstOfStage && first != kOlderStage && first != kOldestStage) return std::nullopt;
   record.run_id = fields.text();
-  if (first == kFirstOfStage) record.base = fields.text();
+  if (first != kOldestStage) record.base = fields.text();
   record.end = fields.text() == name_of(StageEnd::Auto) ? StageEnd::Auto : StageEnd::Review;
   record.began_ns = static_cast<std::int64_t>(fields.number());
   record.boot = fields.text();
@@ -136,8 +152,6 @@ std::optional<StageRecord> decode_stage(std::string_view text, const std::string
     root.path = fields.text();
     root.id.device = fields.number();
     root.id.inode = fields.number();
-    root.upper = root_place(directory, record.roots.size(), "upper");
-    root.work = root_place(directory, record.roots.size(), "work");
     if (!root.path.starts_with('/') || has_dotdot(root.path)) return std::nullopt;
     record.roots.push_back(std::move(root));
   }
@@ -157,8 +171,10 @@ std::optional<StageRecord> decode_stage(std::string_view text, const std::string
         &record.held.protect.release, &record.named, &record.own}) {
     *list = read_texts(fields);
   }
-  if (first == kFirstOfStage) record.repositories = read_repositories(fields);
+  if (first != kOldestStage) record.repositories = read_repositories(fields);
+  if (first == kFirstOfStage) record.copy = fields.text() == kByCopy;
   if (!fields.good() || !fields.at_end()) return std::nullopt;
+  place_roots(record, directory);
   return record;
 }
 
@@ -191,8 +207,13 @@ Result<void> make_root(const StagedRoot& root, const std::optional<Owner>& owner
   if (::mkdir(place.c_str(), 0711) != 0) {
     return fail(setup_error("cannot make " + quote(place), errno));
   }
-  CORDON_CHECK(make_layer(root.upper, seen->mode & 07777U, owner));
-  return make_layer(root.work, 0700, owner);
+  return make_layer(root.upper, seen->mode & 07777U, owner);
+}
+
+// What the command works in: beside its layer a place of the kernel's own, or a copy.
+Result<void> make_workplace(const StagedRoot& root, const StageFor& whom) {
+  if (root.copy.empty()) return make_layer(root.work, 0700, whom.owner);
+  return make_stage_copy(root, whom.unseen);
 }
 
 void add_missing(const std::vector<std::string>& from, std::vector<std::string>& into) {
@@ -247,18 +268,17 @@ std::int64_t time_in_ns(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-Result<Stage> Stage::make(const std::string& directory, StageRecord record,
-                          const std::optional<Owner>& owner) {
-  auto made = fill(directory, std::move(record), owner, nullptr);
+Result<Stage> Stage::make(const std::string& directory, StageRecord record, const StageFor& whom) {
+  auto made = fill(directory, std::move(record), whom, nullptr);
   if (!made) (void)remove_private_tree(directory);
   return made;
 }
 
 // Under another name until it is whole: half a copy is not taken for what a run wrote.
-Result<Stage> Stage::fork(const std::string& directory, StageRecord record,
-                          const std::optional<Owner>& owner, const Stage& base) {
+Result<Stage> Stage::fork(const std::string& directory, StageRecord record, const StageFor& whom,
+                          const Stage& base) {
   const std::string unfinished = directory + std::string(kUnfinishedFork);
-  auto made = fill(unfinished, std::move(record), owner, &base);
+  auto made = fill(unfinished, std::move(record), whom, &base);
   if (made && ::rename(unfinished.c_str(), directory.c_str()) != 0) {
     made = fail(setup_error("cannot make " + quote(directory), errno));
   }
@@ -267,15 +287,12 @@ Result<Stage> Stage::fork(const std::string& directory, StageRecord record,
     return made;
   }
   made->directory_ = directory;
-  for (std::size_t i = 0; i < made->record_.roots.size(); ++i) {
-    made->record_.roots[i].upper = root_place(directory, i, "upper");
-    made->record_.roots[i].work = root_place(directory, i, "work");
-  }
+  place_roots(made->record_, directory);
   return made;
 }
 
-Result<Stage> Stage::fill(const std::string& directory, StageRecord record,
-                          const std::optional<Owner>& owner, const Stage* base) {
+Result<Stage> Stage::fill(const std::string& directory, StageRecord record, const StageFor& whom,
+                          const Stage* base) {
   Stage stage;
   stage.directory_ = directory;
   CORDON_TRY(made, open_private_directory(directory));
@@ -288,15 +305,16 @@ Result<Stage> Stage::fill(const std::string& directory, StageRecord record,
   // since from 6.13 on some change times are finer than the clock of the others.
   record.began_ns = time_in_ns(status.st_ctim);
   record.boot = boot_of_this_machine();
+  place_roots(record, directory);
   for (std::size_t i = 0; i < record.roots.size(); ++i) {
-    record.roots[i].upper = root_place(directory, i, "upper");
-    record.roots[i].work = root_place(directory, i, "work");
-    CORDON_CHECK(make_root(record.roots[i], owner));
-    if (base == nullptr) continue;
-    const StagedRoot& from = base->record_.roots[i];
-    if (const int error = copy_layer(from.upper, record.roots[i].upper); error != 0) {
-      return fail(setup_error("cannot copy what lies in " + quote(from.upper), error));
+    CORDON_CHECK(make_root(record.roots[i], whom.owner));
+    if (base != nullptr) {
+      const StagedRoot& from = base->record_.roots[i];
+      if (const int error = copy_layer(from.upper, record.roots[i].upper); error != 0) {
+        return fail(setup_error("cannot copy what lies in " + quote(from.upper), error));
+      }
     }
+    CORDON_CHECK(make_workplace(record.roots[i], whom));
   }
   if (base != nullptr) {
     record.began_ns = base->record_.began_ns;
@@ -329,26 +347,26 @@ bool have_same_roots(const StageRecord& one, const StageRecord& other) {
   });
 }
 
-Result<void> Stage::resume(StageRecord record, const std::optional<Owner>& owner) {
+Result<void> Stage::resume(StageRecord record, const StageFor& whom) {
   CORDON_CHECK(close());
   const Fd place(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!place.valid()) return fail(setup_error("cannot open " + quote(directory_), errno));
   record.began_ns = record_.began_ns;
   record.boot = boot_of_this_machine();
   keep_held(record_, record);
-  for (std::size_t i = 0; i < record.roots.size(); ++i) {
-    record.roots[i].upper = record_.roots[i].upper;
-    record.roots[i].work = record_.roots[i].work;
-  }
+  place_roots(record, directory_);
   StageRecord before = record_;
   CORDON_CHECK(write_record(place.get(), std::move(record)));
   before_ = std::move(before);
-  for (const StagedRoot& root : record_.roots) CORDON_CHECK(make_layer(root.work, 0700, owner));
+  for (const StagedRoot& root : record_.roots) CORDON_CHECK(make_workplace(root, whom));
   return {};
 }
 
 Result<void> Stage::withdraw() {
   if (!before_) return remove();
+  if (record_.copy) {
+    for (const StagedRoot& root : record_.roots) CORDON_CHECK(drop_stage_copy(root));
+  }
   CORDON_CHECK(close());
   const Fd place(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!place.valid()) return fail(setup_error("cannot open " + quote(directory_), errno));
@@ -437,6 +455,11 @@ Result<bool> Stage::close() {
   bool cut = false;
   for (const StagedRoot& root : record_.roots) {
     struct stat status {};
+    if (record_.copy) {
+      cut = cut || ::lstat(root.copy.c_str(), &status) == 0;
+      CORDON_CHECK(gather_stage_copy(root));
+      continue;
+    }
     if (::lstat(root.work.c_str(), &status) != 0) continue;
     cut = true;
     drop_attempt(root.upper);

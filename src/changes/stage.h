@@ -3,6 +3,7 @@
 //   stages/ID/stage     what the run was: its roots, when it began, what its changes are judged by
 //   stages/ID/N/upper   what was written below root number N; whiteouts stand for what was deleted
 //   stages/ID/N/work    the kernel's own place, gone after an orderly end
+//   stages/ID/N/copy    of a stage that is a copy, in place of `work` (changes/stage_copy.h)
 //
 // Every writable grant of the run is an overlay: the host's directory below, `upper` above it. The
 // host's directory is changed by nothing that is done inside, protected names and `.git` included.
@@ -27,6 +28,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +45,8 @@ struct StagedRoot {
   std::string path;  // canonical: of the writable grant
   FileId id;
   std::string upper;
-  std::string work;
+  std::string work;  // of an overlay
+  std::string copy;  // of a copy
   bool operator==(const StagedRoot&) const = default;
 };
 
@@ -79,23 +82,28 @@ struct StageRecord {
   std::vector<StagedHold> holds;
   std::vector<std::string> own;  // directories and programs of Cordon's own
   std::vector<StagedRepository> repositories;
+  bool copy = false;  // no overlay: the command works in a copy, and the layer is gathered from it
   bool operator==(const StageRecord&) const = default;
 };
 
 // Where the stages of all runs lie.
 std::string stage_directories(const std::string& state_directory);
 
+// Whom a stage is made for.
+struct StageFor {
+  std::optional<Owner> owner;    // if the command is another user
+  std::set<std::string> unseen;  // what a mask hides from it: a copy leaves it out
+};
+
 class Stage {
  public:
-  // Makes `directory` with an upper and a work directory for each root, for `owner` if the command
-  // is another user, and locks it. Each upper gets the mode of its root: an overlay shows that of
-  // the upper.
-  static Result<Stage> make(const std::string& directory, StageRecord record,
-                            const std::optional<Owner>& owner);
+  // Makes `directory` with an upper for each root, and a work directory or a copy, and locks it.
+  // Each upper gets the mode of its root: an overlay shows that of the upper.
+  static Result<Stage> make(const std::string& directory, StageRecord record, const StageFor& whom);
   // The same with a copy of what lies in `base`, which is left as it is. The roots are those of
   // `base`. Cut off in the middle, it leaves nothing that `drop_unfinished` does not remove.
-  static Result<Stage> fork(const std::string& directory, StageRecord record,
-                            const std::optional<Owner>& owner, const Stage& base);
+  static Result<Stage> fork(const std::string& directory, StageRecord record, const StageFor& whom,
+                            const Stage& base);
   // Removes what is left of a stage whose making was cut off; false if it is a whole one.
   static bool drop_unfinished(const std::string& directory);
   // Locks and reads. Nothing if there is none; an error if somebody else works on it.
@@ -106,8 +114,8 @@ class Stage {
   static std::string run_of(const std::string& directory);
 
   // Hands the stage to the run of `record`, which has the same roots, and makes the work
-  // directories anew. What either record holds back stays held back.
-  Result<void> resume(StageRecord record, const std::optional<Owner>& owner);
+  // directories or copies anew. What either record holds back stays held back.
+  Result<void> resume(StageRecord record, const StageFor& whom);
   // Of a run that was not started: what `make` or `fork` made is removed, what was resumed is given
   // back as it was.
   [[nodiscard]] Result<void> withdraw();
@@ -115,14 +123,15 @@ class Stage {
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] const StageRecord& record() const { return record_; }
   // After the last process of the run has ended: makes what it wrote last, and removes the work
-  // directories. Returns whether files may be incomplete: the machine was started anew since.
+  // directories, or gathers what changed in the copies. Returns whether files may be incomplete:
+  // the machine was started anew since.
   Result<bool> close();
   // Removes all of it.
   [[nodiscard]] Result<void> remove() const;
 
  private:
-  static Result<Stage> fill(const std::string& directory, StageRecord record,
-                            const std::optional<Owner>& owner, const Stage* base);
+  static Result<Stage> fill(const std::string& directory, StageRecord record, const StageFor& whom,
+                            const Stage* base);
   Result<void> write_record(int place, StageRecord record);
 
   std::string directory_;

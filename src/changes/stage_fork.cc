@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "changes/take.h"
 #include "host/inspect.h"
 #include "host/tree_copy.h"
@@ -59,19 +60,6 @@ int copy_status(const struct stat& status, int into) {
   return ::futimens(into, times.data()) == 0 ? 0 : errno;
 }
 
-int copy_layer_file(int from, const std::string& name, const struct stat& status, int into) {
-  const Fd source = open_kept_file(from, name);
-  if (!source.valid()) return errno;
-  const Fd target(
-      ::openat(into, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!target.valid()) return errno;
-  if (::ioctl(target.get(), kShareContent, source.get()) != 0) {
-    if (const int error = copy_bytes(source.get(), target.get()); error != 0) return error;
-  }
-  if (const int error = copy_attributes(source.get(), target.get()); error != 0) return error;
-  return copy_status(status, target.get());
-}
-
 int own_as(const struct stat& status, int into, const std::string& name) {
   if (::geteuid() != 0) return 0;
   return ::fchownat(into, name.c_str(), status.st_uid, status.st_gid, AT_SYMLINK_NOFOLLOW) == 0
@@ -79,66 +67,134 @@ int own_as(const struct stat& status, int into, const std::string& name) {
              : errno;
 }
 
-int copy_contents(int from, int into, int depth);
+// A directory of either side, to list it.
+class SourceDirectory {
+ public:
+  SourceDirectory(LayerCopy::From from, int above, const std::string& name) {
+    if (from == LayerCopy::From::Stage) {
+      kept_ = KeptDirectory::open(above, name);
+    } else {
+      plain_ = Fd(::openat(above, name.c_str(), kOpenDirectory));
+    }
+  }
+  [[nodiscard]] bool valid() const { return kept_.valid() || plain_.valid(); }
+  [[nodiscard]] int get() const { return kept_.valid() ? kept_.get() : plain_.get(); }
 
-int copy_layer_directory(int from, const std::string& name, const struct stat& status, int into,
-                         int depth) {
-  const KeptDirectory source = KeptDirectory::open(from, name);
-  if (!source.valid() || ::mkdirat(into, name.c_str(), 0700) != 0) return errno;
+ private:
+  KeptDirectory kept_;
+  Fd plain_;
+};
+
+}  // namespace
+
+// What is copied has the owner and mode of what was opened, not of what stood under its name a
+// moment before: somebody else may exchange the two.
+int LayerCopy::file(int from, const std::string& name, const struct stat& status, int into,
+                    bool emptied) {
+  const Fd target(
+      ::openat(into, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!target.valid()) return errno;
+  if (emptied) return copy_status(status, target.get());
+  const Fd source =
+      from_ == From::Stage
+          ? open_kept_file(from, name)
+          : Fd(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat opened {};
+  if (!source.valid() || ::fstat(source.get(), &opened) != 0) return errno;
+  if (!S_ISREG(opened.st_mode)) return ESTALE;
+  if (::ioctl(target.get(), kShareContent, source.get()) != 0) {
+    if (const int error = copy_bytes(source.get(), target.get()); error != 0) return error;
+  }
+  if (const int error = copy_attributes(source.get(), target.get()); error != 0) return error;
+  // Open to its owner while it is read, it was closed again meanwhile.
+  if (from_ == From::Stage) opened.st_mode = status.st_mode;
+  return copy_status(opened, target.get());
+}
+
+int LayerCopy::directory(int from, const std::string& name, const struct stat& status, int into,
+                         const std::string& below, int depth) {
+  if (::mkdirat(into, name.c_str(), 0700) != 0) return errno;
   const Fd target(::openat(into, name.c_str(), kOpenDirectory));
   if (!target.valid()) return errno;
-  if (const int error = copy_contents(source.get(), target.get(), depth + 1); error != 0) {
+  if (is_emptied(below)) return copy_status(status, target.get());
+  const SourceDirectory source(from_, from, name);
+  struct stat opened {};
+  if (!source.valid() || ::fstat(source.get(), &opened) != 0) return errno;
+  if (const int error = contents(source.get(), target.get(), below, depth + 1); error != 0) {
     return error;
   }
   if (const int error = copy_attributes(source.get(), target.get()); error != 0) return error;
-  return copy_status(status, target.get());
+  if (from_ == From::Stage) opened.st_mode = status.st_mode;
+  return copy_status(opened, target.get());
 }
 
-int copy_entry(int from, const std::string& name, int into, int depth) {
-  struct stat status {};
-  if (::fstatat(from, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+int LayerCopy::any(int from, const std::string& name, const struct stat& status, int into,
+                   const std::string& below, int depth) {
   switch (status.st_mode & S_IFMT) {
     case S_IFREG:
-      return copy_layer_file(from, name, status, into);
+      return file(from, name, status, into, is_emptied(below));
     case S_IFDIR:
-      return copy_layer_directory(from, name, status, into, depth);
+      return directory(from, name, status, into, below, depth);
     case S_IFLNK: {
       const auto target = read_link(from, name);
       if (!target || ::symlinkat(target->c_str(), into, name.c_str()) != 0) return errno;
+      const std::array<timespec, 2> times{status.st_atim, status.st_mtim};
+      if (::utimensat(into, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0) return errno;
       return own_as(status, into, name);
     }
     default:
-      // A whiteout, a FIFO or a socket: nobody in a sandbox can make another device.
+      // In a stage a whiteout, a FIFO or a socket: nobody in a sandbox can make another device.
       if (::mknodat(into, name.c_str(), status.st_mode, status.st_rdev) != 0) return errno;
       return own_as(status, into, name);
   }
 }
 
-int copy_contents(int from, int into, int depth) {
+int LayerCopy::copy_entry(int from, const std::string& name, int into, const std::string& below,
+                          int depth) {
+  struct stat status {};
+  if (::fstatat(from, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    // The host goes on working beside a copy of its own.
+    if (errno == ENOENT && from_ == From::Host) return 0;
+    return errno;
+  }
+  const int error = any(from, name, status, into, below, depth);
+  if (error != 0) {
+    if (failed_.empty()) failed_ = below;
+    return error;
+  }
+  struct stat made {};
+  if (::fstatat(into, name.c_str(), &made, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  copied(below, made);
+  return 0;
+}
+
+int LayerCopy::contents(int from, int into, const std::string& below, int depth) {
   if (depth > kDeepestLayer) return ELOOP;
   DirectoryNames names;
   if (!names.read(from)) return errno;
   for (const DirectoryEntry& entry : names.entries()) {
-    if (const int error = copy_entry(from, std::string(entry.name), into, depth); error != 0) {
+    const std::string name(entry.name);
+    if (const int error = copy_entry(from, name, into, join(below, name), depth); error != 0)
       return error;
-    }
   }
   return 0;
 }
 
-}  // namespace
-
-int copy_layer(const std::string& from, const std::string& into) {
+int LayerCopy::copy(const std::string& from, const std::string& into) {
   struct stat status {};
   if (::lstat(from.c_str(), &status) != 0) return errno;
-  const KeptDirectory source = KeptDirectory::open(AT_FDCWD, from);
+  const SourceDirectory source(from_, AT_FDCWD, from);
   const Fd target(::open(into.c_str(), kOpenDirectory));
   if (!source.valid() || !target.valid()) return errno;
   // The copier may not be able to write in it by its own mode.
   if (::fchmod(target.get(), 0700) != 0) return errno;
-  if (const int error = copy_contents(source.get(), target.get(), 0); error != 0) return error;
+  if (const int error = contents(source.get(), target.get(), {}, 0); error != 0) return error;
   if (const int error = copy_attributes(source.get(), target.get()); error != 0) return error;
   return copy_status(status, target.get());
+}
+
+int copy_layer(const std::string& from, const std::string& into) {
+  return LayerCopy(LayerCopy::From::Stage).copy(from, into);
 }
 
 }  // namespace cordon

@@ -1,5 +1,5 @@
-// copy_layer: what lies in the upper directory of an overlay, copied so that another overlay shows
-// the same.
+// LayerCopy: a tree copied as it is. copy_layer: the upper directory of an overlay, so that another
+// overlay shows the same.
 //
 // A fork could be an overlay on top of the first upper instead, which copies nothing. Then the
 // first stage could not be applied, discarded or continued as long as a fork of it lives, and a
@@ -11,13 +11,48 @@
 // up. Both are copied. Two names of one file become two files.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 
 namespace cordon {
 
-// The contents of directory `from` into `into`, which is there and empty, and the mode and the
-// attributes of `from` itself. Nothing is followed. Owners are kept where the caller is root. 0 or
-// errno; then part of it is there.
+// Copies a tree as it is: modes, times, attributes of users, and owners where the caller is root.
+// Nothing is followed.
+class LayerCopy {
+ public:
+  // What a run left in a stage may be closed, and is opened for the moment. Of the host's own
+  // nothing is touched: what cannot be read is an error.
+  enum class From { Stage, Host };
+  explicit LayerCopy(From from) : from_(from) {}
+  LayerCopy(const LayerCopy&) = delete;
+  LayerCopy& operator=(const LayerCopy&) = delete;
+  virtual ~LayerCopy() = default;
+
+  // The contents of directory `from` into `into`, which is there and empty, and the mode and the
+  // attributes of `from` itself. 0 or errno; then part of it is there.
+  int copy(const std::string& from, const std::string& into);
+  // One name of a directory into another. `below` is its path in the tree.
+  int copy_entry(int from, const std::string& name, int into, const std::string& below, int depth);
+  // Where it failed, in the tree; empty: at its top.
+  [[nodiscard]] const std::string& failed() const { return failed_; }
+
+ private:
+  // Whether it appears empty in the copy.
+  [[nodiscard]] virtual bool is_emptied(const std::string& /*below*/) const { return false; }
+  virtual void copied(const std::string& /*below*/, const struct stat& /*made*/) {}
+
+  int contents(int from, int into, const std::string& below, int depth);
+  int file(int from, const std::string& name, const struct stat& status, int into, bool emptied);
+  int directory(int from, const std::string& name, const struct stat& status, int into,
+                const std::string& below, int depth);
+  int any(int from, const std::string& name, const struct stat& status, int into,
+          const std::string& below, int depth);
+
+  From from_;
+  std::string failed_;
+};
+
 int copy_layer(const std::string& from, const std::string& into);
 
 }  // namespace cordon

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "changes/held_back.h"
+#include "changes/layer_marks.h"
 #include "changes/stage.h"
 #include "changes/stage_git_list.h"
 #include "changes/stage_judge.h"
@@ -38,21 +38,6 @@ using State = Change::State;
 
 std::optional<struct stat> stat_at(int directory, const std::string& name) {
   return directory < 0 ? std::nullopt : lstat_at(directory, name);
-}
-
-bool is_whiteout(const struct stat& status) {
-  return S_ISCHR(status.st_mode) && status.st_rdev == 0;
-}
-
-bool is_opaque(int directory) {
-  char mark = 0;
-  return ::fgetxattr(directory, "user.overlay.opaque", &mark, 1) == 1 && mark == 'y';
-}
-
-// Copied up, by the kernel; also after a rename.
-bool was_copied_up(int directory, const std::string& name) {
-  const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + name;
-  return ::lgetxattr(path.c_str(), "user.overlay.origin", nullptr, 0) >= 0;
 }
 
 std::string mark_of(const struct stat& status) {
@@ -114,7 +99,11 @@ class StageWalk {
  public:
   StageWalk(const StageRecord& record, const std::vector<ChangeRecord>& known,
             std::vector<ChangeRecord>& records)
-      : record_(record), known_(known), judge_(record), records_(records) {}
+      : record_(record),
+        known_(known),
+        marks_(record.copy ? LayerMarks::By::Cordon : LayerMarks::By::Kernel),
+        judge_(record),
+        records_(records) {}
 
   Result<void> root(const StagedRoot& root) {
     const Fd upper(::open(root.upper.c_str(), kOpenDirectory));
@@ -186,11 +175,11 @@ class StageWalk {
   // HEAD with objects and refs, or with a pointer to where those are; also what has a configuration
   // in the place of HEAD. Of both trees together: one run may make half of it, and the next the
   // rest.
-  [[nodiscard]] static bool is_git(const Pair& pair) {
+  [[nodiscard]] bool is_git(const Pair& pair) const {
     if (lower_case(basename(pair.path)) == ".git") return true;
     const auto has = [&](const char* name) {
       const auto above = stat_at(pair.upper, name);
-      if (above) return !is_whiteout(*above);
+      if (above) return !marks_.is_deleted(pair.upper, name, *above);
       return stat_at(pair.lower, name).has_value();
     };
     const bool store = has("objects") && has("refs");
@@ -252,7 +241,7 @@ class StageWalk {
 
   Result<void> contents(const Pair& pair, int depth) {
     for (const std::string& name : names_in(pair.upper)) CORDON_CHECK(entry(pair, name, depth));
-    if (pair.lower < 0 || !is_opaque(pair.upper)) return {};
+    if (pair.lower < 0 || !marks_.hides(pair.upper)) return {};
     for (const std::string& name : names_in(pair.lower)) {
       if (!stat_at(pair.upper, name)) CORDON_CHECK(deleted(pair, name, depth));
     }
@@ -263,7 +252,8 @@ class StageWalk {
     const auto upper = stat_at(pair.upper, name);
     if (!upper) return {};
     const auto host = stat_at(pair.lower, name);
-    if (is_whiteout(*upper)) return host ? deleted(pair, name, depth) : Result<void>();
+    if (marks_.is_deleted(pair.upper, name, *upper))
+      return host ? deleted(pair, name, depth) : Result<void>();
     const std::string path = join(pair.path, name);
     const std::string kept = join(pair.kept, name);
     std::string target;
@@ -307,7 +297,7 @@ class StageWalk {
                                     const struct stat& upper) const {
     const auto above = stat_at(pair.lower, ".");
     return above && is_young(above->st_mtim) && S_ISREG(upper.st_mode) &&
-           was_copied_up(pair.upper, name);
+           marks_.was_copied(pair.upper, name);
   }
 
   void compare(const Pair& pair, const std::string& name, const struct stat& upper,
@@ -367,6 +357,7 @@ class StageWalk {
 
   const StageRecord& record_;
   const std::vector<ChangeRecord>& known_;
+  LayerMarks marks_;
   StageJudge judge_;
   std::vector<ChangeRecord>& records_;
   bool in_git_ = false;

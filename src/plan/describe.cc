@@ -79,7 +79,8 @@ struct Describe {
     return fmt::format("private copy of {} ({})", quote(o.path), o.reason);
   }
   std::string operator()(const op::StagedTree& o) const {
-    return fmt::format("stage {} in {}", quote(o.path), quote(o.upper));
+    return fmt::format("stage {}{} in {}", quote(o.path), o.work.empty() ? " as a copy" : "",
+                       quote(o.upper));
   }
   std::string operator()(const op::ReadOnlyWay& o) const {
     return fmt::format("read-only {}, which only leads to a grant", quote(o.path));

@@ -30,6 +30,7 @@ constexpr std::string_view kHeldCopy = "held-";
 // Below the directory of one staged tree.
 constexpr std::string_view kUpperName = "upper";
 constexpr std::string_view kWorkName = "work";
+constexpr std::string_view kCopyName = "copy";
 
 class NativePlanner {
  public:
@@ -344,7 +345,11 @@ Result<void> NativePlanner::grants() {
 
 void NativePlanner::stage(const Grant& grant) {
   const std::string place = join(request_.stage_directory, std::to_string(staged_.size()));
-  tree_.staged({grant.path, grant.id, join(place, kUpperName), join(place, kWorkName)});
+  if (request_.stage_is_copy) {
+    tree_.staged({grant.path, grant.id, join(place, kCopyName), {}});
+  } else {
+    tree_.staged({grant.path, grant.id, join(place, kUpperName), join(place, kWorkName)});
+  }
   staged_.push_back(grant.path);
 }
 
@@ -610,7 +615,7 @@ Result<void> NativePlanner::confine() {
   plan_.confine.emplace_back(
       op::InstallSeccomp{.net = effective_.net.mode,
                          .brokered = brokered,
-                         .staged = brokered && !request_.stage_directory.empty()});
+                         .staged = brokered && is_staged() && !request_.stage_is_copy});
   plan_.confine.emplace_back(op::Execute{plan_.argv});
   return {};
 }

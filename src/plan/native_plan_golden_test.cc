@@ -136,6 +136,15 @@ TEST(Plan, OfAStagedRunHasAnOverlayForEachWritableGrantAndHoldsNothing) {
   EXPECT_EQ(trees[0].path, project);
   EXPECT_EQ(trees[0].upper, "/state/stages/1/0/upper");
   EXPECT_EQ(trees[0].work, "/state/stages/1/0/work");
+  asked.stage_is_copy = true;
+  const auto copy = make_native_plan(*clamp(request, {}), facts, made_up_user(), asked);
+  ASSERT_TRUE(copy);
+  for (const Op& operation : copy->build) {
+    const auto* tree = std::get_if<op::StagedTree>(&operation);
+    if (tree == nullptr) continue;
+    EXPECT_EQ(tree->upper, "/state/stages/1/0/copy");
+    EXPECT_EQ(tree->work, "");
+  }
   using Masks = std::vector<std::pair<std::string, bool>>;
   EXPECT_EQ(masks, (Masks{{project + "/.env", true}, {project + "/ro/.env", false}}));
   EXPECT_TRUE(plan->keeping.empty());

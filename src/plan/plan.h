@@ -95,8 +95,9 @@ struct PrivateCopy {
 };
 // A writable grant of a staged run, as an overlay: the host's directory below, and above it
 // `upper`, which takes everything that is written. Both `upper` and `work` are directories of
-// Cordon's own, made before the launch. What the host's directory holds is not changed by anything
-// that is done inside.
+// Cordon's own, made before the launch. Without `work` there is no overlay: `upper` is a copy of
+// the host's directory and stands in its place. What the host's directory holds is not changed by
+// anything that is done inside.
 struct StagedTree {
   std::string path;
   FileId id;  // of the host's directory
@@ -286,6 +287,7 @@ struct PlanRequest {
   // Host directory of a staged run, which does not exist yet: writable grants are overlays whose
   // upper directories lie in it. Empty: what is written is written at once.
   std::string stage_directory;
+  bool stage_is_copy = false;  // no overlays: copies in that directory
   // The backend can cover what is held by copies in that directory. Else it is held read-only.
   bool private_copies = false;
   // Single files among what is held that git replaces when it checks out: their names stand in the

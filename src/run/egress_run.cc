@@ -24,7 +24,8 @@ std::vector<StagedPlace> staged_places(const Plan& plan) {
   std::vector<StagedPlace> places;
   for (const Op& operation : plan.build) {
     const auto* tree = std::get_if<op::StagedTree>(&operation);
-    if (tree != nullptr) places.push_back({tree->path, tree->upper});
+    // In a copy every directory can be renamed.
+    if (tree != nullptr && !tree->work.empty()) places.push_back({tree->path, tree->upper});
   }
   return places;
 }

@@ -329,9 +329,11 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
                  .hint = "cordon doctor names what forbids them; cordon run needs no session"});
   }
   CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
-  CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner));
-  CORDON_CHECK(refuse_review_of_tools(input, effective));
   CORDON_TRY(stage_base, find_stage_base(input, effective, caller));
+  // A stage stays what it was made as.
+  const bool as_copy = stage_base ? stage_base->copy : input.policy.options.copy_stage;
+  CORDON_CHECK(refuse_unstageable(effective, caller, choice.backend, owner, as_copy));
+  CORDON_CHECK(refuse_review_of_tools(input, effective));
   // A review that was asked for is not given up by going on.
   const StageDecision decision =
       stage_base && stage_base->waits && input.stage_decision == StageDecision::ByPolicy
@@ -342,6 +344,7 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
                                     : new_stage_directory(effective, caller);
   PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start),
                                      std::move(stage_directory));
+  request.stage_is_copy = as_copy && !request.stage_directory.empty();
   if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
   Caller inside = caller;
   if (owner) {

@@ -200,7 +200,8 @@ class LayerObjects {
   Result<void> add_object(int directory, const std::string& name, const std::string& as) {
     const Fd file = open_kept_file(directory, name);
     const auto seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
-    if (!seen || seen->kind != FileKind::Regular) return {};
+    // An empty one stands for an object that was removed (changes/layer_marks.h), or is none.
+    if (!seen || seen->kind != FileKind::Regular || seen->size == 0) return {};
     bytes_ += seen->size;
     if (++files_ > kMostObjectFiles || bytes_ > kMostObjectBytes) {
       return fail(setup_error("the run added more than " + format_size(kMostObjectBytes) + " or " +

@@ -21,6 +21,8 @@
 namespace cordon {
 namespace {
 
+constexpr std::string_view kCopyInstead = "let the command work in a copy: --stage=copy";
+
 Error unstageable(const Grant& grant, const std::string& why, std::string hint) {
   return {.kind = ErrorKind::Unsupported,
           .what = quote(grant.written) + " cannot be staged: " + why,
@@ -45,22 +47,28 @@ Result<void> refuse_state_directory(const Caller& caller) {
                .what = "writes cannot be staged: the state directory " +
                        quote(caller.state_directory) +
                        " lies on an overlay, and the kernel puts no other one on top of it",
-               .hint = "set XDG_STATE_HOME to a directory on a volume, a disk or a tmpfs"});
+               .hint = "set XDG_STATE_HOME to a directory on a volume, a disk or a tmpfs, or " +
+                       std::string(kCopyInstead)});
 }
 
-Result<void> refuse_root(const Grant& grant, const Caller& caller, const MountTable& mounts,
-                         const Owner& mapped) {
+// What holds for an overlay and for a copy.
+Result<void> refuse_place(const Grant& grant, const Caller& caller) {
   if (grant.kind != FileKind::Directory) {
     return fail(unstageable(grant, "it is not a directory", "grant the directory that it lies in"));
-  }
-  if (const std::string point = mounts.point_below(grant.path); !point.empty()) {
-    return fail(unstageable(grant, "something is mounted below it, at " + quote(point),
-                            "unmount that, or grant directories beside it with --write"));
   }
   const auto state = canonicalize(caller.state_directory, "/", caller);
   if (state && contains(grant.path, state->path)) {
     return fail(unstageable(grant, "Cordon's state directory lies in it",
                             "set XDG_STATE_HOME to a directory outside"));
+  }
+  return {};
+}
+
+Result<void> refuse_overlay(const Grant& grant, const MountTable& mounts, const Owner& mapped) {
+  if (const std::string point = mounts.point_below(grant.path); !point.empty()) {
+    return fail(unstageable(
+        grant, "something is mounted below it, at " + quote(point),
+        "unmount that, grant directories beside it with --write, or " + std::string(kCopyInstead)));
   }
   struct stat status {};
   if (::lstat(grant.path.c_str(), &status) != 0) {
@@ -73,8 +81,8 @@ Result<void> refuse_root(const Grant& grant, const Caller& caller, const MountTa
                                 std::to_string(mapped.uid) + " and group " +
                                 std::to_string(mapped.gid) + " and nobody else",
                             "chown -R " + std::to_string(mapped.uid) + ":" +
-                                std::to_string(mapped.gid) + " " + quote(grant.path) +
-                                ", or run without --stage"));
+                                std::to_string(mapped.gid) + " " + quote(grant.path) + ", or " +
+                                std::string(kCopyInstead)));
   }
   return {};
 }
@@ -123,7 +131,8 @@ std::vector<std::string> unmade_references(const JudgedRun& run) {
 }  // namespace
 
 Result<void> refuse_unstageable(const Effective& effective, const Caller& caller,
-                                BackendKind backend, const std::optional<Owner>& owner) {
+                                BackendKind backend, const std::optional<Owner>& owner,
+                                bool as_copy) {
   if (effective.mode != WriteMode::Staged || effective.write.empty()) return {};
   if (backend != BackendKind::Native) {
     return fail({.kind = ErrorKind::Unsupported,
@@ -131,11 +140,13 @@ Result<void> refuse_unstageable(const Effective& effective, const Caller& caller
                  .hint = "staging needs a mount view of Cordon's own: use --backend native where "
                          "cordon doctor says that it works"});
   }
+  for (const Grant& grant : effective.write) CORDON_CHECK(refuse_place(grant, caller));
+  if (as_copy) return {};
   CORDON_CHECK(refuse_state_directory(caller));
   CORDON_TRY(mounts, MountTable::read());
   const Owner mapped = owner.value_or(Owner{caller.uid, caller.gid});
   for (const Grant& grant : effective.write) {
-    CORDON_CHECK(refuse_root(grant, caller, mounts, mapped));
+    CORDON_CHECK(refuse_overlay(grant, mounts, mapped));
   }
   return {};
 }
@@ -216,7 +227,7 @@ Result<void> check_base(const StageBase& base, const Manifest& manifest, const C
 Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Effective& effective,
                                                  const Caller& caller) {
   if (!input.stage_base) return std::optional<FoundBase>();
-  FoundBase base{*input.stage_base, {}, false};
+  FoundBase base{*input.stage_base, {}, false, false};
   if (base.run != "last" && !is_run_id(base.run)) {
     return fail(
         usage_error(stage_option(base.how) + " " + quote(base.run) + ": not the id of a run",
@@ -236,6 +247,10 @@ Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Ef
   base.directory = manifest->stage;
   const auto record = Stage::peek(base.directory);
   base.waits = record && record->end == StageEnd::Review && !input.policy.options.stage;
+  base.copy = record && record->copy;
+  if (input.policy.options.copy_stage && !base.copy) {
+    return fail(unusable_base(base, "its stage is an overlay, not a copy", "drop --stage=copy"));
+  }
   return std::optional(std::move(base));
 }
 
@@ -305,14 +320,16 @@ void keep_first_refs(const StageRecord& base, StageRecord& record) {
 
 Result<Stage> stage_for(const JudgedRun& run, StageRecord record) {
   const std::string& directory = run.request.stage_directory;
-  if (!run.stage_base) return Stage::make(directory, std::move(record), run.owner);
+  StageFor whom{run.owner, {}};
+  for (const Masked& masked : run.survey.facts.masked) whom.unseen.insert(masked.path);
+  if (!run.stage_base) return Stage::make(directory, std::move(record), whom);
   record.base = run.stage_base->run;
   CORDON_TRY(base, open_base(*run.stage_base, record, run));
   keep_first_refs(base.record(), record);
   if (run.stage_base->how == StageBase::How::Fork) {
-    return Stage::fork(directory, std::move(record), run.owner, base);
+    return Stage::fork(directory, std::move(record), whom, base);
   }
-  if (auto resumed = base.resume(std::move(record), run.owner); !resumed) {
+  if (auto resumed = base.resume(std::move(record), whom); !resumed) {
     (void)base.withdraw();
     return fail(std::move(resumed).error());
   }
@@ -329,8 +346,9 @@ Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string&
   record.end = run.stage_decision == StageDecision::ByPolicy ? effective.stage : StageEnd::Review;
   for (const Op& operation : run.plan.build) {
     const auto* tree = std::get_if<op::StagedTree>(&operation);
-    if (tree != nullptr) record.roots.push_back({tree->path, tree->id, {}, {}});
+    if (tree != nullptr) record.roots.push_back({tree->path, tree->id, {}, {}, {}});
   }
+  record.copy = run.request.stage_is_copy;
   record.deny = effective.deny;
   record.held = held_places(run.caller);
   record.held.protect = effective.protect;

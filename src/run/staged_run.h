@@ -13,10 +13,12 @@
 
 namespace cordon {
 
-// Refuses by name what cannot be an overlay, with what to do about it. Nothing is ever written live
-// instead. Nothing to refuse for a run that is not staged.
+// Refuses by name what cannot be an overlay, or `as_copy`, with what to do about it. Nothing is
+// ever written live instead, and nothing copied unasked. Nothing to refuse for a run that is not
+// staged.
 Result<void> refuse_unstageable(const Effective& effective, const Caller& caller,
-                                BackendKind backend, const std::optional<Owner>& owner);
+                                BackendKind backend, const std::optional<Owner>& owner,
+                                bool as_copy);
 
 // Each call of a tool would have a stage of its own, and the next one would not see what it wrote,
 // unless the caller goes on in one. Who applies by himself cannot have what waits for a person.
@@ -28,6 +30,7 @@ struct FoundBase : StageBase {
   std::string directory;
   // Its changes were to wait for a person, and nobody has said anything else for this run.
   bool waits = false;
+  bool copy = false;  // no overlay
 };
 Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Effective& effective,
                                                  const Caller& caller);

@@ -134,7 +134,7 @@ enum class Times { Once, Many };  // Once: the last one wins
 struct Flag {
   FlagId id;
   std::string_view name;      // "--policy"
-  std::string_view argument;  // "FILE|PRESET", "[=auto|review]"; empty: takes none
+  std::string_view argument;  // "FILE|PRESET", "[=auto|review|copy]"; empty: takes none
   ValueKind kind;
   Times times;
   std::string_view brief;  // one line

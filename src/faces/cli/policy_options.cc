@@ -143,8 +143,12 @@ Result<void> set_stage(const GivenFlag& flag, Policy& policy) {
     policy.options.stage = true;
     return {};
   }
-  return fail(usage_error("--stage=" + std::string(flag.value) + ": not an end of a stage",
-                          "write --stage, --stage=auto or --stage=review"));
+  if (flag.value == "copy") {
+    policy.options.copy_stage = true;
+    return {};
+  }
+  return fail(usage_error("--stage=" + std::string(flag.value) + ": no way to stage",
+                          "write --stage, --stage=auto, --stage=review or --stage=copy"));
 }
 
 // Whoever goes on in a stage is in one.

@@ -31,18 +31,20 @@ inline constexpr Flag kBackend{
     kBackendChoices};
 inline constexpr std::array kMechanism{kBackend};
 
-inline constexpr std::array<std::string_view, 2> kStageChoices{"auto", "review"};
+inline constexpr std::array<std::string_view, 3> kStageChoices{"auto", "review", "copy"};
 inline constexpr Flag kStage{
     FlagId::Stage,
     "--stage",
-    "[=auto|review]",
+    "[=auto|review|copy]",
     ValueKind::OptionalChoice,
     Times::Once,
     "keep what is written apart; see cordon changes",
     "Write into a layer of its own instead of the project: inside everything succeeds, and "
     "nothing reaches the project before the run is over. auto: what nothing on the host runs "
     "is applied then, the rest is held back. review: all of it waits for cordon changes. "
-    "Alone it leaves the end to the policy, which says auto unless it says review.",
+    "copy: for where the kernel refuses such a layer; the command works in a copy of what it may "
+    "write, which costs time and room. Alone, or with copy, it leaves the end to the policy, which "
+    "says auto unless it says review.",
     kStageChoices};
 // Of a question about a run.
 inline constexpr std::array kAskedRun{kStage, kBackend};

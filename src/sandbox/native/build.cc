@@ -198,13 +198,13 @@ int open_copy(const op::PrivateCopy& o) {
 }
 
 // The three directories of a staged tree. The host's own was judged; the two of Cordon's lie in the
-// state directory.
+// state directory. A copy is the second and the third.
 int open_stage_source(const op::StagedTree& o, std::size_t which) {
   if (which == 0) {
     return sys::openat2(AT_FDCWD, o.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
                         sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
   }
-  const std::string& path = which == 1 ? o.upper : o.work;
+  const std::string& path = which == 1 || o.work.empty() ? o.upper : o.work;
   const int source = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   return source < 0 ? -errno : source;
 }
@@ -380,9 +380,14 @@ class CarryOut {
       if (sources[i] < 0 && error == 0) error = sources[i];
     }
     if (error == 0) error = same_object(sources[0], o.id);
-    int tree = error < 0 ? error : sys::new_overlay(sources[0], sources[1], sources[2]);
+    const bool copy = o.work.empty();
+    int tree = error;
+    if (error == 0) {
+      tree = copy ? sys::open_tree_at(sources[1])
+                  : sys::new_overlay(sources[0], sources[1], sources[2]);
+    }
     if (tree >= 0) {
-      error = try_stage(tree, sources[1]);
+      error = copy ? sys::restrict_tree(tree) : try_stage(tree, sources[1]);
       const int target = error < 0 ? error : open_target(o.path);
       tree = target < 0 ? close_and_answer(tree, target) : attach_and_close(tree, target);
     }

@@ -145,8 +145,9 @@ class CheckMount {
       return false;
     }
     // Not the host's directory, which would be written then.
-    return mount.type == sys::kOverlayMagic && sys::status_at(o.path.c_str(), file) == 0 &&
-           file.device != o.id.device;
+    if (sys::status_at(o.path.c_str(), file) != 0) return false;
+    if (o.work.empty()) return file.device != o.id.device || file.inode != o.id.inode;
+    return mount.type == sys::kOverlayMagic && file.device != o.id.device;
   }
   bool operator()(const op::ReadOnlyWay& o) const {
     sys::MountStatus mount{};
