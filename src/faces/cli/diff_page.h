@@ -4,12 +4,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "faces/cli/html_page.h"
 
 namespace cordon {
 
 class DiffPage {
  public:
-  explicit DiffPage(std::string_view run);
+  explicit DiffPage(std::string_view run) : run_(run) {}
   struct Row {
     std::string path;
     std::string change;
@@ -24,7 +27,7 @@ class DiffPage {
 
  private:
   std::string run_;
-  std::string rows_;
+  std::vector<std::vector<HtmlPage::Markup>> rows_;
   std::string differences_;
 };
 

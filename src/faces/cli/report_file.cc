@@ -12,13 +12,12 @@
 #include "base/text.h"
 #include "config/node.h"
 #include "faces/cli/console.h"
+#include "faces/cli/html_page.h"
 #include "host/inspect.h"
 #include "run/line.h"
 
 namespace cordon {
 namespace {
-
-constexpr MessageBounds kLargestReport{std::size_t{256} << 20U, std::size_t{4} << 20U};
 
 // The number behind a name that stands for an open descriptor. Told by the name alone: nobody can
 // plant one.
@@ -35,6 +34,11 @@ std::optional<int> named_descriptor(std::string_view path) {
 }
 
 bool is_report(std::string_view text) {
+  constexpr std::string_view kPage = "<!DOCTYPE html>";
+  constexpr std::size_t kNear = 512;
+  if (text.starts_with(kPage)) {
+    return text.substr(0, kNear).find(kPageOfReport) != std::string_view::npos;
+  }
   const auto read = read_json_message(text, kLargestReport);
   if (!read) return false;
   const Node* schema = read->find("schema");
@@ -148,7 +152,7 @@ Result<void> ReportFile::replace(std::string_view text) const {
     return fail(setup_error("cannot write the report file " + quote(path_), number));
   };
   if (const int error = write_new(directory, temporary, text); error != 0) return failed(error);
-  // FileInfo at once more: the command, or somebody else, may have put something there meanwhile.
+  // Look at it once more: the command, or somebody else, may have put something there meanwhile.
   const auto standing = standing_of(directory, name_, path_);
   if (!standing) {
     ::unlinkat(directory, temporary.c_str(), 0);

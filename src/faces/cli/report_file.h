@@ -8,8 +8,11 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "config/node.h"
 
 namespace cordon {
+
+inline constexpr MessageBounds kLargestReport{std::size_t{256} << 20U, std::size_t{4} << 20U};
 
 class ReportFile {
  public:

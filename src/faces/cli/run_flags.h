@@ -258,7 +258,7 @@ inline constexpr std::array kRun{
          "write the report to FILE",
          "Write the report to FILE with mode 0600 and leave the streams alone. Replaces an empty "
          "file or an older report and refuses everything else, a symlink too; /dev/fd/N names an "
-         "open descriptor.",
+         "open descriptor. A FILE that ends in .html gets a page for a browser instead of JSON.",
          {}},
 };
 

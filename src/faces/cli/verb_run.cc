@@ -11,6 +11,7 @@
 #include "faces/cli/console.h"
 #include "faces/cli/policy_options.h"
 #include "faces/cli/report_file.h"
+#include "faces/cli/report_page.h"
 #include "faces/cli/session.h"
 #include "faces/cli/summary.h"
 #include "faces/cli/verbs.h"
@@ -81,6 +82,7 @@ struct ReportTargets {
   bool json = false;
   bool summary = false;
   std::optional<ReportFile> file;
+  std::optional<PageOf> page;  // the file gets a page for a browser
 
   // False if it did not arrive everywhere it was to go; says itself why.
   [[nodiscard]] bool give(const Report& report) const {
@@ -88,7 +90,7 @@ struct ReportTargets {
     const std::string text = report.json() + "\n";
     const bool told = !json || say_answer(text);
     if (!file) return told;
-    const auto written = file->write(text);
+    const auto written = file->write(page ? page_of(text, *page) : text);
     if (!written) say_error(written.error());
     return told && written.has_value();
   }
@@ -110,6 +112,10 @@ Result<ReportTargets> open_answer(const Arguments& arguments) {
   if (const auto path = arguments.value(FlagId::Report)) {
     CORDON_TRY(file, ReportFile::open(std::string(*path)));
     answer.file = std::move(file);
+    if (path->ends_with(".html")) {
+      answer.page.emplace();
+      for (const std::string_view word : arguments.operands) answer.page->argv.emplace_back(word);
+    }
   }
   return answer;
 }

@@ -16,6 +16,15 @@ inline constexpr std::array kWhy{Flag{FlagId::Json,
                                       Times::Once,
                                       "print the report that was kept",
                                       "Print the report of the run, without its streams.",
+                                      {}},
+                                 Flag{FlagId::Html,
+                                      "--html",
+                                      "",
+                                      ValueKind::None,
+                                      Times::Once,
+                                      "answer with a page for a browser",
+                                      "Print the answer as one HTML page, which loads nothing and "
+                                      "runs nothing.",
                                       {}}};
 inline constexpr std::array kWhyGroups{FlagGroup{"Answer", kWhy}, kHelpGroup};
 inline constexpr std::array kWhyOperands{
@@ -30,7 +39,7 @@ inline constexpr std::string_view kWhyText =
 inline constexpr std::array kWhyExamples{
     Example{"cordon why", "The last run; 1 if nothing was denied.", 1},
     Example{"cordon why 0123456789abcdef", "A run by its id.", 1},
-    Example{"cordon why --json", "The report that was kept of the last run.", 1},
+    Example{"cordon why --html", "The same as a page for a browser.", 1},
 };
 inline constexpr Verb kWhyVerb{"why",        "[RUN]",    "explain what a run was denied",
                                kWhyText,     kWhyGroups, kWhyOperands,
