@@ -10,6 +10,9 @@ import pytest
 
 from gitrepo import IDENTITY, git, make_repository
 
+# Git works in sandboxes of its own, whoever starts it.
+pytestmark = pytest.mark.once
+
 AS_A = "export " + " ".join(f"{name}={value}" for name, value in IDENTITY.items()) + "; "
 
 
