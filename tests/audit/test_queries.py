@@ -6,6 +6,7 @@ import json
 import os
 import time
 from datetime import datetime, timedelta
+from html.parser import HTMLParser
 
 import pytest
 
@@ -182,6 +183,38 @@ def test_export_as_ocsf(busy):
         assert event["device"]["name"] == os.uname().nodename
     assert found[-1]["status_id"] == 2 and found[-1]["status_detail"] == "refused"
     busy.audit("export", "--format", "xml", status=2)
+
+
+class Page(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.rows, self.text = [], [], ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        self.text += data
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data.strip()
+
+
+def test_export_as_a_page(busy):
+    out = busy.audit("export", "--format", "html").out
+    page = Page()
+    page.feed(out)
+    assert {"script", "img", "iframe", "link", "a"}.isdisjoint(page.tags) and "default-src 'none'" in out
+    assert "14 actions on 2 days" in page.text and page.tags.count("meter") >= 4
+    one_by_one = page.rows[[row[:1] for row in page.rows].index(["When"]) + 1:]
+    assert len(one_by_one) == 14
+    # The newest first, with the ids that `show` takes.
+    assert [row[-1] for row in one_by_one] == [event["event_id"] for event in events(busy)]
+    busy.audit("show", one_by_one[0][-1])
+    assert "no such action" in busy.audit("export", "--format", "html", "--tool", "absent", status=1).out
 
 
 # The index proves nothing and may be anything.

@@ -12,7 +12,7 @@ namespace cordon::flags {
 inline constexpr std::array<std::string_view, 11> kOutcomeChoices{
     "pending", "success",   "failure", "exit",    "signal", "limit",
     "timeout", "cancelled", "denied",  "refused", "crash"};
-inline constexpr std::array<std::string_view, 3> kExportChoices{"jsonl", "csv", "ocsf"};
+inline constexpr std::array<std::string_view, 4> kExportChoices{"jsonl", "csv", "ocsf", "html"};
 
 inline constexpr std::array kAuditFilter{
     Flag{FlagId::Since,
@@ -138,9 +138,11 @@ inline constexpr std::array kAuditVerify{
 };
 
 inline constexpr std::array kAuditExport{
-    Flag{FlagId::Format, "--format", "FORM", ValueKind::Choice, Times::Once, "jsonl, csv or ocsf",
+    Flag{FlagId::Format, "--format", "FORM", ValueKind::Choice, Times::Once,
+         "jsonl, csv, ocsf or html",
          "jsonl: the records as they stand in the files (default). csv: one line for each action. "
-         "ocsf: one event of class Process Activity (1007) for each action, as JSON lines.",
+         "ocsf: one event of class Process Activity (1007) for each action, as JSON lines. html: a "
+         "page for a browser, with sums by day, tool and outcome.",
          kExportChoices},
 };
 
@@ -207,7 +209,7 @@ inline constexpr std::array kAuditVerifyExamples{
 inline constexpr std::array kAuditExportExamples{
     Example{"cordon audit export --since 1d > day.jsonl", "The records of the last day.", 1},
     Example{"cordon audit export --format csv", "A table of the actions.", 1},
-    Example{"cordon audit export --format ocsf", "For a collector of security events.", 1},
+    Example{"cordon audit export --format html > log.html", "A page for a browser.", 1},
 };
 inline constexpr std::array kAuditPruneExamples{
     Example{"cordon audit prune --keep-days 90", "Remove what is older; 1 if nothing is.", 1},

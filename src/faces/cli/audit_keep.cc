@@ -5,21 +5,23 @@
 #include "audit/verify.h"
 #include "base/text.h"
 #include "faces/cli/audit_forms.h"
+#include "faces/cli/audit_page.h"
 #include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 
 namespace cordon {
 namespace {
 
-enum class Form { Jsonl, Csv, Ocsf };
+enum class Form { Jsonl, Csv, Ocsf, Html };
 
 Result<Form> form_of(const Arguments& arguments) {
   const std::string_view word = arguments.value(FlagId::Format).value_or("jsonl");
   if (word == "jsonl") return Form::Jsonl;
   if (word == "csv") return Form::Csv;
   if (word == "ocsf") return Form::Ocsf;
+  if (word == "html") return Form::Html;
   return fail(
-      usage_error("--format " + quote(word) + ": unknown form", "write jsonl, csv or ocsf"));
+      usage_error("--format " + quote(word) + ": unknown form", "write jsonl, csv, ocsf or html"));
 }
 
 // Which host it was is not in the log: it is told by the one that exports it.
@@ -44,6 +46,8 @@ std::string exported(const audit::Index& index, const audit::Event& event, Form 
       }
       return text;
     }
+    case Form::Html:
+      break;
   }
   return {};
 }
@@ -56,11 +60,17 @@ Result<int> export_all(const Arguments& arguments) {
   CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
   bool any = false;
   bool written = form != Form::Csv || say_answer(csv_header());
+  AuditPage page;
   CORDON_CHECK(index.each(filter, [&](const audit::Event& event) {
-    written = written && say_answer(exported(index, event, form));
+    if (form == Form::Html) {
+      page.add(event);
+    } else {
+      written = written && say_answer(exported(index, event, form));
+    }
     any = true;
     return written;
   }));
+  if (form == Form::Html) written = say_answer(page.text(host_name()));
   if (!written) return kAnswerError;
   return any ? kAnswerYes : kAnswerNo;
 }

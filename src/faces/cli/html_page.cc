@@ -27,14 +27,14 @@ body { color: var(--text); background: var(--page); font: 15px/1.5 system-ui, sa
   margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; }
+table { border-collapse: collapse; width: 100%; margin-bottom: 1rem; }
 caption { text-align: left; color: var(--quiet); padding: .3rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
 code, pre, summary, td.path { font-family: ui-monospace, monospace; font-size: 13px; overflow-wrap: anywhere; }
 summary { cursor: pointer; padding: .5rem 0; }
 details { border: 1px solid var(--line); border-radius: 6px; margin: 1rem 0; padding: 0 .8rem; }
 pre { overflow-x: auto; margin: 0 0 .8rem; white-space: pre-wrap; }
-meter { width: 12rem; max-width: 100%; }
+meter { width: min(12rem, 26vw); }
 .good, ins { color: var(--good); text-decoration: none; }
 .bad, del { color: var(--bad); text-decoration: none; }
 .quiet, i { color: var(--quiet); font-style: normal; }
@@ -78,13 +78,12 @@ HtmlPage::Markup HtmlPage::element(std::string_view name, std::string_view text,
   return Markup(fmt::format("<{}{}>{}</{}>", name, attribute, text_of(text).text(), name));
 }
 
-HtmlPage::Markup HtmlPage::bar(double used, double most, std::string_view words) {
+HtmlPage::Markup HtmlPage::bar(Bar kind, double number, double most, std::string_view words) {
   const std::string said = text_of(words).text();
-  const double share = most > 0 ? std::clamp(used / most, 0.0, 1.0) : 0.0;
+  const double share = most > 0 ? std::clamp(number / most, 0.0, 1.0) : 0.0;
   return Markup(
-      fmt::format("<meter min=\"0\" max=\"1\" high=\"0.9\" value=\"{:.3f}\" aria-label=\"{}\">{}"
-                  "</meter> {}",
-                  share, said, said, said));
+      fmt::format("<meter min=\"0\" max=\"1\"{} value=\"{:.3f}\" aria-label=\"{}\">{}</meter> {}",
+                  kind == Bar::Limit ? " high=\"0.9\"" : "", share, said, said, said));
 }
 
 void HtmlPage::heading(std::string_view text) { body_ += element("h2", text).text() + "\n"; }

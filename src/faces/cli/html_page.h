@@ -33,8 +33,9 @@ class HtmlPage {
   static Markup lines_of(std::string_view text);
   // A text in an element of the page's own, such as "code"; with a class if one is named.
   static Markup element(std::string_view name, std::string_view text, std::string_view kind = {});
-  // How much of `most` was used, with words beside the bar.
-  static Markup bar(double used, double most, std::string_view words);
+  // How much of `most` it is, with words beside the bar. Of a limit, what comes near it stands out.
+  enum class Bar { Share, Limit };
+  static Markup bar(Bar kind, double number, double most, std::string_view words);
 
   void heading(std::string_view text);
   void paragraph(const Markup& markup);

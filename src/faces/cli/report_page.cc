@@ -102,7 +102,8 @@ Markup used_of(const Node& report, const std::string& limit) {
     const auto used = one.used != nullptr ? integer_in(part(report, "usage"), one.used)
                                           : integer_in(report, "duration_ms");
     if (!most || !used) break;
-    return HtmlPage::bar(static_cast<double>(*used), static_cast<double>(*most),
+    return HtmlPage::bar(HtmlPage::Bar::Limit, static_cast<double>(*used),
+                         static_cast<double>(*most),
                          amount(*used, one.bytes) + " of " + amount(*most, one.bytes));
   }
   return HtmlPage::element("span", "not measured", "quiet");
@@ -184,7 +185,8 @@ void add_connections(const Node& report, HtmlPage& page) {
         {code(host + ":" + std::to_string(integer_in(one, "port").value_or(0))),
          HtmlPage::element("span", allowed ? "allowed" : "denied", allowed ? "good" : "bad"),
          words(word_in(one, "rule")),
-         HtmlPage::bar(static_cast<double>(bytes(one)), static_cast<double>(most),
+         HtmlPage::bar(HtmlPage::Bar::Share, static_cast<double>(bytes(one)),
+                       static_cast<double>(most),
                        format_size(static_cast<std::uint64_t>(bytes(one))))});
   }
   page.table(fmt::format("{} of {} destinations", rows.size(), connections.size()),
