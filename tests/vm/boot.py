@@ -37,7 +37,7 @@ def _before_qemu() -> None:
         Path("/proc/self/autogroup").write_text("-20")
 
 
-def run(machine: Machine, image: Image, brought: Path, place: Path, seconds: float,
+def run(machine: Machine, image: Image, brought: Path, place: Path, seconds: float, processors: int,
         console, started) -> Ended:
     """`brought` is a tar archive, `place` a directory for what is needed meanwhile, `console` is given
     every line the machine prints, `started` the process of qemu, to be killed by who gives up."""
@@ -45,7 +45,7 @@ def run(machine: Machine, image: Image, brought: Path, place: Path, seconds: flo
     with open(results, "wb") as disk:
         disk.truncate(RESULTS_SIZE)
     disks = [f"file={image.root},snapshot=on", f"file={brought},readonly=on", f"file={results}"]
-    words = [machine.emulator, *machine.hardware(), "-smp", "2", "-m", MEMORY,
+    words = [machine.emulator, *machine.hardware(), "-smp", str(processors), "-m", MEMORY,
              "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
              "-kernel", str(image.kernel), "-initrd", str(image.initramfs),
              "-append", f"console={machine.console} quiet loglevel=3 panic=-1 "

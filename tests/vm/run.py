@@ -39,8 +39,10 @@ def run_machine(name: str, boots: list[list[dict]], seconds: float, begun: dict)
     started: list[subprocess.Popen] = []
     with tempfile.TemporaryDirectory(prefix="running.", dir=images.STORE) as place, \
             ThreadPoolExecutor(len(boots)) as lanes:
+        # Two of a machine that shares its own with another wait for each other.
+        processors = 2 if len(boots) == 1 else 1
         running = [lanes.submit(_boot, name, f"{name} {number}" if len(boots) > 1 else name, image, jobs,
-                                seconds, Path(place, str(number)), started.append)
+                                seconds, Path(place, str(number)), processors, started.append)
                    for number, jobs in enumerate(boots, 1)]
         try:
             ended = together([one.result() for one in running])
@@ -60,7 +62,7 @@ def run_machine(name: str, boots: list[list[dict]], seconds: float, begun: dict)
 
 
 def _boot(name: str, shown: str, image: images.Image, jobs: list[dict], seconds: float,
-          place: Path, started) -> boot.Ended:
+          place: Path, processors: int, started) -> boot.Ended:
     machine = MACHINES[name]
     began = time.monotonic()
 
@@ -70,7 +72,7 @@ def _boot(name: str, shown: str, image: images.Image, jobs: list[dict], seconds:
     brought = place / "brought.tar"
     # The machine ends by itself a little earlier, so that what was done by then is handed over.
     payload.pack(machine, {"suites": jobs, "seconds": max(60, seconds - HANDING_OVER)}, brought)
-    return boot.run(machine, image, brought, place, seconds, console, started)
+    return boot.run(machine, image, brought, place, seconds, processors, console, started)
 
 
 def together(ended: list[boot.Ended]) -> boot.Ended:
