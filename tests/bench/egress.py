@@ -20,7 +20,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "mcp")]
 
-from packages import Packages  # noqa: E402
+from support.packages import Packages  # noqa: E402
 from support import harness  # noqa: E402
 from support.internet import Internet, NetWorld, allow  # noqa: E402
 

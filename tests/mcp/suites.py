@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from packages import Packages
+from support.packages import Packages
 
 SOURCE = Path(__file__).parent / "suite"
 install = Packages(SOURCE, "mcp-suite", at_least=100).install

@@ -14,7 +14,7 @@ from support import harness
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
-from packages import Packages  # noqa: E402
+from support.packages import Packages  # noqa: E402
 
 CLIENTS = Packages(HERE / "clients", "mcp-hosts", at_least=8)
 

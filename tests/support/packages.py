@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from support import harness
+from . import harness
 
 
 class Packages:
