@@ -1,6 +1,7 @@
 #include "changes/stage_copy.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +44,17 @@ struct CopiedObject {
 // By path below the root.
 using CopiedNames = std::unordered_map<std::string, CopiedObject>;
 
+// A copy takes as long as the tree is large. Whoever asks for an end by a signal that the caller
+// has blocked, to answer it later, does not wait for it: 0 or that signal.
+int waiting_signal() {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return 0;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    if (::sigismember(&waiting, signal) == 1) return signal;
+  }
+  return 0;
+}
+
 class HostCopy final : public LayerCopy {
  public:
   HostCopy(std::string root, const std::set<std::string>& unseen, CopiedNames& names)
@@ -55,6 +67,7 @@ class HostCopy final : public LayerCopy {
   void copied(const std::string& below, const struct stat& made) override {
     names_[below] = {made.st_ino, made.st_mode};
   }
+  [[nodiscard]] bool is_stopped() const override { return waiting_signal() != 0; }
 
   std::string root_;
   const std::set<std::string>& unseen_;
@@ -282,6 +295,12 @@ bool is_there(const std::string& path) {
 
 Error uncopied(const StagedRoot& root, const std::string& below, int error) {
   const std::string path = below.empty() ? root.path : join(root.path, below);
+  if (const int signal = waiting_signal(); error == EINTR && signal != 0) {
+    Error stopped = setup_error("ended while " + quote(root.path) + " was being copied", 0,
+                                "nothing was started, and the copy is removed");
+    stopped.exit_status = 128 + signal;
+    return stopped;
+  }
   std::string hint = "try again when nothing else rearranges it";
   if (error == EACCES || error == EPERM) {
     hint =

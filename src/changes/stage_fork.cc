@@ -151,6 +151,7 @@ int LayerCopy::any(int from, const std::string& name, const struct stat& status,
 
 int LayerCopy::copy_entry(int from, const std::string& name, int into, const std::string& below,
                           int depth) {
+  if (is_stopped()) return EINTR;
   struct stat status {};
   if (::fstatat(from, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     // The host goes on working beside a copy of its own.

@@ -41,6 +41,8 @@ class LayerCopy {
   // Whether it appears empty in the copy.
   [[nodiscard]] virtual bool is_emptied(const std::string& /*below*/) const { return false; }
   virtual void copied(const std::string& /*below*/, const struct stat& /*made*/) {}
+  // Asked before each entry: whether to give up, with EINTR.
+  [[nodiscard]] virtual bool is_stopped() const { return false; }
 
   int contents(int from, int into, const std::string& below, int depth);
   int file(int from, const std::string& name, const struct stat& status, int into, bool emptied);

@@ -204,6 +204,19 @@ def test_a_stage_stays_what_it_was_made_as(world):
     world.run("cat", "x", options=["--stage-from", overlay["run_id"]]).expect(0)
 
 
+def test_an_interrupt_does_not_wait_for_the_copy(world):
+    # Names of one file are made quickly, and copied one by one.
+    first = world.write(world.project / "tree/first", "x\n")
+    for number in range(20000):
+        os.link(first, world.project / f"tree/{number}")
+    process = world.start([world.cordon, "run", "--stage=copy", "--", "sh", "-c", "echo x > made"])
+    assert wait_until(lambda: any((place / "0/copy").exists() for place in stages(world)))
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and b"was being copied" in err, err
+    assert stages(world) == [] and not (world.project / "made").exists()
+
+
 @pytest.mark.parametrize("step", ["while it is copied", "while it runs"])
 def test_killed_it_leaves_a_whole_list_or_nothing(world, step):
     for number in range(300):
