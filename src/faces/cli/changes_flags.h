@@ -25,17 +25,7 @@ inline constexpr std::array kPager{
         "PAGER=cat, everything is written at once.",
         {}},
 };
-inline constexpr std::array kPage{
-    Flag{FlagId::Html,
-         "--html",
-         "",
-         ValueKind::None,
-         Times::Once,
-         "answer with a page for a browser",
-         "Answer with one page for a browser: the list, then each difference. It loads nothing and "
-         "runs nothing.",
-         {}},
-};
+inline constexpr std::array kPage{kPageForBrowser};
 inline constexpr FlagGroup kPagerGroup{"Reading", kPager};
 inline constexpr FlagGroup kPageGroup{"Page", kPage};
 inline constexpr std::array kChangesShowGroups{kAnswerGroup, kPagerGroup, kHelpGroup};

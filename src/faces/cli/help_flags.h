@@ -31,6 +31,16 @@ inline constexpr std::array kHelp{
          {}},
 };
 
+inline constexpr Flag kPageForBrowser{
+    FlagId::Html,
+    "--html",
+    "",
+    ValueKind::None,
+    Times::Once,
+    "answer with a page for a browser",
+    "Answer with one page for a browser. It loads nothing and runs nothing.",
+    {}};
+
 inline constexpr std::array kAnswer{
     Flag{FlagId::Json,
          "--json",

@@ -17,15 +17,7 @@ inline constexpr std::array kWhy{Flag{FlagId::Json,
                                       "print the report that was kept",
                                       "Print the report of the run, without its streams.",
                                       {}},
-                                 Flag{FlagId::Html,
-                                      "--html",
-                                      "",
-                                      ValueKind::None,
-                                      Times::Once,
-                                      "answer with a page for a browser",
-                                      "Print the answer as one HTML page, which loads nothing and "
-                                      "runs nothing.",
-                                      {}}};
+                                 kPageForBrowser};
 inline constexpr std::array kWhyGroups{FlagGroup{"Answer", kWhy}, kHelpGroup};
 inline constexpr std::array kWhyOperands{
     Operand{"RUN", "the id of a run or command, or last (the default)", ValueKind::Free, {}}};
