@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "base/fd.h"
-#include "changes/stage.h"
+#include "changes/single_file.h"
 
 namespace cordon {
 namespace {
@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kDeleted = "user.cordon.deleted";
 constexpr const char* kCopied = "user.cordon.copied";
 constexpr std::size_t kMostMark = 128;
+constexpr const char* kUnfinished = "mark.new";
 
 // There is no call that takes a directory, a name and an attribute on every kernel.
 std::string path_of(int directory, const std::string& name) {
@@ -58,7 +59,6 @@ bool LayerMarks::was_copied(int directory, const std::string& name) const {
 }
 
 int mark_deleted(int workplace, int directory, const std::string& name, std::string_view seal) {
-  constexpr const char* kUnfinished = "mark.new";
   const Fd made(::openat(workplace, kUnfinished,
                          O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!made.valid() || ::fsetxattr(made.get(), kDeleted, seal.data(), seal.size(), 0) != 0 ||
@@ -66,6 +66,14 @@ int mark_deleted(int workplace, int directory, const std::string& name, std::str
     return errno;
   }
   return 0;
+}
+
+int try_marks(int workplace) {
+  constexpr const char* kTried = "mark.tried";
+  const int error = mark_deleted(workplace, workplace, kTried, "tried");
+  // What is left of an attempt that failed has the other name.
+  for (const char* name : {kTried, kUnfinished}) (void)::unlinkat(workplace, name, 0);
+  return error;
 }
 
 bool is_marked_deleted(int directory, const std::string& name, std::string_view seal) {

@@ -42,6 +42,8 @@ int mark_deleted(int workplace, int directory, const std::string& name, std::str
 // Whether it is such a file, made with that seal.
 bool is_marked_deleted(int directory, const std::string& name, std::string_view seal);
 int mark_copied(int directory, const std::string& name);
+// Whether marks can be made in `workplace` at all.
+int try_marks(int workplace);
 // Takes away what the command set by itself.
 int clear_marks(int directory, const std::string& name);
 

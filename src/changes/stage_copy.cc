@@ -324,6 +324,12 @@ Result<void> make_stage_copy(const StagedRoot& root, const std::set<std::string>
   if (!place.valid() || ::mkdir(root.copy.c_str(), 0700) != 0) {
     return fail(setup_error("cannot make " + quote(root.copy), errno));
   }
+  // Told now, and not when the work is done and cannot be gathered.
+  if (const int error = try_marks(place.get()); error != 0) {
+    return fail(setup_error("a stage that is a copy needs attributes of users (user.*), which " +
+                                quote(parent(root.upper)) + " cannot have",
+                            error, "set XDG_STATE_HOME to a directory on a disk file system"));
+  }
   NamesFile file;
   file.seal = random_id() + random_id();
   HostCopy copy(root.path, unseen, file.names);
@@ -345,12 +351,13 @@ Result<void> make_stage_copy(const StagedRoot& root, const std::set<std::string>
   return {};
 }
 
-Result<void> gather_stage_copy(const StagedRoot& root) {
+Result<bool> gather_stage_copy(const StagedRoot& root) {
   const Fd place = place_of(root);
   if (!place.valid()) return fail(setup_error("cannot open " + quote(root.upper), errno));
   struct stat status {};
   if (::fstatat(place.get(), kNamesFile, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    return drop_stage_copy(root);
+    CORDON_CHECK(drop_stage_copy(root));
+    return false;
   }
   const auto failed = [&](int error) {
     return fail(setup_error("cannot gather what changed in " + quote(root.copy), error));
@@ -373,7 +380,8 @@ Result<void> gather_stage_copy(const StagedRoot& root) {
       return failed(error);
     }
   }
-  return ::unlinkat(place.get(), kNamesFile, 0) == 0 ? Result<void>() : failed(errno);
+  if (::unlinkat(place.get(), kNamesFile, 0) != 0) return failed(errno);
+  return true;
 }
 
 Result<void> drop_stage_copy(const StagedRoot& root) {

@@ -43,8 +43,9 @@ namespace cordon {
 // earlier run of the stage changed. `unseen` are absolute paths.
 Result<void> make_stage_copy(const StagedRoot& root, const std::set<std::string>& unseen);
 
-// After the last process of the run has ended.
-Result<void> gather_stage_copy(const StagedRoot& root);
+// After the last process of the run has ended. Returns whether there was something to gather: it
+// was not done before.
+Result<bool> gather_stage_copy(const StagedRoot& root);
 
 // Of a run that was not started.
 Result<void> drop_stage_copy(const StagedRoot& root);

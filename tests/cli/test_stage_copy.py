@@ -109,6 +109,19 @@ def test_the_cure_of_each_refusal_works(world):
     assert (world.project / "made").read_text() == "o\n"
 
 
+@pytest.mark.only("root")
+def test_a_place_without_attributes_is_refused_before_anything_runs(world):
+    place = world.make_directory(world.home / "plain")
+    script = (f"mount -t ramfs none {place} && XDG_STATE_HOME={place} {world.cordon} run --stage=copy -- "
+              "sh -c 'rm file.txt'; echo $?")
+    done = world.bare("unshare", "-m", "/bin/sh", "-c", script)
+    assert done.out == "125\n" and "attributes of users" in done.err and "XDG_STATE_HOME" in done.err, done.account()
+    assert (world.project / "file.txt").exists()
+    state = {"XDG_STATE_HOME": str(world.home / "elsewhere")}
+    world.run("sh", "-c", "rm file.txt", options=["--stage=copy"], env=state).expect(0)
+    assert not (world.project / "file.txt").exists()
+
+
 def test_directories_can_be_renamed_in_a_copy(world):
     for name in ("a/x", "a/y", "b/x"):
         world.write(world.project / name, f"{name}\n")
