@@ -103,6 +103,18 @@ def test_one_act_alone(world, act):
     assert left(world) == []
 
 
+def test_the_bomb_cannot_end_the_process_that_waits_for_it(world):
+    bomb = demo(world, "--json", "--act", "4").expect(0).json["scenarios"][1]
+    *shell, marks = bomb["requested"]["argv"]
+    assert bomb["title"] == "set off a fork bomb" and marks.endswith("/Downloads/bomb")
+    # Three processes are what one generation needs: whatever it forks after that fails.
+    for attempt in range(8):
+        mark = world.project / f"bomb.{attempt}"
+        world.run(*shell, mark, options=["--write", world.project, "--pids", "3",
+                                         "--timeout", "300ms"]).expect(124)
+        assert mark.stat().st_size >= 1, "it did not go off"
+
+
 def test_first_act_runs_nothing(world):
     out = demo(world, "--no-pause", "--act", "1").expect(0).out
     assert "This act runs nothing." in out and "[OK]" not in out

@@ -376,9 +376,10 @@ Scenario too_many(DemoRunner& runner) {
 
 Scenario bomb(DemoRunner& runner) {
   const std::string marks = runner.home().at("Downloads/bomb");
-  // Each generation leaves a mark and starts two more; the first waits to be stopped.
+  // Each generation leaves a mark and starts two more. The first process forks once and then waits
+  // to be stopped without a shell: a shell ends when it cannot fork, and the bomb leaves no room.
   const std::string script =
-      R"(b() { echo >> "$1"; b "$1" | b "$1" & }; b "$1"; while :; do sleep 1; done)";
+      R"(b() { echo >> "$1"; b "$1" | b "$1" & }; : > "$1"; (b "$1") & exec tail -f "$1" >/dev/null)";
   return runner.play(
       "set off a fork bomb",
       {{"/bin/sh", "-c", script, runner.home().token(), marks}, {}, {"~/Downloads"}, kBombMs},
