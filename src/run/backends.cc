@@ -18,10 +18,10 @@ class Native final : public native::GroupedBackend {
                                   const Caller& caller, const PlanRequest& request) const override {
     return make_native_plan(clamped, facts, caller, request);
   }
-  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts& facts,
-                                        const std::string& run_id,
-                                        const CommandStreams& streams) const override {
-    return native::launch_native(plan, facts, run_id, streams);
+  [[nodiscard]] Result<std::unique_ptr<Building>> build(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const override {
+    return native::build_native(plan, facts, run_id, streams);
   }
 };
 
@@ -34,10 +34,10 @@ class Landlock final : public native::GroupedBackend {
                                   const Caller& caller, const PlanRequest& request) const override {
     return make_landlock_plan(clamped, facts, caller, request);
   }
-  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts& facts,
-                                        const std::string& run_id,
-                                        const CommandStreams& streams) const override {
-    return landlock::launch_landlock(plan, facts, run_id, streams);
+  [[nodiscard]] Result<std::unique_ptr<Building>> build(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const override {
+    return landlock::build_landlock(plan, facts, run_id, streams);
   }
 };
 

@@ -10,6 +10,7 @@
 #include "base/random_id.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "config/policy_document.h"
 #include "host/caller.h"
 #include "host/git/index.h"
 #include "host/inspect.h"
@@ -17,6 +18,7 @@
 #include "host/tree_survey.h"
 #include "host/writable.h"
 #include "policy/agents.h"
+#include "policy/approval.h"
 #include "policy/refusal.h"
 #include "run/backends.h"
 #include "run/choose.h"
@@ -385,6 +387,15 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
 Result<JudgedRun> judge_question(const RunInput& input, const Caller& caller,
                                  std::optional<std::vector<std::string>> paths) {
   return judge_for(input, caller, Foresight::AskHost, std::move(paths));
+}
+
+void describe(const RunInput& input, const JudgedRun& run, Report& report) {
+  report.reductions = run.reductions;
+  report.choice = run.choice;
+  std::string policy = write_json(encode_effective(run.clamped.effective()), JsonStyle::Compact);
+  report.policy_hash = "sha256:" + sha256_hex(policy);
+  if (input.describe_policy) report.policy_json = std::move(policy);
+  report.approvals = approvals_used(input.approved, run.clamped.effective());
 }
 
 }  // namespace cordon

@@ -146,6 +146,8 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller,
 // gives is never started.
 Result<JudgedRun> judge_question(const RunInput& input, const Caller& caller,
                                  std::optional<std::vector<std::string>> paths);
+// Tells what is to be known of a judged run before anything of it happens.
+void describe(const RunInput& input, const JudgedRun& run, Report& report);
 
 // `error`, with the other runs of the same tree that may be its cause. `own_id` is not one of them.
 Error beside_others(Error error, const Caller& caller, const Effective& effective,

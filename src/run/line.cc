@@ -2,9 +2,10 @@
 //
 //   recover    what runs left that were cut off, before anything is looked at (`recover_runs`)
 //   judge      resolve, clamp, survey, choose, plan; nothing is written or started (`judge`)
-//   record     that this is about to happen, durably (`RunRecord::begin`)
 //   prepare    the note, private copies, the stage, the broker, the streams (`Prepared::make`)
-//   launch     the sandbox is built, measured, compared with the plan; the command is let go
+//   launch     the sandbox's first process begins to build it (`Backend::build`)
+//   record     meanwhile: that this is about to happen, durably (`RunRecord::begin`)
+//   release    measured and compared with the plan, the command is let go (`Building::release`)
 //   supervise  until the last process has ended (`watch`)
 //   settle     what it wrote: kept, held back, put back or told as lost (`settle`)
 //   close      the record (`RunRecord::close`)
@@ -19,10 +20,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/random_id.h"
-#include "base/sha256.h"
-#include "config/policy_document.h"
 #include "host/host_settings.h"
-#include "policy/approval.h"
 #include "run/account.h"
 #include "run/choose.h"
 #include "run/identity.h"
@@ -34,12 +32,26 @@
 namespace cordon {
 namespace {
 
-// Whether a command may have run: one that may have is never started again.
-enum class Launch { NotDone, Done };
+// What is taken down after the record is closed: the kernel ends the namespaces meanwhile. What the
+// sandbox was given outlives it, and so does the note of what it leaves behind.
+struct Remains {
+  std::unique_ptr<Prepared> prepared;
+  std::optional<Launched> launched;  // a command that may have run is never started again
+};
 
-Result<Launched> launch(const JudgedRun& run, Prepared& ready, const std::string& run_id) {
-  auto launched =
-      run.backend->launch(run.plan, run.survey.facts, run_id, ready.streams->command_ends());
+// No command is released before its record is durable. The disk is waited for while the sandbox is
+// built.
+Result<Launched> build_and_release(const JudgedRun& run, Prepared& ready, RunRecord& record,
+                                   const Report& report) {
+  CORDON_TRY(building, run.backend->build(run.plan, run.survey.facts, report.run_id,
+                                          ready.streams->command_ends()));
+  CORDON_CHECK(record.begin(run, report.policy_hash));
+  return building->release();
+}
+
+Result<Launched> launch(const JudgedRun& run, Prepared& ready, RunRecord& record,
+                        const Report& report) {
+  auto launched = build_and_release(run, ready, record, report);
   if (!launched) {
     // What a foreign mechanism said for itself before it failed.
     ready.streams->command_started();
@@ -72,40 +84,30 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
   return outcome;
 }
 
-// What is to be known of a judged run before anything of it happens.
-void describe(const RunInput& input, const JudgedRun& run, Report& report) {
-  report.reductions = run.reductions;
-  report.choice = run.choice;
-  std::string policy = write_json(encode_effective(run.clamped.effective()), JsonStyle::Compact);
-  report.policy_hash = "sha256:" + sha256_hex(policy);
-  if (input.describe_policy) report.policy_json = std::move(policy);
-  report.approvals = approvals_used(input.approved, run.clamped.effective());
-}
-
-// From the record of a judged run to its outcome.
+// From what is prepared for a judged run to its outcome.
 Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report,
-                     Launch& started) {
+                     Remains& remains) {
   describe(input, run, report);
-  // Nothing is started before this record is durable.
-  CORDON_CHECK(record.begin(run, report.policy_hash));
   const std::string line = choice_line(run.choice, run.plan.lost);
   if (!line.empty() && input.tell_choice) input.tell_choice(line);
-  CORDON_TRY(prepared, Prepared::make(input, run, report.run_id));
+  CORDON_TRY(made, Prepared::make(input, run, report.run_id));
+  remains.prepared = std::move(made);
+  Prepared& prepared = *remains.prepared;
   report.credential = run.plan.credential;
   report.reductions = run.reductions;
-  CORDON_TRY(launched, launch(run, *prepared, report.run_id));
-  started = Launch::Done;
+  CORDON_TRY(sandbox, launch(run, prepared, record, report));
+  Launched& launched = remains.launched.emplace(std::move(sandbox));
   report.identity = identity_of(launched.child->init_process());
-  if (input.session != nullptr) input.session->opened(run, *prepared, launched, report);
-  auto outcome = watch(input, run, *prepared, launched);
+  if (input.session != nullptr) input.session->opened(run, prepared, launched, report);
+  auto outcome = watch(input, run, prepared, launched);
   if (input.session != nullptr) input.session->closing();
   if (!outcome) {
-    prepared->failed(outcome.error());
+    prepared.failed(outcome.error());
     return fail(std::move(outcome).error());
   }
   report.enforcement = std::move(launched.enforcement);
-  prepared->settled();
-  settle(input, run, *prepared, launched.ends.gone_places, *outcome, report);
+  prepared.settled();
+  settle(input, run, prepared, launched.ends.gone_places, *outcome, report);
   report.outcome = std::move(*outcome);
   return {};
 }
@@ -114,7 +116,8 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
 // is asked now. Where it refuses native, the next backend is tried, as a run with a record of its
 // own; where nothing may come next, the error says what to change. Else the error stands as it is.
 Result<void> after_native(const RunInput& input, const Caller& caller, Error error, JudgedRun& run,
-                          RunRecord& record, Report& report) {
+                          RunRecord& record, Report& report, Remains& remains) {
+  remains.prepared.reset();
   if (error.kind != ErrorKind::Unavailable && error.kind != ErrorKind::Setup) {
     return fail(std::move(error));
   }
@@ -132,8 +135,7 @@ Result<void> after_native(const RunInput& input, const Caller& caller, Error err
   }
   report.audit = record.close(error);
   run = std::move(*next);
-  Launch launch = Launch::NotDone;
-  return attempt(input, run, record, report, launch);
+  return attempt(input, run, record, report, remains);
 }
 
 Report carry_out(const RunInput& input, const Caller& caller) {
@@ -161,18 +163,18 @@ Report carry_out(const RunInput& input, const Caller& caller) {
   auto run =
       judge(input, caller, suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative);
   if (!run) {
-    report.audit = record->refuse(run.error());
+    report.audit = record->close(run.error());
     report.error = std::move(run).error();
     return report;
   }
-  Launch launch = Launch::NotDone;
-  auto done = attempt(input, *run, *record, report, launch);
-  if (!done && launch == Launch::NotDone && run->choice.backend == BackendKind::Native) {
-    done = after_native(input, caller, std::move(done).error(), *run, *record, report);
+  Remains remains;
+  auto done = attempt(input, *run, *record, report, remains);
+  if (!done && !remains.launched && run->choice.backend == BackendKind::Native) {
+    done = after_native(input, caller, std::move(done).error(), *run, *record, report, remains);
   }
   if (!done) {
     report.error = with_outside_hint(std::move(done).error(), run->plan.argv.front(), run->caller);
-    if (record->is_open()) report.audit = record->close(*report.error);
+    report.audit = record->close(*report.error);
   } else {
     report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
                                    recovered.end());
@@ -188,13 +190,6 @@ Report run_contained(const RunInput& input, const Caller& caller) {
   keep_account(caller.state_directory, report,
                input.session == nullptr ? AccountOf::Command : AccountOf::Session);
   return report;
-}
-
-std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
-                                        const Error& error) {
-  auto record = RunRecord::open(input, caller);
-  if (!record) return std::nullopt;
-  return record->refuse(error);
 }
 
 }  // namespace cordon

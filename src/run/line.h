@@ -1,8 +1,7 @@
-// The straight line of a run: recover -> judge -> record -> prepare -> launch -> supervise ->
-// settle -> close. Every face goes through here; there is no second way to start a command.
+// The straight line of a run: recover -> judge -> prepare -> launch -> record -> release ->
+// supervise -> settle -> close. Every face goes through here; there is no second way to start a
+// command.
 #pragma once
-
-#include <optional>
 
 #include "run/judge.h"
 
@@ -10,10 +9,5 @@ namespace cordon {
 
 // Carries out the whole line. The report has an outcome or an error, never both.
 Report run_contained(const RunInput& input, const Caller& caller);
-
-// Records a request that was refused before it could be judged, because its policy or a ceiling
-// could not be read.
-std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
-                                        const Error& error);
 
 }  // namespace cordon

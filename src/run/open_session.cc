@@ -339,15 +339,13 @@ Report OpenSession::carry_out_command(const ExecInput& asked) {
     return report;
   }
   if (auto permitted = check_ceilings(); !permitted) {
-    report.audit = record->refuse(permitted.error());
+    report.audit = record->close(permitted.error());
     report.error = std::move(permitted).error();
     return report;
   }
   const auto done = exec_recorded(asked, *record, report);
   if (!done) report.error = done.error();
-  if (record->is_open()) {
-    report.audit = done ? record->close(*report.outcome) : record->close(*report.error);
-  }
+  report.audit = done ? record->close(*report.outcome) : record->close(*report.error);
   return report;
 }
 

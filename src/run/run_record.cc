@@ -1,6 +1,7 @@
 #include "run/run_record.h"
 
 #include <csignal>
+#include <utility>
 
 #include "audit/project_names.h"
 #include "config/node.h"
@@ -57,14 +58,14 @@ Result<void> RunRecord::begin(const JudgedRun& run, const std::string& policy_ha
   about.policy_hash = policy_hash;
   about.effective = &run.clamped.effective();
   place_ = run.request.cwd;
+  state_ = State::Failed;
   CORDON_TRY(ticket, recorder_.begin(redactor_.pending(about)));
   ticket_ = std::move(ticket);
-  open_ = true;
+  state_ = State::Begun;
   return {};
 }
 
 AuditMark RunRecord::close(const audit::Closing& closing) {
-  open_ = false;
   AuditMark mark{ticket_.receipt.event_id, {}, ticket_.unwritten};
   if (auto closed = recorder_.close(ticket_, closing); !closed) {
     mark.unrecorded = std::move(closed).error();
@@ -77,7 +78,17 @@ AuditMark RunRecord::close(const audit::Closing& closing) {
 
 AuditMark RunRecord::close(const Outcome& outcome) { return close(redactor_.closing(outcome)); }
 
-AuditMark RunRecord::close(const Error& error) { return close(audit::Redactor::refusal(error)); }
+std::optional<AuditMark> RunRecord::close(const Error& error) {
+  switch (std::exchange(state_, State::NotBegun)) {
+    case State::NotBegun:
+      return refuse(error);
+    case State::Begun:
+      return close(audit::Redactor::refusal(error));
+    case State::Failed:
+      break;
+  }
+  return std::nullopt;
+}
 
 AuditMark RunRecord::refuse(const Error& error) {
   const audit::Closing closing = audit::Redactor::refusal(error);
@@ -85,6 +96,13 @@ AuditMark RunRecord::refuse(const Error& error) {
   if (!ticket) return {{}, {}, std::move(ticket).error()};
   return {ticket->receipt.event_id, std::string(audit::outcome_of(closing.ending)),
           ticket->unwritten};
+}
+
+std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
+                                        const Error& error) {
+  auto record = RunRecord::open(input, caller);
+  if (!record) return std::nullopt;
+  return record->close(error);
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// RunRecord: what the audit log gets to know of one run. Its beginning is durable before anything
-// is started; its end is recorded on every path.
+// RunRecord: what the audit log gets to know of one run. Its beginning is durable before the
+// command is released; its end is recorded on every path.
 #pragma once
 
 #include <memory>
@@ -18,19 +18,18 @@ class RunRecord {
   static Result<RunRecord> open(const RunInput& input, const Caller& caller);
 
   Result<void> begin(const JudgedRun& run, const std::string& policy_hash);
-  // Between begin() and close(). A run that another backend takes over begins a record of its own.
-  [[nodiscard]] bool is_open() const { return open_; }
-  // After begin(): exactly one of them.
+  // After begin().
   AuditMark close(const Outcome& outcome);
-  AuditMark close(const Error& error);
-  // Instead of begin(): nothing was started.
-  AuditMark refuse(const Error& error);
+  // However far it came: the end of what began, or that it was refused before. Nothing if begin()
+  // failed: the log has refused it itself. Then another attempt may begin a record of its own.
+  std::optional<AuditMark> close(const Error& error);
 
  private:
   RunRecord(const RunInput& input, const Caller& caller, std::unique_ptr<audit::Recorder> own,
             audit::Recorder& recorder, audit::Redactor redactor);
   [[nodiscard]] audit::Action action() const;
   AuditMark close(const audit::Closing& closing);
+  AuditMark refuse(const Error& error);
 
   const RunInput& input_;
   const Caller& caller_;
@@ -39,7 +38,13 @@ class RunRecord {
   audit::Redactor redactor_;
   audit::Recorder::Ticket ticket_;
   std::string place_;  // where the command starts
-  bool open_ = false;
+  enum class State { NotBegun, Begun, Failed };
+  State state_ = State::NotBegun;
 };
+
+// Records a request that was refused before it could be judged, because its policy or a ceiling
+// could not be read.
+std::optional<AuditMark> record_refusal(const RunInput& input, const Caller& caller,
+                                        const Error& error);
 
 }  // namespace cordon

@@ -11,6 +11,7 @@
 #include "run/line.h"
 #include "run/open_session.h"
 #include "run/policy_source.h"
+#include "run/run_record.h"
 
 namespace cordon {
 

@@ -116,6 +116,26 @@ struct Launched {
   std::unique_ptr<Child> child;
 };
 
+// A sandbox that is being built, and whose command waits. Its destructor ends what was begun.
+class Building {
+ public:
+  virtual ~Building() = default;
+  // Returns once the command was released under everything the plan names, read back from inside;
+  // or an error, and then nothing of it runs. At most once.
+  [[nodiscard]] virtual Result<Launched> release() = 0;
+};
+
+// Of a backend that can begin nothing before the command: everything is done at the release.
+class BuiltAtRelease final : public Building {
+ public:
+  using Launch = std::function<Result<Launched>()>;
+  explicit BuiltAtRelease(Launch launch) : launch_(std::move(launch)) {}
+  [[nodiscard]] Result<Launched> release() override { return launch_(); }
+
+ private:
+  Launch launch_;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -131,14 +151,14 @@ class Backend {
   [[nodiscard]] virtual Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,
                                           const Caller& caller,
                                           const PlanRequest& request) const = 0;
-  // What must be noted before launch() because only a living process could remove it.
+  // What must be noted before build() because only a living process could remove it.
   [[nodiscard]] virtual std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
                                                            const std::string& run_id) const = 0;
-  // Returns once the command was released under everything the plan names, read back from inside;
-  // or an error, and then nothing of it runs. The plan must outlive the child.
-  [[nodiscard]] virtual Result<Launched> launch(const Plan& plan, const HostFacts& facts,
-                                                const std::string& run_id,
-                                                const CommandStreams& streams) const = 0;
+  // Begins to build; the sandbox's own process goes on with it meanwhile. Nothing of the command
+  // runs before it is released. What is passed must outlive what is built, the plan the child too.
+  [[nodiscard]] virtual Result<std::unique_ptr<Building>> build(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const = 0;
 };
 
 // Makes a backend by its kind. One that is known and not part of this program is Unsupported.

@@ -259,3 +259,22 @@ def test_records_fit_their_schema(trail):
     trail.world.run("true", options=["--policy", "nosuch"]).expect(125)
     for record in trail.records():
         jsonschema.validate(record, schema)
+
+
+@pytest.mark.parametrize("backend", ["native", "bwrap", "landlock"])
+def test_no_command_is_released_whose_record_is_not_durable(trail, backend):
+    world = trail.world
+    mark = world.project / "mark"
+    ceiling = world.document(f'version = 1\n[fs]\nread = ["/"]\nwrite = ["{world.project}"]\n'
+                             '[require]\naccept_missing = ["namespaces"]\n', "ceiling.toml")
+    run = [world.cordon, "run", "--backend", backend, "--ceiling", ceiling, "--", "touch", mark]
+    strace = ["strace", "-f", "-qq", "-o", world.trusted / "trace", "-e", "trace=fdatasync"]
+    world.execute([*strace, *run]).expect(0)
+    assert mark.exists(), "the control did not run"
+    mark.unlink()
+    before = len(trail.records())
+    done = world.execute([*strace, "-e", "inject=fdatasync:error=EIO", *run]).expect(125)
+    assert "audit" in done.err and "Input/output error" in done.err
+    assert not mark.exists(), "a command ran that is not in the log"
+    assert processes_with(str(mark)) == []
+    assert len(trail.records()) >= before

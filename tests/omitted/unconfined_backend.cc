@@ -87,8 +87,14 @@ class Liar final : public Backend {
                                                    const std::string&) const override {
     return {};
   }
-  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts&, const std::string&,
-                                        const CommandStreams& streams) const override {
+  [[nodiscard]] Result<std::unique_ptr<Building>> build(
+      const Plan& plan, const HostFacts&, const std::string&,
+      const CommandStreams& streams) const override {
+    return std::make_unique<BuiltAtRelease>([&plan, streams] { return launch(plan, streams); });
+  }
+
+ private:
+  static Result<Launched> launch(const Plan& plan, const CommandStreams& streams) {
     const std::vector<char*> argv = pointers(plan.argv);
     const std::vector<char*> environment = pointers(plan.environment);
     const pid_t pid = ::fork();

@@ -217,15 +217,20 @@ class Seatbelt final : public Backend {
     return {};
   }
 
-  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts&, const std::string&,
-                                        const CommandStreams& streams) const override;
+  [[nodiscard]] Result<std::unique_ptr<Building>> build(
+      const Plan& plan, const HostFacts&, const std::string&,
+      const CommandStreams& streams) const override {
+    return std::make_unique<BuiltAtRelease>(
+        [this, &plan, streams] { return launch(plan, streams); });
+  }
 
  private:
+  [[nodiscard]] Result<Launched> launch(const Plan& plan, const CommandStreams& streams) const;
+
   std::optional<std::string> program_;
 };
 
-Result<Launched> Seatbelt::launch(const Plan& plan, const HostFacts&, const std::string&,
-                                  const CommandStreams& streams) const {
+Result<Launched> Seatbelt::launch(const Plan& plan, const CommandStreams& streams) const {
   CORDON_CHECK(probe());
   if (streams.terminal) {
     return fail({.kind = ErrorKind::Unsupported,

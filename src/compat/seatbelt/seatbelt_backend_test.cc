@@ -64,7 +64,10 @@ class SeatbeltRun : public ::testing::Test {
     out_ = Fd(::open(tree_.at("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     CommandStreams streams;
     streams.out = out_.get();
-    return make_backend_with(program)->launch(plan, {}, "0", streams);
+    const auto backend = make_backend_with(program);
+    CORDON_TRY(building, backend->build(plan, {}, "0", streams));
+    EXPECT_EQ(content("out"), "") << "something ran before the release";
+    return building->release();
   }
   static ChildEvent wait_for(Child& child) {
     pollfd waited{child.event_descriptor(), POLLIN, 0};
@@ -99,7 +102,8 @@ TEST_F(SeatbeltRun, NothingRunsWhereThereIsNoMacOs) {
   const auto made = plan("true");
   ASSERT_TRUE(made) << made.error().what;
   EXPECT_EQ(make_backend()->probe().error().kind, ErrorKind::Unavailable);
-  const auto child = make_backend()->launch(*made, {}, "0", {});
+  const auto backend = make_backend();
+  const auto child = (*backend->build(*made, {}, "0", {}))->release();
   ASSERT_FALSE(child);
   EXPECT_EQ(child.error().kind, ErrorKind::Unavailable);
 }

@@ -20,6 +20,7 @@
 #include "run/account.h"
 #include "run/answers.h"
 #include "run/line.h"
+#include "run/run_record.h"
 
 namespace cordon {
 namespace {

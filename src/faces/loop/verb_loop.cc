@@ -23,7 +23,7 @@
 #include "faces/loop/screen/screen.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
-#include "run/line.h"
+#include "run/run_record.h"
 
 namespace cordon {
 namespace {

@@ -262,16 +262,17 @@ class Bwrap final : public native::GroupedBackend {
     return made;
   }
 
-  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts& facts,
-                                        const std::string& run_id,
-                                        const CommandStreams& streams) const override {
+  [[nodiscard]] Result<std::unique_ptr<Building>> build(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const override {
     CORDON_TRY(program, find_program());
     CORDON_CHECK(refuse_within_grants(program, plan));
     CORDON_CHECK(check_options(program));
     CORDON_TRY(inside, sealed_inside());
     CORDON_CHECK(refuse_within_grants(inside, plan));
     CORDON_TRY(bubblewrap, Bubblewrap::make(std::move(program), std::move(inside.file)));
-    return native::launch_in(bubblewrap, plan, facts, run_id, streams);
+    return native::build_in(std::make_unique<Bubblewrap>(std::move(bubblewrap)), plan, facts,
+                            run_id, streams);
   }
 };
 

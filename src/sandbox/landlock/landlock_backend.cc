@@ -172,9 +172,10 @@ class GuardedLauncher final : public native::NamespaceLauncher {
 
 }  // namespace
 
-Result<Launched> launch_landlock(const Plan& plan, const HostFacts& facts,
-                                 const std::string& run_id, const CommandStreams& streams) {
-  return native::launch_in(GuardedLauncher(), plan, facts, run_id, streams);
+Result<std::unique_ptr<Building>> build_landlock(const Plan& plan, const HostFacts& facts,
+                                                 const std::string& run_id,
+                                                 const CommandStreams& streams) {
+  return native::build_in(std::make_unique<GuardedLauncher>(), plan, facts, run_id, streams);
 }
 
 Result<Capabilities> probe_landlock() {

@@ -27,8 +27,9 @@ namespace cordon::landlock {
 // Refuses if a layer of the plan is not in force.
 Result<Enforcement> verify(const Plan& plan, const native::Measured& measured);
 
-Result<Launched> launch_landlock(const Plan& plan, const HostFacts& facts,
-                                 const std::string& run_id, const CommandStreams& streams);
+Result<std::unique_ptr<Building>> build_landlock(const Plan& plan, const HostFacts& facts,
+                                                 const std::string& run_id,
+                                                 const CommandStreams& streams);
 // An error says what this host lacks.
 Result<Capabilities> probe_landlock();
 

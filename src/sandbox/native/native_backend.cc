@@ -164,14 +164,70 @@ Result<Enforcement> NamespaceLauncher::verify(const Plan& plan, const Measured& 
   return native::verify(plan, measured, outside);
 }
 
-Result<Launched> launch_native(const Plan& plan, const HostFacts& facts, const std::string& run_id,
-                               const CommandStreams& streams) {
-  return launch_in(CloneLauncher(), plan, facts, run_id, streams);
+Result<std::unique_ptr<Building>> build_native(const Plan& plan, const HostFacts& facts,
+                                               const std::string& run_id,
+                                               const CommandStreams& streams) {
+  return build_in(std::make_unique<CloneLauncher>(), plan, facts, run_id, streams);
 }
 
-Result<Launched> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
-                           const HostFacts& facts, const std::string& run_id,
-                           const CommandStreams& streams) {
+namespace {
+
+// The first process builds; the supervisor has told it everything it needs for that.
+class NativeBuilding final : public Building {
+ public:
+  NativeBuilding(std::unique_ptr<NamespaceLauncher> launcher, const Plan& plan,
+                 std::unique_ptr<NativeChild> child, Fd release)
+      : launcher_(std::move(launcher)),
+        plan_(plan),
+        child_(std::move(child)),
+        release_(std::move(release)) {}
+
+  [[nodiscard]] Result<Launched> release() override {
+    const NamespaceIds outside = own_namespaces();
+    for (;;) {
+      const auto received = child_->next_message();
+      if (!received) return fail(launcher_->explain(received.error()));
+      const Message& message = *received;
+      switch (message.kind) {
+        case Message::Kind::Failed:
+          return fail(operation_error(plan_, message));
+        case Message::Kind::Terminal:
+        case Message::Kind::Places:
+        case Message::Kind::Stopped:
+        case Message::Kind::Reached:
+          break;
+        case Message::Kind::Begun:
+          CORDON_CHECK(child_->take_hold(message, outside));
+          break;
+        case Message::Kind::Confined: {
+          CORDON_TRY(enforcement, launcher_->verify(plan_, message.measured, outside));
+          CORDON_CHECK(child_->verify_egress());
+          const char go = 1;
+          if (::write(release_.get(), &go, 1) != 1) {
+            return fail(setup_error("cannot release the command", errno));
+          }
+          SandboxEnds ends = child_->take_ends();
+          return Launched{std::move(enforcement), std::move(ends), std::move(child_)};
+        }
+        case Message::Kind::Ended:
+          return fail(setup_error("the command ended before it was started", 0));
+      }
+    }
+  }
+
+ private:
+  std::unique_ptr<NamespaceLauncher> launcher_;
+  const Plan& plan_;
+  std::unique_ptr<NativeChild> child_;
+  Fd release_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Building>> build_in(std::unique_ptr<NamespaceLauncher> launcher,
+                                           const Plan& plan, const HostFacts& facts,
+                                           const std::string& run_id,
+                                           const CommandStreams& streams) {
   // The sandbox's first process begins as a copy of this one. An undumpable one could neither map
   // its identity nor look at the command, and making the copy dumpable would open it to others.
   if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1) {
@@ -203,7 +259,7 @@ Result<Launched> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
   Fd release_write(release[1]);
   Fd lifetime_read;
   Fd lifetime_write;
-  if (launcher.is_leashed()) {
+  if (launcher->is_leashed()) {
     int lifetime_pipe[2];
     if (::pipe2(lifetime_pipe, O_CLOEXEC) < 0)
       return fail(setup_error("cannot make a pipe", errno));
@@ -217,7 +273,7 @@ Result<Launched> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
 
   const auto start = [&] {
     const SignalsBlocked blocked;
-    return launcher.start({prepared, fds, cgroup.birth_descriptor(), pins});
+    return launcher->start({prepared, fds, cgroup.birth_descriptor(), pins});
   };
   CORDON_TRY(started, start());
   auto child = std::make_unique<NativeChild>(plan, started, std::move(ours),
@@ -233,39 +289,11 @@ Result<Launched> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
   }
   if (prepared.groups > 0) {
     if (auto made = child->make_groups(facts.cgroup, run_id); !made) {
-      return fail(launcher.explain(child->why_gone(std::move(made).error())));
+      return fail(launcher->explain(child->why_gone(std::move(made).error())));
     }
   }
-  const NamespaceIds outside = own_namespaces();
-  for (;;) {
-    const auto received = child->next_message();
-    if (!received) return fail(launcher.explain(received.error()));
-    const Message& message = *received;
-    switch (message.kind) {
-      case Message::Kind::Failed:
-        return fail(operation_error(plan, message));
-      case Message::Kind::Terminal:
-      case Message::Kind::Places:
-      case Message::Kind::Stopped:
-      case Message::Kind::Reached:
-        break;
-      case Message::Kind::Begun:
-        CORDON_CHECK(child->take_hold(message, outside));
-        break;
-      case Message::Kind::Confined: {
-        CORDON_TRY(enforcement, launcher.verify(plan, message.measured, outside));
-        CORDON_CHECK(child->verify_egress());
-        const char go = 1;
-        if (::write(release_write.get(), &go, 1) != 1) {
-          return fail(setup_error("cannot release the command", errno));
-        }
-        SandboxEnds ends = child->take_ends();
-        return Launched{std::move(enforcement), std::move(ends), std::move(child)};
-      }
-      case Message::Kind::Ended:
-        return fail(setup_error("the command ended before it was started", 0));
-    }
-  }
+  return std::make_unique<NativeBuilding>(std::move(launcher), plan, std::move(child),
+                                          std::move(release_write));
 }
 
 }  // namespace native

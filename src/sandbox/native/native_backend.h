@@ -73,12 +73,14 @@ class NamespaceLauncher {
   // end of a pipe, and then ends what descends from it.
   [[nodiscard]] virtual bool is_leashed() const { return false; }
 };
-Result<Launched> launch_in(const NamespaceLauncher& launcher, const Plan& plan,
-                           const HostFacts& facts, const std::string& run_id,
-                           const CommandStreams& streams);
+Result<std::unique_ptr<Building>> build_in(std::unique_ptr<NamespaceLauncher> launcher,
+                                           const Plan& plan, const HostFacts& facts,
+                                           const std::string& run_id,
+                                           const CommandStreams& streams);
 
-Result<Launched> launch_native(const Plan& plan, const HostFacts& facts, const std::string& run_id,
-                               const CommandStreams& streams);
+Result<std::unique_ptr<Building>> build_native(const Plan& plan, const HostFacts& facts,
+                                               const std::string& run_id,
+                                               const CommandStreams& streams);
 // Really makes the namespaces and mounts a plan needs, in a child; an error says what refused.
 Result<Capabilities> probe_native();
 

@@ -20,6 +20,7 @@
 #include "host/resolve.h"
 #include "run/line.h"
 #include "run/policy_source.h"
+#include "run/run_record.h"
 #include "run/supervisor.h"
 
 namespace cordon::mxc {

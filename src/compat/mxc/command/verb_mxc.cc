@@ -9,7 +9,7 @@
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
 #include "run/backends.h"
-#include "run/line.h"
+#include "run/run_record.h"
 
 namespace cordon {
 namespace {

@@ -255,10 +255,13 @@ class Mxc final : public native::GroupedBackend {
     return made;
   }
 
-  [[nodiscard]] Result<Launched> launch(const Plan& plan, const HostFacts& facts,
-                                        const std::string& run_id,
-                                        const CommandStreams& streams) const override {
-    return launch_mxc(plan, facts, run_id, streams, program_);
+  [[nodiscard]] Result<std::unique_ptr<Building>> build(
+      const Plan& plan, const HostFacts& facts, const std::string& run_id,
+      const CommandStreams& streams) const override {
+    // A foreign program acts from the start on.
+    return std::make_unique<BuiltAtRelease>([&plan, &facts, &run_id, streams, program = program_] {
+      return launch_mxc(plan, facts, run_id, streams, program);
+    });
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "policy/names.h"
 #include "run/line.h"
 #include "run/policy_source.h"
+#include "run/run_record.h"
 
 namespace cordon {
 namespace {

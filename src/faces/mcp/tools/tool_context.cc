@@ -11,6 +11,7 @@
 #include "host/resolve.h"
 #include "policy/approval.h"
 #include "policy/names.h"
+#include "run/run_record.h"
 
 namespace cordon::mcp {
 namespace {
