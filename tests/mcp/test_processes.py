@@ -323,7 +323,7 @@ def test_every_end_takes_all_processes(serve_full, era, how):
     reader = full.start_tool("read_output", {
         "process_id": full.good("list_processes", {})["processes"][0]["process_id"],
         "wait_ms": 20000})
-    assert len(processes_with(one)) >= 3 and reader
+    assert wait_until(lambda: len(processes_with(one)) >= 3) and reader
     began = time.monotonic()
     if how == "eof":
         full.process.stdin.close()
