@@ -158,6 +158,16 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
+// A path among the arguments or the error messages of a command that failed, which its policy does
+// not grant. A guess: nobody watched what the command did.
+struct Hint {
+  std::string access;  // "read" or "write"
+  std::string path;    // absolute
+  std::string rule;    // what decides
+  std::string change;  // what grants it; empty: nothing does, or it was judged by the policy alone
+  bool operator==(const Hint&) const = default;
+};
+
 // What became of a command that was started.
 struct Outcome {
   End end;                              // how it ended
@@ -169,6 +179,7 @@ struct Outcome {
   std::vector<Connection> connections;  // in network mode allow, every attempt
   std::vector<Published> published;     // one for each port
   std::vector<Quarantined> handoff;     // protected files that appeared
+  std::vector<Hint> hints;              // why it may have failed
 };
 
 // The status a shell would see: the code, 128+n, 124 for the wall clock, 137 for other limits.

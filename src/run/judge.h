@@ -66,6 +66,10 @@ enum class StageDecision {
   ByPerson,  // cordon changes alone; the caller goes on in the stage
 };
 
+// What hints are found by. Whoever is contained must not learn from them what exists outside, so
+// that only who may see it gets them from the host.
+enum class HintsFrom { Policy, Host };
+
 struct RunInput {
   std::string run_id;  // empty: a new one
   std::vector<std::string> argv;
@@ -86,6 +90,7 @@ struct RunInput {
   // the loader's baseline is. Canonical; empty: none.
   std::string helper;
   bool describe_policy = true;  // the report is to carry the effective policy
+  HintsFrom hints = HintsFrom::Policy;
   Asker asker;
   audit::Recorder* recorder = nullptr;  // a long-lived caller's; absent: one for this run alone
   // Of a run that goes on while ceilings may change: read anew for every connection.

@@ -23,6 +23,7 @@
 #include "host/host_settings.h"
 #include "run/account.h"
 #include "run/choose.h"
+#include "run/hints.h"
 #include "run/identity.h"
 #include "run/prepare.h"
 #include "run/recovery.h"
@@ -108,6 +109,7 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   report.enforcement = std::move(launched.enforcement);
   prepared.settled();
   settle(input, run, prepared, launched.ends.gone_places, *outcome, report);
+  outcome->hints = hints_for(input, input.argv, run, *outcome);
   report.outcome = std::move(*outcome);
   return {};
 }

@@ -18,6 +18,7 @@
 #include "host/own_programs.h"
 #include "host/resolve.h"
 #include "run/account.h"
+#include "run/hints.h"
 #include "run/identity.h"
 #include "run/settle.h"
 #include "sandbox/session/exec_child.h"
@@ -286,6 +287,7 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
       outcome->handoff.push_back({".", "unchecked: " + message(handoff.error()), {}});
     }
   }
+  outcome->hints = hints_for(input_, asked.argv, *run_, *outcome);
   report.outcome = std::move(*outcome);
   return {};
 }

@@ -208,6 +208,19 @@ Node denials_node(const std::vector<Denial>& denials) {
   return Node(std::move(list));
 }
 
+Node hints_node(const std::vector<Hint>& hints) {
+  NodeList list;
+  for (const Hint& hint : hints) {
+    Node node{NodeMap{}};
+    node.set("access", hint.access);
+    node.set("path", hint.path);
+    node.set("rule", hint.rule);
+    node.set("change", hint.change.empty() ? null() : Node(hint.change));
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
 Node connections_node(const std::vector<Connection>& connections) {
   NodeList list;
   for (const Connection& connection : connections) {
@@ -353,6 +366,7 @@ std::string Report::json() const {
   node.set("approvals", std::move(used));
   node.set("credential", credential_node(credential));
   node.set("denials", denials_node(outcome ? outcome->denials : std::vector<Denial>{}));
+  node.set("hints", hints_node(outcome ? outcome->hints : std::vector<Hint>{}));
   node.set("connections",
            connections_node(outcome ? outcome->connections : std::vector<Connection>{}));
   node.set("published", published_node(outcome ? outcome->published : std::vector<Published>{}));

@@ -206,6 +206,25 @@ def test_denials_are_explained_without_a_menu(full):
     assert "audit_id" in unknown["help"]
 
 
+def test_a_command_that_fails_at_the_boundary_is_told_so(full):
+    world = full.world
+    (world.outside / "planted.txt").write_text("there\n")
+    answers = []
+    for name in ("planted.txt", "missing.txt"):
+        path = str(world.outside / name)
+        ran, _ = full.result("run_code", {"argv": ["cat", path]})
+        assert ran["success"] is False and "No such file" in ran["stderr"]
+        assert [(hint["access"], hint["path"]) for hint in ran["hints"]] == [("read", path)]
+        assert "outside what is granted" in ran["hints"][0]["reason"] and "operator" in ran["help"]
+        told = full.good("explain_denial", {"id": ran["run_id"]})
+        assert "outside what is granted" in told["stopped_by"] and told["told"]["hints"] == 1
+        assert path not in json.dumps(told)
+        answers.append(json.dumps([ran["hints"], ran["help"], told["stopped_by"]]).replace(name, "NAME"))
+    assert answers[0] == answers[1], "a model could tell what exists outside"
+    fails, _ = full.result("run_code", {"argv": ["cat", str(world.project / "absent")]})
+    assert "hints" not in fails and "help" not in fails
+
+
 def test_a_limit_that_was_met_is_explained(serve_full, world):
     server = serve_full(ceiling=ceiling_of(world, '[limits]\npids = 12\n'))
     script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 1 & done; wait"

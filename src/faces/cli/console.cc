@@ -130,6 +130,12 @@ std::string denial_text(const Denial& denial) {
 
 namespace {
 
+std::string hint_text(const Hint& hint) {
+  const std::string asked = hint.access + " " + quote(hint.path);
+  if (hint.change.empty()) return "outside what is granted: " + asked + " (" + hint.rule + ")";
+  return "not granted: " + asked + "; " + hint.change;
+}
+
 std::string handoff_text(const Quarantined& handoff) {
   if (handoff.kind.starts_with("unchecked: ")) {
     const std::string place = handoff.path == "." ? "" : handoff.path + ": ";
@@ -385,6 +391,7 @@ void say_outcome(const Outcome& outcome) {
     say_line(Tint::Warning,
              "and " + std::to_string(untold) + " more denials; --report FILE has them all");
   }
+  for (const Hint& hint : outcome.hints) say_line(Tint::Warning, hint_text(hint));
   say_handoffs(outcome.handoff);
 }
 

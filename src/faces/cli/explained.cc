@@ -112,6 +112,16 @@ void explain_denials(const Node& report, Explained& explained) {
   }
 }
 
+void explain_hints(const Node& report, Explained& explained) {
+  for (const Node& one : list_in(report, "hints")) {
+    const std::string asked = word_in(one, "access") + " " + quote(word_in(one, "path"));
+    const std::string change = word_in(one, "change");
+    explained.say_that(
+        "perhaps it failed of this: " + asked + " is not granted (" + word_in(one, "rule") + ")",
+        change.empty() ? "cordon policy explain " + asked + " says what to change" : change);
+  }
+}
+
 void explain_reductions(const Node& report, Explained& explained) {
   for (const Node& one : list_in(report, "reductions")) {
     const std::string got = word_in(one, "got");
@@ -162,6 +172,7 @@ std::vector<ExplainedLine> explain_report(const Node& report) {
   explain_end(report, explained);
   explain_connections(report, explained);
   explain_denials(report, explained);
+  explain_hints(report, explained);
   explain_reductions(report, explained);
   explain_files(report, word_in(report, "run_id"), explained);
   return std::move(explained).take();

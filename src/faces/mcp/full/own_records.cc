@@ -137,6 +137,12 @@ Cause cause_of(const Node& told) {
         "command ran without it",
         "Leave out what was not granted. Only the operator can allow more."};
   }
+  if (told.find("hints") != nullptr) {
+    return {
+        "perhaps the policy: the command failed, and names what is outside what is granted. \"Not "
+        "found\" inside says nothing about what exists there",
+        "Use a path within what is granted, or tell the user what you needed it for."};
+  }
   if (has_entries(told, "denials")) {
     return {"a limit or a filter while it ran; each entry of denials names the layer",
             "Stay below the limit: fewer processes, less memory, less output."};
@@ -154,7 +160,8 @@ Cause cause_of(const Node& told) {
 
 void Verdicts::note(const std::string& tool, const Node& answer) {
   const bool worth = answer.find("error") != nullptr || has_entries(answer, "not_granted") ||
-                     has_entries(answer, "denials") || answer.find("kill_reason") != nullptr;
+                     has_entries(answer, "denials") || has_entries(answer, "hints") ||
+                     answer.find("kill_reason") != nullptr;
   if (!worth) return;
   Verdict verdict{tool, Node(NodeMap{})};
   for (const std::string_view name : kIds) {
@@ -163,6 +170,8 @@ void Verdicts::note(const std::string& tool, const Node& answer) {
   for (const std::string_view name : kOwnWords) {
     if (const Node* member = answer.find(name)) verdict.told.set(std::string(name), *member);
   }
+  // How many: the program may have written what they name.
+  if (has_entries(answer, "hints")) verdict.told.set("hints", answer.find("hints")->list()->size());
   const std::lock_guard lock(mutex_);
   verdicts_.push_back(std::move(verdict));
   if (verdicts_.size() > kMostVerdicts) verdicts_.pop_front();

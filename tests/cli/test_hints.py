@@ -1,0 +1,100 @@
+"""What a failed command may have failed of: told to a person with the change, to a model by policy alone."""
+
+import json
+import re
+import shlex
+
+import pytest
+
+from support.pty_session import Terminal
+
+
+def at_a_terminal(world, *argv):
+    terminal = Terminal(world, [world.cordon, "run", *argv], columns=300)
+    status = terminal.wait(20)
+    return status, terminal.seen.decode()
+
+
+def lines(text, start):
+    return [line for line in text.splitlines() if start in line]
+
+
+def test_a_person_is_told_the_option_and_it_works(world):
+    note = world.write(world.home / "notes.txt", "buy milk\n")
+    status, seen = at_a_terminal(world, "--", "cat", str(note))
+    assert status == 1
+    change = re.search(r"not granted: read \S+; (--read \S+)", seen)
+    assert change, seen
+    status, seen = at_a_terminal(world, *shlex.split(change[1]), "--", "cat", str(note))
+    assert status == 0 and "buy milk" in seen and "granted" not in seen
+
+
+def test_a_person_is_not_told_of_what_is_nowhere(world):
+    status, seen = at_a_terminal(world, "--", "cat", str(world.home / "no-such-file"))
+    assert status == 1 and "granted" not in seen
+
+
+def test_nothing_grants_a_credential(world):
+    key = world.write(world.home / ".ssh/id_ed25519", "PLANTED\n")
+    status, seen = at_a_terminal(world, "--", "cat", str(key))
+    assert status == 1 and "PLANTED" not in seen
+    assert "outside what is granted: read" in seen and "--read" not in seen
+
+
+def test_without_a_terminal_nothing_is_told_of_what_exists(world):
+    world.write(world.home / "exists.txt", "there\n")
+    told = []
+    for name in ("exists.txt", "absent.txt"):
+        done = world.run("cat", world.home / name).expect(1)
+        assert f"outside what is granted: read {world.home / name}" in done.err
+        assert "--read" not in done.err
+        told.append(done.err.replace(name, "NAME"))
+    assert told[0] == told[1], "a model could tell what exists outside"
+
+
+@pytest.mark.parametrize("command, status", [
+    (["true", "/opt/elsewhere"], 0),
+    (["sh", "-c", "exit 3"], 3),
+    (["cat", "/bin/no-such-program"], 1),
+    (["cat", "/tmp/../usr/share/no-such-file"], 1),
+    (["cat", "missing/in/the/project"], 1),
+], ids=["success", "no path", "system link", "system", "project"])
+def test_what_is_granted_or_went_well_is_not_told(world, command, status):
+    assert "granted" not in world.run(*command).expect(status).err
+
+
+def test_the_report_has_guesses_apart_from_denials(world):
+    shown = world.write(world.project / "shown", "shown\n")
+    script = f"cat {shown}; cat /srv/hidden; touch /usr/share/new"
+    done = world.run("sh", "-c", f"eval '{script}'", options=["--json"])
+    assert done.status != 0
+    hints = {hint["path"]: hint for hint in done.json["hints"]}
+    assert set(hints) == {"/srv/hidden", "/usr/share/new"}, hints
+    assert hints["/srv/hidden"]["access"] == "read" and hints["/usr/share/new"]["access"] == "write"
+    assert all(hint["change"] is None and hint["rule"] for hint in hints.values())
+    assert done.json["denials"] == []
+
+
+def test_messages_count_and_a_flood_of_them_does_not(world):
+    one = world.run("python3", "-c", "import sys; sys.exit(chr(47) + 'srv' + chr(47) + 'data: not found')",
+                    options=["--json"])
+    assert [hint["path"] for hint in one.json["hints"]] == ["/srv/data"]
+    flood = world.run("sh", "-c", "i=0; while [ $i -lt 2000 ]; do echo /s$i: not found; i=$((i+1)); done; exit 1",
+                      options=["--json"]).expect(1)
+    assert 0 < len(flood.json["hints"]) <= 4
+
+
+def test_hostile_names_reach_no_terminal(world):
+    done = world.run("sh", "-c", r"printf '/srv/\033[31mred: not found\n' >&2; exit 1", "/srv/\x1b[2Jx",
+                     ).expect(1)
+    told = "\n".join(lines(done.err, "granted"))
+    assert told and "\x1b" not in told
+
+
+def test_why_repeats_it(world):
+    world.run("cat", world.home / "notes.txt").expect(1)
+    told = world.cordon_verb("why").expect(0).out
+    assert f"read {world.home / 'notes.txt'} is not granted" in told
+    assert f"cordon policy explain read {world.home / 'notes.txt'}" in told
+    explained = world.cordon_verb("policy", "explain", "--json", "read", world.home / "notes.txt")
+    assert json.loads(explained.expect(1).out)["allowed"] is False
