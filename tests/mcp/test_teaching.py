@@ -206,6 +206,23 @@ def test_denials_are_explained_without_a_menu(full):
     assert "audit_id" in unknown["help"]
 
 
+@pytest.mark.parametrize("member", ["command", "cmd", "argv"])
+def test_a_line_for_a_shell_is_answered_with_the_words_to_send(full, member):
+    line = """echo "a  b" 'c' | tr a-z A-Z"""
+    refused = full.bad("run_code", {member: line})
+    instead = json.loads(refused["message"].split("write ", 1)[1])
+    assert full.good("run_code", instead)["stdout"] == "A  B C\n"
+
+
+def test_the_list_of_processes_tells_what_was_asked_for(full):
+    long = ["sleep", "60", "x" * 1000, *["w"] * 40]
+    id = full.good("start_process", {"argv": ["sh", "-c", "exec sleep 60", *long]})["process_id"]
+    entry = full.good("list_processes", {})["processes"][0]
+    assert entry["process_id"] == id and entry["argv"][:3] == ["sh", "-c", "exec sleep 60"]
+    assert len(entry["argv"]) == 17 and max(map(len, entry["argv"])) <= 203
+    full.good("stop_process", {"process_id": id})
+
+
 def test_a_command_that_fails_at_the_boundary_is_told_so(full):
     world = full.world
     (world.outside / "planted.txt").write_text("there\n")

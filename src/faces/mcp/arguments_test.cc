@@ -77,5 +77,20 @@ TEST(Arguments, NamesFromThePeerAreShownWithoutControls) {
   EXPECT_LT(cut->size(), 200U);
 }
 
+// A line for a shell is answered with the words that can be sent instead.
+TEST(Arguments, CommandLineIsSaidAsWords) {
+  constexpr const char* kTool =
+      R"({"type":"object","required":["argv"],"additionalProperties":false,
+          "properties":{"argv":{"type":"array","items":{"type":"string"}},"cwd":{"type":"string"}}})";
+  EXPECT_THAT(
+      fault(kTool, R"({"command":"ls \"a b\""})"),
+      Optional(std::string(R"(argv is required: write {"argv":["sh","-c","ls \"a b\""]})")));
+  EXPECT_THAT(
+      fault(kTool, R"({"argv":"ls -l"})"),
+      Optional(std::string(R"(argv must be an array: write {"argv":["sh","-c","ls -l"]})")));
+  EXPECT_THAT(fault(kTool, R"({"cwd":"/x"})"), Optional(std::string("argv is required")));
+  EXPECT_THAT(fault(kTool, R"({"command":["ls"]})"), Optional(std::string("argv is required")));
+}
+
 }  // namespace
 }  // namespace cordon::mcp

@@ -124,6 +124,28 @@ Fault check_bound(const Node& schema, const char* keyword, const std::string& pa
 
 Fault check_value(const Node& schema, Node& value, const std::string& path);
 
+// The command of a tool, as a list of words. Many clients have tools that take a line for a shell.
+constexpr std::string_view kCommandWords = "argv";
+
+// The same line as words: what can be sent instead.
+std::string as_words(const std::string& line) {
+  constexpr std::size_t kLongestLine = 1024;
+  Node node{NodeMap{}};
+  node.set(std::string(kCommandWords),
+           NodeList{Node("sh"), Node("-c"), Node(line.size() > kLongestLine ? "..." : line)});
+  return ": write " + write_json(node, JsonStyle::Compact);
+}
+
+// A line that came under a name the tool does not have.
+std::string line_instead(std::string_view wanted, const Node* properties, const NodeMap& members) {
+  if (wanted != kCommandWords) return {};
+  for (const auto& [name, member] : members) {
+    const bool known = properties != nullptr && properties->find(name) != nullptr;
+    if (const std::string* line = member.text(); line != nullptr && !known) return as_words(*line);
+  }
+  return {};
+}
+
 Fault check_members(const Node& schema, NodeMap& members, const std::string& path) {
   const Node* required_node = schema.find("required");
   const NodeList* required = required_node != nullptr ? required_node->list() : nullptr;
@@ -136,7 +158,8 @@ Fault check_members(const Node& schema, NodeMap& members, const std::string& pat
       const std::string* wanted = name.text();
       if (wanted == nullptr) continue;
       if (std::ranges::none_of(members, [&](const auto& m) { return m.first == *wanted; })) {
-        return member_path(path, *wanted) + " is required";
+        return member_path(path, *wanted) + " is required" +
+               line_instead(*wanted, properties, members);
       }
     }
   }
@@ -188,7 +211,9 @@ Fault check_value(const Node& schema, Node& value, const std::string& path) {
     if (*type == "integer") make_whole(value);
     if (!has_type(*type, value)) {
       const bool vowel = type->starts_with('a') || type->starts_with('i') || type->starts_with('o');
-      return label(path) + (vowel ? " must be an " : " must be a ") + *type;
+      const std::string* line = path == kCommandWords ? value.text() : nullptr;
+      return label(path) + (vowel ? " must be an " : " must be a ") + *type +
+             (line != nullptr ? as_words(*line) : std::string());
     }
   }
   if (Fault fault = check_enum(schema, value, path)) return fault;

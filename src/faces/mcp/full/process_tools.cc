@@ -214,6 +214,27 @@ ToolResult stop_process(FullToolContext& bench, Call& call) {
   return recorded.done(std::move(node));
 }
 
+namespace {
+
+// What was asked for, without secrets and not endlessly.
+NodeList words_of(const std::vector<std::string>& argv, const SecretMask& mask) {
+  constexpr std::size_t kMostWords = 16;
+  constexpr std::size_t kLongestWord = 200;
+  NodeList words;
+  for (const std::string& word : argv) {
+    if (words.size() == kMostWords) {
+      words.emplace_back("...");
+      break;
+    }
+    std::string shown = mask.mask(sanitize(word)).text;
+    if (shown.size() > kLongestWord) shown = to_utf8(shown.substr(0, kLongestWord)) + "...";
+    words.emplace_back(std::move(shown));
+  }
+  return words;
+}
+
+}  // namespace
+
 ToolResult list_processes(FullToolContext& bench, Call& call) {
   auto begun = RecordedCall::begin(*bench.context, call, "list_processes");
   if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
@@ -225,6 +246,7 @@ ToolResult list_processes(FullToolContext& bench, Call& call) {
   for (const auto& process : processes) {
     Node entry{NodeMap{}};
     add_status(entry, process->status());
+    entry.set("argv", words_of(process->request().input.argv, bench.context->mask()));
     bytes += write_json(entry, JsonStyle::Compact).size() + 1;
     if (bytes > kResultBytes) break;
     entries.push_back(std::move(entry));
