@@ -158,11 +158,11 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
-// A path among the arguments or the error messages of a command that failed, which its policy does
-// not grant. A guess: nobody watched what the command did.
+// A path or a host among the arguments or the error messages of a command that failed, which its
+// policy does not grant. A guess: nobody watched what the command did.
 struct Hint {
-  std::string access;  // "read" or "write"
-  std::string path;    // absolute
+  std::string access;  // "read", "write" or "connect"
+  std::string path;    // absolute; HOST:PORT of a connection
   std::string rule;    // what decides
   std::string change;  // what grants it; empty: nothing does, or it was judged by the policy alone
   bool operator==(const Hint&) const = default;

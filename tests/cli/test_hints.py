@@ -75,6 +75,21 @@ def test_the_report_has_guesses_apart_from_denials(world):
     assert done.json["denials"] == []
 
 
+def test_a_host_is_told_where_there_is_no_network(world):
+    address = "https://registry.example/x"
+    status, seen = at_a_terminal(world, "--", "sh", "-c", f": {address}; exit 6")
+    change = re.search(r"not granted: connect registry.example:443; (--allow \S+)", seen)
+    assert status == 6 and change, seen
+    # With the option it is granted: there is nothing left to be told.
+    _, seen = at_a_terminal(world, *shlex.split(change[1]), "--", "sh", "-c", f": {address}; exit 6")
+    assert "granted" not in seen, seen
+    told = world.run("sh", "-c", "echo could not resolve host: pkg.example >&2; exit 1", options=["--json"])
+    assert [(hint["access"], hint["path"]) for hint in told.expect(1).json["hints"]] == [
+        ("connect", "pkg.example:443")]
+    quiet = world.run("sh", "-c", "exit 1", "http://localhost:3000/").expect(1)
+    assert "granted" not in quiet.err
+
+
 def test_messages_count_and_a_flood_of_them_does_not(world):
     one = world.run("python3", "-c", "import sys; sys.exit(chr(47) + 'srv' + chr(47) + 'data: not found')",
                     options=["--json"])

@@ -141,7 +141,7 @@ Cause cause_of(const Node& told) {
     return {
         "perhaps the policy: the command failed, and names what is outside what is granted. \"Not "
         "found\" inside says nothing about what exists there",
-        "Use a path within what is granted, or tell the user what you needed it for."};
+        "Do it with what is granted, or tell the user what you needed it for."};
   }
   if (has_entries(told, "denials")) {
     return {"a limit or a filter while it ran; each entry of denials names the layer",

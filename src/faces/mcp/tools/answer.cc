@@ -302,9 +302,9 @@ Cleaned cleaned(const std::optional<Stream>& stream, const SecretMask& mask) {
 NodeList hint_list(const std::vector<Hint>& hints, const SecretMask& mask) {
   NodeList list;
   for (const Hint& hint : hints) {
-    list.push_back(not_granted_entry(
-        hint.access, mask.mask(sanitize(hint.path)).text,
-        "outside what is granted: \"not found\" inside says nothing about what exists"));
+    list.push_back(not_granted_entry(hint.access, mask.mask(sanitize(hint.path)).text,
+                                     "outside what is granted: that it is not found inside says "
+                                     "nothing about whether it is there"));
   }
   return list;
 }

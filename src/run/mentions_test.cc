@@ -1,4 +1,4 @@
-#include "run/hints.h"
+#include "run/mentions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,11 @@ class Mentioned : public testing::Test {
   Mentioned() { caller_.home = "/home/u"; }
   std::vector<MentionedPath> in(const std::vector<std::string>& argv,
                                 const std::vector<std::string>& messages = {}) {
-    return mentioned_paths(argv, messages, "/home/u/project", caller_);
+    return mentions_in(argv, messages, "/home/u/project", caller_).paths;
+  }
+  std::vector<MentionedHost> hosts(const std::vector<std::string>& argv,
+                                   const std::vector<std::string>& messages = {}) {
+    return mentions_in(argv, messages, "/home/u/project", caller_).hosts;
   }
   Caller caller_;
 };
@@ -52,6 +56,36 @@ TEST_F(Mentioned, EachOnceAndNoMoreThanAreWorthJudging) {
   // What comes last is what the command failed of.
   EXPECT_THAT(in({"x"}, {"/first: not found\n" + std::string(1 << 20, 'x') + "\n/last: not found"}),
               ElementsAre(MentionedPath{"/last"}));
+}
+
+TEST_F(Mentioned, AddressesNameHosts) {
+  EXPECT_THAT(hosts({"git", "clone", "https://Example.com/x", "git@forge.example:team/x.git",
+                     "--index-url=http://u:p@mirror.example:8080/simple",
+                     "ssh://[2001:db8::1]:2222/x", "git+https://other.example/y"}),
+              ElementsAre(MentionedHost{"example.com", 443}, MentionedHost{"forge.example", 22},
+                          MentionedHost{"mirror.example", 8080}, MentionedHost{"2001:db8::1", 2222},
+                          MentionedHost{"other.example", 443}));
+}
+
+TEST_F(Mentioned, MessagesOfResolversNameHosts) {
+  EXPECT_THAT(hosts({"x"}, {"curl: (6) Could not resolve host: a.example\n"
+                            "npm error request to https://b.example/x failed, reason: getaddrinfo "
+                            "EAI_AGAIN b.example b.example:8443\n"
+                            "ssh: Could not resolve hostname c.example: Temporary failure\n"
+                            "wget: unable to resolve host address \xe2\x80\x98"
+                            "d.example\xe2\x80\x99\n"}),
+              ElementsAre(MentionedHost{"a.example", 443}, MentionedHost{"b.example", 443},
+                          MentionedHost{"b.example", 8443}, MentionedHost{"c.example", 443},
+                          MentionedHost{"d.example", 443}));
+}
+
+TEST_F(Mentioned, WhatIsNoHostIsNone) {
+  EXPECT_THAT(hosts({"x", "http://localhost:3000/", "http://127.0.0.1:80/", "a@b", "file:///x",
+                     "https://", "https://h:99999/", "v1.2.3", "foo.py"},
+                    {"socket.gaierror: [Errno -3] Temporary failure in name resolution\n"
+                     "urllib3.connection.HTTPSConnection: Failed name resolution\n"
+                     "see docs.example for help\n"}),
+              IsEmpty());
 }
 
 }  // namespace
