@@ -46,7 +46,7 @@ Result<Launched> build_and_release(const JudgedRun& run, Prepared& ready, RunRec
                                    const Report& report) {
   CORDON_TRY(building, run.backend->build(run.plan, run.survey.facts, report.run_id,
                                           ready.streams->command_ends()));
-  CORDON_CHECK(record.begin(run, report.policy_hash));
+  CORDON_CHECK(record.begin());
   return building->release();
 }
 
@@ -89,6 +89,7 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
 Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report,
                      Remains& remains) {
   describe(input, run, report);
+  record.judged(run, report.policy_hash);
   const std::string line = choice_line(run.choice, run.plan.lost);
   if (!line.empty() && input.tell_choice) input.tell_choice(line);
   CORDON_TRY(made, Prepared::make(input, run, report.run_id));

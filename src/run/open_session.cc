@@ -241,7 +241,8 @@ Result<void> OpenSession::check_ceilings() const {
 }
 
 Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& record, Report& report) {
-  CORDON_CHECK(record.begin(*run_, policy_hash_));
+  record.judged(*run_, policy_hash_);
+  CORDON_CHECK(record.begin());
   const Limits& limits = run_->clamped.effective().limits;
   StreamRequest wanted = asked.streams;
   if (limits.output) wanted.keep = *limits.output;

@@ -48,18 +48,22 @@ audit::Action RunRecord::action() const {
   action.policy = &input_.policy;
   action.ceilings = input_.ceilings;
   action.approved = input_.approved;
+  if (run_ == nullptr) return action;
+  action.backend = run_->backend->name();
+  action.cwd = run_->request.cwd;
+  action.policy_hash = policy_hash_;
+  action.effective = &run_->clamped.effective();
   return action;
 }
 
-Result<void> RunRecord::begin(const JudgedRun& run, const std::string& policy_hash) {
-  audit::Action about = action();
-  about.backend = run.backend->name();
-  about.cwd = run.request.cwd;
-  about.policy_hash = policy_hash;
-  about.effective = &run.clamped.effective();
-  place_ = run.request.cwd;
+void RunRecord::judged(const JudgedRun& run, const std::string& policy_hash) {
+  run_ = &run;
+  policy_hash_ = policy_hash;
+}
+
+Result<void> RunRecord::begin() {
   state_ = State::Failed;
-  CORDON_TRY(ticket, recorder_.begin(redactor_.pending(about)));
+  CORDON_TRY(ticket, recorder_.begin(redactor_.pending(action())));
   ticket_ = std::move(ticket);
   state_ = State::Begun;
   return {};
@@ -72,7 +76,8 @@ AuditMark RunRecord::close(const audit::Closing& closing) {
   } else {
     mark.outcome = audit::outcome_of(closing.ending);
   }
-  audit::remember_project(caller_.state_directory, redactor_.place(place_).text(), place_);
+  const std::string& place = run_->request.cwd;  // where the command starts
+  audit::remember_project(caller_.state_directory, redactor_.place(place).text(), place);
   return mark;
 }
 

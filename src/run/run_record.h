@@ -17,7 +17,10 @@ class RunRecord {
   // not accept that.
   static Result<RunRecord> open(const RunInput& input, const Caller& caller);
 
-  Result<void> begin(const JudgedRun& run, const std::string& policy_hash);
+  // What the records tell from now on, that of a refusal too. The run must outlive them.
+  void judged(const JudgedRun& run, const std::string& policy_hash);
+  // After judged().
+  Result<void> begin();
   // After begin().
   AuditMark close(const Outcome& outcome);
   // However far it came: the end of what began, or that it was refused before. Nothing if begin()
@@ -37,7 +40,8 @@ class RunRecord {
   audit::Recorder& recorder_;
   audit::Redactor redactor_;
   audit::Recorder::Ticket ticket_;
-  std::string place_;  // where the command starts
+  const JudgedRun* run_ = nullptr;
+  std::string policy_hash_;
   enum class State { NotBegun, Begun, Failed };
   State state_ = State::NotBegun;
 };
