@@ -25,9 +25,9 @@ constexpr std::array<std::string_view, 9> kErrors = {
     "no such file",      "not found",   "does not exist",
     "permission denied", "cannot open", "cannot stat",
     "cannot access",     "enoent",      "eacces"};
-constexpr std::array<std::string_view, 8> kNetworkErrors = {
-    "resolve host",    "resolution",  "resolve hostname",      "getaddrinfo",
-    "name or service", "unreachable", "could not be resolved", "unknownhost"};
+constexpr std::array<std::string_view, 7> kNetworkErrors = {
+    "resolve host",          "resolution", "getaddrinfo", "name or service", "unreachable",
+    "could not be resolved", "unknownhost"};
 
 struct SchemePort {
   std::string_view scheme;
@@ -42,12 +42,6 @@ constexpr std::array<SchemePort, 7> kSchemes = {{{"https", kHttps},
                                                  {"wss", kHttps},
                                                  {"ws", 80},
                                                  {"ftp", 21}}};
-
-std::string lowered(std::string_view text) {
-  std::string low(text);
-  std::ranges::transform(low, low.begin(), [](unsigned char c) { return std::tolower(c); });
-  return low;
-}
 
 bool tells(const std::string& line, std::span<const std::string_view> phrases) {
   return std::ranges::any_of(
@@ -123,14 +117,14 @@ std::optional<MentionedHost> host_in(std::string_view text, std::uint16_t port) 
     port = *named;
   }
   if (host.empty() || is_loopback(host)) return std::nullopt;
-  return MentionedHost{lowered(host), port};
+  return MentionedHost{lower_case(host), port};
 }
 
 // SCHEME://[USER@]HOST[:PORT]/...
 std::optional<MentionedHost> host_of_address(std::string_view word) {
   const std::size_t mark = word.find("://");
   if (mark == std::string_view::npos) return std::nullopt;
-  const std::string scheme = lowered(word.substr(0, mark));
+  const std::string scheme = lower_case(word.substr(0, mark));
   const auto known = std::ranges::find_if(
       kSchemes, [&](const SchemePort& one) { return scheme.ends_with(one.scheme); });
   if (known == kSchemes.end()) return std::nullopt;
@@ -193,7 +187,7 @@ class Collected {
   }
 
   void add_line(std::string_view line) {
-    const std::string low = lowered(line);
+    const std::string low = lower_case(line);
     const bool written = tells(low, kWriteErrors);
     const bool file = written || tells(low, kErrors);
     const bool network = tells(low, kNetworkErrors);

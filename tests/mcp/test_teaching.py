@@ -238,8 +238,18 @@ def test_a_command_that_fails_at_the_boundary_is_told_so(full):
         assert path not in json.dumps(told)
         answers.append(json.dumps([ran["hints"], ran["help"], told["stopped_by"]]).replace(name, "NAME"))
     assert answers[0] == answers[1], "a model could tell what exists outside"
+    host, _ = full.result("run_code", {"argv": ["sh", "-c", ": https://pkg.example/x; exit 6"]})
+    assert [(hint["access"], hint["path"]) for hint in host["hints"]] == [("connect", "pkg.example:443")]
+    assert "[net] mode and allow" in host["help"], "a host is not allowed by [fs]"
     fails, _ = full.result("run_code", {"argv": ["cat", str(world.project / "absent")]})
     assert "hints" not in fails and "help" not in fails
+
+
+def test_what_the_operator_is_told_to_change_for_a_host_grants_it(serve_full, world):
+    net = '[net]\nmode = "allow"\nallow = ["pkg.example:443"]\n'
+    server = serve_full(ceiling=ceiling_of(world, net))
+    ran, _ = server.result("run_code", {"argv": ["sh", "-c", ": https://pkg.example/x; exit 6"]})
+    assert ran["exit_code"] == 6 and "hints" not in ran and ran["enforcement"]["network"] == "allow"
 
 
 def test_a_limit_that_was_met_is_explained(serve_full, world):

@@ -127,12 +127,12 @@ Fault check_value(const Node& schema, Node& value, const std::string& path);
 // The command of a tool, as a list of words. Many clients have tools that take a line for a shell.
 constexpr std::string_view kCommandWords = "argv";
 
-// The same line as words: what can be sent instead.
+// The same line as words: what can be sent instead. A long one is not repeated.
 std::string as_words(const std::string& line) {
   constexpr std::size_t kLongestLine = 1024;
+  if (line.size() > kLongestLine) return R"(: write the words "sh", "-c" and then the whole line)";
   Node node{NodeMap{}};
-  node.set(std::string(kCommandWords),
-           NodeList{Node("sh"), Node("-c"), Node(line.size() > kLongestLine ? "..." : line)});
+  node.set(std::string(kCommandWords), NodeList{Node("sh"), Node("-c"), Node(line)});
   return ": write " + write_json(node, JsonStyle::Compact);
 }
 

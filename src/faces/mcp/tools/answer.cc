@@ -309,6 +309,20 @@ NodeList hint_list(const std::vector<Hint>& hints, const SecretMask& mask) {
   return list;
 }
 
+// A host is allowed in another place than a path.
+std::string hints_help(const Report& report, const CallCeilings& bounds) {
+  const auto connects = [](const Hint& hint) { return hint.access == "connect"; };
+  if (!std::ranges::any_of(report.outcome->hints, connects)) return outside_help(bounds);
+  std::string help =
+      "Tell the user that this is outside what the operator allows. Asking again, or in another "
+      "way, will not help: only the operator can change it, a host by [net] mode and allow of the "
+      "ceiling, a path by [fs] read or write.";
+  if (bounds.can_ask) {
+    help += " Some of it the user can approve for a while: request_access asks them.";
+  }
+  return help;
+}
+
 std::size_t cleaned_cost(const Cleaned& text) {
   return json_cost(text.pieces.front) + json_cost(text.pieces.back);
 }
@@ -356,7 +370,8 @@ class RunAnswer {
     if (timed_out == nullptr && !refused_.empty()) {
       node.set("help", outside_help(bounds_));
     } else if (!hints_.empty()) {
-      node.set("help", "If it failed for want of what hints names: " + outside_help(bounds_));
+      node.set("help",
+               "If it failed for want of what hints names: " + hints_help(report_, bounds_));
     }
     if (!refused_.empty()) node.set("not_granted", refused_);
     if (!hints_.empty()) node.set("hints", hints_);
