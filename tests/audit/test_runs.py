@@ -272,7 +272,7 @@ def test_no_command_is_released_whose_record_is_not_durable(trail, backend):
     world.execute([*strace, *run]).expect(0)
     assert mark.exists(), "the control did not run"
     mark.unlink()
-    done = world.execute([*strace, "-e", "inject=fdatasync:error=EIO", *run]).expect(125)
+    done = world.execute([*strace, "-e", "inject=fdatasync:error=EIO:delay_enter=300000", *run]).expect(125)
     assert "audit" in done.err and "Input/output error" in done.err
     assert not mark.exists(), "a command ran that is not in the log"
     assert processes_with(str(mark)) == []
