@@ -1,6 +1,7 @@
 #include "changes/single_file.h"
 
 #include <fcntl.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 #include "base/path.h"
 #include "host/inspect.h"
 #include "host/tree_copy.h"
+#include "sys/quota.h"
 
 namespace cordon {
 
@@ -61,6 +63,30 @@ int copy_one(int from, const std::string& name, int into, const std::string& as)
   if (const int error = change_mode(into, as, status->st_mode & bits); error != 0) return error;
   const std::array<timespec, 2> times{status->st_atim, status->st_mtim};
   return ::utimensat(into, as.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+}
+
+namespace {
+
+// What a directory hands on to what is made in it; empty if it has nothing of that name.
+std::string handed_on(int directory, const char* attribute) {
+  std::array<char, 4096> value{};
+  const ssize_t size = ::fgetxattr(directory, attribute, value.data(), value.size());
+  return size > 0 ? std::string(value.data(), static_cast<std::size_t>(size)) : std::string();
+}
+
+}  // namespace
+
+bool makes_alike(int directory, int other) {
+  struct stat a {};
+  struct stat b {};
+  if (::fstat(directory, &a) != 0 || ::fstat(other, &b) != 0 || a.st_dev != b.st_dev) return false;
+  if ((a.st_mode & S_ISGID) != (b.st_mode & S_ISGID)) return false;
+  if ((a.st_mode & S_ISGID) != 0 && a.st_gid != b.st_gid) return false;
+  if (sys::quota_project(directory) != sys::quota_project(other)) return false;
+  for (const char* attribute : {"system.posix_acl_default", "security.selinux"}) {
+    if (handed_on(directory, attribute) != handed_on(other, attribute)) return false;
+  }
+  return true;
 }
 
 bool is_equal(int host, const std::string& name, int kept, const std::string& as) {

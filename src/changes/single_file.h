@@ -40,6 +40,11 @@ int change_mode(int directory, const std::string& name, mode_t mode);
 // has the times of the original: to a build tool they say what is newer. 0 or errno.
 int copy_one(int from, const std::string& name, int into, const std::string& as);
 
+// Whether a file that is made in one of two directories and renamed into the other cannot be told
+// from one that was made there: they lie on one file system, under one quota, and hand on the same
+// group, the same access list and the same label.
+bool makes_alike(int directory, int other);
+
 // Whether the host has under `name` the content and mode of what is kept as `as`, as far as
 // copy_one keeps them. What cannot be read on the host is not equal: it is looked at and not
 // changed.

@@ -20,6 +20,7 @@
 #include "changes/manifest.h"
 #include "changes/stage_copy.h"
 #include "changes/stage_fork.h"
+#include "changes/stage_steady.h"
 #include "host/inspect.h"
 #include "host/tree_copy.h"
 #include "host/walk.h"
@@ -134,6 +135,10 @@ void place_roots(StageRecord& record, const std::string& directory) {
     root.upper = root_place(directory, i, "upper");
     root.work = record.copy ? std::string() : root_place(directory, i, "work");
     root.copy = record.copy ? root_place(directory, i, "copy") : std::string();
+    const bool has_git = std::ranges::any_of(record.repositories, [&](const StagedRepository& one) {
+      return contains(root.path, one.path);
+    });
+    root.steady = has_git && !record.copy ? root_place(directory, i, "steady") : std::string();
   }
 }
 
@@ -211,9 +216,11 @@ Result<void> make_root(const StagedRoot& root, const std::optional<Owner>& owner
 }
 
 // What the command works in: beside its layer a place of the kernel's own, or a copy.
-Result<void> make_workplace(const StagedRoot& root, const StageFor& whom) {
-  if (root.copy.empty()) return make_layer(root.work, 0700, whom.owner);
-  return make_stage_copy(root, whom.unseen);
+Result<void> make_workplace(const StageRecord& record, const StagedRoot& root,
+                            const StageFor& whom) {
+  if (!root.copy.empty()) return make_stage_copy(root, whom.unseen);
+  if (!root.steady.empty()) CORDON_CHECK(keep_git_steady(root, record.repositories));
+  return make_layer(root.work, 0700, whom.owner);
 }
 
 void add_missing(const std::vector<std::string>& from, std::vector<std::string>& into) {
@@ -314,7 +321,7 @@ Result<Stage> Stage::fill(const std::string& directory, StageRecord record, cons
         return fail(setup_error("cannot copy what lies in " + quote(from.upper), error));
       }
     }
-    CORDON_CHECK(make_workplace(record.roots[i], whom));
+    CORDON_CHECK(make_workplace(record, record.roots[i], whom));
   }
   if (base != nullptr) {
     record.began_ns = base->record_.began_ns;
@@ -358,7 +365,7 @@ Result<void> Stage::resume(StageRecord record, const StageFor& whom) {
   StageRecord before = record_;
   CORDON_CHECK(write_record(place.get(), std::move(record)));
   before_ = std::move(before);
-  for (const StagedRoot& root : record_.roots) CORDON_CHECK(make_workplace(root, whom));
+  for (const StagedRoot& root : record_.roots) CORDON_CHECK(make_workplace(record_, root, whom));
   return {};
 }
 
@@ -459,6 +466,9 @@ Result<bool> Stage::close() {
       CORDON_TRY(gathered, gather_stage_copy(root));
       cut = cut || gathered;
       continue;
+    }
+    if (!root.steady.empty() && !remove_private_tree(root.steady)) {
+      return fail(setup_error("cannot remove " + quote(root.steady), EBUSY));
     }
     if (::lstat(root.work.c_str(), &status) != 0) continue;
     cut = true;

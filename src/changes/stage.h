@@ -3,7 +3,9 @@
 //   stages/ID/stage     what the run was: its roots, when it began, what its changes are judged by
 //   stages/ID/N/upper   what was written below root number N; whiteouts stand for what was deleted
 //   stages/ID/N/work    the kernel's own place, gone after an orderly end
-//   stages/ID/N/copy    of a stage that is a copy, in place of `work` (changes/stage_copy.h)
+//   stages/ID/N/steady  what of git stands still for the run (changes/stage_steady.h), gone
+//   likewise stages/ID/N/copy    of a stage that is a copy, in place of `work`
+//   (changes/stage_copy.h)
 //
 // Every writable grant of the run is an overlay: the host's directory below, `upper` above it. The
 // host's directory is changed by nothing that is done inside, protected names and `.git` included.
@@ -45,8 +47,9 @@ struct StagedRoot {
   std::string path;  // canonical: of the writable grant
   FileId id;
   std::string upper;
-  std::string work;  // of an overlay
-  std::string copy;  // of a copy
+  std::string work;    // of an overlay
+  std::string steady;  // of an overlay with a repository in it (changes/stage_steady.h)
+  std::string copy;    // of a copy
   bool operator==(const StagedRoot&) const = default;
 };
 

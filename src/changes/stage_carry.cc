@@ -38,7 +38,7 @@ Result<void> StageBatch::finish() {
     ChangeRecord& record = manifest_.records[i];
     if (record.replaced.empty() || is_git_record(record)) continue;
     const auto spot = spot_of(record.path);
-    if (spot) (void)remove_tree(spot->above.get(), beside(i));
+    drop_waiting(i, spot);
     if (record.state == State::Applied) {
       // Of a restore that was cut off. What is neither old nor new the person has changed since.
       if (has_old(record, spot) || came_back(record, spot)) {
@@ -62,8 +62,28 @@ Result<void> StageBatch::finish() {
   return note_end();
 }
 
-std::string StageBatch::beside(std::size_t index) const {
+std::string StageBatch::waiting_name(std::size_t index) const {
   return manifest_.pending + "-" + std::to_string(index);
+}
+
+int StageBatch::git_place(const ChangeRecord& record, const Spot& spot) const {
+  const std::vector<StagedRoot>& roots = stage_.record().roots;
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    const int git = git_places_[i].get();
+    if (!contains(roots[i].path, record.path) || !git_places_[i].valid()) continue;
+    if (::faccessat(git, ".", W_OK | X_OK, AT_EACCESS) == 0 && makes_alike(git, spot.above.get())) {
+      return git;
+    }
+  }
+  return -1;
+}
+
+void StageBatch::drop_waiting(std::size_t index, const std::optional<Spot>& spot) const {
+  const std::string name = waiting_name(index);
+  for (const Fd& git : git_places_) {
+    if (git.valid()) (void)remove_tree(git.get(), name);
+  }
+  if (spot) (void)remove_tree(spot->above.get(), name);
 }
 
 Result<std::string> StageBatch::new_word() {
@@ -144,7 +164,7 @@ bool StageBatch::came_back(const ChangeRecord& record, const std::optional<Spot>
 Result<void> StageBatch::carry_out() {
   CORDON_CHECK(begin());
   CORDON_CHECK(keep_replaced());
-  CORDON_CHECK(make_beside());
+  CORDON_CHECK(make_waiting());
   for (StageGit& git : git_) {
     CORDON_CHECK(git.put_objects(std::string(parent(handoff_)), durable_));
   }
@@ -180,8 +200,9 @@ Result<void> StageBatch::begin() {
   manifest_.pending = std::move(word);
   for (const std::size_t index : todo_) {
     ChangeRecord& record = manifest_.records[index];
-    record.replaced = record.base == kAbsent ? std::string(kNothingThere)
-                                             : join(replaced_place(), beside(index).substr(1));
+    record.replaced = record.base == kAbsent
+                          ? std::string(kNothingThere)
+                          : join(replaced_place(), waiting_name(index).substr(1));
   }
   for (StageGit& git : git_) CORDON_CHECK(git.note_begin(durable_));
   return write_manifest(handoff_, manifest_);
@@ -208,8 +229,8 @@ Result<void> StageBatch::synced() {
 }
 
 // Directories under their own names, since files are written into them, also in the place of what
-// was no directory: that was kept. Everything else beside its place.
-Result<void> StageBatch::make_beside() {
+// was no directory: that was kept. Everything else where it waits.
+Result<void> StageBatch::make_waiting() {
   for (const std::size_t index : todo_) {
     ChangeRecord& record = manifest_.records[index];
     if (record.change == Kind::Deleted || record.change == Kind::Mode) continue;
@@ -219,15 +240,18 @@ Result<void> StageBatch::make_beside() {
     const auto status = lstat_at(kept->above.get(), kept->name);
     if (!status) return fail(cannot_take("read the run's version of", record.path, errno));
     const bool directory = S_ISDIR(status->st_mode) && record.change == Kind::Added;
-    const std::string as = directory ? spot->name : beside(index);
-    int error = copy_one(kept->above.get(), kept->name, spot->above.get(), as);
+    const int git = directory ? -1 : git_place(record, *spot);
+    const int into = git >= 0 ? git : spot->above.get();
+    const std::string as = directory ? spot->name : waiting_name(index);
+    if (!directory) waiting_.emplace(index, git);
+    int error = copy_one(kept->above.get(), kept->name, into, as);
     if (error == 0 && S_ISDIR(status->st_mode)) {
-      error = change_mode(spot->above.get(), as, S_IRWXU);  // its own comes last
+      error = change_mode(into, as, S_IRWXU);  // its own comes last
     }
     if (error != 0) return fail(cannot_take("write", record.path, error));
     if (S_ISDIR(status->st_mode) && record.change == Kind::Type) rename(index);
-    if (S_ISREG(status->st_mode)) durable_.file(spot->above.get(), as);
-    durable_.directory(spot->above.get());
+    if (S_ISREG(status->st_mode)) durable_.file(into, as);
+    durable_.directory(into);
   }
   return synced();
 }
@@ -278,35 +302,36 @@ void StageBatch::remove(std::size_t index) {
 
 void StageBatch::rename(std::size_t index) {
   ChangeRecord& record = manifest_.records[index];
+  const auto found = waiting_.extract(index);
+  if (found.empty()) return;  // a directory, which is there
   const auto spot = spot_of(record.path);
-  const std::string between = beside(index);
-  // A directory, which is there.
-  if (spot && !lstat_at(spot->above.get(), between)) return;
-  const bool fresh = record.base == kAbsent;
-  const bool same =
-      fresh ? spot && !lstat_at(spot->above.get(), spot->name) : is_as_before(record, spot);
-  unsigned how = record.change == Kind::Type ? RENAME_EXCHANGE : 0U;
-  if (fresh) how = RENAME_NOREPLACE;
-  if (!same || ::renameat2(spot->above.get(), between.c_str(), spot->above.get(),
-                           spot->name.c_str(), how) != 0) {
-    if (spot) (void)remove_tree(spot->above.get(), between);
-    return conflict(record);
-  }
-  if (how == RENAME_EXCHANGE && !drop_exchanged(*spot, between)) return conflict(record);
-  durable_.directory(spot->above.get());
+  const bool same = record.base == kAbsent ? spot && !lstat_at(spot->above.get(), spot->name)
+                                           : is_as_before(record, spot);
+  if (same && move_in(index, found.mapped(), *spot)) return;
+  drop_waiting(index, spot);
+  conflict(record);
 }
 
-// What was exchanged was copied before. A directory is empty by now; or somebody filled it, and
-// then everything is as it was.
-bool StageBatch::drop_exchanged(const Spot& spot, const std::string& between) {
-  if (::unlinkat(spot.above.get(), between.c_str(), 0) == 0 ||
-      ::unlinkat(spot.above.get(), between.c_str(), AT_REMOVEDIR) == 0) {
-    return true;
+bool StageBatch::move_in(std::size_t index, int git, const Spot& spot) {
+  const ChangeRecord& record = manifest_.records[index];
+  const std::string waiting = waiting_name(index);
+  const int place = git >= 0 ? git : spot.above.get();
+  const bool exchange = record.change == Kind::Type;
+  const unsigned over = exchange ? RENAME_EXCHANGE : 0U;
+  const bool nothing_there = (record.state == State::Applied ? record.put : record.base) == kAbsent;
+  const auto rename = [&] {
+    return ::renameat2(place, waiting.c_str(), spot.above.get(), spot.name.c_str(),
+                       nothing_there ? RENAME_NOREPLACE : over) == 0;
+  };
+  if (!rename()) return false;
+  if (exchange && ::unlinkat(place, waiting.c_str(), 0) != 0 &&
+      ::unlinkat(place, waiting.c_str(), AT_REMOVEDIR) != 0) {
+    (void)rename();
+    return false;
   }
-  (void)::renameat2(spot.above.get(), between.c_str(), spot.above.get(), spot.name.c_str(),
-                    RENAME_EXCHANGE);
-  (void)remove_tree(spot.above.get(), between);
-  return false;
+  durable_.directory(spot.above.get());
+  if (git >= 0) durable_.directory(git);
+  return true;
 }
 
 void StageBatch::set_mode(std::size_t index) {
@@ -349,7 +374,7 @@ void StageBatch::drop_replaced(ChangeRecord& record) {
 }
 
 // The steps of put_in_place backwards: what was added goes, the innermost first; what was deleted
-// comes back, directories first; what was replaced is put beside its place and renamed.
+// comes back, directories first; what was replaced waits as a copy and is renamed.
 void StageBatch::undo() {
   for (auto index = todo_.rbegin(); index != todo_.rend(); ++index) {
     ChangeRecord& record = manifest_.records[*index];
@@ -404,20 +429,19 @@ bool StageBatch::bring_back(std::size_t index, std::vector<std::size_t>& modes) 
     modes.push_back(index);
     return true;
   }
-  const std::string between = beside(index);
-  if (copy_one(replaced_.get(), from, spot->above.get(), between) != 0) {
-    (void)remove_tree(spot->above.get(), between);
+  const int git = git_place(record, *spot);
+  const int place = git >= 0 ? git : spot->above.get();
+  const std::string waiting = waiting_name(index);
+  bool done = copy_one(replaced_.get(), from, place, waiting) == 0;
+  if (done) {
+    durable_.file(place, waiting);
+    (void)durable_.sync();
+    done = move_in(index, git, *spot);
+  }
+  if (!done) {
+    drop_waiting(index, spot);
     return false;
   }
-  unsigned how = record.put == kAbsent ? RENAME_NOREPLACE : 0U;
-  if (record.change == Kind::Type) how = RENAME_EXCHANGE;
-  durable_.file(spot->above.get(), between);
-  (void)durable_.sync();
-  const bool done = ::renameat2(spot->above.get(), between.c_str(), spot->above.get(),
-                                spot->name.c_str(), how) == 0;
-  if (!done) (void)remove_tree(spot->above.get(), between);
-  if (!done || (how == RENAME_EXCHANGE && !drop_exchanged(*spot, between))) return false;
-  durable_.directory(spot->above.get());
   held_again(record, spot);
   ++taken_.done;
   return true;

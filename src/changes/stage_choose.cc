@@ -83,7 +83,7 @@ void StageBatch::hold_committed(const StageGit& git) {
     return git.committed().contains(manifest_.records[index].path);
   };
   for (const std::size_t index : todo_) {
-    if (is_held(index) && !manifest_.pending.empty()) drop_beside(index);
+    if (is_held(index) && !manifest_.pending.empty()) leave_out(index);
   }
   std::erase_if(todo_, is_held);
 }
@@ -108,10 +108,9 @@ bool StageBatch::has_committed_below(const StageGit& git, const std::string& pat
 }
 
 // What was written for a change that is not taken after all.
-void StageBatch::drop_beside(std::size_t index) {
+void StageBatch::leave_out(std::size_t index) {
   ChangeRecord& record = manifest_.records[index];
-  const auto spot = spot_of(record.path);
-  if (spot) (void)remove_tree(spot->above.get(), beside(index));
+  drop_waiting(index, spot_of(record.path));
   drop_replaced(record);
 }
 

@@ -20,6 +20,7 @@
 #include "changes/layer_marks.h"
 #include "changes/manifest.h"
 #include "changes/stage_fork.h"
+#include "changes/stage_steady.h"
 #include "changes/take.h"
 #include "host/inspect.h"
 #include "host/tree_copy.h"
@@ -63,6 +64,10 @@ class HostCopy final : public LayerCopy {
  private:
   [[nodiscard]] bool is_emptied(const std::string& below) const override {
     return unseen_.contains(join(root_, below));
+  }
+  // A lock of the host's git is gone in a moment, and in the copy it would stay.
+  [[nodiscard]] bool is_left_out(const std::string& below) const override {
+    return is_git_lock(below) && ("/" + below).find("/.git/") != std::string::npos;
   }
   void copied(const std::string& below, const struct stat& made) override {
     names_[below] = {made.st_ino, made.st_mode};

@@ -175,8 +175,9 @@ int LayerCopy::contents(int from, int into, const std::string& below, int depth)
   if (!names.read(from)) return errno;
   for (const DirectoryEntry& entry : names.entries()) {
     const std::string name(entry.name);
-    if (const int error = copy_entry(from, name, into, join(below, name), depth); error != 0)
-      return error;
+    const std::string path = join(below, name);
+    if (is_left_out(path)) continue;
+    if (const int error = copy_entry(from, name, into, path, depth); error != 0) return error;
   }
   return 0;
 }

@@ -40,6 +40,8 @@ class LayerCopy {
  private:
   // Whether it appears empty in the copy.
   [[nodiscard]] virtual bool is_emptied(const std::string& /*below*/) const { return false; }
+  // Whether it is not in the copy at all.
+  [[nodiscard]] virtual bool is_left_out(const std::string& /*below*/) const { return false; }
   virtual void copied(const std::string& /*below*/, const struct stat& /*made*/) {}
   // Asked before each entry: whether to give up, with EINTR.
   [[nodiscard]] virtual bool is_stopped() const { return false; }

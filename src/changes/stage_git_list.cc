@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "changes/stage_judge.h"
+#include "changes/stage_steady.h"
 #include "changes/take.h"
 #include "host/git/config.h"
 #include "host/inspect.h"
@@ -114,7 +115,7 @@ class GitList {
     const std::string below = record.path.substr(layer_.path.size() + 1);
     const std::string first = first_parts(below, 1);
     const bool gone = record.change == Kind::Deleted;
-    if (is_one_of(first, kOfNoUse) || below.ends_with(".lock")) return;
+    if (is_one_of(first, kOfNoUse) || is_git_lock(below)) return;
     if (first == "logs") {
       if (told_.insert(first).second) {
         add(first, Kind::Modified, "reflog: the host's gets a line of its own").state =

@@ -1,5 +1,6 @@
 #include "changes/stage_take.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -86,6 +87,9 @@ Result<void> StageBatch::open() {
           quote(root.path) + " is not the directory any more that the run worked on", ESTALE,
           "move the directory back; what the run changed lies in " + quote(root.upper)));
     }
+  }
+  for (const StagedRoot& root : stage_.record().roots) {
+    git_places_.push_back(open_canonical(join(root.path, ".git"), O_RDONLY | O_DIRECTORY));
   }
   CORDON_TRY(replaced, open_private_directory(replaced_place()));
   replaced_ = std::move(replaced);

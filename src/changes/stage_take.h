@@ -10,8 +10,8 @@
 //      of the run is a conflict: both versions stay, and nothing is overwritten.
 //   2. What is about to be done is noted, with a word that nobody can guess, and made durable.
 //   3. What will be replaced or removed is copied to stages/ID/replaced, and made durable.
-//   4. Directories are made, and each new version is written beside its place under a name that
-//      begins with that word. All of it is made durable.
+//   4. Directories are made, and each new version is written where it waits (changes/stage_batch.h)
+//      under a name that begins with that word. All of it is made durable.
 //   5. Each version is renamed into its place, after one more look at what is there; what was
 //   deleted
 //      is removed, the innermost first; modes of directories come last.

@@ -98,8 +98,9 @@ struct Members<op::PrivateCopy>
     : List<&op::PrivateCopy::source, &op::PrivateCopy::path, &op::PrivateCopy::kind,
            &op::PrivateCopy::id, &op::PrivateCopy::reason> {};
 template <>
-struct Members<op::StagedTree> : List<&op::StagedTree::path, &op::StagedTree::id,
-                                      &op::StagedTree::upper, &op::StagedTree::work> {};
+struct Members<op::StagedTree>
+    : List<&op::StagedTree::path, &op::StagedTree::id, &op::StagedTree::upper,
+           &op::StagedTree::work, &op::StagedTree::steady> {};
 template <>
 struct Members<op::ReadOnlyWay> : List<&op::ReadOnlyWay::path> {};
 template <>

@@ -30,6 +30,7 @@ constexpr std::string_view kHeldCopy = "held-";
 // Below the directory of one staged tree.
 constexpr std::string_view kUpperName = "upper";
 constexpr std::string_view kWorkName = "work";
+constexpr std::string_view kSteadyName = "steady";
 constexpr std::string_view kCopyName = "copy";
 
 class NativePlanner {
@@ -346,9 +347,12 @@ Result<void> NativePlanner::grants() {
 void NativePlanner::stage(const Grant& grant) {
   const std::string place = join(request_.stage_directory, std::to_string(staged_.size()));
   if (request_.stage_is_copy) {
-    tree_.staged({grant.path, grant.id, join(place, kCopyName), {}});
+    tree_.staged({grant.path, grant.id, join(place, kCopyName), {}, {}});
   } else {
-    tree_.staged({grant.path, grant.id, join(place, kUpperName), join(place, kWorkName)});
+    const bool has_git = std::ranges::any_of(
+        facts_.git, [&](const GitDirectory& git) { return contains(grant.path, git.path); });
+    tree_.staged({grant.path, grant.id, join(place, kUpperName), join(place, kWorkName),
+                  has_git ? join(place, kSteadyName) : std::string()});
   }
   staged_.push_back(grant.path);
 }

@@ -136,6 +136,7 @@ TEST(Plan, OfAStagedRunHasAnOverlayForEachWritableGrantAndHoldsNothing) {
   EXPECT_EQ(trees[0].path, project);
   EXPECT_EQ(trees[0].upper, "/state/stages/1/0/upper");
   EXPECT_EQ(trees[0].work, "/state/stages/1/0/work");
+  EXPECT_EQ(trees[0].steady, "/state/stages/1/0/steady");
   asked.stage_is_copy = true;
   const auto copy = make_native_plan(*clamp(request, {}), facts, made_up_user(), asked);
   ASSERT_TRUE(copy);
@@ -144,6 +145,7 @@ TEST(Plan, OfAStagedRunHasAnOverlayForEachWritableGrantAndHoldsNothing) {
     if (tree == nullptr) continue;
     EXPECT_EQ(tree->upper, "/state/stages/1/0/copy");
     EXPECT_EQ(tree->work, "");
+    EXPECT_EQ(tree->steady, "");
   }
   using Masks = std::vector<std::pair<std::string, bool>>;
   EXPECT_EQ(masks, (Masks{{project + "/.env", true}, {project + "/ro/.env", false}}));

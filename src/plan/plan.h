@@ -102,7 +102,8 @@ struct StagedTree {
   std::string path;
   FileId id;  // of the host's directory
   std::string upper;
-  std::string work;
+  std::string work;    // empty: `upper` is a copy
+  std::string steady;  // a layer between the two; or empty
 };
 // A directory of a private place that only leads to a grant: read-only, with what is mounted below
 // it as it is.

@@ -346,7 +346,7 @@ Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string&
   record.end = run.stage_decision == StageDecision::ByPolicy ? effective.stage : StageEnd::Review;
   for (const Op& operation : run.plan.build) {
     const auto* tree = std::get_if<op::StagedTree>(&operation);
-    if (tree != nullptr) record.roots.push_back({tree->path, tree->id, {}, {}, {}});
+    if (tree != nullptr) record.roots.push_back({tree->path, tree->id, {}, {}, {}, {}});
   }
   record.copy = run.request.stage_is_copy;
   record.deny = effective.deny;

@@ -288,30 +288,46 @@ int new_tmpfs(std::uint64_t bytes, std::uint64_t inodes, const char* mode) {
 // The layers are named by descriptor: a path of the host would have its commas and colons taken for
 // syntax (a comma by 6.1 even where each option is a call of its own), and could lead elsewhere by
 // now.
-int new_overlay(int lower, int upper, int work) {
+int new_overlay(int lower, int between, int upper, int work) {
   constexpr unsigned kSetFlag = 0;
   constexpr unsigned kSetString = 1;
   constexpr unsigned kCreate = 6;
   const int context = value_or_errno(::syscall(SYS_fsopen, "overlay", 1U));
   if (context < 0) return context;
-  const auto option = [&](const char* key, int directory) {
-    constexpr char kPrefix[] = "/proc/self/fd/";
-    char path[sizeof kPrefix + 12] = {};
+  constexpr std::string_view kPrefix = "/proc/self/fd/";
+  constexpr std::size_t kDigits = 12;
+  char path[2 * (kPrefix.size() + kDigits) + 2] = {};
+  std::size_t length = 0;
+  const auto add = [&](int directory) {
     char buffer[24];
-    std::size_t length = 0;
-    for (; kPrefix[length] != '\0'; ++length) path[length] = kPrefix[length];
+    for (const char letter : kPrefix) path[length++] = letter;
     for (const char* digit = decimal(static_cast<std::uint64_t>(directory), buffer + sizeof buffer);
          *digit != '\0'; ++digit) {
       path[length++] = *digit;
     }
+  };
+  const auto set = [&](const char* key) {
+    path[length] = '\0';
+    length = 0;
     return value_or_errno(::syscall(SYS_fsconfig, context, kSetString, key, path, 0));
   };
   const auto flag = [&](const char* key) {
     return value_or_errno(::syscall(SYS_fsconfig, context, kSetFlag, key, nullptr, 0));
   };
-  int result = option("lowerdir", lower);
-  if (result >= 0) result = option("upperdir", upper);
-  if (result >= 0) result = option("workdir", work);
+  if (between >= 0) {
+    add(between);
+    path[length++] = ':';
+  }
+  add(lower);
+  int result = set("lowerdir");
+  if (result >= 0) {
+    add(upper);
+    result = set("upperdir");
+  }
+  if (result >= 0) {
+    add(work);
+    result = set("workdir");
+  }
   if (result >= 0) result = flag("userxattr");
   if (result >= 0) result = flag("volatile");
   if (result >= 0)

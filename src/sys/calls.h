@@ -56,10 +56,10 @@ int attach_tree(int tree, const char* path);  // path relative to the working di
 int attach_tree_at(int tree, int target);     // onto what a descriptor leads to
 // A detached tmpfs, as a tree; zero inodes: the kernel's default.
 int new_tmpfs(std::uint64_t bytes, std::uint64_t inodes, const char* mode);
-// A detached overlay of three directories, as a tree, nosuid and nodev. All three must have been
-// opened in this mount namespace. What is made without privilege needs `userxattr`; `volatile`
-// spares an fsync for every file that is copied up.
-int new_overlay(int lower, int upper, int work);
+// A detached overlay, as a tree, nosuid and nodev. `between` is a second lower directory that lies
+// over the first; -1: none. All must have been opened in this mount namespace. What is made without
+// privilege needs `userxattr`; `volatile` spares an fsync for every file that is copied up.
+int new_overlay(int lower, int between, int upper, int work);
 int pivot_here();  // the working directory becomes the root
 
 int join_new_session_keyring();

@@ -483,6 +483,123 @@ def test_ten_agents_on_branches_of_their_own(world):
     assert len(list(world.project.glob("own*"))) == 10
 
 
+def test_git_never_finds_what_waits_to_be_put_in_place(world):
+    """`git add -A` of the person, or of another run, would add it, or stop because it is gone."""
+    repository(world)
+    _, report = staged(world, "echo new > new.txt; mkdir d; ln -s new.txt d/link; echo more >> tracked.txt",
+                       mode="review")
+    # Slow disk: what waits does so for half a second.
+    applying = world.start(["strace", "-qq", "-e", "trace=fsync,renameat2", "-y", "-e",
+                            "inject=fsync:delay_enter=100000", world.cordon, "changes", "apply"])
+    looks, waited = 0, False
+    while applying.poll() is None:
+        waited = waited or any((world.project / ".git").glob(".cordon-*"))
+        assert ".cordon-" not in out(world, "--no-optional-locks", "status", "--porcelain", "-uall")
+        assert not list(world.project.rglob("[!.]*/.cordon-*")) + list(world.project.glob(".cordon-*"))
+        looks += 1
+    _, trace = applying.communicate(timeout=60)
+    assert applying.returncode == 0, trace
+    assert waited and looks > 3, trace
+    assert own_files(world) == []
+    assert states(report).keys() >= {"new.txt", "d/link", "tracked.txt"}
+    assert (world.project / "d/link").readlink().name == "new.txt"
+    # Restored it is the same.
+    changes(world, "restore")
+    assert is_clean(world) and own_files(world) == []
+
+
+def test_where_git_makes_other_files_it_waits_beside_its_place(world):
+    """A directory that hands its group on does so for what is applied as well."""
+    repository(world)
+    shared = world.project / "shared"
+    shared.mkdir()
+    owner = (world.project / ".git").stat()
+    os.chown(shared, owner.st_uid, owner.st_gid)
+    shared.chmod(0o2755)
+    staged(world, "echo x > shared/new; echo y > plain", mode="review")
+    done = traced(world, "apply", "-y", "-e", "trace=renameat2").expect(0)
+    froms = dict(re.findall(r"renameat2\(\d+<([^>]*)>, \"\.cordon-[^\"]*\", \d+<[^>]*>, \"(new|plain)\"", done.err))
+    assert froms == {str(shared): "new", str(world.project / ".git"): "plain"}, done.err
+    assert (shared / "new").stat().st_gid == shared.stat().st_gid
+
+
+def at_each_line(world, script, options=("--stage=review",)):
+    """A staged run that does the next part of its script, a line of it, when it is told to."""
+    lines = "; ".join(f"read go; {line}; echo done $?" for line in script)
+    agent = world.start([world.cordon, "run", *options, "--", "/bin/sh", "-c", AS_A + lines], stdin=-1)
+
+    def go_on():
+        agent.stdin.write(b"go\n")
+        agent.stdin.flush()
+        return agent.stdout.readline().decode().strip()
+
+    return agent, go_on
+
+
+LOCKS = ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "refs/heads/main.lock"]
+
+
+@pytest.mark.parametrize("stage", ["--stage=review", "--stage=copy"])
+def test_a_lock_of_the_hosts_git_does_not_stop_git_inside(world, stage):
+    """The person commits while an agent works. Without the steady layer the agent's git finds the
+    lock, and finds it again when it is long gone."""
+    repository(world)
+    held = [world.write(world.project / ".git" / name, "") for name in LOCKS]
+    agent, go_on = at_each_line(world, ["git status >/dev/null", "echo a > a; git add -A", "git commit -q -m a",
+                                        "git branch b; git config x.y z", "echo c > a; git commit -q -am c"],
+                                options=[stage])
+    assert go_on() == "done 0"
+    # The control: outside it does stop git.
+    assert world.bare("git", "add", "-A").status == 128
+    assert go_on() == "done 0" and go_on() == "done 0"
+    for lock in held:
+        lock.unlink()
+    assert go_on() == "done 0"
+    for name in LOCKS:
+        world.write(world.project / ".git" / name, "")
+    assert go_on() == "done 0"
+    assert agent.communicate(timeout=60)[1].decode().count(".lock") == 0 and agent.returncode == 0
+    for lock in held:
+        assert lock.exists()
+        lock.unlink()
+    assert "settings of git" in changes(world, "apply").err
+    assert out(world, "log", "--format=%s", "-2").split() == ["c", "a"] and is_clean(world)
+
+
+def test_a_commit_that_arrives_meanwhile_is_not_undone_by_the_next(world):
+    """The index was read before it arrived. A branch that is read after would make the commit of the
+    run take the person's file away, without a conflict."""
+    repository(world)
+    agent, go_on = at_each_line(world, ["git ls-files >/dev/null", "cat .git/HEAD .git/refs/heads/main >&2",
+                                        "echo own > own; git add own; git commit -q -m own"])
+    assert go_on() == "done 0"
+    before = out(world, "rev-parse", "HEAD")
+    world.write(world.project / "theirs", "of the person")
+    git(world, "add", "theirs", cwd=world.project)
+    git(world, "commit", "-q", "-m", "theirs", cwd=world.project)
+    assert go_on() == "done 0" and go_on() == "done 0"
+    errors = agent.communicate(timeout=60)[1].decode()
+    assert agent.returncode == 0 and before in errors and out(world, "rev-parse", "HEAD") not in errors
+    done = world.cordon_verb("changes", "apply")
+    [line] = re.findall(r"git merge refs/cordon/[0-9a-f]+", done.err)
+    world.bare("/bin/sh", "-c", AS_A + line + " -q -m merged").expect(0)
+    assert (world.project / "theirs").read_text() == "of the person" and (world.project / "own").exists()
+    assert is_clean(world)
+
+
+def test_what_is_steady_is_gone_with_the_run_and_is_no_change(world):
+    repository(world)
+    git(world, "checkout", "-q", "-b", "feature/deep", cwd=world.project)
+    git(world, "pack-refs", "--all", cwd=world.project)
+    inside = ("stat -c '%a %Y' .git .git/refs; stat -c %a .git/HEAD; git rev-parse HEAD; git status --porcelain; "
+              "git symbolic-ref HEAD; cat .git/refs/heads/feature/deep")
+    outside = world.bare("/bin/sh", "-c", inside.replace("cat .git/refs/heads/", "git rev-parse "))
+    done, report = staged(world, inside, mode="review")
+    assert done.out == outside.expect(0).out
+    assert report["changes"] == []
+    assert not list((world.home / ".local/state/cordon/stages").glob("*/*/steady"))
+
+
 def test_ten_agents_on_one_branch(world):
     repository(world)
     script = "echo {0} > own{0}; git add -A; git commit -q -m 'by {0}'"
@@ -491,7 +608,7 @@ def test_ten_agents_on_one_branch(world):
     reports = []
     for agent in agents:
         text, errors = agent.communicate(timeout=300)
-        assert agent.returncode == 0, errors
+        assert agent.returncode == 0, (text, errors)
         reports.append(json.loads(text))
     moved = [one for one in reports if states(one)[".git/refs/heads/main"] == "applied"]
     assert moved, [reasons(one) for one in reports]

@@ -197,14 +197,15 @@ int open_copy(const op::PrivateCopy& o) {
   return source < 0 ? -errno : source;
 }
 
-// The three directories of a staged tree. The host's own was judged; the two of Cordon's lie in the
-// state directory. A copy is the second and the third.
+// The directories of a staged tree. The host's own was judged; those of Cordon's lie in the state
+// directory. One that the tree does not have is the upper once more.
 int open_stage_source(const op::StagedTree& o, std::size_t which) {
   if (which == 0) {
     return sys::openat2(AT_FDCWD, o.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
                         sys::kResolveNoSymlinks | sys::kResolveNoMagicLinks);
   }
-  const std::string& path = which == 1 || o.work.empty() ? o.upper : o.work;
+  const std::string& own = which == 1 ? o.upper : which == 2 ? o.work : o.steady;
+  const std::string& path = own.empty() ? o.upper : own;
   const int source = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   return source < 0 ? -errno : source;
 }
@@ -384,7 +385,8 @@ class CarryOut {
     int tree = error;
     if (error == 0) {
       tree = copy ? sys::open_tree_at(sources[1])
-                  : sys::new_overlay(sources[0], sources[1], sources[2]);
+                  : sys::new_overlay(sources[0], o.steady.empty() ? -1 : sources[3], sources[1],
+                                     sources[2]);
     }
     if (tree >= 0) {
       error = copy ? sys::restrict_tree(tree) : try_stage(tree, sources[1]);

@@ -18,8 +18,8 @@ namespace cordon::native {
 // its supplementary groups; anyone else can only map itself, from inside.
 enum class MapBy { FirstProcess, Supervisor };
 
-// Of a StagedTree: the host's directory, the upper and the work directory.
-inline constexpr std::size_t kStageSources = 3;
+// Of a StagedTree: the host's directory, the upper, the work directory and the steady layer.
+inline constexpr std::size_t kStageSources = 4;
 
 struct Prepared {
   const Plan* plan = nullptr;
