@@ -6,8 +6,10 @@
 
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -27,6 +29,18 @@ class SteadyPlace {
  public:
   SteadyPlace() = default;
   SteadyPlace(Fd host, Fd layer) : host_(std::move(host)), layer_(std::move(layer)) {}
+  // What is put into a directory changes its times: it gets them when it is left.
+  ~SteadyPlace() {
+    if (layer_.valid() && times_) (void)::futimens(layer_.get(), times_->data());
+  }
+  SteadyPlace(SteadyPlace&& other) noexcept { swap(other); }
+  SteadyPlace& operator=(SteadyPlace&& other) noexcept {
+    SteadyPlace left(std::move(other));
+    swap(left);
+    return *this;
+  }
+  SteadyPlace(const SteadyPlace&) = delete;
+  SteadyPlace& operator=(const SteadyPlace&) = delete;
   [[nodiscard]] bool valid() const { return layer_.valid(); }
 
   // With the owner, the mode and the times that the host's has, since an overlay shows those of the
@@ -43,13 +57,12 @@ class SteadyPlace {
     }
     if (::mkdirat(layer_.get(), name.c_str(), S_IRWXU) != 0 && errno != EEXIST) return made;
     Fd layer(::openat(layer_.get(), name.c_str(), kOpenDirectory));
-    const std::array<timespec, 2> times{like.st_atim, like.st_mtim};
     if (!layer.valid() || ::fchown(layer.get(), like.st_uid, like.st_gid) != 0 ||
-        ::fchmod(layer.get(), like.st_mode & 07777U) != 0 ||
-        ::futimens(layer.get(), times.data()) != 0) {
+        ::fchmod(layer.get(), like.st_mode & 07777U) != 0) {
       return made;
     }
     made.layer_ = std::move(layer);
+    if (made.host_.valid()) made.times_ = std::array<timespec, 2>{like.st_atim, like.st_mtim};
     return made;
   }
 
@@ -76,8 +89,15 @@ class SteadyPlace {
   }
 
  private:
+  void swap(SteadyPlace& other) {
+    std::swap(host_, other.host_);
+    std::swap(layer_, other.layer_);
+    std::swap(times_, other.times_);
+  }
+
   Fd host_;
   Fd layer_;
+  std::optional<std::array<timespec, 2>> times_;
 };
 
 std::string_view checked_out(const GitRefs& refs) {

@@ -591,11 +591,14 @@ def test_what_is_steady_is_gone_with_the_run_and_is_no_change(world):
     repository(world)
     git(world, "checkout", "-q", "-b", "feature/deep", cwd=world.project)
     git(world, "pack-refs", "--all", cwd=world.project)
-    inside = ("stat -c '%a %Y' .git .git/refs; stat -c %a .git/HEAD; git rev-parse HEAD; git status --porcelain; "
-              "git symbolic-ref HEAD; cat .git/refs/heads/feature/deep")
-    outside = world.bare("/bin/sh", "-c", inside.replace("cat .git/refs/heads/", "git rev-parse "))
-    done, report = staged(world, inside, mode="review")
-    assert done.out == outside.expect(0).out
+    look = "git status --porcelain; git symbolic-ref HEAD; git rev-parse HEAD"
+    outside = world.bare("/bin/sh", "-c", look + "; git rev-parse HEAD").expect(0).out
+    os.utime(world.project / ".git/refs", (1, 1))
+    os.utime(world.project / ".git", (2, 2))
+    modes = [oct((world.project / name).stat().st_mode & 0o7777)[2:] for name in (".git", ".git/refs", ".git/HEAD")]
+    done, report = staged(world, "stat -c '%a %Y' .git .git/refs; stat -c %a .git/HEAD; " + look +
+                          "; cat .git/refs/heads/feature/deep", mode="review")
+    assert done.out == f"{modes[0]} 2\n{modes[1]} 1\n{modes[2]}\n" + outside
     assert report["changes"] == []
     assert not list((world.home / ".local/state/cordon/stages").glob("*/*/steady"))
 
