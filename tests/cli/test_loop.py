@@ -1,7 +1,9 @@
 """`cordon loop` with scripted agents: who decides, what survives, and when it stops."""
 
+import functools
 import json
 import os
+import re
 import signal
 import stat
 import time
@@ -230,7 +232,7 @@ def test_a_loop_that_was_killed_goes_on_where_it_was(loop, world):
 def test_another_plan_is_not_taken_for_the_old_one(loop, world):
     agent = loop.agent(HONEST)
     loop.run(agent)[0].expect(0)
-    loop.plan.write_text(PLAN.replace("test -s two", "true"))
+    loop.plan.write_text(PLAN.replace("test -s two", "test -s three"))
     done, events = loop.run(agent)
     done.expect(125)
     assert not events and "--restart" in done.err
@@ -262,6 +264,86 @@ def test_a_prompt_outside_of_the_project_is_refused(loop, world, written):
     done, events = loop.run(loop.agent(HONEST))
     done.expect(125)
     assert not events
+
+
+IDLE = "#!/bin/sh\ncat > /dev/null\n"
+
+
+@pytest.mark.parametrize("stage", [[], ["--stage"]])
+def test_a_verify_command_that_passes_already_is_no_success_of_the_agent(loop, world, stage):
+    """An agent that is not logged in does nothing, and the tests pass as they did before."""
+    loop.plan.write_text("- [ ] a: T\n  verify: true\n")
+    done, events = loop.run(loop.agent(IDLE), *stage, "--attempts", "1")
+    done.expect(1)
+    [before] = [event for event in events if event["event"] == "baseline_ended"]
+    assert before == {"event": "baseline_ended", "id": "a", "passed": True, "status": 0}
+    [verdict] = [event for event in events if event["event"] == "verify_ended"]
+    assert verdict["status"] == 0 and verdict["accepted"] is False
+    assert verdict["refused"] == "passed before the agent began, and the agent changed nothing"
+    assert states(events) == {"a": "failed"} and verdict["refused"] in events[-1]["features"][0]["reason"]
+    # Nor is it one if the agent itself failed.
+    done, events = loop.run(loop.agent(IDLE + "echo x > made; exit 7\n"), *stage, "--attempts", "1", "--restart")
+    done.expect(1)
+    assert "the agent ended with status 7" in events[-1]["features"][0]["reason"]
+    # The control: one that worked; people are told what that is worth.
+    done, events = loop.run(loop.agent(IDLE + "echo y > other\n"), *stage, "--restart")
+    done.expect(0)
+    assert states(events) == {"a": "done"} and (world.project / "other").exists()
+    loop.plan.write_text("- [ ] b: T\n  verify: true\n")
+    plain = world.execute([world.cordon, "loop", "--plain", "--net", "none", "--restart", "--", loop.agent(IDLE)])
+    assert "verify passes already" in plain.out + plain.err
+
+
+def test_the_run_before_the_first_attempt_leaves_nothing_in_a_stage(loop, world):
+    loop.plan.write_text("- [ ] a: T\n  verify: echo x >> trace; test -s made\n")
+    done, events = loop.run(loop.agent(IDLE + "test ! -e trace && echo y > made\n"), "--stage")
+    done.expect(0)
+    assert names(events).count("stage_ended") == 1
+    assert (world.project / "trace").read_text() == "x\n"
+
+
+def test_the_agent_is_told_where_it_is(loop, world):
+    keep = IDLE.replace("/dev/null", "prompt")
+    loop.plan.write_text("- [ ] a: T\n  verify: test -s prompt\n")
+    loop.run(loop.agent(keep))[0].expect(0)
+    prompt = (world.project / "prompt").read_text()
+    assert "inside a sandbox" in prompt and "There is no network." in prompt and "may be there" in prompt
+    ceiling = world.document(f"""version = 1
+[fs]
+write = ["{world.project}"]
+[net]
+mode = "allow"
+allow = ["a.example:443"]
+""", "ceiling.toml")
+    world.execute([world.cordon, "loop", "--json", "--restart", "--policy", "agent", "--ceiling", ceiling, "--",
+                   loop.agent(keep)]).expect(0)
+    prompt = (world.project / "prompt").read_text()
+    assert "There is no network." in prompt or "these hosts alone: " in prompt, prompt
+
+
+def test_what_a_known_agent_will_miss_is_told_before_it_starts(loop, world):
+    loop.agent(IDLE, name="claude")
+    loop.plan.write_text("- [ ] a: T\n  attempts: 1\n  verify: false\n")
+
+    def warnings(*options, **variables):
+        done = world.execute([world.cordon, "loop", "--json", "--restart", *options, "--", "claude"],
+                             env=world.environment({"PATH": f"{world.project}:/usr/bin:/bin", **variables}))
+        [started] = [json.loads(line) for line in done.expect(1).out.splitlines() if "loop_started" in line]
+        return "\n".join(started["warnings"])
+
+    told = warnings("--net", "none")
+    assert "has no key and no login inside: set ANTHROPIC_API_KEY" in told
+    assert "claude cannot reach its model: there is no network by the options" in told
+    # What it says helps.
+    assert warnings(ANTHROPIC_API_KEY="x") == ""
+    ceiling = world.write(world.home / ".config/cordon/ceiling.toml",
+                          f'version = 1\n[fs]\nread = ["/"]\nwrite = ["{world.project}"]\n'
+                          '[net]\nmode = "allow"\nallow = ["console.anthropic.com:443"]\n')
+    told = warnings(ANTHROPIC_API_KEY="x")
+    [line] = re.findall(r"from api.anthropic.com:443, the model: cordon (policy explain .*) says which", told)
+    assert str(ceiling) in world.cordon_verb(*line.split()).expect(1).out
+    ceiling.write_text(ceiling.read_text().replace("console.", "*."))
+    assert warnings(ANTHROPIC_API_KEY="x") == ""
 
 
 def test_a_signal_ends_agent_and_loop(loop, world):
@@ -317,6 +399,31 @@ def test_a_missing_agent_is_told(loop, world):
     done, events = loop.run(hidden)
     done.expect(127)
     assert "--read" in events[-1]["error"]["hint"] and "attempt_started" not in names(events)
+
+
+def test_a_commit_takes_what_the_feature_changed_and_nothing_else(loop, world):
+    """What the person works on meanwhile, staged or not, stays theirs."""
+    git = functools.partial(world.bare, "git", "-c", "user.name=a", "-c", "user.email=a@example")
+    agent = loop.agent(HONEST + "rm -f gone scratch; echo more >> 'odd : [name]'\n")
+    git("init", "-q").expect(0)
+    for name in ("tracked", "staged", "gone", "odd : [name]"):
+        world.write(world.project / name, "first\n")
+    world.write(world.project / ".gitignore", "ignored\n")
+    git("add", "-A").expect(0)
+    git("config", "user.name", "a").expect(0)
+    git("config", "user.email", "a@example").expect(0)
+    git("commit", "-q", "-m", "start").expect(0)
+    for name in ("tracked", "staged", "untracked", "scratch", "ignored"):
+        world.write(world.project / name, "of the person\n")
+    git("add", "staged").expect(0)
+    before = git("status", "--porcelain").out
+    done, events = loop.run(agent, "--commit")
+    done.expect(0)
+    assert [event["done"] for event in events if event["event"] == "committed"] == [True, True], events
+    changed = git("diff", "--name-only", "-z", "HEAD~2", "HEAD").out.strip("\0").split("\0")
+    assert sorted(changed) == sorted(["one", "two", "gone", "odd : [name]"])
+    # Only what the agent itself removed, which was never git's, is not as before.
+    assert git("status", "--porcelain").out == before.replace("?? scratch\n", "")
 
 
 def test_commits_each_accepted_feature(loop, world):

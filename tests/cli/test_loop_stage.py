@@ -64,9 +64,11 @@ def test_an_agent_that_changes_nothing_is_judged_all_the_same(loop, world):
     loop.plan.write_text("- [ ] a: T\n  verify: test -s file.txt\n- [ ] b: U\n  verify: touch trace; false\n")
     done, events = loop.run(loop.agent("#!/bin/sh\ncat > /dev/null\n"), "--stage", "--attempts", "9")
     done.expect(1)
-    assert states(events) == {"a": "done", "b": "failed"}
+    # What passes without the agent is not its success.
+    assert states(events) == {"a": "failed", "b": "failed"}
+    assert "passes without them" in events[-1]["features"][0]["reason"]
     assert "no progress" in events[-1]["features"][1]["reason"]
-    assert names(events).count("attempt_started") == 3
+    assert names(events).count("attempt_started") == 4
     assert not (world.project / "trace").exists()
     assert not [one for one in stages(world) if any((one / "0/upper").glob("*"))]
 

@@ -43,12 +43,24 @@ struct Nodes {
       credential.set("kind", login ? "login" : "variable").set("label", event.credential->label);
       credential.set("copied", event.credential->copied);
     }
+    NodeList warnings;
+    for (const std::string& warning : event.warnings) warnings.emplace_back(warning);
     return begin("loop_started")
+        .set("warnings", std::move(warnings))
         .set("project", event.project)
         .set("agent", event.agent)
         .set("enforcement", std::move(layers))
         .set("credential", std::move(credential))
         .set("features", progress_list(event.features));
+  }
+  Node operator()(const BaselineStarted& event) const {
+    return begin("baseline_started").set("id", event.id).set("command", event.command);
+  }
+  Node operator()(const BaselineEnded& event) const {
+    return begin("baseline_ended")
+        .set("id", event.id)
+        .set("passed", event.passed)
+        .set("status", event.status);
   }
   Node operator()(const AttemptStarted& event) const {
     return begin("attempt_started")
@@ -105,6 +117,7 @@ struct Nodes {
     return begin("verify_ended")
         .set("accepted", event.accepted)
         .set("status", event.status)
+        .set("refused", event.refused.empty() ? Node() : Node(event.refused))
         .set("output", event.output);
   }
   Node operator()(const StageEnded& event) const {
@@ -204,12 +217,22 @@ struct Lines {
     List lines{"project " + shown(event.project) + ", agent " + shown(event.agent),
                mechanism_line(event.enforcement)};
     if (event.credential) lines.push_back(describe(*event.credential));
+    for (const std::string& warning : event.warnings) lines.push_back("warning: " + shown(warning));
     for (std::size_t i = 0; i < event.features.size(); ++i) {
       const FeatureProgress& one = event.features[i];
       lines.push_back("  " + std::string(name_of(one.state)) + "  " + one.id + ": " +
                       shown(event.titles[i]));
     }
     return lines;
+  }
+  List operator()(const BaselineStarted& event) const {
+    return {"== " + event.id + ": verify before the agent: " + shown(event.command)};
+  }
+  List operator()(const BaselineEnded& event) const {
+    if (!event.passed) return {};
+    return {
+        "verify passes already: only an attempt that changes something is accepted, and this "
+        "command cannot tell whether it did the work"};
   }
   List operator()(const AttemptStarted& event) const {
     return {"== " + event.id + ": " + shown(event.title) + " (attempt " +
@@ -249,6 +272,7 @@ struct Lines {
   List operator()(const VerifyStarted& event) const { return {"verify: " + shown(event.command)}; }
   List operator()(const VerifyEnded& event) const {
     if (event.accepted) return {"verify: accepted"};
+    if (!event.refused.empty()) return {"verify: not accepted: " + event.refused};
     return block("verify: not accepted, status " + std::to_string(event.status) +
                      (event.output.empty() ? "" : ":"),
                  event.output);

@@ -144,10 +144,15 @@ Engine::Stop Engine::probe() {
   display_.show(ProbeStarted{});
   // Inside, so that what is proved and found is what the agent will have.
   const std::string& program = input_.agent.argv.front();
-  constexpr int kMissing = 3;  // no status of a shell or a loader that could not start
+  const AgentNeeds* needs = find_agent(input_.policy.agent.name);
+  const std::string login(needs != nullptr ? needs->login : std::string_view());
+  // No statuses of a shell or a loader that could not start.
+  constexpr int kMissing = 3;
+  constexpr int kNoLogin = 4;
+  const std::string script =
+      "command -v \"$1\" >/dev/null || exit 3; test -n \"$2\" && test -s \"$HOME/$2\" || exit 4";
   const Report report = contained(
-      run_input(input_, Role::Probe,
-                {"/bin/sh", "-c", "command -v \"$1\" >/dev/null || exit 3", "sh", program}, {}));
+      run_input(input_, Role::Probe, {"/bin/sh", "-c", script, "sh", program, login}, {}));
   if (auto stop = stopped()) return stop;
   if (report.error) return uncontained(*report.error);
   if (exit_status(report.outcome->end) == kMissing) {
@@ -156,18 +161,53 @@ Engine::Stop Engine::probe() {
                         .hint = cure_for_missing(program, input_.caller),
                         .exit_status = 127});
   }
-  if (exit_status(report.outcome->end) != 0) {
+  const bool has_login = exit_status(report.outcome->end) == 0;
+  if (!has_login && exit_status(report.outcome->end) != kNoLogin) {
     Error error =
         setup_error("a command that does nothing did not end well inside", 0, "cordon doctor");
     error.kind = ErrorKind::Unavailable;
     return uncontained(error);
   }
   LoopStarted started{
-      input_.caller.cwd, input_.agent.name, report.enforcement, progress_.features, {}, {}};
+      input_.caller.cwd, input_.agent.name, report.enforcement, progress_.features, {}, {}, {}};
   started.credential = report.credential;
+  started.warnings = missing_needs(report, has_login);
+  surroundings_ = describe_surroundings(input_.policy, report);
   for (const Feature& feature : input_.features) started.titles.push_back(feature.title);
   display_.show(started);
   return std::nullopt;
+}
+
+std::vector<std::string> Engine::missing_needs(const Report& probe, bool has_login) const {
+  const AgentNeeds* needs = find_agent(input_.policy.agent.name);
+  if (needs == nullptr) return {};
+  const std::string name(needs->name);
+  std::vector<std::string> missing;
+  if (!probe.credential && !has_login) {
+    std::string keys;
+    for (const std::string_view key : needs->credentials) {
+      keys.append(keys.empty() ? "" : " or ").append(key);
+    }
+    missing.push_back(name + " has no key and no login inside: set " + keys +
+                      ", or sign in with cordon run --policy agent:" + name + " -- " + name);
+  }
+  if (input_.policy.net.mode == NetMode::None) {
+    missing.push_back(name +
+                      " cannot reach its model: there is no network by the options of this loop");
+    return missing;
+  }
+  for (const AgentHost& host : needs->hosts) {
+    const auto is_gone = [&](const Reduction& reduction) {
+      return reduction.what == "allow" && reduction.asked == host.rule;
+    };
+    if (probe.enforcement.network != "none" && std::ranges::none_of(probe.reductions, is_gone)) {
+      continue;
+    }
+    missing.push_back("a ceiling keeps " + name + " from " + std::string(host.rule) + ", " +
+                      std::string(host.reason) + ": cordon policy explain --policy agent:" + name +
+                      " connect " + std::string(host.rule) + " says which");
+  }
+  return missing;
 }
 
 Engine::Stop Engine::stopped() const {
@@ -199,6 +239,10 @@ Engine::Stop Engine::work_on(std::size_t index) {
   const std::uint64_t most = feature.attempts.value_or(input_.budget.attempts);
   std::optional<VerifyEnded> last;
   unsigned idle = 0;
+  if (progress.attempts < most) {
+    if (auto stop = baseline(feature)) return stop;
+    if (auto stop = input_.commit ? note_tree() : std::nullopt) return stop;
+  }
   while (progress.state == FeatureState::Pending) {
     if (progress.attempts >= most) {
       progress.state = FeatureState::Failed;
@@ -215,21 +259,39 @@ Engine::Stop Engine::work_on(std::size_t index) {
       break;
     }
     if (auto stop = over_budget()) return stop;
-    const auto before = tree_mark(input_.caller.cwd);
     if (auto stop = attempt(index, last)) return stop;
-    // What a staged attempt changed is not in the project, or not any more.
-    const auto after = tree_mark(input_.caller.cwd);
-    if (!stage_ && (!before || !after)) continue;
-    const bool changed = stage_ ? stage_->changed : *before != *after;
-    idle = changed ? 0 : idle + 1;
+    idle = changed_ ? 0 : idle + 1;
     if (progress.state == FeatureState::Pending && idle >= kIdleAttempts) {
       progress.state = FeatureState::Failed;
       progress.reason = "no progress: " + std::to_string(idle) + " attempts changed nothing";
+      if (passed_before_) progress.reason += ", and the verify command passes without them";
     }
   }
   if (auto stop = save()) return stop;
   display_.show(FeatureEnded{progress});
   if (progress.state == FeatureState::Done && input_.commit) return commit(feature);
+  return std::nullopt;
+}
+
+Engine::Stop Engine::baseline(const Feature& feature) {
+  if (auto stop = stopped()) return stop;
+  display_.show(BaselineStarted{feature.id, feature.verify});
+  const Report report = contained(
+      run_input(input_, Role::Verify, {"/bin/sh", "-c", feature.verify}, feature.id + "/before"));
+  if (report.error) return uncontained(*report.error);
+  // Of a staged loop: nothing of it is anybody's work.
+  if (report.stage && left_changes(report)) {
+    RunInput git;
+    if (auto bounded = bound(git); !bounded) {
+      return end(LoopEnded::Why::Failed, {}, bounded.error());
+    }
+    const auto dropped = decide_stage(report.run_id, StageFate::Discard, git, input_.caller);
+    if (!dropped) return end(LoopEnded::Why::Failed, {}, dropped.error());
+  }
+  const int status = exit_status(report.outcome->end);
+  passed_before_ = std::holds_alternative<Exited>(report.outcome->end) && status == 0;
+  if (auto stop = stopped()) return stop;
+  display_.show(BaselineEnded{feature.id, passed_before_, status});
   return std::nullopt;
 }
 
@@ -242,7 +304,12 @@ Engine::Stop Engine::attempt(std::size_t index, std::optional<VerifyEnded>& last
   display_.show(AttemptStarted{feature.id, feature.title, progress.attempts,
                                feature.attempts.value_or(input_.budget.attempts)});
   stage_.reset();
+  const auto before = tree_mark(input_.caller.cwd);
   if (auto stop = run_agent(index, last)) return stop;
+  // What a staged attempt changed is not in the project. A tree that cannot be looked at whole may
+  // have changed.
+  const auto after = tree_mark(input_.caller.cwd);
+  changed_ = stage_ ? stage_->changed : !before || !after || *before != *after;
   if (auto stop = save()) return stop;
   if (auto stop = stopped()) return stop;
   if (control_.take_skip()) {
@@ -265,7 +332,9 @@ Engine::Stop Engine::attempt(std::size_t index, std::optional<VerifyEnded>& last
     progress.state = FeatureState::Done;
     progress.reason.clear();
   } else {
-    progress.reason = "the verify command ended with status " + std::to_string(result.status);
+    progress.reason = result.refused.empty()
+                          ? "the verify command ended with status " + std::to_string(result.status)
+                          : "the verify command " + result.refused;
   }
   last = std::move(result);
   return std::nullopt;
@@ -279,7 +348,7 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   std::uint64_t wall = feature.wall_ms.value_or(input_.budget.attempt_wall_ms);
   if (input_.budget.wall_ms) wall = std::min(wall, *input_.budget.wall_ms - progress_.wall_ms());
   input.policy.limits.wall_ms = std::min(wall, input.policy.limits.wall_ms.value_or(wall));
-  input.streams.in = Input::of_bytes(build_prompt(feature, last));
+  input.streams.in = Input::of_bytes(build_prompt(feature, last, surroundings_));
   OutputTap tap(input_.agent.form, display_);
   input.streams.out = Output::heard_by(
       [&tap](OutputFrom from, std::string_view bytes) { tap.output(from, bytes); });
@@ -290,6 +359,7 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
     const bool changed = left_changes(report);
     stage_ = AttemptStage{changed ? report.run_id : std::string(), changed};
   }
+  agent_status_ = exit_status(report.outcome->end);
   progress.wall_ms += report.outcome->duration_ms;
   progress.spent.tokens += tap.spent().tokens;
   progress.spent.micro_dollars += tap.spent().micro_dollars;
@@ -312,7 +382,16 @@ Engine::Stop Engine::verify(const Feature& feature, VerifyEnded& result) {
     stage_->run = left_changes(report) ? report.run_id : std::string();
   }
   result.status = exit_status(report.outcome->end);
-  result.accepted = std::holds_alternative<Exited>(report.outcome->end) && result.status == 0;
+  const bool passed = std::holds_alternative<Exited>(report.outcome->end) && result.status == 0;
+  // It would have passed without this attempt. An agent that could not even sign in must not get
+  // its work accepted.
+  if (passed && passed_before_ && !changed_) {
+    result.refused = "passed before the agent began, and the agent changed nothing";
+  } else if (passed && passed_before_ && agent_status_ != 0) {
+    result.refused = "passed before the agent began, and the agent ended with status " +
+                     std::to_string(agent_status_);
+  }
+  result.accepted = passed && result.refused.empty();
   result.output = last_output(*report.outcome);
   if (auto stop = stopped()) return stop;
   display_.show(result);
@@ -345,9 +424,30 @@ Engine::Stop Engine::end_stage(StageFate fate, std::string* lost) {
   return std::nullopt;
 }
 
+Engine::Stop Engine::note_tree() {
+  const Report report =
+      contained(run_input(input_, Role::Commit, {"/bin/sh", "-c", kNoteTree}, "before"));
+  if (report.error) return uncontained(*report.error);
+  tree_before_.clear();
+  no_tree_.clear();
+  if (report.stage) {
+    no_tree_ = "a ceiling stages every run: commit it yourself";
+  } else if (exit_status(report.outcome->end) != 0) {
+    no_tree_ = last_output(*report.outcome);
+  } else if (report.outcome->out) {
+    tree_before_ = report.outcome->out->text();
+    while (tree_before_.ends_with('\n')) tree_before_.pop_back();
+  }
+  return stopped();
+}
+
 Engine::Stop Engine::commit(const Feature& feature) {
-  const std::string script = "git add -A && git commit -q -F -";
-  RunInput input = run_input(input_, Role::Commit, {"/bin/sh", "-c", script}, feature.id);
+  if (tree_before_.empty()) {
+    display_.show(Committed{false, no_tree_});
+    return std::nullopt;
+  }
+  RunInput input =
+      run_input(input_, Role::Commit, {"/bin/sh", "-c", kCommit, "sh", tree_before_}, feature.id);
   input.streams.in = Input::of_bytes(feature.title + "\n");
   const Report report = contained(std::move(input));
   if (report.error) return uncontained(*report.error);
@@ -357,90 +457,6 @@ Engine::Stop Engine::commit(const Feature& feature) {
   display_.show(Committed{done, held ? "held back: cordon changes list " + report.run_id
                                      : last_output(*report.outcome)});
   return std::nullopt;
-}
-
-namespace {
-
-constexpr std::uint64_t kProbeMs = 5'000;
-constexpr std::size_t kShownOutput = 4096;
-
-std::string tool_of(Role role) {
-  switch (role) {
-    case Role::Probe:
-      return "loop_probe";
-    case Role::Agent:
-      return "loop_agent";
-    case Role::Verify:
-      return "loop_verify";
-    case Role::Commit:
-      return "loop_commit";
-  }
-  return "loop";
-}
-
-// Only the agent speaks to its model and holds the key for that. What it left in its home is no
-// part of the project that anybody looks at: a program there, or a start-up file of an interpreter,
-// must not decide whether its work is done.
-void without_agent_needs(const AgentCommand& agent, Policy& policy) {
-  policy.net = {};
-  policy.fs.home = std::min(policy.fs.home, HomeMode::Private);
-  // The policy may be for another agent than the program is called.
-  for (const std::string& name : {agent.name, std::exchange(policy.agent, {}).name}) {
-    if (const AgentNeeds* needs = find_agent(name)) remove_needs(*needs, policy);
-  }
-}
-
-}  // namespace
-
-RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> argv,
-                   std::string call_id) {
-  RunInput input;
-  input.argv = std::move(argv);
-  input.policy = loop.policy;
-  input.describe_policy = false;
-  input.asker = {tool_of(role), std::move(call_id), {}};
-  // What is committed was accepted and is in the project.
-  if (role == Role::Commit) {
-    input.policy.fs.mode = WriteMode::Live;
-  } else {
-    input.stage_decision = StageDecision::ByCaller;
-  }
-  for (const std::string& file : loop.held_files) input.policy.fs.read.push_back({file, {}});
-  std::optional<std::uint64_t>& wall = input.policy.limits.wall_ms;
-  if (role == Role::Probe) wall = std::min(kProbeMs, wall.value_or(kProbeMs));
-  if (role == Role::Verify || role == Role::Commit) {
-    without_agent_needs(loop.agent, input.policy);
-    wall = std::min(loop.budget.attempt_wall_ms, wall.value_or(loop.budget.attempt_wall_ms));
-  }
-  return input;
-}
-
-std::string last_output(const Outcome& outcome) {
-  std::string text;
-  for (const auto* stream : {&outcome.out, &outcome.err}) {
-    if (*stream) text.append((*stream)->text());
-  }
-  if (text.size() > kShownOutput) text.erase(0, text.size() - kShownOutput);
-  return to_utf8(text);
-}
-
-std::string build_prompt(const Feature& feature, const std::optional<VerifyEnded>& last) {
-  std::string text = feature.title + "\n";
-  if (!feature.prompt.empty()) text.append("\n").append(feature.prompt).append("\n");
-  text.append("\nThe work is accepted when this command succeeds in the project directory:\n\n    ")
-      .append(feature.verify)
-      .append("\n");
-  if (last) {
-    text.append("\nAn earlier attempt was not accepted. The command ended with status ")
-        .append(std::to_string(last->status))
-        .append(" and wrote at last:\n\n")
-        .append(sanitize_lines(last->output))
-        .append("\n");
-    if (last->discarded) {
-      text.append("\nNothing of that attempt is left: the project is as it was before it.\n");
-    }
-  }
-  return text;
 }
 
 }  // namespace cordon::loop

@@ -14,33 +14,12 @@
 #include "faces/loop/events.h"
 #include "faces/loop/plan_file.h"
 #include "faces/loop/progress.h"
+#include "faces/loop/runs.h"
 #include "policy/host_facts.h"
 #include "run/line.h"
 #include "run/staged_run.h"
 
 namespace cordon::loop {
-
-struct Budget {
-  std::uint64_t attempts = 3;                 // of a feature that says nothing else
-  std::uint64_t attempt_wall_ms = 1'800'000;  // likewise
-  std::optional<std::uint64_t> wall_ms;       // of all agents together
-  std::optional<std::uint64_t> tokens;        // as the agents tell them
-  std::optional<std::uint64_t> micro_dollars;
-};
-
-struct LoopInput {
-  Caller caller;  // its directory is the project
-  Features features;
-  AgentCommand agent;
-  Policy policy;  // of the agent; the verify command gets it without network and credentials
-  std::vector<std::string> ceiling_files;  // beside the standard ones; all read anew for every run
-  std::vector<std::string> held_files;     // the plan and its prompts: read-only inside
-  Budget budget;
-  bool commit = false;                 // each accepted feature, inside the sandbox
-  std::optional<BackendKind> backend;  // of every run; absent: as in choose.h
-  // The line of RunInput::tell_choice, once, and again when it changes.
-  std::function<void(const std::string& line)> tell_choice;
-};
 
 class Engine {
  public:
@@ -58,7 +37,12 @@ class Engine {
   Result<void> bound(RunInput& input);
   Report contained(RunInput input);
   Stop probe();
+  // What a known agent will miss inside, found out by looking.
+  [[nodiscard]] std::vector<std::string> missing_needs(const Report& probe, bool has_login) const;
   Stop work_on(std::size_t index);
+  Stop baseline(const Feature& feature);
+  // Notes what the project holds before a feature is worked on, for its commit.
+  Stop note_tree();
   Stop attempt(std::size_t index, std::optional<VerifyEnded>& last);
   Stop run_agent(std::size_t index, const std::optional<VerifyEnded>& last);
   Stop verify(const Feature& feature, VerifyEnded& result);
@@ -86,27 +70,18 @@ class Engine {
     bool changed = false;  // by the agent
   };
   std::optional<AttemptStage> stage_;
+  std::string surroundings_;    // what the agent is told about them
+  bool passed_before_ = false;  // the verify command of the feature, without any attempt
+  std::string tree_before_;     // of git; empty: there is none, and `no_tree_` says why
+  std::string no_tree_;
+  // Of the last attempt.
+  bool changed_ = false;
+  int agent_status_ = 0;
 };
 
 // In a staged loop an attempt has a stage: the agent works in it, the verify command goes on in it
 // and judges what it sees there, and only then the project gets what was accepted. An attempt that
 // is not accepted, or is skipped, is discarded; one that was cut off waits in its stage for `cordon
 // changes`, as every stage does.
-
-// The runs of a loop: the agent, the command that decides, the probe before everything. Each is an
-// ordinary contained run, and there is no other way to start anything here.
-
-enum class Role { Probe, Agent, Verify, Commit };
-
-// Who asks, as the audit log has it: "loop_agent" and so on, with the feature and the attempt.
-RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> argv,
-                   std::string call_id);
-// The end of what a run wrote, both streams, for people and for the next prompt.
-std::string last_output(const Outcome& outcome);
-
-// What an agent is told about a feature.
-
-// `last` is how the attempt before this one was judged.
-std::string build_prompt(const Feature& feature, const std::optional<VerifyEnded>& last);
 
 }  // namespace cordon::loop

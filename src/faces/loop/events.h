@@ -26,6 +26,18 @@ struct LoopStarted {
   std::vector<FeatureProgress> features;
   std::vector<std::string> titles;
   std::optional<Credential> credential;  // of the agent
+  std::vector<std::string> warnings;     // what it will miss inside
+};
+// The verify command runs once before the first attempt of a feature: if it passes already, it says
+// nothing about the work of an agent.
+struct BaselineStarted {
+  std::string id;
+  std::string command;
+};
+struct BaselineEnded {
+  std::string id;
+  bool passed = false;
+  int status = 0;
 };
 struct AttemptStarted {
   std::string id;
@@ -53,6 +65,7 @@ struct VerifyEnded {
   int status = 0;
   std::string output;      // the end of what it wrote
   bool discarded = false;  // nothing is left of the attempt
+  std::string refused;     // why it is not accepted although the command passed; or empty
 };
 // What became of the stage of an attempt: applied if it was accepted, discarded if not.
 struct StageEnded {
@@ -86,9 +99,10 @@ struct LoopEnded {
   std::vector<FeatureProgress> features;
 };
 
-using LoopEvent = std::variant<ProbeStarted, LoopStarted, AttemptStarted, AgentTold, AgentNoted,
-                               AgentEnded, VerifyStarted, VerifyEnded, StageEnded, Committed,
-                               FeatureEnded, Paused, Resumed, LoopEnded>;
+using LoopEvent =
+    std::variant<ProbeStarted, LoopStarted, BaselineStarted, BaselineEnded, AttemptStarted,
+                 AgentTold, AgentNoted, AgentEnded, VerifyStarted, VerifyEnded, StageEnded,
+                 Committed, FeatureEnded, Paused, Resumed, LoopEnded>;
 
 class Display {
  public:

@@ -40,15 +40,16 @@ inline constexpr std::array kLoopWork{
         "back for cordon changes; when not, all of it is discarded. So does mode = \"staged\" in "
         "a policy or a ceiling.",
         kLoopStageChoices},
-    Flag{FlagId::Commit,
-         "--commit",
-         "",
-         ValueKind::None,
-         Times::Once,
-         "commit each accepted feature",
-         "Commit what the agent left after each accepted feature, inside the sandbox, with the "
-         "title as the message.",
-         {}},
+    Flag{
+        FlagId::Commit,
+        "--commit",
+        "",
+        ValueKind::None,
+        Times::Once,
+        "commit what each accepted feature changed",
+        "Commit what changed while an accepted feature was worked on, inside the sandbox, with the "
+        "title as the message. What lay in the project before, staged or not, stays as it is.",
+        {}},
     Flag{FlagId::Restart,
          "--restart",
          "",

@@ -84,11 +84,12 @@ void ScreenModel::update(const FeatureProgress& progress) {
 
 void ScreenModel::apply(const LoopEvent& event) {
   const auto* started = std::get_if<LoopStarted>(&event);
-  // What it says stands above already, but for the credential.
+  // What it says stands above already, but for the credential and what is missing.
   if (started == nullptr) {
     for (std::string& line : lines_of(event)) log(std::move(line));
-  } else if (started->credential) {
-    log(describe(*started->credential));
+  } else {
+    if (started->credential) log(describe(*started->credential));
+    for (const std::string& warning : started->warnings) log("warning: " + sanitize(warning));
   }
   if (started != nullptr) {
     mode_ = Mode::Running;
@@ -99,6 +100,8 @@ void ScreenModel::apply(const LoopEvent& event) {
     for (std::size_t i = 0; i < started->features.size(); ++i) {
       rows_.push_back({started->features[i], sanitize(started->titles[i])});
     }
+  } else if (const auto* baseline = std::get_if<BaselineStarted>(&event)) {
+    current_ = baseline->id;
   } else if (const auto* attempt = std::get_if<AttemptStarted>(&event)) {
     current_ = attempt->id;
     for (Row& row : rows_) {
