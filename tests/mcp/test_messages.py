@@ -91,8 +91,19 @@ def test_09_nesting(peer, depth, taken):
         still_works(peer)
 
 
-def test_10_long_line(peer):
-    peer.send_bytes(b'{"jsonrpc":"2.0","id":1,"method":"' + b"a" * (9 << 20) + b'"}\n')
+@pytest.mark.parametrize("front, behind, id", [
+    (b'{"jsonrpc":"2.0","id":1,"method":"', b'"}', 1),
+    # As other clients write it, with an id among the parameters too.
+    (b'{"method":"tools/call","params":{"id":5,"text":"\\"id\\":6,', b'"},"jsonrpc":"2.0","id":"last"}', "last")])
+def test_10_long_line(peer, front, behind, id):
+    peer.send_bytes(front + b"a" * (9 << 20) + behind + b"\n")
+    error = peer.answer(id)["error"]
+    assert error["code"] == INVALID and "8388608 bytes" in error["message"]
+    still_works(peer)
+
+
+def test_10_long_line_without_an_id(peer):
+    peer.send_bytes(b'{"jsonrpc":"2.0","method":"' + b"a" * (9 << 20) + b'"}\n')
     peer.idless_error(INVALID)
     still_works(peer)
 

@@ -89,7 +89,12 @@ Envelope decode_envelope(std::string_view text) {
   return RpcRequest{*id, *method->text(), std::move(given)};
 }
 
-Envelope refuse_long_message() { return refuse(code::kInvalidRequest, "message is too large"); }
+Envelope refuse_long_message(std::optional<Id> id) {
+  return refuse(code::kInvalidRequest,
+                "message is too large: a line may have " + std::to_string(kMaxMessageBytes) +
+                    " bytes; send the content in parts",
+                std::move(id));
+}
 
 std::string encode_result(const Id& id, Node result) {
   Node message = envelope();

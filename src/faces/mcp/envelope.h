@@ -89,7 +89,8 @@ struct Refused {
 using Envelope = std::variant<RpcRequest, Notification, Response, Refused>;
 
 Envelope decode_envelope(std::string_view text);
-Envelope refuse_long_message();
+// With its id, if that is known.
+Envelope refuse_long_message(std::optional<Id> id);
 
 // Complete messages, on one line, without its end.
 std::string encode_result(const Id& id, Node result);

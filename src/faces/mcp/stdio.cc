@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "faces/mcp/envelope.h"
+#include "faces/mcp/id_scan.h"
 
 namespace cordon::mcp {
 
@@ -106,15 +107,22 @@ class StdioLoop {
       ended_ = true;
       return;
     }
-    splitter_.add({block_.data(), static_cast<std::size_t>(got)},
-                  [this](const Line& line) { take(line); });
+    std::string_view bytes(block_.data(), static_cast<std::size_t>(got));
+    while (!bytes.empty()) {
+      const std::size_t newline = bytes.find('\n');
+      const std::string_view part = bytes.substr(0, newline == bytes.npos ? newline : newline + 1);
+      id_.add(part);
+      splitter_.add(part, [this](const Line& line) { take(line); });
+      if (newline != bytes.npos) id_.reset();
+      bytes.remove_prefix(part.size());
+    }
     if (splitter_.discarded() > kEndlessLineBytes) give_up("a line without end");
   }
 
   void take(const Line& line) {
     if (ended_) return;
     Envelope message =
-        line.kind == Line::Kind::Whole ? decode_envelope(line.text) : refuse_long_message();
+        line.kind == Line::Kind::Whole ? decode_envelope(line.text) : refuse_long_message(id_.id());
     faults_ = std::holds_alternative<Refused>(message) ? faults_ + 1 : 0;
     if (faults_ > kMostFaultsInARow) return give_up("too many malformed messages in a row");
     server_.accept(session_, std::move(message), writer_, Wire::Either);
@@ -134,6 +142,7 @@ class StdioLoop {
   std::shared_ptr<LineWriter> writer_;
   std::shared_ptr<Session> session_;
   LineSplitter splitter_{kMaxMessageBytes};
+  IdScan id_;
   // Small: everything in a block is served before the loop looks at signals and congestion again.
   std::array<char, 8192> block_{};
   int faults_ = 0;

@@ -1,6 +1,7 @@
 #include "faces/mcp/tools/answer.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/text.h"
 #include "host/resolve.h"
@@ -159,6 +160,11 @@ Node denial_node(const Denial& denial) {
 
 ToolFault fault_of(const Error& error) {
   const KindWords words = kind_words(error.kind);
+  if (error.kind == ErrorKind::Command && error.error_number == E2BIG) {
+    return {words.error, "the arguments and variables are longer together than the kernel takes",
+            "Give the data by stdin where the tool has it, or write it to a file and name that.",
+            words.type};
+  }
   return {words.error, std::string(safe_text(error.kind)), words.help, words.type};
 }
 
