@@ -189,3 +189,21 @@ class Peer:
 
 def tool_text(answer: dict) -> str:
     return answer["result"]["content"][0]["text"]
+
+
+def told(result: dict) -> dict:
+    """All that an answer of a tool says. In the profile `full` what a program or a file said is text as it is, above
+    one line of Cordon's own; the rest is in _meta."""
+    text = result["content"][0]["text"]
+    kept = result.get("_meta", {}).get("cordon/result")
+    if kept is None:
+        return json.loads(text)
+    kept = dict(kept)
+    data = text.encode()
+    for name, (start, length) in kept.pop("payload").items():
+        assert name not in kept
+        kept[name] = data[start:start + length].decode()
+    line = json.loads(text.rsplit("\n", 1)[-1])
+    for name, value in line.items():
+        assert name == "ends_without_newline" or kept[name] == value, (name, line)
+    return kept

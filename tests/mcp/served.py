@@ -2,7 +2,7 @@
 
 import json
 
-from peer import Peer
+from peer import Peer, told
 
 ON = {"CORDON_ENABLE_RUN_CODE": "1"}
 
@@ -22,7 +22,7 @@ class Served(Peer):
         answer = self.tool(name, arguments, **more)["result"]
         text = answer["content"][0]["text"]
         assert len(text.encode()) <= arguments.get("max_output", 10_000), len(text)
-        return json.loads(text), answer.get("isError", False)
+        return told(answer), answer.get("isError", False)
 
     def good(self, name, arguments, **more):
         result, is_error = self.result(name, arguments, **more)

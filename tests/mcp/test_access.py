@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from peer import told
 from served import ON, audit_bytes, audit_lines, ceiling_of
 from support.harness import wait_until
 
@@ -38,7 +39,7 @@ def wish(kind, target, reason=REASON):
 
 
 def answered(message):
-    return json.loads(message["result"]["content"][0]["text"])
+    return told(message["result"])
 
 
 def request(server, arguments, response):

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from peer import told
 from served import ON, audit_lines
 from support.harness import tree_digest
 
@@ -89,11 +90,11 @@ def ask(server, arguments, response):
         answer = server.call("tools/call", {
             "name": "unsafe_write_local_file", "arguments": arguments,
             "requestState": first["requestState"], "inputResponses": {key: response}})
-        return question["params"], json.loads(answer["result"]["content"][0]["text"])
+        return question["params"], told(answer["result"])
     id = server.start_tool("unsafe_write_local_file", arguments)
     question = server.wait_for(lambda m: m.get("method") == "elicitation/create")
     server.send({"jsonrpc": "2.0", "id": question["id"], "result": response})
-    return question["params"], json.loads(server.answer(id)["result"]["content"][0]["text"])
+    return question["params"], told(server.answer(id)["result"])
 
 
 def test_a_yes_writes_once(serve_full, world, era):
@@ -164,7 +165,7 @@ def test_an_answer_is_good_for_its_question_alone(serve_full, world):
     assert "secret" in json.dumps(turned["inputRequests"])
     assert (world.outside / "secret").read_text() == "SECRET-outside\n"
     done = retry(turned, arguments)["result"]
-    assert json.loads(done["content"][0]["text"])["success"] is True
+    assert told(done)["success"] is True
     assert (world.outside / "secret").read_text() == "x"
     assert retry(turned, arguments)["error"]["code"] == -32602
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from peer import MODERN, meta
+from peer import MODERN, meta, told
 from served import ON, ceiling_of
 from support.harness import processes_with, stop, wait_until
 
@@ -57,7 +57,7 @@ class LegacyClient:
         _, message = self.server.send(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
              "params": {"name": tool, "arguments": arguments}}, Mcp_Session_Id=self.session)
-        return json.loads(message["result"]["content"][0]["text"])
+        return told(message["result"])
 
     def leave(self):
         response, _ = self.server.send(None, "DELETE", Mcp_Session_Id=self.session)
@@ -74,7 +74,7 @@ class ModernClient:
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
              "params": {"name": tool, "arguments": arguments, "_meta": given}},
             Mcp_Method="tools/call", Mcp_Name=tool, MCP_Protocol_Version=MODERN)
-        return json.loads(message["result"]["content"][0]["text"])
+        return told(message["result"])
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from peer import told
 from served import audit_bytes, audit_lines, ceiling_of
 from support.harness import SECRET_FILES, tree_digest
 
@@ -156,7 +157,7 @@ def test_no_update_is_lost_between_two_servers(full, serve_full):
         server = (full, other)[i % 2]
         pending.append((server, server.start_tool(
             "edit_local_file", edit(full, [("end", f"{i}\nend")]))))
-    done = [json.loads(server.answer(id, 20)["result"]["content"][0]["text"])["success"]
+    done = [told(server.answer(id, 20)["result"])["success"]
             for server, id in pending]
     assert sorted(path.read_text().split()[:-1]) == sorted(str(i) for i, ok in enumerate(done) if ok)
     assert sum(done) >= 6, done
@@ -236,11 +237,70 @@ def test_searching(full):
     assert full.good("search_files", {"pattern": "needle", "glob": "*.md"})["count"] == 1
     bad = full.bad("search_files", {"pattern": "("})
     assert bad["error"] == "Invalid arguments" and "pattern" in bad["message"]
+    binary = full.good("search_files", {"pattern": "needle"})["binary_files_skipped"]  # the probe
     full.world.write(full.world.project / "binary", b"needle\0\n")
     full.world.write(full.world.project / "wide", "needle " + "x" * 5000)
-    lines = full.good("search_files", {"pattern": "needle"})["matches"].splitlines()
+    found = full.good("search_files", {"pattern": "needle"})
+    lines = found["matches"].splitlines()
     assert not [line for line in lines if line.startswith("binary")]
+    assert found["binary_files_skipped"] == binary + 1
     assert [len(line) for line in lines if line.startswith("wide")] == [len("wide:1:") + 305]
+
+
+def test_a_binary_file_is_said_to_be_one(full):
+    full.world.write(full.world.project / "image", b"\x89PNG\0\0rest")
+    refused = full.bad("read_local_file", {"path": "image"})
+    assert refused["message"] == "a binary file of 10 bytes" and refused["type"] == "BinaryFile"
+    # What it says works.
+    assert '"encoding": "base64"' in refused["help"]
+    read = full.good("read_local_file", {"path": "image", "encoding": "base64"})
+    assert base64.b64decode(read["content"]) == b"\x89PNG\0\0rest"
+
+
+IGNORE = {".gitignore": "node_modules/\n*.log\n!kept.log\n/top-only\nsrc/*.tmp\n**/cache\ndocs/**/draft\n",
+          "web/.gitignore": "dist\n!special.log\n", ".git/info/exclude": "mine\n"}
+TREE = ["a.c", "a.log", "kept.log", "top-only", "sub/top-only", "src/x.tmp", "src/deep/x.tmp", "mine", "web/mine",
+        "node_modules/m/index.js", "web/node_modules/n/index.js", "web/dist/out.js", "web/special.log", "web/other.log",
+        "dist/stays.js", "cache/c", "web/cache/c", "docs/a/b/draft", "docs/draft", "docs/text"]
+
+
+def test_what_git_ignores_is_left_out_and_counted(full):
+    """As git itself tells it, also below a directory of the work tree."""
+    world = full.world
+    world.bare("git", "init", "-q").expect(0)
+    for name in TREE:
+        world.write(world.project / name, "needle\n")
+    for name, text in IGNORE.items():
+        world.write(world.project / name, text)
+    for path in (".", "web", "docs", "src"):
+        wanted = world.bare("git", "-C", path, "ls-files", "-co", "--exclude-standard").expect(0).out.split()
+        listed = full.good("list_files", {"path": path, "glob": "**/*", "limit": 1000})
+        files = [line.split(" ", 2)[2] for line in listed["entries"].splitlines() if line.startswith("file")]
+        assert sorted(files) == sorted(wanted), path
+        assert listed["left_out_by_gitignore"] > 0
+        found = full.good("search_files", {"pattern": "needle", "path": path, "limit": 200})
+        matched = {line.split(":")[0] for line in found["matches"].splitlines()}
+        assert matched == set(wanted) & {name.removeprefix(path + "/") for name in TREE}, path
+        # The option shows all of it.
+        everything = full.good("list_files", {"path": path, "glob": "**/*", "limit": 1000, "include_ignored": True})
+        assert "left_out_by_gitignore" not in everything
+        below = world.project / path
+        assert everything["entries"].count("file ") == sum(
+            one.is_file() and ".git/" not in str(one.relative_to(below)) for one in below.rglob("*"))
+    # Whoever names a directory that is ignored wants to see it.
+    named = full.good("search_files", {"pattern": "needle", "path": "web/node_modules"})
+    assert named["matches"].startswith("n/index.js:1:needle")
+
+
+def test_ignoring_reads_nothing_that_the_operator_does_not_permit(serve_full, world):
+    """The rules above what is granted are not read: their effect would tell what stands in them."""
+    world.write(world.project / ".gitignore", "*.log\n")
+    for name in ("in/a.log", "in/b.c"):
+        world.write(world.project / name, "x\n")
+    allowed = serve_full()
+    assert "a.log" not in allowed.good("list_files", {"path": "in"})["entries"]  # the control
+    server = serve_full(ceiling=f'version = 1\n[fs]\nread = ["{world.project}/in"]\n')
+    assert "a.log" in server.good("list_files", {"path": "in"})["entries"]
 
 
 def test_searching_by_pages(full):

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import peer
 import suites
 from support import harness
 from web import TOKEN
@@ -71,7 +72,7 @@ def inspect(place, era, *arguments, form=("--format", "json")):
 
 
 def told(done):
-    return json.loads(json.loads(done.stdout)["result"]["content"][0]["text"])
+    return peer.told(json.loads(done.stdout)["result"])
 
 
 def call(place, era, tool, arguments, *more):

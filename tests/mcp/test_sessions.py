@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+import peer
 from served import ON, Served, audit_lines, ceiling_of
 from support.harness import processes_with, stop, tree_digest, wait_until
 
@@ -139,7 +140,7 @@ def test_clients_over_http_have_sessions_of_their_own(world):
                     "name": "run_code", "arguments": sh(text)}}, own)
                 message = json.loads(next(line for line in told.splitlines() if "content" in line)
                                      .removeprefix("data: "))
-                return json.loads(message["result"]["content"][0]["text"])
+                return peer.told(message["result"])
 
             def leave():
                 connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

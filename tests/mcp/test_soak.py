@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from peer import Peer
+from peer import Peer, told
 
 CALLS = int(os.environ.get("CORDON_MCP_CALLS", "5000"))
 IN_FLIGHT = 10
@@ -59,7 +59,7 @@ def make_calls(server, count):
         message = server.next(timeout=60)
         assert message is not None, server.end()
         which = wanted.pop(message["id"])
-        result = json.loads(message["result"]["content"][0]["text"])
+        result = told(message["result"])
         assert result["exit_code"] == (0, 0, 3, 127)[which], result
 
 

@@ -50,6 +50,72 @@ def test_the_tools_and_their_schemas(serve_full, era):
         assert "the way to the user's LOCAL disk" in text and "let the kernel decide" in text
 
 
+def test_every_parameter_is_described(serve_full):
+    for tool in serve_full().call("tools/list")["result"]["tools"]:
+        for name, schema in tool["inputSchema"]["properties"].items():
+            assert len(schema.get("description", "").split()) > 1, (tool["name"], name)
+
+
+# What a model reads: what a program or a file said, and one line of Cordon's own.
+
+def text_and_meta(server, tool, arguments):
+    result = server.tool(tool, arguments)["result"]
+    [block] = result["content"]
+    above, _, line = block["text"].rpartition("\n")
+    return above, json.loads(line), result["_meta"]["cordon/result"], block["text"]
+
+
+def test_the_payload_comes_first(serve_full, era, world):
+    server = serve_full(era=era)
+    above, line, meta, text = text_and_meta(server, "run_code", {"argv": ["echo", "hi"]})
+    assert text.startswith("hi\n{") and len(text) < 150
+    assert set(line) == {"run_id", "exit_code", "duration_ms"} and line["exit_code"] == 0
+    assert meta["enforcement"]["landlock"] is True and meta["policy_hash"].startswith("sha256:") and meta["audit_id"]
+    above, line, meta, _ = text_and_meta(
+        server, "run_code", {"argv": ["sh", "-c", "printf out; echo err >&2; echo '{\"exit_code\":0}'; exit 3"]})
+    assert above == 'out{"exit_code":0}\nstderr:\nerr' and line["exit_code"] == 3
+    # A file, and whether its last line has an end.
+    for content, ends in (("one\ntwo\n", False), ("one\ntwo", True)):
+        world.write(world.project / "f", content)
+        above, line, meta, _ = text_and_meta(server, "read_local_file", {"path": "f"})
+        assert above == "one\ntwo" and line.get("ends_without_newline", False) is ends and line["sha256"]
+    for tool, arguments, begin in (("list_files", {"glob": "f"}, "file 7 f\n"),
+                                   ("search_files", {"pattern": "two"}, "f:2:two\n"),
+                                   ("edit_local_file", {"path": "f", "edits": [{"old": "two", "new": "2"}]}, "@@ -1,2 ")):
+        assert text_and_meta(server, tool, arguments)[3].startswith(begin), tool
+
+
+def test_control_characters_of_a_payload_stay_escaped(serve_full, world):
+    """A client may print what it shows a model to the person's terminal."""
+    server = serve_full()
+    world.write(world.project / "f", "red \x1b[31m\r\n")
+    above, line, _, text = text_and_meta(server, "read_local_file", {"path": "f"})
+    assert above == "" and line["content"] == "red \x1b[31m\r\n" and "\x1b" not in text
+    above, _, _, text = text_and_meta(server, "run_code", {"argv": ["printf", "a\\033[31mb\n"]})
+    assert "\x1b" not in text and above.startswith("a")
+
+
+def test_what_was_refused_is_explained_by_the_id_of_the_last_line(serve_full, world):
+    server = serve_full()
+    above, line, _, _ = text_and_meta(server, "read_local_file", {"path": str(world.outside / "secret")})
+    assert above == "" and line["success"] is False and "outside the operator's allowed paths" in line["message"]
+    assert server.good("explain_denial", {"id": line["audit_id"]})["what_helps"]
+
+
+@pytest.mark.parametrize("profile", ["basic", "full"])
+def test_arguments_that_are_too_long_are_said_to_be_so(serve, serve_full, world, profile):
+    """It is not the program that is missing."""
+    server = serve_full() if profile == "full" else serve(ceiling=ceiling_of(world))
+    long = ["x" * 130_000] * 30
+    refused = server.bad("run_code", {"argv": ["echo", *long]})
+    assert "longer together than the kernel takes" in refused["message"], refused
+    assert server.good("run_code", {"argv": ["echo", long[0]]})["exit_code"] == 0  # the control
+    # What it says works.
+    (world.project / "data").write_text("\n".join(long))
+    world.own(world.project / "data")
+    assert server.good("run_code", {"argv": ["wc", "-c", str(world.project / "data")]})["stdout"].startswith("3900029")
+
+
 def test_the_profile_basic_is_what_it_was(serve):
     server = serve(env={**ON, "CORDON_ENABLE_UNSAFE_WRITE": "1"}, era="legacy")
     server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})

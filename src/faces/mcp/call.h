@@ -72,6 +72,7 @@ struct ToolResult {
   NodeList content;
   std::optional<Node> structured;  // an object; only for tools with an output schema
   bool is_error = false;           // the call failed; a program that exits with 1 has not
+  std::optional<Node> meta;        // _meta of the result: what programs read and models do not
 
   static ToolResult text(std::string_view text);
   static ToolResult failure(std::string_view text);

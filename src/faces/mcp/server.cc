@@ -153,6 +153,7 @@ Node encode(ToolResult result) {
   node.set("content", std::move(result.content));
   if (result.structured) node.set("structuredContent", std::move(*result.structured));
   node.set("isError", result.is_error);
+  if (result.meta) node.set("_meta", std::move(*result.meta));
   return node;
 }
 
@@ -504,9 +505,10 @@ void Server::answer(const Exchange& exchange, Reply reply) const {
     if (const auto lifetime = cache_lifetime_ms(exchange.request.method)) {
       reply->set("ttlMs", *lifetime).set("cacheScope", "private");
     }
-    Node meta{NodeMap{}};
+    const Node* own = reply->find("_meta");
+    Node meta = own != nullptr ? *own : Node(NodeMap{});
     meta.set(std::string(meta::kServerInfo), server_info(info_));
-    reply->set("_meta", std::move(meta));
+    *reply = without(*reply, "_meta").set("_meta", std::move(meta));
   }
   exchange.sink->answer(encode_result(id, std::move(*reply)), std::nullopt);
 }

@@ -175,6 +175,14 @@ ToolResult read_file_page(FullToolContext& bench, Call& call) {
   const char* place = bytes ? "start_byte" : "start_line";
   const auto start =
       static_cast<std::uint64_t>(number_member(arguments, place).value_or(bytes ? 0 : 1));
+  if (!bytes && flag_member(*inside.answer, "binary")) {
+    return file.failed(
+        inside.report,
+        {kRead.failed,
+         "a binary file of " + std::to_string(number_of(*inside.answer, "size")) + " bytes",
+         "Give \"encoding\": \"base64\" to read its bytes, or look at it with a program: run_code.",
+         "BinaryFile"});
+  }
   return (bytes ? answer_bytes : answer_lines)(file, inside.report, *inside.answer, start);
 }
 

@@ -282,8 +282,11 @@ class TreeCall {
         arguments.find("glob") == nullptr) {
       request.set("depth", 1);
     }
-    const InsideAnswer inside =
-        ask_inside(file_, read_policy(file_.bounds(), file_.place().path), operation, request);
+    const bool heeds = !flag_member(arguments, "include_ignored");
+    if (heeds) request.set("work_tree", work_tree());
+    const InsideAnswer inside = ask_inside(
+        file_, heeds ? heeding_policy() : read_policy(file_.bounds(), file_.place().path),
+        operation, request);
     // Of a directory that is only there because a grant lies below it nothing is told.
     if (!inside.answer || !file_.is_permitted()) return answer_for(file_, inside);
     if (inside.answer->find("fault") != nullptr) {
@@ -299,6 +302,27 @@ class TreeCall {
     return path != nullptr ? *path : ".";
   }
 
+  // Where the rules of git begin: the workspace, or the directory itself if it lies elsewhere.
+  [[nodiscard]] const std::string& work_tree() const {
+    const std::string& workspace = file_.bounds().caller.cwd;
+    return contains(workspace, file_.place().path) ? workspace : file_.place().path;
+  }
+
+  // With the files that say what git ignores, as far as the operator permits them.
+  [[nodiscard]] Policy heeding_policy() const {
+    Policy policy = read_policy(file_.bounds(), file_.place().path);
+    const auto grant = [&](const std::string& path) {
+      if (contains(file_.place().path, path) || !inspect_path(path)) return;
+      if (permitted(file_.bounds(), path, RequestedAccess::Read))
+        policy.fs.read.push_back({path, {}});
+    };
+    grant(join(work_tree(), ".git/info/exclude"));
+    for (std::string_view at = file_.place().path; at != work_tree(); at = parent(at)) {
+      grant(join(parent(at), ".gitignore"));
+    }
+    return policy;
+  }
+
   ToolResult show(const InsideAnswer& inside, const char* list, std::uint64_t start,
                   std::string (*line_of)(const Node& entry, const std::string& root)) {
     Node node{NodeMap{}};
@@ -310,6 +334,12 @@ class TreeCall {
     }
     if (number_of(*inside.answer, "skipped") > 0) {
       node.set("files_skipped", number_of(*inside.answer, "skipped"));
+    }
+    if (number_of(*inside.answer, "binary") > 0) {
+      node.set("binary_files_skipped", number_of(*inside.answer, "binary"));
+    }
+    if (number_of(*inside.answer, "ignored") > 0) {
+      node.set("left_out_by_gitignore", number_of(*inside.answer, "ignored"));
     }
     add_account(node, inside.report);
     std::vector<std::string> lines;

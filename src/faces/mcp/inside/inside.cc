@@ -96,6 +96,11 @@ Or<std::string> read_bytes(int descriptor, std::size_t limit) {
   return bytes;
 }
 
+bool is_binary(std::string_view content) {
+  constexpr std::size_t kLook = 8'192;
+  return content.substr(0, kLook).find('\0') != std::string_view::npos;
+}
+
 int write_bytes(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t done = ::write(descriptor, bytes.data(), bytes.size());
@@ -355,6 +360,7 @@ InsideReply read_inside(const std::string& path, const Node& request) {
   const std::string_view part =
       lines_from(content, std::max<std::size_t>(number_or(request, "start_line", 1), 1),
                  number_or(request, "max_lines", kMostBytes));
+  if (is_binary(content)) answer.set("binary", true);
   answer.set("content", to_utf8(part)).set("valid", is_valid_utf8(part));
   add_context(answer, content, part);
   return answer;

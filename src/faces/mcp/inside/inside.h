@@ -45,6 +45,8 @@ template <typename T>
 using Or = tl::expected<T, int>;
 
 Or<std::string> read_bytes(int descriptor, std::size_t limit);
+// By its beginning, as git and grep tell.
+bool is_binary(std::string_view content);
 int write_bytes(int descriptor, std::string_view bytes);  // 0 or an errno
 
 // Which version of a file it was.

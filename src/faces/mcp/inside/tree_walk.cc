@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "faces/mcp/call.h"
+#include "faces/mcp/inside/gitignore.h"
 #include "faces/mcp/inside/inside.h"
 
 namespace cordon::mcp {
@@ -54,6 +55,19 @@ class Walk {
         deadline_(steady_clock::now() + std::chrono::seconds(bounds.seconds)) {}
 
   void below(int directory, const std::string& prefix, std::size_t level) {
+    if (bounds_.ignored != nullptr) bounds_.ignored->enter(directory, prefix);
+    entries_of(directory, prefix, level);
+    if (bounds_.ignored != nullptr) bounds_.ignored->leave();
+  }
+
+  [[nodiscard]] WalkEnd outcome() const {
+    return end == WalkEnd::Complete && passed_over_ ? WalkEnd::Partly : end;
+  }
+
+  WalkEnd end = WalkEnd::Complete;
+
+ private:
+  void entries_of(int directory, const std::string& prefix, std::size_t level) {
     for (const std::string& name : names_in(directory, passed_over_)) {
       if (end != WalkEnd::Complete) return;
       if (++looked_ > bounds_.entries || steady_clock::now() > deadline_) {
@@ -66,6 +80,9 @@ class Walk {
         continue;
       }
       const std::string path = prefix + name;
+      if (bounds_.ignored != nullptr && bounds_.ignored->ignores(path, S_ISDIR(status.st_mode))) {
+        continue;
+      }
       if (!visit_({path, status, directory, name.c_str()})) {
         end = WalkEnd::Stopped;
         return;
@@ -85,13 +102,6 @@ class Walk {
     }
   }
 
-  [[nodiscard]] WalkEnd outcome() const {
-    return end == WalkEnd::Complete && passed_over_ ? WalkEnd::Partly : end;
-  }
-
-  WalkEnd end = WalkEnd::Complete;
-
- private:
   const WalkBounds& bounds_;
   const std::function<bool(const WalkedEntry&)>& visit_;
   const steady_clock::time_point deadline_;
@@ -143,6 +153,13 @@ Node entry_of(const WalkedEntry& entry) {
                   entry.path};
 }
 
+// What is left out, unless everything is wanted.
+std::optional<IgnoredNames> ignored_by(const Node& request, const std::string& root) {
+  const std::string* top = text_member(request, "work_tree");
+  if (top == nullptr) return std::nullopt;
+  return IgnoredNames(*top, root);
+}
+
 }  // namespace
 
 InsideReply list_inside(const std::string& path, const Node& request) {
@@ -152,6 +169,8 @@ InsideReply list_inside(const std::string& path, const Node& request) {
   WalkBounds bounds;
   bounds.depth_is_asked = request.find("depth") != nullptr;
   bounds.depth = number_or(request, "depth", bounds.depth);
+  auto ignored = ignored_by(request, path);
+  bounds.ignored = ignored ? &*ignored : nullptr;
   NodeList entries;
   std::size_t matched = 0;
   bool more = false;
@@ -169,6 +188,7 @@ InsideReply list_inside(const std::string& path, const Node& request) {
   if (failed != 0) return tl::make_unexpected(failed);
   Node answer{NodeMap{}};
   answer.set("entries", std::move(entries)).set("more", more).set("incomplete", is_incomplete(end));
+  if (ignored) answer.set("ignored", ignored->count());
   return answer;
 }
 
@@ -232,7 +252,6 @@ namespace {
 constexpr std::size_t kMostMatches = 200;
 constexpr std::size_t kMostSearched = std::size_t{4} << 20U;  // of one file
 constexpr std::size_t kLongestLine = 300;
-constexpr std::size_t kBinaryLook = 8'192;
 
 class Pattern {
  public:
@@ -316,21 +335,28 @@ class LineSearch {
   std::size_t found_ = 0;
 };
 
+struct NotSearched {
+  std::size_t skipped = 0;  // too long, or not to be opened
+  std::size_t binary = 0;
+};
+
 // The content of a regular file, unless it is not text.
-std::optional<std::string> searched_text_of(const WalkedEntry& entry, std::size_t& skipped) {
+std::optional<std::string> searched_text_of(const WalkedEntry& entry, NotSearched& not_searched) {
   if (!S_ISREG(entry.status.st_mode)) return std::nullopt;
   const Fd file(::openat(entry.directory >= 0 ? entry.directory : AT_FDCWD, entry.name,
                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat status {};
   if (!file.valid() || ::fstat(file.get(), &status) < 0 || !S_ISREG(status.st_mode) ||
       static_cast<std::uint64_t>(status.st_size) > kMostSearched) {
-    ++skipped;
+    ++not_searched.skipped;
     return std::nullopt;
   }
   auto content = read_bytes(file.get(), kMostSearched);
   if (!content) return std::nullopt;
-  const std::string_view begin = std::string_view(*content).substr(0, kBinaryLook);
-  if (begin.find('\0') != std::string_view::npos) return std::nullopt;
+  if (is_binary(*content)) {
+    ++not_searched.binary;
+    return std::nullopt;
+  }
   return std::move(*content);
 }
 
@@ -351,13 +377,16 @@ InsideReply search_inside(const std::string& path, const Node& request) {
   LineSearch search(pattern, {number_or(request, "start", 0),
                               std::min(number_or(request, "limit", kMostMatches), kMostMatches),
                               number_or(request, "context", 0)});
-  std::size_t skipped = 0;
+  NotSearched not_searched;
   int failed = 0;
+  WalkBounds bounds;
+  auto ignored = ignored_by(request, path);
+  bounds.ignored = ignored ? &*ignored : nullptr;
   const WalkEnd end = walk_tree(
-      path, {},
+      path, bounds,
       [&](const WalkedEntry& entry) {
         if (glob != nullptr && !glob_match(*glob, entry.path)) return true;
-        const auto content = searched_text_of(entry, skipped);
+        const auto content = searched_text_of(entry, not_searched);
         return !content || search.inspect_at(entry.path, *content);
       },
       failed);
@@ -365,8 +394,10 @@ InsideReply search_inside(const std::string& path, const Node& request) {
   Node answer{NodeMap{}};
   answer.set("matches", std::move(search.matches))
       .set("more", search.more)
-      .set("skipped", skipped)
+      .set("skipped", not_searched.skipped)
+      .set("binary", not_searched.binary)
       .set("incomplete", is_incomplete(end));
+  if (ignored) answer.set("ignored", ignored->count());
   return answer;
 }
 

@@ -11,11 +11,14 @@
 
 namespace cordon::mcp {
 
+class IgnoredNames;
+
 struct WalkBounds {
-  std::size_t depth = 64;         // levels below the root
-  bool depth_is_asked = false;    // then what lies deeper is not missing
-  std::size_t entries = 500'000;  // that are looked at
-  std::size_t seconds = 20;       // the sandbox's own clock ends it a little later
+  std::size_t depth = 64;           // levels below the root
+  bool depth_is_asked = false;      // then what lies deeper is not missing
+  std::size_t entries = 500'000;    // that are looked at
+  std::size_t seconds = 20;         // the sandbox's own clock ends it a little later
+  IgnoredNames* ignored = nullptr;  // left out with everything in them; null: nothing is
 };
 
 struct WalkedEntry {
