@@ -138,7 +138,7 @@ const char* const kCommit =
     "for from in \"$1\" \"$last\"; do\n"
     "  git diff-tree -r -z --name-only --no-renames \"$from\" \"$after\"\n"
     "done | sort -z | uniq -zd > \"$d/names\"\n"
-    "test -s \"$d/names\" || { echo 'nothing changed that git does not ignore'; exit 1; }\n"
+    "test -s \"$d/names\" || { echo 'nothing is left to commit that git does not ignore'; exit 1; }\n"
     "set -- --pathspec-from-file=\"$d/names\" --pathspec-file-nul\n"
     "GIT_INDEX_FILE=$d/one git read-tree \"$last\"\n"
     "GIT_INDEX_FILE=$d/one git add -A \"$@\"\n"
