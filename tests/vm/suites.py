@@ -26,8 +26,8 @@ CHOSEN = {
         "tests/attack/test_fs.py::test_FS49_nested_namespace_cannot_reveal_a_mask",
     ),
     "overlays of three layers": (
-        "tests/attack/test_staged_git.py::test_a_lock_of_the_hosts_git_does_not_stop_git_inside",
-        "tests/attack/test_staged_git.py::test_what_is_steady_is_gone_with_the_run_and_is_no_change",
+        "tests/attack/test_staged_git.py::test_a_lock_of_the_hosts_git_does_not_stop_git_inside[user---stage=review]",
+        "tests/attack/test_staged_git.py::test_what_is_steady_is_gone_with_the_run_and_is_no_change[user]",
     ),
     "other processes: scopes that this Landlock lacks are the namespace's": (
         "tests/attack/test_pr.py::test_PR01_ptrace",
@@ -142,7 +142,7 @@ OF_STAGED_GIT = tuple(f"{STAGED_GIT}::test_{name}" for name in (
     "a_commit_leaves_a_clean_status", "what_the_host_moved_is_merged_by_the_line_that_is_told",
     "a_hostile_repository_runs_nothing_and_lies_about_nothing", "the_control_of_those",
     "a_run_that_is_killed_while_it_applies_is_finished_by_the_next",
-    "a_lock_of_the_hosts_git_does_not_stop_git_inside",
+    "a_lock_of_the_hosts_git_does_not_stop_git_inside[user---stage=review]",
     "a_commit_that_arrives_meanwhile_is_not_undone_by_the_next"))
 
 # What is run in one boot. The boots of a tier are made side by side: emulated, one machine is one core.
