@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/path.h"
@@ -112,7 +113,8 @@ std::vector<Hint> hints_by(const By& by, const Mentions& mentions) {
 }  // namespace
 
 std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string>& argv,
-                            const JudgedRun& run, const Outcome& outcome) {
+                            const JudgedRun& run, const Outcome& outcome,
+                            const std::vector<Change>& changes) {
   const auto* exited = std::get_if<Exited>(&outcome.end);
   if (exited == nullptr || exited->code == 0) return {};
   std::vector<std::string> messages;
@@ -120,6 +122,11 @@ std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string
     if (*stream) messages.push_back((*stream)->head + (*stream)->tail);
   }
   Mentions mentions = mentions_in(argv, messages, run.request.cwd, run.caller);
+  std::erase_if(mentions.paths, [&](const MentionedPath& named) {
+    return std::ranges::any_of(changes, [&](const Change& change) {
+      return change.state == Change::State::Lost && contains(change.path, named.path);
+    });
+  });
   // Where there is a broker, it has seen every attempt and told what it refused.
   if (run.clamped.effective().net.mode != NetMode::None) mentions.hosts.clear();
   return input.hints == HintsFrom::Host ? hints_by(ByHost(input, run), mentions)

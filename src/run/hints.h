@@ -13,8 +13,10 @@
 namespace cordon {
 
 // Of a command that ended by itself with a status other than 0; else none. By the policy alone, or
-// looking at the host as well (RunInput::hints).
+// looking at the host as well (RunInput::hints). What the command itself made in a private place it
+// had: that is among `changes`, as lost.
 std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string>& argv,
-                            const JudgedRun& run, const Outcome& outcome);
+                            const JudgedRun& run, const Outcome& outcome,
+                            const std::vector<Change>& changes);
 
 }  // namespace cordon

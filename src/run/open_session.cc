@@ -288,7 +288,7 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
       outcome->handoff.push_back({".", "unchecked: " + message(handoff.error()), {}});
     }
   }
-  outcome->hints = hints_for(input_, asked.argv, *run_, *outcome);
+  outcome->hints = hints_for(input_, asked.argv, *run_, *outcome, report.changes);
   report.outcome = std::move(*outcome);
   return {};
 }

@@ -34,6 +34,15 @@ def test_a_person_is_not_told_of_what_is_nowhere(world):
     assert status == 1 and "granted" not in seen
 
 
+def test_what_the_command_made_in_a_private_place_was_there(world):
+    """It is gone with the run, which is told; that it was not granted would be wrong."""
+    done = world.run("sh", "-c", "echo x > ~/made; test -s ~/made; exit 3").expect(3)
+    assert "gone with the run: 1 file in the private home (~/made)" in done.err
+    assert "granted" not in done.err
+    # The control.
+    assert "granted" in world.run("sh", "-c", "test -s ~/other").expect(1).err
+
+
 def test_nothing_grants_a_credential(world):
     key = world.write(world.home / ".ssh/id_ed25519", "PLANTED\n")
     status, seen = at_a_terminal(world, "--", "cat", str(key))
