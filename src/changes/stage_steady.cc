@@ -143,7 +143,11 @@ Result<void> keep_git_steady(const StagedRoot& root,
   const auto cannot = [&](int error) {
     return fail(setup_error("cannot make " + quote(root.steady), error));
   };
-  if (::mkdir(root.steady.c_str(), 0755) != 0) return cannot(errno);
+  // Whatever the umask is: whoever mounts the overlay may be another user than this one.
+  constexpr mode_t kForAll = 0755;
+  if (::mkdir(root.steady.c_str(), kForAll) != 0 || ::chmod(root.steady.c_str(), kForAll) != 0) {
+    return cannot(errno);
+  }
   for (const StagedRepository& one : repositories) {
     if (!contains(root.path, one.path) || one.path == root.path) continue;
     SteadyPlace top(open_canonical(root.path, O_RDONLY | O_DIRECTORY),

@@ -589,6 +589,21 @@ def test_a_commit_that_arrives_meanwhile_is_not_undone_by_the_next(world):
     assert is_clean(world)
 
 
+@pytest.mark.only("root")
+def test_root_stages_the_repository_of_somebody_else(world):
+    """The overlay is made by the owner of the project, who may enter nothing that root made for itself."""
+    repository(world)
+    for path in [world.project, *world.project.rglob("*")]:
+        os.chown(path, 64124, 64124, follow_symlinks=False)
+    script = AS_A + COMMIT + "git status --porcelain"
+    done = world.execute(["sh", "-c", 'umask 077; exec "$0" "$@"', world.cordon, "run", "--stage", "--", "/bin/sh",
+                          "-ec", script], timeout=120)
+    assert done.expect(0).out == "", done.account()
+    log = world.execute(["git", "-c", "safe.directory=*", "log", "--format=%s", "-1"])
+    assert log.expect(0).out == "second\n"
+    assert (world.project / "d/new").stat().st_uid == 64124
+
+
 def test_what_is_steady_is_gone_with_the_run_and_is_no_change(world):
     repository(world)
     git(world, "checkout", "-q", "-b", "feature/deep", cwd=world.project)
