@@ -153,8 +153,9 @@ Result<int> serve(McpOptions options, const Caller& caller) {
     mcp::add_tools(registry, switches, context);
   }
   say_banner(registry, bounds);
-  const std::string_view about = options.full ? mcp::full_instructions() : mcp::instructions();
-  mcp::Server server({"cordon", "Cordon", std::string(version()), std::string(about)},
+  std::string about =
+      options.full ? mcp::full_instructions(bounds) : std::string(mcp::instructions());
+  mcp::Server server({"cordon", "Cordon", std::string(version()), std::move(about)},
                      std::move(registry), {});
   if (options.http) return serve_over_http(server, std::move(*options.http));
   CORDON_TRY(pipes, mcp::take_standard_streams());

@@ -64,7 +64,7 @@ ToolResult approved_unsafe_write(FullToolContext& bench, Call& call);  // unsafe
 // Before the first call that may change something: what workspace_diff compares with.
 void look_before_changes(FullToolContext& bench, Call& call);
 
-std::string_view full_instructions();
+std::string full_instructions(const CallCeilings& bounds);
 
 // RecordedCall: a call that starts no run of its own. Its record is durable before it does
 // anything, and closed with its answer.
