@@ -93,6 +93,9 @@ struct Pair {
   std::string path;
   std::string kept;
   bool conflict = false;  // of the directory, and so of everything in it
+  // A directory above hides what the host has below it. The kernel marks that one alone: what is
+  // made in it needs no mark of its own, and hides as much.
+  bool hidden = false;
 };
 
 class StageWalk {
@@ -239,9 +242,14 @@ class StageWalk {
     return above && below && tracks_the_same(*above, *below);
   }
 
+  // Nothing of what the host has in it is seen inside but what the layer has as well.
+  [[nodiscard]] bool hides(const Pair& pair) const {
+    return pair.hidden || (pair.upper >= 0 && marks_.hides(pair.upper));
+  }
+
   Result<void> contents(const Pair& pair, int depth) {
     for (const std::string& name : names_in(pair.upper)) CORDON_CHECK(entry(pair, name, depth));
-    if (pair.lower < 0 || !marks_.hides(pair.upper)) return {};
+    if (pair.lower < 0 || !hides(pair)) return {};
     for (const std::string& name : names_in(pair.lower)) {
       if (!stat_at(pair.upper, name)) CORDON_CHECK(deleted(pair, name, depth));
     }
@@ -273,8 +281,9 @@ class StageWalk {
         return {};
       }
     }
-    const Pair inner{above.valid() ? above.get() : -1, below.valid() ? below.get() : -1, path, kept,
-                     conflict};
+    const Pair inner{
+        above.valid() ? above.get() : -1, below.valid() ? below.get() : -1, path, kept, conflict,
+        above.valid() && hides(pair)};
     if ((above.valid() || below.valid()) && is_git(inner)) {
       git(inner, depth);
       return {};

@@ -110,6 +110,20 @@ def test_apply_makes_the_project_what_the_run_saw_and_restore_undoes_it(world):
     changes(world, "restore", status=1)
 
 
+def test_what_was_removed_below_a_directory_that_was_made_anew_goes(world):
+    """The kernel marks the new directory alone, and not what is made in it."""
+    for name in ("b/z/deep/file", "b/z/other", "b/kept/file"):
+        world.write(world.project / name, "old\n")
+    report = staged(world, "rm -r b; mkdir -p b/z/deep b/kept; echo old > b/kept/file; find b | sort")
+    told = {one["path"]: one["change"] for one in report["changes"]}
+    assert told == {"b/z/deep/file": "deleted", "b/z/other": "deleted"}
+    changes(world, "apply")
+    left = sorted(str(path.relative_to(world.project)) for path in (world.project / "b").rglob("*"))
+    assert left == ["b/kept", "b/kept/file", "b/z", "b/z/deep"]
+    changes(world, "restore")
+    assert (world.project / "b/z/deep/file").read_text() == "old\n" and (world.project / "b/z/other").exists()
+
+
 def test_a_path_is_applied_with_the_directories_it_needs_and_nothing_else(world):
     staged(world, "mkdir -p a/b; echo 1 > a/b/one; echo 2 > a/b/two; echo 3 > three; rm file.txt")
     changes(world, "apply", "a/b/one")
