@@ -315,10 +315,18 @@ write = ["{world.project}"]
 mode = "allow"
 allow = ["a.example:443"]
 """, "ceiling.toml")
-    world.execute([world.cordon, "loop", "--json", "--restart", "--policy", "agent", "--ceiling", ceiling, "--",
+    policy = world.document(f"""version = 1
+extends = "agent"
+[net]
+mode = "allow"
+allow = ["a.example:443", "b.example:443"]
+""", "policy.toml")
+    world.execute([world.cordon, "loop", "--json", "--restart", "--policy", policy, "--ceiling", ceiling, "--",
                    loop.agent(keep)]).expect(0)
     prompt = (world.project / "prompt").read_text()
-    assert "There is no network." in prompt or "these hosts alone: " in prompt, prompt
+    # What the ceiling leaves, and nothing else that was asked for.
+    [hosts] = re.findall(r"The network leads to these hosts alone: (.*?)\. A file", prompt)
+    assert hosts == "a.example:443", prompt
 
 
 def test_what_a_known_agent_will_miss_is_told_before_it_starts(loop, world):
