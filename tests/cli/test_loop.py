@@ -313,20 +313,20 @@ def test_the_agent_is_told_where_it_is(loop, world):
 write = ["{world.project}"]
 [net]
 mode = "allow"
-allow = ["a.example:443"]
+allow = ["a.example:443", "x.c.example:443"]
 """, "ceiling.toml")
     policy = world.document(f"""version = 1
 extends = "agent"
 [net]
 mode = "allow"
-allow = ["a.example:443", "b.example:443"]
+allow = ["a.example:443", "b.example:443", "*.c.example:443"]
 """, "policy.toml")
     world.execute([world.cordon, "loop", "--json", "--restart", "--policy", policy, "--ceiling", ceiling, "--",
                    loop.agent(keep)]).expect(0)
     prompt = (world.project / "prompt").read_text()
     # What the ceiling leaves, and nothing else that was asked for.
     [hosts] = re.findall(r"The network leads to these hosts alone: (.*?)\. A file", prompt)
-    assert hosts == "a.example:443", prompt
+    assert hosts == "a.example:443, x.c.example:443", prompt
 
 
 def test_what_a_known_agent_will_miss_is_told_before_it_starts(loop, world):

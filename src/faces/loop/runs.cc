@@ -83,12 +83,12 @@ std::string describe_surroundings(const Policy& policy, const Report& probe) {
   } else {
     std::string hosts;
     for (const HostRule& rule : policy.net.allow) {
-      const std::string name = to_string(rule);
-      const auto is_gone = [&](const Reduction& reduction) {
+      std::string name = to_string(rule);
+      const auto reduced = std::ranges::find_if(probe.reductions, [&](const Reduction& reduction) {
         return reduction.what == "allow" && reduction.asked == name;
-      };
-      if (std::ranges::any_of(probe.reductions, is_gone)) continue;
-      hosts.append(hosts.empty() ? "" : ", ").append(name);
+      });
+      if (reduced != probe.reductions.end()) name = reduced->got.value_or("");
+      if (!name.empty()) hosts.append(hosts.empty() ? "" : ", ").append(name);
     }
     text += "The network leads to these hosts alone: " + (hosts.empty() ? "none" : hosts) + ".";
   }
