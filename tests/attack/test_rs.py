@@ -36,6 +36,15 @@ def time_of_a_spawn() -> float:
     return time.monotonic() - begin
 
 
+def slowest_spawn() -> float:
+    """Of two seconds, as the bomb lasts."""
+    slowest, end = 0.0, time.monotonic() + 2
+    while time.monotonic() < end:
+        slowest = max(slowest, time_of_a_spawn())
+        time.sleep(0.02)
+    return slowest
+
+
 @pytest.mark.group("fork bomb")
 def test_RS01_fork_bomb(world):
     done, report = world.report(world.probe, "forkbomb", 100, options=["--pids", 24])
@@ -49,7 +58,7 @@ def test_RS01_fork_bomb(world):
     assert bare.ok, bare
     # Only now the real thing.
     before = len(os.listdir("/proc"))
-    calm = max(time_of_a_spawn() for _ in range(5))
+    calm = slowest_spawn()
     with ThreadPoolExecutor(1) as pool:
         wild = pool.submit(world.report, world.probe, "forkbomb-wild", 20,
                            options=["--pids", 64, "--timeout", "2s"])
@@ -59,6 +68,8 @@ def test_RS01_fork_bomb(world):
             most = max(most, len(os.listdir("/proc")) - before)
             time.sleep(0.02)
         done, report = wild.result()
+    # The slowest of as many as were beside the bomb: something else may be at work on the machine.
+    calm = max(calm, slowest_spawn())
     assert done.status == 124 and report["timed_out"], done.account()
     assert any(d["what"] == "pids" for d in report["denials"]), done.report_text
     # An emulated machine takes as long for an ordinary one as others do beside a bomb.

@@ -181,7 +181,7 @@ def whole() -> list[Boot]:
     ], [
         Suite("attack-second", "root", SECOND_HALF, 20),
         Suite("attack-once", "root", OF_CORDON_ITSELF, 20,
-              {**once, "CORDON_GIT_DAY": "few", "CORDON_SEARCH_LEVELS": "300", "CORDON_SEARCH_NAMES": "1000"}),
+              {**once, "CORDON_GIT_DAY": "few", "CORDON_SEARCH_LEVELS": "1010", "CORDON_SEARCH_NAMES": "1100"}),
         Suite("contract", "root", ("tests/contract",), 10, once),
         Suite("filter", "root", ("tests/filter",), 3, once),
         Suite("awkward-hosts", "root", ("tests/cli/test_awkward_hosts.py", "tests/cli/test_death.py"), 5, once),
