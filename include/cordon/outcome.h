@@ -36,10 +36,18 @@ struct Reduction {
 
 // One thing the kernel, a limit or the broker refused while the command ran. Only with evidence.
 struct Denial {
-  std::string what;         // the limit's name, or "git", "syscall", "connect", "resolve", "stage"
+  // The limit's name, or "git", "syscall", "connect", "resolve", "stage"; of a run whose paths were
+  // watched "read", "write" and "exec".
+  std::string what;
   std::string detail;       // the bound or the argument
-  std::string layer;        // "cgroup", "rlimit", "tmpfs", "seccomp", "broker", "watch", "disk"
+  std::string layer;        // "cgroup", "rlimit", "tmpfs", "seccomp", "broker", "mounts", ...
   std::uint64_t count = 1;  // how often
+  std::string path;         // that was asked for, or HOST:PORT; empty: it is about neither
+  std::string access;       // "read", "write", "exec" or "connect"; empty as `path` is
+  std::string rule;         // that decides; empty as `path` is
+  std::string change;       // what permits it; empty: nothing does, or nobody asked
+  // False where a watch saw what the command asked for, and not what came of it.
+  bool certain = true;
   bool operator==(const Denial&) const = default;
 };
 

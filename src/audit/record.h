@@ -79,6 +79,7 @@ struct DenialMark {
   Label layer;
   Label detail_hash;
   std::uint64_t count = 1;
+  Label rule = {};  // that decided, in the policy's words; nothing for a limit
 };
 
 // A destination that was tried in network mode allow.

@@ -140,6 +140,7 @@ Node denials_node(const std::vector<DenialMark>& denials) {
         .set("layer", text(denial.layer))
         .set("detail_hash", text(denial.detail_hash))
         .set("count", Node(denial.count));
+    if (!denial.rule.empty()) node.set("rule", text(denial.rule));
     list.push_back(std::move(node));
   }
   return {std::move(list)};

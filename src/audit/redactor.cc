@@ -218,8 +218,12 @@ Closing Redactor::closing(const Outcome& outcome) const {
   closing.truncated =
       (outcome.out && outcome.out->truncated()) || (outcome.err && outcome.err->truncated());
   for (const Denial& denial : outcome.denials) {
-    closing.denials.push_back(
-        {word(denial.what), word(denial.layer), hashed("denial", denial.detail), denial.count});
+    // The rule about a file may name the file.
+    const bool host = denial.access == "connect";
+    const Label rule = host ? Label(denial.rule)
+                            : word(std::string_view(denial.rule).substr(0, denial.rule.find(' ')));
+    closing.denials.push_back({word(denial.what), word(denial.layer),
+                               hashed("denial", denial.detail), denial.count, rule});
   }
   for (const Connection& tried : outcome.connections) {
     closing.connections.push_back(connection(tried));

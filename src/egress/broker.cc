@@ -40,11 +40,13 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
         local(attempts, std::move(listed), host_network, stop.get()),
         files(std::move(request.writable)),
         renames(std::move(request.staged), std::move(request.tell_rename)),
+        watch(std::move(request.refuses)),
         handler(
             {mode, host_network, std::move(own),
              name_event.valid() ? &name_sockets.emplace(resolver, attempts, std::move(name_event))
-                                : nullptr},
-            rules, names, attempts, local, files, renames, budget, *meter, stop.get()) {}
+                                : nullptr,
+             request.network == SandboxNetwork::Own},
+            rules, names, attempts, local, files, renames, watch, budget, *meter, stop.get()) {}
 
   const NetMode mode;
   const RulesSource rules;
@@ -57,6 +59,7 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
   LocalSockets local;
   const FileChanges files;
   StagedRenames renames;
+  PathWatch watch;
   std::optional<NameSockets> name_sockets;  // of a sandbox on the host's network
   CallHandler handler;
 
@@ -152,7 +155,10 @@ void Broker::serve(BrokerSockets sockets) {
     state_->serving = true;
     state_->changed.notify_all();
   }
-  if (state_->mode == NetMode::Allow || start(state_, answer_calls)) return;
+  if (state_->mode == NetMode::Allow) return;
+  // Without a resolver names are not found, as without one that knows them.
+  if (state_->sockets.datagrams.valid()) (void)start(state_, answer_names);
+  if (start(state_, answer_calls)) return;
   const std::lock_guard lock(state_->mutex);
   state_->sockets.listener.reset();
 }
@@ -217,8 +223,13 @@ void Broker::answer_calls(State& state) {
 
 std::vector<Connection> Broker::connections() const { return state_->attempts.connections(); }
 
+std::vector<RefusedPath> Broker::refused_paths() const { return state_->watch.refused(); }
+
+std::uint64_t Broker::untold_paths() const { return state_->watch.untold(); }
+
 std::vector<Denial> Broker::denials() const {
-  std::vector<Denial> found = state_->attempts.denials();
+  const std::string rule = "net.mode = \"" + std::string(name_of(state_->mode)) + "\"";
+  std::vector<Denial> found = state_->attempts.denials(rule);
   const std::vector<Denial> renames = state_->renames.denials();
   found.insert(found.end(), renames.begin(), renames.end());
   return found;

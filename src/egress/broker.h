@@ -1,7 +1,7 @@
-// Broker: answers the trapped calls of one sandbox, and in network mode allow its DNS questions,
-// from threads of the supervisor. In that mode the threads are made before the sandbox is: where
-// they cannot be, no command is started. In the others most commands never call, so there is no
-// thread before serve().
+// Broker: answers the trapped calls of one sandbox and its DNS questions, from threads of the
+// supervisor. In network mode allow the threads are made before the sandbox is: where they cannot
+// be, no command is started. In the others most commands never call, so there is no thread before
+// serve(). In mode none no name is known; what was asked for is told.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,15 @@
 #include "base/result.h"
 #include "cordon/outcome.h"
 #include "egress/broker_sockets.h"
+#include "egress/path_watch.h"
 #include "egress/rules.h"
 #include "egress/staged_renames.h"
 #include "policy/effective.h"
 
 namespace cordon {
 
-// Whose network the command's own sockets are of, in the modes none and allow.
+// Whose network the command's own sockets are of, in the modes none and allow; and whose view of
+// files it has.
 enum class SandboxNetwork { Own, Hosts };
 
 struct BrokerRequest {
@@ -34,6 +36,7 @@ struct BrokerRequest {
   std::vector<std::string> writable;     // where modes and times may be changed, if asked
   std::vector<StagedPlace> staged = {};  // where renames are looked at
   StagedRenames::Tell tell_rename = {};
+  PathWatch::Refuses refuses = {};  // of a run whose paths are watched
 };
 
 class Broker {
@@ -56,6 +59,9 @@ class Broker {
 
   [[nodiscard]] std::vector<Connection> connections() const;
   [[nodiscard]] std::vector<Denial> denials() const;
+  // Of a run whose paths are watched.
+  [[nodiscard]] std::vector<RefusedPath> refused_paths() const;
+  [[nodiscard]] std::uint64_t untold_paths() const;
 
  private:
   struct State;

@@ -24,7 +24,7 @@ using BindInSandbox = std::function<int(const SandboxBind&)>;
 // All invalid where there is no broker.
 struct BrokerSockets {
   Fd listener;                       // of the command's filter
-  Fd datagrams;                      // of the sandbox's own network, for DNS; mode allow alone
+  Fd datagrams;                      // of the sandbox's own network, for DNS; not in mode open
   Fd streams;                        // the same, listening
   std::uint64_t network = 0;         // the namespace of those two
   std::uint64_t private_device = 0;  // of the private space, which only the sandbox has; or zero

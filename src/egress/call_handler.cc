@@ -123,6 +123,8 @@ void note(const Verdict& verdict, Connection& attempt) {
 }  // namespace
 
 int CallHandler::answer(WaitingCall& call, std::uint64_t network) {
+  const bool watched = watch_.handles(call.number());
+  if (watched) watch_.note(call);
   switch (call.number()) {
     case SYS_connect:
       return connect(call, network);
@@ -146,8 +148,27 @@ int CallHandler::answer(WaitingCall& call, std::uint64_t network) {
         renames_.pass(call);
         return 0;
       }
-      return FileChanges::handles(call.number()) ? files_.answer(call) : EPERM;
+      // In a view of its own the kernel may change modes, times and owners: there such a call comes
+      // only to be watched.
+      if (FileChanges::handles(call.number()) && !(watched && place_.own_view)) {
+        return files_.answer(call);
+      }
+      if (!watched) return EPERM;
+      call.let_continue();
+      return 0;
   }
+}
+
+// Only what is meant for somebody: libraries connect datagram sockets to learn their own address.
+void CallHandler::note_unreachable(const GivenSocket& socket, const GivenAddress& address) {
+  const auto target = read_endpoint(address.bytes, address.size);
+  if (!is_tcp(socket) || !target) return;
+  Connection attempt;
+  attempt.address = to_string(target->address);
+  attempt.port = target->port;
+  attempt.rule = "net.mode = \"none\"";
+  attempt.reason = "this sandbox has only its own loopback";
+  attempts_.add(std::move(attempt));
 }
 
 bool CallHandler::is_own(const GivenSocket& socket, std::uint64_t network) const {
@@ -175,7 +196,10 @@ int CallHandler::connect(WaitingCall& call, std::uint64_t network) {
   // A netlink socket gets rights from who connects it.
   if (!is_inet(socket)) return EPERM;
   if (place_.mode != NetMode::Allow) {
-    return is_own(socket, network) ? connect_inside(socket, address, stop_) : EPERM;
+    if (!is_own(socket, network)) return EPERM;
+    const int error = connect_inside(socket, address, stop_);
+    if (place_.mode == NetMode::None && error == ENETUNREACH) note_unreachable(socket, address);
+    return error;
   }
   if (socket.network != network) return connect_again(socket, address);
   // Disconnecting inside stays inside.

@@ -1,6 +1,7 @@
 // CallHandler: what becomes of one trapped call of a sandbox. It decides, acts, and answers an
 // errno for the caller; it lets no call continue but those that
-// only receive or ask, on a socket that it has nothing to do with: they reach nobody.
+// only receive or ask, on a socket that it has nothing to do with: they reach nobody; and those
+// that the filter allows anyway, and shows only so that they can be told of.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include "egress/lookup.h"
 #include "egress/meter.h"
 #include "egress/names.h"
+#include "egress/path_watch.h"
 #include "egress/rules.h"
 #include "egress/staged_renames.h"
 #include "egress/waiting_call.h"
@@ -33,10 +35,12 @@ class CallHandler {
     std::vector<Address> own;  // addresses of this host
     // Where the sandbox shares the host's network in mode allow; else null.
     NameSockets* names = nullptr;
+    bool own_view = false;  // of files: it is not the host's
   };
   CallHandler(Place place, const RulesSource& rules, const SyntheticNames& names,
               Attempts& attempts, LocalSockets& local, const FileChanges& files,
-              StagedRenames& renames, ConnectionBudget& budget, Meter& meter, int stop)
+              StagedRenames& renames, PathWatch& watch, ConnectionBudget& budget, Meter& meter,
+              int stop)
       : place_(std::move(place)),
         rules_(rules),
         names_(names),
@@ -44,6 +48,7 @@ class CallHandler {
         local_(local),
         files_(files),
         renames_(renames),
+        watch_(watch),
         budget_(budget),
         meter_(meter),
         stop_(stop) {}
@@ -84,6 +89,7 @@ class CallHandler {
                       const Endpoint& target);
   int dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
                          std::span<const Endpoint> targets, Connection attempt);
+  void note_unreachable(const GivenSocket& socket, const GivenAddress& address);
   int connect_again(const GivenSocket& socket, const GivenAddress& address);
   // The real addresses that may be dialled, and the errno for the caller if there are none.
   struct Judged {
@@ -101,6 +107,7 @@ class CallHandler {
   LocalSockets& local_;
   const FileChanges& files_;
   StagedRenames& renames_;
+  PathWatch& watch_;
   ConnectionBudget& budget_;
   Meter& meter_;
   const int stop_;

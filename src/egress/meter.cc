@@ -145,10 +145,14 @@ bool same(const Connection& a, const Connection& b) {
          a.rule == b.rule && a.reason == b.reason;
 }
 
-std::string describe(const Connection& attempt) {
+std::string place_of(const Connection& attempt) {
   std::string text = attempt.host.empty() ? attempt.address : attempt.host;
   if (text.find(':') != std::string::npos) text = "[" + text + "]";
-  text.append(":").append(std::to_string(attempt.port));
+  return text.append(":").append(std::to_string(attempt.port));
+}
+
+std::string describe(const Connection& attempt) {
+  std::string text = place_of(attempt);
   if (!attempt.host.empty() && !attempt.address.empty()) {
     text.append(" at ").append(attempt.address);
   }
@@ -221,16 +225,19 @@ std::vector<Connection> Attempts::connections() const {
   return connections_;
 }
 
-std::vector<Denial> Attempts::denials() const {
+std::vector<Denial> Attempts::denials(std::string_view mode_rule) const {
   const std::lock_guard lock(mutex_);
   std::vector<Denial> denials;
   for (const Connection& attempt : connections_) {
     if (!attempt.allowed) {
-      denials.push_back({"connect", describe(attempt), "broker", attempt.count});
+      denials.push_back({"connect", describe(attempt), "broker", attempt.count, place_of(attempt),
+                         "connect", attempt.rule});
     }
   }
   for (const auto& [name, count] : unknown_) {
-    denials.push_back({"resolve", name + ": no rule allows this name", "broker", count});
+    // A name is asked for before a port is: what programs speak to by name is mostly this one.
+    denials.push_back({"resolve", name + ": no rule allows this name", "broker", count,
+                       name + ":443", "connect", std::string(mode_rule)});
   }
   for (const auto& [refusal, count] : refused_) {
     denials.push_back({refusal.first, refusal.second, "broker", count});

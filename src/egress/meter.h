@@ -64,8 +64,8 @@ class Attempts {
   void add_refusal(const std::string& what, const std::string& detail);
 
   [[nodiscard]] std::vector<Connection> connections() const;
-  // The refused ones, and the unknown names.
-  [[nodiscard]] std::vector<Denial> denials() const;
+  // The refused ones, and the unknown names; these go by `mode_rule`.
+  [[nodiscard]] std::vector<Denial> denials(std::string_view mode_rule) const;
 
  private:
   mutable std::mutex mutex_;

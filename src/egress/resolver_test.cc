@@ -146,10 +146,10 @@ TEST(Resolver, RemembersUnknownNamesOnce) {
   Inside inside;
   for (int i = 0; i < 3; ++i) (void)inside.resolver.answer(query("evil.example", kDnsTypeA));
   (void)inside.resolver.answer(query("4.3.2.1.in-addr.arpa", kDnsTypePtr));
-  const std::vector<Denial> denials = inside.attempts.denials();
+  const std::vector<Denial> denials = inside.attempts.denials("net.mode = \"allow\"");
   ASSERT_EQ(denials.size(), 1U);
-  EXPECT_EQ(denials.front(),
-            (Denial{"resolve", "evil.example: no rule allows this name", "broker", 3}));
+  EXPECT_EQ(denials.front(), (Denial{"resolve", "evil.example: no rule allows this name", "broker",
+                                     3, "evil.example:443", "connect", "net.mode = \"allow\""}));
 }
 
 TEST(SyntheticNames, AreBounded) {

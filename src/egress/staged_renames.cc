@@ -5,10 +5,6 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
-#include <algorithm>
-#include <array>
-#include <climits>
-
 #include "base/path.h"
 #include "sys/calls.h"
 
@@ -17,14 +13,6 @@ namespace {
 
 constexpr std::size_t kMostNamed = 100;
 
-std::string path_of(int descriptor) {
-  std::array<char, PATH_MAX> path;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  const std::string entry = "/proc/self/fd/" + std::to_string(descriptor);
-  const ssize_t size = ::readlink(entry.c_str(), path.data(), path.size());
-  if (size <= 0 || static_cast<std::size_t>(size) == path.size()) return {};
-  return {path.data(), static_cast<std::size_t>(size)};
-}
-
 // The directory that the call is to rename, as a path inside; empty if it is none, or it cannot be
 // told.
 std::string renamed_directory(WaitingCall& call) {
@@ -32,27 +20,16 @@ std::string renamed_directory(WaitingCall& call) {
 #ifdef SYS_rename
   by_directory = call.number() != SYS_rename;
 #endif
+  const int directory = by_directory ? call.argument_as_int(0) : AT_FDCWD;
   std::string path;
-  if (call.read_path(by_directory ? 1 : 0, path) != 0 || path.empty()) return {};
-  if (path.front() != '/') {
-    const int given = by_directory ? call.argument_as_int(0) : AT_FDCWD;
-    std::string base;
-    Fd directory;
-    if (given == AT_FDCWD) {
-      if (read_directory_of(call, base) != 0) return {};
-    } else if (call.read_descriptor(given, directory) == 0) {
-      base = path_of(directory.get());
-    }
-    if (base.empty() || base.front() != '/') return {};
-    path = base + "/" + path;
-  }
+  if (read_name_of(call, directory, by_directory ? 1 : 0, path) != 0) return {};
   Fd root;
   if (open_root_of(call, root) != 0) return {};
   const Fd found(
       sys::openat2(root.get(), path.c_str(),
                    static_cast<std::uint64_t>(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 0,
                    sys::kResolveInRoot | sys::kResolveNoMagicLinks));
-  return found.valid() ? path_of(found.get()) : std::string();
+  return found.valid() ? name_of_descriptor(found.get()) : std::string();
 }
 
 }  // namespace

@@ -47,6 +47,33 @@ int read_directory_of(const WaitingCall& call, std::string& directory) {
   return call.waiting() ? 0 : ESRCH;
 }
 
+std::string name_of_descriptor(int descriptor) {
+  std::array<char, PATH_MAX> path;
+  const std::string entry = "/proc/self/fd/" + std::to_string(descriptor);
+  const ssize_t size = ::readlink(entry.c_str(), path.data(), path.size());
+  if (size <= 0 || static_cast<std::size_t>(size) == path.size()) return {};
+  return {path.data(), static_cast<std::size_t>(size)};
+}
+
+int read_name_of(WaitingCall& call, int directory, std::size_t index, std::string& name) {
+  name.clear();
+  if (const int error = call.read_path(index, name); error != 0) return error;
+  if (name.empty()) return ENOENT;
+  if (name.front() == '/') return 0;
+  std::string base;
+  if (directory == AT_FDCWD) {
+    if (const int error = read_directory_of(call, base); error != 0) return error;
+  } else {
+    Fd opened;
+    if (const int error = call.read_descriptor(directory, opened); error != 0) return error;
+    base = name_of_descriptor(opened.get());
+  }
+  // A directory that was removed, or something that is none.
+  if (base.empty() || base.front() != '/') return ENOENT;
+  name = base + "/" + name;
+  return 0;
+}
+
 int read_mask_of(const WaitingCall& call, std::uint32_t& mask) {
   const Fd file(::open(entry_of(call, "status").c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 512> text;  // it stands in the second line

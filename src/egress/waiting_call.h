@@ -122,6 +122,12 @@ int open_root_of(const WaitingCall& call, Fd& root);
 int open_directory_of(const WaitingCall& call, Fd& directory);
 // The same as a name below that root.
 int read_directory_of(const WaitingCall& call, std::string& directory);
+// A path argument as an absolute name below that root; `directory` is the descriptor at which it
+// begins if it is relative, or AT_FDCWD. Links in it are as they are.
+int read_name_of(WaitingCall& call, int directory, std::size_t index, std::string& name);
+// What a descriptor of this process leads to; as its own view names it, if it was opened in another
+// one. Empty if it cannot be told.
+std::string name_of_descriptor(int descriptor);
 int read_mask_of(const WaitingCall& call, std::uint32_t& mask);
 
 }  // namespace cordon

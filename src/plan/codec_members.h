@@ -173,7 +173,8 @@ struct Members<op::DropCapabilities> : List<&op::DropCapabilities::bounding> {};
 template <>
 struct Members<op::InstallSeccomp>
     : List<&op::InstallSeccomp::net, &op::InstallSeccomp::brokered,
-           &op::InstallSeccomp::shares_host, &op::InstallSeccomp::staged> {};
+           &op::InstallSeccomp::shares_host, &op::InstallSeccomp::staged,
+           &op::InstallSeccomp::watched> {};
 template <>
 struct Members<op::LoadProfile>
     : List<&op::LoadProfile::program, &op::LoadProfile::text, &op::LoadProfile::net> {};

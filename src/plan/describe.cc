@@ -156,7 +156,8 @@ struct Describe {
     return fmt::format("install seccomp filter, network {}, {}{}", name_of(o.net),
                        o.brokered ? "local sockets by broker" : "no local sockets",
                        o.shares_host ? ", no namespaces" : "") +
-           (o.staged ? ", renames shown to the supervisor" : "");
+           (o.staged ? ", renames shown to the supervisor" : "") +
+           (o.watched ? ", paths shown to the supervisor" : "");
   }
   std::string operator()(const op::LoadProfile& o) const {
     return fmt::format("become {} with the profile\n{}", quote(o.program), sanitize_lines(o.text));

@@ -235,7 +235,10 @@ Result<void> LandlockPlanner::confine() {
   plan_.confine.emplace_back(op::NewKeyring{});
   plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
   plan_.confine.emplace_back(op::DropCapabilities{caller_.uid == 0});
-  plan_.confine.emplace_back(op::InstallSeccomp{effective_.net.mode, true, true});
+  plan_.confine.emplace_back(op::InstallSeccomp{.net = effective_.net.mode,
+                                                .brokered = true,
+                                                .shares_host = true,
+                                                .watched = request_.watched});
   plan_.confine.emplace_back(op::Execute{plan_.argv});
   return {};
 }

@@ -72,6 +72,13 @@ class NativePlanner {
 
  private:
   Result<void> refuse_unenforceable() const;
+  [[nodiscard]] bool is_brokered() const {
+    return facts_.answers_calls || effective_.net.mode == NetMode::Allow;
+  }
+  // Without the network it knows no name; what was asked for is told.
+  [[nodiscard]] bool has_resolver() const {
+    return is_brokered() && effective_.net.mode != NetMode::Open;
+  }
   void system();
   void proc_and_devices();
   void scratch();
@@ -203,7 +210,7 @@ void NativePlanner::system() {
       tree_.bind_system(path, FileKind::Regular);
     }
   } else {
-    for (SystemFile& file : isolated_network_files(effective_.net.mode)) {
+    for (SystemFile& file : isolated_network_files(has_resolver())) {
       tree_.file(file.path, std::move(file.content));
     }
   }
@@ -536,7 +543,7 @@ void NativePlanner::finish_build() {
   tree_.directory(std::string(kEmptyDirectory));
   plan_.build.emplace_back(op::HostName{"cordon"});
   if (effective_.net.mode != NetMode::Open) plan_.build.emplace_back(op::LoopbackUp{});
-  if (effective_.net.mode == NetMode::Allow) plan_.build.emplace_back(op::OpenResolver{});
+  if (has_resolver()) plan_.build.emplace_back(op::OpenResolver{});
   if (!effective_.net.publish.empty()) {
     plan_.build.emplace_back(op::OfferSockets{effective_.net.publish});
   }
@@ -615,11 +622,12 @@ Result<void> NativePlanner::confine() {
   plan_.confine.emplace_back(op::NewKeyring{});
   plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
   plan_.confine.emplace_back(op::DropCapabilities{});
-  const bool brokered = facts_.answers_calls || effective_.net.mode == NetMode::Allow;
+  const bool brokered = is_brokered();
   plan_.confine.emplace_back(
       op::InstallSeccomp{.net = effective_.net.mode,
                          .brokered = brokered,
-                         .staged = brokered && is_staged() && !request_.stage_is_copy});
+                         .staged = brokered && is_staged() && !request_.stage_is_copy,
+                         .watched = brokered && request_.watched});
   plan_.confine.emplace_back(op::Execute{plan_.argv});
   return {};
 }

@@ -221,6 +221,7 @@ struct InstallSeccomp {
   bool brokered = false;     // the supervisor answers connect and bind; without it no local sockets
   bool shares_host = false;  // no namespaces: what they would hold is refused
   bool staged = false;       // the supervisor is shown renames
+  bool watched = false;      // the supervisor is shown every call that takes a path
 };
 struct ChangeDirectory {
   std::string path;
@@ -289,6 +290,7 @@ struct PlanRequest {
   // upper directories lie in it. Empty: what is written is written at once.
   std::string stage_directory;
   bool stage_is_copy = false;  // no overlays: copies in that directory
+  bool watched = false;        // what is asked for and refused is to be told
   // The backend can cover what is held by copies in that directory. Else it is held read-only.
   bool private_copies = false;
   // Single files among what is held that git replaces when it checks out: their names stand in the

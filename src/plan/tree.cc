@@ -222,10 +222,9 @@ std::vector<SystemFile> system_files(std::uint32_t uid, std::uint32_t gid, const
              "cordon\n"});
 }
 
-std::vector<SystemFile> isolated_network_files(NetMode mode) {
-  const char* resolver = mode == NetMode::Allow
-                             ? "nameserver 127.0.0.1\n"
-                             : "# no resolver: this sandbox has only its own loopback\n";
+std::vector<SystemFile> isolated_network_files(bool has_resolver) {
+  const char* resolver = has_resolver ? "nameserver 127.0.0.1\n"
+                                      : "# no resolver: this sandbox has only its own loopback\n";
   return at(kNetworkFiles, {"127.0.0.1 localhost cordon\n::1 localhost ip6-localhost\n", resolver});
 }
 

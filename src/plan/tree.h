@@ -97,7 +97,7 @@ struct SystemFile {
 std::vector<SystemFile> system_files(std::uint32_t uid, std::uint32_t gid, const std::string& user,
                                      const std::string& home);
 // hosts and resolv.conf of a sandbox that has only its own loopback, and perhaps a resolver on it.
-std::vector<SystemFile> isolated_network_files(NetMode mode);
+std::vector<SystemFile> isolated_network_files(bool has_resolver);
 
 // What a command is given whatever mechanism contains it: its environment, its credential, and the
 // places where its program is looked for.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "run/why.h"
+
 namespace cordon {
 namespace {
 
@@ -42,14 +44,16 @@ BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
           shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
           changeable(run.plan),
           staged_places(run.plan),
-          input.tell_rename};
+          input.tell_rename,
+          input.why ? refused_by(run.plan) : PathWatch::Refuses()};
 }
 
 }  // namespace
 
 Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run) {
   const Effective& effective = run.clamped.effective();
-  const bool needed = effective.net.mode == NetMode::Allow || !effective.sockets.empty();
+  const bool needed =
+      effective.net.mode == NetMode::Allow || !effective.sockets.empty() || input.why;
   if (!needed && input.session == nullptr) return std::nullopt;
   CORDON_TRY(broker, Broker::make(broker_request(input, run)));
   return std::optional<Broker>(std::move(broker));
@@ -73,10 +77,14 @@ void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egr
   broker->serve(std::move(taken));
 }
 
-void add_attempts(Broker& broker, Outcome& outcome) {
+void add_attempts(const RunInput& input, const JudgedRun& run, Broker& broker, Outcome& outcome) {
   broker.settle();
   outcome.connections = broker.connections();
-  const std::vector<Denial> denials = broker.denials();
+  std::vector<Denial> denials = broker.denials();
+  if (input.cures) advise_connections(input, run, denials);
+  outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
+  if (!input.why) return;
+  denials = path_denials(input, run, broker.refused_paths(), broker.untold_paths());
   outcome.denials.insert(outcome.denials.end(), denials.begin(), denials.end());
 }
 

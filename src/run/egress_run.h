@@ -22,7 +22,7 @@ Result<std::optional<Publisher>> make_publisher(const NetRules& net);
 void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egress,
                  std::optional<Broker>& broker);
 
-// After the last process has ended: what was connected and what was refused.
-void add_attempts(Broker& broker, Outcome& outcome);
+// After the last process has ended: what was connected and what was refused, by whom and why.
+void add_attempts(const RunInput& input, const JudgedRun& run, Broker& broker, Outcome& outcome);
 
 }  // namespace cordon

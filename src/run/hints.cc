@@ -127,8 +127,18 @@ std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string
       return change.state == Change::State::Lost && contains(change.path, named.path);
     });
   });
-  // Where there is a broker, it has seen every attempt and told what it refused.
+  // Nor is what was seen to be refused a guess.
+  std::erase_if(mentions.paths, [&](const MentionedPath& named) {
+    return std::ranges::find(outcome.denials, named.path, &Denial::path) != outcome.denials.end();
+  });
+  // The broker has seen every attempt and told what it refused; without a network a command may
+  // fail before it makes one.
   if (run.clamped.effective().net.mode != NetMode::None) mentions.hosts.clear();
+  std::erase_if(mentions.hosts, [&](const MentionedHost& place) {
+    return std::ranges::any_of(outcome.denials, [&](const Denial& denial) {
+      return denial.path.starts_with(place.host + ":");
+    });
+  });
   return input.hints == HintsFrom::Host ? hints_by(ByHost(input, run), mentions)
                                         : hints_by(ByPolicy(run), mentions);
 }

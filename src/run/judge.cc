@@ -309,6 +309,22 @@ Error refused_plan(Error error, const BackendChoice& choice, const Judgement& ju
   return native_too ? error : with_passed_over(std::move(error), choice, ask_this_host());
 }
 
+bool is_watched(const Plan& plan) {
+  return std::ranges::any_of(plan.confine, [](const Op& operation) {
+    const auto* filter = std::get_if<op::InstallSeccomp>(&operation);
+    return filter != nullptr && filter->watched;
+  });
+}
+
+Error cannot_watch(BackendKind backend) {
+  return {.kind = ErrorKind::Unsupported,
+          .what = "--why cannot watch a command of backend " + std::string(name_of(backend)) +
+                  " on this host",
+          .hint =
+              "it needs Linux 5.19 and one of the backends native, bwrap and landlock; without "
+              "--why the command runs as ever, and cordon policy explain tells of one path"};
+}
+
 Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresight foresight,
                             std::optional<std::vector<std::string>> asked) {
   if (input.argv.empty() || input.argv.front().empty()) {
@@ -346,6 +362,7 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
                                     : new_stage_directory(effective, caller);
   PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start),
                                      std::move(stage_directory));
+  request.watched = input.why;
   request.stage_is_copy = as_copy && !request.stage_directory.empty();
   if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
   Caller inside = caller;
@@ -359,6 +376,7 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
   if (!plan) {
     return fail(refused_plan(std::move(plan).error(), choice, judgement, inside, request));
   }
+  if (input.why && !is_watched(*plan)) return fail(cannot_watch(choice.backend));
   if (owner) CORDON_CHECK(fit_to_owner(*plan, *owner));
   mark_options(input, plan->reductions);
   if (auto refused = refusal_of_planned(plan->reductions)) return fail(*std::move(refused));

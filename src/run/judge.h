@@ -91,6 +91,8 @@ struct RunInput {
   std::string helper;
   bool describe_policy = true;  // the report is to carry the effective policy
   HintsFrom hints = HintsFrom::Policy;
+  bool cures = false;  // what the broker refused is told with the option that permits it
+  bool why = false;  // every path that the command asks for is looked at, and what is refused told
   Asker asker;
   audit::Recorder* recorder = nullptr;  // a long-lived caller's; absent: one for this run alone
   // Of a run that goes on while ceilings may change: read anew for every connection.

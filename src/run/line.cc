@@ -69,18 +69,19 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
                       Launched& launched) {
   BrokerSockets& egress = launched.ends.egress;
   const auto serve = [&] { serve_calls(input, run, egress, ready.broker); };
-  if (run.clamped.effective().net.mode == NetMode::Allow || input.session != nullptr) serve();
+  const bool allows = run.clamped.effective().net.mode == NetMode::Allow;
+  if (allows || input.session != nullptr || input.why) serve();
   if (ready.publisher) ready.publisher->serve(std::move(launched.ends.socket_source));
   ready.streams->command_started();
   if (launched.ends.terminal.valid()) {
     ready.streams->attach_terminal(std::move(launched.ends.terminal));
   }
   SuperviseRequest watching = supervise_request(input, run, *ready.git_watch);
-  watching.first_call = egress.listener.get();
+  watching.first_calls = {egress.listener.get(), egress.datagrams.get(), egress.streams.get()};
   watching.on_first_call = serve;
   if (ready.broker) watching.over_sent = ready.broker->over_descriptor();
   CORDON_TRY(outcome, supervise(*launched.child, *ready.streams, watching));
-  if (ready.broker) add_attempts(*ready.broker, outcome);
+  if (ready.broker) add_attempts(input, run, *ready.broker, outcome);
   if (ready.publisher) outcome.published = ready.publisher->end();
   return outcome;
 }

@@ -200,6 +200,8 @@ Node enforcement_node(const Report& report) {
   return node;
 }
 
+Node text_or_null(const std::string& text) { return text.empty() ? null() : Node(text); }
+
 Node denials_node(const std::vector<Denial>& denials) {
   NodeList list;
   for (const Denial& denial : denials) {
@@ -208,6 +210,11 @@ Node denials_node(const std::vector<Denial>& denials) {
     node.set("detail", denial.detail);
     node.set("layer", denial.layer);
     node.set("count", denial.count);
+    node.set("path", text_or_null(denial.path));
+    node.set("access", text_or_null(denial.access));
+    node.set("rule", text_or_null(denial.rule));
+    node.set("change", text_or_null(denial.change));
+    node.set("certain", denial.certain);
     list.push_back(std::move(node));
   }
   return Node(std::move(list));

@@ -37,7 +37,7 @@ class Loop {
         streams_(streams),
         request_(request),
         started_(monotonic_ms()),
-        first_call_(request.first_call) {
+        first_calls_(request.first_calls) {
     if (request.wall_ms) wall_deadline_ = started_ + *request.wall_ms;
     if (request.git_watch != nullptr && request.git_watch->watches()) {
       next_git_look_ = started_ + kGitLookMilliseconds;
@@ -125,7 +125,7 @@ class Loop {
     if (request_.terminate && cancelled_by_ == 0) {
       add(request_.terminate->descriptor(), POLLIN, Source::Terminate);
     }
-    add(first_call_, POLLIN, Source::FirstCall);
+    for (const int one : first_calls_) add(one, POLLIN, Source::FirstCall);
     if (request_.sent) add(request_.over_sent, POLLIN, Source::Sent);
     if (request_.poll_hook != nullptr && !poll_hook_done_) {
       add(request_.poll_hook->descriptor, POLLIN, Source::PollHook);
@@ -176,7 +176,7 @@ class Loop {
       case Source::FirstCall:
         // Anything else than a call: the last process that could make one is gone.
         if ((events & POLLIN) != 0) request_.on_first_call();
-        first_call_ = -1;
+        first_calls_.fill(-1);
         break;
       case Source::Sent:
         denials_.push_back({"sent", "killed at the sent limit", "watch", 1});
@@ -387,7 +387,7 @@ class Loop {
   std::optional<std::uint64_t> next_scratch_look_;
   std::optional<std::uint64_t> next_git_look_;
   std::optional<std::uint64_t> next_memory_watch_;
-  int first_call_;
+  std::array<int, 3> first_calls_;
   bool poll_hook_done_ = false;
   std::optional<std::uint64_t> next_terminal_look_;
   int cancelled_by_ = 0;

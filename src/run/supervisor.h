@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <functional>
@@ -55,7 +56,8 @@ struct SuperviseRequest {
   std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time
   const PollHook* poll_hook = nullptr;
   const GitWatch* git_watch = nullptr;
-  int first_call = -1;  // readable when the first call waits for the broker
+  // One is readable when the first call, or the first question for a name, waits for the broker.
+  std::array<int, 3> first_calls{-1, -1, -1};
   std::function<void()> on_first_call;
   std::optional<std::uint64_t> sent;  // the most bytes over connections, for the account
   int over_sent = -1;                 // readable once there were more

@@ -1,6 +1,7 @@
 // Measures what containment costs, beside a bare spawn and bwrap, and prints the figures with their
 // targets. --write makes a page of them; figures are never typed by hand.
-//   launch [--rounds N] [--files N] [--cordon PATH] [--load PATH] [--write FILE]
+//   launch [--section launch|watch] [--rounds N] [--files N] [--cordon PATH] [--load PATH] [--write
+//   FILE]
 #include <unistd.h>
 
 #include <cstdio>
@@ -17,13 +18,14 @@ struct Options {
   unsigned files = 100'000;
   std::string cordon;
   std::string load;
+  std::string section = "launch";
   std::string write;
 };
 
 [[noreturn]] void usage() {
-  std::fprintf(
-      stderr,
-      "usage: launch [--rounds N] [--files N] [--cordon PATH] [--load PATH] [--write FILE]\n");
+  std::fprintf(stderr,
+               "usage: launch [--section launch|watch] [--rounds N] [--files N] [--cordon PATH]\n"
+               "              [--load PATH] [--write FILE]\n");
   std::exit(2);
 }
 
@@ -43,6 +45,9 @@ Options parse(int argc, char** argv) {
       options.cordon = std::filesystem::absolute(argv[i + 1]);
     } else if (name == "--load") {
       options.load = std::filesystem::absolute(argv[i + 1]);
+    } else if (name == "--section") {
+      options.section = argv[i + 1];
+      if (options.section != "launch" && options.section != "watch") usage();
     } else if (name == "--write") {
       options.write = std::filesystem::absolute(argv[i + 1]);
     } else {
@@ -57,6 +62,19 @@ Options parse(int argc, char** argv) {
     }
   }
   return options;
+}
+
+int watch(const Options& options, const bench::Subject& subject, bench::Page& page) {
+  bench::measure_watched(subject, page);
+  std::fputs(bench::as_text(page).c_str(), stdout);
+  if (options.write.empty()) return 0;
+  const std::string text =
+      "## A watched command\n\n"
+      "Written by `tests/bench/launch --section watch --write docs/performance.md`. The same "
+      "command\n"
+      "inside with `--why` and without, in turn. Only calls that take a path are looked at.\n\n" +
+      bench::as_table(page);
+  return bench::write_section(options.write, "watch", text) ? 0 : 1;
 }
 
 }  // namespace
@@ -74,6 +92,7 @@ int main(int argc, char** argv) {
   bench::Page page;
   page.machine = bench::describe_machine();
   page.notes.push_back(std::to_string(options.rounds) + " rounds of each comparison");
+  if (options.section == "watch") return watch(options, subject, page);
   bench::measure_launch(subject, page);
   bench::measure_mounts(subject, page);
   bench::measure_trees(subject, page);

@@ -36,6 +36,7 @@ void measure_throughput(const Subject& subject, Page& page);
 
 // workload.cc: what it costs while it runs and when it ends.
 void measure_steady_state(const Subject& subject, Page& page);
+void measure_watched(const Subject& subject, Page& page);
 void measure_memory(const Subject& subject, Page& page);
 void measure_kill(const Subject& subject, Page& page);
 

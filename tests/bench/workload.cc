@@ -40,25 +40,42 @@ struct Pair {
   double inside;
 };
 
-std::optional<Pair> measure_load(const Subject& subject, const Load& load) {
+std::optional<Pair> measure_pair(const Subject& subject, const std::vector<std::string>& first,
+                                 const std::vector<std::string>& second) {
   const unsigned rounds = subject.rounds >= 100 ? 12 : 3;
   Samples bare;
   Samples inside;
-  std::vector<std::string> plain_words = {subject.load};
-  plain_words.insert(plain_words.end(), load.words.begin(), load.words.end());
-  std::vector<std::string> words = {
-      subject.cordon, "run", "--policy", "strict", "--cwd", "/", "--read", subject.load, "--"};
-  words.insert(words.end(), plain_words.begin(), plain_words.end());
   for (unsigned round = 0; round < rounds; ++round) {
     wait_for_quiet();
-    const auto outside_time = timed_inside(plain_words);
+    const auto first_time = timed_inside(first);
     wait_for_quiet();
-    const auto inside_time = timed_inside(words);
-    if (!outside_time || !inside_time) return std::nullopt;
-    bare.values.push_back(*outside_time);
-    inside.values.push_back(*inside_time);
+    const auto second_time = timed_inside(second);
+    if (!first_time || !second_time) return std::nullopt;
+    bare.values.push_back(*first_time);
+    inside.values.push_back(*second_time);
   }
   return Pair{bare.percentile(0.25), inside.percentile(0.25)};
+}
+
+std::vector<std::string> bare_words(const Subject& subject, const Load& load) {
+  std::vector<std::string> words = {subject.load};
+  words.insert(words.end(), load.words.begin(), load.words.end());
+  return words;
+}
+
+std::vector<std::string> inside_words(const Subject& subject, const Load& load,
+                                      const std::vector<std::string>& options) {
+  std::vector<std::string> words = {subject.cordon, "run", "--policy", "strict",
+                                    "--cwd",        "/",   "--read",   subject.load};
+  words.insert(words.end(), options.begin(), options.end());
+  words.emplace_back("--");
+  const std::vector<std::string> plain_words = bare_words(subject, load);
+  words.insert(words.end(), plain_words.begin(), plain_words.end());
+  return words;
+}
+
+std::optional<Pair> measure_load(const Subject& subject, const Load& load) {
+  return measure_pair(subject, bare_words(subject, load), inside_words(subject, load, {}));
 }
 
 std::optional<double> pss_kib(pid_t pid) {
@@ -126,6 +143,27 @@ void measure_steady_state(const Subject& subject, Page& page) {
     }
     page.figures.push_back(
         at_most(loads[i].quantity + ", to bare", found->inside / found->bare, kGates[i], "x", ""));
+  }
+}
+
+void measure_watched(const Subject& subject, Page& page) {
+  const std::string few = subject.rounds >= 100 ? "20000" : "2000";
+  const Load loads[] = {
+      {"one plain system call", {"getppid", few}},
+      {"opening and closing a file", {"open", few, "/usr/share/zoneinfo"}},
+      {"walking a tree", {"walk", subject.rounds >= 100 ? "5" : "1", "/usr/share/doc"}},
+      {"starting python3 inside", {"spawn", "5", "/usr/bin/python3", "-c", "pass"}},
+  };
+  for (const Load& load : loads) {
+    const auto found = measure_pair(subject, inside_words(subject, load, {}),
+                                    inside_words(subject, load, {"--why"}));
+    if (!found) {
+      page.notes.push_back(load.quantity + ": did not run, not measured");
+      continue;
+    }
+    page.figures.push_back(
+        plain(load.quantity, fmt::format("{:.2f}x, {:.1f} us more", found->inside / found->bare,
+                                         (found->inside - found->bare) / 1000)));
   }
 }
 

@@ -10,7 +10,7 @@ import stat
 
 import pytest
 
-from support.harness import ROOT, alive, noted_processes, wait_until
+from support.harness import ROOT, alive, brief, noted_processes, wait_until
 from support.pty_session import Terminal
 
 # Every kind of change at once, in names without meaning to any tool.
@@ -484,7 +484,7 @@ def test_a_directory_that_cannot_be_renamed_is_told_with_what_to_do(world, way):
     done = world.run("python3", "-c", script, options=["--stage=review", "--report", report]).expect(0)
     assert done.out == f"{errno.EXDEV}\n"
     assert {"what": "rename", "detail": str(world.project / "d"), "layer": "stage", "count": 1} in (
-        json.loads(report.read_text())["denials"])
+        brief(json.loads(report.read_text())["denials"]))
     assert "cannot be renamed in a stage (EXDEV)" in done.err and "as mv does" in done.err
     # What is told works.
     again = world.run("sh", "-c", "mv d e && cat e/file", options=["--stage=review"]).expect(0)

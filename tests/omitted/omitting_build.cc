@@ -58,6 +58,10 @@ class Omit {
   int operator()(const op::LoopbackUp&) const {
     return accepts_omission() ? unless(OmittedLayer::Network) : in_full();
   }
+  // At the host's loopback it would be a port of the host.
+  int operator()(const op::OpenResolver&) const {
+    return accepts_omission() ? unless(OmittedLayer::Network) : in_full();
+  }
   int operator()(const op::MountProc&) const {
     if (!leaves_out(OmittedLayer::Pid)) return in_full();
     return sys::zero_or_errno(::mount("/proc", "proc", nullptr, MS_BIND | MS_REC, nullptr));

@@ -28,6 +28,10 @@ inline constexpr FilterProfile kProfiles[] = {{NetMode::None, false},
                                               {NetMode::Open, true},
                                               {NetMode::None, true, false, true},
                                               {NetMode::Allow, false, false, true}};
+// The supervisor is shown every call that takes a path.
+inline constexpr FilterProfile kWatchedProfiles[] = {{NetMode::None, true, false, false, true},
+                                                     {NetMode::Open, true, false, true, true},
+                                                     {NetMode::Allow, false, false, true, true}};
 
 inline std::uint32_t token(Arch arch) {
   return arch == Arch::Aarch64 ? AUDIT_ARCH_AARCH64 : AUDIT_ARCH_X86_64;

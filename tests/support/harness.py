@@ -488,6 +488,13 @@ def start_target(world: World) -> Target:
     return Target(process, int(pid), address)
 
 
+def brief(denials: list[dict]) -> list[dict]:
+    """Of denials that are about no path and no host: what was reached, and what held it."""
+    keys = ("what", "detail", "layer", "count")
+    assert all(one["certain"] for one in denials), denials
+    return [{key: one[key] for key in keys} for one in denials]
+
+
 def stop(process: subprocess.Popen) -> None:
     if process.poll() is None:
         process.kill()

@@ -93,6 +93,9 @@ void say_line(Tint tint, std::string_view text) {
   say(line);
 }
 
+// The rule by which nothing outside is reached.
+constexpr std::string_view kNoNetwork = "net.mode = \"none\"";
+
 // Nothing for a command that ended by itself.
 struct KillText {
   std::optional<std::string> operator()(const Exited&) const { return std::nullopt; }
@@ -113,19 +116,34 @@ struct KillText {
 
 }  // namespace
 
-std::string denial_text(const Denial& denial) {
+std::string denial_words(const Denial& denial) {
+  std::string times;
+  if (denial.count > 1) times = ", " + std::to_string(denial.count) + " times";
   if (denial.what == "rename") {
     return "a directory of the project cannot be renamed in a stage (EXDEV): " + denial.detail +
            "; copy it and remove the old one, as mv does";
   }
   if (denial.what == "session") return "the session: " + denial.detail;
+  if (denial.rule == kNoNetwork) return "no network inside; asked for " + denial.path + times;
+  if (!denial.path.empty() && denial.access != "connect") {
+    return "denied: " + denial.what + " " + quote(denial.path) + " (" + denial.rule + ", " +
+           denial.layer + times + ")";
+  }
   const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
   if (denial.layer == "host") text = "from outside: ";
+  if (denial.what == "file") text = "denied: ";
   text.append(denial.what).append(": ").append(denial.detail);
-  text.append(" (").append(denial.layer);
-  if (denial.count > 1) text.append(", ").append(std::to_string(denial.count)).append(" times");
-  return text.append(")");
+  return text.append(" (").append(denial.layer).append(times).append(")");
+}
+
+std::string denial_text(const Denial& denial) {
+  std::string text = denial_words(denial);
+  if (denial.rule == kNoNetwork && !denial.change.empty()) {
+    return text.append(" (").append(denial.change).append(")");
+  }
+  if (!denial.change.empty()) return text.append("; ").append(denial.change);
+  return denial.certain ? text : text.append("; ").append(kNothingGrants);
 }
 
 namespace {

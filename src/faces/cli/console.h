@@ -65,7 +65,10 @@ void say_error(const Error& error);
 void say_reductions(const std::vector<Reduction>& reductions);
 void say_warning(const std::string& line);
 // One denial of a run, with what to do where that can be said.
+std::string denial_words(const Denial& denial);
+// The same with what would permit it.
 std::string denial_text(const Denial& denial);
+inline constexpr std::string_view kNothingGrants = "nothing can grant it";
 // The line of RunInput::tell_choice.
 void say_choice(const std::string& line);
 // What each listed socket of the host gives away, where that is known.

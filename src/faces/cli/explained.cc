@@ -98,17 +98,25 @@ void explain_connections(const Node& report, Explained& explained) {
 
 void explain_denials(const Node& report, Explained& explained) {
   for (const Node& one : list_in(report, "denials")) {
-    Denial denial{word_in(one, "what"), word_in(one, "detail"), word_in(one, "layer"),
-                  static_cast<std::uint64_t>(integer_in(one, "count").value_or(1))};
+    Denial denial{
+        word_in(one, "what"),  word_in(one, "detail"),
+        word_in(one, "layer"), static_cast<std::uint64_t>(integer_in(one, "count").value_or(1)),
+        word_in(one, "path"),  word_in(one, "access"),
+        word_in(one, "rule"),  word_in(one, "change"),
+        is_set(one, "certain")};
     // Told with the connections.
     if (denial.what == "connect" && !list_in(report, "connections").empty()) continue;
     std::string cure = cure_of_limit(denial.what);
-    if (denial.what == "resolve") {
+    if (!denial.change.empty()) {
+      cure = denial.change;
+    } else if (!denial.path.empty() && denial.access != "connect") {
+      cure = kNothingGrants;
+    } else if (denial.what == "resolve") {
       const std::string name = denial.detail.substr(0, denial.detail.find(": "));
       cure = "cordon policy explain connect " + quote(name + ":443") +
              " says what to change; name the port that was meant";
     }
-    explained.say_that(denial_text(denial), cure);
+    explained.say_that(denial_words(denial), cure);
   }
 }
 

@@ -42,6 +42,7 @@ enum class FlagId {
   DryRun,
   Report,
   Summary,
+  Why,
   Json,
   Html,
   NoPager,

@@ -250,6 +250,17 @@ inline constexpr std::array kRun{
          "Print at most ten lines about the run on standard error when it has ended: how it ended, "
          "what held it, what it used, what was denied, what it changed and where it is recorded.",
          {}},
+    Flag{FlagId::Why,
+         "--why",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "watch the command; tell what it was refused",
+         "Look at every path that the command asks for, and tell at the end which of them its "
+         "policy does not give it, by which rule and what would: inside, what is not granted is "
+         "not there. What the host does not have either is left out. It only tells: the command "
+         "may do as much as without it, and programs that ask for many files are slower.",
+         {}},
     Flag{FlagId::Report,
          "--report",
          "FILE",

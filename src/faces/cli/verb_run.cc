@@ -70,6 +70,8 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   input.describe_policy = json || arguments.has(FlagId::Report);
   // A person reads a terminal; what else reads the lines may be the agent that is contained.
   if (::isatty(STDERR_FILENO) == 1 && !json) input.hints = HintsFrom::Host;
+  input.cures = true;
+  input.why = arguments.has(FlagId::Why);
   input.streams.in = Input::drawn_from(STDIN_FILENO);
   if (!json) input.streams.out = Output::unfiltered_to(STDOUT_FILENO, STDERR_FILENO);
   input.streams.terminal = arguments.has(FlagId::Tty) || (!json && at_a_terminal());

@@ -21,8 +21,7 @@ std::string explanation(const Node& report, const std::vector<ExplainedLine>& li
   if (lines.empty()) {
     text +=
         "nothing was denied that left a trace. A file that the policy hides looks absent to a\n"
-        "command: cordon policy explain read PATH tells of one path, connect HOST:PORT of a "
-        "host\n";
+        "command: run it with --why, or ask of one path with cordon policy explain read PATH\n";
   }
   return text;
 }

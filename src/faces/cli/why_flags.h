@@ -25,8 +25,8 @@ inline constexpr std::string_view kWhyText =
     "Explains a run that is over: why it was not started, what ended it, what was denied and by "
     "which rule, what the ceilings took away, which files were moved, held back or lost, and what "
     "to change. last is the newest run of this user, by whichever verb or tool.\n\n"
-    "Files that a policy hides look absent to a command, and nobody sees it look: of one path "
-    "cordon policy explain tells.\n\n"
+    "Files that a policy hides look absent to a command, and nobody sees it look unless it was run "
+    "with --why; of one path cordon policy explain tells.\n\n"
     "The exit status is 0 if there is something to tell, 1 if there is not, 2 for an error.";
 inline constexpr std::array kWhyExamples{
     Example{"cordon why", "The last run; 1 if nothing was denied.", 1},

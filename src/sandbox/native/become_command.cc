@@ -89,7 +89,6 @@ void become_command(const Prepared& prepared, const CommandStart& start) {
     }
     ++index;
   }
-  report.landlock_read = read_landlock_probe(prepared);
   report.landlock_signal = ::kill(::getppid(), 0) < 0 ? errno : 0;
   if (prepared.shares_host) {
     // In network mode allow a call about the internet would wait for the broker.

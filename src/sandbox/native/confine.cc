@@ -151,6 +151,8 @@ class Confine {
   int operator()(const op::RestrictLandlock&) const {
     report_.landlock_read_before = read_landlock_probe(prepared_);
     const int restricted = sys::landlock_restrict_self(ruleset_);
+    // Not after the filter: it may show this call to a supervisor that does not listen yet.
+    report_.landlock_read = read_landlock_probe(prepared_);
     if (prepared_.refuse_tcp) report_.tcp_bind = try_tcp_bind();
     return restricted;
   }

@@ -31,6 +31,12 @@ const Op* find_seccomp(const Plan& plan) {
   return &*found;
 }
 
+bool has_resolver(const Plan& plan) {
+  return std::ranges::any_of(plan.build, [](const Op& operation) {
+    return std::holds_alternative<op::OpenResolver>(operation);
+  });
+}
+
 // For a parent that is to reap the tree before it ends.
 constexpr int kReapMilliseconds = 1000;
 
@@ -190,7 +196,7 @@ void NativeChild::keep(const Message& message, const sys::Passed& passed) {
   const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
   std::size_t next = 0;
   if (seccomp.brokered) ends_.egress.listener = std::move(came[next++]);
-  if (seccomp.net == NetMode::Allow && !seccomp.shares_host) {
+  if (has_resolver(plan_)) {
     ends_.egress.datagrams = std::move(came[next++]);
     ends_.egress.streams = std::move(came[next++]);
   }
@@ -205,14 +211,20 @@ Result<void> NativeChild::verify_egress() {
   const Error absent = setup_error("layer broker is not in force inside the sandbox", 0,
                                    "the command was not started; the broker needs Linux 5.19");
   if (!sys::is_listener(ends_.egress.listener.get())) return fail(absent);
-  if (seccomp.net == NetMode::Allow && !seccomp.shares_host) {
+  if (has_resolver(plan_)) {
     const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const auto outside = sys::network_of(own.get());
     const auto datagrams = sys::network_of(ends_.egress.datagrams.get());
     const auto streams = sys::network_of(ends_.egress.streams.get());
     const bool separate = outside && datagrams && datagrams == streams && datagrams != outside;
-    if (!separate) return fail(absent);
-    ends_.egress.network = *datagrams;
+    // In mode none nothing rests on it: it tells what was asked for, and answers nobody else.
+    if (!separate && seccomp.net == NetMode::Allow) return fail(absent);
+    if (separate) {
+      ends_.egress.network = *datagrams;
+    } else {
+      ends_.egress.datagrams.reset();
+      ends_.egress.streams.reset();
+    }
   }
   sys::wake_synchronously(ends_.egress.listener.get());
   auto channel = std::make_shared<Fd>(::fcntl(channel_.get(), F_DUPFD_CLOEXEC, 0));

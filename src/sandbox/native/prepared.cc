@@ -48,8 +48,9 @@ Prepared prepare(const Plan& plan, std::uint32_t outside_uid) {
       // What may be reached is connected by the supervisor, outside of the command's domain.
       prepared.refuse_tcp = seccomp->shares_host && seccomp->net != NetMode::Open;
       prepared.allows_hosts = seccomp->net == NetMode::Allow;
-      prepared.filter = compile_filter(
-          native_arch(), {seccomp->net, seccomp->brokered, seccomp->shares_host, seccomp->staged});
+      prepared.filter =
+          compile_filter(native_arch(), {seccomp->net, seccomp->brokered, seccomp->shares_host,
+                                         seccomp->staged, seccomp->watched});
     }
   }
   for (const std::string& text : plan.argv) prepared.argv.push_back(argument(text));

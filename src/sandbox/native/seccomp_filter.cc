@@ -13,6 +13,7 @@
 #include "sandbox/native/argument_rules.h"
 #include "sandbox/native/bpf_assembler.h"
 #include "sandbox/native/host_rules.h"
+#include "sys/path_calls.h"
 
 namespace cordon {
 namespace {
@@ -38,20 +39,55 @@ std::vector<BpfSegment> with_rules(const std::vector<BpfSegment>& segments,
   return result;
 }
 
+// The calls that take a path, as the table decides them; what it allows is shown to the supervisor
+// first. Nothing that it refuses is: the supervisor lets what it is shown continue.
+std::vector<SharedHostRule> write_watched(BpfAssembler& assembler, Arch arch, Verdicts verdicts,
+                                          const FilterProfile& profile) {
+  verdicts.allow = verdicts.broker;
+  std::array<std::optional<BpfLabel>, kDecisionCount> blocks;
+  std::vector<SharedHostRule> rules;
+  for (const sys::PathCall& call : sys::path_calls()) {
+    const auto known = find_syscall(call.name);
+    const auto number = known ? known->number(arch) : std::nullopt;
+    if (!number) continue;
+    auto& block = blocks[static_cast<std::size_t>(known->decision)];
+    if (!block) block = write_rule(assembler, known->decision, verdicts, profile);
+    rules.push_back({static_cast<std::uint32_t>(*number), *block});
+  }
+  return rules;
+}
+
+// True if every number from `first` up to `end` has a rule.
+bool all_among(const std::vector<SharedHostRule>& rules, std::uint32_t first, std::uint32_t end) {
+  for (std::uint32_t number = first; number < end; ++number) {
+    if (std::ranges::find(rules, number, &SharedHostRule::number) == rules.end()) return false;
+  }
+  return true;
+}
+
 // Blocks are written once and only for the decisions that the architecture uses.
 std::vector<BpfSegment> write_decisions(BpfAssembler& assembler, Arch arch,
                                         const FilterProfile& profile) {
   const Verdicts verdicts = write_verdicts(assembler, profile);
+  std::vector<SharedHostRule> watched;
+  if (profile.watched && profile.has_broker()) {
+    watched = write_watched(assembler, arch, verdicts, profile);
+  }
   std::array<std::optional<BpfLabel>, kDecisionCount> blocks;
   std::vector<BpfSegment> segments;
   const auto ranges = decision_ranges(arch);
   segments.reserve(ranges.size());
   for (const DecisionRange& range : ranges) {
+    // Where every number is watched, nothing would lead to the block.
+    const bool last = &range == &ranges.back();
+    if (!last && all_among(watched, range.first, (&range + 1)->first)) continue;
     auto& block = blocks[static_cast<std::size_t>(range.decision)];
     if (!block) block = write_rule(assembler, range.decision, verdicts, profile);
     if (!segments.empty() && segments.back().target == *block) continue;
     segments.push_back({range.first, *block});
   }
+  segments = with_rules(segments, std::move(watched));
+  // Last: what they ask the broker for is never let continue.
   if (!profile.shares_host) return segments;
   return with_rules(segments, write_shared_host_rules(assembler, arch, verdicts, profile));
 }

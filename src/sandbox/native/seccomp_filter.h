@@ -23,6 +23,7 @@ struct FilterProfile {
   bool brokered = false;     // asked for also where the network mode does not need it
   bool shares_host = false;  // no namespaces: see shared_host_rules.h
   bool staged = false;       // what is written goes to a stage: the supervisor sees renames
+  bool watched = false;      // the supervisor sees every call that takes a path
 
   // True if the supervisor answers connect and bind. Only then are there local sockets.
   [[nodiscard]] bool has_broker() const { return brokered || net == NetMode::Allow; }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -20,6 +21,7 @@
 
 #include "support/bpf_interpreter.h"
 #include "support/filter_calls.h"
+#include "sys/path_calls.h"
 
 namespace cordon {
 namespace {
@@ -119,8 +121,8 @@ std::optional<std::uint32_t> expected_by_argument(std::string_view name, const A
   return std::nullopt;
 }
 
-std::uint32_t expected(Arch arch, std::uint32_t number, const Arguments& arguments,
-                       const FilterProfile& profile) {
+std::uint32_t expected_unwatched(Arch arch, std::uint32_t number, const Arguments& arguments,
+                                 const FilterProfile& profile) {
   if (arch == Arch::X86_64 && (number & 0x40000000) != 0 && number != 0xffffffff) return kKill;
   const auto name = syscall_name(arch, static_cast<int>(number));
   if (!name) return kNotThere;
@@ -130,6 +132,16 @@ std::uint32_t expected(Arch arch, std::uint32_t number, const Arguments& argumen
   if (decision == Decision::Absent) return kNotThere;
   EXPECT_EQ(decision, Decision::Refuse) << *name << " has a rule this test does not state";
   return kPermission;
+}
+
+// Of a watched run the supervisor sees what takes a path and would be allowed, and nothing else.
+std::uint32_t expected(Arch arch, std::uint32_t number, const Arguments& arguments,
+                       const FilterProfile& profile) {
+  const std::uint32_t answer = expected_unwatched(arch, number, arguments, profile);
+  const auto name = syscall_name(arch, static_cast<int>(number));
+  if (answer != kAllow || !profile.watched || !profile.has_broker() || !name) return answer;
+  const auto calls = sys::path_calls();
+  return std::ranges::find(calls, *name, &sys::PathCall::name) != calls.end() ? kBroker : answer;
 }
 
 class Matrix : public ::testing::TestWithParam<std::tuple<Arch, FilterProfile>> {};
@@ -208,20 +220,27 @@ TEST_P(Matrix, IsShortEnoughForEveryLaunch) {
   const auto [arch, profile] = GetParam();
   // Network mode allow judges more, and starts threads anyway. Every launch copies the program and
   // has the kernel compile it, so that a rule that makes it longer is to be weighed.
-  // A staged run asks about three calls more, which lie apart.
-  const std::size_t most =
-      (profile.net == NetMode::Allow ? 225U : 200U) + (profile.staged ? 10U : 0U);
+  // A staged run asks about three calls more, which lie apart; a watched one about every path.
+  const std::size_t most = (profile.net == NetMode::Allow ? 225U : 200U) +
+                           (profile.staged ? 10U : 0U) + (profile.watched ? 120U : 0U);
   EXPECT_LE(compile_filter(arch, profile).size(), most);
+}
+
+std::vector<FilterProfile> every_profile() {
+  std::vector<FilterProfile> profiles(std::begin(kProfiles), std::end(kProfiles));
+  profiles.insert(profiles.end(), std::begin(kWatchedProfiles), std::end(kWatchedProfiles));
+  return profiles;
 }
 
 INSTANTIATE_TEST_SUITE_P(SeccompFilter, Matrix,
                          ::testing::Combine(::testing::ValuesIn(kArches),
-                                            ::testing::ValuesIn(kProfiles)),
+                                            ::testing::ValuesIn(every_profile())),
                          [](const auto& tested) {
                            return std::string(name_of(std::get<0>(tested.param))) + "Net" +
                                   std::to_string(static_cast<int>(std::get<1>(tested.param).net)) +
                                   (std::get<1>(tested.param).brokered ? "Brokered" : "") +
-                                  (std::get<1>(tested.param).staged ? "Staged" : "");
+                                  (std::get<1>(tested.param).staged ? "Staged" : "") +
+                                  (std::get<1>(tested.param).watched ? "Watched" : "");
                          });
 
 // Numbers and answers written out by hand, so that the tables above are not their own witness.
@@ -313,6 +332,116 @@ TEST(SeccompFilter, GivesTheAnswersWrittenHereByHand) {
       }
     }
   }
+}
+
+// Numbers by hand again: openat, mkdirat, execve; read and fchmod, which take no path; a file that
+// would run as its owner.
+TEST(SeccompFilter, ShowsPathsOfAWatchedRunAndNothingThatItRefuses) {
+  constexpr std::uint64_t kCreate = 0100;
+  constexpr std::uint64_t kSetUser = 04755;
+  for (const Arch arch : kArches) {
+    const bool arm = arch == Arch::Aarch64;
+    for (const FilterProfile& profile : kWatchedProfiles) {
+      BpfInterpreter filter(compile_filter(arch, profile));
+      const auto ask = [&](std::uint32_t aarch64, std::uint32_t x86_64, Arguments given = {}) {
+        return filter.run(call(token(arch), arm ? aarch64 : x86_64, given));
+      };
+      EXPECT_EQ(ask(56, 257), kBroker);
+      EXPECT_EQ(ask(34, 258), kBroker);
+      EXPECT_EQ(ask(221, 59), kBroker);
+      EXPECT_EQ(ask(63, 0), kAllow);
+      EXPECT_EQ(ask(52, 91), kAllow);
+      EXPECT_EQ(ask(56, 257, {0, 0, kCreate, kSetUser}), kPermission);
+      EXPECT_EQ(ask(53, 268, {0, 0, kSetUser}), kPermission);
+      EXPECT_EQ(ask(51, 161), kPermission) << "chroot";
+      EXPECT_EQ(ask(79, 4), kBroker) << "newfstatat, stat";
+    }
+  }
+}
+
+// What of the kernel's calls takes the path of a file. Each is watched, or nobody may make it.
+TEST(SeccompFilter, WatchesEveryCallThatTakesAPath) {
+  constexpr std::string_view kTakePaths[] = {"access",
+                                             "acct",
+                                             "chdir",
+                                             "chmod",
+                                             "chown",
+                                             "chroot",
+                                             "creat",
+                                             "execve",
+                                             "execveat",
+                                             "faccessat",
+                                             "faccessat2",
+                                             "fanotify_mark",
+                                             "fchmodat",
+                                             "fchmodat2",
+                                             "fchownat",
+                                             "fspick",
+                                             "futimesat",
+                                             "getxattr",
+                                             "inotify_add_watch",
+                                             "lchown",
+                                             "lgetxattr",
+                                             "link",
+                                             "linkat",
+                                             "listxattr",
+                                             "llistxattr",
+                                             "lremovexattr",
+                                             "lsetxattr",
+                                             "lstat",
+                                             "mkdir",
+                                             "mkdirat",
+                                             "mknod",
+                                             "mknodat",
+                                             "mount",
+                                             "mount_setattr",
+                                             "move_mount",
+                                             "name_to_handle_at",
+                                             "newfstatat",
+                                             "open",
+                                             "open_tree",
+                                             "open_tree_attr",
+                                             "openat",
+                                             "openat2",
+                                             "pivot_root",
+                                             "quotactl",
+                                             "readlink",
+                                             "readlinkat",
+                                             "removexattr",
+                                             "rename",
+                                             "renameat",
+                                             "renameat2",
+                                             "rmdir",
+                                             "setxattr",
+                                             "stat",
+                                             "statfs",
+                                             "statx",
+                                             "swapoff",
+                                             "swapon",
+                                             "symlink",
+                                             "symlinkat",
+                                             "truncate",
+                                             "umount2",
+                                             "unlink",
+                                             "unlinkat",
+                                             "uselib",
+                                             "utime",
+                                             "utimensat",
+                                             "utimes"};
+  std::set<std::string_view> watched;
+  for (const sys::PathCall& call : sys::path_calls()) {
+    EXPECT_TRUE(watched.insert(call.name).second) << call.name << " stands there twice";
+    const auto known = find_syscall(call.name);
+    ASSERT_TRUE(known) << call.name;
+    EXPECT_EQ(known->number(native_arch()).value_or(-1), call.number) << call.name;
+  }
+  for (const std::string_view name : kTakePaths) {
+    const auto known = find_syscall(name);
+    ASSERT_TRUE(known) << name;
+    const bool refused = known->decision == Decision::Refuse || known->decision == Decision::Absent;
+    EXPECT_NE(refused, watched.erase(name) > 0) << name;
+  }
+  EXPECT_TRUE(watched.empty()) << *watched.begin() << " takes no path";
 }
 
 // Numbers by hand again: connect, bind and listen of both architectures; a local stream socket.

@@ -77,7 +77,9 @@ class MxcPlanner {
     });
     for (Op& operation : plan_.confine) {
       // The broker's errands need a first process of Cordon's own.
-      if (auto* filter = std::get_if<op::InstallSeccomp>(&operation)) filter->brokered = false;
+      if (auto* filter = std::get_if<op::InstallSeccomp>(&operation)) {
+        filter->brokered = filter->watched = false;
+      }
     }
     return std::move(plan_);
   }
@@ -126,6 +128,8 @@ class MxcPlanner {
     // The kernel lets bubblewrap mount a /proc only where a whole one is seen: the init has one
     // that is neither masked nor read-only.
     void operator()(const op::MountProc&) const {}
+    // Nobody would answer there.
+    void operator()(const op::OpenResolver&) const {}
     // What the executor shows are whole grants.
     void operator()(const op::ReadOnlyWay&) const {}
     void operator()(const op::MaskProc&) const {}
