@@ -14,6 +14,7 @@
 #include "faces/cli/completion_flags.h"
 #include "faces/cli/help_flags.h"
 #include "faces/cli/hook_flags.h"
+#include "faces/cli/learn_flags.h"
 #include "faces/cli/policy_flags.h"
 #include "faces/cli/run_flags.h"
 #include "faces/cli/session_flags.h"
@@ -36,9 +37,9 @@ constexpr auto joined(const std::array<Verb, kSizes>&... parts) {
 }
 
 constexpr auto kVerbs = joined(
-    std::array{flags::kRunVerb, flags::kWhyVerb}, flags::kSessionVerbs, flags::kPolicyVerbs,
-    flags::kAuditVerbs, flags::kChangesVerbs, std::array{flags::kMcpVerb, flags::kLoopVerb},
-    flags::kHookVerbs,
+    std::array{flags::kRunVerb, flags::kWhyVerb, flags::kLearnVerb}, flags::kSessionVerbs,
+    flags::kPolicyVerbs, flags::kAuditVerbs, flags::kChangesVerbs,
+    std::array{flags::kMcpVerb, flags::kLoopVerb}, flags::kHookVerbs,
     std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
                flags::kApplyVerb, flags::kDoctorVerb, flags::kCompletionVerb, flags::kHelpVerb});
 

@@ -36,6 +36,7 @@ constexpr ToolVerb kToolVerbs[] = {
     {"changes restore", cordon::verb_changes_restore},
     {"completion", cordon::verb_completion},
     {"demo", cordon::verb_demo},
+    {"learn", cordon::verb_learn},
     {"loop", cordon::verb_loop},
     {"mcp", cordon::verb_mcp},
     {"setup", cordon::verb_setup},

@@ -43,6 +43,7 @@ enum class FlagId {
   Report,
   Summary,
   Why,
+  Out,
   Json,
   Html,
   NoPager,

@@ -38,6 +38,7 @@ int verb_session_list(const Arguments& arguments);
 int verb_session_show(const Arguments& arguments);
 int verb_session_stop(const Arguments& arguments);
 int verb_completion(const Arguments& arguments);
+int verb_learn(const Arguments& arguments);
 int verb_why(const Arguments& arguments);
 int verb_hook_claude(const Arguments& arguments);
 int verb_mcp(const Arguments& arguments);
