@@ -23,6 +23,8 @@ struct Wanted {
   Access access = Access::Read;
   FollowLast follow = FollowLast::Yes;
   bool looked = false;
+  bool of_name = false;
+  bool anew = false;
 };
 
 Wanted wanted_by(const WaitingCall& call, const sys::PathCall& known, sys::PathUse use) {
@@ -49,9 +51,12 @@ Wanted wanted_by(const WaitingCall& call, const sys::PathCall& known, sys::PathU
     case sys::PathUse::Change:
       return {Access::Write, unless(AT_SYMLINK_NOFOLLOW), false};
     case sys::PathUse::ChangeLink:
-    case sys::PathUse::Make:
-    case sys::PathUse::Remove:
       return {Access::Write, FollowLast::No, false};
+    case sys::PathUse::Make:
+      return {Access::Write, FollowLast::No, false, true, true};
+    case sys::PathUse::Put:
+    case sys::PathUse::Remove:
+      return {Access::Write, FollowLast::No, false, true};
   }
   return {};
 }
@@ -147,7 +152,7 @@ void PathWatch::note(WaitingCall& call, const sys::PathCall& known,
   const int root = root_of(call);
   if (root < 0) return;
   const Wanted wanted = wanted_by(call, known, argument.use);
-  WatchedPath asked{wanted.access, {}, false, false, wanted.looked};
+  WatchedPath asked{wanted.access, {}, false, false, wanted.looked, wanted.of_name, wanted.anew};
   if (!is_kernels(name)) {
     const Fd found = open_inside(root, name, wanted.follow);
     asked.there = found.valid();
@@ -169,8 +174,12 @@ void PathWatch::add(const WatchedPath& asked) {
     ++untold_;
     return;
   }
-  if (first) refused_.push_back({asked.access, asked.path, 0, true});
+  if (first) {
+    refused_.push_back({asked.access, asked.path, 0, true, false, true});
+  }
   RefusedPath& known = refused_[place->second];
+  known.of_name = known.of_name || asked.of_name;
+  known.anew = known.anew && asked.anew;
   ++known.count;
   known.only_looked = known.only_looked && asked.looked;
 }

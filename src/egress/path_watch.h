@@ -33,6 +33,10 @@ struct WatchedPath {
   bool there = false;   // something is at that path inside
   bool place = false;   // the directory is there that it is in, or would be made in
   bool looked = false;  // whether it is there, and what it is, was asked and no more
+  // Of a write: what changes is the directory it is in, where the name is made, replaced or
+  // removed.
+  bool of_name = false;
+  bool anew = false;  // of such a one: it fails everywhere if the name is there
 };
 
 // One that was refused, and how often it was asked for.
@@ -41,6 +45,8 @@ struct RefusedPath {
   std::string path;
   std::uint64_t count = 0;
   bool only_looked = false;  // whether it is there, and never more
+  bool of_name = false;      // as WatchedPath has it
+  bool anew = false;
 };
 
 // Thread-safe.

@@ -49,17 +49,23 @@ bool is_refused(const Plan& plan, const WatchedPath& asked) {
   return false;
 }
 
-// What the access is to on the host: a name that is yet to be made is written into its directory.
-std::string object_of(const RefusedPath& asked) {
+bool is_on_host(const std::string& path) {
   struct stat there {};
-  const bool made = asked.access == Access::Write && ::lstat(asked.path.c_str(), &there) != 0;
-  return made ? std::string(parent(asked.path)) : asked.path;
+  return ::lstat(path.c_str(), &there) == 0;
+}
+
+// What the access is to on the host: names are made and removed in their directory.
+std::string object_of(const RefusedPath& asked) {
+  const bool of_directory =
+      asked.access == Access::Write && (asked.of_name || !is_on_host(asked.path));
+  return of_directory ? std::string(parent(asked.path)) : asked.path;
 }
 
 // Whether the caller could do it outside.
-bool would_succeed(Access access, const std::string& object) {
+bool would_succeed(const RefusedPath& asked, const std::string& object) {
+  if (asked.access == Access::Write && asked.anew && is_on_host(asked.path)) return false;
   constexpr std::array<int, 3> kModes{R_OK, W_OK, X_OK};
-  return ::faccessat(AT_FDCWD, object.c_str(), kModes[static_cast<std::size_t>(access)],
+  return ::faccessat(AT_FDCWD, object.c_str(), kModes[static_cast<std::size_t>(asked.access)],
                      AT_EACCESS) == 0;
 }
 
@@ -84,8 +90,15 @@ Result<Explanation> explain_hidden_place(const RunInput& input, const std::strin
   RunInput changed = input;
   changed.policy.fs.write.push_back({place, "/", Origin::Option});
   const auto granted = explain_access(changed, {Question::Access::Write, place}, caller);
-  const bool helps = granted && granted->allowed && granted->then != "gone";
-  hidden.change = helps ? "--write " + quote(place) : std::string();
+  const std::string option = "--write " + quote(place);
+  if (!granted) {
+    // A ceiling does not permit it, and the refusal of the option says what would.
+    constexpr std::string_view kElse = "leave the option out, or ";
+    const std::string& cure = granted.error().hint;
+    hidden.change = cure.starts_with(kElse) ? cure.substr(kElse.size()) + "; " + option : "";
+  } else {
+    hidden.change = granted->allowed && granted->then != "gone" ? option : std::string();
+  }
   return hidden;
 }
 
@@ -120,7 +133,7 @@ std::vector<Denial> path_denials(const RunInput& input, const JudgedRun& run,
   std::uint64_t others = untold;
   for (const RefusedPath& asked : refused) {
     const std::string object = object_of(asked);
-    if (!would_succeed(asked.access, object)) continue;
+    if (!would_succeed(asked, object)) continue;
     if (denials.size() == kMostJudged) {
       others += asked.count;
       continue;

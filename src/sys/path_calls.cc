@@ -51,8 +51,8 @@ constexpr PathCall kPathCalls[] = {
     at("unlinkat", SYS_unlinkat, Remove),
     {"symlinkat", SYS_symlinkat, {{{1, 2, Make}, {}}}},
     two_at("linkat", SYS_linkat, LookAtLink, Make),
-    two_at("renameat", SYS_renameat, Remove, Make),
-    two_at("renameat2", SYS_renameat2, Remove, Make),
+    two_at("renameat", SYS_renameat, Remove, Put),
+    two_at("renameat2", SYS_renameat2, Remove, Put),
     plain("execve", SYS_execve, Execute),
     plain("chdir", SYS_chdir, Look),
     plain("statfs", SYS_statfs, Look),
@@ -67,7 +67,7 @@ constexpr PathCall kPathCalls[] = {
     plain("lremovexattr", SYS_lremovexattr, ChangeLink),
     {"inotify_add_watch", SYS_inotify_add_watch, {{{kNoArgument, 1, Look}, {}}}},
     plain("open", CORDON_OLD_CALL(open), Open, 1),
-    plain("creat", CORDON_OLD_CALL(creat), Make),
+    plain("creat", CORDON_OLD_CALL(creat), Change),
     plain("stat", CORDON_OLD_CALL(stat), Look),
     plain("lstat", CORDON_OLD_CALL(lstat), LookAtLink),
     plain("access", CORDON_OLD_CALL(access), Ask, 1),
@@ -84,7 +84,7 @@ constexpr PathCall kPathCalls[] = {
     plain("unlink", CORDON_OLD_CALL(unlink), Remove),
     {"symlink", CORDON_OLD_CALL(symlink), {{{kNoArgument, 1, Make}, {}}}},
     two("link", CORDON_OLD_CALL(link), LookAtLink, Make),
-    two("rename", CORDON_OLD_CALL(rename), Remove, Make),
+    two("rename", CORDON_OLD_CALL(rename), Remove, Put),
 };
 
 }  // namespace

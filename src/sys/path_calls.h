@@ -19,6 +19,7 @@ enum class PathUse : std::uint8_t {
   Change,      // content, mode, owner, times, attributes
   ChangeLink,  // the same without following a link at the end
   Make,        // a name that is not there yet
+  Put,         // a name, whether it is there or not: what a rename leads to
   Remove,      // a name that is there
 };
 

@@ -105,8 +105,12 @@ def test_a_write_to_what_may_only_be_read(world, outside):
     report = watched(world, "sh", "-c", f"echo x > {outside}/new; rm {outside}/notes.txt", options=["--read", str(outside)])
     for name in ("new", "notes.txt"):
         told = denial_of(report, outside / name, "write")
-        assert told["layer"] == "mounts" and f"--write {outside}" in told["change"]
+        # To remove a name is to write its directory.
+        assert told["layer"] == "mounts" and told["change"] == f"leave out --read {outside}; --write {outside}"
     assert (outside / "notes.txt").exists()
+    # What fails everywhere is no denial: the directory is there.
+    report = watched(world, "mkdir", "-p", f"{outside}/deep/er", options=["--write", str(outside)], status=0)
+    assert of_files(report) == []
     # In a private place it succeeds, and is told as gone.
     report = watched(world, "sh", "-c", "echo x > ~/made; echo x > /tmp/made", status=0)
     assert of_files(report) == []

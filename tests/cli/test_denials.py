@@ -1,0 +1,168 @@
+"""Kinds of denial of `cordon run`: the rule, the layer and a cure that works are told for each. The cure is applied,
+and the same command succeeds; or it is said that there is none."""
+
+import shlex
+
+import pytest
+
+from support.cures import apply_cure
+
+PYTHON = "/usr/bin/python3"
+NONE = 'net.mode = "none"'
+
+
+def follow(change, options):
+    """The options after a change of an answer, to the letter."""
+    options = list(options)
+    for step in change.split("; "):
+        if step.startswith("leave out "):
+            words = shlex.split(step.removeprefix("leave out "))
+            at = next(i for i in range(len(options)) if options[i:i + len(words)] == words)
+            del options[at:at + len(words)]
+        elif step.startswith("--"):
+            options += shlex.split(step)
+        else:
+            assert apply_cure(step) == {}
+    return options
+
+
+def reported(world, argv, options, **how):
+    done, report = world.report(*argv, options=["--why", *options], **how)
+    return done, report
+
+
+def python(code):
+    return [PYTHON, "-c", "import os, socket, sys\n" + code]
+
+
+# Each is given a directory with a file; it returns the command, its options, and what is told: access, path, rule, layer.
+
+def read_a_file(world, d): return ["cat", d / "f"], [], ("read", d / "f", "home", "mounts")
+def read_through_a_link(world, d): return ["sh", "-c", f"ln -sfn {d}/f link; cat link"], [], ("read", d / "f", "home", "mounts")
+def read_a_relative_path(world, d): return ["cat", "../d/e/f"], [], ("read", d / "f", "home", "mounts")
+def list_a_directory(world, d): return ["ls", d], [], ("read", d, "home", "mounts")
+def enter_a_directory(world, d): return ["sh", "-c", f"cd {d}"], [], ("read", d, "home", "mounts")
+def read_outside_the_home(world, d): return ["cat", world.outside / "secret"], [], ("read", world.outside / "secret", "scratch", "mounts")
+def run_a_program(world, d): return python(f"import subprocess; subprocess.run([{str(d / 'tool')!r}], check=True)"), [], ("exec", d / "tool", "home", "mounts")
+def make_a_file(world, d): return ["sh", "-c", f"echo x > {d}/new"], [], ("write", d / "new", "home", "mounts")
+def change_a_file(world, d): return ["sh", "-c", f"echo x >> {d}/f"], [], ("write", d / "f", "home", "mounts")
+def make_a_directory(world, d): return ["mkdir", d / "m"], [], ("write", d / "m", "home", "mounts")
+def remove_what_is_read(world, d): return ["rm", d / "g"], ["--read", str(d)], ("write", d / "g", "read", "mounts")
+def rename_what_is_read(world, d): return python(f"os.rename({str(d / 'g')!r}, {str(d / 'h')!r})"), ["--read", str(d)], ("write", d / "g", "read", "mounts")
+def link_what_is_read(world, d): return python(f"os.symlink('f', {str(d / 'l')!r})"), ["--read", str(d)], ("write", d / "l", "read", "mounts")
+def mode_of_what_is_read(world, d): return ["chmod", "600", d / "f"], ["--read", str(d)], ("write", d / "f", "read", "mounts")
+def time_of_what_is_read(world, d): return ["touch", "-c", d / "f"], ["--read", str(d)], ("write", d / "f", "read", "mounts")
+def cut_what_is_read(world, d): return python(f"os.truncate({str(d / 'f')!r}, 0)"), ["--read", str(d)], ("write", d / "f", "read", "mounts")
+def read_what_is_denied(world, d): return ["cat", "own"], ["--deny", "own"], ("read", world.project / "own", "mask", "mounts")
+def read_below_what_is_denied(world, d): return ["cat", "sub/own"], ["--deny", "sub"], ("read", world.project / "sub/own", "mask", "mounts")
+def read_beyond_a_ceiling(world, d):
+    ceiling = world.write(world.trusted / "c.toml", f'version = 1\n[fs]\nwrite = ["{world.project}"]\nread = ["@system"]\n')
+    return ["cat", d / "f"], ["--ceiling", str(ceiling)], ("read", d / "f", "", "mounts")
+def write_beyond_a_ceiling(world, d):
+    ceiling = world.write(world.trusted / "c.toml", f'version = 1\n[fs]\nwrite = ["{world.project}"]\nread = ["@system"]\n')
+    return ["sh", "-c", f"echo x >> {d}/f"], ["--ceiling", str(ceiling)], ("write", d / "f", "", "mounts")
+def a_name_without_a_network(world, d): return python("socket.getaddrinfo('h.example', 443)"), [], ("connect", "h.example:443", NONE, "broker")
+def a_name_of_another_host(world, d): return python("socket.getaddrinfo('h.example', 443)"), ["--allow", "g.example"], ("connect", "h.example:443", 'net.mode = "allow"', "broker")
+def a_name_beyond_a_ceiling(world, d):
+    ceiling = world.write(world.trusted / "c.toml", f'version = 1\n[fs]\nwrite = ["{world.project}"]\nread = ["@system"]\n')
+    return python("socket.getaddrinfo('h.example', 443)"), ["--ceiling", str(ceiling)], ("connect", "h.example:443", NONE, "broker")
+
+
+CURED = [value for name, value in list(globals().items()) if callable(value) and getattr(value, "__code__", None)
+         and value.__code__.co_varnames[:2] == ("world", "d")]
+
+
+@pytest.fixture
+def place(world):
+    d = world.home / "d/e"
+    world.write(d / "f", "x\n")
+    world.write(d / "g", "x\n")
+    world.write(d / "tool", "#!/bin/sh\nexit 0\n", 0o755)
+    world.write(world.project / "own", "x\n")
+    world.write(world.project / "sub/own", "x\n")
+    return d
+
+
+def told_of(report, access, path):
+    found = [one for one in report["denials"] if one["access"] == access and one["path"] == str(path)]
+    assert len(found) == 1, report["denials"]
+    return found[0]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", CURED, ids=lambda one: one.__name__)
+def test_a_denial_with_a_cure(world, place, kind):
+    argv, options, (access, path, rule, layer) = kind(world, place)
+    done, report = reported(world, argv, options)
+    assert done.status != 0, done.account()
+    told = told_of(report, access, path)
+    assert rule in told["rule"] and told["layer"] == layer and told["count"] >= 1, told
+    line = next(line for line in done.err.splitlines() if str(path) in line and "cordon: " in line)
+    assert told["change"] in line
+    done, report = reported(world, argv, follow(told["change"], options))
+    done.expect(0)
+    assert not [one for one in report["denials"] if one["access"] == access], report["denials"]
+
+
+def a_key(world, d): return world.write(world.home / ".ssh/id_ed25519", "PLANTED\n")
+def a_token(world, d): return world.write(world.home / ".aws/credentials", "PLANTED\n")
+def a_history(world, d): return world.write(world.home / ".bash_history", "PLANTED\n")
+def a_login(world, d): return world.write(world.home / ".netrc", "PLANTED\n")
+def an_agents_login(world, d): return world.write(world.home / ".claude/.credentials.json", "PLANTED\n")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", [a_key, a_token, a_history, a_login, an_agents_login], ids=lambda one: one.__name__)
+def test_a_denial_that_nothing_cures(world, place, kind):
+    path = kind(world, place)
+    for options in ([], ["--read", str(world.home / "d")]):
+        done, report = reported(world, ["cat", path], options)
+        told = told_of(report, "read", path)
+        assert told["change"] is None and told["rule"] and "PLANTED" not in done.out
+        assert "nothing can grant it" in done.err
+
+
+@pytest.mark.once
+@pytest.mark.only("root")
+def test_what_every_sandbox_is_built_of_is_written_by_none(world):
+    _, report = reported(world, ["touch", "/usr/bin/cordon-test-made"], [])
+    assert told_of(report, "write", "/usr/bin/cordon-test-made")["change"] is None
+
+
+LIMITS = {
+    "memory": (python("x = bytearray(200 << 20)"), ["--memory", "48M"], ["--memory", "1G"], "--memory SIZE"),
+    "pids": (["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 1 & done; wait"], ["--pids", "6"], ["--pids", "60"], "--pids N"),
+    "scratch": (["sh", "-c", "head -c 8M /dev/zero > /tmp/x && sleep 1"], ["--scratch", "1M"], ["--scratch", "64M"], "--scratch SIZE"),
+    "timeout": (["sleep", "1"], ["--timeout", "200ms"], ["--timeout", "20s"], "--timeout DURATION"),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_limit_with_a_cure(world, limit):
+    argv, options, larger, cure = LIMITS[limit]
+    done = world.run(*argv, options=options)
+    assert done.status != 0, done.account()
+    assert cure in world.cordon_verb("why").expect(0).out
+    world.run(*argv, options=larger).expect(0)
+
+
+def in_policy(world, line):
+    return ["--policy", str(world.document(f'version = 1\nextends = "workspace"\n[limits]\n{line}\n', "limits.toml"))]
+
+
+FILE_LIMITS = {
+    "output_total": (["sh", "-c", "head -c 3M /dev/zero"], '"1M"', '"64M"'),
+    "file_size": (["sh", "-c", "exec head -c 3M /dev/zero > big"], '"1M"', '"64M"'),
+    "cpu": (["sh", "-c", "exec " + shlex.join([PYTHON, "-c", "import time\nwhile time.process_time() < 2: pass"])], '"1s"', '"60s"'),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("limit", FILE_LIMITS)
+def test_a_limit_of_a_policy_with_a_cure(world, limit):
+    argv, small, large = FILE_LIMITS[limit]
+    done = world.run(*argv, options=in_policy(world, f"{limit} = {small}"))
+    assert done.status != 0, done.account()
+    assert f"limits.{limit}" in world.cordon_verb("why").expect(0).out
+    world.run(*argv, options=in_policy(world, f"{limit} = {large}")).expect(0)
