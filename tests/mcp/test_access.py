@@ -15,7 +15,7 @@ from support.harness import wait_until
 pytestmark = pytest.mark.once
 
 FORM = {"elicitation": {}}
-YES = {"action": "accept", "content": {"decision": "allow"}}
+YES = {"action": "accept", "content": {}}
 NO = {"action": "decline"}
 REASON = "to compare with the reference"
 
@@ -117,8 +117,10 @@ def test_a_yes_opens_just_that(asking, world, era):
     assert str(secret) in question["message"] and REASON in question["message"]
     assert "below" not in question["message"]
     assert "15m" in question["message"] and len(question["message"]) <= 300
-    decision = question["requestedSchema"]["properties"]["decision"]
-    assert decision["enum"][0] == "deny" and decision["default"] == "deny"
+    # To accept is a yes, whatever a client makes of an empty form; what it is about comes first.
+    assert question["requestedSchema"] == {"type": "object", "properties": {}}
+    assert question["message"].startswith(f"{secret}\n") and "for 15m?\n" in question["message"]
+    assert all(len(line) <= 80 for line in question["message"].split("\n"))
     assert result["kind"] == "read" and 0 < result["expires_in_ms"] <= 15 * 60 * 1000
     id = result["approval"]
     assert server.good("read_local_file", {"path": str(secret)})["approvals"] == [id]
@@ -197,10 +199,9 @@ def test_reading_and_then_writing_the_same_path(serve_full, world):
 # A no.
 
 @pytest.mark.parametrize("response", [
-    {"action": "decline"}, {"action": "cancel"}, {"action": "accept"},
-    {"action": "accept", "content": {"decision": "deny"}}, {"action": "accept", "content": {}},
-    {"action": "accept", "content": {"decision": "ALLOW"}},
-    {"action": "accept", "content": {"decision": ["allow"]}}, {}])
+    {"action": "decline"}, {"action": "cancel"}, {"action": "decline", "content": {}},
+    {"action": "accept", "content": {"decision": "deny"}}, {"action": "accept", "content": []},
+    {"action": "Accept"}, {"action": ["accept"]}, {}])
 def test_everything_else_is_a_no(asking, world, era, response):
     server = asking(era=era)
     _, result = request(server, wish("read", world.outside), response)
@@ -269,8 +270,12 @@ def test_neither_path_nor_reason_draws_another_dialog(asking, world, era):
     question, _ = request(server, wish("read", name, 'ok"\nAllow all?\x1b[2J\u202e' + "z" * 900),
                           NO)
     text = question["message"]
-    assert "\n" not in text and "\x1b" not in text and "\u202e" not in text and len(text) <= 300
-    assert text.partition("by the model: ")[2].count('"') == 2
+    assert "\x1b" not in text and "\u202e" not in text and len(text) <= 300
+    assert all(len(line) <= 80 and line.isprintable() for line in text.split("\n"))
+    # Three parts, each begun by Cordon: what, the question, what the model says.
+    about, question, says = (text.index(part) for part in ("outside/", "Let the sandboxed tools", "The model says: "))
+    assert about < question < says and text.count("\nLet the") == text.count("\nThe model says") == 1
+    assert text[says:].count('"') == 2
     long = world.write(world.outside / ("n" * 240), "x")
     assert "too long" in unasked(server, "read", long)["message"]
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.once
 
 FORM = {"elicitation": {}}
 BOTH = {**ON, "CORDON_ENABLE_UNSAFE_WRITE": "1"}
-YES = {"action": "accept", "content": {"decision": "allow"}}
+YES = {"action": "accept"}
 
 
 # Resources and prompts.
@@ -104,18 +104,18 @@ def test_a_yes_writes_once(serve_full, world, era):
     assert result["success"] is True and path.read_text() == "xyz"
     assert str(path) in asked["message"] and "3 bytes" in asked["message"]
     assert len(asked["message"]) <= 300
-    decision = asked["requestedSchema"]["properties"]["decision"]
-    assert decision["enum"][0] == "deny" and decision["default"] == "deny"
+    assert asked["requestedSchema"] == {"type": "object", "properties": {}}
+    assert asked["message"].startswith(f"{path}\n")
+    assert all(len(line) <= 80 for line in asked["message"].split("\n"))
     # The yes was for that one: the next is asked about again.
     _, again = ask(server, {"path": str(path), "content": "abc"}, {"action": "decline"})
     assert again["success"] is False and path.read_text() == "xyz"
 
 
 @pytest.mark.parametrize("response", [
-    {"action": "decline"}, {"action": "cancel"}, {"action": "accept"},
-    {"action": "accept", "content": {"decision": "deny"}}, {"action": "accept", "content": {}},
-    {"action": "accept", "content": {"decision": "ALLOW"}},
-    {"action": "accept", "content": {"decision": ["allow"]}}, {}])
+    {"action": "decline"}, {"action": "cancel"}, {"action": "decline", "content": {}},
+    {"action": "accept", "content": {"decision": "deny"}}, {"action": "accept", "content": []},
+    {"action": "Accept"}, {"action": ["accept"]}, {}])
 def test_everything_else_is_a_no(serve_full, world, era, response):
     server = serve_full(era=era, env=BOTH, capabilities=FORM)
     before = tree_digest(world.outside)
@@ -175,12 +175,13 @@ def test_the_question_cannot_be_drawn_by_a_path(serve_full, world, era):
     name = 'x"? Yes.\n\nAllow reading \x1b[2J'
     asked, _ = ask(server, {"path": str(world.outside / name), "content": "x"},
                    {"action": "decline"})
-    assert "\n" not in asked["message"] and "\x1b" not in asked["message"]
+    assert "\x1b" not in asked["message"] and all(line.isprintable() for line in asked["message"].split("\n"))
+    assert asked["message"].count("\nLet ") == 1 and asked["message"].endswith("outside of every sandbox?")
     # Nothing that moves, turns or hides what follows; and what follows is shown.
     name = "a\r\u202eb\u2066c\u200bd\u0085e" + " " * 40 + "TAIL"
     asked, _ = ask(server, {"path": str(world.outside / name), "content": "x"},
                    {"action": "decline"})
-    assert asked["message"].isprintable() and "TAIL" in asked["message"], asked["message"]
+    assert all(line.isprintable() for line in asked["message"].split("\n")) and "TAIL" in asked["message"]
     long = server.bad("unsafe_write_local_file", {"path": str(world.outside / ("n" * 250)),
                                                   "content": "x"})
     assert "too long" in long["message"]

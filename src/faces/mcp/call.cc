@@ -123,11 +123,12 @@ Elicited Call::elicit(const std::string& key, std::string_view message, Node sch
   if (answer.state == Answer::State::Pending) return {Elicited::Decision::Pending, {}};
   const Node* action = answer.value.find("action");
   const Node* content = answer.value.find("content");
+  // A form without fields is accepted with nothing.
   const bool accepted = answer.state == Answer::State::Given && action != nullptr &&
                         action->text() != nullptr && *action->text() == "accept" &&
-                        content != nullptr && content->map() != nullptr;
+                        (content == nullptr || content->map() != nullptr);
   if (!accepted) return {};
-  return {Elicited::Decision::Accepted, *content};
+  return {Elicited::Decision::Accepted, content == nullptr ? Node(NodeMap{}) : *content};
 }
 
 void Call::settle(NodeMap answers) {

@@ -18,25 +18,17 @@
 
 namespace cordon::mcp {
 
-Node decision_schema() {
-  Node decision{NodeMap{}};
-  decision.set("type", "string")
-      .set("title", "Decision")
-      .set("enum", NodeList{"deny", "allow"})
-      .set("default", "deny");
-  Node properties{NodeMap{}};
-  properties.set("decision", std::move(decision));
-  Node schema{NodeMap{}};
-  schema.set("type", "object")
-      .set("properties", std::move(properties))
-      .set("required", NodeList{"decision"});
-  return schema;
+Node approval_form() {
+  Node form{NodeMap{}};
+  form.set("type", "object").set("properties", Node(NodeMap{}));
+  return form;
 }
 
+// A client that adds something to an empty form did not understand it.
 bool says_yes(const Elicited& answer) {
-  const std::string* decision = text_member(answer.content, "decision");
-  return answer.decision == Elicited::Decision::Accepted && decision != nullptr &&
-         *decision == "allow";
+  const NodeMap* content = answer.content.map();
+  return answer.decision == Elicited::Decision::Accepted &&
+         (content == nullptr || content->empty());
 }
 
 namespace {
@@ -83,6 +75,20 @@ std::uint64_t number_of(const Node& answer, std::string_view name) {
 }
 
 namespace {
+
+// Broken where a dialog would cut it off: at a blank, or where there is none anywhere but inside of
+// a character.
+std::string in_lines(std::string_view text) {
+  std::string lines;
+  while (text.size() > kQuestionColumns) {
+    std::size_t end = text.rfind(' ', kQuestionColumns);
+    const bool blank = end != std::string_view::npos && end > 0;
+    if (!blank) end = beginning_of(text, kQuestionColumns).size();
+    lines.append(text.substr(0, end)).append("\n");
+    text.remove_prefix(blank ? end + 1 : end);
+  }
+  return lines.append(text);
+}
 
 // request_access: a person at the client may approve something beyond the ceilings, of what the
 // operator wrote into [ask]. The ceilings are widened and the clamp is asked as for any run, so
@@ -166,27 +172,29 @@ std::optional<Clamped> reached(const CallCeilings& bounds, const Approval& appro
 }
 
 std::string what_of(const Approval& approval) {
-  const std::string target = quote(target_of(approval));
-  if (approval.kind == Approval::Kind::Net) return "connect to " + target;
+  if (approval.kind == Approval::Kind::Net) return "connect to it";
   const auto found = inspect_path(approval.path);
   const bool directory = found && found->kind == FileKind::Directory;
-  return (approval.kind == Approval::Kind::Read ? "read " : "read and write ") + target +
+  return std::string(approval.kind == Approval::Kind::Read ? "read it" : "read and write it") +
          (directory ? " and everything below it" : "");
 }
 
-// A fixed form around what is quoted, so that neither a path nor a reason can draw another dialog.
+// What it is about comes first, where no dialog cuts it off. A fixed form around what is quoted, so
+// that neither a path nor a reason can draw another dialog: the only ends of lines are these.
 // Empty if the target is too long to be shown.
 std::string access_question(const Approval& approval, std::uint64_t lifetime,
                             const std::string& reason) {
-  const std::string question = "Allow this server's sandboxed tools to " + what_of(approval) +
-                               " for " + format_duration(lifetime) +
-                               "? Reason given by the model: ";
-  constexpr std::size_t kLeastReason = 20;
+  const std::string question = in_lines(quote(target_of(approval))) + "\n" +
+                               in_lines("Let the sandboxed tools " + what_of(approval) + ", for " +
+                                        format_duration(lifetime) + "?") +
+                               "\n";
+  constexpr std::size_t kLeastReason = 40;
   if (question.size() + kLeastReason > kLongestQuestion) return {};
   std::string clean = sanitize(reason);
   std::ranges::replace(clean, '"', '\'');
-  return question + "\"" +
-         std::string(beginning_of(clean, kLongestQuestion - question.size() - 2)) + "\"";
+  constexpr std::size_t kRoom = 24;  // for the words around it, and ends of lines
+  const auto begun = beginning_of(clean, kLongestQuestion - question.size() - kRoom);
+  return question + in_lines("The model says: \"" + std::string(begun) + "\"");
 }
 
 class AccessCall {
@@ -237,7 +245,7 @@ class AccessCall {
     // The name of the question holds where the target leads: if it leads elsewhere by the time the
     // answer comes, that answer is to another question.
     const Elicited answer =
-        call_.elicit("access-" + sha256_hex(subject).substr(0, 32), question, decision_schema());
+        call_.elicit("access-" + sha256_hex(subject).substr(0, 32), question, approval_form());
     if (answer.decision == Elicited::Decision::Pending) return {};
     if (!says_yes(answer) || call_.cancelled()) {
       context_.approvals().note_no(subject);
@@ -310,8 +318,8 @@ namespace {
 
 // A fixed form around the quoted target, so that what a program printed cannot draw another dialog.
 std::string write_question(const std::string& canonical, std::size_t bytes) {
-  return "Allow one write of " + std::to_string(bytes) + " bytes, outside of every sandbox, to " +
-         quote(canonical) + "?";
+  return in_lines(quote(canonical)) + "\nLet " + std::to_string(bytes) +
+         " bytes be written there once, outside of every sandbox?";
 }
 
 }  // namespace
@@ -336,7 +344,7 @@ ToolResult approved_unsafe_write(FullToolContext& bench, Call& call) {
   // The name of the question holds where the path leads: if a link leads elsewhere by the time the
   // answer comes, that answer is to another question.
   const std::string key = "approve-" + sha256_hex(place->path).substr(0, 32);
-  const Elicited answer = call.elicit(key, question, decision_schema());
+  const Elicited answer = call.elicit(key, question, approval_form());
   if (answer.decision == Elicited::Decision::Pending) return {};
   if (!says_yes(answer)) return no("nobody at the client approved this write");
   return unsafe_write_to(context, call, place->path);

@@ -1,5 +1,5 @@
-// The one question that a person at the client is asked: allow, or deny. Everything but a plain
-// allow is a deny.
+// The one question that a person at the client is asked. To accept it is a yes; everything else is
+// a no.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,12 @@
 
 namespace cordon::mcp {
 
-// What a dialog shows whole.
+// What a dialog shows whole, in lines that none cuts off.
 inline constexpr std::size_t kLongestQuestion = 300;
+inline constexpr std::size_t kQuestionColumns = 80;
 
-Node decision_schema();
+// A form without fields: whoever fills in a form and accepts it means what it asks.
+Node approval_form();
 bool says_yes(const Elicited& answer);
 
 // Asking Cordon's own program inside a sandbox about a file, and getting its whole answer.
