@@ -8,13 +8,21 @@ import pytest
 
 pytestmark = pytest.mark.once
 
-HOSTS = ["claude", "codex", "copilot", "gemini", "vscode", "cursor"]
-KEYS = {"codex": "mcp_servers", "vscode": "servers"}
+HOSTS = ["claude", "codex", "copilot", "gemini", "vscode", "cursor", "opencode", "qwen", "windsurf", "zed",
+         "claude-desktop", "generic"]
+KEYS = {"codex": "mcp_servers", "vscode": "servers", "zed": "context_servers", "opencode": "mcp"}
+# They are started as ever.
+NO_LINE = ("windsurf", "zed", "claude-desktop", "generic")
+# They start a server wherever they were started, so that the project has to be named.
+ANYWHERE = ("windsurf", "zed", "claude-desktop")
 
 
 def read(host, text):
     document = tomllib.loads(text) if host == "codex" else json.loads(text)
-    return document[KEYS.get(host, "mcpServers")]["cordon"]
+    entry = document[KEYS.get(host, "mcpServers")]["cordon"]
+    if host == "opencode":
+        entry |= {"command": entry["command"][0], "args": entry["command"][1:], "env": entry["environment"]}
+    return entry
 
 
 def whole(world, host, *options):
@@ -39,8 +47,11 @@ def test_the_document_names_this_program_and_what_was_asked(world, host):
     assert everything["files"][0]["path"] in done.err
     for file in everything["files"][1:]:
         assert file["path"] in done.err and file["content"] in done.err
-    line = done.err.split("start the host with\n")[1].splitlines()[0]
-    assert shlex.split(line) == everything["launch"]
+    if host in NO_LINE:
+        assert everything["launch"] == [] and "start the host with" not in done.err
+    else:
+        line = done.err.split("start the host with\n")[1].splitlines()[0]
+        assert shlex.split(line) == everything["launch"]
     # What is printed starts a server.
     started = world.execute([entry["command"], *entry["args"]], env=entry["env"], cwd=world.outside)
     assert started.status == 0 and "serving run_code" in started.err, started.account()
@@ -50,8 +61,22 @@ def test_the_document_names_this_program_and_what_was_asked(world, host):
 def test_nothing_of_the_environment_is_printed(world, host):
     secrets = {"ANTHROPIC_API_KEY": "sk-SECRET", "GITHUB_TOKEN": "ghp_SECRET",
                "CORDON_ENV_FILE": str(world.write(world.trusted / "env", "A_TOKEN=SECRET\n", 0o600))}
-    done = world.cordon_verb("mcp", "--print-config", host, env=secrets).expect(0)
+    place = ["--workspace", "."] if host in ANYWHERE else []
+    done = world.cordon_verb("mcp", "--print-config", host, *place, env=secrets).expect(0)
     assert "SECRET" not in done.out + done.err
+
+
+@pytest.mark.parametrize("host", ANYWHERE)
+def test_where_the_project_has_to_be_named_that_is_said(world, host):
+    done = world.cordon_verb("mcp", "--print-config", host).expect(2)
+    assert "--workspace DIR" in done.err and done.out == ""
+
+
+def test_what_was_not_tried_is_said_to_be_so(world):
+    tried = {"claude", "codex", "generic"}
+    for host in HOSTS:
+        said = world.cordon_verb("mcp", "--print-config", host, "--workspace", ".").expect(0).err
+        assert ("was not tried" in said) == (host not in tried), host
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -79,7 +104,8 @@ def test_the_hosts_own_tools_are_taken_away(world):
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_what_is_started_next_time_cannot_be_changed_from_inside(world, host):
-    for file in whole(world, host)["files"]:
+    place = ["--workspace", "."] if host in ANYWHERE else []
+    for file in whole(world, host, *place)["files"]:
         path = file["path"].replace("~", str(world.home))
         target = world.write(world.project / path, "of the operator\n")
         world.run("sh", "-c", 'echo changed > "$0"', target, options=["--write", target.parent])

@@ -11,6 +11,9 @@ namespace cordon {
 namespace {
 
 constexpr std::int64_t kCallMilliseconds = 600'000;
+constexpr std::string_view kUntried =
+    "this follows the documentation of the host and was not tried with it: look at the tools that "
+    "it offers";
 
 NodeList arguments(const ServerStart& start, std::string_view here) {
   NodeList words{Node("mcp"), Node("--workspace"),
@@ -38,15 +41,19 @@ Node environment(const ServerStart& start) {
   return variables;
 }
 
-// {"mcpServers": {"cordon": {...}}}, with what this host adds to the entry.
-std::string servers(std::string_view key, const ServerStart& start, std::string_view here,
-                    NodeMap more) {
+Node entry_of(const ServerStart& start, std::string_view here, NodeMap more) {
   NodeMap entry{{"command", Node(start.executable)},
                 {"args", Node(arguments(start, here))},
                 {"env", environment(start)}};
   for (auto& member : more) entry.push_back(std::move(member));
+  return Node(std::move(entry));
+}
+
+// {"mcpServers": {"cordon": {...}}}, with what this host adds to the entry.
+std::string servers(std::string_view key, const ServerStart& start, std::string_view here,
+                    NodeMap more) {
   Node document{NodeMap{}};
-  document.set(std::string(key), Node(NodeMap{{"cordon", Node(std::move(entry))}}));
+  document.set(std::string(key), Node(NodeMap{{"cordon", entry_of(start, here, std::move(more))}}));
   return write_json(document, JsonStyle::Pretty) + "\n";
 }
 
@@ -94,7 +101,7 @@ HostSetup copilot(const ServerStart& start) {
                                                   {"timeout", Node(kCallMilliseconds)}})},
           {},
           {"copilot", "--available-tools=cordon", "--allow-tool=cordon", "--disable-builtin-mcps"},
-          {}};
+          {std::string(kUntried)}};
 }
 
 HostSetup gemini(const ServerStart& start) {
@@ -113,7 +120,9 @@ HostSetup gemini(const ServerStart& start) {
             "decision = \"allow\"\n"
             "priority = 200\n"}},
           {"gemini", "--admin-policy", policy},
-          {}};
+          {std::string(kUntried),
+           "the project has to be a trusted folder: answer its question at the first start with "
+           "yes, or its settings are not read"}};
 }
 
 HostSetup vscode(const ServerStart& start) {
@@ -126,7 +135,8 @@ HostSetup vscode(const ServerStart& start) {
             "agents: []\n"
             "---\n"}},
           {"code", "."},
-          {"choose the agent cordon; a person can switch to one that has the editor's own tools",
+          {std::string(kUntried),
+           "choose the agent cordon; a person can switch to one that has the editor's own tools",
            "do not set sandboxEnabled for this server: one sandbox cannot be made inside another"}};
 }
 
@@ -139,7 +149,94 @@ HostSetup cursor(const ServerStart& start) {
       {{".cursor/cli.json",
         write_json(Node(NodeMap{{"permissions", std::move(denied)}}), JsonStyle::Pretty) + "\n"}},
       {"cursor-agent"},
-      {"this holds for the command line; the editor's own tools cannot be taken away"}};
+      {std::string(kUntried),
+       "this holds for the command line; the editor's own tools cannot be taken away"}};
+}
+
+// Denied by name where only names can be: what a later version adds is there.
+HostSetup qwen(const ServerStart& start) {
+  const std::string file = join(start.safe_directory, "qwen.json");
+  NodeList own;
+  for (const std::string_view tool :
+       {"run_shell_command", "edit", "write_file", "read_file", "read_many_files", "glob",
+        "grep_search", "search_file_content", "list_directory", "web_fetch", "web_search",
+        "save_memory", "task"}) {
+    own.emplace_back(tool);
+  }
+  Node document{NodeMap{}};
+  document
+      .set("mcpServers", Node(NodeMap{{"cordon", entry_of(start, ".",
+                                                          {{"timeout", Node(kCallMilliseconds)},
+                                                           {"trust", Node(true)}})}}))
+      .set("tools", Node(NodeMap{{"exclude", Node(std::move(own))}}));
+  return {{file, write_json(document, JsonStyle::Pretty) + "\n"},
+          {},
+          {"env", "QWEN_CODE_SYSTEM_SETTINGS_PATH=" + file, "qwen"},
+          {std::string(kUntried)}};
+}
+
+HostSetup opencode(const ServerStart& start) {
+  const std::string file = join(start.safe_directory, "opencode.json");
+  NodeList command{Node(start.executable)};
+  for (Node& word : arguments(start, ".")) command.push_back(std::move(word));
+  Node server{NodeMap{{"type", Node("local")},
+                      {"command", Node(std::move(command))},
+                      {"environment", environment(start)},
+                      {"enabled", Node(true)},
+                      {"timeout", Node(kCallMilliseconds)}}};
+  Node document{NodeMap{}};
+  document.set("$schema", Node("https://opencode.ai/config.json"))
+      .set("mcp", Node(NodeMap{{"cordon", std::move(server)}}))
+      .set("permission", Node(NodeMap{{"*", Node("deny")}, {"cordon_*", Node("allow")}}));
+  return {{file, write_json(document, JsonStyle::Pretty) + "\n"},
+          {},
+          {"env", "OPENCODE_CONFIG=" + file, "opencode"},
+          {std::string(kUntried),
+           "an opencode.json of the project counts as well, and can give tools back"}};
+}
+
+HostSetup zed(const ServerStart& start) {
+  Node profile{NodeMap{{"name", Node("Cordon")},
+                       {"tools", Node(NodeMap{})},
+                       {"enable_all_context_servers", Node(true)}}};
+  Node document{NodeMap{}};
+  document
+      .set("context_servers",
+           Node(NodeMap{{"cordon", entry_of(start, ".", {{"source", Node("custom")}})}}))
+      .set("agent", Node(NodeMap{{"default_profile", Node("cordon")},
+                                 {"profiles", Node(NodeMap{{"cordon", std::move(profile)}})}}));
+  return {{"~/.config/zed/settings.json", write_json(document, JsonStyle::Pretty) + "\n"},
+          {},
+          {},
+          {std::string(kUntried), "add these members to the file that is there",
+           "a person can switch to a profile that has the editor's own tools"}};
+}
+
+HostSetup windsurf(const ServerStart& start) {
+  return {{"~/.codeium/windsurf/mcp_config.json", servers("mcpServers", start, ".", {})},
+          {},
+          {},
+          {std::string(kUntried), "the editor's own tools cannot be taken away"}};
+}
+
+HostSetup claude_desktop(const ServerStart& start) {
+  return {{"~/.config/Claude/claude_desktop_config.json", servers("mcpServers", start, ".", {})},
+          {},
+          {},
+          {std::string(kUntried),
+           "on macOS the file is ~/Library/Application Support/Claude/claude_desktop_config.json",
+           "it has no shell and no file tools of its own; extensions and other servers may"}};
+}
+
+// As most hosts read it.
+HostSetup generic(const ServerStart& start) {
+  return {
+      {join(start.safe_directory, "mcp.json"), servers("mcpServers", start, ".", {})},
+      {},
+      {},
+      {"name that file to your host, or save it where it reads its servers from, outside of the "
+       "project",
+       "take the host's own shell and file tools away: they are not contained"}};
 }
 
 }  // namespace
@@ -151,13 +248,29 @@ HostSetup host_setup(std::string_view host, const ServerStart& start) {
   if (host == "gemini") return gemini(start);
   if (host == "vscode") return vscode(start);
   if (host == "cursor") return cursor(start);
+  if (host == "opencode") return opencode(start);
+  if (host == "qwen") return qwen(start);
+  if (host == "windsurf") return windsurf(start);
+  if (host == "zed") return zed(start);
+  if (host == "claude-desktop") return claude_desktop(start);
+  if (host == "generic") return generic(start);
   CORDON_BUG("no such host");
 }
 
 Result<HostSetup> checked_host_setup(std::string_view host, const ServerStart& start) {
-  if (std::ranges::find(flags::kHostChoices, host) == flags::kHostChoices.end()) {
-    return fail(usage_error("no host is called " + quote(host),
-                            "write claude, codex, copilot, gemini, vscode or cursor"));
+  const auto& known = flags::kPrintedHostChoices;
+  if (std::ranges::find(known, host) == known.end()) {
+    std::string names;
+    for (const std::string_view name : known) {
+      names.append(names.empty() ? "" : name == known.back() ? " or " : ", ").append(name);
+    }
+    return fail(usage_error("no host is called " + quote(host), "write " + names));
+  }
+  // These start their servers wherever they were started themselves.
+  constexpr std::array<std::string_view, 3> kAnywhere{"windsurf", "zed", "claude-desktop"};
+  if (start.workspace.empty() && std::ranges::find(kAnywhere, host) != kAnywhere.end()) {
+    return fail(usage_error(std::string(host) + " does not start a server in the project",
+                            "name the project: --workspace DIR"));
   }
   for (const std::string* text :
        {&start.executable, &start.workspace, &start.safe_directory, &start.env_file}) {

@@ -15,6 +15,10 @@ namespace flags {
 
 inline constexpr std::array<std::string_view, 6> kHostChoices{"claude", "codex",  "copilot",
                                                               "gemini", "vscode", "cursor"};
+// Those of --print-config: the others can be told what to write and are not looked after.
+inline constexpr std::array<std::string_view, 12> kPrintedHostChoices{
+    "claude",   "codex", "copilot",  "gemini", "vscode",         "cursor",
+    "opencode", "qwen",  "windsurf", "zed",    "claude-desktop", "generic"};
 inline constexpr std::array<std::string_view, 2> kProfileChoices{"basic", "full"};  // of tools
 
 }  // namespace flags
@@ -42,7 +46,7 @@ struct HostFile {
 struct HostSetup {
   HostFile configuration;
   std::vector<HostFile> further;    // what takes the host's own tools away, where that is a file
-  std::vector<std::string> launch;  // the command line, as words
+  std::vector<std::string> launch;  // the command line, as words; empty: it is started as ever
   std::vector<std::string> notes;   // what stays outside, a sentence each
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <variant>
 
 #include "config/node.h"
@@ -29,14 +30,29 @@ Started as_read(const std::string& host, const ServerStart& start) {
   const auto document = host == "codex" ? read_toml(setup.configuration.content, "c")
                                         : read_json(setup.configuration.content, "c");
   if (!document) return {setup.configuration.content, document.error().what};
-  const char* key = host == "codex" ? "mcp_servers" : host == "vscode" ? "servers" : "mcpServers";
+  const std::map<std::string, const char*> keys{{"codex", "mcp_servers"},
+                                                {"vscode", "servers"},
+                                                {"zed", "context_servers"},
+                                                {"opencode", "mcp"}};
+  const auto other = keys.find(host);
+  const char* key = other == keys.end() ? "mcpServers" : other->second;
   const Node* servers = document->find(key);
   const Node* entry = servers == nullptr ? nullptr : servers->find("cordon");
   if (entry == nullptr) return {};
   Started read;
   for (const auto& [name, member] : std::get<NodeMap>(entry->value)) {
-    if (name == "command") read.command = std::get<std::string>(member.value);
-    if (name == "env") read.variables = std::get<NodeMap>(member.value).size();
+    // One list of both.
+    const NodeList* whole = name == "command" ? member.list() : nullptr;
+    if (whole != nullptr) {
+      read.command = std::get<std::string>(whole->front().value);
+      for (std::size_t i = 1; i < whole->size(); ++i) {
+        read.arguments.append(std::get<std::string>((*whole)[i].value)).append("|");
+      }
+    } else if (name == "command") {
+      read.command = std::get<std::string>(member.value);
+    }
+    if (name == "env" || name == "environment")
+      read.variables = std::get<NodeMap>(member.value).size();
     if (name != "args") continue;
     for (const Node& word : std::get<NodeList>(member.value)) {
       read.arguments.append(std::get<std::string>(word.value)).append("|");
@@ -46,7 +62,7 @@ Started as_read(const std::string& host, const ServerStart& start) {
 }
 
 TEST(HostSetup, WritesEveryPathSoThatItComesBack) {
-  for (const std::string_view host : flags::kHostChoices) {
+  for (const std::string_view host : flags::kPrintedHostChoices) {
     const ServerStart start = somewhere();
     const Started read = as_read(std::string(host), start);
     EXPECT_EQ(read.command, start.executable) << host;
@@ -60,7 +76,7 @@ TEST(HostSetup, WritesEveryPathSoThatItComesBack) {
 TEST(HostSetup, LeavesTheWorkspaceToTheHostIfNoneIsGiven) {
   ServerStart start = somewhere();
   start.workspace.clear();
-  for (const std::string_view host : flags::kHostChoices) {
+  for (const std::string_view host : flags::kPrintedHostChoices) {
     const bool editor = host == "vscode" || host == "cursor";
     const std::string here = editor ? "${workspaceFolder}" : ".";
     EXPECT_TRUE(as_read(std::string(host), start).arguments.starts_with("mcp|--workspace|" + here))
@@ -76,7 +92,7 @@ TEST(HostSetup, KeepsWhatIsStartedNextTimeOutOfTheWorkspace) {
 }
 
 TEST(HostSetup, RefusesTextThatAHostWouldReadDifferently) {
-  for (const std::string_view host : flags::kHostChoices) {
+  for (const std::string_view host : flags::kPrintedHostChoices) {
     EXPECT_TRUE(check_portable(host, "/a 'b' \"c\" \\ ü"));
     EXPECT_FALSE(check_portable(host, "/a\nb"));
     EXPECT_FALSE(check_portable(host, "/a\x7f"));

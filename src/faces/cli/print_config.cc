@@ -80,7 +80,9 @@ void say_the_rest(const HostSetup& setup) {
   for (const HostFile& file : setup.further) {
     say("cordon: save this as " + file.path + "\n" + file.content);
   }
-  say("cordon: start the host with\n" + shell_line(setup.launch) + "\n");
+  if (!setup.launch.empty()) {
+    say("cordon: start the host with\n" + shell_line(setup.launch) + "\n");
+  }
   for (const std::string& note : setup.notes) say("cordon: " + note + "\n");
   say("cordon: contained are these tools, not the host that calls them\n");
 }

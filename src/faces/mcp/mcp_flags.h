@@ -86,9 +86,10 @@ inline constexpr std::array kMcpConfigure{
          "standard "
          "error where it belongs and the command line that leaves the host no other tools: claude "
          "(Claude Code), codex (Codex CLI), copilot (GitHub Copilot CLI), gemini (Gemini CLI), "
-         "vscode, cursor. --workspace, --ceiling, --backend, --profile, --session and --stage are "
+         "vscode, cursor, opencode, qwen (Qwen Code), windsurf, zed, claude-desktop, and generic "
+         "for any other. --workspace, --ceiling, --backend, --profile, --session and --stage are "
          "written into it.",
-         kHostChoices},
+         kPrintedHostChoices},
     Flag{FlagId::Json,
          "--json",
          "",
