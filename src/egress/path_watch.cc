@@ -16,6 +16,8 @@ namespace {
 // The command chooses the names: neither memory nor the time to judge them is its own.
 constexpr std::size_t kMostPaths = 4096;
 constexpr int kMostLinks = 40;  // as the kernel
+// As long as a path without a link could be. What follows is taken as written.
+constexpr int kMostSteps = 4096;
 
 enum class FollowLast { No, Yes };
 
@@ -107,7 +109,8 @@ class Way {
     const std::string here = reached_;
     reached_.append("/").append(name);
     if (last && depth_ == 0 && follow_ == FollowLast::No) return;
-    const std::string target = links_ < kMostLinks ? target_of(root_, reached_) : std::string();
+    if (++steps_ > kMostSteps || links_ == kMostLinks) return;
+    const std::string target = target_of(root_, reached_);
     if (target.empty()) return;
     ++links_;
     reached_ = here;
@@ -120,6 +123,7 @@ class Way {
   const FollowLast follow_;
   std::string reached_;  // empty: the root
   int links_ = 0;
+  int steps_ = 0;
   int depth_ = 0;
 };
 
