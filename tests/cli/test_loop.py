@@ -394,6 +394,12 @@ def test_budgets(loop, world):
         done.expect(1)
         assert f"{word} budget" in events[-1]["reason"]
         assert names(events).count("attempt_started") == 2
+        total = events[-1]["total"]
+        assert (total["attempts"], total["tokens"], total["micro_dollars"]) == (2, 1402, 3_000_000)
+        assert total["wall_ms"] == sum(one["wall_ms"] for one in events[-1]["features"])
+    said = world.execute([world.cordon, "loop", "--restart", "--net", "none", "--attempts", "100", "--tokens", "1000",
+                          "--read", claude, "--", "claude"], env={"PATH": f"{world.project}:/usr/bin:/bin"}).expect(1)
+    assert "in all: 2 attempts, " in said.out and "1402 tokens, $3.00" in said.out
 
 
 def test_a_missing_agent_is_told(loop, world):

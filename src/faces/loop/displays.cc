@@ -28,6 +28,25 @@ Node progress_list(const std::vector<FeatureProgress>& features) {
   return list;
 }
 
+FeatureProgress total_of(const std::vector<FeatureProgress>& features) {
+  FeatureProgress total;
+  for (const FeatureProgress& one : features) {
+    total.attempts += one.attempts;
+    total.wall_ms += one.wall_ms;
+    total.spent.tokens += one.spent.tokens;
+    total.spent.micro_dollars += one.spent.micro_dollars;
+  }
+  return total;
+}
+
+Node total_node(const std::vector<FeatureProgress>& features) {
+  const FeatureProgress total = total_of(features);
+  Node node{NodeMap{}};
+  node.set("attempts", total.attempts).set("wall_ms", total.wall_ms);
+  return std::move(
+      node.set("tokens", total.spent.tokens).set("micro_dollars", total.spent.micro_dollars));
+}
+
 struct Nodes {
   Node operator()(const ProbeStarted&) const { return begin("probe_started"); }
   Node operator()(const LoopStarted& event) const {
@@ -152,7 +171,8 @@ struct Nodes {
         .set("why", name_of(event.why))
         .set("reason", event.reason.empty() ? Node() : Node(event.reason))
         .set("error", std::move(error))
-        .set("features", progress_list(event.features));
+        .set("features", progress_list(event.features))
+        .set("total", total_node(event.features));
   }
 };
 
@@ -304,10 +324,29 @@ struct Lines {
   }
   List operator()(const Paused&) const { return {"paused"}; }
   List operator()(const Resumed&) const { return {"going on"}; }
-  List operator()(const LoopEnded& event) const { return {end_line(event)}; }
+  List operator()(const LoopEnded& event) const {
+    const std::string totals = totals_line(event.features);
+    if (totals.empty()) return {end_line(event)};
+    return {"in all: " + totals, end_line(event)};
+  }
 };
 
 }  // namespace
+
+std::string spent_words(const Spent& spent) {
+  if (spent.tokens == 0 && spent.micro_dollars == 0) return {};
+  std::string text = std::to_string(spent.tokens) + " tokens";
+  return spent.micro_dollars == 0 ? text : text + ", " + money(spent.micro_dollars);
+}
+
+std::string totals_line(const std::vector<FeatureProgress>& features) {
+  const FeatureProgress total = total_of(features);
+  if (total.attempts == 0) return {};
+  const std::string spent = spent_words(total.spent);
+  return std::to_string(total.attempts) + (total.attempts == 1 ? " attempt, " : " attempts, ") +
+         format_duration(std::max<std::uint64_t>(total.wall_ms, 1)) +
+         (spent.empty() ? "" : ", " + spent);
+}
 
 std::string mechanism_line(const Enforcement& enforcement) {
   std::string layers;

@@ -34,6 +34,10 @@ class JsonDisplay final : public Display {
 // "contained by native, network none: namespaces, landlock, ...": what is in force, what matters
 // most first, since a narrow screen cuts the rest.
 std::string mechanism_line(const Enforcement& enforcement);
+// "1500 tokens, $0.25"; empty if nothing was told.
+std::string spent_words(const Spent& spent);
+// What all attempts took together: "3 attempts, 4m, 1500 tokens, $0.25"; empty without any.
+std::string totals_line(const std::vector<FeatureProgress>& features);
 // How the loop ended, in the words of its kind of failure: "containment could not be set up: ...".
 std::string end_line(const LoopEnded& end);
 // Lines of an event for people, sanitized; none for what only machines want.

@@ -99,6 +99,8 @@ void ScreenModel::apply(const LoopEvent& event) {
     rows_.clear();
     for (std::size_t i = 0; i < started->features.size(); ++i) {
       rows_.push_back({started->features[i], sanitize(started->titles[i])});
+      before_.tokens += started->features[i].spent.tokens;
+      before_.micro_dollars += started->features[i].spent.micro_dollars;
     }
   } else if (const auto* baseline = std::get_if<BaselineStarted>(&event)) {
     current_ = baseline->id;
@@ -110,6 +112,9 @@ void ScreenModel::apply(const LoopEvent& event) {
   } else if (const auto* told = std::get_if<AgentTold>(&event)) {
     if (const auto* spent = std::get_if<Spent>(&told->event)) spent_ = *spent;
   } else if (const auto* agent = std::get_if<AgentEnded>(&event)) {
+    before_.tokens += spent_.tokens;
+    before_.micro_dollars += spent_.micro_dollars;
+    spent_ = {};
     for (const Denial& denial : agent->denials) {
       std::string text = "denied: " + denial.what + " " + sanitize(denial.detail);
       std::erase(denials_, text);
@@ -170,7 +175,8 @@ std::vector<ScreenLine> ScreenModel::header(std::size_t width, std::uint64_t sec
     first += "  " + std::to_string(done) + "/" + std::to_string(rows_.size()) + " done";
   }
   if (!agent_.empty()) first += "  " + agent_;
-  if (spent_.tokens != 0) first += "  " + std::to_string(spent_.tokens) + " tokens";
+  const Spent all{before_.tokens + spent_.tokens, before_.micro_dollars + spent_.micro_dollars};
+  if (const std::string spent = spent_words(all); !spent.empty()) first += "  " + spent;
   if (!project_.empty()) first += "  " + project_;
   return {{fit(first, width), ScreenStyle::Title}, {fit(mechanism_, width), ScreenStyle::Quiet}};
 }

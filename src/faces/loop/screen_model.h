@@ -58,7 +58,8 @@ class ScreenModel {
   std::string current_;
   std::deque<std::string> log_;
   std::deque<std::string> denials_;
-  Spent spent_;
+  Spent before_;  // by all attempts that are over, of earlier loops of this plan too
+  Spent spent_;   // by the one that is not
 };
 
 // The beginning of `text` that takes at most `columns` on a terminal.

@@ -124,6 +124,20 @@ TEST(ScreenModel, AFailureOfContainmentStaysInView) {
   EXPECT_EQ(model.lines(80, 24, 0).back().style, ScreenStyle::Bad);
 }
 
+TEST(ScreenModel, CountsWhatAllAttemptsSpent) {
+  ScreenModel model;
+  LoopStarted begun = started();
+  begun.features.front().spent = {100, 500'000};
+  model.apply(begun);
+  EXPECT_THAT(screen(model), HasSubstr("100 tokens, $0.50"));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    model.apply(AgentTold{Spent{7, 0}});
+    model.apply(AgentTold{Spent{10, 250'000}});
+    model.apply(AgentEnded{});
+  }
+  EXPECT_THAT(screen(model), HasSubstr("120 tokens, $1.00"));
+}
+
 TEST(ScreenModel, ShowsStatesAndDenials) {
   ScreenModel model;
   model.apply(started());
