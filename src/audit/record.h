@@ -32,6 +32,13 @@ class Label {
   std::string text_;
 };
 
+// Something that was asked for and not given.
+struct ReductionMark {
+  Label what;        // "read", "limits.wall"
+  Label because;     // its code
+  Label asked_hash;  // of what was asked for
+};
+
 struct CeilingMark {
   Label id;
   Label hash;  // of its content: tells one version from the next
@@ -58,6 +65,7 @@ struct Pending {
   std::uint64_t argc = 0;
   std::optional<std::uint64_t> timeout_ms;
   std::vector<Label> approvals;  // of a person, that it makes use of
+  std::vector<ReductionMark> reductions;
 };
 
 // How it ended. Success alone has the outcome `success`; every other one is a `failure`, and its
@@ -114,6 +122,10 @@ struct Closing {
   std::vector<ConnectionMark> connections;
   std::vector<PublishedMark> published;
   std::uint64_t handoffs = 0;
+  // What became of what it wrote, where that is not simply there.
+  std::uint64_t held = 0;       // back, for a person
+  std::uint64_t lost = 0;       // with the private places
+  std::uint64_t conflicts = 0;  // with what the host changed
   std::optional<ErrorKind> error_kind;
 };
 

@@ -105,6 +105,19 @@ Node ceilings_node(const std::vector<CeilingMark>& ceilings) {
   return {std::move(list)};
 }
 
+Node reductions_node(const std::vector<ReductionMark>& reductions) {
+  NodeList list;
+  for (const ReductionMark& one : reductions) {
+    if (list.size() == kMostListed) break;
+    Node node;
+    node.set("what", text(one.what))
+        .set("because", text(one.because))
+        .set("asked_hash", text(one.asked_hash));
+    list.push_back(std::move(node));
+  }
+  return {std::move(list)};
+}
+
 Node request_node(const Pending& pending) {
   Node node;
   node.set("tool", text(pending.tool))
@@ -124,6 +137,7 @@ Node request_node(const Pending& pending) {
       .set("timeout_ms", number(pending.timeout_ms))
       .set("version", CORDON_VERSION);
   if (!pending.approvals.empty()) node.set("approvals", texts(pending.approvals));
+  if (!pending.reductions.empty()) node.set("reductions", reductions_node(pending.reductions));
   if (!pending.session.empty()) {
     node.set("session", text(pending.session)).set("agent", text(pending.agent));
     node.set("conversation", text(pending.conversation));
@@ -210,6 +224,9 @@ std::string ending_members(Node action, Node resource, Node pending_seq, const C
       .set("handoffs", Node(closing.handoffs))
       .set("error_kind", closing.error_kind ? Node(cordon::name_of(*closing.error_kind)) : Node())
       .set("request", std::move(request));
+  if (closing.held > 0) metadata.set("held", Node(closing.held));
+  if (closing.lost > 0) metadata.set("lost", Node(closing.lost));
+  if (closing.conflicts > 0) metadata.set("conflicts", Node(closing.conflicts));
   if (!closing.connections.empty()) {
     metadata.set("connections", connections_node(closing.connections))
         .set("connection_count", Node(std::uint64_t{closing.connections.size()}));

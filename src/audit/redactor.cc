@@ -165,6 +165,10 @@ Pending Redactor::pending(const Action& action) const {
   pending.argv_hash = argv(action.argv);
   pending.argc = action.argv.size();
   for (const Ceiling& bound : action.ceilings) pending.ceilings.push_back(ceiling(bound));
+  for (const Reduction& one : action.reductions) {
+    pending.reductions.push_back({word(one.what), Label(std::string(cordon::name_of(one.because))),
+                                  hashed("reduction", one.asked)});
+  }
   // A hash that the report shows too; whatever else stands in its place is hashed.
   const bool is_hash =
       action.policy_hash.starts_with("sha256:") && is_plain(action.policy_hash.substr(7));
@@ -209,7 +213,7 @@ ConnectionMark Redactor::connection(const Connection& tried) const {
   return mark;
 }
 
-Closing Redactor::closing(const Outcome& outcome) const {
+Closing Redactor::closing(const Outcome& outcome, std::span<const Change> changes) const {
   Closing closing;
   std::visit(EndingOf{closing}, outcome.end);
   closing.duration_ms = outcome.duration_ms;
@@ -232,6 +236,11 @@ Closing Redactor::closing(const Outcome& outcome) const {
     closing.published.push_back({port.host_port, port.connections, port.sent, port.received});
   }
   closing.handoffs = outcome.handoff.size();
+  for (const Change& change : changes) {
+    if (change.state == Change::State::Held) ++closing.held;
+    if (change.state == Change::State::Lost) ++closing.lost;
+    if (change.state == Change::State::Conflict) ++closing.conflicts;
+  }
   return closing;
 }
 

@@ -10,6 +10,7 @@
 
 #include "audit/record.h"
 #include "audit/record_line.h"
+#include "cordon/change.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
 #include "policy/approval.h"
@@ -36,6 +37,7 @@ struct Action {
   const Effective* effective = nullptr;  // what it was clamped to, once that is known
   std::span<const Ceiling> ceilings;
   std::span<const Approval> approved;  // beyond them
+  std::span<const Reduction> reductions;
 };
 
 class Redactor {
@@ -43,7 +45,7 @@ class Redactor {
   Redactor(const Key& key, const Caller& caller);
 
   [[nodiscard]] Pending pending(const Action& action) const;
-  [[nodiscard]] Closing closing(const Outcome& outcome) const;
+  [[nodiscard]] Closing closing(const Outcome& outcome, std::span<const Change> changes) const;
   [[nodiscard]] static Closing refusal(const Error& error);
 
   // A directory everybody has, or one of ours, as it is ("/usr", "@cwd", "@home"); anything below

@@ -108,7 +108,7 @@ TEST(Redactor, TurnsEveryEndIntoItsEnding) {
   const auto ending = [&](End end) {
     Outcome outcome;
     outcome.end = std::move(end);
-    return redactor.closing(outcome).ending;
+    return redactor.closing(outcome, {}).ending;
   };
   EXPECT_EQ(ending(Exited{0}), Ending::Success);
   EXPECT_EQ(ending(Exited{3}), Ending::Exit);

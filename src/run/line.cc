@@ -182,7 +182,7 @@ Report carry_out(const RunInput& input, const Caller& caller) {
   } else {
     report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
                                    recovered.end());
-    report.audit = record->close(*report.outcome);
+    report.audit = record->close(*report.outcome, report.changes);
   }
   return report;
 }

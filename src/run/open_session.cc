@@ -348,7 +348,8 @@ Report OpenSession::carry_out_command(const ExecInput& asked) {
   }
   const auto done = exec_recorded(asked, *record, report);
   if (!done) report.error = done.error();
-  report.audit = done ? record->close(*report.outcome) : record->close(*report.error);
+  report.audit =
+      done ? record->close(*report.outcome, report.changes) : record->close(*report.error);
   return report;
 }
 

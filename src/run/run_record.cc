@@ -53,6 +53,7 @@ audit::Action RunRecord::action() const {
   action.cwd = run_->request.cwd;
   action.policy_hash = policy_hash_;
   action.effective = &run_->clamped.effective();
+  action.reductions = run_->reductions;
   return action;
 }
 
@@ -81,7 +82,9 @@ AuditMark RunRecord::close(const audit::Closing& closing) {
   return mark;
 }
 
-AuditMark RunRecord::close(const Outcome& outcome) { return close(redactor_.closing(outcome)); }
+AuditMark RunRecord::close(const Outcome& outcome, const std::vector<Change>& changes) {
+  return close(redactor_.closing(outcome, changes));
+}
 
 std::optional<AuditMark> RunRecord::close(const Error& error) {
   switch (std::exchange(state_, State::NotBegun)) {

@@ -22,7 +22,7 @@ class RunRecord {
   // After judged().
   Result<void> begin();
   // After begin().
-  AuditMark close(const Outcome& outcome);
+  AuditMark close(const Outcome& outcome, const std::vector<Change>& changes);
   // However far it came: the end of what began, or that it was refused before. Nothing if begin()
   // failed: the log has refused it itself. Then another attempt may begin a record of its own.
   std::optional<AuditMark> close(const Error& error);

@@ -162,7 +162,7 @@ int canary(Log& log, const std::vector<std::string>& texts) {
     outcome.out = Stream{text, text, 3};
     outcome.denials = {{text + ".", text, text + "/", 1}};
     outcome.handoff = {{text, text, text}};
-    if (const auto closed = log.close(*receipt, redactor.closing(outcome)); !closed) {
+    if (const auto closed = log.close(*receipt, redactor.closing(outcome, {})); !closed) {
       return failed(closed.error());
     }
     Error error = policy_error(text, text);

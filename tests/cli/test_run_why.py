@@ -304,3 +304,19 @@ def test_the_record_has_rule_and_layer_and_no_path(world, outside):
     assert "notes.txt" not in json.dumps(marks)
 
 
+
+
+def test_the_record_has_what_was_taken_away_and_what_was_lost(world):
+    ceiling = world.write(world.trusted / "c.toml", f'version = 1\n[fs]\nwrite = ["{world.project}"]\nread = ["@system"]\n')
+    asks = world.document(f'version = 1\nextends = "workspace"\n[fs]\nread = ["{world.outside}"]\n', "asks.toml")
+    world.run("sh", "-c", "echo x > /tmp/gone; mkdir .vscode", options=["--ceiling", str(ceiling), "--policy", str(asks)]).expect(0)
+    record = json.loads(world.cordon_verb("audit", "show", "--json", "last").expect(0).out)
+    taken = record["pending"]["metadata"]["reductions"]
+    assert {"read", "outside-ceiling"} <= {one[key] for one in taken for key in ("what", "because")}, taken
+    assert all(one["asked_hash"].startswith("#") for one in taken)
+    closing = record["closing"]["metadata"]
+    assert closing["lost"] == 1 and closing["handoffs"] + closing.get("held", 0) >= 1
+    # The control.
+    world.run("true").expect(0)
+    record = json.loads(world.cordon_verb("audit", "show", "--json", "last").expect(0).out)
+    assert "reductions" not in record["pending"]["metadata"] and "lost" not in record["closing"]["metadata"]
