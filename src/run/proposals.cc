@@ -107,7 +107,10 @@ Proposals propose(const std::vector<Denial>& denials, const Caller& caller) {
   Proposals result;
   for (const Denial& denial : denials) {
     if (denial.path.empty()) continue;
-    if (std::ranges::any_of(denial.path, [](char c) { return c >= 0 && c < ' '; })) {
+    if (std::ranges::any_of(denial.path, [](char c) {
+          const auto byte = static_cast<unsigned char>(c);
+          return byte < 0x20 || byte == 0x7F;
+        })) {
       result.left_out.push_back({denial.access + " " + denial.path, "no policy can spell it"});
       continue;
     }
