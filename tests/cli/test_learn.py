@@ -118,6 +118,19 @@ def test_with_a_network_nothing_is_granted_that_nobody_accepted(world, outside):
     assert reads(done.out) == ["~/tools/thing/one.txt"]
 
 
+def test_nothing_waits_for_a_run_with_a_network(world, outside):
+    """A home that lasts would carry what nobody accepted to a run that may send it away."""
+    policy = world.document('version = 1\nextends = "workspace"\n[fs]\nhome = "persistent"\ncaches = true\n', "lasting.toml")
+    options = ["--policy", str(policy)]
+    carry = f"mkdir -p ~/.cache; cat {outside}/one.txt | tee ~/kept ~/.cache/kept; echo own > ~/own; test -s ~/kept"
+    learn(world, "sh", "-c", carry, options=options)
+    look = "cat ~/kept ~/.cache/kept; cat ~/own"
+    assert world.run("sh", "-c", look, options=options).out == "own\n"
+    # The control: what is granted by a person is theirs to keep.
+    world.run("sh", "-c", carry, options=[*options, "--read", str(outside)]).expect(0)
+    assert world.run("sh", "-c", look, options=options).out == "1\n1\nown\n"
+
+
 def test_at_most_five_rounds(world, outside):
     for i in range(9):
         world.write(world.home / f"tools/d{i}/x{i}/f.txt", "x\n")
@@ -187,6 +200,16 @@ def test_at_a_terminal_each_line_is_asked_for(world, outside):
     assert document["fs"] == {"read": ["~/tools/thing/one.txt"], "write": ["~/tools/other"]}
     assert '#   "~/tools/thing/two.txt"' in out.read_text() and out.stat().st_mode & 0o777 == 0o600
     assert not (other / "three.txt").exists()
+
+
+@pytest.mark.parametrize("key", [b"\x03", b"\x04"], ids=["interrupt", "end"])
+def test_giving_up_at_a_question(world, outside, key):
+    out = world.trusted / "accepted.toml"
+    terminal = Terminal(world, [world.cordon, "learn", "--out", str(out), "--", "cat", str(outside / "one.txt")])
+    terminal.expect(b"(no more questions): ")
+    terminal.type(key)
+    assert terminal.wait(20) == 2, terminal.seen
+    assert b"given up" in terminal.seen and not out.exists() and nothing_left(world)
 
 
 def test_an_interrupt_leaves_nothing(world, outside):

@@ -2,8 +2,8 @@
 // thrown away.
 //
 // Nothing may leave because of it: a path that the command asked for is granted to a later round
-// only if a person accepted it, or if there is no network. A host is granted only if a person
-// accepted it.
+// only if a person accepted it, or if there is no network and nothing of that round lasts. A host
+// is granted only if a person accepted it.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "config/node.h"
 #include "faces/cli/console.h"
-#include "faces/cli/explained.h"
 #include "faces/cli/learned_policy.h"
 #include "faces/cli/policy_options.h"
 #include "faces/cli/session.h"
@@ -50,10 +49,16 @@ std::string ended_with(const End& end) {
   return "status " + std::to_string(exit_status(end));
 }
 
-// A line of the person at the terminal; nothing at its end.
-std::optional<std::string> read_answer() {
+// A line of the person at the terminal; nothing at its end, or once a signal came.
+std::optional<std::string> read_answer(int signals) {
   std::string line;
   for (char c = 0;;) {
+    pollfd polled[] = {{signals, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+    if (::poll(polled, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return std::nullopt;
+    }
+    if (polled[0].revents != 0) return std::nullopt;
     const ssize_t got = ::read(STDIN_FILENO, &c, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return std::nullopt;
@@ -75,14 +80,14 @@ class Learner {
 
  private:
   [[nodiscard]] bool is_cut_off() const {
-    return base_.policy.net.mode == NetMode::None && base_.policy.net.sockets.empty();
+    const NetRules& net = base_.policy.net;
+    return net.mode == NetMode::None && net.sockets.empty() && net.publish.empty();
   }
   Result<Report> run_round();
   Result<void> discard(const Report& report) const;
   // True if a further round has something that the last one had not.
   bool take_up(const std::vector<Denial>& denials, bool succeeded);
   bool accept(const Proposal& proposal);
-  void grant(const Proposal& proposal);
 
   RunInput base_;
   const Caller& caller_;
@@ -103,8 +108,6 @@ bool is_among(const std::vector<Proposal>& list, const Proposal& proposal) {
   return std::ranges::any_of(list, [&](const Proposal& one) { return same_line(one, proposal); });
 }
 
-void Learner::grant(const Proposal& proposal) { granted_.push_back(proposal); }
-
 Result<Report> Learner::run_round() {
   RunInput input = base_;
   for (const Proposal& proposal : granted_) {
@@ -121,6 +124,11 @@ Result<Report> Learner::run_round() {
         input.policy.net.allow_host(std::move(rule));
         break;
     }
+  }
+  // What nobody accepted must not wait for a later run that has a network.
+  if (!asks_ && !granted_.empty()) {
+    input.policy.fs.home = std::min(input.policy.fs.home, HomeMode::Private);
+    input.policy.fs.caches = false;
   }
   Report report = run_contained(input, caller_);
   if (report.error) return fail(*report.error);
@@ -147,7 +155,8 @@ bool Learner::accept(const Proposal& proposal) {
         sanitize(policy_value(proposal, caller_)) + ", asked for " +
         (proposal.count == 1 ? "once" : std::to_string(proposal.count) + " times") +
         "? y, n, q (no more questions): ");
-    const auto answer = read_answer();
+    const auto answer = read_answer(base_.signal_descriptor);
+    if (!answer) cancelled_ = true;
     if (!answer || *answer == "q") enough_ = true;
     if (!answer || *answer == "q" || *answer == "n" || answer->empty()) return false;
     if (*answer == "y") return true;
@@ -162,16 +171,17 @@ bool Learner::take_up(const std::vector<Denial>& denials, bool succeeded) {
   const auto is_new = [&](const Proposal& one) { return !is_among(granted_, one); };
   if (asks_) {
     for (const Proposal& one : found.granted) {
-      if (is_new(one) && accept(one)) grant(one);
+      if (is_new(one) && accept(one)) granted_.push_back(one);
     }
   } else if (is_cut_off()) {
     for (const Proposal& one : found.granted) {
-      if (is_new(one) && !one.only_looked && one.kind != Proposal::Kind::Host) grant(one);
+      if (is_new(one) && !one.only_looked && one.kind != Proposal::Kind::Host)
+        granted_.push_back(one);
     }
     // What was only looked for counts where nothing else explains the failure.
+    const bool unexplained = granted_.size() == before && !succeeded;
     for (const Proposal& one : found.granted) {
-      if (granted_.size() != before || succeeded) break;
-      if (is_new(one) && one.kind == Proposal::Kind::Read) grant(one);
+      if (unexplained && is_new(one) && one.kind == Proposal::Kind::Read) granted_.push_back(one);
     }
   }
   learned_.lines.clear();
@@ -197,7 +207,7 @@ Result<void> Learner::learn() {
     const Outcome& outcome = *report->outcome;
     learned_.rounds = round;
     learned_.ended = ended_with(outcome.end);
-    cancelled_ = std::holds_alternative<Cancelled>(outcome.end);
+    cancelled_ = cancelled_ || std::holds_alternative<Cancelled>(outcome.end);
     const bool succeeded = outcome.end == End(Exited{0});
     const bool more = take_up(outcome.denials, succeeded) && !cancelled_ && !enough_;
     say("cordon: round " + std::to_string(round) + ": " + learned_.ended + "\n");
@@ -272,6 +282,10 @@ Result<int> learn(const Arguments& arguments) {
   Learner learner(std::move(input), caller, asks);
   CORDON_CHECK(learner.learn());
   const Learned& learned = learner.learned();
+  if (learner.cancelled()) {
+    say("cordon: given up: nothing is proposed\n");
+    return kAnswerError;
+  }
   const std::string toml = learned_toml(learned, base, caller);
   if (json) {
     if (!say_answer(learned_json(learned, toml))) return kAnswerError;
@@ -284,7 +298,6 @@ Result<int> learn(const Arguments& arguments) {
     if (out) say("cordon: " + sanitize(*out) + " is not written: nobody accepted a line\n");
     if (!say_answer(toml)) return kAnswerError;
   }
-  if (learner.cancelled()) return kAnswerError;
   return learned.lines.empty() ? kAnswerNo : kAnswerYes;
 }
 
