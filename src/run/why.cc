@@ -142,11 +142,18 @@ std::vector<Denial> path_denials(const RunInput& input, const JudgedRun& run,
     if (explained && explained->inside && explained->then == "gone") {
       explained = explain_hidden_place(input, object, run.caller);
     }
+    if (!explained) {
+      others += asked.count;
+      continue;
+    }
     // What succeeds inside and is held back at the end is told as a change.
-    if (!explained || explained->inside) continue;
+    if (explained->inside) continue;
     denials.push_back(denial_of(run, asked, *explained));
   }
-  if (others > 0) denials.push_back({"file", "paths not listed", "mounts", others});
+  // Whether the host has them nobody has looked.
+  if (others > 0) {
+    denials.push_back({"file", "not judged", "watch", others, {}, {}, {}, {}, false});
+  }
   return denials;
 }
 
@@ -154,7 +161,7 @@ void advise_connections(const RunInput& input, const JudgedRun& run, std::vector
   const Mentions mentions = mentions_in(input.argv, {}, run.request.cwd, run.caller);
   std::size_t asked = 0;
   for (Denial& denial : denials) {
-    if (denial.access != "connect" || !denial.change.empty() || asked++ == kMostAdvised) continue;
+    if (denial.access != "connect" || !denial.change.empty() || asked++ >= kMostAdvised) continue;
     // The port of a name that was asked for is a guess, unless the command line names it.
     const std::string_view name = std::string_view(denial.path).substr(0, denial.path.rfind(':'));
     const auto meant = std::ranges::find(mentions.hosts, name, &MentionedHost::host);

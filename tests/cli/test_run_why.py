@@ -172,7 +172,11 @@ except FileNotFoundError: print('hidden')
 """
     report = watched(world, "/usr/bin/python3", "-c", code, status=0)
     assert report["stdout"] == "hidden\n"
-    # More different paths than there is room for; none of the others is on the host.
+    # More different paths than there is room for: that is said, and not that they were denied.
+    [rest] = [one for one in report["denials"] if one["what"] == "file"]
+    assert rest["count"] >= 1000 and rest["detail"] == "not judged" and not rest["certain"] and rest["path"] is None
+    told = world.cordon_verb("why").expect(0).out
+    assert f"more paths were asked for in vain than are judged: {rest['count']} accesses" in told
     assert {one["path"] for one in of_files(report)} <= {str(outside / "notes.txt"), str(outside)}
 
 
@@ -253,6 +257,14 @@ def test_the_port_that_the_command_line_names_is_told(world):
     done = world.run("curl", "-s", f"http://{NAME}:8080/x").expect(6)
     assert f"asked for {NAME}:8080" in done.err and f"(--allow {NAME}:8080)" in done.err
     assert done.err.count(NAME) == 2, done.err
+
+
+def test_of_many_names_a_few_get_advice_and_all_are_told(world):
+    code = ("import socket\nfor i in range(60):\n"
+            "    try: socket.getaddrinfo(f'h{i}.example', 443)\n    except socket.gaierror: pass")
+    report = json.loads(world.run("/usr/bin/python3", "-c", code, options=["--json"]).expect(0).out)
+    assert len(asked_for(report)) == 60
+    assert sum(one["change"] is not None for one in asked_for(report).values()) == 20
 
 
 def test_a_question_that_needs_no_connect(world):

@@ -124,6 +124,10 @@ std::string denial_words(const Denial& denial) {
            "; copy it and remove the old one, as mv does";
   }
   if (denial.what == "session") return "the session: " + denial.detail;
+  if (denial.what == "file") {
+    return "more paths were asked for in vain than are judged: " + std::to_string(denial.count) +
+           " accesses";
+  }
   if (denial.rule == kNoNetwork) return "no network inside; asked for " + denial.path + times;
   if (!denial.path.empty() && denial.access != "connect") {
     return "denied: " + denial.what + " " + quote(denial.path) + " (" + denial.rule + ", " +
@@ -132,7 +136,6 @@ std::string denial_words(const Denial& denial) {
   const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
   if (denial.layer == "host") text = "from outside: ";
-  if (denial.what == "file") text = "denied: ";
   text.append(denial.what).append(": ").append(denial.detail);
   return text.append(" (").append(denial.layer).append(times).append(")");
 }
@@ -143,7 +146,8 @@ std::string denial_text(const Denial& denial) {
     return text.append(" (").append(denial.change).append(")");
   }
   if (!denial.change.empty()) return text.append("; ").append(denial.change);
-  return denial.certain ? text : text.append("; ").append(kNothingGrants);
+  const bool judged = !denial.certain && !denial.path.empty();
+  return judged ? text.append("; ").append(kNothingGrants) : text;
 }
 
 namespace {
