@@ -426,6 +426,12 @@ Result<SettledStage> settle_stage(Stage& stage, const RunInput& input, const Cal
   return settled;
 }
 
+bool left_changes(const Report& report) {
+  return std::ranges::any_of(report.changes, [](const Change& change) {
+    return change.state == Change::State::Held || change.state == Change::State::Conflict;
+  });
+}
+
 Result<DecidedStage> decide_stage(const std::string& run_id, StageFate fate, const RunInput& input,
                                   const Caller& caller) {
   const std::string handoff = handoff_directory(caller.state_directory);

@@ -52,6 +52,9 @@ struct SettledStage {
 // applied. A stage in which nothing changed is removed.
 Result<SettledStage> settle_stage(Stage& stage, const RunInput& input, const Caller& caller);
 
+// Of a staged run that ended: whether its stage holds anything.
+bool left_changes(const Report& report);
+
 // What a caller that decides by itself does with the stage of a run that ended: everything that is
 // to be applied without a name, or nothing. Of `input` count what StageCourier takes of it. An
 // error if somebody else works on it.

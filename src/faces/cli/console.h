@@ -64,7 +64,7 @@ void say_error(const Error& error);
 // One line each: `cordon: reduced write /x: outside-ceiling`.
 void say_reductions(const std::vector<Reduction>& reductions);
 void say_warning(const std::string& line);
-// One denial of a run, with what to do where that can be said.
+// What was denied in a run, by what and how often.
 std::string denial_words(const Denial& denial);
 // The same with what would permit it.
 std::string denial_text(const Denial& denial);

@@ -137,11 +137,7 @@ Result<Report> Learner::run_round() {
 }
 
 Result<void> Learner::discard(const Report& report) const {
-  const bool left =
-      report.stage && std::ranges::any_of(report.changes, [](const Change& change) {
-        return change.state == Change::State::Held || change.state == Change::State::Conflict;
-      });
-  if (!left) return {};
+  if (!report.stage || !left_changes(report)) return {};
   CORDON_TRY(done, decide_stage(report.run_id, StageFate::Discard, base_, caller_));
   (void)done;
   return {};

@@ -27,13 +27,6 @@ std::vector<Quarantined> handoff_of(const Report& report) {
   return told;
 }
 
-// Of a staged run: whether its stage holds anything.
-bool left_changes(const Report& report) {
-  return std::ranges::any_of(report.changes, [](const Change& change) {
-    return change.state == Change::State::Held || change.state == Change::State::Conflict;
-  });
-}
-
 // So often may an attempt leave the tree as it was before the feature is given up.
 constexpr unsigned kIdleAttempts = 2;
 constexpr std::size_t kLongestNote = 4096;
