@@ -6,11 +6,13 @@ find_package(PkgConfig REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(SQLite3 REQUIRED)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
+pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 
 # Debian's toml++ target links a shared library; the headers alone are enough.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 
 find_library(CORDON_CRYPTO_STATIC NAMES libcrypto.a)
+find_library(CORDON_SODIUM_STATIC NAMES libsodium.a)
 find_library(CORDON_FMT_STATIC NAMES libfmt.a)
 find_library(CORDON_SQLITE_STATIC NAMES libsqlite3.a)
 

@@ -17,7 +17,7 @@ set(cordon_alone ${cordon_macros}
   # Its kernel header does not go with sys/mount.h of every library.
   sys/quota.cc
   # It calls a library that not every program is to be linked with.
-  audit/signing.cc base/base64.cc egress/lookup.cc)
+  base/base64.cc egress/lookup.cc)
 # These form units of their own: who does not read the index of the audit log links no database.
 set(cordon_index "^(audit/(index|sqlite)|faces/cli/audit_)")
 

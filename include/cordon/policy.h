@@ -163,6 +163,21 @@ struct OptionRequests {
 // What becomes of a run whose audit record cannot be written; legal in a ceiling only.
 enum class AuditFailure { Deny, Buffer, Warn };  // strictest first
 
+// How much of something a ceiling keeps: the audit log, of which whole days go, the oldest first;
+// or what runs leave behind for later. Both absent: all.
+struct KeepBounds {
+  std::optional<std::uint64_t> days;   // the last so many, today included
+  std::optional<std::uint64_t> bytes;  // of all of it together
+  bool operator==(const KeepBounds&) const = default;
+};
+
+// What a ceiling says about the audit log.
+struct AuditRules {
+  AuditFailure on_failure = AuditFailure::Deny;  // if the record cannot be written
+  KeepBounds keep;                               // how much of it stays
+  bool operator==(const AuditRules&) const = default;
+};
+
 // What one run asks for.
 struct Policy {
   std::string name;        // "workspace", a file, "command line": for messages and reports
@@ -210,10 +225,10 @@ struct Ceiling {
   std::optional<bool> trust_tracked;  // absent: no bound
   // Staged as well where only `stage` is named, and is Review; absent: no bound.
   std::optional<WriteMode> mode;
-  std::optional<StageEnd> stage;                       // absent: no bound
-  bool bounds_env = false;                             // [env] was present
-  AuditFailure on_audit_failure = AuditFailure::Deny;  // if the record cannot be written
-  AskRules ask;                                        // what a person may approve beyond it
+  std::optional<StageEnd> stage;  // absent: no bound
+  bool bounds_env = false;        // [env] was present
+  AuditRules audit;               // of the log
+  AskRules ask;                   // what a person may approve beyond it
 
   // As Policy::from_file.
   static Result<Ceiling> from_file(const std::string& path);

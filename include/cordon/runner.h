@@ -57,6 +57,7 @@ struct AuditMark {
   std::string event_id;             // of its record
   std::string outcome;              // "success" or "failure"; empty: the end could not be recorded
   std::optional<Error> unrecorded;  // why, or why not even the beginning is there yet
+  std::optional<Error> unkept;      // the log could not be signed or pruned; its records are there
 };
 
 // As whom the command's processes run: inside, and what the kernel makes of that outside.

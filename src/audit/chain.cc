@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 
+#include "audit/checkpoint.h"
 #include "audit/files.h"
 #include "base/text.h"
 
@@ -193,6 +194,8 @@ Result<void> Chain::start_day(const std::string& day) {
   head.day = day;
   head.size = 0;
   if (head.open_day.empty()) head.open_day = day;
+  // What is signed on the second day is not due on the first: a first run waits for no key.
+  if (head.signed_day.empty()) head.signed_day = day;
   return write_head(head);
 }
 
@@ -325,6 +328,27 @@ Result<Landed> Chain::Locked::append_closing(const Body& body, std::size_t slot)
     return fail(std::move(done).error());
   }
   return landed;
+}
+
+Result<void> Chain::Locked::sign(std::string_view reason) {
+  Head head = chain_->head_;
+  // A checkpoint must not name a record that a power cut can still take.
+  if (!chain_->day_file_.valid() || ::fdatasync(chain_->day_file_.get()) != 0) {
+    return fail(audit_error("the audit log cannot be made durable", errno));
+  }
+  CORDON_TRY(seed, load_key(chain_->directory(), kSigningKey, IfMissing::Make));
+  const Checkpoint checkpoint = make_checkpoint(head.last, head.day, reason, chain_->now_us_, seed);
+  CORDON_CHECK(append_checkpoint(chain_->directory(), checkpoint));
+  head.signed_seq = head.last.seq;
+  head.signed_day = head.day;
+  return chain_->write_head(head);
+}
+
+Result<void> Chain::Locked::mark_swept(std::uint64_t bounds) {
+  Head head = chain_->head_;
+  head.swept_day = head.day;
+  head.swept_by = bounds;
+  return chain_->write_head(head);
 }
 
 Result<Record> Chain::Locked::record_at(const std::string& day, std::uint64_t offset) {

@@ -33,6 +33,9 @@ class Chain {
   [[nodiscard]] const Writer& writer() const { return writer_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
   [[nodiscard]] int directory() const { return directory_.get(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // As this process last saw it: another one may have gone on.
+  [[nodiscard]] const Head& last_seen() const { return head_; }
 
   // The lock, and with it a log that was found to end where its head says, healed if a writer died
   // or the power failed. What contradicts the head without such a cause is an error, and stays as
@@ -51,6 +54,10 @@ class Chain {
     Result<Landed> append_closing(const Body& body, std::size_t slot);
     [[nodiscard]] OpenTable& table() { return chain_->table_; }
     [[nodiscard]] const Head& head() const { return chain_->head_; }
+    // Signs the last record, which is on the disk then, and keeps the checkpoint.
+    Result<void> sign(std::string_view reason);
+    // The log was looked through today for days that nobody keeps, by these bounds.
+    Result<void> mark_swept(std::uint64_t bounds);
     // The record at a place, if one lies there.
     Result<Record> record_at(const std::string& day, std::uint64_t offset);
 

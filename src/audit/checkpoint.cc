@@ -25,16 +25,15 @@ Error odd_checkpoint() { return audit_error("the checkpoint is not as published"
 
 }  // namespace
 
-Result<Checkpoint> make_checkpoint(const Link& last, const std::string& day,
-                                   std::string_view reason, std::int64_t wall_us, const Key& seed) {
+Checkpoint make_checkpoint(const Link& last, const std::string& day, std::string_view reason,
+                           std::int64_t wall_us, const Key& seed) {
   Checkpoint checkpoint;
   checkpoint.seq = last.seq;
   checkpoint.hash = to_hex(last.hash);
   checkpoint.day = day;
   checkpoint.timestamp = format_moment(wall_us);
   checkpoint.reason = std::string(reason);
-  CORDON_TRY(public_key, public_key_of(seed));
-  checkpoint.public_key = std::move(public_key);
+  checkpoint.public_key = public_key_of(seed);
   Node node;
   node.set("v", 1)
       .set("seq", Node(checkpoint.seq))
@@ -45,7 +44,7 @@ Result<Checkpoint> make_checkpoint(const Link& last, const std::string& day,
       .set("public_key", checkpoint.public_key);
   std::string line = write_json(node, JsonStyle::Compact);
   line.pop_back();
-  CORDON_TRY(signature, sign(seed, line));
+  const std::string signature = sign(seed, line);
   checkpoint.line = line.append(kBeforeSignature).append(signature).append("\"}");
   return checkpoint;
 }

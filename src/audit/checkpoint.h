@@ -16,13 +16,13 @@ struct Checkpoint {
   std::string hash;
   std::string day;
   std::string timestamp;
-  std::string reason;  // "verify", "prune"
+  std::string reason;  // "regular", "verify", "prune"
   std::string public_key;
   std::string line;  // as it stands in the file
 };
 
-Result<Checkpoint> make_checkpoint(const Link& last, const std::string& day,
-                                   std::string_view reason, std::int64_t wall_us, const Key& seed);
+Checkpoint make_checkpoint(const Link& last, const std::string& day, std::string_view reason,
+                           std::int64_t wall_us, const Key& seed);
 // An error if the line is not one, or if its signature does not hold.
 Result<Checkpoint> read_checkpoint(std::string_view line);
 

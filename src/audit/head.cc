@@ -36,7 +36,11 @@ struct HeadLayout {
   std::uint64_t keyed_from;
   std::uint64_t adopted_from;
   std::uint64_t adopted_to;
-  std::array<char, 296> unused;
+  std::uint64_t signed_seq;
+  std::array<char, 16> signed_day;
+  std::array<char, 16> swept_day;
+  std::uint64_t swept_by;
+  std::array<char, 248> unused;
   std::array<std::uint8_t, 32> mac;
 };
 static_assert(sizeof(HeadLayout) == kHeadSize && std::is_trivially_copyable_v<HeadLayout>);
@@ -56,7 +60,9 @@ bool plausible(const Head& head) {
   const auto is_day = [](const std::string& day) { return day.size() == kDayLength; };
   return (head.last.seq == 0 ? head.day.empty() || is_day(head.day) : is_day(head.day)) &&
          (head.open_day.empty() || is_day(head.open_day)) && head.boot_id.size() == kBootLength &&
-         head.synced <= head.last.seq && head.lost <= head.last.seq;
+         (head.signed_day.empty() || is_day(head.signed_day)) &&
+         (head.swept_day.empty() || is_day(head.swept_day)) && head.synced <= head.last.seq &&
+         head.lost <= head.last.seq;
 }
 
 }  // namespace
@@ -77,6 +83,10 @@ std::string encode_head(const Head& head, const Key& key) {
   layout.keyed_from = head.keyed_from;
   layout.adopted_from = head.adopted_from;
   layout.adopted_to = head.adopted_to;
+  layout.signed_seq = head.signed_seq;
+  put(layout.signed_day, head.signed_day);
+  put(layout.swept_day, head.swept_day);
+  layout.swept_by = head.swept_by;
   std::string bytes(kHeadSize, '\0');
   std::memcpy(bytes.data(), &layout, kHeadSize);
   const Digest mac = keyed(key, "head", authenticated(bytes));
@@ -109,6 +119,10 @@ Result<Head> decode_head(std::string_view bytes, const Key& key) {
   head.keyed_from = layout.keyed_from;
   head.adopted_from = layout.adopted_from;
   head.adopted_to = layout.adopted_to;
+  head.signed_seq = layout.signed_seq;
+  head.signed_day = text_in(layout.signed_day);
+  head.swept_day = text_in(layout.swept_day);
+  head.swept_by = layout.swept_by;
   if (!plausible(head)) return fail(refused());
   return head;
 }

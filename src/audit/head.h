@@ -33,6 +33,12 @@ struct Head {
   // that a power cut set back, left them behind the one that the head named.
   std::uint64_t adopted_from = 0;
   std::uint64_t adopted_to = 0;
+  // The last record that was signed without being asked, and the last day when that was done.
+  std::uint64_t signed_seq = 0;
+  std::string signed_day;
+  // The day when the log was last looked through for days that nobody keeps, and by which bounds.
+  std::string swept_day;
+  std::uint64_t swept_by = 0;
 
   // Whether the record with this number must have a mac.
   [[nodiscard]] bool keys(std::uint64_t seq) const { return keyed_from != 0 && seq >= keyed_from; }

@@ -260,7 +260,7 @@ TEST_F(LogOnDisk, RecorderDeniesUnlessTheOperatorChoseOtherwise) {
   Caller caller;
   caller.home = "/home/u";
   for (const AuditFailure choice : {AuditFailure::Deny, AuditFailure::Buffer, AuditFailure::Warn}) {
-    Recorder recorder(nowhere, choice);
+    Recorder recorder(nowhere, {choice, {}});
     const auto redactor = recorder.redactor(caller);
     ASSERT_EQ(redactor.has_value(), choice != AuditFailure::Deny);
     const auto ticket = recorder.begin(redactor ? redactor->pending({}) : Pending{});
@@ -275,7 +275,7 @@ TEST_F(LogOnDisk, RecorderDeniesUnlessTheOperatorChoseOtherwise) {
 TEST_F(LogOnDisk, RecorderKeepsTheEndOfAnActionThatWasBegun) {
   for (const AuditFailure choice : {AuditFailure::Deny, AuditFailure::Buffer, AuditFailure::Warn}) {
     std::filesystem::remove_all(place_.directory);
-    Recorder recorder(place_, choice);
+    Recorder recorder(place_, {choice, {}});
     const auto redactor = recorder.redactor({});
     ASSERT_TRUE(redactor.has_value());
     const auto ticket = recorder.begin(redactor->pending({}));
@@ -298,7 +298,7 @@ TEST_F(LogOnDisk, RecorderKeepsTheEndOfAnActionThatWasBegun) {
 
 TEST_F(LogOnDisk, RecorderKeepsABoundedNumber) {
   std::ofstream(base_ + "/state") << "in the way";
-  Recorder recorder(place_, AuditFailure::Buffer);
+  Recorder recorder(place_, {AuditFailure::Buffer, {}});
   const auto redactor = recorder.redactor({});
   ASSERT_TRUE(redactor.has_value());
   for (int i = 0; i < 1030; ++i) {

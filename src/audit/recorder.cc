@@ -1,5 +1,7 @@
 #include "audit/recorder.h"
 
+#include "audit/upkeep.h"
+
 namespace cordon::audit {
 namespace {
 
@@ -11,18 +13,19 @@ Log::Stamp now_for(const std::string& event_id) {
 
 }  // namespace
 
-Recorder::Recorder(Place place, AuditFailure choice) : place_(std::move(place)), choice_(choice) {}
+Recorder::Recorder(Place place, AuditChoice choice)
+    : place_(std::move(place)), choice_(std::move(choice)) {}
 
-void Recorder::choose(AuditFailure choice) {
+void Recorder::choose(AuditChoice choice) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  choice_ = choice;
+  choice_ = std::move(choice);
 }
 
 Result<Redactor> Recorder::redactor(const Caller& caller) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto opened = ready();
   if (log_) return log_->redactor(caller);
-  if (choice_ == AuditFailure::Deny) return fail(opened.error());
+  if (choice_.on_failure == AuditFailure::Deny) return fail(opened.error());
   if (!own_key_) {
     CORDON_TRY(key, random_key());
     own_key_ = key;
@@ -67,12 +70,12 @@ Result<void> Recorder::write_kept() {
 
 Result<Recorder::Ticket> Recorder::keep(Error why, const Pending& pending,
                                         std::optional<Closing> refusal) {
-  if (choice_ == AuditFailure::Deny) return fail(std::move(why));
+  if (choice_.on_failure == AuditFailure::Deny) return fail(std::move(why));
   CORDON_TRY(stamp, Log::stamp(system_clock()));
   Ticket ticket{{stamp.event_id, 0, 0, pending.action.text(), pending.resource.text()},
                 std::move(why)};
   if (since_us_ == 0) since_us_ = stamp.wall_us;
-  if (choice_ == AuditFailure::Warn || kept_.size() >= kMostKept) {
+  if (choice_.on_failure == AuditFailure::Warn || kept_.size() >= kMostKept) {
     ++dropped_;
     return ticket;
   }
@@ -121,7 +124,8 @@ Result<void> Recorder::close_kept(const std::string& event_id, const Closing& cl
 // The end of an action whose pending record is in the log. It is kept with `warn` too: a missing
 // closing record would later read as a crash.
 Result<void> Recorder::keep_closing(Error why, const Receipt& receipt, const Closing& closing) {
-  if (choice_ == AuditFailure::Deny || kept_.size() >= kMostKept) return fail(std::move(why));
+  if (choice_.on_failure == AuditFailure::Deny || kept_.size() >= kMostKept)
+    return fail(std::move(why));
   const Log::Stamp stamp = now_for(receipt.event_id);
   if (since_us_ == 0) since_us_ = stamp.wall_us;
   late_[receipt.event_id] = receipt;
@@ -137,6 +141,12 @@ Result<void> Recorder::close(const Ticket& ticket, const Closing& closing) {
   if (!closed) return keep_closing(std::move(closed).error(), ticket.receipt, closing);
   if (tell_) tell_(line_for_people(ticket.receipt, closing));
   return {};
+}
+
+Result<void> Recorder::keep_up() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (!log_) return {};  // that it cannot be written was said
+  return audit::keep_up(*log_, choice_.keep);
 }
 
 Result<std::vector<std::string>> Recorder::close_lost() {

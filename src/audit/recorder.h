@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "audit/log.h"
-#include "cordon/policy.h"
+#include "policy/names.h"
 
 namespace cordon::audit {
 
 class Recorder {
  public:
-  Recorder(Place place, AuditFailure choice);
+  Recorder(Place place, AuditChoice choice);
 
   // For a long-lived caller whose ceilings are read anew: what holds from now on.
-  void choose(AuditFailure choice);
+  void choose(AuditChoice choice);
   // Gets a line for people for each record. Set before the first one.
   using Tell = std::function<void(const std::string& line)>;
   void tell(Tell tell) { tell_ = std::move(tell); }
@@ -39,6 +39,9 @@ class Recorder {
   Result<Ticket> begin(const Pending& pending);
   Result<Ticket> refuse(const Pending& pending, const Closing& closing);
   Result<void> close(const Ticket& ticket, const Closing& closing);
+  // What the log does for itself, for when an action was closed and nobody waits for it. An error
+  // says nothing about the records: they are there.
+  Result<void> keep_up();
   // What dead processes left open; nothing if the log cannot be written.
   Result<std::vector<std::string>> close_lost();
 
@@ -57,7 +60,7 @@ class Recorder {
   Result<void> keep_closing(Error why, const Receipt& receipt, const Closing& closing);
 
   Place place_;
-  AuditFailure choice_;
+  AuditChoice choice_;
   Tell tell_;
   std::mutex mutex_;
   std::optional<Log> log_;

@@ -116,7 +116,15 @@ Label Redactor::argv(std::span<const std::string> argv) const {
 CeilingMark Redactor::ceiling(const Ceiling& ceiling) const {
   CeilingMark mark;
   std::string content = write_json(encode_policy(ceiling.policy), JsonStyle::Compact)
-                            .append(cordon::name_of(ceiling.on_audit_failure));
+                            .append(cordon::name_of(ceiling.audit.on_failure));
+  const auto add = [&](const KeepBounds& keep, std::string_view title) {
+    const auto note = [&](std::string_view key, const std::optional<std::uint64_t>& value) {
+      if (value) content.append(title).append(key).append(std::to_string(*value));
+    };
+    note("_days ", keep.days);
+    note("_size ", keep.bytes);
+  };
+  add(ceiling.audit.keep, " keep");
   if (const Node ask = encode_ask(ceiling.ask); ask.map() != nullptr) {
     content += write_json(ask, JsonStyle::Compact);
   }

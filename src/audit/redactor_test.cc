@@ -124,7 +124,7 @@ TEST(Redactor, MarksACeilingByItsContent) {
   ceiling.id = "/home/u/secret-ceiling.toml";
   const CeilingMark before = redactor.ceiling(ceiling);
   EXPECT_EQ(before.id.text().find("secret"), std::string::npos);
-  ceiling.on_audit_failure = AuditFailure::Warn;
+  ceiling.audit.on_failure = AuditFailure::Warn;
   EXPECT_NE(redactor.ceiling(ceiling).hash, before.hash);
   EXPECT_EQ(redactor.ceiling(ceiling).id, before.id);
   const CeilingMark warns = redactor.ceiling(ceiling);

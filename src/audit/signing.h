@@ -1,4 +1,4 @@
-// Ed25519 signatures of checkpoints. Off the launch path: the library behind it loads providers.
+// Ed25519 signatures of checkpoints.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 namespace cordon::audit {
 
 // All in lower-case hexadecimal digits. `seed` is the content of audit/signing.key.
-Result<std::string> public_key_of(const Key& seed);
-Result<std::string> sign(const Key& seed, std::string_view bytes);
+std::string public_key_of(const Key& seed);
+std::string sign(const Key& seed, std::string_view bytes);
 bool signature_holds(std::string_view public_key, std::string_view bytes,
                      std::string_view signature);
 

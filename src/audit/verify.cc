@@ -164,8 +164,11 @@ void check_end(const Snapshot& snapshot, const std::string& boot_id, ChainWalk& 
   }
 }
 
+// Of the signed records, those up to the last that was walked over, or all.
+enum class Signed { Walked, All };
+
 void check_checkpoints(const Snapshot& snapshot, const std::optional<std::string>& public_key,
-                       const ChainWalk& walk, Verification& result) {
+                       const ChainWalk& walk, Signed which, Verification& result) {
   for (const StoredCheckpoint& stored : snapshot.checkpoints) {
     const auto bad = [&](std::uint64_t seq, std::string what) {
       result.findings.push_back(
@@ -176,6 +179,7 @@ void check_checkpoints(const Snapshot& snapshot, const std::optional<std::string
       continue;
     }
     const Checkpoint& checkpoint = *stored.checkpoint;
+    if (which == Signed::Walked && checkpoint.seq > walk.last().seq) continue;
     ++result.checkpoints;
     if (!public_key || checkpoint.public_key != *public_key) {
       bad(checkpoint.seq, "it was signed with another key than audit/signing.key");
@@ -214,20 +218,29 @@ std::string_view name_of(Fault fault) {
   return "";
 }
 
-Result<Verification> verify(const Place& place, const Progress& progress) {
-  CORDON_TRY(snapshot, snapshot_of(place));
-  CORDON_TRY(writer, identify_writer());
-  std::optional<std::string> public_key;
-  if (const auto seed = load_key(snapshot.directory.get(), kSigningKey, IfMissing::Refuse)) {
-    CORDON_TRY(derived, public_key_of(*seed));
-    public_key = std::move(derived);
-  }
+namespace {
+
+std::optional<std::string> own_public_key(const Snapshot& snapshot) {
+  const auto seed = load_key(snapshot.directory.get(), kSigningKey, IfMissing::Refuse);
+  if (!seed) return std::nullopt;
+  return public_key_of(*seed);
+}
+
+ChainWalk walk_of(const Snapshot& snapshot, const std::optional<std::string>& public_key,
+                  const std::string& boot_id) {
   const std::optional<Link> start = public_key ? start_of_log(snapshot, *public_key) : std::nullopt;
   std::optional<std::uint64_t> keyed_from;
   if (snapshot.key && snapshot.head && snapshot.head->keyed_from != 0) {
     keyed_from = snapshot.head->keyed_from;
   }
-  ChainWalk walk(start, writer.boot_id, keyed_from);
+  return {start, boot_id, keyed_from};
+}
+
+Result<Verification> verify_once(const Place& place, const Progress& progress) {
+  CORDON_TRY(snapshot, snapshot_of(place));
+  CORDON_TRY(writer, identify_writer());
+  const std::optional<std::string> public_key = own_public_key(snapshot);
+  ChainWalk walk = walk_of(snapshot, public_key, writer.boot_id);
   std::uint64_t total = 0;
   for (const DaySize& day : snapshot.days) total += day.size;
   std::uint64_t done = 0;
@@ -242,12 +255,70 @@ Result<Verification> verify(const Place& place, const Progress& progress) {
     check_end(snapshot, writer.boot_id, walk, notices);
   }
   Verification checked;
-  check_checkpoints(snapshot, public_key, walk, checked);
+  check_checkpoints(snapshot, public_key, walk, Signed::All, checked);
   Verification result = std::move(walk).finish();
   result.checkpoints = checked.checkpoints;
   result.findings.insert(result.findings.end(), checked.findings.begin(), checked.findings.end());
   result.notices.insert(result.notices.end(), notices.begin(), notices.end());
   return result;
+}
+
+}  // namespace
+
+Result<Verification> verify(const Place& place, const Progress& progress) {
+  auto result = verify_once(place, progress);
+  // A run that ended meanwhile may have removed days that nobody keeps.
+  if (!result && result.error().error_number == ENOENT) result = verify_once(place, progress);
+  return result;
+}
+
+namespace {
+
+// The newest day is never among the oldest.
+bool are_oldest(const std::vector<std::string>& days, const std::vector<DaySize>& present) {
+  return present.size() > days.size() &&
+         std::ranges::mismatch(days, present, {}, {}, &DaySize::day).in1 == days.end();
+}
+
+Result<void> walk_oldest(const Snapshot& snapshot, std::size_t count, ChainWalk& walk) {
+  std::uint64_t done = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    CORDON_CHECK(walk_day(snapshot, snapshot.days[i], {}, 0, done, walk));
+  }
+  // The line behind them tells whether one is missing at their end.
+  const DaySize& next = snapshot.days[count];
+  CORDON_TRY(file, open_private_file(snapshot.directory.get(), file_of_day(next.day), O_RDONLY));
+  DecodedLines lines(file.get(), 0, std::min<std::uint64_t>(next.size, kLongestLine + 1),
+                     *snapshot.key);
+  CORDON_TRY(first, lines.next());
+  walk.enter_day(next.day);
+  if (first != nullptr && first->line.complete) walk.take(*first);
+  walk.leave_day();
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<Verification>> verify_oldest(const Place& place,
+                                                  const std::vector<std::string>& days) {
+  CORDON_TRY(snapshot, snapshot_of(place));
+  CORDON_TRY(writer, identify_writer());
+  const std::optional<std::string> public_key = own_public_key(snapshot);
+  if (!snapshot.key) return fail(snapshot.key.error());
+  if (!snapshot.head) return fail(snapshot.head.error());
+  if (!are_oldest(days, snapshot.days)) return std::optional<Verification>();
+  ChainWalk walk = walk_of(snapshot, public_key, writer.boot_id);
+  if (auto walked = walk_oldest(snapshot, days.size(), walk); !walked) {
+    // Removed since they were listed.
+    if (walked.error().error_number == ENOENT) return std::optional<Verification>();
+    return fail(std::move(walked).error());
+  }
+  Verification checked;
+  check_checkpoints(snapshot, public_key, walk, Signed::Walked, checked);
+  Verification result = std::move(walk).finish();
+  result.days.pop_back();
+  result.findings.insert(result.findings.end(), checked.findings.begin(), checked.findings.end());
+  return std::optional(std::move(result));
 }
 
 Result<std::string> sign_checkpoint(const Place& place, const Verification& verified) {
@@ -257,70 +328,10 @@ Result<std::string> sign_checkpoint(const Place& place, const Verification& veri
     return fail(audit_error("cannot lock the audit directory", errno));
   }
   CORDON_TRY(seed, load_key(directory.get(), kSigningKey, IfMissing::Make));
-  CORDON_TRY(checkpoint, make_checkpoint(verified.last, verified.days.back().day, "verify",
-                                         system_clock().wall_us(), seed));
+  const Checkpoint checkpoint = make_checkpoint(verified.last, verified.days.back().day, "verify",
+                                                system_clock().wall_us(), seed);
   CORDON_CHECK(append_checkpoint(directory.get(), checkpoint));
   return checkpoint.line;
-}
-
-namespace {
-
-// Days whose files are older than what is kept; the last day of the log is not among them.
-std::vector<DayEnd> days_to_remove(const Verification& verified, std::int64_t now_us,
-                                   std::uint64_t keep_days) {
-  constexpr std::uint64_t kMostDays = 100'000;
-  const auto kept = static_cast<std::int64_t>(std::min(keep_days, kMostDays));
-  const std::string first_kept = day_of(now_us - (kept - 1) * kDayUs);
-  std::vector<DayEnd> removed;
-  for (std::size_t i = 0; i + 1 < verified.days.size(); ++i) {
-    if (verified.days[i].day < first_kept) removed.push_back(verified.days[i]);
-  }
-  return removed;
-}
-
-}  // namespace
-
-Result<Pruned> prune(const Place& place, const Verification& verified, std::uint64_t keep_days) {
-  if (!verified.holds()) {
-    return fail(audit_error("a log that does not hold is not pruned", 0,
-                            "cordon audit verify says what is wrong with it"));
-  }
-  CORDON_TRY(log, Log::open(place));
-  Chain& chain = log.chain();
-  const std::int64_t now = chain.clock().wall_us();
-  const std::vector<DayEnd> days = days_to_remove(verified, now, keep_days);
-  Pruned pruned;
-  if (days.empty()) return pruned;
-  pruned.last = days.back().last;
-  CORDON_CHECK(log.close_lost());
-  CORDON_TRY(locked, chain.lock(now));
-  const OpenEntry* oldest = locked.table().oldest();
-  if (oldest != nullptr && oldest->day <= days.back().day) {
-    return fail(audit_error("an action that began on " + oldest->day + " is still open", 0,
-                            "wait for it, or keep more days"));
-  }
-  // First what lets the rest verify, then the record that tells it, then the files, oldest first:
-  // whatever is interrupted leaves a log that holds.
-  CORDON_TRY(seed, load_key(chain.directory(), kSigningKey, IfMissing::Make));
-  CORDON_TRY(checkpoint, make_checkpoint(pruned.last, days.back().day, "prune", now, seed));
-  CORDON_CHECK(append_checkpoint(chain.directory(), checkpoint));
-  Node metadata;
-  metadata.set("last_seq", Node(pruned.last.seq))
-      .set("last_hash", Node(to_hex(pruned.last.hash)))
-      .set("days", Node(std::uint64_t{days.size()}));
-  CORDON_TRY(body, chain.note("audit.prune", std::move(metadata)));
-  body.wall_us = now;
-  CORDON_CHECK(locked.append(body, Durability::Synced));
-  for (const DayEnd& day : days) {
-    if (::unlinkat(chain.directory(), file_of_day(day.day).c_str(), 0) != 0) {
-      return fail(audit_error("cannot remove audit/" + file_of_day(day.day), errno));
-    }
-    pruned.days.push_back(day.day);
-    pruned.records += day.records;
-  }
-  // It knows what was removed.
-  ::unlinkat(chain.directory(), "index.sqlite", 0);
-  return pruned;
 }
 
 }  // namespace cordon::audit

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,20 +57,14 @@ using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 // An error only if the log cannot be read at all.
 Result<Verification> verify(const Place& place, const Progress& progress);
 
+// The same for these days alone, and that the day behind them goes on where they end: what must be
+// known before they may go. Nothing if they are no longer the oldest of several: another process
+// removes days at this moment. Nothing is said about the end of the log.
+Result<std::optional<Verification>> verify_oldest(const Place& place,
+                                                  const std::vector<std::string>& days);
+
 // Signs the end of a log that holds, and keeps the checkpoint in the log's directory. Answers with
 // the line, to be kept elsewhere.
 Result<std::string> sign_checkpoint(const Place& place, const Verification& verified);
-
-// prune: removes whole days from the beginning of the log. What remains still verifies, because the
-// last record that goes is signed first; the newest day never goes.
-
-struct Pruned {
-  std::vector<std::string> days;
-  std::uint64_t records = 0;
-  Link last;  // the last record that was removed
-};
-
-// Keeps the files of the last `keep_days` days, today's included. `verified` is a log that holds.
-Result<Pruned> prune(const Place& place, const Verification& verified, std::uint64_t keep_days);
 
 }  // namespace cordon::audit

@@ -8,7 +8,6 @@
 #include "config/section.h"
 #include "policy/agents.h"
 #include "policy/environment.h"
-#include "policy/net_rules.h"
 #include "policy/protected_names.h"
 
 namespace cordon {
@@ -57,69 +56,6 @@ Result<void> decode_agent(const Section& document, DocumentRole role, AgentRules
         "give it its variable: " + std::string(known->credentials.front())));
   }
   return {};
-}
-
-namespace {
-
-constexpr std::array<std::string_view, 4> kAskKeys{"read", "write", "net", "expires"};
-constexpr std::uint64_t kLongestMs = std::uint64_t{24} * 60 * 60 * 1000;
-
-}  // namespace
-
-// What may be asked for beyond a ceiling is for the operator to say, never for the run.
-Result<void> refuse_ask(const Section& document) {
-  const Node* ask = document.find("ask");
-  if (ask == nullptr) return {};
-  return fail(document.error_at_key(*ask, "[ask] is for ceilings only",
-                                    "move it to the operator's ceiling"));
-}
-
-Result<AskRules> decode_ask(const Section& document, const std::string& base) {
-  CORDON_TRY(section, document.member("ask", kAskKeys));
-  AskRules ask;
-  CORDON_CHECK(append_paths(section, "read", PathUse::Read, base, ask.read));
-  CORDON_CHECK(append_paths(section, "write", PathUse::Write, base, ask.write));
-  CORDON_TRY(net, decode_rules(section, "net"));
-  ask.net = std::move(net);
-  CORDON_TRY(expires, section.duration("expires"));
-  if (expires && *expires > kLongestMs) {
-    return fail(section.error_at(*section.find("expires"),
-                                 section.title("expires") + " is longer than a day",
-                                 "write at most 24h: who needs it for good changes the ceiling"));
-  }
-  ask.expires_ms = expires;
-  return ask;
-}
-
-namespace {
-
-constexpr std::array<std::string_view, 1> kAuditKeys{"on_failure"};
-constexpr std::array kChoices{AuditFailure::Deny, AuditFailure::Buffer, AuditFailure::Warn};
-
-}  // namespace
-
-// Whether a run may go on without its record is for the operator to say, never for the run.
-Result<void> refuse_audit(const Section& document) {
-  const Node* audit = document.find("audit");
-  if (audit == nullptr) return {};
-  return fail(document.error_at_key(*audit, "[audit] is for ceilings only",
-                                    "move it to the operator's ceiling"));
-}
-
-Result<AuditFailure> decode_audit(const Section& document) {
-  CORDON_TRY(section, document.member("audit", kAuditKeys));
-  CORDON_TRY(word, section.text("on_failure"));
-  if (!word) return AuditFailure::Deny;
-  std::array<std::string_view, kChoices.size()> names;
-  for (std::size_t i = 0; i < kChoices.size(); ++i) {
-    names[i] = name_of(kChoices[i]);
-    if (*word->text == names[i]) return kChoices[i];
-  }
-  std::string hint = suggestion(*word->text, names);
-  if (hint.empty()) hint = "write deny, buffer or warn";
-  return fail(section.error_at(*word->node,
-                               "unknown " + section.title("on_failure") + ": " + shown(*word->text),
-                               std::move(hint)));
 }
 
 namespace {
@@ -301,105 +237,6 @@ Result<void> decode_limits(const Section& document, Limits& limits) {
     if (value) limits.*limit.field = value;
   }
   return {};
-}
-
-namespace {
-
-constexpr std::array<std::string_view, 6> kNetKeys{"mode",       "allow",   "deny",
-                                                   "host_ports", "publish", "sockets"};
-constexpr std::array<std::string_view, 3> kModeNames{"none", "allow", "open"};
-
-Result<std::optional<NetMode>> decode_mode(const Section& net) {
-  CORDON_TRY(word, net.text("mode"));
-  if (!word) return std::nullopt;
-  for (const NetMode mode : {NetMode::None, NetMode::Allow, NetMode::Open}) {
-    if (*word->text == name_of(mode)) return mode;
-  }
-  std::string hint = suggestion(*word->text, kModeNames);
-  if (hint.empty()) hint = "write \"none\", \"allow\" or \"open\"";
-  return fail(
-      net.error_at(*word->node, shown(*word->text) + " is not a network mode", std::move(hint)));
-}
-
-// Ports of the host's loopback: short for rules with the name "localhost".
-Result<std::vector<HostRule>> decode_host_ports(const Section& net) {
-  std::vector<HostRule> rules;
-  const Node* ports = net.find("host_ports");
-  if (ports == nullptr) return rules;
-  const auto wrong = [&](const Node& node) {
-    return fail(net.error_at(node, net.title("host_ports") + " is a list of ports, 1 to 65535",
-                             "write host_ports = [5432]"));
-  };
-  if (ports->list() == nullptr) return wrong(*ports);
-  for (const Node& node : *ports->list()) {
-    const auto* port = std::get_if<std::int64_t>(&node.value);
-    if (port == nullptr || *port < 1 || *port > 65535) return wrong(node);
-    HostRule rule;
-    rule.name = "localhost";
-    rule.first_port = static_cast<std::uint16_t>(*port);
-    rule.last_port = rule.first_port;
-    rules.push_back(std::move(rule));
-  }
-  return rules;
-}
-
-Result<std::vector<PublishRule>> decode_publish(const Section& net, std::optional<NetMode> mode) {
-  std::vector<PublishRule> rules;
-  CORDON_TRY(entries, net.texts("publish"));
-  if (!entries.empty() && mode == NetMode::Open) {
-    return fail(net.error_at_key(*net.find("publish"),
-                                 net.title("publish") + " contradicts mode \"open\"",
-                                 "remove the list: the command listens on the host's network"));
-  }
-  for (const PlacedText& entry : entries) {
-    auto rule = parse_publish_rule(*entry.text);
-    if (!rule) return fail(placed(net, *entry.node, std::move(rule).error()));
-    rules.push_back(*rule);
-  }
-  return rules;
-}
-
-Error contradiction(const Section& net, NetMode mode) {
-  const std::string word(name_of(mode));
-  const std::string_view key = net.find("host_ports") != nullptr ? "host_ports" : "allow";
-  return net.error_at_key(*net.find(key), net.title(key) + " contradicts mode \"" + word + "\"",
-                          mode == NetMode::None
-                              ? "write mode = \"allow\", or remove the list"
-                              : "write mode = \"allow\": open permits every host");
-}
-
-}  // namespace
-
-Result<std::vector<HostRule>> decode_rules(const Section& section, std::string_view key) {
-  std::vector<HostRule> rules;
-  CORDON_TRY(entries, section.texts(key));
-  for (const PlacedText& entry : entries) {
-    auto rule = parse_host_rule(*entry.text);
-    if (!rule) return fail(placed(section, *entry.node, std::move(rule).error()));
-    rules.push_back(std::move(*rule));
-  }
-  return rules;
-}
-
-Result<void> decode_net(const Section& document, const std::string& base, NetRules& net) {
-  CORDON_TRY(section, document.member("net", kNetKeys));
-  CORDON_TRY(mode, decode_mode(section));
-  CORDON_TRY(allow, decode_rules(section, "allow"));
-  CORDON_TRY(deny, decode_rules(section, "deny"));
-  CORDON_TRY(host_ports, decode_host_ports(section));
-  allow.insert(allow.end(), host_ports.begin(), host_ports.end());
-  if (!allow.empty() && mode && *mode != NetMode::Allow) {
-    return fail(contradiction(section, *mode));
-  }
-  if (!allow.empty()) mode = NetMode::Allow;
-  CORDON_TRY(publish, decode_publish(section, mode));
-  if (mode) net.mode = access_of(*mode);
-  // The list of a preset has no meaning under another mode; kept, it would come back to life.
-  if (net.mode != NetMode::Allow) net.allow.clear();
-  net.allow.insert(net.allow.end(), allow.begin(), allow.end());
-  net.deny.insert(net.deny.end(), deny.begin(), deny.end());
-  net.publish.insert(net.publish.end(), publish.begin(), publish.end());
-  return append_paths(section, "sockets", PathUse::Socket, base, net.sockets);
 }
 
 Result<void> append_paths(const Section& section, std::string_view key, PathUse use,

@@ -18,9 +18,9 @@ Result<void> decode_require(const Section& document, DocumentRole role, RequireR
 Result<void> decode_protect(const Section& document, DocumentRole role, ProtectRules& protect);
 // The name of a policy that shares a login is an agent's that keeps one in a file.
 Result<void> decode_agent(const Section& document, DocumentRole role, AgentRules& agent);
-Result<void> refuse_audit(const Section& document);  // in a policy
-Result<AuditFailure> decode_audit(const Section& document);
-Result<void> refuse_ask(const Section& document);  // in a policy
+// In a policy: tables that only a ceiling has.
+Result<void> refuse_of_ceilings(const Section& document);
+Result<AuditRules> decode_audit(const Section& document);
 Result<AskRules> decode_ask(const Section& document, const std::string& base);
 
 // Lists that more than one table has: paths, each judged by its spelling, and hosts.

@@ -60,8 +60,7 @@ Result<Policy> decode_policy(const Node& document, const std::string& file, cons
                              const PresetHost& host) {
   CORDON_TRY(section, Section::open(document, file, "", kPolicyKeys));
   CORDON_CHECK(check_version(section));
-  CORDON_CHECK(refuse_audit(section));
-  CORDON_CHECK(refuse_ask(section));
+  CORDON_CHECK(refuse_of_ceilings(section));
   CORDON_TRY(policy, starting_point(section, host));
   policy.name = file;
   CORDON_CHECK(decode_sections(section, base, DocumentRole::Policy, policy));
@@ -91,8 +90,8 @@ Result<Ceiling> decode_ceiling(const Node& document, const std::string& file,
   // An operator who wants to see every change means that of every run.
   if (!ceiling.mode && ceiling.stage == StageEnd::Review) ceiling.mode = WriteMode::Staged;
   ceiling.bounds_env = section.find("env") != nullptr;
-  CORDON_TRY(choice, decode_audit(section));
-  ceiling.on_audit_failure = choice;
+  CORDON_TRY(audit, decode_audit(section));
+  ceiling.audit = audit;
   CORDON_TRY(ask, decode_ask(section, base));
   ceiling.ask = std::move(ask);
   return ceiling;

@@ -390,12 +390,23 @@ TEST(DecodeCeiling, NamesTheBackendsThatArePermitted) {
 }
 
 TEST(DecodeCeiling, ReadsWhatBecomesOfARunWithoutItsRecord) {
-  EXPECT_EQ(ceiling_of("version = 1\n").on_audit_failure, AuditFailure::Deny);
-  EXPECT_EQ(ceiling_of("version = 1\n[audit]\n").on_audit_failure, AuditFailure::Deny);
+  EXPECT_EQ(ceiling_of("version = 1\n").audit.on_failure, AuditFailure::Deny);
+  EXPECT_EQ(ceiling_of("version = 1\n[audit]\n").audit.on_failure, AuditFailure::Deny);
   for (const AuditFailure choice : {AuditFailure::Deny, AuditFailure::Buffer, AuditFailure::Warn}) {
     const std::string text =
         "version = 1\n[audit]\non_failure = \"" + std::string(name_of(choice)) + "\"\n";
-    EXPECT_EQ(ceiling_of(text).on_audit_failure, choice);
+    EXPECT_EQ(ceiling_of(text).audit.on_failure, choice);
+  }
+}
+
+TEST(DecodeCeiling, ReadsHowMuchOfTheAuditLogIsKept) {
+  EXPECT_EQ(ceiling_of("version = 1\n[audit]\n").audit.keep, KeepBounds{});
+  const Ceiling ceiling = ceiling_of("version = 1\n[audit]\nkeep_days = 90\nkeep_size = \"2M\"\n");
+  EXPECT_EQ(ceiling.audit.keep, (KeepBounds{90, 2U << 20U}));
+  for (const char* bad : {"keep_days = 0", "keep_days = \"90\"", "keep_size = \"0\""}) {
+    const auto document = read_toml("version = 1\n[audit]\n" + std::string(bad) + "\n", "c.toml");
+    ASSERT_TRUE(document.has_value());
+    EXPECT_FALSE(decode_ceiling(*document, "c.toml", "/").has_value()) << bad;
   }
 }
 

@@ -78,9 +78,14 @@ std::string_view name_of(AuditFailure choice) {
   return "";
 }
 
-AuditFailure audit_failure(std::span<const Ceiling> ceilings) {
-  if (ceilings.empty()) return AuditFailure::Deny;
-  return std::ranges::min(ceilings, {}, &Ceiling::on_audit_failure).on_audit_failure;
+AuditChoice audit_choice(std::span<const Ceiling> ceilings) {
+  AuditChoice choice;
+  if (!ceilings.empty()) choice.on_failure = AuditFailure::Warn;
+  for (const Ceiling& ceiling : ceilings) {
+    choice.on_failure = std::min(choice.on_failure, ceiling.audit.on_failure);
+    if (ceiling.audit.keep != KeepBounds{}) choice.keep.push_back(ceiling.audit.keep);
+  }
+  return choice;
 }
 
 }  // namespace cordon

@@ -24,7 +24,7 @@ Result<RunRecord> RunRecord::open(const RunInput& input, const Caller& caller) {
   std::unique_ptr<audit::Recorder> own;
   audit::Recorder* recorder = input.recorder;
   if (recorder == nullptr) {
-    own = std::make_unique<audit::Recorder>(audit::place_of(caller), audit_failure(input.ceilings));
+    own = std::make_unique<audit::Recorder>(audit::place_of(caller), audit_choice(input.ceilings));
     recorder = own.get();
   }
   CORDON_TRY(redactor, recorder->redactor(caller));
@@ -76,6 +76,7 @@ AuditMark RunRecord::close(const audit::Closing& closing) {
     mark.unrecorded = std::move(closed).error();
   } else {
     mark.outcome = audit::outcome_of(closing.ending);
+    if (auto kept = recorder_.keep_up(); !kept) mark.unkept = std::move(kept).error();
   }
   const std::string& place = run_->request.cwd;  // where the command starts
   audit::remember_project(caller_.state_directory, redactor_.place(place).text(), place);

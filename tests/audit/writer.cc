@@ -175,9 +175,10 @@ int canary(Log& log, const std::vector<std::string>& texts) {
 }
 
 int with_choice(const std::string& directory, const std::string& choice, std::uint64_t count) {
-  Recorder recorder({directory}, choice == "buffer" ? AuditFailure::Buffer
-                                 : choice == "warn" ? AuditFailure::Warn
-                                                    : AuditFailure::Deny);
+  const AuditFailure on_failure = choice == "buffer" ? AuditFailure::Buffer
+                                  : choice == "warn" ? AuditFailure::Warn
+                                                     : AuditFailure::Deny;
+  Recorder recorder({directory}, {on_failure, {}});
   for (std::uint64_t turn = 0; turn < count; ++turn) {
     char line[64];
     if (std::fgets(line, sizeof line, stdin) == nullptr) return 0;

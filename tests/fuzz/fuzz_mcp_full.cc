@@ -18,7 +18,7 @@ using namespace cordon;
 
 // The table needs no log and no ceiling as long as nothing is called.
 const mcp::Registry& full_registry() {
-  static audit::Recorder recorder({"/nonexistent"}, AuditFailure::Deny);
+  static audit::Recorder recorder({"/nonexistent"}, AuditChoice{});
   static const mcp::Registry registry = [] {
     mcp::Registry made;
     mcp::ToolContextOptions options;

@@ -28,6 +28,7 @@ LICENCES = {
     "gcc-cross": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
     "libmicrohttpd": "LGPL-2.1-or-later",
+    "libsodium": "ISC",
     "linux": "GPL-2.0-only WITH Linux-syscall-note",
     "ncurses": "X11-distribute-modifications-variant",
     "nlohmann-json3": "MIT",

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "audit/prune.h"
 #include "audit/verify.h"
 #include "base/text.h"
 #include "faces/cli/audit_forms.h"

@@ -160,6 +160,7 @@ class Client {
     const Report report = session_.exec(input);
     ::fcntl(connection_.get(), F_SETFL, 0);
     if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
+    if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
     if (report.error) say_error(*report.error);
     if (report.outcome && !json) say_outcome(*report.outcome);
     if (flag_of(request_, "summary")) say(summary_text(report));

@@ -143,6 +143,7 @@ int run(const RunInput& input, const Caller& caller, const ReportTargets& answer
   const Report report = run_contained(input, caller);
   if (!answer.json) say_reductions(report.reductions);
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
+  if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
   if (report.credential && report.credential->copied) {
     say("cordon: " + describe(*report.credential) + "\n");
   }

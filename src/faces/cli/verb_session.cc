@@ -160,7 +160,7 @@ int serve(Opening asked, const Caller& caller, int ready, bool json) {
     return error.exit_status;
   };
   forget_dead_sessions(caller);
-  audit::Recorder recorder(audit::place_of(caller), audit_failure(asked.input.ceilings));
+  audit::Recorder recorder(audit::place_of(caller), audit_choice(asked.input.ceilings));
   asked.input.recorder = &recorder;
   say_dangers(asked.input.policy.net.sockets);
   const std::string handle = new_handle();

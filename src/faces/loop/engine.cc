@@ -109,7 +109,7 @@ LoopEnded Engine::run(Progress progress) {
 Result<void> Engine::bound(RunInput& input) {
   // An operator who narrows a ceiling while a loop works for hours means the next run.
   CORDON_TRY(bounds, load_ceilings(input_.ceiling_files, input_.caller));
-  recorder_.choose(audit_failure(bounds));
+  recorder_.choose(audit_choice(bounds));
   input.ceilings = std::move(bounds);
   input.recorder = &recorder_;
   input.backend = input_.backend;

@@ -248,7 +248,7 @@ Result<int> start(const Arguments& arguments) {
   CORDON_TRY(input, loop_input(arguments, caller));
   CORDON_TRY(file, loop::ProgressFile::open(state_of(caller)));
   CORDON_TRY(progress, progress_for(input, file, arguments.has(FlagId::Restart)));
-  audit::Recorder recorder(audit::place_of(caller), AuditFailure::Deny);
+  audit::Recorder recorder(audit::place_of(caller), AuditChoice{});
   const bool json = arguments.has(FlagId::Json);
   Lines lines;
   loop::LoopEnded end;

@@ -133,7 +133,7 @@ Result<int> serve_over_http(mcp::Server& server, HttpWish wish) {
 Result<int> serve(McpOptions options, const Caller& caller) {
   // A ceiling that cannot be read is told at once; calls would be refused one by one.
   CORDON_TRY(bounds, mcp::read_call_ceilings(caller, options.ceilings, options.hidden));
-  audit::Recorder recorder(audit::place_of(caller), AuditFailure::Deny);
+  audit::Recorder recorder(audit::place_of(caller), AuditChoice{});
   const auto voice = std::make_shared<StatusReporter>();
   const auto tell = [voice](const std::string& line) { voice->say_line(line); };
   recorder.tell(tell);

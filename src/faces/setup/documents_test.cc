@@ -18,7 +18,7 @@ TEST(SetupDocuments, CeilingIsValidAndPermitsTheWorkspaceAlone) {
   EXPECT_EQ(ceiling->policy.net.mode, NetMode::None);
   EXPECT_TRUE(ceiling->bounds_net);
   EXPECT_TRUE(ceiling->policy.require.accept_missing.empty());
-  EXPECT_EQ(ceiling->on_audit_failure, AuditFailure::Deny);
+  EXPECT_EQ(ceiling->audit.on_failure, AuditFailure::Deny);
 }
 
 TEST(SetupDocuments, PolicyIsValidAndUsesTheCurrentDirectory) {

@@ -153,6 +153,9 @@ pids = 4096
 # What becomes of a run whose audit record cannot be written: "deny", "buffer" or "warn".
 # [audit]
 # on_failure = "deny"
+# The oldest days of the log go once they are more than this; without these lines all stay.
+# keep_days = 365
+# keep_size = "1G"
 )";
   if (accept == AcceptMissing::Namespaces) {
     text += R"(

@@ -229,6 +229,7 @@ int dry_run(const RunInput& input, const MxcRequest& request, const Caller& call
 int finish(const Report& report, const Execution& execution, const Diagnostics& diagnostics) {
   for (const Reduction& reduction : report.reductions) diagnostics.say(reduction_line(reduction));
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
+  if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
   if (report.error) return refuse(*report.error, code_of(*report.error), execution.errors);
   say_lost_output(*report.outcome);
   for (const Quarantined& handoff : report.outcome->handoff) {

@@ -72,6 +72,7 @@ Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& sett
 int finish(const Report& report, const std::vector<std::string>& command, const srt::Debug& debug) {
   for (const Reduction& reduction : report.reductions) debug.say(reduction_line(reduction));
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
+  if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
   if (report.error) {
     Error error = *report.error;
     // One word with blanks in it was meant for a shell.
@@ -113,7 +114,7 @@ int run(const Asked& asked, const srt::Settings& settings, const Caller& caller,
   if (!signals.valid()) return refuse(setup_error("cannot watch for signals", errno));
   input->signal_descriptor = signals.get();
   if (!asked.control) return finish(run_contained(*input, caller), asked.command, debug);
-  audit::Recorder recorder(audit::place_of(caller), audit_failure(input->ceilings));
+  audit::Recorder recorder(audit::place_of(caller), audit_choice(input->ceilings));
   input->recorder = &recorder;
   input->live_rules = std::make_shared<LiveRules>(NetRules{});
   // Even without any host there is a broker, whose rules can be replaced.

@@ -30,13 +30,15 @@ ToolContext::ToolContext(ToolContextOptions options, audit::Recorder& recorder, 
 
 Report ToolContext::run(const std::weak_ptr<Client>& client, const CallCeilings& bounds,
                         const RunInput& input, const Caller& caller, CallKind kind) {
-  return sessions_.run(client, bounds, input, caller, kind);
+  Report report = sessions_.run(client, bounds, input, caller, kind);
+  if (report.audit && report.audit->unkept) tell_operator("audit", *report.audit->unkept);
+  return report;
 }
 
 Result<CallCeilings> ToolContext::bounds(const Caller& caller) {
   auto found = read_call_ceilings(caller, options_.ceiling_files, options_.hidden);
   // A ceiling that cannot be read may have said anything: the strictest holds.
-  recorder_.choose(found ? audit_failure(found->ceilings) : AuditFailure::Deny);
+  recorder_.choose(found ? audit_choice(found->ceilings) : AuditChoice{});
   if (found) {
     found->can_ask = options_.can_ask && may_ask(found->ceilings);
     add_approved(*found);
