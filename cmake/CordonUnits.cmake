@@ -12,8 +12,8 @@ set(cordon_alone ${cordon_macros}
   # A test program brings its own in its place; with a unit it would get both.
   sandbox/bwrap/arguments.cc sandbox/native/build.cc sandbox/native/confine.cc sandbox/native/verify.cc
   run/backends.cc sys/landlock.cc
-  # It is compiled for speed: src/CMakeLists.txt.
-  config/json.cc
+  # They are compiled for speed: src/CMakeLists.txt.
+  config/json.cc config/json_line.cc audit/record_line.cc
   # Its kernel header does not go with sys/mount.h of every library.
   sys/quota.cc
   # It calls a library that not every program is to be linked with.

@@ -1,82 +1,82 @@
 #include "audit/decoded_lines.h"
 
 #include <algorithm>
-#include <atomic>
 #include <system_error>
 #include <thread>
 
 namespace cordon::audit {
 namespace {
 
-// Some megabytes of records at one time.
-constexpr std::size_t kBatchLines = 4096;
-constexpr std::size_t kBatchBytes = 4 * 1024 * 1024;
-// What one thread takes at a time: enough that taking costs nothing.
-constexpr std::size_t kShare = 64;
+// What one thread decodes at a time: enough that starting it costs nothing.
+constexpr std::size_t kBatchLines = 2048;
+constexpr std::size_t kBatchBytes = 2 * 1024 * 1024;
+constexpr std::size_t kFewLines = 64;
 constexpr unsigned kMostThreads = 8;
 
 }  // namespace
 
 Result<const DecodedLine*> DecodedLines::next() {
-  if (at_ == batch_.size() && !ended_) {
-    CORDON_CHECK(read_batch());
-    decode_batch();
+  while (batch_ == nullptr || at_ == batch_->lines.size()) {
+    if (read_all_ && decoding_.empty() && batch_ != nullptr) return nullptr;
+    CORDON_CHECK(advance());
   }
-  if (at_ == batch_.size()) return nullptr;
-  return &batch_[at_++];
+  return &batch_->lines[at_++];
 }
 
-Result<void> DecodedLines::read_batch() {
-  batch_.clear();
-  bytes_.clear();
-  at_ = 0;
-  Line line;
-  while (batch_.size() < kBatchLines && bytes_.size() < kBatchBytes) {
-    CORDON_TRY(more, reader_.next(line));
-    if (!more) {
-      ended_ = true;
-      break;
+// Keeps every processor at a batch, and takes the oldest.
+Result<void> DecodedLines::advance() {
+  const std::size_t most = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
+  while (!read_all_ && decoding_.size() < most) {
+    CORDON_TRY(batch, read());
+    // Handed over in a pointer of its own: the task may have to be made a second time.
+    const auto held = std::make_shared<Owned>(std::move(batch));
+    const auto work = [this, held] {
+      decode(**held);
+      return std::move(*held);
+    };
+    const bool few = (*held)->lines.size() < kFewLines;
+    try {
+      decoding_.push_back(std::async(few ? std::launch::deferred : std::launch::async, work));
+    } catch (const std::system_error&) {
+      // No further thread is to be had: this one does it when its turn comes.
+      decoding_.push_back(std::async(std::launch::deferred, work));
     }
-    bytes_.append(line.text);
-    batch_.push_back({line, std::nullopt, false});
   }
-  // Only now: `bytes_` has stopped moving.
-  std::size_t at = 0;
-  for (DecodedLine& decoded : batch_) {
-    const std::size_t size = decoded.line.text.size();
-    decoded.line.text = std::string_view(bytes_).substr(at, size);
-    at += size;
-  }
+  batch_ = decoding_.front().get();
+  decoding_.pop_front();
+  at_ = 0;
   return {};
 }
 
-void DecodedLines::decode_batch() {
-  std::atomic<std::size_t> taken = 0;
-  const auto work = [&] {
-    for (;;) {
-      const std::size_t begin = taken.fetch_add(kShare);
-      if (begin >= batch_.size()) return;
-      for (std::size_t i = begin; i < std::min(begin + kShare, batch_.size()); ++i) {
-        DecodedLine& decoded = batch_[i];
-        if (!decoded.line.complete || decoded.line.overlong) continue;
-        decoded.record.emplace(decode_line(decoded.line.text));
-        const Result<Record>& record = *decoded.record;
-        decoded.keyed = key_ && record && is_keyed(*key_, decoded.line.text, *record);
-      }
+Result<DecodedLines::Owned> DecodedLines::read() {
+  auto batch = std::make_unique<Batch>();
+  Line line;
+  while (batch->lines.size() < kBatchLines && batch->bytes.size() < kBatchBytes) {
+    CORDON_TRY(more, reader_.next(line));
+    if (!more) {
+      read_all_ = true;
+      break;
     }
-  };
-  const std::size_t shares = (batch_.size() + kShare - 1) / kShare;
-  const std::size_t most = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(shares, most); ++i) {
-    try {
-      others.emplace_back(work);
-    } catch (const std::system_error&) {
-      break;  // no further thread is to be had: this one does the rest
-    }
+    batch->bytes.append(line.text);
+    batch->lines.push_back({line, std::nullopt, false});
   }
-  work();
-  for (std::thread& other : others) other.join();
+  // Only now: `bytes` has stopped moving.
+  std::size_t at = 0;
+  for (DecodedLine& decoded : batch->lines) {
+    const std::size_t size = decoded.line.text.size();
+    decoded.line.text = std::string_view(batch->bytes).substr(at, size);
+    at += size;
+  }
+  return batch;
+}
+
+void DecodedLines::decode(Batch& batch) const {
+  for (DecodedLine& decoded : batch.lines) {
+    if (!decoded.line.complete || decoded.line.overlong) continue;
+    decoded.record.emplace(decode_line(decoded.line.text));
+    const Result<Record>& record = *decoded.record;
+    decoded.keyed = key_ && record && is_keyed(*key_, decoded.line.text, *record);
+  }
 }
 
 }  // namespace cordon::audit

@@ -1,9 +1,12 @@
 // DecodedLines: the lines of one day file with the records they hold, in order. A log of years is
 // mostly decoded and hashed, and each line can be by itself: that is done for a batch of lines at
-// a time, on all processors.
+// a time, on all processors, while the lines of the batch before are made use of.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,20 +29,30 @@ class DecodedLines {
   // Reads [from, until) of the descriptor, which stays the caller's.
   DecodedLines(int file, std::uint64_t from, std::uint64_t until, std::optional<Key> key)
       : reader_(file, from, until), key_(key) {}
+  DecodedLines(const DecodedLines&) = delete;
+  DecodedLines& operator=(const DecodedLines&) = delete;
 
   // Null at the end; valid until the next call.
   Result<const DecodedLine*> next();
 
  private:
-  Result<void> read_batch();
-  void decode_batch();
+  struct Batch {
+    std::string bytes;  // what the lines are views of
+    std::vector<DecodedLine> lines;
+  };
+  // Stays where it is: the lines of a short one would be views of what moved.
+  using Owned = std::unique_ptr<Batch>;
+
+  Result<Owned> read();
+  void decode(Batch& batch) const;
+  Result<void> advance();
 
   LineReader reader_;
+  bool read_all_ = false;
   std::optional<Key> key_;
-  std::string bytes_;  // what the lines of the batch are views of
-  std::vector<DecodedLine> batch_;
+  Owned batch_;  // whose lines are given out
   std::size_t at_ = 0;
-  bool ended_ = false;
+  std::deque<std::future<Owned>> decoding_;  // in order; each is waited for before the rest goes
 };
 
 }  // namespace cordon::audit

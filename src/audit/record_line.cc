@@ -305,7 +305,15 @@ constexpr std::array<std::string_view, 18> kRecordKeys{
     "boot_ms",  "phase",   "prev",     "agent_id",         "action",
     "resource", "outcome", "reason",   "attribution_type", "attribution_layer",
     "metadata", "mac",     "hash"};
+constexpr std::size_t kMetadata = 15;
 constexpr std::size_t kMac = 16;
+// Releases before the mac wrote all the others.
+constexpr auto kOlderKeys = [] {
+  std::array<std::string_view, kRecordKeys.size() - 1> keys;
+  std::ranges::copy_if(kRecordKeys, keys.begin(),
+                       [](std::string_view key) { return key != kRecordKeys[kMac]; });
+  return keys;
+}();
 constexpr std::string_view kBeforeMac = ",\"mac\":\"";
 constexpr std::string_view kBeforeHash = ",\"hash\":\"";
 constexpr std::size_t kHashLength = 64;
@@ -330,17 +338,17 @@ Error odd_key(std::string_view key) {
   return audit_error("\"" + std::string(key) + "\" is not as published", 0);
 }
 
-// The members of a line, looked at in the published order.
+// The members of a line, looked at in the published order. Each text is taken out.
 class Members {
  public:
-  explicit Members(const NodeMap& map) : map_(map) {}
+  explicit Members(NodeMap& map) : map_(map) {}
 
-  Result<std::string> text(std::size_t at) const {
-    const std::string* found = map_[at].second.text();
+  Result<std::string> text(std::size_t at) {
+    auto* found = std::get_if<std::string>(&map_[at].second.value);
     if (found == nullptr || found->empty()) return fail(odd_key(kRecordKeys[at]));
-    return *found;
+    return std::move(*found);
   }
-  Result<std::string> text_or_null(std::size_t at) const {
+  Result<std::string> text_or_null(std::size_t at) {
     if (std::holds_alternative<std::nullptr_t>(map_[at].second.value)) return std::string();
     return text(at);
   }
@@ -349,10 +357,10 @@ class Members {
     if (found == nullptr || *found < 0) return fail(odd_key(kRecordKeys[at]));
     return static_cast<std::uint64_t>(*found);
   }
-  const Node& node(std::size_t at) const { return map_[at].second; }
+  Node& node(std::size_t at) { return map_[at].second; }
 
  private:
-  const NodeMap& map_;
+  NodeMap& map_;
 };
 
 bool outcome_fits(const Record& record) {
@@ -369,7 +377,7 @@ bool outcome_fits(const Record& record) {
   return false;
 }
 
-Result<void> read_head(const Members& members, Record& record) {
+Result<void> read_head(Members& members, Record& record) {
   CORDON_TRY(version, members.number(0));
   if (version != 1) return fail(odd_key("v"));
   CORDON_TRY(seq, members.number(1));
@@ -398,7 +406,7 @@ Result<void> read_head(const Members& members, Record& record) {
   return {};
 }
 
-Result<void> read_content(const Members& members, Record& record) {
+Result<void> read_content(Members& members, Record& record) {
   CORDON_CHECK(members.text_or_null(8));
   CORDON_TRY(action, members.text(9));
   record.action = std::move(action);
@@ -414,8 +422,9 @@ Result<void> read_content(const Members& members, Record& record) {
     return fail(odd_key("attribution_type"));
   }
   CORDON_CHECK(members.text(14));
-  if (members.node(15).map() == nullptr) return fail(odd_key("metadata"));
-  record.metadata = members.node(15);
+  Node& metadata = members.node(kMetadata);
+  if (metadata.map() == nullptr) return fail(odd_key("metadata"));
+  record.metadata = std::move(metadata);
   return {};
 }
 
@@ -428,18 +437,17 @@ Result<Record> decode_line(std::string_view line) {
       line.substr(line.size() - kTailLength, kBeforeHash.size()) != kBeforeHash) {
     return fail(audit_error("the line does not end with its hash", 0));
   }
-  auto read = read_json(line, "audit");
+  std::optional<Node> read = read_json_line(line);
   if (!read) return fail(audit_error("the line is not JSON", 0));
-  const NodeMap* map = read->map();
+  NodeMap* map = std::get_if<NodeMap>(&read->value);
   const auto has_keys = [&](const auto& keys) {
     return map != nullptr && std::ranges::equal(*map, keys, {}, &NodeMap::value_type::first);
   };
-  // Releases before the mac wrote all the others.
-  auto older = std::vector<std::string_view>(kRecordKeys.begin(), kRecordKeys.end());
-  older.erase(older.begin() + kMac);
   const bool has_mac = has_keys(kRecordKeys);
-  if (!has_mac && !has_keys(older)) return fail(audit_error("the keys are not as published", 0));
-  const Members members(*map);
+  if (!has_mac && !has_keys(kOlderKeys)) {
+    return fail(audit_error("the keys are not as published", 0));
+  }
+  Members members(*map);
   Record record;
   CORDON_CHECK(read_head(members, record));
   CORDON_CHECK(read_content(members, record));

@@ -308,7 +308,7 @@ def test_the_bill_names_what_the_linker_took(bill, unpacked):
     assert not heavy & linked(bill, "cordon")
     assert all(linked(bill, name) for name in executables(unpacked))
     named = {package["name"] for package in bill["packages"]}
-    assert {"libfmt-dev", "nlohmann-json3-dev", "libtomlplusplus-dev", "libexpected-dev"} <= named
+    assert {"libfmt-dev", "nlohmann-json3-dev", "libtomlplusplus-dev", "libexpected-dev", "rapidjson-dev"} <= named
     # Used while building, and not in the product.
     assert "libseccomp-dev" not in named
     # The version is the one that is in the executable.

@@ -33,6 +33,7 @@ LICENCES = {
     "ncurses": "X11-distribute-modifications-variant",
     "nlohmann-json3": "MIT",
     "openssl": "Apache-2.0",
+    "rapidjson": "MIT",
     "sqlite3": "blessing",
     "tl-expected": "CC0-1.0",
     "tomlplusplus": "MIT",
