@@ -2,6 +2,8 @@
 //   audit_bench DIRECTORY one COUNT             begin and close, one writer: microseconds each
 //   audit_bench DIRECTORY many PROCESSES COUNT  begin alone: durable records a second
 //   audit_bench DIRECTORY fill COUNT            COUNT actions without syncing, for the readers
+//   audit_bench DIRECTORY read [PAGE]           verify and the first index of that log, into PAGE
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,10 +11,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "audit/index.h"
 #include "audit/log.h"
+#include "audit/verify.h"
+#include "base/sha256.h"
+#include "machine.h"
+#include "page.h"
 
 namespace {
 
@@ -114,6 +124,67 @@ int fill(const std::string& directory, unsigned long count) {
   return 0;
 }
 
+// All that is in the log, hashed once as it lies there: what no reader can be quicker than.
+bool hash_all(const std::string& directory) {
+  std::string bytes(std::size_t{4} << 20U, '\0');
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() != ".jsonl") continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    while (file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) ||
+           file.gcount() > 0) {
+      (void)sha256(std::string_view(bytes).substr(0, static_cast<std::size_t>(file.gcount())));
+    }
+  }
+  return true;
+}
+
+int read_log(const std::string& directory, const std::string& page_file) {
+  constexpr int kRounds = 3;
+  constexpr double kGateSeconds = 10;
+  std::uint64_t records = 0;
+  std::vector<double> hashing;
+  std::vector<double> verifying;
+  std::vector<double> indexing;
+  const auto timed = [](std::vector<double>& into, const std::function<bool()>& what) {
+    const double start = now_us();
+    const bool good = what();
+    into.push_back((now_us() - start) / 1e6);
+    return good;
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    const bool good = timed(hashing, [&] { return hash_all(directory); }) &&
+                      timed(verifying,
+                            [&] {
+                              const auto found = verify({directory}, {});
+                              if (found) records = found->records;
+                              return found && found->holds();
+                            }) &&
+                      timed(indexing, [&] {
+                        std::filesystem::remove(directory + "/index.sqlite");
+                        return Index::open({directory}, {}).has_value();
+                      });
+    if (!good) return 1;
+  }
+  bench::Page page;
+  page.machine = bench::describe_machine();
+  const auto relative = [&](const std::vector<double>& values) {
+    return fmt::format("{:.1f}x of hashing it once", median(values) / median(hashing));
+  };
+  page.figures.push_back(bench::at_most(fmt::format("verify, {} records", records),
+                                        median(verifying), kGateSeconds, "s", relative(verifying)));
+  page.figures.push_back(bench::at_most(fmt::format("first index, {} records", records),
+                                        median(indexing), kGateSeconds, "s", relative(indexing)));
+  page.notes.push_back(fmt::format("{} rounds, in turn", kRounds));
+  std::fputs(bench::as_text(page).c_str(), stdout);
+  if (page_file.empty()) return 0;
+  const std::string text =
+      "## Reading the audit log\n\n"
+      "Written by `audit_bench DIRECTORY read docs/performance.md`, over a log that `audit_bench "
+      "DIRECTORY\nfill 500000` made.\n\n" +
+      bench::as_table(page);
+  return bench::write_section(page_file, "audit", text) ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -122,5 +193,8 @@ int main(int argc, char** argv) {
   if (words.size() == 3 && words[1] == "one") return one(words[0], number(2));
   if (words.size() == 4 && words[1] == "many") return many(words[0], number(2), number(3));
   if (words.size() == 3 && words[1] == "fill") return fill(words[0], number(2));
+  if (words.size() >= 2 && words.size() <= 3 && words[1] == "read") {
+    return read_log(words[0], words.size() == 3 ? words[2] : "");
+  }
   return 2;
 }

@@ -1,0 +1,73 @@
+// IndexUpdate: the tables of the index, and how records are put into them. Private to the index.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "audit/record_line.h"
+#include "audit/sqlite.h"
+
+namespace cordon::audit {
+
+inline constexpr int kIndexVersion = 2;
+extern const char* const kIndexTables;
+extern const char* const kIndexOrders;
+
+// How far the index has followed the files.
+struct Followed {
+  std::string day;
+  std::uint64_t line_start = 0;  // of the last line that was taken
+  std::uint64_t offset = 0;      // behind it
+  std::string hash;
+};
+
+class IndexUpdate {
+ public:
+  explicit IndexUpdate(const Database& database);
+  bool take(const Record& record, const std::string& day, std::uint64_t offset);
+  // Behind the last record: what was begun and has not ended is written as well.
+  bool finish();
+  bool follow(const Followed& followed);
+
+ private:
+  // The beginning of an action. Nearly every one is followed by its end within a few records: it is
+  // kept until then and written once, not written and found again.
+  struct Begun {
+    std::uint64_t seq = 0;
+    std::int64_t wall_us = 0;
+    std::string action;
+    std::string tool;
+    std::string resource;
+    std::string cwd;
+    std::string backend;
+    std::string day;
+    std::uint64_t offset = 0;
+  };
+
+  bool begin_event(const Record& record, const std::string& day, std::uint64_t offset);
+  bool end_event(const Record& record, const std::string& day, std::uint64_t offset);
+  bool write_begun(const std::string& event_id, const Begun& begun);
+  bool write_both(const Begun& begun, const Record& record, const std::string& day,
+                  std::uint64_t offset);
+  std::optional<std::int64_t> word_of(const std::string& text);
+  bool add_word(std::uint64_t seq, const std::string& text);
+  bool add_labels(std::uint64_t seq, const Record& record, const Node& request);
+  bool add_label(std::uint64_t seq, const std::string& label);
+  bool label_of_who(const std::string& kind, const std::string& who, std::uint64_t seq);
+
+  Statement begin_;
+  Statement both_;
+  Statement end_;
+  Statement word_;
+  Statement label_;
+  Statement follow_;
+  std::unordered_map<std::string, Begun> begun_;  // by event id
+  std::unordered_map<std::string, std::int64_t> words_;
+};
+
+// What a label is found by: its hash, or itself if it has none.
+std::string searched_label(const std::string& label);
+
+}  // namespace cordon::audit
