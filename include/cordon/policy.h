@@ -228,6 +228,7 @@ struct Ceiling {
   std::optional<StageEnd> stage;  // absent: no bound
   bool bounds_env = false;        // [env] was present
   AuditRules audit;               // of the log
+  KeepBounds keep;                // of stages, held files, homes and caches
   AskRules ask;                   // what a person may approve beyond it
 
   // As Policy::from_file.

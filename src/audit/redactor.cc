@@ -125,6 +125,7 @@ CeilingMark Redactor::ceiling(const Ceiling& ceiling) const {
     note("_size ", keep.bytes);
   };
   add(ceiling.audit.keep, " keep");
+  add(ceiling.keep, " state");
   if (const Node ask = encode_ask(ceiling.ask); ask.map() != nullptr) {
     content += write_json(ask, JsonStyle::Compact);
   }

@@ -136,6 +136,19 @@ Result<std::optional<Manifest>> read_manifest(const std::string& handoff,
   return std::optional(std::move(*manifest));
 }
 
+std::optional<std::int64_t> manifest_time_ns(const std::string& handoff,
+                                             const std::string& run_id) {
+  struct stat status {};
+  if (::lstat(join(handoff, run_id + std::string(kSuffix)).c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+bool remove_manifest(const std::string& handoff, const std::string& run_id) {
+  return ::unlink(join(handoff, run_id + std::string(kSuffix)).c_str()) == 0 || errno == ENOENT;
+}
+
 Result<std::vector<Manifest>> read_manifests(const std::string& handoff) {
   struct Close {
     void operator()(DIR* directory) const { ::closedir(directory); }

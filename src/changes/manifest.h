@@ -104,6 +104,10 @@ Result<void> write_manifest(const std::string& handoff, const Manifest& manifest
 // Nothing if that run held nothing back.
 Result<std::optional<Manifest>> read_manifest(const std::string& handoff,
                                               const std::string& run_id);
+// When it was written last; nothing if that run has none.
+std::optional<std::int64_t> manifest_time_ns(const std::string& handoff, const std::string& run_id);
+// True if there is none any more. What it speaks of is left where it is.
+bool remove_manifest(const std::string& handoff, const std::string& run_id);
 // Of the run that ended last among those that have one.
 Result<std::optional<Manifest>> read_last_manifest(const std::string& handoff);
 // Every run that has one, the oldest first.

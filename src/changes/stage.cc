@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
+#include "changes/disk_use.h"
 #include "changes/manifest.h"
 #include "changes/stage_copy.h"
 #include "changes/stage_fork.h"
@@ -247,24 +248,6 @@ void keep_held(const StageRecord& earlier, StageRecord& record) {
   });
 }
 
-std::uint64_t size_below(int directory, std::uint64_t& left, int depth) {
-  constexpr int kDeepest = 64;
-  DirectoryNames names;
-  if (depth > kDeepest || !names.read(directory)) return 0;
-  std::uint64_t sum = 0;
-  for (const DirectoryEntry& entry : names.entries()) {
-    struct stat status {};
-    const std::string name(entry.name);
-    if (left == 0 || ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) break;
-    --left;
-    sum += static_cast<std::uint64_t>(status.st_blocks) * 512U;
-    if (!S_ISDIR(status.st_mode)) continue;
-    const Fd below(::openat(directory, name.c_str(), kOpenDirectory));
-    if (below.valid()) sum += size_below(below.get(), left, depth + 1);
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::string stage_directories(const std::string& state_directory) {
@@ -492,9 +475,7 @@ Result<void> Stage::remove() const {
 }
 
 std::uint64_t stage_size(const std::string& directory) {
-  const Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  std::uint64_t left = kMostCounted;
-  return fd.valid() ? size_below(fd.get(), left, 0) : 0;
+  return disk_use(directory, kMostCounted).bytes;
 }
 
 }  // namespace cordon

@@ -21,6 +21,7 @@ Result<void> decode_agent(const Section& document, DocumentRole role, AgentRules
 // In a policy: tables that only a ceiling has.
 Result<void> refuse_of_ceilings(const Section& document);
 Result<AuditRules> decode_audit(const Section& document);
+Result<KeepBounds> decode_keep(const Section& document);
 Result<AskRules> decode_ask(const Section& document, const std::string& base);
 
 // Lists that more than one table has: paths, each judged by its spelling, and hosts.

@@ -35,6 +35,7 @@ Result<AskRules> decode_ask(const Section& document, const std::string& base) {
 namespace {
 
 constexpr std::array<std::string_view, 3> kAuditKeys{"on_failure", "keep_days", "keep_size"};
+constexpr std::array<std::string_view, 2> kKeepKeys{"days", "size"};
 constexpr std::array kChoices{AuditFailure::Deny, AuditFailure::Buffer, AuditFailure::Warn};
 
 }  // namespace
@@ -78,6 +79,13 @@ Result<AuditRules> decode_audit(const Section& document) {
   CORDON_TRY(bytes, section.size("keep_size"));
   rules.keep.bytes = bytes;
   return rules;
+}
+
+Result<KeepBounds> decode_keep(const Section& document) {
+  CORDON_TRY(section, document.member("keep", kKeepKeys));
+  CORDON_TRY(days, section.count("days"));
+  CORDON_TRY(bytes, section.size("size"));
+  return KeepBounds{days, bytes};
 }
 
 }  // namespace cordon

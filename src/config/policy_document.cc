@@ -8,9 +8,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 11> kPolicyKeys{"version", "extends", "fs",      "net",
+constexpr std::array<std::string_view, 12> kPolicyKeys{"version", "extends", "fs",      "net",
                                                        "env",     "limits",  "require", "agent",
-                                                       "protect", "audit",   "ask"};
+                                                       "protect", "audit",   "keep",    "ask"};
 
 Result<void> check_version(const Section& document) {
   const Node* version = document.find("version");
@@ -92,6 +92,8 @@ Result<Ceiling> decode_ceiling(const Node& document, const std::string& file,
   ceiling.bounds_env = section.find("env") != nullptr;
   CORDON_TRY(audit, decode_audit(section));
   ceiling.audit = audit;
+  CORDON_TRY(keep, decode_keep(section));
+  ceiling.keep = keep;
   CORDON_TRY(ask, decode_ask(section, base));
   ceiling.ask = std::move(ask);
   return ceiling;

@@ -399,6 +399,18 @@ TEST(DecodeCeiling, ReadsWhatBecomesOfARunWithoutItsRecord) {
   }
 }
 
+TEST(DecodeCeiling, ReadsHowMuchOfWhatRunsLeaveIsKept) {
+  EXPECT_EQ(ceiling_of("version = 1\n[keep]\n").keep, KeepBounds{});
+  const Ceiling ceiling = ceiling_of("version = 1\n[keep]\ndays = 30\nsize = \"2M\"\n");
+  EXPECT_EQ(ceiling.keep, (KeepBounds{30, 2U << 20U}));
+  EXPECT_EQ(ceiling.audit.keep, KeepBounds{});
+  for (const char* bad : {"days = 0", "days = \"90\"", "size = \"0\"", "homes = 1"}) {
+    const auto document = read_toml("version = 1\n[keep]\n" + std::string(bad) + "\n", "c.toml");
+    ASSERT_TRUE(document.has_value());
+    EXPECT_FALSE(decode_ceiling(*document, "c.toml", "/").has_value()) << bad;
+  }
+}
+
 TEST(DecodeCeiling, ReadsHowMuchOfTheAuditLogIsKept) {
   EXPECT_EQ(ceiling_of("version = 1\n[audit]\n").audit.keep, KeepBounds{});
   const Ceiling ceiling = ceiling_of("version = 1\n[audit]\nkeep_days = 90\nkeep_size = \"2M\"\n");

@@ -1,6 +1,6 @@
 // The line, as it is carried out:
 //
-//   recover    what runs left that were cut off, before anything is looked at (`recover_runs`)
+//   tidy up    what runs left that were cut off, before anything is looked at (`tidy_up`)
 //   judge      resolve, clamp, survey, choose, plan; nothing is written or started (`judge`)
 //   prepare    the note, private copies, the stage, the broker, the streams (`Prepared::make`)
 //   launch     the sandbox's first process begins to build it (`Backend::build`)
@@ -26,9 +26,9 @@
 #include "run/hints.h"
 #include "run/identity.h"
 #include "run/prepare.h"
-#include "run/recovery.h"
 #include "run/run_record.h"
 #include "run/settle.h"
+#include "run/state_upkeep.h"
 
 namespace cordon {
 namespace {
@@ -163,12 +163,12 @@ Report carry_out(const RunInput& input, const Caller& caller) {
     report.error = std::move(record).error();
     return report;
   }
-  const std::vector<Quarantined> recovered = recover_runs(caller);
+  const std::vector<Quarantined> recovered = tidy_up(input.ceilings, caller);
   auto run =
       judge(input, caller, suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative);
   if (!run) {
     report.audit = record->close(run.error());
-    report.error = std::move(run).error();
+    report.error = with_told(std::move(run).error(), recovered);
     return report;
   }
   Remains remains;
@@ -179,6 +179,7 @@ Report carry_out(const RunInput& input, const Caller& caller) {
   if (!done) {
     report.error = with_outside_hint(std::move(done).error(), run->plan.argv.front(), run->caller);
     report.audit = record->close(*report.error);
+    report.error = with_told(std::move(*report.error), recovered);
   } else {
     report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
                                    recovered.end());

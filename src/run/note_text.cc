@@ -83,6 +83,7 @@ std::string write_note(const NoteContent& content) {
   node.set("private", escaped(content.private_directory));
   node.set("kept", escaped(content.kept_directory));
   node.set("stage", escaped(content.stage_directory));
+  node.set("lasting", texts(content.lasting));
   node.set("holds", std::string(content.holds_by_mounts ? kByMounts : kByCopies));
   NodeList writable;
   for (const Grant& grant : content.writable) writable.emplace_back(escaped(grant.path));
@@ -116,6 +117,7 @@ class NoteReader {
     content.private_directory = text("private");
     content.kept_directory = text("kept");
     content.stage_directory = text("stage");
+    content.lasting = texts_of(node_.find("lasting"));
     // In a note of an earlier release only a run without mounts kept anything.
     content.holds_by_mounts =
         text("holds").empty() ? content.kept_directory.empty() : text("holds") == kByMounts;

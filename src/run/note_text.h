@@ -19,11 +19,12 @@ namespace cordon {
 struct NoteContent {
   std::string run_id;
   std::vector<std::string> cgroups;
-  std::string private_directory;  // of this run alone, to be removed with all it holds; or empty
-  std::string stage_directory;    // of a staged run, to be shown to the person; or empty
-  std::string kept_directory;     // what was kept of protected files, to be put back; or empty
-  bool holds_by_mounts = true;    // false: every protected file is kept and put back instead
-  pid_t writer = 0;               // of a note that was read
+  std::string private_directory;     // of this run alone, to be removed with all it holds; or empty
+  std::string stage_directory;       // of a staged run, to be shown to the person; or empty
+  std::vector<std::string> lasting;  // the home and the caches that it uses
+  std::string kept_directory;        // what was kept of protected files, to be put back; or empty
+  bool holds_by_mounts = true;       // false: every protected file is kept and put back instead
+  pid_t writer = 0;                  // of a note that was read
   std::vector<Grant> writable;
   std::vector<DenyGlob> deny;
   TreeSnapshot snapshot;

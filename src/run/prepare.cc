@@ -18,6 +18,7 @@
 #include "run/held_run.h"
 #include "run/kept_run.h"
 #include "run/staged_run.h"
+#include "run/state_upkeep.h"
 
 namespace cordon {
 namespace {
@@ -70,18 +71,33 @@ Result<void> give_login(int home, const std::string& login, const std::optional<
   return {};
 }
 
-// The directories of ours that last from run to run, made on first use.
-Result<void> make_persistent(JudgedRun& run) {
+// A start that removes what nobody used for long may come between the opening and the lock.
+Result<DirectoryInUse> use_persistent(const std::string& path, const std::optional<Owner>& owner) {
+  constexpr int kMostAttempts = 100;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    CORDON_TRY(directory, open_persistent(path, owner));
+    CORDON_TRY(locked, DirectoryInUse::lock(path, std::move(directory)));
+    if (locked) return std::move(*locked);
+  }
+  return fail(setup_error("somebody removes " + quote(path) + " again and again", 0,
+                          "try again when nothing else does"));
+}
+
+// The directories of ours that last from run to run, made on first use; locked as long as they are
+// used.
+Result<std::vector<DirectoryInUse>> make_persistent(JudgedRun& run) {
+  std::vector<DirectoryInUse> in_use;
   const PlanRequest& request = run.request;
   const HostFacts& facts = run.survey.facts;
   if (!request.cache_directory.empty()) {
-    CORDON_CHECK(open_persistent(request.cache_directory, run.owner));
+    CORDON_TRY(directory, use_persistent(request.cache_directory, run.owner));
+    in_use.push_back(std::move(directory));
   }
   if (!request.private_directory.empty()) {
     CORDON_CHECK(open_private_directory(private_directories(run.caller)));
   }
-  if (request.persistent_home.empty()) return {};
-  CORDON_TRY(directory, open_persistent(request.persistent_home, run.owner));
+  if (request.persistent_home.empty()) return in_use;
+  CORDON_TRY(directory, use_persistent(request.persistent_home, run.owner));
   if (run.clamped.effective().agent.share_login) {
     const AgentNeeds* agent = find_agent(run.clamped.effective().agent.name);
     CORDON_TRY(copy, copy_login(std::string(agent->login), run.caller, directory.get()));
@@ -90,8 +106,9 @@ Result<void> make_persistent(JudgedRun& run) {
       CORDON_CHECK(give_login(directory.get(), std::string(agent->login), run.owner));
     }
   }
-  if (facts.git_identity.empty()) return {};
-  const Fd file(::openat(directory.get(), ".gitconfig",
+  const DirectoryInUse& home = in_use.emplace_back(std::move(directory));
+  if (facts.git_identity.empty()) return in_use;
+  const Fd file(::openat(home.get(), ".gitconfig",
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (file.valid() &&
       ::write(file.get(), facts.git_identity.data(), facts.git_identity.size()) < 0) {
@@ -100,7 +117,7 @@ Result<void> make_persistent(JudgedRun& run) {
   if (file.valid() && run.owner && ::fchown(file.get(), run.owner->uid, run.owner->gid) < 0) {
     return fail(setup_error("cannot give the private .gitconfig to the command", errno));
   }
-  return {};
+  return in_use;
 }
 
 NoteContent note_of(const JudgedRun& run, const RunBranches& branches, const std::string& run_id) {
@@ -110,6 +127,8 @@ NoteContent note_of(const JudgedRun& run, const RunBranches& branches, const std
   note.private_directory = run.request.private_directory;
   // What is staged is not in the trees, so that nothing has to be looked for there.
   note.stage_directory = run.request.stage_directory;
+  for (const std::string* lasting : {&run.request.persistent_home, &run.request.cache_directory})
+    if (!lasting->empty()) note.lasting.push_back(*lasting);
   if (is_staged(run)) return note;
   if (keeps(run.plan)) note.kept_directory = kept_directory(run.caller, run_id);
   note.holds_by_mounts = run.choice.backend != BackendKind::Landlock;
@@ -185,19 +204,28 @@ Result<std::unique_ptr<Prepared>> Prepared::make(const RunInput& input, JudgedRu
                                                  const std::string& run_id) {
   // It would hold and mask next to nothing.
   if (!run.survey.whole) return fail(setup_error("a question was judged, and no run", 0));
-  CORDON_CHECK(make_persistent(run));
+  // Before the caches are in use: they are what makes room.
+  if (is_staged(run)) CORDON_CHECK(check_room(input.ceilings, run.caller));
+  std::optional<RunLock> at_work;
+  if (!run.clamped.effective().write.empty()) {
+    CORDON_TRY(lock, RunLock::take(run.caller.state_directory, run_id));
+    at_work.emplace(std::move(lock));
+  }
+  CORDON_TRY(persistent, make_persistent(run));
   if (keeps(run.plan)) forget_kept(run.plan.keeping, run.survey.facts, run.survey.snapshot);
   // Without mounts nothing holds them.
   if (run.choice.backend == BackendKind::Landlock) run.survey.snapshot.closed = {};
   auto ready =
       std::make_unique<Prepared>(run, is_staged(run) ? RunBranches() : RunBranches::read(run));
+  ready->at_work = std::move(at_work);
+  ready->in_use = std::move(persistent);
   CORDON_CHECK(ready->fill(input, run, run_id));
   return ready;
 }
 
 Result<void> Prepared::fill(const RunInput& input, JudgedRun& run, const std::string& run_id) {
   const Effective& effective = run.clamped.effective();
-  const bool leaves_something = !effective.write.empty() ||
+  const bool leaves_something = !effective.write.empty() || !in_use.empty() ||
                                 !run.request.private_directory.empty() ||
                                 !run.backend->leftovers(run.plan, run.survey.facts, run_id).empty();
   if (leaves_something) {

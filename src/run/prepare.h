@@ -8,12 +8,14 @@
 
 #include "changes/private_copies.h"
 #include "changes/removal.h"
+#include "changes/run_lock.h"
 #include "changes/stage.h"
 #include "host/kept_files.h"
 #include "run/egress_run.h"
 #include "run/judge.h"
 #include "run/memory_watch.h"
 #include "run/run_note.h"
+#include "run/state_upkeep.h"
 #include "run/streams.h"
 #include "run/tracked_run.h"
 
@@ -55,9 +57,11 @@ class Prepared {
   // There is an outcome instead, and what was written is about to be looked at.
   void settled() { stage_is_untouched_ = false; }
 
+  std::optional<RunLock> at_work;  // of a run that may leave changes
   RunBranches branches;
   RunNote note;
   PrivateTree private_tree;
+  std::vector<DirectoryInUse> in_use;  // that last from run to run
   PrivateCopies copies;
   std::optional<Stage> stage;
   std::optional<KeptFiles> kept;

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "changes/run_lock.h"
 #include "changes/written_tips.h"
 #include "host/inspect.h"
 #include "host/post_run_scan.h"
@@ -24,6 +25,7 @@
 #include "run/held_run.h"
 #include "run/run_note.h"
 #include "run/staged_run.h"
+#include "run/state_upkeep.h"
 #include "sandbox/native/cgroup.h"
 
 namespace cordon {
@@ -46,6 +48,18 @@ bool remove_cgroup(const std::string& path, const std::string& run_id) {
 bool remove_private(const std::string& path, const Caller& caller) {
   if (path.empty() || has_dotdot(path) || parent(path) != private_directories(caller)) return true;
   return remove_private_tree(path);
+}
+
+// The run used them until it was killed, however long ago it had begun. Only homes and caches of
+// ours, for the same reason.
+void note_lasting_used(const NoteContent& content, const std::string& state) {
+  for (const std::string& path : content.lasting) {
+    const bool home = parent(path) == join(state, "homes");
+    const bool caches = parent(path) == state && basename(path).starts_with("caches");
+    struct stat status {};
+    if (has_dotdot(path) || !(home || caches) || ::lstat(path.c_str(), &status) != 0) continue;
+    note_used(path);
+  }
 }
 
 // Only of one of ours, for the same reason.
@@ -166,12 +180,15 @@ class Recovery {
                         {}});
       return Done::Later;
     }
+    note_lasting_used(*content, caller_.state_directory);
     // Emptying a group ends what is in it.
     bool gone = true;
     for (const std::string& path : content->cgroups) {
       if (!remove_cgroup(path, content->run_id)) gone = false;
     }
     if (!gone || !processes_are_gone(*content, marks_in(*text), status)) return Done::Later;
+    const auto lock = RunLock::take(caller_.state_directory, content->run_id);
+    if (!lock) return Done::Later;
     if (!content->stage_directory.empty()) return show_stage(*content);
     // Before anything is removed: what the run changed in its copies exists nowhere else.
     auto copies = copies_of(*content, caller_);

@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "changes/run_lock.h"
 #include "changes/stage_list.h"
 #include "changes/stage_take.h"
 #include "host/git/references.h"
@@ -435,6 +436,7 @@ bool left_changes(const Report& report) {
 Result<DecidedStage> decide_stage(const std::string& run_id, StageFate fate, const RunInput& input,
                                   const Caller& caller) {
   const std::string handoff = handoff_directory(caller.state_directory);
+  CORDON_TRY(lock, RunLock::take(caller.state_directory, run_id));
   CORDON_TRY(noted, read_manifest(handoff, run_id));
   DecidedStage decided;
   if (!noted || noted->mode != WriteMode::Staged) return decided;

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "changes/run_lock.h"
 #include "changes/stage.h"
 #include "changes/stage_git_list.h"
 #include "changes/stage_judge.h"
@@ -30,7 +31,12 @@ struct Step {
 
 Result<Taken> take_from(const Step& step, AskedChanges& asked) {
   Manifest& manifest = *asked.manifest;
+  CORDON_TRY(lock, RunLock::take(asked.caller.state_directory, manifest.run_id));
   if (manifest.mode == WriteMode::Live) {
+    // Somebody else may have worked on it until now, or removed it.
+    CORDON_TRY(now, read_manifest(asked.handoff, manifest.run_id));
+    if (!now) return Taken{};
+    manifest = std::move(*now);
     const std::vector<ChangeRecord> before = manifest.records;
     auto taken = step.live(asked.handoff, manifest, asked.paths);
     auto unmarked = follow_in_indexes(before, manifest.records, asked.caller);
@@ -44,7 +50,6 @@ Result<Taken> take_from(const Step& step, AskedChanges& asked) {
   }
   CORDON_TRY(stage, Stage::open(manifest.stage));
   if (!stage) return Taken{};
-  // Somebody else may have worked on it until now.
   CORDON_TRY(now, read_manifest(asked.handoff, manifest.run_id));
   if (now) manifest = std::move(*now);
   CORDON_CHECK(refuse_continued(manifest, asked.caller));

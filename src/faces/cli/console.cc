@@ -163,6 +163,10 @@ std::string handoff_text(const Quarantined& handoff) {
     const std::string place = handoff.path == "." ? "" : handoff.path + ": ";
     return "unchecked: " + place + handoff.kind.substr(std::string_view("unchecked: ").size());
   }
+  if (handoff.kind.starts_with("removed: ")) {
+    return "removed: " + handoff.path + ": " +
+           handoff.kind.substr(std::string_view("removed: ").size());
+  }
   std::string text = handoff.moved_to.empty() ? "appeared: " : "moved out of the tree: ";
   if (handoff.restored) text = "changed by the run and put back: ";
   if (!handoff.original.empty()) text = "changed during the run, to nothing that runs: ";

@@ -145,7 +145,7 @@ void explain_files(const Node& report, const std::string& run_id, Explained& exp
   for (const Node& one : list_in(report, "handoff")) {
     const std::string path = word_in(one, "path");
     const std::string kind = word_in(one, "kind");
-    if (kind.starts_with("unchecked")) {
+    if (kind.starts_with("unchecked") || kind.starts_with("removed: ")) {
       explained.say_that(path + ": " + kind);
     } else {
       explained.say_that("moved out of the tree: " + path + " (" + kind + ")",

@@ -156,6 +156,12 @@ pids = 4096
 # The oldest days of the log go once they are more than this; without these lines all stay.
 # keep_days = 365
 # keep_size = "1G"
+
+# [keep]
+# Changes that wait, private homes and caches that nobody touched for so long go; a size is refused to
+# more stages. Without these lines all stay.
+# days = 90
+# size = "20G"
 )";
   if (accept == AcceptMissing::Namespaces) {
     text += R"(
