@@ -1,7 +1,10 @@
 #include "policy/clamp_net.h"
 
+#include <set>
+
 #include "policy/address.h"
 #include "policy/clamp.h"
+#include "policy/host_rule_index.h"
 #include "policy/net_rules.h"
 
 namespace cordon::detail {
@@ -13,23 +16,26 @@ using Because = Reduction::Because;
 // which ceilings were met.
 void reduce(std::vector<HostRule>& rules) {
   sort_unique(rules);
+  const HostRuleIndex index(rules);
   std::vector<HostRule> kept;
   for (const HostRule& rule : rules) {
-    const bool covered = std::any_of(rules.begin(), rules.end(), [&](const HostRule& other) {
-      return other != rule && makes_needless(other, rule);
-    });
-    if (!covered) kept.push_back(rule);
+    if (!index.another_makes_needless(rule)) kept.push_back(rule);
   }
   rules = std::move(kept);
 }
 
+// Two rules share something only if the host of one lies around that of the other.
 std::vector<HostRule> common(const std::vector<HostRule>& a, const std::vector<HostRule>& b) {
+  const HostRuleIndex of_a(a);
+  const HostRuleIndex of_b(b);
   std::vector<HostRule> both;
-  for (const HostRule& left : a) {
-    for (const HostRule& right : b) {
-      if (auto rule = intersect(left, right)) both.push_back(*std::move(rule));
-    }
-  }
+  const auto add = [&](const HostRule& left, const HostRule& right) {
+    if (auto rule = intersect(left, right)) both.push_back(*std::move(rule));
+  };
+  for (const HostRule& left : a)
+    of_b.visit_around(left, [&](const HostRule& right) { add(left, right); });
+  for (const HostRule& right : b)
+    of_a.visit_around(right, [&](const HostRule& left) { add(left, right); });
   return both;
 }
 
@@ -62,22 +68,17 @@ bool has_to_be_named(const HostRule& rule) {
   return kind != AddressKind::Public && kind != AddressKind::Private;
 }
 
-Origin rule_origin(const HostRule& rule, const OptionRequests& options) {
-  const bool option = std::ranges::find(options.allow, rule) != options.allow.end();
-  return option ? Origin::Option : Origin::Document;
-}
-
 void report_hosts(const Policy& policy, const NetRules& got, Reductions& reductions) {
+  const HostRuleIndex index(got.allow);
+  const std::set<HostRule> options(policy.options.allow.begin(), policy.options.allow.end());
   for (const HostRule& rule : policy.net.allow) {
-    const Origin origin = rule_origin(rule, policy.options);
-    const auto kept = [&](const HostRule& other) {
-      return has_to_be_named(rule) ? makes_needless(other, rule) : covers(other, rule);
-    };
-    if (std::any_of(got.allow.begin(), got.allow.end(), kept)) continue;
+    const bool kept =
+        has_to_be_named(rule) ? index.any_makes_needless(rule) : index.any_covers(rule);
+    if (kept) continue;
+    const Origin origin = options.contains(rule) ? Origin::Option : Origin::Document;
     std::string rest;
-    for (const HostRule& other : got.allow) {
-      if (covers(rule, other)) rest.append(rest.empty() ? "" : ", ").append(to_string(other));
-    }
+    for (const HostRule* other : index.covered_by(rule))
+      rest.append(rest.empty() ? "" : ", ").append(to_string(*other));
     if (rest.empty()) {
       reductions.push_back(
           {"allow", to_string(rule), std::nullopt, Because::OutsideCeiling, origin});
@@ -95,9 +96,9 @@ bool asks_by_option(const Policy& policy) {
 // may well deny a part of what it grants.
 void report_denied(const Policy& policy, const NetRules& got, Reductions& reductions) {
   if (!asks_by_option(policy)) return;
+  const HostRuleIndex denies(got.deny);
   for (const HostRule& rule : policy.options.allow) {
-    const auto denies = [&](const HostRule& deny) { return covers(deny, rule); };
-    if (std::ranges::none_of(got.deny, denies)) continue;
+    if (!denies.any_covers(rule)) continue;
     reductions.push_back(
         {"allow", to_string(rule), std::nullopt, Because::Forbidden, Origin::Option});
   }

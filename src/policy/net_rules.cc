@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/text.h"
@@ -216,32 +217,10 @@ bool is_below(std::string_view name, std::string_view domain) {
          name[name.size() - domain.size() - 1] == '.';
 }
 
-bool is_loopback_address(const HostRule& rule) {
-  constexpr std::array<std::uint8_t, 16> kLoopback6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  if (rule.kind == Kind::Address4) return rule.prefix >= 8 && rule.address[0] == 127;
-  return rule.kind == Kind::Address6 && rule.prefix == kBits6 && rule.address == kLoopback6;
-}
-
-bool is_loopback(const HostRule& rule) {
-  return is_loopback_address(rule) || (rule.kind == Kind::Name && is_loopback_name(rule.name));
-}
-
-bool has_one_port(const HostRule& rule) { return rule.first_port == rule.last_port; }
-
-bool names_its_host(const HostRule& rule) {
-  return names_one_address(rule) || rule.kind == Kind::Name;
-}
-
-// Only such a rule gives anything of the host's loopback: it names it, with one port. A range that
-// holds loopback gives nothing of it, so it is compared as any other range.
-bool gives_loopback(const HostRule& rule) {
-  return is_loopback(rule) && names_its_host(rule) && has_one_port(rule);
-}
-
 bool host_covers(const HostRule& outer, const HostRule& inner) {
   switch (outer.kind) {
     case Kind::Name:
-      if (is_loopback_name(outer.name) && is_loopback_address(inner)) return true;
+      if (is_loopback_name(outer.name) && lies_in_loopback(inner)) return true;
       return inner.kind == Kind::Name && inner.name == outer.name;
     case Kind::Subdomains:
       if (is_address(inner)) return false;
@@ -256,6 +235,24 @@ bool host_covers(const HostRule& outer, const HostRule& inner) {
 }
 
 }  // namespace
+
+bool lies_in_loopback(const HostRule& rule) {
+  constexpr std::array<std::uint8_t, 16> kLoopback6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  if (rule.kind == Kind::Address4) return rule.prefix >= 8 && rule.address[0] == 127;
+  return rule.kind == Kind::Address6 && rule.prefix == kBits6 && rule.address == kLoopback6;
+}
+
+bool has_one_port(const HostRule& rule) { return rule.first_port == rule.last_port; }
+
+bool names_its_host(const HostRule& rule) {
+  return names_one_address(rule) || rule.kind == Kind::Name;
+}
+
+bool gives_loopback(const HostRule& rule) {
+  const bool loopback =
+      lies_in_loopback(rule) || (rule.kind == Kind::Name && is_loopback_name(rule.name));
+  return loopback && names_its_host(rule) && has_one_port(rule);
+}
 
 bool is_address(const HostRule& rule) {
   return rule.kind == Kind::Address4 || rule.kind == Kind::Address6;

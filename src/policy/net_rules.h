@@ -22,6 +22,14 @@ bool covers(const HostRule& outer, const HostRule& inner);
 bool is_address(const HostRule& rule);
 // One address that a person wrote as such. Some addresses are admitted by nothing less.
 bool names_one_address(const HostRule& rule);
+bool has_one_port(const HostRule& rule);
+// A name, or one address that is written as such.
+bool names_its_host(const HostRule& rule);
+// One address of loopback, or a range of nothing else.
+bool lies_in_loopback(const HostRule& rule);
+// Only such a rule gives anything of the host's loopback: it names it, with one port. A range that
+// holds loopback gives nothing of it, so it is compared as any other range.
+bool gives_loopback(const HostRule& rule);
 // "localhost" and names below it.
 bool is_loopback_name(std::string_view name);
 // True if whatever `inner` admits, `outer` admits too. More than covers(): a range admits no
