@@ -51,6 +51,7 @@ Classifier::Classifier(const Effective& effective, const Caller& caller)
   for (const ProtectedName& name : protected_names()) names.push_back(name.name);
   for (const std::string_view name : names) {
     const std::string_view last = last_part(name);
+    last_parts_.insert(lower_case(last));
     // A case-folding directory may show the first letter in either case.
     for (const char first : {last.front(), lower_case(last).front()})
       lengths_[static_cast<unsigned char>(first)] |= 1ULL << std::min<std::size_t>(last.size(), 63);
@@ -116,6 +117,32 @@ const DenyGlob* Classifier::denied_with_parents(std::string_view path) const {
 
 bool Classifier::may_deny_below(std::string_view path) const {
   return denies_.may_deny_below(path);
+}
+
+bool Classifier::matters(const DirectoryEntry& entry) const {
+  if (entry.type != EntryType::Regular) return true;
+  // By these a directory is known for git's (looks_like_git_directory), and `.git` may be a file.
+  constexpr std::array<std::string_view, 6> kOfGit = {".git", "HEAD",      "objects",
+                                                      "refs", "commondir", "worktrees"};
+  if (std::ranges::find(kOfGit, entry.name) != kOfGit.end()) return true;
+  if (may_be_protected(entry.name) && last_parts_.contains(lower_case(entry.name))) return true;
+  return denies_.find_any_depth(entry.name) != nullptr;
+}
+
+// Everything in a directory that is reported is remembered, and git's directories are read for
+// what they hold.
+bool Classifier::goes_by_names(const std::string& path, WalkedDirectory::State state) const {
+  return (state & (walk_state::kGit | walk_state::kReported)) == 0 && basename(path) != ".git" &&
+         !denies_.may_deny_by_path_below(path);
+}
+
+Digest Classifier::rules() const {
+  std::string rules;
+  const auto add = [&](std::string_view rule) { rules.append(rule) += '\0'; };
+  for (const std::string& name : last_parts_) add(name);
+  for (const DenyGlob& deny : effective_.deny)
+    if (deny.anchor.empty()) add(deny.pattern);
+  return sha256(rules);
 }
 
 WalkedDirectory::State Classifier::below(const WalkedDirectory& directory,

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "host/walk.h"
 #include "policy/deny_index.h"
 #include "policy/host_facts.h"
@@ -44,6 +46,14 @@ class Classifier {
   [[nodiscard]] bool may_deny_below(std::string_view path) const;
   [[nodiscard]] bool is_on_path(FileId id) const;
 
+  // Whether an entry can be anything but a plain file to what is asked above, wherever its
+  // directory lies; not for denies that go by a path.
+  [[nodiscard]] bool matters(const DirectoryEntry& entry) const;
+  // Whether that is all there is to know of what stands in the directory `path`.
+  [[nodiscard]] bool goes_by_names(const std::string& path, WalkedDirectory::State state) const;
+  // What matters() depends on.
+  [[nodiscard]] Digest rules() const;
+
   // The state of a child directory.
   [[nodiscard]] static WalkedDirectory::State below(const WalkedDirectory& directory,
                                                     const DirectoryEntry& entry);
@@ -57,8 +67,9 @@ class Classifier {
   const Caller& caller_;
   std::vector<FileId> path_directories_;
   DenyIndex denies_;
-  bool anchored_ = false;                     // a deny with an anchor
-  std::array<std::uint64_t, 256> lengths_{};  // by first byte: bit n for names of n bytes
+  bool anchored_ = false;                          // a deny with an anchor
+  std::array<std::uint64_t, 256> lengths_{};       // by first byte: bit n for names of n bytes
+  std::set<std::string, std::less<>> last_parts_;  // of protected names, in lower case
 };
 
 }  // namespace cordon

@@ -113,6 +113,14 @@ class AftermathWalk final : public TreeVisitor {
     return opened;
   }
 
+  [[nodiscard]] bool knows_enough(const std::string& path,
+                                  WalkedDirectory::State state) const override {
+    return classifier_.goes_by_names(path, state);
+  }
+  [[nodiscard]] bool matters(const DirectoryEntry& entry) const override {
+    return classifier_.matters(entry);
+  }
+
   // Inner ones first: the way to them leads through the outer ones. What was taken meanwhile lies
   // in a directory that only its owner enters.
   void close_again() {
@@ -400,7 +408,8 @@ Result<std::vector<Quarantined>> post_run_scan(
     git.root(root.path);
     if (place == nullptr) return walk_tree(root.path, state, walk);
     if (!place->opened.valid()) return {};
-    return walk_tree(place->opened.get(), place->path, state, walk);
+    KnownDirectories* const directories = place->root->directories.get();
+    return walk_tree(place->opened.get(), place->path, state, walk, directories);
   };
   const std::vector<const Grant*> outermost = grants.writable_roots();
   for (std::size_t i = 0; i < writable.size(); ++i) {

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <sys/sysinfo.h>
-#include <time.h>
 
 #include <algorithm>
 
@@ -13,6 +12,7 @@
 #include "host/git/config.h"
 #include "host/git/unseen_worktrees.h"
 #include "host/hard_links.h"
+#include "host/known_directories.h"
 #include "host/mount_table.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
@@ -25,13 +25,6 @@ namespace cordon {
 namespace {
 
 constexpr std::size_t kMaxMounts = 4096;
-
-// The clock that change times are taken from.
-std::int64_t change_clock() {
-  struct timespec now {};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 void add_machine(HostFacts& facts) {
   facts.landlock_abi = sys::landlock_abi();

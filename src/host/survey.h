@@ -17,6 +17,8 @@
 
 namespace cordon {
 
+class KnownDirectories;
+
 // Objects by identity. An inode number is used again as soon as the object is gone, and a mount
 // over a file does not keep it: when somebody outside replaces the file, the kernel takes the mount
 // away with it (detach_mounts). Two replacements can bring the old number back under another file,
@@ -57,6 +59,8 @@ struct SearchRoot {
   // Held from the survey on: another run may rename the directory, and the search goes through
   // here. Null in a run that is recovered from its note.
   std::shared_ptr<Fd> descriptor;
+  // What walks through it know of its directories; null where each is read.
+  std::shared_ptr<KnownDirectories> directories;
 };
 
 // The state of the writable trees before a run, kept to tell afterwards what appeared.

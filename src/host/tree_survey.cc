@@ -58,6 +58,7 @@
 #include "host/deny_rules.h"
 #include "host/git/layout.h"
 #include "host/inspect.h"
+#include "host/known_directories.h"
 #include "host/resolve.h"
 #include "host/snapshot.h"
 #include "host/system_entries.h"
@@ -78,11 +79,8 @@ bool covers(const OlderRun& run, std::string_view path) {
                              [&](const std::string& root) { return contains(root, path); });
 }
 
-// Change times go by ticks of the clock: one that is not clearly before the run began may lie in
-// it.
 bool is_before(std::int64_t changed_ns, const OlderRun& run) {
-  constexpr std::int64_t kTwoTicks = 20'000'000;  // of a kernel with 100 in a second
-  return changed_ns < run.snapshot.began_ns - kTwoTicks;
+  return is_surely_before(changed_ns, run.snapshot.began_ns);
 }
 
 bool is_git(const WalkedDirectory& directory) {
@@ -161,9 +159,21 @@ Result<void> TreeSurvey::walk_root(const Grant& grant) {
   if (!seen || seen->id != grant.id)
     return fail(setup_error("the writable grant " + quote(grant.path) + " was replaced meanwhile",
                             ESTALE, "try again when nothing else rearranges it"));
-  out_.roots.push_back({grant.path, seen->id, seen->born_ns, opened});
-  return walk_tree(opened->get(), grant.path, state_of_root(grant.path), *this);
+  std::shared_ptr<KnownDirectories> known;
+  if (!ways_)
+    known = KnownDirectories::read(caller_.state_directory, grant.path, classifier_.rules());
+  out_.roots.push_back({grant.path, seen->id, seen->born_ns, opened, known});
+  return walk_tree(opened->get(), grant.path, state_of_root(grant.path), *this, known.get());
 }
+
+bool TreeSurvey::knows_enough(const std::string& path, WalkedDirectory::State state) const {
+  return classifier_.goes_by_names(path, state);
+}
+
+bool TreeSurvey::matters(const DirectoryEntry& entry) const { return classifier_.matters(entry); }
+
+// The owner of each directory has to fit into a stage.
+bool TreeSurvey::visits_all() const { return effective_.mode == WriteMode::Staged; }
 
 // Read grants are walked only where a pattern could match; a plain denied path is just looked at.
 Result<void> TreeSurvey::walk_denies() {

@@ -38,6 +38,10 @@ class TreeSurvey final : public TreeVisitor {
 
   void visit(WalkedDirectory& directory) override;
   Fd open_closed(const ClosedDirectory& closed) override;
+  [[nodiscard]] bool knows_enough(const std::string& path,
+                                  WalkedDirectory::State state) const override;
+  [[nodiscard]] bool matters(const DirectoryEntry& entry) const override;
+  [[nodiscard]] bool visits_all() const override;
 
   // What a link leads to, if it lies in a writable grant.
   void hold_target(const std::string& link, HoldKind kind);

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/inspect.h"
+#include "host/known_directories.h"
 #include "host/resolve.h"
 
 namespace cordon {
@@ -29,7 +30,8 @@ constexpr std::size_t kLongestPath = std::size_t{16} << 20U;
 
 class TreeWalk {
  public:
-  TreeWalk(const std::string& root, TreeVisitor& visitor) : path_(root), visitor_(visitor) {}
+  TreeWalk(const std::string& root, TreeVisitor& visitor, KnownDirectories* known = nullptr)
+      : path_(root), visitor_(visitor), known_(known) {}
 
   Result<void> run(WalkedDirectory::State state) {
     if (path_ == "/") {
@@ -116,6 +118,7 @@ class TreeWalk {
 
   // The path of a closed child is made only if it is needed.
   void open(int parent_fd, const std::string& name, WalkedDirectory::State state) {
+    if (can_be_passed(parent_fd, name, state)) return;
     Fd fd(::openat(parent_fd, name.c_str(), kOpenDirectory));
     if (!fd.valid() && errno != EACCES) return LookFailures::note(errno, name);
     std::optional<FileInfo> seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
@@ -133,6 +136,17 @@ class TreeWalk {
     enter(std::move(fd), *seen, name.size(), state);
   }
 
+  // A directory that has not changed and in which nothing matters.
+  [[nodiscard]] bool can_be_passed(int parent_fd, const std::string& name,
+                                   WalkedDirectory::State state) {
+    if (known_ == nullptr || known_->empty() || frames_.empty() || visitor_.visits_all())
+      return false;
+    const auto seen = inspect_name(parent_fd, name);
+    if (!seen || seen->kind != FileKind::Directory) return false;
+    const auto packed = known_->find(*seen);
+    return packed && packed->empty() && visitor_.knows_enough(join(path_, name), state);
+  }
+
   // Of an open directory. Only its owner is told by these bits, and only an owner can have closed
   // it.
   [[nodiscard]] bool may_search(const FileInfo& directory) const {
@@ -148,14 +162,30 @@ class TreeWalk {
     directory.state_ = state;
     directory.names_ = &names_;
     directory.walk_ = this;
+    show(directory, seen);
+    if (frames_.size() > kOpenAncestors)
+      frames_[frames_.size() - 1 - kOpenAncestors].descriptor.reset();
+  }
+
+  void show(WalkedDirectory& directory, const FileInfo& seen) {
+    const bool known = known_ != nullptr && visitor_.knows_enough(path_, directory.state_);
+    if (known) {
+      if (const auto packed = known_->find(seen)) {
+        names_.show(*packed);
+        return visitor_.visit(directory);
+      }
+    }
+    const std::int64_t read_ns = known ? change_clock() : 0;
     bool more = false;
     do {
       more = names_.read_portion(directory.descriptor_);
       directory.whole_ = directory.whole_ && !more;
+      if (known && directory.whole_ && names_.at_end()) {
+        known_->keep(seen, directory.descriptor_, read_ns,
+                     names_.pack([&](const auto& entry) { return visitor_.matters(entry); }));
+      }
       visitor_.visit(directory);
     } while (more);
-    if (frames_.size() > kOpenAncestors)
-      frames_[frames_.size() - 1 - kOpenAncestors].descriptor.reset();
   }
 
   // Back to the parent: its descriptor may have been given up on the way down.
@@ -183,6 +213,7 @@ class TreeWalk {
 
   std::string path_;  // of the directory on top
   TreeVisitor& visitor_;
+  KnownDirectories* known_;
   const uid_t user_ = ::geteuid();
   DirectoryNames names_;
   std::vector<Frame> frames_;
@@ -197,14 +228,21 @@ void WalkedDirectory::descend(const DirectoryEntry& entry, State state) {
 
 Fd TreeVisitor::open_closed(const ClosedDirectory& /*closed*/) { return Fd(); }
 
+bool TreeVisitor::knows_enough(const std::string& /*path*/,
+                               WalkedDirectory::State /*state*/) const {
+  return false;
+}
+
+bool TreeVisitor::matters(const DirectoryEntry& /*entry*/) const { return true; }
+
 Result<void> walk_tree(const std::string& root, WalkedDirectory::State state,
                        TreeVisitor& visitor) {
   return TreeWalk(root, visitor).run(state);
 }
 
 Result<void> walk_tree(int descriptor, const std::string& path, WalkedDirectory::State state,
-                       TreeVisitor& visitor) {
-  return TreeWalk(path, visitor).run_from(descriptor, state);
+                       TreeVisitor& visitor, KnownDirectories* known) {
+  return TreeWalk(path, visitor, known).run_from(descriptor, state);
 }
 
 namespace {
@@ -276,9 +314,41 @@ DirectoryNames::End DirectoryNames::read_names(int descriptor, std::size_t most)
   const int error = errno;
   for (std::size_t i = 0; i < entries_.size(); ++i)
     entries_[i].name = std::string_view(arena_).substr(spans_[i].begin, spans_[i].length);
+  at_end_ = got == 0;
   if (got < 0) LookFailures::note(error, "a directory");
   if (got < 0) return End::Failed;
   return got == 0 ? End::Whole : End::Portion;
+}
+
+namespace {
+
+// Before its name.
+struct PackedEntry {
+  std::uint64_t inode;
+  std::uint16_t length;
+  std::uint16_t type;
+};
+
+}  // namespace
+
+void DirectoryNames::pack_entry(const DirectoryEntry& entry, std::string& packed) {
+  const PackedEntry head{entry.inode, static_cast<std::uint16_t>(entry.name.size()),
+                         static_cast<std::uint16_t>(entry.type)};
+  std::array<char, sizeof head> bytes{};
+  std::memcpy(bytes.data(), &head, sizeof head);
+  packed.append(bytes.data(), bytes.size()).append(entry.name);
+}
+
+void DirectoryNames::show(std::string_view packed) {
+  entries_.clear();
+  PackedEntry head{};
+  while (packed.size() >= sizeof head) {
+    std::memcpy(&head, packed.data(), sizeof head);
+    packed.remove_prefix(sizeof head);
+    const std::string_view name = packed.substr(0, head.length);
+    entries_.push_back({name, static_cast<EntryType>(head.type), head.inode});
+    packed.remove_prefix(name.size());
+  }
 }
 
 const DirectoryEntry* DirectoryNames::find(std::string_view name) const {

@@ -24,6 +24,8 @@
 
 namespace cordon {
 
+class KnownDirectories;
+
 // DirectoryNames: the names in one directory, read by getdents64 without a stat per entry.
 
 enum class EntryType { Directory, Regular, Symlink, Other };
@@ -46,8 +48,22 @@ class DirectoryNames {
   bool read_portion(int descriptor);
   [[nodiscard]] std::span<const DirectoryEntry> entries() const { return entries_; }
   [[nodiscard]] const DirectoryEntry* find(std::string_view name) const;
+  // Whether the last call read the directory to its end.
+  [[nodiscard]] bool at_end() const { return at_end_; }
+
+  // Some of the entries in one text, and those of such a text instead of read ones: valid as long
+  // as it is.
+  template <typename Wanted>
+  [[nodiscard]] std::string pack(const Wanted& wanted) const {
+    std::string packed;
+    for (const DirectoryEntry& entry : entries_)
+      if (wanted(entry)) pack_entry(entry, packed);
+    return packed;
+  }
+  void show(std::string_view packed);
 
  private:
+  static void pack_entry(const DirectoryEntry& entry, std::string& packed);
   enum class End { Whole, Portion, Failed };
   End read_names(int descriptor, std::size_t most);
   struct Span {
@@ -58,6 +74,7 @@ class DirectoryNames {
   std::string arena_;
   std::vector<Span> spans_;
   std::vector<DirectoryEntry> entries_;
+  bool at_end_ = false;
 };
 
 // One directory while it is being visited.
@@ -106,6 +123,15 @@ class TreeVisitor {
   // A directory whose permissions keep the caller from listing or searching it. A valid descriptor
   // makes the walk go on there.
   virtual Fd open_closed(const ClosedDirectory& closed);
+
+  // Of a walk that is given what is known of the tree's directories. Whether of one at `path` that
+  // has not changed only those entries have to be shown that matter; as long as that is so, they
+  // depend on the entry alone.
+  [[nodiscard]] virtual bool knows_enough(const std::string& path,
+                                          WalkedDirectory::State state) const;
+  [[nodiscard]] virtual bool matters(const DirectoryEntry& entry) const;
+  // Whether a directory in which nothing matters has to be visited all the same.
+  [[nodiscard]] virtual bool visits_all() const { return false; }
 };
 
 // `root` is the canonical path of a directory. One that stays closed is visited by nobody and is no
@@ -113,8 +139,9 @@ class TreeVisitor {
 // is longer than 16 MiB is not visited, and LookFailures knows.
 Result<void> walk_tree(const std::string& root, WalkedDirectory::State state, TreeVisitor& visitor);
 // The directory behind `descriptor`, whatever stands at its name by now; `path` is where it is.
+// What is `known` of its directories is made use of and added to.
 Result<void> walk_tree(int descriptor, const std::string& path, WalkedDirectory::State state,
-                       TreeVisitor& visitor);
+                       TreeVisitor& visitor, KnownDirectories* known = nullptr);
 
 // The local sockets of the host that a policy or a ceiling lists, as grants: what is granted is the
 // object that was there when it was looked at, not its name.

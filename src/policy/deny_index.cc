@@ -113,7 +113,11 @@ const DenyGlob* DenyIndex::find_with_parents(std::string_view path) const {
 }
 
 bool DenyIndex::may_deny_below(std::string_view path) const {
-  if (!any_depth_.empty()) return true;
+  return !any_depth_.empty() || may_deny_by_path_below(path);
+}
+
+bool DenyIndex::may_deny_by_path_below(std::string_view path) const {
+  if (anchors_.empty()) return false;
   // A pattern reaches everything below its anchor.
   for (std::string_view up = path;; up = parent(up)) {
     if (anchored_.contains(std::string(up))) return true;

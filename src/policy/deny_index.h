@@ -43,6 +43,8 @@ class DenyIndex {
   [[nodiscard]] const DenyGlob* find_with_parents(std::string_view path) const;
   // Whether something below `path` could be denied.
   [[nodiscard]] bool may_deny_below(std::string_view path) const;
+  // The same for those with an anchor alone, which go by the path of what they name.
+  [[nodiscard]] bool may_deny_by_path_below(std::string_view path) const;
 
  private:
   // Denies by their last component, as numbers of the list.

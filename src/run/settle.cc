@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "changes/lost_list.h"
+#include "host/known_directories.h"
 #include "host/post_run_scan.h"
 #include "host/search_turn.h"
 #include "run/held_run.h"
@@ -91,6 +92,8 @@ void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, 
     }
   }
   if (handoff) {
+    for (const SearchRoot& root : run.survey.roots)
+      if (root.directories) root.directories->write();
     outcome.handoff = std::move(*handoff);
     if (ready.kept) ready.kept->discard();
     mark_moved_in_clones(outcome.handoff, run);
