@@ -24,7 +24,8 @@ struct Reduction {
     Nonexistent,
     Unenforceable,
     Malformed,
-    Forbidden
+    Forbidden,
+    Login  // a variable whose value may hold a user or a password
   };
   std::string what;                // "read", "write", "net", "allow", "env", "limits.wall", ...
   std::string asked;               // as the caller spelled it

@@ -82,6 +82,8 @@ std::string_view name_of(Reduction::Because because) {
       return "malformed";
     case Reduction::Because::Forbidden:
       return "forbidden";
+    case Reduction::Because::Login:
+      return "login";
   }
   return "outside-ceiling";
 }
@@ -90,6 +92,9 @@ std::string reduction_line(const Reduction& reduction) {
   std::string text = "reduced " + reduction.what + " " + quote(reduction.asked);
   if (reduction.got) text.append(" to ").append(quote(*reduction.got));
   text.append(": ").append(name_of(reduction.because));
+  if (reduction.because == Reduction::Because::Login) {
+    text.append(", its value may hold a password; --env " + reduction.asked + " passes it");
+  }
   return sanitize(text);
 }
 

@@ -131,7 +131,7 @@ TEST(ReportSchema, NamesEveryReasonOfAReduction) {
   std::vector<std::string> reasons;
   for (const Because because :
        {Because::OutsideCeiling, Because::Narrowed, Because::SymlinkEscape, Because::Nonexistent,
-        Because::Unenforceable, Because::Malformed, Because::Forbidden}) {
+        Because::Unenforceable, Because::Malformed, Because::Forbidden, Because::Login}) {
     reasons.emplace_back(name_of(because));
   }
   const Node schema = parsed(report_schema());

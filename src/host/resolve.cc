@@ -1,5 +1,6 @@
 #include "host/resolve.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/path.h"
@@ -12,15 +13,17 @@
 #include "host/walk.h"
 #include "host/writable.h"
 #include "policy/approval.h"
+#include "policy/environment.h"
 
 namespace cordon {
 namespace {
 
 // What lies outside /usr and is still part of the system: package stores, and state that programs
-// cannot start without (TeX formats, gems of the distribution, font caches).
-constexpr std::array<std::string_view, 7> kSystemPlaces = {
-    "/opt",           "/nix/store",    "/gnu/store",           "/snap",
-    "/var/lib/texmf", "/var/lib/gems", "/var/cache/fontconfig"};
+// cannot start without (TeX formats, gems of the distribution, font caches, what the distribution's
+// packages installed).
+constexpr std::array<std::string_view, 10> kSystemPlaces = {
+    "/opt",      "/nix/store",    "/gnu/store",     "/snap",         "/etc/chromium.d",
+    "/etc/dpkg", "/var/lib/dpkg", "/var/lib/texmf", "/var/lib/gems", "/var/cache/fontconfig"};
 
 enum class RequestedAccess { Read, Write };
 
@@ -155,6 +158,22 @@ Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rul
   return out;
 }
 
+// Of the variables for builds that a preset offers, those are asked for that the caller has. One
+// that may hold a password is left out, unless an option names it: nobody named it.
+void choose_build_variables(Policy& policy, const Caller& caller,
+                            std::vector<Reduction>& reductions) {
+  const auto leaves_out = [&](const std::string& name) {
+    const auto& options = policy.options.env;
+    if (!is_build_variable(name) || std::ranges::find(options, name) != options.end()) return false;
+    const auto found = caller.environment.find(name);
+    if (found == caller.environment.end()) return true;
+    if (!may_hold_login(found->second)) return false;
+    reductions.push_back({"env", name, std::nullopt, Reduction::Because::Login});
+    return true;
+  };
+  std::erase_if(policy.env.pass, leaves_out);
+}
+
 // The git directories that what may be written lies in, or is.
 std::vector<std::string> git_directories(const std::vector<Grant>& write) {
   std::vector<std::string> found;
@@ -257,6 +276,7 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   out.write = std::move(write);
   out.deny = std::move(deny);
   out.sockets = std::move(sockets);
+  choose_build_variables(out.policy, caller, out.reductions);
   out.held.homes = caller.homes;
   out.held.git = git_directories(out.write);
   return out;

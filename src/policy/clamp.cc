@@ -84,6 +84,11 @@ Origin variable_origin(const Resolved& request, const std::string& name) {
 
 void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,
                Reductions& reductions) {
+  // The option that would pass it is refused as well.
+  for (Reduction& reduction : reductions) {
+    if (reduction.because != Because::Login) continue;
+    reduction.because = refused(reduction.asked, ceilings).value_or(Because::Login);
+  }
   for (const std::string& name : request.policy.env.pass) {
     if (const auto because = refused(name, ceilings)) {
       reductions.push_back({"env", name, std::nullopt, *because, variable_origin(request, name)});

@@ -94,6 +94,14 @@ std::string shell_inside(const Caller& caller) {
   return of_the_system && !has_dotdot(shell) ? shell : "/bin/sh";
 }
 
+std::string upper_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
 }  // namespace
 
 bool is_loader_variable(std::string_view name) {
@@ -107,6 +115,19 @@ bool is_injection_variable(std::string_view name) {
          std::find(kInjectionNames.begin(), kInjectionNames.end(), name) != kInjectionNames.end();
 }
 
+bool is_secret_name(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kWords{"TOKEN",  "SECRET",     "PASSWORD",
+                                                   "PASSWD", "PASSPHRASE", "CREDENTIAL",
+                                                   "APIKEY", "API_KEY",    "PRIVATE_KEY"};
+  const std::string text = upper_case(name);
+  constexpr std::array<std::string_view, 7> kEnds{"_KEY",  "_PAT",   "_PWD",   "_PASS",
+                                                  "_AUTH", "_CREDS", "_COOKIE"};
+  const auto ends = [&](std::string_view end) { return text.ends_with(end); };
+  if (std::ranges::any_of(kEnds, ends)) return true;
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
 bool is_valid_variable_name(std::string_view name) {
   const auto is_letter = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
@@ -114,6 +135,53 @@ bool is_valid_variable_name(std::string_view name) {
   return !name.empty() && is_letter(name.front()) &&
          std::all_of(name.begin(), name.end(),
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+namespace {
+
+constexpr auto kBuildVariables = std::to_array<std::string_view>({"CARGO_TERM_COLOR",
+                                                                  "CC",
+                                                                  "CFLAGS",
+                                                                  "CGO_ENABLED",
+                                                                  "CI",
+                                                                  "CLICOLOR",
+                                                                  "CLICOLOR_FORCE",
+                                                                  "CMAKE_BUILD_PARALLEL_LEVEL",
+                                                                  "CMAKE_BUILD_TYPE",
+                                                                  "CPPFLAGS",
+                                                                  "CTEST_OUTPUT_ON_FAILURE",
+                                                                  "CTEST_PARALLEL_LEVEL",
+                                                                  "CXX",
+                                                                  "CXXFLAGS",
+                                                                  "FORCE_COLOR",
+                                                                  "GOARCH",
+                                                                  "GOMAXPROCS",
+                                                                  "GOOS",
+                                                                  "LDFLAGS",
+                                                                  "NODE_ENV",
+                                                                  "OMP_NUM_THREADS",
+                                                                  "RUST_BACKTRACE",
+                                                                  "SOURCE_DATE_EPOCH"});
+static_assert(std::ranges::is_sorted(kBuildVariables));
+
+}  // namespace
+
+std::span<const std::string_view> build_variables() { return kBuildVariables; }
+
+bool is_build_variable(std::string_view name) {
+  return std::ranges::binary_search(kBuildVariables, name);
+}
+
+bool may_hold_login(std::string_view value) {
+  constexpr std::string_view kBegin = "://";
+  constexpr std::string_view kSpace = " \t\r\n\v\f";
+  for (std::size_t at = value.find(kBegin); at != std::string_view::npos;
+       at = value.find(kBegin, at)) {
+    at += kBegin.size();
+    const std::string_view rest = value.substr(at);
+    if (rest.substr(0, rest.find_first_of(kSpace)).find('@') != std::string_view::npos) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> build_environment(const Effective& effective, const Caller& caller,

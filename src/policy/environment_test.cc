@@ -118,10 +118,45 @@ TEST(InjectionVariables, AreThoseThatMakeAProgramRunSomethingElse) {
   }
 }
 
+TEST(SecretNames, SayThatTheValueIsASecret) {
+  for (const char* name : {"GITHUB_TOKEN", "aws_secret_access_key", "Db_Password", "OPENAI_API_KEY",
+                           "SIGNING_KEY", "GH_PAT", "GOOGLE_APPLICATION_CREDENTIALS", "DB_PASS",
+                           "NPM_AUTH", "AWS_CREDS", "SESSION_COOKIE"}) {
+    EXPECT_TRUE(is_secret_name(name)) << name;
+  }
+  for (const char* name :
+       {"PATH", "KEYBOARD", "LANG", "HOME", "MONKEY", "GIT_AUTHOR_NAME", "BYPASS_CACHE"}) {
+    EXPECT_FALSE(is_secret_name(name)) << name;
+  }
+}
+
 TEST(VariableNames, AreLettersDigitsAndUnderscores) {
   for (const char* name : {"A", "_x", "LC_ALL", "a1"}) EXPECT_TRUE(is_valid_variable_name(name));
   for (const char* name : {"", "1A", "A=B", "A B", "BASH_FUNC_x%%", "\xC3\xA9", "A\n"}) {
     EXPECT_FALSE(is_valid_variable_name(name)) << name;
+  }
+}
+
+TEST(BuildVariables, NameNoProgramAndNoSecret) {
+  for (const std::string_view name : build_variables()) {
+    EXPECT_FALSE(is_injection_variable(name)) << name;
+    EXPECT_FALSE(is_secret_name(name)) << name;
+    EXPECT_TRUE(is_valid_variable_name(name)) << name;
+    EXPECT_TRUE(is_build_variable(name)) << name;
+  }
+  for (const char* name :
+       {"MAKEFLAGS", "RUSTFLAGS", "GOFLAGS", "NODE_OPTIONS", "ASAN_OPTIONS", ""}) {
+    EXPECT_FALSE(is_build_variable(name)) << name;
+  }
+}
+
+TEST(BuildVariables, ALoginInAUrlIsSeenWhereverItStands) {
+  for (const char* value : {"https://u:p@h", "-DX=http://t@h/ -O2", "a://b c://d@e", "x\ny://u@h",
+                            "http://u:p/w@h", "://@"}) {
+    EXPECT_TRUE(may_hold_login(value)) << value;
+  }
+  for (const char* value : {"", "a@b", "http://h/ a@b", "http:/u@h", "-I/x@y", "://"}) {
+    EXPECT_FALSE(may_hold_login(value)) << value;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "policy/agents.h"
+#include "policy/environment.h"
 
 namespace cordon {
 namespace {
@@ -49,6 +50,7 @@ Policy make_workspace(std::string_view name, const PresetHost& host) {
   policy.fs.home = HomeMode::Private;
   policy.env.pass = {"LANG",     "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM",
                      "NO_COLOR", "TZ",     "COLUMNS",  "LINES"};
+  policy.env.pass.insert(policy.env.pass.end(), build_variables().begin(), build_variables().end());
   policy.limits.memory = half_of(host);
   policy.limits.pids = 2048;
   policy.limits.files = 4096;

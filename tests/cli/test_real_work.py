@@ -232,3 +232,12 @@ def test_toolchain_under_home_works_without_the_rest_of_home(world):
     done.expect(0)
     assert done.out == "toolchain\n", done.account()
     assert world.run("cat", world.home / "diary", env=env).status == 1
+
+
+def test_what_the_packages_of_the_distribution_installed_can_be_asked(world):
+    """Build tools ask which package owns a header, and dpkg's own tools who the vendor is."""
+    asked = ["/bin/sh", "-c", "dpkg-query -W -f '${Status}\\n' libc6 && ls /etc/dpkg"]
+    done = world.run(*asked).expect(0)
+    assert "install ok installed" in done.out and "origins" in done.out
+    without = world.run(*asked, options=["--policy", "strict"])
+    assert without.status != 0 and "installed\n" not in without.out, without.account()

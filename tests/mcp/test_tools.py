@@ -62,6 +62,16 @@ def test_descriptions_route_the_intent(serve):
     assert unsafe["_meta"]["anthropic/requiresUserInteraction"] is True
 
 
+def test_variables_of_builds_are_not_for_what_a_model_runs(serve, world):
+    """A run of the same person gets them."""
+    variables = {"CI": "true", "CFLAGS": "-O2"}
+    server = serve(ceiling=ceiling_of(world), env={**ON, **variables})
+    seen = server.good("run_code", {"argv": ["/usr/bin/env"]})["stdout"].splitlines()
+    assert not [line for line in seen if line.split("=")[0] in variables] and f"PWD={world.project}" in seen
+    control = world.run("/usr/bin/env", env=variables).expect(0).out.splitlines()
+    assert {"CI=true", "CFLAGS=-O2"} <= set(control)
+
+
 def test_the_prompt_section_names_the_tools_that_are_there(served):
     names = [tool["name"] for tool in served.call("tools/list")["result"]["tools"]]
     text = (ROOT / "docs/agent-prompt.md").read_text()

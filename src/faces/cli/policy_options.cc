@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <span>
 
 #include "base/text.h"
@@ -120,6 +121,40 @@ Result<void> set_variable(const GivenFlag& flag, Policy& policy) {
   return {};
 }
 
+// What of the caller's variables a pattern does not stand for. Whoever means one of them names it.
+std::string_view why_left_out(std::string_view name, std::string_view value) {
+  constexpr std::array<std::string_view, 7> kOwn{"PATH",  "HOME", "USER",  "LOGNAME",
+                                                 "SHELL", "PWD",  "TMPDIR"};
+  if (is_injection_variable(name)) return "it makes programs run something else";
+  if (is_secret_name(name)) return "it looks like a secret";
+  if (may_hold_login(value)) return "its value may hold a password";
+  if (std::ranges::find(kOwn, name) != kOwn.end()) return "the sandbox has its own";
+  return {};
+}
+
+// --env 'NAME*': every variable of the caller that begins so.
+Result<void> pass_variables(const GivenFlag& flag,
+                            const std::map<std::string, std::string>& environment, Policy& policy) {
+  const std::string_view beginning = flag.value.substr(0, flag.value.size() - 1);
+  if (!is_valid_variable_name(beginning)) {
+    return fail(bad_value(flag, "not the beginning of a variable name",
+                          "write --env 'NAME*', with one star at the end"));
+  }
+  std::size_t passed = 0;
+  for (const auto& [name, value] : environment) {
+    if (!name.starts_with(beginning) || !is_valid_variable_name(name)) continue;
+    if (const std::string_view why = why_left_out(name, value); !why.empty()) {
+      say_warning("--env " + quote(flag.value) + " leaves " + name + " out: " + std::string(why) +
+                  (is_loader_variable(name) ? "" : "; --env " + name + " passes it"));
+      continue;
+    }
+    ++passed;
+    CORDON_CHECK(set_variable({flag.id, flag.name, name}, policy));
+  }
+  if (passed == 0) say_warning("--env " + quote(flag.value) + ": nothing is passed by that");
+  return {};
+}
+
 Result<void> add_layers(const GivenFlag& flag, std::vector<Layer>& layers) {
   for (const std::string_view word : split(flag.value, ',')) {
     const auto found =
@@ -171,32 +206,36 @@ Result<void> check_contradictions(const Arguments& arguments) {
                               : "drop one of them: --net open permits every host"));
 }
 
-using Where = const std::string&;  // what relative paths are relative to
+using Where = const Caller&;  // whose directory paths are relative to, and whose variables pass
 
 struct PolicyOption {
   FlagId id;
-  Result<void> (*apply)(const GivenFlag& flag, Where cwd, Policy& policy);
+  Result<void> (*apply)(const GivenFlag& flag, Where caller, Policy& policy);
 };
 
 constexpr PolicyOption kPolicyOptions[] = {
     {FlagId::Read,
-     [](const GivenFlag& flag, Where cwd, Policy& policy) {
-       return add_path(flag, PathUse::Read, cwd, policy.fs.read);
+     [](const GivenFlag& flag, Where caller, Policy& policy) {
+       return add_path(flag, PathUse::Read, caller.cwd, policy.fs.read);
      }},
     {FlagId::Write,
-     [](const GivenFlag& flag, Where cwd, Policy& policy) {
-       return add_path(flag, PathUse::Write, cwd, policy.fs.write);
+     [](const GivenFlag& flag, Where caller, Policy& policy) {
+       return add_path(flag, PathUse::Write, caller.cwd, policy.fs.write);
      }},
     {FlagId::Deny,
-     [](const GivenFlag& flag, Where cwd, Policy& policy) {
-       return add_path(flag, PathUse::Deny, cwd, policy.fs.deny);
+     [](const GivenFlag& flag, Where caller, Policy& policy) {
+       return add_path(flag, PathUse::Deny, caller.cwd, policy.fs.deny);
      }},
     {FlagId::Net,
      [](const GivenFlag& flag, Where, Policy& policy) { return set_net(flag, policy); }},
     {FlagId::Allow,
      [](const GivenFlag& flag, Where, Policy& policy) { return add_host(flag, policy); }},
     {FlagId::Env,
-     [](const GivenFlag& flag, Where, Policy& policy) { return set_variable(flag, policy); }},
+     [](const GivenFlag& flag, Where caller, Policy& policy) {
+       return flag.value.ends_with('*') && flag.value.find('=') == std::string_view::npos
+                  ? pass_variables(flag, caller.environment, policy)
+                  : set_variable(flag, policy);
+     }},
     {FlagId::Timeout,
      [](const GivenFlag& flag, Where, Policy& policy) {
        policy.options.limits.emplace_back("wall");
@@ -252,11 +291,11 @@ static_assert(all_have_an_effect(flags::kPolicy) && all_have_an_effect(flags::kL
 
 }  // namespace
 
-Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Policy& policy) {
+Result<void> apply_flags(const Arguments& arguments, const Caller& caller, Policy& policy) {
   CORDON_CHECK(check_contradictions(arguments));
   for (const GivenFlag& flag : arguments.flags) {
     const PolicyOption* const option = policy_option(flag.id);
-    if (option != nullptr) CORDON_CHECK(option->apply(flag, cwd, policy));
+    if (option != nullptr) CORDON_CHECK(option->apply(flag, caller, policy));
   }
   return {};
 }
@@ -287,7 +326,7 @@ Result<AskedPolicy> asked_policy(const Arguments& arguments, const Caller& calle
              load_policy(std::string(arguments.value(FlagId::Policy).value_or(preset)), caller));
   AskedPolicy asked;
   asked.policy = std::move(policy);
-  CORDON_CHECK(apply_flags(arguments, caller.cwd, asked.policy));
+  CORDON_CHECK(apply_flags(arguments, caller, asked.policy));
   std::vector<std::string> files;
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) files.emplace_back(file);
   CORDON_TRY(ceilings, load_ceilings(files, caller));

@@ -29,7 +29,7 @@ Result<std::optional<BackendKind>> asked_backend(const Arguments& arguments);
 // warning.
 Result<std::optional<std::string_view>> asked_profile(const Arguments& arguments);
 
-// The flags alone, onto a policy. `cwd` is what relative paths are relative to.
-Result<void> apply_flags(const Arguments& arguments, const std::string& cwd, Policy& policy);
+// The flags alone, onto a policy.
+Result<void> apply_flags(const Arguments& arguments, const Caller& caller, Policy& policy);
 
 }  // namespace cordon

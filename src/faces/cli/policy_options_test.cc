@@ -18,7 +18,12 @@ Result<Policy> applied(std::vector<const char*> words, std::string_view preset =
   words.push_back("cmd");
   Arguments arguments;
   CORDON_CHECK(parse_arguments(*find_verb("run"), words, arguments));
-  CORDON_CHECK(apply_flags(arguments, "/work", policy));
+  Caller caller;
+  caller.cwd = "/work";
+  caller.environment = {{"MY_A", "1"},     {"MY_B", "2"},        {"MY_TOKEN", "3"},
+                        {"MYSELF", "4"},   {"PYTHONPATH", "/x"}, {"PWD", "/"},
+                        {"PIPELINE", "5"}, {"LD_PRELOAD", "/x"}, {"LD_OF_MINE", "/x"}};
+  CORDON_CHECK(apply_flags(arguments, caller, policy));
   return policy;
 }
 
@@ -106,7 +111,7 @@ TEST(PolicyOptions, NetNoneForgetsTheHostsOfThePolicy) {
   Arguments arguments;
   const std::vector<const char*> words{"--net", "none"};
   ASSERT_TRUE(parse_arguments(*find_verb("run"), words, arguments));
-  ASSERT_TRUE(apply_flags(arguments, "/", policy));
+  ASSERT_TRUE(apply_flags(arguments, Caller{}, policy));
   EXPECT_EQ(policy.net.mode, NetMode::None);
   EXPECT_TRUE(policy.net.allow.empty());
 }
@@ -118,6 +123,20 @@ TEST(PolicyOptions, PassAndSetVariables) {
   EXPECT_EQ(policy->env.set.at("A"), "1");
   EXPECT_EQ(policy->env.set.at("B"), "x=y");
   EXPECT_EQ(policy->env.set.at("C"), "");
+}
+
+TEST(PolicyOptions, PassVariablesByTheirBeginning) {
+  const auto passed = [](const char* pattern) { return applied({"--env", pattern})->env.pass; };
+  EXPECT_THAT(passed("MY_*"), ElementsAre("MY_A", "MY_B"));
+  EXPECT_THAT(passed("MY*"), ElementsAre("MYSELF", "MY_A", "MY_B"));
+  EXPECT_THAT(passed("P*"), ElementsAre("PIPELINE"));
+  EXPECT_THAT(passed("LD_*"), testing::IsEmpty());
+  EXPECT_THAT(passed("NONE*"), testing::IsEmpty());
+  EXPECT_THAT(applied({"--env", "MY_*"})->options.env, ElementsAre("MY_A", "MY_B"));
+  EXPECT_EQ(applied({"--env", "MY_A=*"})->env.set.at("MY_A"), "*");
+  for (const char* value : {"*", "**", "A**", "*A", "1*"}) {
+    EXPECT_NE(refusal({"--env", value}), "accepted") << value;
+  }
 }
 
 TEST(PolicyOptions, RefuseLoaderVariablesAndNoNames) {

@@ -117,8 +117,10 @@ inline constexpr std::array kPolicy{
          ValueKind::Variable,
          Times::Many,
          "pass a variable through, or set it",
-         "NAME passes the caller's value on, NAME=VALUE sets one. The environment is otherwise "
-         "built from nothing. LD_* and GLIBC_TUNABLES are refused.",
+         "NAME passes the caller's value on, NAME=VALUE sets one, and 'NAME*' passes all that "
+         "begin so, but for those that look like secrets or make programs run something else, "
+         "which are named. The environment is otherwise built from nothing. LD_* and "
+         "GLIBC_TUNABLES are refused.",
          {}},
     Flag{FlagId::Require, "--require", "LAYER,...", ValueKind::Choice, Times::Many,
          "refuse to run without these layers",

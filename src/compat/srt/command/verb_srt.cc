@@ -56,7 +56,7 @@ Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& sett
   CORDON_TRY(ceilings, load_ceilings({}, caller));
   RunInput input;
   input.policy = std::move(imported.policy);
-  CORDON_CHECK(apply_flags(arguments, caller.cwd, input.policy));
+  CORDON_CHECK(apply_flags(arguments, caller, input.policy));
   bound_unlimited(input.policy.limits);
   input.ceilings = std::move(ceilings);
   input.describe_policy = false;

@@ -9,6 +9,7 @@
 #include "host/resolve.h"
 #include "policy/approval.h"
 #include "policy/clamp.h"
+#include "policy/environment.h"
 #include "policy/net_rules.h"
 #include "run/policy_source.h"
 
@@ -221,6 +222,8 @@ Policy run_policy(const CallCeilings& bounds, const RequestedRun& wish) {
   // output have a bound besides, since nobody watches. Without a ceiling only the baseline is left.
   Policy policy = make_preset(bounds.set_by_operator ? "workspace" : "strict", preset_host());
   policy.name = "run_code";
+  // The variables of whoever started the server are not for what a model runs.
+  std::erase_if(policy.env.pass, is_build_variable);
   policy.limits.output_total = kOutputTotal;
   // The first ceiling as the request: what is left of it after all of them is their meet.
   const Policy& most = bounds.ceilings.front().policy;

@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "policy/environment.h"
+
 namespace cordon::mcp {
 namespace {
 
@@ -110,25 +112,7 @@ std::size_t token_at(std::string_view text, bool at_word_start) {
   return web_token(text);
 }
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return out;
-}
-
 }  // namespace
-
-bool is_secret_name(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kWords{"TOKEN",  "SECRET",     "PASSWORD",
-                                                   "PASSWD", "PASSPHRASE", "CREDENTIAL",
-                                                   "APIKEY", "API_KEY",    "PRIVATE_KEY"};
-  const std::string text = upper(name);
-  if (text.ends_with("_KEY") || text.ends_with("_PAT") || text.ends_with("_PWD")) return true;
-  return std::ranges::any_of(
-      kWords, [&](std::string_view word) { return text.find(word) != std::string::npos; });
-}
 
 SecretMask::SecretMask(const std::map<std::string, std::string>& environment) {
   for (const auto& [name, value] : environment) {

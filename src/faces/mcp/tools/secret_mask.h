@@ -12,9 +12,6 @@
 
 namespace cordon::mcp {
 
-// TOKEN, SECRET, PASSWORD, CREDENTIAL, a KEY at the end, and so on, in any case.
-bool is_secret_name(std::string_view name);
-
 class SecretMask {
  public:
   explicit SecretMask(const std::map<std::string, std::string>& environment);
