@@ -22,8 +22,8 @@ namespace cordon {
 enum class Origin { Document, Option };
 
 // One entry of a path list as a person wrote it: absolute, "~", "~/x", "@cwd", "@system",
-// "@toolchains", or relative to `base`, which is the policy's own directory (the current directory
-// on the command line).
+// "@toolchains", "@repo", or relative to `base`, which is the policy's own directory (the current
+// directory on the command line).
 struct PathRule {
   std::string text;                  // as it was written
   std::string base;                  // absolute; empty where the text is

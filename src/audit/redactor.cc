@@ -145,6 +145,7 @@ std::vector<Label> Redactor::grants(const std::vector<Grant>& grants) const {
         labels.push_back(Label("@toolchains"));
         break;
       case Grant::Source::Policy:
+      case Grant::Source::Repository:
       case Grant::Source::GitDirectory:
         labels.push_back(path(grant.path));
         break;

@@ -221,7 +221,7 @@ namespace {
 constexpr std::size_t kMaxPathBytes = 4095;
 constexpr std::size_t kMaxNameBytes = 255;
 
-constexpr std::array<std::string_view, 3> kWords{"@cwd", "@system", "@toolchains"};
+constexpr std::array<std::string_view, 4> kWords{"@cwd", "@system", "@toolchains", "@repo"};
 
 bool has_control_byte(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
@@ -258,7 +258,7 @@ Result<void> check_word(std::string_view text, PathUse use) {
       hint = "write \"./" + std::string(text.substr(0, 64)) + "\" for a file of that name";
     return fail(policy_error("unknown word " + shown(text) + " in a path list", std::move(hint)));
   }
-  if (use == PathUse::Write && text != "@cwd") {
+  if (use == PathUse::Write && text != "@cwd" && text != "@repo") {
     return fail(policy_error(shown(text) + " is never writable", "grant it by \"read\""));
   }
   return {};

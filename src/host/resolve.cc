@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "host/credentials.h"
 #include "host/deny_rules.h"
+#include "host/git/enclosing.h"
 #include "host/git/layout.h"
 #include "host/inspect.h"
 #include "host/survey.h"
@@ -91,6 +92,74 @@ void add_worktree(const Grant& workspace, RequestedAccess access, const Caller& 
   }
 }
 
+constexpr std::string_view kRepository = "@repo";
+
+bool names_repository(const std::vector<PathRule>& rules) {
+  return std::ranges::any_of(rules, [](const PathRule& rule) { return rule.text == kRepository; });
+}
+
+// Looked for only where a list names it.
+std::optional<EnclosingRepository> named_repository(const FsRules& fs, const Caller& caller) {
+  if (!names_repository(fs.read) && !names_repository(fs.write)) return std::nullopt;
+  return find_enclosing_repository(caller);
+}
+
+bool grants_cover(const std::vector<Grant>& grants, std::string_view path) {
+  return std::ranges::any_of(grants,
+                             [&](const Grant& grant) { return contains(grant.path, path); });
+}
+
+// What one list of a policy is resolved with, and what it answers besides its grants.
+struct ListAsk {
+  RequestedAccess access;
+  const Caller& caller;
+  const std::optional<EnclosingRepository>& repository;
+  std::vector<Reduction>& reductions;
+  std::vector<NamedPath>& named;
+};
+
+// An option that cannot be granted refuses; in a document the word means the repository where there
+// is one.
+Result<void> add_repository(const PathRule& rule, const ListAsk& ask, std::vector<Grant>& out) {
+  const bool option = rule.origin == Origin::Option;
+  const std::string named = std::string(word(ask.access)) + " " + quote(rule.text);
+  if (!ask.repository) {
+    if (!option) return {};
+    return fail(policy_error(named + ": the current directory lies in no git repository",
+                             "name the directory instead"));
+  }
+  const Canonical& top = ask.repository->top;
+  if (!ask.repository->refusal.empty()) {
+    if (option)
+      return fail(policy_error(named + ": the repository " + quote(top.path) +
+                                   " is not granted by that word: " + ask.repository->refusal,
+                               "name the directory instead"));
+    const Reduction left{"repository", top.path, std::nullopt, Reduction::Because::Forbidden};
+    // At its own top nothing is missing: it is the current directory.
+    if (top.path != ask.caller.cwd &&
+        std::ranges::find(ask.reductions, left) == ask.reductions.end())
+      ask.reductions.push_back(left);
+    return {};
+  }
+  ask.named.push_back({top.path, top.path});
+  const bool writes = ask.access == RequestedAccess::Write;
+  out.push_back(make_grant(rule, top, writes ? Grant::Source::Policy : Grant::Source::Repository));
+  return {};
+}
+
+// The git directories of a repository: to be written where the current directory is.
+void add_git_of(const std::optional<EnclosingRepository>& repository, const Caller& caller,
+                std::vector<Grant>& read, std::vector<Grant>& write) {
+  if (!repository || !repository->refusal.empty()) return;
+  const std::string& top = repository->top.path;
+  if (!grants_cover(read, top) && !grants_cover(write, top)) return;
+  std::vector<Grant>& list = grants_cover(write, caller.cwd) ? write : read;
+  for (const Canonical& place : repository->git) {
+    if (grants_cover(list, place.path)) continue;
+    list.push_back(make_grant({place.path, {}}, place, Grant::Source::GitDirectory));
+  }
+}
+
 Error no_project(const Caller& caller) {
   return policy_error("the current directory " + quote(caller.cwd) + " is no project to be written",
                       "change into a project, use --policy readonly, or name a --write PATH");
@@ -98,14 +167,17 @@ Error no_project(const Caller& caller) {
 
 // One list of a policy. A current directory that is no project is dropped from the writable paths
 // if others are named, and refused if it is all there is.
-Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, RequestedAccess access,
-                                        const std::vector<Grant>& writable, const Caller& caller,
-                                        std::vector<Reduction>& reductions,
-                                        std::vector<NamedPath>& named) {
+Result<std::vector<Grant>> resolve_list(const std::vector<PathRule>& rules, const ListAsk& ask,
+                                        const std::vector<Grant>& writable) {
+  const auto& [access, caller, repository, reductions, named] = ask;
   std::vector<Grant> out;
   bool others = false;
-  for (const PathRule& rule : rules) others |= rule.text != "@cwd";
+  for (const PathRule& rule : rules) others |= rule.text != "@cwd" && rule.text != kRepository;
   for (const PathRule& rule : rules) {
+    if (rule.text == kRepository) {
+      CORDON_CHECK(add_repository(rule, ask, out));
+      continue;
+    }
     CORDON_TRY(group, add_group(rule, access, writable, caller, out));
     if (group) continue;
     if (access == RequestedAccess::Write && rule.text == "@cwd" &&
@@ -145,6 +217,7 @@ Result<std::vector<Grant>> resolve_ceiling_list(const std::vector<PathRule>& rul
                                                 std::vector<NamedPath>& named) {
   std::vector<Grant> out;
   for (const PathRule& rule : rules) {
+    if (rule.text == kRepository) continue;  // add_bound_repository()
     CORDON_TRY(group, add_group(rule, access, writable, caller, out));
     if (group) continue;
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
@@ -190,10 +263,28 @@ std::optional<Grant> approved_place(const Approval& approval, const Caller& call
   return make_grant({approval.path, {}}, *place, Grant::Source::Policy);
 }
 
+// What a ceiling permits by the word: to read the repository and to write its git directory where
+// the current directory may be written.
+void add_bound_repository(const FsRules& fs, const Caller& caller, std::vector<Grant>& read,
+                          std::vector<Grant>& write) {
+  const auto repository = named_repository(fs, caller);
+  if (!repository || !repository->refusal.empty()) return;
+  const PathRule rule{std::string(kRepository), {}};
+  if (names_repository(fs.write))
+    write.push_back(make_grant(rule, repository->top, Grant::Source::Policy));
+  if (names_repository(fs.read))
+    read.push_back(make_grant(rule, repository->top, Grant::Source::Repository));
+  add_git_of(repository, caller, read, write);
+}
+
 Result<ResolvedAsk> resolve_ask(const AskRules& rules, const Caller& caller) {
   std::vector<NamedPath> named;  // a person sees where it leads
   CORDON_TRY(write, resolve_ceiling_list(rules.write, RequestedAccess::Write, {}, caller, named));
   CORDON_TRY(read, resolve_ceiling_list(rules.read, RequestedAccess::Read, write, caller, named));
+  FsRules asked;
+  asked.read = rules.read;
+  asked.write = rules.write;
+  add_bound_repository(asked, caller, read, write);
   return ResolvedAsk{std::move(read), std::move(write)};
 }
 
@@ -224,6 +315,7 @@ Result<ResolvedCeiling> resolve_ceiling(const Ceiling& ceiling, const Caller& ca
   auto read = resolve_ceiling_list(ceiling.policy.fs.read, RequestedAccess::Read, *write, caller,
                                    out.named);
   if (!read) return fail(at_ceiling(std::move(read).error(), ceiling));
+  add_bound_repository(ceiling.policy.fs, caller, *read, *write);
   auto deny = resolve_denies(ceiling.policy.fs.deny, caller);
   if (!deny) return fail(at_ceiling(std::move(deny).error(), ceiling));
   auto sockets = resolve_ceiling_sockets(ceiling.policy.net.sockets, caller, out.named);
@@ -264,10 +356,16 @@ Result<Resolved> resolve(const Policy& policy, const Caller& caller) {
   // What may be written is known first: toolchains are not looked for through it.
   std::vector<Reduction> of_write;
   std::vector<NamedPath> named_to_write;
-  CORDON_TRY(write, resolve_list(policy.fs.write, RequestedAccess::Write, {}, caller, of_write,
-                                 named_to_write));
-  CORDON_TRY(read, resolve_list(policy.fs.read, RequestedAccess::Read, write, caller,
-                                out.reductions, out.named));
+  const auto repository = named_repository(policy.fs, caller);
+  CORDON_TRY(
+      write,
+      resolve_list(policy.fs.write,
+                   {RequestedAccess::Write, caller, repository, of_write, named_to_write}, {}));
+  CORDON_TRY(
+      read,
+      resolve_list(policy.fs.read,
+                   {RequestedAccess::Read, caller, repository, out.reductions, out.named}, write));
+  add_git_of(repository, caller, read, write);
   out.reductions.insert(out.reductions.end(), of_write.begin(), of_write.end());
   out.named.insert(out.named.end(), named_to_write.begin(), named_to_write.end());
   CORDON_TRY(deny, resolve_denies(policy.fs.deny, caller));

@@ -107,6 +107,12 @@ class NativePlanner {
   [[nodiscard]] bool is_frozen(std::string_view path) const;
   [[nodiscard]] bool is_masked(std::string_view path) const;
   [[nodiscard]] bool is_staged() const { return !request_.stage_directory.empty(); }
+  // Whether the top of the repository around the current directory is granted beside a stage.
+  [[nodiscard]] bool stages_part_of_repository() const {
+    return is_staged() && std::ranges::any_of(effective_.read, [&](const Grant& grant) {
+             return grant.source == Grant::Source::Repository && contains(grant.path, plan_.cwd);
+           });
+  }
   // Whether the overlay of a writable grant shows `path`.
   [[nodiscard]] bool lies_in_stage(std::string_view path) const;
   void stage(const Grant& grant);
@@ -605,6 +611,13 @@ void NativePlanner::command() {
   }
   plan_command(effective_, caller_, plan_);
   if (request_.private_copies && !facts_.git.empty()) add_git_stat_settings(plan_.environment);
+  if (stages_part_of_repository()) {
+    // An overlay is a file system of its own, at whose edge git would stop looking for the top.
+    constexpr std::string_view kAcross = "GIT_DISCOVERY_ACROSS_FILESYSTEM=";
+    const auto is_set = [&](const std::string& one) { return one.starts_with(kAcross); };
+    if (std::ranges::none_of(plan_.environment, is_set))
+      plan_.environment.push_back(std::string(kAcross) + "1");
+  }
 }
 
 Result<void> NativePlanner::confine() {

@@ -257,13 +257,18 @@ void PathMeet::report_baseline(Grant::Source source, std::span<const Grant> read
 
 void PathMeet::report(std::span<const Grant> read, std::span<const Grant> write,
                       Reductions& reductions) const {
+  // A repository that another rule covers is not there; one that is stands for itself.
   const auto counts = [&](const Grant& grant) {
-    return request_.entries().find(grant.path)->second.grant == &grant;
+    const auto entry = request_.entries().find(grant.path);
+    return entry != request_.entries().end() && entry->second.grant == &grant;
+  };
+  const auto is_group = [](const Grant& grant) {
+    return is_baseline(grant) && grant.source != Grant::Source::Repository;
   };
   report_baseline(Grant::Source::System, read, reductions);
   report_baseline(Grant::Source::Toolchain, read, reductions);
   for (const Grant& grant : read) {
-    if (!is_baseline(grant) && counts(grant)) report_one(grant, PathMode::Read, reductions);
+    if (!is_group(grant) && counts(grant)) report_one(grant, PathMode::Read, reductions);
   }
   for (const Grant& grant : write) {
     if (counts(grant)) report_one(grant, PathMode::Write, reductions);

@@ -44,7 +44,7 @@ Policy make_strict() {
 
 Policy make_workspace(std::string_view name, const PresetHost& host) {
   Policy policy = bare(name);
-  policy.fs.read = {{"@system", {}}, {"@toolchains", {}}};
+  policy.fs.read = {{"@system", {}}, {"@toolchains", {}}, {"@repo", {}}};
   policy.fs.write = {{"@cwd", {}}};
   policy.fs.scratch = kGibi;
   policy.fs.home = HomeMode::Private;

@@ -27,6 +27,8 @@ def started_by_another_than_root() -> bool:
 
 
 EXPECTED = (
+    Expected(r"tests/attack/test_repository_above\.py::test_a_git_directory_of_somebody_else.*",
+             NOT_STARTED_BY_ROOT, started_by_another_than_root),
     Expected(r"tests/audit/test_writers\.py::test_a_directory_of_others_is_refused\[.*foreign.*\]",
              NOT_STARTED_BY_ROOT, started_by_another_than_root),
     Expected(r"tests/bwrap/test_life\.py::test_the_first_process_runs_a_program_that_nobody_can_change.*",

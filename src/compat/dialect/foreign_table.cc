@@ -141,11 +141,15 @@ Result<bool> lies_in(const std::string& root, const std::string& path, const Pla
 
 namespace {
 
+bool is_group(const std::string& text) {
+  return text == "@system" || text == "@toolchains" || text == "@repo";
+}
+
 // Nothing if the entry is a word that stands for many places.
 Result<std::optional<std::string>> plain_path(Exporter& out, const PathRule& rule,
                                               const std::string& key) {
   const std::string& text = rule.text;
-  if (text == "@system" || text == "@toolchains") {
+  if (is_group(text)) {
     out.lose(key, shown(text) + " stands for what a host has and is left out");
     return std::nullopt;
   }
@@ -203,7 +207,7 @@ Result<PlainPaths> plain_paths(Exporter& out) {
   for (const PathRule& rule : fs.deny) {
     if (is_pattern(rule.text)) {
       out.restrictions.give_up("fs.deny", shown(rule.text) + " is a pattern");
-    } else if (rule.text == "@system" || rule.text == "@toolchains") {
+    } else if (is_group(rule.text)) {
       out.restrictions.give_up("fs.deny", shown(rule.text) + " stands for many places");
     } else {
       literal.push_back(rule);

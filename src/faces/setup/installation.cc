@@ -132,8 +132,9 @@ std::string ceiling_text(AcceptMissing accept) {
 version = 1
 
 [fs]
-# Readable: parts of the system outside of /usr, and the toolchains that are found on PATH.
-read = ["@system", "@toolchains"]
+# Readable: parts of the system outside of /usr, the toolchains that are found on PATH, and the git
+# repository that the directory of a run lies in, whose git directory may be written.
+read = ["@system", "@toolchains", "@repo"]
 # Writable: the directory a run is started in. To permit runs in certain places only, name these
 # instead: ["~/projects"].
 write = ["@cwd"]
