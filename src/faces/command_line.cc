@@ -67,7 +67,7 @@ Error unknown_verb(std::string_view prefix, std::string_view word) {
 
 int carry_out(const Verb& verb, std::span<const char* const> words) {
   Arguments arguments;
-  const auto parsed = parse_arguments(verb, words, arguments);
+  const auto parsed = read_arguments(verb, words, arguments);
   if (arguments.has(FlagId::ShortHelp) || arguments.has(FlagId::Help)) {
     return say_answer(arguments.has(FlagId::Help) ? long_help(verb) : short_help(verb))
                ? 0
@@ -96,7 +96,7 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
 int without_verb(std::span<const char* const> words) {
   const Verb& verb = top_level();
   Arguments arguments;
-  const auto parsed = parse_arguments(verb, words, arguments);
+  const auto parsed = read_arguments(verb, words, arguments);
   if (arguments.has(FlagId::ShortHelp) || arguments.has(FlagId::Help)) {
     return say_answer(arguments.has(FlagId::Help) ? long_help(verb) : short_help(verb))
                ? 0

@@ -56,7 +56,7 @@ int carry_out_tool(Words words) {
     if (name != known.name) continue;
     const cordon::Verb& verb = *cordon::find_verb(name);
     Arguments arguments;
-    const auto parsed = cordon::parse_arguments(verb, words.subspan(length), arguments);
+    const auto parsed = cordon::read_arguments(verb, words.subspan(length), arguments);
     if (parsed) return known.entry(arguments);
     cordon::say_error(parsed.error());
     return verb.usage_status;

@@ -98,7 +98,7 @@ inline constexpr std::array kApplyPrint{
 };
 
 inline constexpr std::array kApplyGroups{FlagGroup{"The run", kApplyRun},
-                                         FlagGroup{"Policies", kApplyPrint}, kHelpGroup};
+                                         FlagGroup{"Policies", kApplyPrint}, kBareHelpGroup};
 
 inline constexpr std::array kApplyOperands{Operand{
     "CMD [ARG]...", "the command and its arguments, passed on as they are", ValueKind::File, {}}};

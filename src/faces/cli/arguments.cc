@@ -1,8 +1,11 @@
 #include "faces/cli/arguments.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
+#include "faces/cli/console.h"
+#include "faces/cli/help_flags.h"
 
 namespace cordon {
 namespace {
@@ -86,6 +89,22 @@ Result<void> parse_arguments(const Verb& verb, std::span<const char* const> word
   }
   for (; next < words.size(); ++next) arguments.operands.emplace_back(words[next]);
   return {};
+}
+
+Result<void> read_arguments(const Verb& verb, std::span<const char* const> words,
+                            Arguments& arguments) {
+  auto parsed = parse_arguments(verb, words, arguments);
+  const auto when = arguments.value(FlagId::Color);
+  if (!when) return parsed;
+  const auto* const choice = std::ranges::find(flags::kColorChoices, *when);
+  if (choice == flags::kColorChoices.end()) {
+    if (!parsed) return parsed;
+    return fail(usage_error("--color " + quote(*when) + ": no such choice",
+                            "write --color auto, always or never"));
+  }
+  constexpr std::array kUses{ColorUse::Auto, ColorUse::Always, ColorUse::Never};
+  use_colors(kUses[static_cast<std::size_t>(choice - flags::kColorChoices.begin())]);
+  return parsed;
 }
 
 }  // namespace cordon

@@ -37,4 +37,9 @@ struct Arguments {
 Result<void> parse_arguments(const Verb& verb, std::span<const char* const> words,
                              Arguments& arguments);
 
+// The same, for the words of this process: what is said from now on has the colours that were asked
+// for.
+Result<void> read_arguments(const Verb& verb, std::span<const char* const> words,
+                            Arguments& arguments);
+
 }  // namespace cordon

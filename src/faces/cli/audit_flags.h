@@ -159,7 +159,7 @@ inline constexpr std::array kAuditPrune{
 
 inline constexpr FlagGroup kAuditFilterGroup{"Which", kAuditFilter};
 
-inline constexpr std::array kAuditBareGroups{kHelpGroup};
+inline constexpr std::array kAuditBareGroups{kBareHelpGroup};
 inline constexpr std::array kAuditShowGroups{kAnswerGroup, kHelpGroup};
 inline constexpr std::array kAuditListGroups{kAuditFilterGroup, kAnswerGroup, kHelpGroup};
 inline constexpr std::array kAuditTailGroups{FlagGroup{"Which", kAuditTail}, kAnswerGroup,

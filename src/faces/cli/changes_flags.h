@@ -9,7 +9,7 @@
 
 namespace cordon::flags {
 
-inline constexpr std::array kChangesBareGroups{kHelpGroup};
+inline constexpr std::array kChangesBareGroups{kBareHelpGroup};
 inline constexpr std::array kChangesGroups{kAnswerGroup, kHelpGroup};
 
 inline constexpr std::array kPager{

@@ -66,9 +66,13 @@ std::string bar(std::uint64_t value, std::uint64_t largest, std::size_t width, B
 
 namespace {
 
-bool coloured(int descriptor) {
+ColorUse color_use = ColorUse::Auto;
+
+bool wants_no_colors() {
   const char* no_color = std::getenv("NO_COLOR");
-  return (no_color == nullptr || *no_color == '\0') && ::isatty(descriptor) == 1;
+  const char* terminal = std::getenv("TERM");
+  return (no_color != nullptr && *no_color != '\0') ||
+         (terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
 std::string_view sequence(Tint tint) {
@@ -242,8 +246,15 @@ SayTo::SayTo(int descriptor) : before_(said_to) { said_to = descriptor; }
 
 SayTo::~SayTo() { said_to = before_; }
 
+void use_colors(ColorUse use) { color_use = use; }
+
+bool uses_colors(int descriptor) {
+  if (color_use != ColorUse::Auto) return color_use == ColorUse::Always;
+  return !wants_no_colors() && ::isatty(descriptor) == 1;
+}
+
 std::string tinted(int descriptor, Tint tint, std::string_view text) {
-  if (tint == Tint::Plain || !coloured(descriptor)) return std::string(text);
+  if (tint == Tint::Plain || !uses_colors(descriptor)) return std::string(text);
   return std::string(sequence(tint)).append(text).append("\x1b[0m");
 }
 

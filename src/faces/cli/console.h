@@ -56,7 +56,12 @@ class SayTo {
   int before_;
 };
 
-// Colours only on a terminal and never with NO_COLOR.
+
+// Auto: on a terminal, and never with NO_COLOR or TERM=dumb.
+enum class ColorUse { Auto, Always, Never };
+void use_colors(ColorUse use);  // of this process, from now on
+bool uses_colors(int descriptor);
+// In that colour where colours are used.
 std::string tinted(int descriptor, Tint tint, std::string_view text);
 
 // `cordon: place: what`, notes, then `hint: ...`.

@@ -113,6 +113,7 @@ enum class FlagId {
   Format,
   Verbose,
   Version,
+  Color,
   ShortHelp,
   Help,
 };

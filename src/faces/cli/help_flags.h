@@ -1,5 +1,5 @@
 // What `cordon help` and `cordon` without a verb take, and the flags that many verbs have: both
-// helps, and the answer as JSON.
+// helps, colours, and the answer as JSON.
 #pragma once
 
 #include <array>
@@ -11,6 +11,8 @@ namespace cordon::flags {
 
 inline constexpr std::array<std::string_view, 5> kFormatChoices{"text", "man", "bash", "zsh",
                                                                 "fish"};
+
+inline constexpr std::array<std::string_view, 3> kColorChoices{"auto", "always", "never"};
 
 inline constexpr std::array kHelp{
     Flag{FlagId::ShortHelp,
@@ -30,6 +32,16 @@ inline constexpr std::array kHelp{
          "Print the long help, which ends with examples.",
          {}},
 };
+
+inline constexpr std::array kColor{
+    Flag{FlagId::Color, "--color", "WHEN", ValueKind::Choice, Times::Once, "auto, always or never",
+         "auto: colours on a terminal, and none with NO_COLOR or TERM=dumb. always and never win "
+         "over both.",
+         kColorChoices},
+};
+
+// Of every verb.
+inline constexpr std::array kHelpAndColor{kColor[0], kHelp[0], kHelp[1]};
 
 inline constexpr Flag kPageForBrowser{
     FlagId::Html,
@@ -81,10 +93,12 @@ inline constexpr std::array kTopLevel{
          {}},
 };
 
-inline constexpr FlagGroup kHelpGroup{"Help", kHelp};
+inline constexpr FlagGroup kHelpGroup{"Help and colours", kHelpAndColor};
+// Of what only holds verbs.
+inline constexpr FlagGroup kBareHelpGroup{"Help", kHelp};
 inline constexpr FlagGroup kAnswerGroup{"Answer", kAnswer};
 
-inline constexpr std::array kTopGroups{FlagGroup{"Options", kTopLevel}, kHelpGroup};
+inline constexpr std::array kTopGroups{FlagGroup{"Options", kTopLevel}, kBareHelpGroup};
 inline constexpr std::array kFormatGroups{FlagGroup{"Answer", kFormat}, kHelpGroup};
 
 inline constexpr std::array kHelpOperands{

@@ -10,9 +10,9 @@
 
 namespace cordon::flags {
 
-inline constexpr std::array kHookGroups{kHelpGroup};
 inline constexpr std::array kHookClaudeGroups{kPolicyGroup, kLimitGroup, kMechanismGroup,
                                               kHelpGroup};
+inline constexpr std::array kHookGroups{kBareHelpGroup};
 
 inline constexpr std::array kHookExamples{
     Example{"cordon hook claude < call.json || exit 2",

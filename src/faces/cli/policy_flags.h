@@ -43,7 +43,8 @@ inline constexpr std::array kExplainGroups{kPolicyGroup, kLimitGroup, kAskedRunG
 inline constexpr std::array kPolicyAnswerGroups{kAnswerGroup, kHelpGroup};
 inline constexpr std::array kConvertGroups{FlagGroup{"The conversion", kConvert}, kAnswerGroup,
                                            kHelpGroup};
-inline constexpr std::array kPolicyBareGroups{kHelpGroup};
+inline constexpr std::array kPolicyBareGroups{kBareHelpGroup};
+inline constexpr std::array kPolicySchemaGroups{kHelpGroup};
 
 inline constexpr std::array kPolicyShowOperands{
     Operand{"PRESET|FILE", "the policy to print (default: workspace)", ValueKind::Policy, {}}};
@@ -155,7 +156,7 @@ inline constexpr std::array kPolicyVerbs{
          "Prints the JSON Schema of policy files, of the report, of a record of the audit log or "
          "of what "
          "cordon changes --json answers.",
-         kPolicyBareGroups, kSchemaOperands, kSchemaExamples, kPolicyUsage},
+         kPolicySchemaGroups, kSchemaOperands, kSchemaExamples, kPolicyUsage},
 };
 
 }  // namespace cordon::flags

@@ -120,7 +120,7 @@ inline constexpr std::array kSessionExec{
 inline constexpr std::array kSessionStop{kHandleFd};
 inline constexpr std::array kSessionList{kSessionJson};
 
-inline constexpr std::array kSessionBareGroups{kHelpGroup};
+inline constexpr std::array kSessionBareGroups{kBareHelpGroup};
 inline constexpr std::array kSessionStartGroups{
     kPolicyGroup, kLimitGroup, FlagGroup{"The session", kSessionStart}, kHelpGroup};
 inline constexpr std::array kSessionExecGroups{FlagGroup{"The command", kSessionExec}, kHelpGroup};

@@ -206,7 +206,7 @@ Result<WithId> take_id(const Verb& verb, const Arguments& given) {
   }
   found.arguments.operands.clear();
   Arguments behind;
-  CORDON_CHECK(parse_arguments(verb, rest, behind));
+  CORDON_CHECK(read_arguments(verb, rest, behind));
   found.arguments.flags.insert(found.arguments.flags.end(), behind.flags.begin(),
                                behind.flags.end());
   found.arguments.operands = behind.operands;

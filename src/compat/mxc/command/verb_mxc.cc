@@ -19,7 +19,7 @@ Result<Arguments> parse(const Verb& verb, std::span<const char* const> words) {
   Arguments all;
   while (true) {
     Arguments some;
-    CORDON_CHECK(parse_arguments(verb, words, some));
+    CORDON_CHECK(read_arguments(verb, words, some));
     all.flags.insert(all.flags.end(), some.flags.begin(), some.flags.end());
     if (some.operands.empty()) break;
     all.operands.push_back(some.operands.front());

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "faces/cli/console.h"
+
 namespace cordon::loop {
 namespace {
 
@@ -26,7 +28,7 @@ class Terminal {
     ::keypad(stdscr, TRUE);
     ::nodelay(stdscr, TRUE);
     ::curs_set(0);
-    if (::has_colors() == TRUE && std::getenv("NO_COLOR") == nullptr) {
+    if (::has_colors() == TRUE && uses_colors(STDOUT_FILENO)) {
       ::start_color();
       ::use_default_colors();
       ::init_pair(1, COLOR_GREEN, -1);
@@ -39,7 +41,7 @@ class Terminal {
 };
 
 unsigned attributes_of(ScreenStyle style) {
-  const bool colours = ::has_colors() == TRUE && std::getenv("NO_COLOR") == nullptr;
+  const bool colours = ::has_colors() == TRUE && uses_colors(STDOUT_FILENO);
   switch (style) {
     case ScreenStyle::Plain:
       return A_NORMAL;
