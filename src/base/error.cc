@@ -1,5 +1,6 @@
 #include "cordon/error.h"
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/text.h"
@@ -112,6 +113,9 @@ Error usage_error(std::string what, std::string hint) {
 }
 
 Error setup_error(std::string what, int error_number, std::string hint) {
+  if (hint.empty() && error_number == EMFILE)
+    hint = "raise the limit of open files: ulimit -n 1024";
+  if (hint.empty() && error_number == ENFILE) hint = "the whole host has too many files open";
   Error error;
   error.kind = ErrorKind::Setup;
   error.what = std::move(what);

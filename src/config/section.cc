@@ -77,6 +77,37 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
   return guess ? "did you mean \"" + *guess + "\"?" : std::string();
 }
 
+namespace {
+
+struct OtherName {
+  std::string_view written;
+  std::string_view key;
+};
+
+// What other tools call the same thing; too far from ours to be found by its letters.
+constexpr std::array<OtherName, 7> kOtherNames{{{"filesystem", "fs"},
+                                                {"file_system", "fs"},
+                                                {"files", "fs"},
+                                                {"paths", "fs"},
+                                                {"network", "net"},
+                                                {"environment", "env"},
+                                                {"variables", "env"}}};
+
+std::string hint_for_unknown(std::string_view key, std::span<const std::string_view> keys,
+                             const Node& value) {
+  const auto* const other = std::ranges::find(kOtherNames, key, &OtherName::written);
+  if (other != kOtherNames.end() && value.map() != nullptr &&
+      std::ranges::find(keys, other->key) != keys.end()) {
+    return "did you mean [" + std::string(other->key) + "]?";
+  }
+  if (std::string near = suggestion(key, keys); !near.empty()) return near;
+  std::string hint = "the keys are";
+  for (const std::string_view known : keys) hint.append(" ").append(known);
+  return hint;
+}
+
+}  // namespace
+
 Result<Section> Section::open(const Node& node, const std::string& file, std::string_view name,
                               std::span<const std::string_view> keys) {
   Section section(node, file, name);
@@ -109,8 +140,8 @@ Result<void> Section::check_keys(std::span<const std::string_view> keys) const {
                                "remove it: no policy reaches the keychain"));
     }
     const std::string where = name_.empty() ? "at the top of the document" : "in [" + name_ + "]";
-    return fail(
-        error_at_key(value, "unknown key " + shown(key) + " " + where, suggestion(key, keys)));
+    return fail(error_at_key(value, "unknown key " + shown(key) + " " + where,
+                             hint_for_unknown(key, keys, value)));
   }
   return {};
 }
@@ -119,8 +150,9 @@ Result<std::optional<PlacedText>> Section::text(std::string_view key) const {
   const Node* node = find(key);
   if (node == nullptr) return std::nullopt;
   if (node->text() == nullptr) {
-    return fail(
-        error_at(*node, title(key) + " must be a string, not " + std::string(kind_name(*node))));
+    return fail(error_at(*node,
+                         title(key) + " must be a string, not " + std::string(kind_name(*node)),
+                         "put it in quotes"));
   }
   return PlacedText{node->text(), node};
 }
@@ -140,7 +172,8 @@ Result<std::vector<PlacedText>> Section::texts(std::string_view key) const {
   for (const Node& element : *list) {
     if (element.text() == nullptr) {
       return fail(error_at(
-          element, title(key) + " must hold strings only, not " + std::string(kind_name(element))));
+          element, title(key) + " must hold strings only, not " + std::string(kind_name(element)),
+          "put each in quotes"));
     }
     found.push_back(PlacedText{element.text(), &element});
   }
@@ -151,8 +184,9 @@ Result<std::optional<bool>> Section::flag(std::string_view key) const {
   const Node* node = find(key);
   if (node == nullptr) return std::nullopt;
   if (const bool* value = std::get_if<bool>(&node->value)) return *value;
-  return fail(
-      error_at(*node, title(key) + " must be true or false, not " + std::string(kind_name(*node))));
+  return fail(error_at(*node,
+                       title(key) + " must be true or false, not " + std::string(kind_name(*node)),
+                       "write true or false, without quotes"));
 }
 
 Result<std::optional<std::uint64_t>> Section::size(std::string_view key) const {
@@ -169,7 +203,8 @@ Result<std::optional<std::uint64_t>> Section::count(std::string_view key) const 
   const auto* value = std::get_if<std::int64_t>(&node->value);
   if (value == nullptr) {
     return fail(error_at(
-        *node, title(key) + " must be a whole number, not " + std::string(kind_name(*node))));
+        *node, title(key) + " must be a whole number, not " + std::string(kind_name(*node)),
+        "write digits alone, without quotes: 256"));
   }
   if (*value <= 0) {
     return fail(error_at(*node, title(key) + " must be more than zero",
@@ -187,8 +222,9 @@ Result<std::optional<std::uint64_t>> Section::thousandths(std::string_view key) 
   } else if (const auto* fraction = std::get_if<double>(&node->value)) {
     value = *fraction;
   } else {
-    return fail(
-        error_at(*node, title(key) + " must be a number, not " + std::string(kind_name(*node))));
+    return fail(error_at(*node,
+                         title(key) + " must be a number, not " + std::string(kind_name(*node)),
+                         "write it without quotes: 2 or 0.5"));
   }
   // Written so that NaN, which compares false with everything, is refused too.
   if (!(value >= 0.001 && value <= kMostProcessors)) {

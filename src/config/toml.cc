@@ -129,7 +129,10 @@ Error refusal(const std::string& file, const toml::parse_error& error) {
                           "duplicate key " + shown(detail.substr(open + 1, close - open - 1)),
                           "keep one of the two");
   }
-  return document_error(file, position, "malformed TOML: " + sanitize(detail.substr(0, kLongest)));
+  return document_error(
+      file, position, "malformed TOML: " + sanitize(detail.substr(0, kLongest)),
+      "a table is [fs], a line in it read = [\"/usr\"] with its text in quotes; cordon "
+      "policy show prints a whole document");
 }
 
 }  // namespace

@@ -234,6 +234,17 @@ std::vector<Denial> Attempts::denials(std::string_view mode_rule) const {
                          "connect", attempt.rule});
     }
   }
+  // The policy refused nothing: told all the same, since inside it reads as if there were no way.
+  std::map<std::string, std::uint64_t> unresolved;
+  for (const Connection& attempt : connections_) {
+    const bool resolved = !attempt.address.empty() || attempt.host.empty();
+    if (attempt.allowed && !resolved && attempt.error == error_name(EHOSTUNREACH))
+      unresolved[attempt.host] += attempt.count;
+  }
+  for (const auto& [name, count] : unresolved) {
+    denials.push_back(
+        {"resolver", name + " is allowed, but this host cannot resolve it", "host", count});
+  }
   for (const auto& [name, count] : unknown_) {
     // A name is asked for before a port is: what programs speak to by name is mostly this one.
     denials.push_back({"resolve", name + ": no rule allows this name", "broker", count,

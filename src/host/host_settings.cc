@@ -69,11 +69,12 @@ std::optional<std::uint64_t> read_sysctl(const Sysctl& sysctl) {
   return parse_number(text);
 }
 
-bool looks_like_a_container() {
+// What looks like a container; empty: nothing.
+std::string sign_of_a_container() {
   for (const char* path : {"/.dockerenv", "/run/.containerenv", "/run/systemd/container"}) {
-    if (::access(path, F_OK) == 0) return true;
+    if (::access(path, F_OK) == 0) return path;
   }
-  return ::getenv("container") != nullptr;
+  return ::getenv("container") != nullptr ? "the variable container" : "";
 }
 
 // A directory that is no mount is the root: mountinfo, which names mounts as they are seen from the
@@ -107,7 +108,8 @@ HostSettings host_settings() {
   for (const Sysctl& sysctl : kSysctls) {
     if (const auto value = read_sysctl(sysctl)) settings.sysctls[sysctl.name] = *value;
   }
-  settings.in_container = looks_like_a_container();
+  settings.container_sign = sign_of_a_container();
+  settings.in_container = !settings.container_sign.empty();
   settings.in_chroot = looks_like_a_chroot();
   settings.filtered = is_filtered();
   settings.uid = ::geteuid();

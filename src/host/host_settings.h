@@ -17,8 +17,9 @@ struct HostSettings {
   std::string pretty_name;
   std::map<std::string, std::uint64_t> sysctls;  // the ones that bear on namespaces, if present
   bool in_container = false;
-  bool in_chroot = false;  // as far as /proc tells
-  bool filtered = false;   // a seccomp filter is already on this process
+  std::string container_sign;  // what tells so: "/.dockerenv"; a machine can have one left over
+  bool in_chroot = false;      // as far as /proc tells
+  bool filtered = false;       // a seccomp filter is already on this process
   std::uint32_t uid = 0;
 };
 

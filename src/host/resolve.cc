@@ -161,7 +161,7 @@ void add_git_of(const std::optional<EnclosingRepository>& repository, const Call
 }
 
 Error no_project(const Caller& caller) {
-  return policy_error("the current directory " + quote(caller.cwd) + " is no project to be written",
+  return policy_error("the current directory " + quote(caller.cwd) + " is not a project directory",
                       "change into a project, use --policy readonly, or name a --write PATH");
 }
 

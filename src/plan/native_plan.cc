@@ -83,6 +83,7 @@ class NativePlanner {
   void proc_and_devices();
   void scratch();
   Result<void> grants();
+  [[nodiscard]] Result<void> refuse_over_system(const Grant& grant) const;
   void ways_to_grants();
   // A policy without any file of its own gets what loading a program needs, and nothing else.
   [[nodiscard]] bool grants_nothing() const {
@@ -287,6 +288,29 @@ void NativePlanner::own_persistent(const std::string& source, const std::string&
   own_writable_.push_back(path);
 }
 
+// A writable directory mounted over what the sandbox has of its own there would make that writable,
+// and a build whose read-only mounts are not read-only is never started.
+Result<void> NativePlanner::refuse_over_system(const Grant& grant) const {
+  std::string own;
+  for (const SystemEntry& entry : facts_.system) {
+    if (entry.kind == SystemEntry::Kind::Symlink || !contains(grant.path, entry.path)) continue;
+    if (entry.tier == SystemEntry::Tier::Programs && grants_nothing()) continue;
+    own = entry.path;
+    break;
+  }
+  if (effective_.net.mode == NetMode::Open && own.empty()) {
+    for (const std::string& path : facts_.network_files)
+      if (contains(grant.path, path)) own = path;
+  }
+  if (own.empty()) return {};
+  const std::string option = grant.origin == Origin::Option ? "--" : "";
+  return fail(policy_error(
+      option + "write " + quote(grant.written) + " cannot be granted: Cordon makes " +
+          (own == grant.path ? "this directory itself" : "a " + quote(own) + " of its own there") +
+          ", which no command may change",
+      "name a directory of yours"));
+}
+
 Result<void> NativePlanner::grants() {
   struct Entry {
     std::string_view path;
@@ -335,6 +359,7 @@ Result<void> NativePlanner::grants() {
             "the sandbox has its own"));
       }
     }
+    if (access == MountAccess::ReadWrite) CORDON_CHECK(refuse_over_system(*grant));
     if (grant->path == "/") {
       for (const SystemEntry& entry : shown_root_entries()) {
         if (entry.kind == SystemEntry::Kind::Symlink) {

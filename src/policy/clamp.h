@@ -1,5 +1,5 @@
-// clamp: the meet of a request and every ceiling. The result is never wider than any of them, and
-// everything taken away is reported with its reason.
+// clamp: the intersection of a request and every ceiling. The result is never wider than any of
+// them, and everything taken away is reported with its reason.
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 namespace cordon {
 
-// The meet of the rules and every ceiling: never wider than either.
+// What the rules and every ceiling allow: never wider than either.
 NetRules narrow_net(const NetRules& rules, std::span<const Ceiling> ceilings);
 
 // Whether a ceiling lets all of a rule be reached, its denies apart.

@@ -11,8 +11,8 @@ namespace {
 
 using Because = Reduction::Because;
 
-// The meet of request and ceilings. A rule can change only at a path one of them names, so those
-// paths are all that has to be looked at.
+// The intersection of request and ceilings. A rule can change only at a path one of them names, so
+// those paths are all that has to be looked at.
 class PathMeet {
  public:
   PathMeet(std::span<const Grant> read, std::span<const Grant> write, const HeldPlaces& held,

@@ -265,8 +265,41 @@ void NetRules::allow_host(HostRule rule) {
   allow.push_back(std::move(rule));
 }
 
+std::optional<std::string> rule_of_url(std::string_view text) {
+  struct Scheme {
+    std::string_view name;
+    std::string_view port;
+  };
+  constexpr std::array<Scheme, 7> kSchemes{{{"http", "80"},
+                                            {"https", "443"},
+                                            {"ws", "80"},
+                                            {"wss", "443"},
+                                            {"ssh", "22"},
+                                            {"ftp", "21"},
+                                            {"git", "9418"}}};
+  const std::size_t end = text.find("://");
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string scheme = lower_case(text.substr(0, end));
+  std::string_view place = text.substr(end + 3);
+  place = place.substr(0, place.find_first_of("/?#"));
+  if (const std::size_t at = place.rfind('@'); at != std::string_view::npos)
+    place.remove_prefix(at + 1);
+  const std::string written(place);
+  const auto plain = parse_host_rule(written);
+  if (!plain) return std::nullopt;
+  const bool has_port = plain->first_port != kLowestPort || plain->last_port != kHighestPort;
+  const auto* const known = std::ranges::find(kSchemes, scheme, &Scheme::name);
+  if (has_port || known == kSchemes.end()) return written;
+  return written + ":" + std::string(known->port);
+}
+
 Result<HostRule> parse_host_rule(std::string_view text) {
   if (text.empty()) return refuse_rule(text, "is empty", {});
+  if (text.find("://") != std::string_view::npos) {
+    const auto rule = rule_of_url(text);
+    return refuse_rule(text, "is a URL",
+                       "write the host alone" + (rule ? ": \"" + *rule + "\"" : ""));
+  }
   const auto pieces = take_apart(text);
   if (!pieces) return refuse_rule(text, "has a bracket out of place", "write \"[::1]:443\"");
   HostRule rule;

@@ -15,6 +15,8 @@ namespace cordon {
 inline constexpr std::uint16_t kLowestPort = 1;
 inline constexpr std::uint16_t kHighestPort = 65535;
 
+// Of a URL the rule for its host, with the port of its scheme; nothing for any other text.
+std::optional<std::string> rule_of_url(std::string_view text);
 // True if every host and port of `inner` is one of `outer`. "localhost" covers the addresses of
 // loopback.
 bool covers(const HostRule& outer, const HostRule& inner);

@@ -433,18 +433,20 @@ std::string cgroup_cure(const HostSettings& settings, const std::optional<IdleGr
            group + "/shell && echo $$ > " + group + "/shell/cgroup.procs && echo '" + controllers +
            "' > " + group + "/cgroup.subtree_control";
   }
-  if (settings.in_container) {
-    return "give the container a writable cgroup of its own: --cgroupns=private with "
-           "/sys/fs/cgroup "
-           "mounted read-write";
-  }
-  if (settings.uid == 0) {
-    return "mount cgroup v2 at /sys/fs/cgroup and permit its controllers: echo '+memory +pids "
-           "+cpu' "
-           "> /sys/fs/cgroup/cgroup.subtree_control";
-  }
-  return "have a group delegated: start the shell with systemd-run --user --scope -p Delegate=yes "
-         "bash, or log in through systemd with Delegate=yes for user@.service";
+  const std::string on_a_machine =
+      settings.uid == 0
+          ? "mount cgroup v2 at /sys/fs/cgroup and permit its controllers: echo '+memory +pids "
+            "+cpu' > /sys/fs/cgroup/cgroup.subtree_control"
+          : "have a group delegated: start the shell with systemd-run --user --scope -p "
+            "Delegate=yes bash, or log in through systemd with Delegate=yes for user@.service";
+  if (!settings.in_container) return on_a_machine;
+  std::string cure =
+      "give the container a writable cgroup of its own: --cgroupns=private with /sys/fs/cgroup "
+      "mounted read-write";
+  if (settings.container_sign.empty()) return cure;
+  // A file alone may be left over from an image that became a machine.
+  return cure + " (" + settings.container_sign +
+         " says that this is a container); if it is none, " + on_a_machine;
 }
 
 Result<void> refuse_without_cgroup(const Effective& effective, const HostFacts& facts) {

@@ -244,30 +244,6 @@ Error beside_others(Error error, const Caller& caller, const Effective& effectiv
   return error;
 }
 
-std::string cure_for_missing(const std::string& name, const Caller& caller) {
-  std::vector<std::string> places;
-  if (name.find('/') != std::string::npos) {
-    places = {name};
-  } else if (const auto path = caller.environment.find("PATH"); path != caller.environment.end()) {
-    for (const std::string_view directory : split(path->second, ':')) {
-      places.push_back(join(directory, name));
-    }
-  }
-  for (const std::string& place : places) {
-    if (::access(place.c_str(), X_OK) == 0) {
-      return "it exists outside as " + quote(place) + ": grant it with --read";
-    }
-  }
-  return "it is not installed, or its directory is not on PATH";
-}
-
-Error with_outside_hint(Error error, const std::string& program, const Caller& caller) {
-  if (error.kind == ErrorKind::Command && error.exit_status == 127) {
-    error.hint = cure_for_missing(program, caller);
-  }
-  return error;
-}
-
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const JudgedPlaces& places) {
   CORDON_TRY(resolved, resolve(policy, caller));

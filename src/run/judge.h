@@ -160,9 +160,4 @@ void describe(const RunInput& input, const JudgedRun& run, Report& report);
 Error beside_others(Error error, const Caller& caller, const Effective& effective,
                     const std::string& own_id = {});
 
-// What to do about a program that is not there inside.
-std::string cure_for_missing(const std::string& name, const Caller& caller);
-// `error` of starting `program`, with that.
-Error with_outside_hint(Error error, const std::string& program, const Caller& caller);
-
 }  // namespace cordon

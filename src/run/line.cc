@@ -25,6 +25,7 @@
 #include "run/choose.h"
 #include "run/hints.h"
 #include "run/identity.h"
+#include "run/missing_program.h"
 #include "run/prepare.h"
 #include "run/run_record.h"
 #include "run/settle.h"
@@ -177,7 +178,8 @@ Report carry_out(const RunInput& input, const Caller& caller) {
     done = after_native(input, caller, std::move(done).error(), *run, *record, report, remains);
   }
   if (!done) {
-    report.error = with_outside_hint(std::move(done).error(), run->plan.argv.front(), run->caller);
+    report.error =
+        with_command_hint(std::move(done).error(), asked_command(*run, input.argv, input.ceilings));
     report.audit = record->close(*report.error);
     report.error = with_told(std::move(*report.error), recovered);
   } else {

@@ -20,6 +20,7 @@
 #include "run/account.h"
 #include "run/hints.h"
 #include "run/identity.h"
+#include "run/missing_program.h"
 #include "run/settle.h"
 #include "sandbox/session/exec_child.h"
 #include "sandbox/session/protocol.h"
@@ -269,7 +270,11 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
   watching.leaves_processes = true;
   auto outcome = supervise(*child, streams, watching);
   if (!outcome) {
-    return fail(with_outside_hint(std::move(outcome).error(), asked.argv.front(), caller_));
+    AskedCommand command = asked_command(*run_, asked.argv, input_.ceilings);
+    command.start = "cordon session exec " + id() + " -- ";
+    command.run.clear();
+    if (!asked.cwd.empty()) command.cwd = start.cwd;
+    return fail(with_command_hint(std::move(outcome).error(), command));
   }
   if (is_closed(spawner_.get())) {
     outcome->denials.push_back({"session",

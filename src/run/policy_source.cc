@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "config/environment.h"
+#include "config/faults.h"
 #include "config/policy_document.h"
 #include "host/resolve.h"
 
@@ -141,6 +142,18 @@ Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& files
   CORDON_TRY(environment, environment_ceiling(caller.environment));
   if (environment) ceilings.push_back(std::move(*environment));
   return ceilings;
+}
+
+std::vector<Error> faults_of_file(const std::string& file, DocumentRole role) {
+  const auto caller = identify_caller();
+  if (!caller) return {};
+  const auto path = absolute_spelling(file, *caller);
+  if (!path) return {};
+  const auto text = read_trusted_file(*path, *caller);
+  if (!text) return {};
+  auto document = read_document(*text, *path);
+  if (!document) return {std::move(document).error()};
+  return faults_in(std::move(*document), role, *path, std::string(parent(*path)), preset_host());
 }
 
 Result<Policy> Policy::preset(std::string_view name) {

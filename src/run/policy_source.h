@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "config/policy_document.h"
 #include "cordon/policy.h"
 #include "policy/host_facts.h"
 #include "policy/presets.h"
@@ -24,5 +25,8 @@ Result<Policy> load_policy(const std::string& word, const Caller& caller);
 // $CORDON_CEILING is an error, a missing standard one is not.
 Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& files,
                                            const Caller& caller);
+
+// Every fault of that file, if it can be read at all.
+std::vector<Error> faults_of_file(const std::string& file, DocumentRole role);
 
 }  // namespace cordon

@@ -40,6 +40,22 @@ std::optional<KeptFiles> kept_files_of(const NoteContent& content, const Caller&
 
 RunNote::~RunNote() { remove(); }
 
+namespace {
+
+// By errno, with what can be done about it.
+Error no_note(const std::string& path) {
+  const int number = errno;
+  const bool full = number == ENOSPC || number == EDQUOT;
+  return setup_error("cannot write a note in " + quote(path), number,
+                     full ? "free some space on the file system that it lies on, or set "
+                            "XDG_STATE_HOME to a directory on another one"
+                     : number == EROFS || number == EACCES
+                         ? "set XDG_STATE_HOME to a directory that you can write"
+                         : "");
+}
+
+}  // namespace
+
 Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content) {
   RunNote note;
   const std::string path = join(caller.state_directory, "runs");
@@ -50,7 +66,7 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
   note.file_ = Fd(::openat(note.directory_.get(), unfinished.c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!note.file_.valid()) {
-    return fail(setup_error("cannot write a note in " + quote(path), errno));
+    return fail(no_note(path));
   }
   note.name_ = unfinished;
   note.cgroups_ = content.cgroups;
@@ -60,7 +76,7 @@ Result<RunNote> RunNote::write(const Caller& caller, const NoteContent& content)
   if (::flock(note.file_.get(), LOCK_EX) < 0 || write_whole(note.file_.get(), text) != 0 ||
       ::renameat2(note.directory_.get(), unfinished.c_str(), note.directory_.get(),
                   content.run_id.c_str(), RENAME_NOREPLACE) < 0) {
-    return fail(setup_error("cannot write a note in " + quote(path), errno));
+    return fail(no_note(path));
   }
   note.name_ = content.run_id;
   return note;

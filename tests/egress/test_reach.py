@@ -34,6 +34,19 @@ def test_the_control_reaches_everything(net):
     assert "failed" not in done.expect(0).out, done.account()
 
 
+def test_a_name_that_the_host_cannot_resolve_is_told_as_that(net):
+    """Inside it is "No route to host", as if the policy had refused it."""
+    done, report = net.python(FETCH, "http://nowhere.example/", "http://good.example/",
+                              options=allow("nowhere.example", "good.example"))
+    assert "good.example is allowed" not in done.err and done.out.splitlines()[1].startswith("far"), done.account()
+    assert "cordon: from outside: resolver: nowhere.example is allowed, but this host cannot resolve it" in done.err
+    [told] = report["denials"]
+    assert (told["what"], told["layer"], told["rule"], told["change"]) == ("resolver", "host", None, None)
+    # The control: what the policy refuses is told as that.
+    done, report = net.python(FETCH, "http://nowhere.example/", options=allow("good.example"))
+    assert "cannot resolve" not in done.err and "nowhere.example" in str(report["denials"])
+
+
 def test_an_allowed_address_is_reached_and_another_is_not(net):
     lines, report = fetch(net, "http://203.0.113.10/", "http://203.0.113.11/",
                           rules=["203.0.113.10:80"])

@@ -66,7 +66,7 @@ Result<Conversion> from_cordon(Dialect to, const std::string& word,
 
 Result<Conversion> convert(const Arguments& arguments) {
   if (arguments.operands.size() != 1) {
-    return fail(usage_error("one document is to be named",
+    return fail(usage_error("name one document",
                             "cordon policy convert --from KIND --to KIND [OPTION]... FILE"));
   }
   CORDON_TRY(from, language(arguments, FlagId::From, "--from"));

@@ -10,24 +10,60 @@
 namespace cordon {
 namespace {
 
+std::string listing_of(const Verb& verb) {
+  std::string help = "cordon";
+  if (!verb.name.empty()) help.append(" ").append(verb.name);
+  return help + " -h lists the options";
+}
+
+// Of -w: --write. One letter is too little for the distance between words.
+std::string long_names_for(const Verb& verb, char letter) {
+  std::string names;
+  for (const FlagGroup& group : verb.groups) {
+    for (const Flag& flag : group.flags) {
+      if (flag.name.size() < 3 || flag.name[2] != letter) continue;
+      names.append(names.empty() ? "" : " or ").append(flag.name);
+    }
+  }
+  return names;
+}
+
+// What begins with one "-".
+std::string hint_for_short(const Verb& verb, std::string_view name) {
+  const std::string_view rest = name.substr(1);
+  if (parse_number(rest)) {
+    if (find_flag(verb, "--limit") != nullptr)
+      return "did you mean --limit " + std::string(rest) + "?";
+    return "a number stands without \"-\"; " + listing_of(verb);
+  }
+  const std::string names = rest.size() == 1 ? long_names_for(verb, rest.front()) : std::string();
+  return names.empty() ? listing_of(verb) : "did you mean " + names + "?";
+}
+
 Error unknown_flag(const Verb& verb, std::string_view name) {
+  std::string what = "unknown option " + quote(name);
+  constexpr std::size_t kShort = 2;
+  if (name.size() == kShort) return usage_error(std::move(what), hint_for_short(verb, name));
   std::vector<std::string_view> known{"--help"};
   for (const FlagGroup& group : verb.groups) {
     for (const Flag& flag : group.flags) known.push_back(flag.name);
   }
-  std::string what = "unknown option " + quote(name);
   if (const auto near = nearest(name, known)) {
     return usage_error(std::move(what), "did you mean " + *near + "?");
   }
-  std::string help = "cordon";
-  if (!verb.name.empty()) help.append(" ").append(verb.name);
-  return usage_error(std::move(what), help + " -h lists the options");
+  return usage_error(std::move(what),
+                     name.starts_with("--") ? listing_of(verb) : hint_for_short(verb, name));
 }
 
+// "--" ends the options and is no value: whoever has a file of that name writes ./--.
 Result<std::string_view> value_of(const Flag& flag, std::span<const char* const> words,
                                   std::size_t& next) {
-  if (next < words.size()) return std::string_view(words[next++]);
-  return fail(usage_error("option " + std::string(flag.name) + " needs a value",
+  if (next < words.size() && std::string_view(words[next]) != "--") {
+    return std::string_view(words[next++]);
+  }
+  std::string what = "option " + std::string(flag.name) + " needs a value";
+  if (next < words.size()) what += ", and " + std::string(words[next]) + " is none";
+  return fail(usage_error(std::move(what),
                           "write " + std::string(flag.name) + " " + std::string(flag.argument)));
 }
 
@@ -71,7 +107,8 @@ Result<void> parse_arguments(const Verb& verb, std::span<const char* const> word
     std::string_view value;
     if (flag->kind == ValueKind::None) {
       if (equals != std::string_view::npos) {
-        return fail(usage_error("option " + std::string(name) + " takes no value"));
+        return fail(usage_error("option " + std::string(name) + " takes no value",
+                                "write " + std::string(name) + " alone"));
       }
     } else if (equals != std::string_view::npos) {
       value = word.substr(equals + 1);

@@ -147,8 +147,7 @@ struct Found {
 
 Result<std::optional<Found>> find_event(const Arguments& arguments) {
   if (arguments.operands.size() != 1 || arguments.operands.front().empty()) {
-    return fail(
-        usage_error("one ID is wanted", "cordon audit show last; cordon audit list has others"));
+    return fail(usage_error("name one ID", "cordon audit show last; cordon audit list has others"));
   }
   const std::string id(arguments.operands.front());
   CORDON_TRY(where, audit_place());
@@ -214,7 +213,8 @@ int verb_audit_show(const Arguments& arguments) {
   const auto found = find_event(arguments);
   if (!found) return audit_failure_status(found.error());
   if (!*found) {
-    say("cordon: no action is called " + quote(arguments.operands.front()) + "\n");
+    say_error(usage_error("no action is called " + quote(arguments.operands.front()),
+                          "cordon audit list shows them; cordon audit show last is the newest"));
     return kAnswerNo;
   }
   const std::string answer =

@@ -10,7 +10,7 @@ namespace {
 
 Result<Explanation> asked_explanation(const Arguments& arguments) {
   if (arguments.operands.size() != 2) {
-    return fail(usage_error("an access and what it is for are to be named",
+    return fail(usage_error("name an access and what it is for",
                             "options stand before operands: cordon policy explain [OPTION]... "
                             "read|write|exec PATH, connect HOST:PORT|SOCKET or publish PORT"));
   }

@@ -52,7 +52,9 @@ Result<void> set_duration(const GivenFlag& flag, std::optional<std::uint64_t>& t
 
 Result<void> set_count(const GivenFlag& flag, std::optional<std::uint64_t>& target) {
   target = parse_number(flag.value);
-  if (!target || *target == 0) return fail(bad_value(flag, "not a number above zero", ""));
+  if (!target || *target == 0)
+    return fail(bad_value(flag, "not a number above zero",
+                          "write " + std::string(flag.name) + " 256, with digits alone"));
   return {};
 }
 
@@ -94,6 +96,10 @@ Result<void> set_net(const GivenFlag& flag, Policy& policy) {
 
 Result<void> add_host(const GivenFlag& flag, Policy& policy) {
   auto rule = parse_host_rule(flag.value);
+  if (const auto host = rule ? std::nullopt : rule_of_url(flag.value)) {
+    return fail(bad_value(flag, "it is a URL, and a rule names a host",
+                          "write " + std::string(flag.name) + " " + shell_word(*host)));
+  }
   if (!rule) return fail(bad_value(flag, rule.error().what, rule.error().hint));
   policy.net.allow_host(*rule);
   policy.options.allow.push_back(std::move(*rule));
@@ -108,7 +114,10 @@ Result<void> set_variable(const GivenFlag& flag, Policy& policy) {
     return fail(bad_value(flag, "not a variable name", "write --env NAME or --env NAME=VALUE"));
   }
   if (is_loader_variable(name)) {
-    return fail(bad_value(flag, "refused: it makes the loader run foreign code", ""));
+    return fail(bad_value(flag, "refused: it makes the loader run foreign code",
+                          "leave it out; the command may set it for what it starts itself: "
+                          "cordon run -- env " +
+                              name + "=VALUE CMD"));
   }
   policy.options.env.push_back(name);
   std::erase(env.pass, name);
@@ -182,7 +191,7 @@ Result<void> set_stage(const GivenFlag& flag, Policy& policy) {
     policy.options.copy_stage = true;
     return {};
   }
-  return fail(usage_error("--stage=" + std::string(flag.value) + ": no way to stage",
+  return fail(usage_error("--stage=" + std::string(flag.value) + ": not a way to stage",
                           "write --stage, --stage=auto, --stage=review or --stage=copy"));
 }
 

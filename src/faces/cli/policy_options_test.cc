@@ -61,7 +61,7 @@ TEST(PolicyOptions, StageTakesItsValueAfterAnEqualsSignAlone) {
   EXPECT_EQ(review->fs.mode, WriteMode::Staged);
   EXPECT_EQ(review->fs.stage, StageEnd::Review);
   EXPECT_TRUE(review->options.stage);
-  EXPECT_EQ(refusal({"--stage=live"}), "--stage=live: no way to stage");
+  EXPECT_EQ(refusal({"--stage=live"}), "--stage=live: not a way to stage");
   EXPECT_EQ(refusal({"--stage="}), "option --stage= has no value");
 }
 

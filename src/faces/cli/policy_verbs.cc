@@ -14,13 +14,18 @@
 namespace cordon {
 namespace {
 
+DocumentRole role_of(const std::string& file) {
+  const std::string_view name = basename(file);
+  const bool ceiling = name == "ceiling.toml" || name == "ceiling.json";
+  return ceiling ? DocumentRole::Ceiling : DocumentRole::Policy;
+}
+
 Result<std::string> checked_file(const Arguments& arguments) {
   if (arguments.operands.size() != 1) {
-    return fail(usage_error("one file is to be named", "cordon policy check [--json] FILE"));
+    return fail(usage_error("name one file", "cordon policy check [--json] FILE"));
   }
   const std::string file(arguments.operands.front());
-  const std::string_view name = basename(file);
-  if (name == "ceiling.toml" || name == "ceiling.json") {
+  if (role_of(file) == DocumentRole::Ceiling) {
     CORDON_TRY(ceiling, Ceiling::from_file(file));
     say_dangers(ceiling.policy.net.sockets);
     return std::string("ceiling");
@@ -30,20 +35,37 @@ Result<std::string> checked_file(const Arguments& arguments) {
   return std::string("policy");
 }
 
-std::string check_json(const Result<std::string>& checked) {
+// The first is the one that a run would be refused with.
+std::vector<Error> errors_of(const Result<std::string>& checked, const Arguments& arguments) {
+  if (checked) return {};
+  if (arguments.operands.size() != 1 || !checked.error().place) return {checked.error()};
+  const std::string file(arguments.operands.front());
+  std::vector<Error> errors = faults_of_file(file, role_of(file));
+  return errors.empty() ? std::vector<Error>{checked.error()} : errors;
+}
+
+Node place_object(const Error& error) {
+  if (!error.place) return {};
+  Node place{NodeMap{}};
+  place.set("file", error.place->file);
+  place.set("line", std::uint64_t{error.place->line});
+  place.set("column", std::uint64_t{error.place->column});
+  return place;
+}
+
+std::string check_json(const Result<std::string>& checked, const std::vector<Error>& errors) {
   Node node{NodeMap{}};
   node.set("schema", "cordon.check/1");
   node.set("valid", checked.has_value());
   node.set("role", checked ? Node(*checked) : Node());
-  Node place;
-  if (!checked && checked.error().place) {
-    place = Node(NodeMap{});
-    place.set("file", checked.error().place->file);
-    place.set("line", std::uint64_t{checked.error().place->line});
-    place.set("column", std::uint64_t{checked.error().place->column});
-  }
-  node.set("place", std::move(place));
+  node.set("place", checked ? Node() : place_object(checked.error()));
   node.set("error", checked ? Node() : error_object(checked.error()));
+  NodeList list;
+  for (const Error& error : errors) {
+    list.push_back(error_object(error));
+    list.back().set("place", place_object(error));
+  }
+  node.set("errors", Node(std::move(list)));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 
@@ -51,9 +73,10 @@ std::string check_json(const Result<std::string>& checked) {
 
 int verb_policy_check(const Arguments& arguments) {
   const auto checked = checked_file(arguments);
-  if (!checked) say_error(checked.error());
+  const std::vector<Error> errors = errors_of(checked, arguments);
+  for (const Error& error : errors) say_error(error);
   if (arguments.has(FlagId::Json)) {
-    if (!say_answer(check_json(checked))) return kAnswerError;
+    if (!say_answer(check_json(checked, errors))) return kAnswerError;
   } else if (checked) {
     const std::string file = sanitize(arguments.operands.front());
     if (!say_answer(file + ": a valid " + *checked + "\n")) return kAnswerError;

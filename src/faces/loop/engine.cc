@@ -8,6 +8,7 @@
 #include "faces/loop/progress.h"
 #include "policy/agents.h"
 #include "policy/names.h"
+#include "run/missing_program.h"
 #include "run/policy_source.h"
 
 namespace cordon::loop {
@@ -151,7 +152,7 @@ Engine::Stop Engine::probe() {
   if (exit_status(report.outcome->end) == kMissing) {
     return uncontained({.kind = ErrorKind::Command,
                         .what = "the agent " + quote(program) + " is not there inside",
-                        .hint = cure_for_missing(program, input_.caller),
+                        .hint = cure_for_missing({input_.agent.argv, input_.caller}),
                         .exit_status = 127});
   }
   const bool has_login = exit_status(report.outcome->end) == 0;

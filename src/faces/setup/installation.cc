@@ -353,7 +353,9 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
   auto reductions = rehearse(prospect);
   if (!reductions) {
     Error error = std::move(reductions).error();
-    if (error.hint.empty()) error.hint = "mend the file or move it away: set-up changes none";
+    if (is_no_project(prospect.caller.cwd, prospect.caller) && !error.place)
+      error.hint = "change into a project: mkdir -p ~/project && cd ~/project && cordon setup";
+    if (error.hint.empty()) error.hint = "fix the file or move it away: setup changes none";
     return fail(std::move(error));
   }
   prospect.reductions = std::move(*reductions);

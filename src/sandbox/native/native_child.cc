@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,8 +41,26 @@ bool has_resolver(const Plan& plan) {
 // For a parent that is to reap the tree before it ends.
 constexpr int kReapMilliseconds = 1000;
 
-Error ended_early(int number) {
-  return setup_error("the sandbox's first process ended while it was being built", number);
+// It said nothing before it ended: what the kernel says of `pidfd` is all that is known.
+Error ended_early(int pidfd, int number) {
+  pollfd polled{pidfd, POLLIN, 0};
+  while (::poll(&polled, 1, kReapMilliseconds) < 0 && errno == EINTR) {
+  }
+  siginfo_t ended{};
+  const bool known =
+      ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      ended.si_pid != 0;
+  const bool killed = known && (ended.si_code == CLD_KILLED || ended.si_code == CLD_DUMPED);
+  if (!killed) {
+    return setup_error("the sandbox's first process ended while it was being built", number,
+                       "cordon doctor tries one by one what building a sandbox takes");
+  }
+  return setup_error(
+      "the process that builds the sandbox was killed by " + signal_name(ended.si_status), 0,
+      ended.si_status == SIGKILL
+          ? "something outside did that: the kernel for want of memory (dmesg says so), or whoever "
+            "bounds this group of processes; run again when there is room"
+          : "no step of it does that: report it with what cordon doctor prints");
 }
 
 }  // namespace
@@ -176,7 +195,7 @@ Result<Message> NativeChild::next_message() {
     got = sys::receive_passing(channel_.get(), &message, sizeof message, passed);
   }
   if (got != static_cast<ssize_t>(sizeof message)) {
-    return fail(ended_early(got < 0 ? errno : 0));
+    return fail(ended_early(pidfd_.get(), got < 0 ? errno : 0));
   }
   keep(message, passed);
   return message;
@@ -306,7 +325,7 @@ Result<void> NativeChild::wait_for_begin() const {
   } while (ready < 0 && errno == EINTR);
   if (polled[0].revents != 0) return {};
   // Nothing will come any more from a child whose parent ended.
-  return fail(ready > 0 ? ended_early(0)
+  return fail(ready > 0 ? ended_early(pidfd_.get(), 0)
                         : setup_error("the sandbox's first process does not begin", ETIMEDOUT));
 }
 

@@ -1,0 +1,346 @@
+"""Mistakes of the keyboard: each is typed, the message names it, and what the message says is then done and works."""
+
+import json
+import os
+import re
+import shlex
+
+import pytest
+
+from support.pty_session import Terminal
+
+pytestmark = pytest.mark.once
+
+
+def hint_of(done) -> str:
+    found = re.search(r"^hint: (.*)$", done.err, re.M)
+    assert found, f"there is no hint\n{done.account()}"
+    return found[1]
+
+
+def command_in(text: str, world) -> list:
+    """The words of the one command that a hint ends with."""
+    found = re.search(r"cordon (?:run|session|loop|audit|policy|setup|help)\b.*", text)
+    assert found, text
+    words = shlex.split(found[0].split("; ")[0])
+    return [world.cordon, *words[1:]]
+
+
+def typed(world, *words, status=None, **how):
+    done = world.execute([world.cordon, *words], **how)
+    return done if status is None else done.expect(status)
+
+
+# A word of the shell where a program is wanted.
+
+@pytest.mark.parametrize("line, out", [
+    ("echo hi", "hi\n"),
+    ("printf 'a\\nb\\n' | wc -l", "2\n"),
+    ("echo $((6*7)) \"it's\"", "42 it's\n"),
+    ("test -e file.txt && echo there", "there\n"),
+], ids=["words", "pipe", "quotes", "and"])
+def test_a_shell_line_in_one_word(world, line, out):
+    done = typed(world, "run", line, status=127)
+    assert "line for a shell" in hint_of(done)
+    cure = command_in(hint_of(done), world)
+    assert cure[2:] == ["--", "sh", "-c", line]
+    assert world.execute(cure).expect(0).out == out
+
+
+def test_a_shell_line_in_a_session(world):
+    made = typed(world, "session", "start", status=0).out.strip()
+    try:
+        done = typed(world, "session", "exec", made, "--", "echo hi", status=127)
+        assert world.execute(command_in(hint_of(done), world)).expect(0).out == "hi\n"
+        done = typed(world, "session", "exec", made, "--", "A=b", "printenv", "A", status=127)
+        assert world.execute(command_in(hint_of(done), world)).expect(0).out == "b\n"
+        done = typed(world, "session", "exec", made, "--", "cd", "sub", status=127)
+        assert "--cwd sub" in hint_of(done)
+    finally:
+        typed(world, "session", "stop", made, status=0)
+
+
+def test_a_name_with_a_blank_that_exists_outside_is_no_line(world):
+    tool = world.write(world.outside / "my tool", "#!/bin/sh\necho tool\n", 0o755)
+    told = hint_of(typed(world, "run", tool, status=127))
+    assert "exists outside" in told and "shell" not in told
+    assert typed(world, "run", "--read", tool, "--", tool, status=0).out == "tool\n"
+
+
+def test_cd(world):
+    world.make_directory(world.project / "sub")
+    done = typed(world, "run", "--", "cd", "sub", status=127)
+    told = hint_of(done)
+    assert "word of the shell" in told and "--cwd sub" in told
+    assert typed(world, "run", "--cwd", "sub", "--", "pwd", status=0).out == f"{world.project}/sub\n"
+
+
+@pytest.mark.parametrize("words, out", [
+    (["export", "GREETING=good day"], "good day\n"),
+    (["GREETING=good day", "printenv", "GREETING"], "good day\n"),
+    (["A=1", "GREETING=x", "printenv", "GREETING"], "x\n"),
+    (["LD_PRELOAD=", "GREETING=x", "printenv", "GREETING"], "x\n"),
+], ids=["export", "one", "two", "loader"])
+def test_a_variable_before_a_command(world, words, out):
+    done = typed(world, "run", "--", *words, status=127)
+    cure = command_in(hint_of(done), world)
+    cure = cure[:-1] + ["printenv", "GREETING"] if cure[-1] == "CMD" else cure
+    assert world.execute(cure).expect(0).out == out
+
+
+def test_a_variable_that_a_ceiling_does_not_pass(world):
+    """The option would be refused, so it is not what is told."""
+    ceiling = world.document(f'version = 1\n[fs]\nread = ["/usr"]\nwrite = ["{world.project}"]\n[env]\npass = []\n',
+                             "ceiling.toml")
+    bounded = {"CORDON_CEILING": str(ceiling)}
+    refused = typed(world, "run", "--env", "A=b", "--", "printenv", "A", env=bounded)
+    assert refused.status == 125, refused.account()
+    done = typed(world, "run", "--", "A=b", "printenv", "A", status=127, env=bounded)
+    assert world.execute(command_in(hint_of(done), world), env=bounded).expect(0).out == "b\n"
+
+
+def test_other_words_of_the_shell(world):
+    world.write(world.project / "x.sh", "echo sourced\n")
+    done = typed(world, "run", "--", "source", "./x.sh", status=127)
+    assert world.execute(command_in(hint_of(done), world)).expect(0).out == "sourced\n"
+    done = typed(world, "run", "--", "ulimit", "-c", status=127)
+    assert world.execute(command_in(hint_of(done), world)).expect(0).out == "0\n"
+
+
+def test_help_is_no_program(world):
+    done = typed(world, "run", "help", status=127)
+    told = hint_of(done)
+    assert "usage: cordon run" in world.execute(command_in(told, world)).expect(0).out
+    # A program of that name is one.
+    world.write(world.project / "bin/help", "#!/bin/sh\necho mine\n", 0o755)
+    path = {"PATH": f"{world.project}/bin:/usr/bin:/bin"}
+    done = typed(world, "run", "help", env=path)
+    assert done.out == "mine\n" or "--help explains" not in done.err, done.account()
+
+
+def test_a_program_that_is_not_on_the_path_inside(world):
+    done = typed(world, "run", "--env", "PATH=/x", "--", "env", status=127)
+    told = hint_of(done)
+    place = re.search(r"it is inside as (\S+), but PATH there is /x", told)
+    assert place and "--read" not in told, told
+    assert "PATH=/x" in typed(world, "run", "--env", "PATH=/x", "--", place[1], status=0).out
+    typed(world, "run", "--", "env", status=0)
+
+
+def test_what_is_nowhere_is_not_installed(world):
+    assert "not installed" in hint_of(typed(world, "run", "no-such-program", status=127))
+
+
+@pytest.mark.parametrize("text, mode, said", [
+    ("#!/bin/sh\necho ran\n", 0o644, "chmod +x ./tool"),
+    ("echo ran\n", 0o755, "sh ./tool"),
+], ids=["mode", "no-interpreter"])
+def test_what_cannot_be_executed(world, text, mode, said):
+    world.write(world.project / "tool", text, mode)
+    done = typed(world, "run", "./tool", status=126)
+    told = hint_of(done)
+    assert said in told, told
+    assert world.execute(command_in(told, world)).expect(0).out == "ran\n"
+    os.chmod(world.project / "tool", 0o755)
+    world.write(world.project / "tool", "#!/bin/sh\necho ran\n", 0o755)
+    typed(world, "run", "./tool", status=0)
+
+
+def test_a_directory_is_no_program(world):
+    assert "directory" in hint_of(typed(world, "run", world.project, status=126))
+
+
+# Options.
+
+@pytest.mark.parametrize("words, named, told", [
+    (["run", "-x", "--", "true"], "-x", "cordon run -h"),
+    (["run", "-w", ".", "--", "true"], "-w", "--write"),
+    (["run", "--policy", "--", "true"], "--policy", "--policy FILE|PRESET"),
+    (["run", "--json=yes", "--", "true"], "--json", "write --json alone"),
+    (["run", "--pids", "abc", "--", "true"], "abc", "--pids 256"),
+    (["run", "--env", "LD_PRELOAD=", "--", "true"], "LD_PRELOAD=", "leave it out"),
+    (["run", "--color", "blue", "--", "true"], "blue", "auto, always or never"),
+    (["audit", "list", "-1"], "-1", "--limit 1"),
+    (["audit", "show", "-1"], "-1", "audit show -h"),
+    (["audit", "show"], "ID", "cordon audit show last"),
+    (["audit", "show", "X"], "X", "cordon audit list"),
+    (["policy", "check"], "name one file", "cordon policy check"),
+    (["policy", "convert"], "name one document", "cordon policy convert"),
+    (["policy", "explain"], "name an access", "cordon policy explain"),
+])
+def test_an_option_that_is_not_understood(world, words, named, told):
+    typed(world, "run", "--", "true", status=0)
+    done = typed(world, *words)
+    assert done.status != 0 and named in done.err, done.account()
+    assert told in hint_of(done), done.account()
+
+
+@pytest.mark.parametrize("words", [
+    ["run", "--write", ".", "--", "true"], ["run", "--policy", "workspace", "--", "true"],
+    ["run", "--json", "--", "true"], ["run", "--pids", "256", "--", "true"], ["audit", "list", "--limit", "1"],
+    ["audit", "show", "last"], ["run", "--color", "never", "--", "true"],
+    ["run", "--", "env", "LD_PRELOAD=", "true"]], ids=" ".join)
+def test_what_is_told_instead_works(world, words):
+    typed(world, "run", "--", "true", status=0)
+    typed(world, *words, status=0)
+
+
+@pytest.mark.parametrize("url, rule", [
+    ("http://example.test", "example.test:80"), ("https://example.test/a?b#c", "example.test:443"),
+    ("HTTPS://me:secret@example.test:8443/x", "example.test:8443"), ("ssh://git@example.test/r", "example.test:22"),
+    ("https://[2001:db8::1]/", "[2001:db8::1]:443"), ("gopher://example.test", "example.test"),
+])
+def test_a_url_is_no_rule(world, url, rule):
+    done = typed(world, "run", "--allow", url, "--", "true", status=125)
+    assert f"--allow {shlex.quote(url)}" in done.err and "URL" in done.err
+    told = shlex.split(hint_of(done).removeprefix("write "))
+    assert told == ["--allow", rule]
+    typed(world, "run", *told, "--", "true", status=0)
+    policy = world.document(f'version = 1\nextends = "workspace"\n[net]\nallow = ["{url}"]\n')
+    done = typed(world, "policy", "check", policy, status=2)
+    assert f"{policy}:4:" in done.err and f'"{rule}"' in hint_of(done)
+
+
+def test_a_system_directory_is_never_writable(world):
+    for place in ("/etc", "/usr"):
+        done = typed(world, "run", "--write", place, "--", "true", status=125)
+        assert f"--write {place} cannot be granted: Cordon makes" in done.err, done.account()
+        assert "name a directory of yours" in hint_of(done)
+    typed(world, "run", "--write", world.outside, "--", "touch", world.outside / "made", status=0)
+    assert (world.outside / "made").exists()
+    # Where no option asks for it.
+    policy = world.document('version = 1\nextends = "workspace"\n[fs]\nwrite = ["/etc"]\n')
+    assert "write /etc cannot be granted" in typed(world, "run", "--policy", policy, "true", status=125).err
+    # To read what the sandbox has is no contradiction.
+    typed(world, "run", "--read", "/usr", "--", "true", status=0)
+
+
+# Documents.
+
+@pytest.mark.parametrize("text, named, told, cured", [
+    ("[filesystem]\nread = []\n", "filesystem", "did you mean [fs]?", "[fs]\nread = []\n"),
+    ("[network]\nmode = \"none\"\n", "network", "did you mean [net]?", "[net]\nmode = \"none\"\n"),
+    ("[quux]\n", "quux", "the keys are version extends fs", ""),
+    ("[limits]\npids = \"256\"\n", "pids", "digits alone", "[limits]\npids = 256\n"),
+    ("[limits]\nmemory = 1\n", "memory", "with a unit", "[limits]\nmemory = \"1G\"\n"),
+    ("[fs]\nread = [/usr]\n", "malformed TOML", 'read = ["/usr"]', '[fs]\nread = ["/usr"]\n'),
+    ("[fs]\ncaches = \"yes\"\n", "caches", "true or false", "[fs]\ncaches = true\n"),
+    ("[fs]\nhome = 1\n", "home", "quotes", '[fs]\nhome = "private"\n'),
+])
+def test_a_document_that_is_not_understood(world, text, named, told, cured):
+    policy = world.document("version = 1\n" + text)
+    done = typed(world, "policy", "check", policy, status=2)
+    assert named in done.err and f"{policy}:" in done.err and told in hint_of(done), done.account()
+    typed(world, "policy", "check", world.document("version = 1\n" + cured), status=0)
+
+
+MANY = """extends = "workspace"
+[filesystem]
+read = ["/x"]
+[net]
+mode = "alow"
+allow = ["http://a.test", "good.test", "*"]
+[limits]
+pids = "many"
+wall = "soon"
+[fs]
+wrote = ["x"]
+write = ["@nowhere", "./ok", "~root"]
+"""
+
+
+def test_check_tells_every_fault_at_once(world):
+    policy = world.document(MANY)
+    done = typed(world, "policy", "check", "--json", policy, status=2)
+    answer = json.loads(done.out)
+    assert answer["schema"] == "cordon.check/1" and answer["valid"] is False
+    errors = answer["errors"]
+    lines = sorted(error["place"]["line"] for error in errors)
+    assert lines == [1, 2, 5, 6, 6, 8, 9, 11, 12, 12], errors
+    assert {key: errors[0][key] for key in answer["error"]} == answer["error"]
+    assert errors[0]["place"] == answer["place"]
+    # A person reads them all, and each names its place.
+    told = typed(world, "policy", "check", policy, status=2).err
+    for error in errors:
+        assert error["message"] in told
+    # A run is refused with the first.
+    assert errors[0]["message"] in typed(world, "run", "--policy", policy, "true", status=125).err
+
+
+def test_check_tells_no_fault_that_another_one_entails(world):
+    for text, lines in (('version = 1\nextends = "agent:clod"\n[agent]\nshare_login = true\n', [2]),
+                        ('version = 2\n[fs]\nread = [1]\n', [1, 3]),
+                        ('version = 1\n[agent]\nname = "clod"\nshare_login = true\n', [3])):
+        answer = json.loads(typed(world, "policy", "check", "--json", world.document(text), status=2).out)
+        assert [error["place"]["line"] for error in answer["errors"]] == lines, answer
+    valid = typed(world, "policy", "check", "--json", world.document("version = 1\n"), status=0)
+    assert json.loads(valid.out)["errors"] == []
+    gone = typed(world, "policy", "check", "--json", world.trusted / "none.toml", status=2)
+    assert len(json.loads(gone.out)["errors"]) == 1
+
+
+# Whole verbs.
+
+def test_a_loop_without_a_plan(world):
+    done = typed(world, "loop", "true", status=125)
+    assert "PLAN.md" in done.err
+    cure = command_in(hint_of(done), world)
+    assert cure[1:4] == ["loop", "--example", ">"]
+    plan = typed(world, *cure[1:3], status=0).out
+    world.write(world.project / "PLAN.md", plan)
+    # It is read, and an agent that does the work is done with it.
+    agent = "#!/bin/sh\nprintf 'echo \"Hello, ${1:-world}\"\\n' > greet.sh\n"
+    world.write(world.project / "agent", agent, 0o755)
+    typed(world, "loop", "--plain", "./agent", status=0)
+    world.write(world.project / "PLAN.md", "# nothing\n")
+    assert "- [ ] parse-flags: Parse the flags" in hint_of(typed(world, "loop", "true", status=125))
+
+
+def test_setup_in_a_home(world):
+    done = typed(world, "setup", cwd=world.home)
+    assert done.status == 2 and "not a project directory" in done.err
+    told = hint_of(done)
+    assert "change into a project" in told and "--policy" not in told and "--write" not in told
+    project = world.make_directory(world.home / "other")
+    typed(world, "setup", "--yes", cwd=project, status=0)
+
+
+def test_a_limit_of_open_files(world):
+    done = world.bare("sh", "-c", f"ulimit -Sn 20; exec {world.cordon} run -- true")
+    cure = re.search(r"ulimit -\w*n \d+", hint_of(done))
+    assert done.status == 125 and cure, done.account()
+    world.bare("sh", "-c", f"{cure[0]}; exec {world.cordon} run -- true").expect(0)
+
+
+def test_a_builder_that_was_killed(world):
+    call = "mount_setattr"
+    traced = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
+    killed = ["-e", f"inject={call}:signal=SIGKILL:when=1"]
+    done = world.bare(*traced, *killed, world.cordon, "run", "--backend", "native", "--", "true")
+    assert done.status == 125 and "the process that builds the sandbox was killed by SIGKILL" in done.err
+    assert "want of memory" in hint_of(done)
+    world.bare(*traced, world.cordon, "run", "--backend", "native", "--", "true").expect(0)
+
+
+# Colours.
+
+def errors_at_a_terminal(world, *options, env=None):
+    terminal = Terminal(world, [world.cordon, "policy", "check", *options, "none.toml"], env=env)
+    terminal.wait(20)
+    return "\x1b[3" in terminal.seen.decode()
+
+
+def test_colours(world):
+    assert errors_at_a_terminal(world)
+    assert not errors_at_a_terminal(world, env={"TERM": "dumb"})
+    assert not errors_at_a_terminal(world, env={"NO_COLOR": "1"})
+    assert not errors_at_a_terminal(world, "--color", "never")
+    assert errors_at_a_terminal(world, "--color=always", env={"NO_COLOR": "1", "TERM": "dumb"})
+    typed(world, "run", "--", "true", status=0)
+    for verb, operand in (("policy check", "x"), ("audit show", "x"), ("run", "no-such-program"), ("doctor", None),
+                          ("loop", "x"), ("session show", "x"), ("completion", "x")):
+        words = [*verb.split(), *([operand] if operand else [])]
+        plain = typed(world, *words)
+        assert "\x1b[" not in plain.err + plain.out, verb
+        always = typed(world, *verb.split(), "--color=always", *([operand] if operand else []))
+        assert "\x1b[" in always.err + always.out, verb
