@@ -150,13 +150,14 @@ struct AgentRules {
 // Which parts options of the command line asked for. Each stands in its list as well; a path rule
 // says so itself.
 struct OptionRequests {
-  bool net = false;                 // the network mode
-  std::vector<HostRule> allow;      // hosts
-  std::vector<std::string> env;     // names
-  std::vector<std::string> limits;  // keys of [limits]
-  bool scratch = false;             // the size of the private temporary space
-  bool stage = false;               // how a stage ends; that there is one can only be stricter
-  bool copy_stage = false;          // a stage is a copy, also where it could be an overlay
+  bool net = false;                  // the network mode
+  std::vector<HostRule> allow;       // hosts
+  std::vector<PublishRule> publish;  // ports
+  std::vector<std::string> env;      // names
+  std::vector<std::string> limits;   // keys of [limits]
+  bool scratch = false;              // the size of the private temporary space
+  bool stage = false;                // how a stage ends; that there is one can only be stricter
+  bool copy_stage = false;           // a stage is a copy, also where it could be an overlay
   bool operator==(const OptionRequests&) const = default;
 };
 

@@ -365,7 +365,8 @@ bool is_socket(const Canonical& place) {
 }
 
 Grant grant_of(const PathRule& rule, const Canonical& place) {
-  return {rule.text, place.lexical, place.path, Grant::Source::Policy, place.kind, place.id};
+  return {rule.text,  place.lexical, place.path, Grant::Source::Policy,
+          place.kind, place.id,      rule.origin};
 }
 
 }  // namespace
@@ -378,12 +379,16 @@ Result<std::vector<Grant>> resolve_sockets(const std::vector<PathRule>& rules, c
     CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
     named.push_back({place.lexical, place.path});
     if (place.kind == FileKind::Absent) {
-      reductions.push_back({"sockets", rule.text, std::nullopt, Reduction::Because::Nonexistent});
+      reductions.push_back(
+          {"sockets", rule.text, std::nullopt, Reduction::Because::Nonexistent, rule.origin});
       continue;
     }
     if (!is_socket(place)) {
-      return fail(policy_error("net.sockets lists " + quote(rule.text) + ", which is no socket",
-                               "grant files and directories in [fs]"));
+      const bool option = rule.origin == Origin::Option;
+      return fail(policy_error((option ? "--socket names " : "net.sockets lists ") +
+                                   quote(rule.text) + ", which is no socket",
+                               option ? "grant files and directories with --read or --write"
+                                      : "grant files and directories in [fs]"));
     }
     sockets.push_back(grant_of(rule, place));
   }

@@ -167,7 +167,8 @@ Result<void> NativePlanner::refuse_unenforceable() const {
   }
   if (effective_.net.mode == NetMode::Open && !effective_.net.publish.empty()) {
     return fail(policy_error("net.publish contradicts network mode open",
-                             "remove the list: the command listens on the host's network"));
+                             "remove the list, or leave out --publish: the command listens "
+                             "on the host's network itself"));
   }
   const auto accepted = [&](Layer layer) {
     return std::ranges::find(effective_.accept_missing, layer) != effective_.accept_missing.end();

@@ -205,16 +205,12 @@ void clamp_protect(const Resolved& request, Ceilings ceilings, Effective& result
   });
 }
 
-namespace {
-
 bool permits_socket(const ResolvedCeiling& ceiling, const Grant& socket) {
   if (!ceiling.ceiling.bounds_net) return true;
   return std::any_of(ceiling.sockets.begin(), ceiling.sockets.end(), [&](const Grant& listed) {
     return listed.path == socket.path && listed.id == socket.id;
   });
 }
-
-}  // namespace
 
 void clamp_sockets(const Resolved& request, Ceilings ceilings, Effective& result,
                    Reductions& reductions) {
@@ -225,8 +221,8 @@ void clamp_sockets(const Resolved& request, Ceilings ceilings, Effective& result
     if (permitted) {
       result.sockets.push_back(socket);
     } else {
-      reductions.push_back(
-          {"sockets", socket.written, std::nullopt, Reduction::Because::OutsideCeiling});
+      reductions.push_back({"sockets", socket.written, std::nullopt,
+                            Reduction::Because::OutsideCeiling, socket.origin});
     }
   }
   std::sort(result.sockets.begin(), result.sockets.end(),

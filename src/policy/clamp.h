@@ -63,6 +63,7 @@ void clamp_view(const Resolved& request, Ceilings ceilings, Effective& result,
                 Reductions& reductions);
 void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
                Reductions& reductions);
+bool permits_socket(const ResolvedCeiling& ceiling, const Grant& socket);
 void clamp_sockets(const Resolved& request, Ceilings ceilings, Effective& result,
                    Reductions& reductions);
 void clamp_env(const Resolved& request, Ceilings ceilings, Effective& result,

@@ -121,10 +121,13 @@ NetRules narrow(const NetRules& rules, const Ceiling& ceiling) {
   return result;
 }
 
-void report_ports(const NetRules& asked, const NetRules& got, Reductions& reductions) {
-  for (const PublishRule& rule : asked.publish) {
+void report_ports(const Policy& policy, const NetRules& got, Reductions& reductions) {
+  const auto& options = policy.options.publish;
+  for (const PublishRule& rule : policy.net.publish) {
     if (std::ranges::find(got.publish, rule) != got.publish.end()) continue;
-    reductions.push_back({"publish", to_string(rule), std::nullopt, Because::OutsideCeiling});
+    const bool option = std::ranges::find(options, rule) != options.end();
+    reductions.push_back({"publish", to_string(rule), std::nullopt, Because::OutsideCeiling,
+                          option ? Origin::Option : Origin::Document});
   }
 }
 
@@ -145,7 +148,7 @@ void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
   const NetRules& asked = request.policy.net;
   result.net = in_one_form(asked);
   for (const ResolvedCeiling& ceiling : ceilings) result.net = narrow(result.net, ceiling.ceiling);
-  report_ports(asked, result.net, reductions);
+  report_ports(request.policy, result.net, reductions);
   report_denied(request.policy, result.net, reductions);
   if (result.net.mode != asked.mode) {
     const Because because =
@@ -171,6 +174,10 @@ bool permits_host(const Ceiling& ceiling, const HostRule& host) {
   std::vector<Reduction> reductions;
   if (got.mode == NetMode::Allow) detail::report_hosts(policy, got, reductions);
   return got.mode == NetMode::Allow && reductions.empty();
+}
+
+bool permits_port(const Ceiling& ceiling, const PublishRule& rule) {
+  return !ceiling.bounds_net || detail::permits_publishing(ceiling.policy.net, rule);
 }
 
 NetRules narrow_net(const NetRules& rules, std::span<const Ceiling> ceilings) {

@@ -12,5 +12,6 @@ NetRules narrow_net(const NetRules& rules, std::span<const Ceiling> ceilings);
 
 // Whether a ceiling lets all of a rule be reached, its denies apart.
 bool permits_host(const Ceiling& ceiling, const HostRule& host);
+bool permits_port(const Ceiling& ceiling, const PublishRule& rule);
 
 }  // namespace cordon

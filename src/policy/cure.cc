@@ -17,6 +17,9 @@ bool is_of_environment(const Ceiling& ceiling) {
   return ceiling.policy.file.empty() && ceiling.id == "environment";
 }
 
+constexpr const char* kOnlyInAFile =
+    "use a ceiling file in place of the CORDON_SANDBOX_... variables, which cannot permit it";
+
 // A string as TOML and JSON both spell it.
 std::string spelled(std::string_view text) {
   std::string out = "\"";
@@ -141,6 +144,22 @@ std::string cure_for_variable(const Ceiling& ceiling, const std::string& name) {
   Texts names = ceiling.policy.env.pass;
   names.push_back(name);
   return in_document(ceiling, "env", {{"pass", spelled(names)}});
+}
+
+std::string cure_for_port(const Ceiling& ceiling, const PublishRule& rule) {
+  if (is_of_environment(ceiling)) return kOnlyInAFile;
+  Texts ports;
+  for (const PublishRule& one : ceiling.policy.net.publish) ports.push_back(to_string(one));
+  ports.push_back(to_string(rule));
+  return in_document(ceiling, "net", {{"publish", spelled(ports)}});
+}
+
+std::string cure_for_socket(const Ceiling& ceiling, const std::string& path) {
+  if (is_of_environment(ceiling)) return kOnlyInAFile;
+  Texts sockets;
+  for (const PathRule& one : ceiling.policy.net.sockets) sockets.push_back(one.text);
+  sockets.push_back(path);
+  return in_document(ceiling, "net", {{"sockets", spelled(sockets)}});
 }
 
 std::string cure_for_limit(const Ceiling& ceiling, const LimitField& field, std::uint64_t value) {

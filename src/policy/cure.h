@@ -58,6 +58,8 @@ std::string cure_for_path(const ResolvedCeiling& ceiling, const std::string& pat
 std::string cure_for_group(const Ceiling& ceiling, std::string_view group);
 std::string cure_for_host(const Ceiling& ceiling, const HostRule& host);
 std::string cure_for_open_network(const Ceiling& ceiling);
+std::string cure_for_port(const Ceiling& ceiling, const PublishRule& rule);
+std::string cure_for_socket(const Ceiling& ceiling, const std::string& path);
 std::string cure_for_variable(const Ceiling& ceiling, const std::string& name);
 std::string cure_for_limit(const Ceiling& ceiling, const LimitField& field, std::uint64_t value);
 std::string cure_for_scratch(const Ceiling& ceiling, std::uint64_t bytes);

@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/clamp.h"
 #include "policy/clamp_net.h"
 #include "policy/cure.h"
 #include "policy/net_rules.h"
@@ -270,6 +271,33 @@ Refused refused_mode(const Reduction& reduction, Ceilings ceilings) {
           })};
 }
 
+Refused refused_port(const PublishRule& port, Ceilings ceilings) {
+  const Takers takers = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
+    return !permits_port(ceiling.ceiling, port);
+  });
+  return {"--publish " + to_string(port) + " is outside what is granted: " + titles(takers) +
+              does_not(takers) + "list it",
+          "leave the option out, or " + cures(takers, [&](const ResolvedCeiling& ceiling) {
+            return cure_for_port(ceiling.ceiling, port);
+          })};
+}
+
+Refused refused_socket(const Reduction& reduction, const Resolved& request, Ceilings ceilings) {
+  const std::string option = "--socket " + quote(reduction.asked);
+  const Grant* socket = granted_to_option(request.sockets, reduction);
+  if (socket == nullptr) {
+    return {option + " names no socket that is there",
+            "start its service first, or correct the spelling"};
+  }
+  const Takers takers = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
+    return !detail::permits_socket(ceiling, *socket);
+  });
+  return {option + " is outside what is granted: " + titles(takers) + does_not(takers) + "list it",
+          "leave the option out, or " + cures(takers, [&](const ResolvedCeiling& ceiling) {
+            return cure_for_socket(ceiling.ceiling, socket->path);
+          })};
+}
+
 Refused refused_variable(const Reduction& reduction, Ceilings ceilings) {
   const std::string option = "--env " + quote(reduction.asked);
   if (reduction.because != Because::OutsideCeiling) {
@@ -291,10 +319,11 @@ std::string more_than(std::string_view option, const Reduction& reduction, const
          " that " + titles(takers) + (takers.size() == 1 ? " permits" : " permit");
 }
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kLimitOptions{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kLimitOptions{
     {{"wall", "--timeout"},
      {"memory", "--memory"},
      {"pids", "--pids"},
+     {"files", "--files"},
      {"cpus", "--cpus"},
      {"output", "--output-limit"}}};
 
@@ -354,6 +383,12 @@ void add_refused(const Reduction& reduction, const Resolved& request, Ceilings c
     for (const HostRule& host : request.policy.options.allow) {
       if (to_string(host) == reduction.asked) refused.push_back(refused_host(host, ceilings));
     }
+  } else if (reduction.what == "publish") {
+    for (const PublishRule& port : request.policy.options.publish) {
+      if (to_string(port) == reduction.asked) refused.push_back(refused_port(port, ceilings));
+    }
+  } else if (reduction.what == "sockets") {
+    refused.push_back(refused_socket(reduction, request, ceilings));
   } else if (reduction.what == "env") {
     refused.push_back(refused_variable(reduction, ceilings));
   } else if (reduction.what == "scratch") {

@@ -5,63 +5,16 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "config/policy_document.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/writable.h"
-#include "policy/clamp_net.h"
 #include "policy/cure.h"
 #include "policy/deny_index.h"
-#include "policy/net_rules.h"
 #include "policy/protected_names.h"
+#include "run/change.h"
 
 namespace cordon {
 namespace {
-
-constexpr std::size_t kLargestDocument = std::size_t{1} << 20U;
-
-// A change to what was asked: the request with the change made, and how a person makes it.
-struct Changed {
-  RunInput input;
-  std::vector<std::string> steps;
-};
-
-std::string steps_text(const std::vector<std::string>& steps) {
-  std::string text;
-  for (const std::string& step : steps) text.append(text.empty() ? "" : "; ").append(step);
-  return text;
-}
-
-// "FILE:LINE" of a key, or of its table; the file alone if neither is there.
-std::string line_in(const std::string& file, std::string_view table,
-                    std::initializer_list<std::string_view> keys) {
-  const auto text = read_regular(AT_FDCWD, file, kLargestDocument);
-  const auto document = text ? read_document(*text, file) : Result<Node>(Node());
-  const Node* found = document ? document->find(table) : nullptr;
-  if (found == nullptr) return file;
-  unsigned line = found->key_line != 0 ? found->key_line : found->line;
-  for (const std::string_view key : keys) {
-    const Node* member = found->find(key);
-    if (member == nullptr) continue;
-    line = member->key_line;
-    break;
-  }
-  return line == 0 ? file : file + ":" + std::to_string(line);
-}
-
-std::string ceiling_rule(const Ceiling& ceiling, std::string_view table,
-                         std::initializer_list<std::string_view> keys) {
-  if (ceiling.policy.file.empty()) return title_of(ceiling);
-  return "ceiling \"" + line_in(ceiling.policy.file, table, keys) + "\"";
-}
-
-// What stands in a document as `text`, wherever it is, and is to go.
-std::string take_out(const Policy& policy, std::string_view table, const std::string& text) {
-  const std::string what =
-      "take " + quote(text) + " out of deny below [" + std::string(table) + "]";
-  return policy.file.empty() ? "use a policy of your own without deny " + quote(text)
-                             : what + " in " + quote(policy.file);
-}
 
 class PathAdvice {
  public:
@@ -381,66 +334,6 @@ void PathAdvice::tell_why_nothing_helps(AccessAnswer& answer) const {
 Result<void> advise(const RunInput& input, const Caller& caller, const AskedPath& asked,
                     AccessAnswer& answer) {
   return PathAdvice(input, caller, asked).complete(answer);
-}
-
-namespace {
-
-Changed with_host(Changed changed, const HostRule& host) {
-  if (changed.input.policy.options.net) {
-    changed.steps.push_back("leave out --net " +
-                            std::string(name_of(changed.input.policy.net.mode)));
-    changed.input.policy.options.net = false;
-  }
-  changed.input.policy.net.allow_host(host);
-  changed.input.policy.options.allow.push_back(host);
-  changed.steps.push_back("--allow " + to_string(host));
-  return changed;
-}
-
-Changed without_host_denies(Changed changed, const HostRule& host) {
-  const auto take = [&](Policy& policy) {
-    std::erase_if(policy.net.deny, [&](const HostRule& deny) {
-      if (!covers(deny, host)) return false;
-      changed.steps.push_back(take_out(policy, "net", to_string(deny)));
-      return true;
-    });
-  };
-  take(changed.input.policy);
-  for (Ceiling& ceiling : changed.input.ceilings) take(ceiling.policy);
-  return changed;
-}
-
-}  // namespace
-
-Result<void> advise_connect(const RunInput& input, const HostRule& host, const ConnectTry& connects,
-                            Verdict& verdict) {
-  verdict.change.clear();
-  const auto helps = [&](const Changed& changed) {
-    if (changed.steps.empty()) return false;
-    const auto found = connects(changed.input);
-    if (!found || !found->allowed) return false;
-    verdict.change = steps_text(changed.steps);
-    return true;
-  };
-  const Changed opened = without_host_denies({input, {}}, host);
-  for (const Changed& begin : {Changed{input, {}}, opened}) {
-    if (helps(begin) || helps(with_host(begin, host))) return {};
-    Changed cured = begin;
-    std::string rule;
-    std::string titles;
-    for (Ceiling& ceiling : cured.input.ceilings) {
-      if (permits_host(ceiling, host)) continue;
-      cured.steps.push_back(cure_for_host(ceiling, host));
-      if (rule.empty()) rule = ceiling_rule(ceiling, "net", {"allow", "mode"});
-      titles += (titles.empty() ? "" : " and ") + title_of(ceiling);
-      ceiling.policy.net.allow_host(host);
-    }
-    if (rule.empty() || (!helps(cured) && !helps(with_host(cured, host)))) continue;
-    verdict.rule = rule;
-    verdict.reason = titles + " does not permit it; " + verdict.reason;
-    return {};
-  }
-  return {};
 }
 
 }  // namespace cordon

@@ -5,7 +5,6 @@
 // together. If none helps, nothing can grant the access, and that is told instead.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,10 +25,5 @@ struct AskedPath {
 // (Verdict::change is empty then).
 Result<void> advise(const RunInput& input, const Caller& caller, const AskedPath& asked,
                     AccessAnswer& answer);
-
-// The same for a connection to `host`. `connects` judges a request.
-using ConnectTry = std::function<Result<Verdict>(const RunInput&)>;
-Result<void> advise_connect(const RunInput& input, const HostRule& host, const ConnectTry& connects,
-                            Verdict& verdict);
 
 }  // namespace cordon

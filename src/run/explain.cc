@@ -25,6 +25,7 @@
 #include "run/advice.h"
 #include "run/answers.h"
 #include "run/choose.h"
+#include "run/net_advice.h"
 
 namespace cordon {
 namespace {
@@ -82,6 +83,20 @@ Result<Explained> explain_connection(const RunInput& input, const std::string& t
   if (target.find('/') != std::string::npos) {
     CORDON_TRY(socket, canonicalize(target, caller.cwd, caller));
     Verdict verdict = decide_socket(effective, socket.lexical, socket.path);
+    if (!verdict.allowed && socket.kind == FileKind::Absent) {
+      verdict.reason += "; nothing is there now";
+      verdict.change = "start what listens there, then ask again";
+    } else if (!verdict.allowed &&
+               (socket.kind == FileKind::Directory || socket.kind == FileKind::Regular)) {
+      verdict.reason = "it is no socket";
+      verdict.change.clear();
+    } else if (!verdict.allowed) {
+      const auto connects = [&](const RunInput& changed) -> Result<Verdict> {
+        CORDON_TRY(again, judge_question(changed, caller, no_paths));
+        return decide_socket(again.clamped.effective(), socket.lexical, socket.path);
+      };
+      advise_socket(input, socket.path, connects, verdict);
+    }
     return explained_by(std::move(run), socket.path, plain(std::move(verdict)));
   }
   CORDON_TRY(place, parse_host_and_port(target));
@@ -110,6 +125,13 @@ Result<Explained> explain_published(const RunInput& input, const std::string& ta
   CORDON_TRY(rule, parse_publish_rule(target));
   CORDON_TRY(run, judge_question(input, caller, std::vector<std::string>()));
   Verdict verdict = decide_publish(run.clamped.effective().net, rule);
+  if (!verdict.allowed) {
+    const auto publishes = [&](const RunInput& changed) -> Result<Verdict> {
+      CORDON_TRY(again, judge_question(changed, caller, std::vector<std::string>()));
+      return decide_publish(again.clamped.effective().net, rule);
+    };
+    advise_publish(input, rule, publishes, verdict);
+  }
   return explained_by(std::move(run), target, plain(std::move(verdict)));
 }
 

@@ -217,7 +217,7 @@ class Follower:
             self.applied = True
         elif words[:2] == ["--policy", "workspace"]:
             self.leave_out("--policy", "readonly")
-        elif words and words[0] in ("--read", "--write", "--allow"):
+        elif words and words[0] in ("--read", "--write", "--allow", "--publish", "--socket"):
             self.options += words
         elif words[:2] == ["leave", "out"]:
             self.leave_out(*words[2:4])
@@ -449,6 +449,38 @@ def test_connections_under_ceilings(world):
         assert follower.follow()["allowed"]
         code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5)"
         world.run("/usr/bin/python3", "-I", "-c", code, options=follower.options).expect(0)
+
+
+@pytest.mark.parametrize("listed", ["", '{key} = ["{other}"]\n', '{key} = ["{target}"]\n'])
+@pytest.mark.parametrize("what", ["publish", "connect"])
+def test_ports_and_sockets_under_ceilings(world, what, listed):
+    """The option that is told, and the line of each ceiling that does not list it; of no other."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+    place, other = world.outside / "s", world.outside / "other"
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
+        one.bind(str(place))
+        two.bind(str(other))
+        key, target = ("publish", port) if what == "publish" else ("sockets", str(place))
+        line = listed.format(key=key, target=target, other="9" if what == "publish" else other)
+        text = 'version = 1\n[fs]\nread = ["@system"]\nwrite = ["@cwd"]\n[net]\nmode = "none"\n'
+        options = []
+        for name, more in (("a.toml", line), ("b.toml", f'{key} = ["{target}"]\n')):
+            options += ["--ceiling", str(world.document(text + more, name))]
+        follower = Follower(world, options, what, target)
+        first = explain(world, options, what, target).expect(1).json
+        option = f"--{'publish' if what == 'publish' else 'socket'} {target}"
+        assert first["change"].endswith(option) and "b.toml" not in first["change"], first
+        assert ("a.toml" in first["change"]) == (listed.find("target") < 0), first
+        assert first["rule"].startswith("ceiling " if "a.toml" in first["change"] else f"net.{key}"), first
+        assert follower.follow()["allowed"]
+        world.run("true", options=follower.options).expect(0)
+
+
+def test_what_is_no_socket_is_told(world):
+    assert "nothing can grant this, because it is no socket" in answer(world, "connect", str(world.project / "file.txt"))
+    told = answer(world, "connect", str(world.project / "none"))
+    assert "nothing is there now" in told and "start what listens there" in told
 
 
 def test_what_of_a_staged_git_directory_arrives(world):

@@ -106,6 +106,17 @@ Result<void> add_host(const GivenFlag& flag, Policy& policy) {
   return {};
 }
 
+Result<void> add_port(const GivenFlag& flag, Policy& policy) {
+  const auto rule = parse_publish_rule(flag.value);
+  if (!rule) return fail(bad_value(flag, "not a port to publish", "write 8080, or HOSTPORT:PORT"));
+  std::vector<PublishRule>& ports = policy.net.publish;
+  // What is typed wins over what a policy leads there.
+  std::erase_if(ports, [&](const PublishRule& old) { return old.host_port == rule->host_port; });
+  ports.push_back(*rule);
+  policy.options.publish.push_back(*rule);
+  return {};
+}
+
 Result<void> set_variable(const GivenFlag& flag, Policy& policy) {
   EnvRules& env = policy.env;
   const std::size_t equals = flag.value.find('=');
@@ -206,6 +217,10 @@ Result<void> check_contradictions(const Arguments& arguments) {
     return fail(usage_error("--stage-from contradicts --stage-fork",
                             "drop one of them: --stage-fork leaves the other stage as it is"));
   }
+  if (arguments.has(FlagId::Publish) && arguments.value(FlagId::Net) == "open") {
+    return fail(usage_error("--publish contradicts --net open",
+                            "drop one of them: the command listens on the host's network itself"));
+  }
   if (!arguments.has(FlagId::Allow)) return {};
   const auto net = arguments.value(FlagId::Net);
   if (!net) return {};
@@ -239,6 +254,12 @@ constexpr PolicyOption kPolicyOptions[] = {
      [](const GivenFlag& flag, Where, Policy& policy) { return set_net(flag, policy); }},
     {FlagId::Allow,
      [](const GivenFlag& flag, Where, Policy& policy) { return add_host(flag, policy); }},
+    {FlagId::Publish,
+     [](const GivenFlag& flag, Where, Policy& policy) { return add_port(flag, policy); }},
+    {FlagId::Socket,
+     [](const GivenFlag& flag, Where caller, Policy& policy) {
+       return add_path(flag, PathUse::Socket, caller.cwd, policy.net.sockets);
+     }},
     {FlagId::Env,
      [](const GivenFlag& flag, Where caller, Policy& policy) {
        return flag.value.ends_with('*') && flag.value.find('=') == std::string_view::npos
@@ -259,6 +280,11 @@ constexpr PolicyOption kPolicyOptions[] = {
      [](const GivenFlag& flag, Where, Policy& policy) {
        policy.options.limits.emplace_back("pids");
        return set_count(flag, policy.limits.pids);
+     }},
+    {FlagId::Files,
+     [](const GivenFlag& flag, Where, Policy& policy) {
+       policy.options.limits.emplace_back("files");
+       return set_count(flag, policy.limits.files);
      }},
     {FlagId::Cpus,
      [](const GivenFlag& flag, Where, Policy& policy) {

@@ -111,6 +111,27 @@ inline constexpr std::array kPolicy{
          "Let the command connect to HOST: a name, *.name for sub-domains, an address or a CIDR "
          "range, with an optional port or port range. Sets the network mode \"allow\".",
          {}},
+    Flag{
+        FlagId::Publish,
+        "--publish",
+        "[HOSTPORT:]PORT",
+        ValueKind::Free,
+        Times::Many,
+        "reach a server inside at the host's loopback",
+        "Make port PORT inside reachable at HOSTPORT of the host's loopback, or at the same "
+        "number. "
+        "Every program of this host can call it, browsers included; no other machine can. Not with "
+        "--net open, where the command listens on the host's network itself.",
+        {}},
+    Flag{FlagId::Socket,
+         "--socket",
+         "PATH",
+         ValueKind::Path,
+         Times::Many,
+         "let the command connect to this local socket",
+         "Let the command connect to the local socket PATH of the host, in every network mode. Who "
+         "may talk to some of them may do anything: those are named.",
+         {}},
     Flag{FlagId::Env,
          "--env",
          "NAME[=VALUE]",
@@ -154,6 +175,14 @@ inline constexpr std::array kLimits{
          Times::Once,
          "at most N processes and threads",
          "At most N processes and threads at one time; a further fork fails with EAGAIN.",
+         {}},
+    Flag{FlagId::Files,
+         "--files",
+         "N",
+         ValueKind::Free,
+         Times::Once,
+         "at most N open files of one process",
+         "At most N open descriptors of one process; a further open fails with EMFILE.",
          {}},
     Flag{FlagId::Cpus,
          "--cpus",
