@@ -162,6 +162,16 @@ std::string hint_text(const Hint& hint) {
   return "not granted: " + asked + "; " + hint.change;
 }
 
+// What of a line is the same for all of its kind.
+std::string handoff_kind(const Quarantined& handoff) {
+  for (const char* kind : {"unchecked: ", "removed: "}) {
+    if (handoff.kind.starts_with(kind)) return kind;
+  }
+  if (!handoff.original.empty()) return "as it was";
+  if (handoff.restored) return "put back";
+  return handoff.moved_to.empty() ? "appeared" : "moved";
+}
+
 std::string handoff_text(const Quarantined& handoff) {
   if (handoff.kind.starts_with("unchecked: ")) {
     const std::string place = handoff.path == "." ? "" : handoff.path + ": ";
@@ -182,8 +192,8 @@ std::string handoff_text(const Quarantined& handoff) {
   return text;
 }
 
-// What was written to private places, one line for each: "gone with the run: 3 files in the private
-// home (~/d, ~/x)".
+// What was written to private places, one line for each of the few that there are: "gone with the
+// run: 3 files in the private home (~/d, ~/x)".
 void say_gone(const std::vector<Change>& changes) {
   constexpr std::size_t kMostNames = 3;
   for (std::size_t i = 0; i < changes.size();) {
@@ -242,6 +252,8 @@ bool say_answer(std::string_view text) {
 
 void say(std::string_view text) { write_all(said_to, text); }
 
+bool says_to_terminal() { return ::isatty(said_to) == 1; }
+
 SayTo::SayTo(int descriptor) : before_(said_to) { said_to = descriptor; }
 
 SayTo::~SayTo() { said_to = before_; }
@@ -267,9 +279,9 @@ void say_error(const Error& error) {
   say(line);
 }
 
-void say_reductions(const std::vector<Reduction>& reductions) {
+void say_reductions(const std::vector<Reduction>& reductions, Notices& notices) {
   for (const Reduction& reduction : reductions) {
-    say_line(Tint::Warning, reduction_line(reduction));
+    notices.add("reduced", reduction_line(reduction), Notices::Seen::Why);
   }
 }
 
@@ -293,7 +305,9 @@ std::string counted(std::size_t count) {
 }
 
 // What became of the ordinary changes of a staged run; nothing for a live one.
-void say_stage(const std::string& run_id, const std::vector<Change>& changes) {
+void say_stage(const std::vector<Change>& changes, Notices& notices) {
+  const std::string& run_id = notices.run_id();
+  const bool folded = notices.layout() == Notices::Layout::Folded;
   constexpr std::size_t kMostConflicts = 10;
   std::size_t applied = 0;
   std::size_t waiting = 0;
@@ -301,17 +315,18 @@ void say_stage(const std::string& run_id, const std::vector<Change>& changes) {
   for (const Change& change : changes) {
     // Commits that the host has others beside: the reason names the line that merges them.
     if (change.state == Change::State::Conflict && is_never_applied(change.reason)) continue;
-    if (change.state == Change::State::Conflict && ++conflicts <= kMostConflicts) {
-      say_line(Tint::Warning, "conflict: " + change.path +
-                                  " has changed on the host too; both versions are kept; cordon "
-                                  "changes diff " +
-                                  run_id + " " + shell_word(change.path));
+    if (change.state == Change::State::Conflict && (++conflicts <= kMostConflicts || folded)) {
+      notices.add("conflict",
+                  "conflict: " + change.path +
+                      " has changed on the host too; both versions are kept; cordon changes diff " +
+                      run_id + " " + shell_word(change.path),
+                  Notices::Seen::Changes);
     }
     if (!change.reason.empty()) continue;
     if (change.state == Change::State::Applied) ++applied;
     if (change.state == Change::State::Held) ++waiting;
   }
-  if (conflicts > kMostConflicts) {
+  if (conflicts > kMostConflicts && !folded) {
     say_line(Tint::Warning, "and " + std::to_string(conflicts - kMostConflicts) +
                                 " more conflicts; cordon changes list " + run_id);
   }
@@ -327,12 +342,14 @@ void say_stage(const std::string& run_id, const std::vector<Change>& changes) {
 
 }  // namespace
 
-void say_changes(const std::string& run_id, const std::vector<Change>& changes,
-                 const std::vector<Quarantined>& handoffs) {
+void say_changes(const std::vector<Change>& changes, const std::vector<Quarantined>& handoffs,
+                 Notices& notices) {
+  const std::string& run_id = notices.run_id();
+  const bool folded = notices.layout() == Notices::Layout::Folded;
   constexpr std::size_t kMostTops = 10;
   std::vector<std::string> tops;
   std::size_t told = 0;
-  say_stage(run_id, changes);
+  say_stage(changes, notices);
   for (const Change& change : changes) {
     // Without a reason it is an ordinary change of a stage.
     const bool to_merge =
@@ -346,7 +363,7 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
     }
     if (std::find(tops.begin(), tops.end(), change.top) == tops.end()) tops.push_back(change.top);
   }
-  for (std::size_t i = 0; i < tops.size() && i < kMostTops; ++i) {
+  for (std::size_t i = 0; i < tops.size() && (i < kMostTops || folded); ++i) {
     std::size_t files = 0;
     std::string reason;
     for (const Change& change : changes) {
@@ -360,13 +377,16 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
     std::string what = " (" + std::to_string(files) + (files == 1 ? " file)" : " files)");
     if (reason.starts_with("git: ")) what = ": " + reason.substr(5);
     if (is_never_applied(reason)) {
-      say_line(Tint::Warning, "not applied: " + tops[i] + ": " + with_cure(reason));
+      notices.add("not applied", "not applied: " + tops[i] + ": " + with_cure(reason),
+                  Notices::Seen::Changes);
       continue;
     }
-    say_line(Tint::Warning, "held back: " + tops[i] + what + "; cordon changes apply " + run_id +
-                                " " + shell_word(tops[i]));
+    notices.add("held back",
+                "held back: " + tops[i] + what + "; cordon changes apply " + run_id + " " +
+                    shell_word(tops[i]),
+                Notices::Seen::Changes);
   }
-  if (tops.size() > kMostTops) {
+  if (tops.size() > kMostTops && !folded) {
     say_line(Tint::Warning, "and " + std::to_string(tops.size() - kMostTops) +
                                 " more; cordon changes list " + run_id);
   }
@@ -381,7 +401,8 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
   }
   for (const Change& change : changes) {
     if (change.state != Change::State::Discarded) continue;
-    say_line(Tint::Warning, "not removed: " + change.path + ": " + change.reason);
+    notices.add("not removed", "not removed: " + change.path + ": " + change.reason,
+                Notices::Seen::Changes);
   }
   say_gone(changes);
   if (told > 0) {
@@ -391,15 +412,15 @@ void say_changes(const std::string& run_id, const std::vector<Change>& changes,
   }
 }
 
-void say_handoffs(const std::vector<Quarantined>& handoffs) {
+void say_handoffs(const std::vector<Quarantined>& handoffs, Notices& notices) {
   // A run can plant as many as it likes; the report has the first thousand.
-  constexpr std::size_t kMostLines = 50;
-  for (const Quarantined& handoff :
-       std::span(handoffs).first(std::min(handoffs.size(), kMostLines)))
-    say_line(Tint::Warning, handoff_text(handoff));
-  if (handoffs.size() > kMostLines)
-    say_line(Tint::Warning, "and " + std::to_string(handoffs.size() - kMostLines) +
-                                " more such lines: see --report");
+  const bool folded = notices.layout() == Notices::Layout::Folded;
+  const std::size_t most = folded ? handoffs.size() : 50;
+  for (const Quarantined& handoff : std::span(handoffs).first(std::min(handoffs.size(), most)))
+    notices.add(handoff_kind(handoff), handoff_text(handoff), Notices::Seen::Why);
+  if (handoffs.size() > most)
+    say_line(Tint::Warning,
+             "and " + std::to_string(handoffs.size() - most) + " more such lines: see --report");
 }
 
 void say_lost_output(const Outcome& outcome) {
@@ -408,28 +429,37 @@ void say_lost_output(const Outcome& outcome) {
   }
 }
 
-void say_outcome(const Outcome& outcome) {
-  if (const auto killed = std::visit(KillText{}, outcome.end)) say_line(Tint::Bad, *killed);
-  say_lost_output(outcome);
+namespace {
+
+void say_denials(const std::vector<Denial>& denials, Notices& notices) {
   // A program can try a thousand hosts; the report has them all.
   constexpr std::size_t kMostLines = 20;
+  const bool folded = notices.layout() == Notices::Layout::Folded;
   std::size_t told = 0;
   std::size_t untold = 0;
-  for (const Denial& denial : outcome.denials) {
+  for (const Denial& denial : denials) {
     if (is_lost_output(denial)) continue;
-    if (told == kMostLines) {
+    if (told == kMostLines && !folded) {
       ++untold;
       continue;
     }
-    say_line(Tint::Warning, denial_text(denial));
+    notices.add(denial.what + " " + denial.layer, denial_text(denial), Notices::Seen::Why);
     ++told;
   }
-  if (untold > 0) {
-    say_line(Tint::Warning,
-             "and " + std::to_string(untold) + " more denials; --report FILE has them all");
+  if (untold == 0) return;
+  say_warning("and " + std::to_string(untold) + " more denials; --report FILE has them all");
+}
+
+}  // namespace
+
+void say_outcome(const Outcome& outcome, Notices& notices) {
+  if (const auto killed = std::visit(KillText{}, outcome.end)) say_line(Tint::Bad, *killed);
+  say_lost_output(outcome);
+  say_denials(outcome.denials, notices);
+  for (const Hint& hint : outcome.hints) {
+    notices.add("hint " + hint.access, hint_text(hint), Notices::Seen::Why);
   }
-  for (const Hint& hint : outcome.hints) say_line(Tint::Warning, hint_text(hint));
-  say_handoffs(outcome.handoff);
+  say_handoffs(outcome.handoff, notices);
 }
 
 }  // namespace cordon

@@ -11,6 +11,7 @@
 #include "cordon/error.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"
+#include "faces/cli/notices.h"
 
 namespace cordon {
 
@@ -56,6 +57,8 @@ class SayTo {
   int before_;
 };
 
+// Whether that is a terminal.
+bool says_to_terminal();
 
 // Auto: on a terminal, and never with NO_COLOR or TERM=dumb.
 enum class ColorUse { Auto, Always, Never };
@@ -66,8 +69,8 @@ std::string tinted(int descriptor, Tint tint, std::string_view text);
 
 // `cordon: place: what`, notes, then `hint: ...`.
 void say_error(const Error& error);
-// One line each: `cordon: reduced write /x: outside-ceiling`.
-void say_reductions(const std::vector<Reduction>& reductions);
+// `cordon: reduced write /x: outside-ceiling`.
+void say_reductions(const std::vector<Reduction>& reductions, Notices& notices);
 void say_warning(const std::string& line);
 // What was denied in a run, by what and how often.
 std::string denial_words(const Denial& denial);
@@ -81,12 +84,13 @@ void say_dangers(const std::vector<PathRule>& sockets);
 // What the run did not write for good: one line for each protected object, with the command that
 // takes it.
 // Those that are told as handoffs already are only counted.
-void say_changes(const std::string& run_id, const std::vector<Change>& changes,
-                 const std::vector<Quarantined>& handoffs);
-void say_handoffs(const std::vector<Quarantined>& handoffs);
+void say_changes(const std::vector<Change>& changes, const std::vector<Quarantined>& handoffs,
+                 Notices& notices);
+void say_handoffs(const std::vector<Quarantined>& handoffs, Notices& notices);
 // That the command's output did not arrive, for faces that tell nothing else of an outcome.
 void say_lost_output(const Outcome& outcome);
-// Kills, limits reached, output that was lost and protected files that were moved away.
-void say_outcome(const Outcome& outcome);
+// Kills, limits reached, output that was lost and protected files that were moved away. What ended
+// the command or was lost is said at once and never folded.
+void say_outcome(const Outcome& outcome, Notices& notices);
 
 }  // namespace cordon

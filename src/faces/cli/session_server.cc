@@ -162,7 +162,10 @@ class Client {
     if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
     if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
     if (report.error) say_error(*report.error);
-    if (report.outcome && !json) say_outcome(*report.outcome);
+    if (report.outcome && !json) {
+      Notices notices(Notices::usual(), report.run_id);
+      say_outcome(*report.outcome, notices);
+    }
     if (flag_of(request_, "summary")) say(summary_text(report));
     const int status = report.error ? report.error->exit_status : exit_status(report.outcome->end);
     if (!json) return status;

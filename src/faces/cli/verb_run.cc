@@ -86,6 +86,7 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
 struct ReportTargets {
   bool json = false;
   bool summary = false;
+  Notices::Layout layout = Notices::Layout::Each;
   std::optional<ReportFile> file;
   std::optional<PageOf> page;  // the file gets a page for a browser
 
@@ -114,6 +115,8 @@ Result<ReportTargets> open_answer(const Arguments& arguments) {
   ReportTargets answer;
   answer.json = arguments.has(FlagId::Json);
   answer.summary = arguments.has(FlagId::Summary);
+  // --why asks for the list.
+  if (!arguments.has(FlagId::Why)) answer.layout = Notices::usual();
   if (const auto path = arguments.value(FlagId::Report)) {
     CORDON_TRY(file, ReportFile::open(std::string(*path)));
     answer.file = std::move(file);
@@ -141,7 +144,10 @@ int dry_run(const RunInput& input, const Caller& caller, const ReportTargets& an
 int run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
   say_dangers(input.policy.net.sockets);
   const Report report = run_contained(input, caller);
-  if (!answer.json) say_reductions(report.reductions);
+  if (!answer.json) {
+    Notices notices(answer.layout, report.run_id);
+    say_reductions(report.reductions, notices);
+  }
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
   if (report.credential && report.credential->copied) {
@@ -149,8 +155,9 @@ int run(const RunInput& input, const Caller& caller, const ReportTargets& answer
   }
   if (report.error) say_error(*report.error);
   if (report.outcome && !answer.json) {
-    say_outcome(*report.outcome);
-    say_changes(report.run_id, report.changes, report.outcome->handoff);
+    Notices notices(answer.layout, report.run_id);
+    say_outcome(*report.outcome, notices);
+    say_changes(report.changes, report.outcome->handoff, notices);
   }
   if (answer.summary) say(summary_text(report));
   const bool given = answer.give(report);

@@ -86,8 +86,9 @@ int finish(const Report& report, const std::vector<std::string>& command, const 
   }
   // What was lost, taken out of the tree or held back is said in any case.
   say_lost_output(*report.outcome);
-  say_handoffs(report.outcome->handoff);
-  say_changes(report.run_id, report.changes, report.outcome->handoff);
+  Notices notices(Notices::usual(), report.run_id);
+  say_handoffs(report.outcome->handoff, notices);
+  say_changes(report.changes, report.outcome->handoff, notices);
   return exit_status(report.outcome->end);
 }
 
