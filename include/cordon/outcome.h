@@ -45,7 +45,7 @@ struct Denial {
   std::uint64_t count = 1;  // how often
   std::string path;         // that was asked for, or HOST:PORT; empty: it is about neither
   std::string access;       // "read", "write", "exec" or "connect"; empty as `path` is
-  std::string rule;         // that decides; empty as `path` is
+  std::string rule;         // that decides; empty: none did, or it is not known
   std::string change;       // what permits it; empty: nothing does, or nobody asked
   // False where a watch saw what the command asked for, and not what came of it.
   bool certain = true;

@@ -10,6 +10,7 @@
 #include "host/post_run_scan.h"
 #include "host/search_turn.h"
 #include "run/held_run.h"
+#include "run/limit_rules.h"
 #include "run/run_record.h"
 #include "run/staged_run.h"
 
@@ -136,6 +137,7 @@ Result<std::vector<Quarantined>> search_now(const JudgedRun& run, const std::str
 
 void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared,
             const GonePlaces& gone_places, Outcome& outcome, Report& report) {
+  name_rules(run.clamped.effective(), outcome.denials);
   tell_gone(gone_places, run, report);
   if (prepared.stage) {
     end_stage(input, *prepared.stage, run, report, outcome, prepared.note);

@@ -2,6 +2,9 @@
 and the same command succeeds; or it is said that there is none."""
 
 import shlex
+import socket
+import socketserver
+import threading
 
 import pytest
 
@@ -129,40 +132,169 @@ def test_what_every_sandbox_is_built_of_is_written_by_none(world):
     assert told_of(report, "write", "/usr/bin/cordon-test-made")["change"] is None
 
 
+# The command, options that are too small and others that are not, the cure, and what is told: rule and layers, of which the
+# host has one. The clock is no denial: it is told as the end of the run.
+
 LIMITS = {
-    "memory": (python("x = bytearray(200 << 20)"), ["--memory", "48M"], ["--memory", "1G"], "--memory SIZE"),
-    "pids": (["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 1 & done; wait"], ["--pids", "6"], ["--pids", "60"], "--pids N"),
-    "scratch": (["sh", "-c", "head -c 8M /dev/zero > /tmp/x && sleep 1"], ["--scratch", "1M"], ["--scratch", "64M"], "--scratch SIZE"),
-    "timeout": (["sleep", "1"], ["--timeout", "200ms"], ["--timeout", "20s"], "--timeout DURATION"),
+    "memory": (python("x = bytearray(200 << 20)"), ["--memory", "48M"], ["--memory", "1G"], "--memory SIZE",
+               'limits.memory = "48M"', {"cgroup", "rlimit", "watch"}),
+    "pids": (["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 1 & done; wait"], ["--pids", "6"], ["--pids", "60"],
+             "--pids N", "limits.pids = 6", {"cgroup", "rlimit", "watch"}),
+    "scratch": (["sh", "-c", "head -c 8M /dev/zero > /tmp/x && sleep 1"], ["--scratch", "1M"], ["--scratch", "64M"],
+                "--scratch SIZE", 'fs.scratch = "1M"', {"tmpfs", "watch"}),
+    "timeout": (["sleep", "1"], ["--timeout", "200ms"], ["--timeout", "20s"], "--timeout DURATION", None, set()),
 }
+
+
+def told_of_limit(report, what, rule, layers):
+    if rule is None:
+        assert report["timed_out"] is True
+        return
+    found = [one for one in report["denials"] if one["what"] == what]
+    assert found and {one["rule"] for one in found} == {rule}, report["denials"]
+    assert {one["layer"] for one in found} <= layers, report["denials"]
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_limit_with_a_cure(world, limit):
-    argv, options, larger, cure = LIMITS[limit]
-    done = world.run(*argv, options=options)
+    argv, options, larger, cure, rule, layers = LIMITS[limit]
+    done, report = world.report(*argv, options=options)
     assert done.status != 0, done.account()
+    told_of_limit(report, limit, rule, layers)
     assert cure in world.cordon_verb("why").expect(0).out
-    world.run(*argv, options=larger).expect(0)
+    done, report = world.report(*argv, options=larger)
+    assert done.expect(0) and not report["denials"]
 
 
 def in_policy(world, line):
-    return ["--policy", str(world.document(f'version = 1\nextends = "workspace"\n[limits]\n{line}\n', "limits.toml"))]
+    return ["--policy", str(world.document(f'version = 1\nextends = "workspace"\n{line}\n', "limits.toml"))]
 
 
+# As above; the server is the test's own, on loopback.
+
+SEVERAL = "a = [socket.create_connection(('127.0.0.1', PORT), 5) for _ in range(3)]"
+MUCH = "import time; a = socket.create_connection(('127.0.0.1', PORT), 5); a.sendall(b'x' * 100000); time.sleep(1)"
 FILE_LIMITS = {
-    "output_total": (["sh", "-c", "head -c 3M /dev/zero"], '"1M"', '"64M"'),
-    "file_size": (["sh", "-c", "exec head -c 3M /dev/zero > big"], '"1M"', '"64M"'),
-    "cpu": (["sh", "-c", "exec " + shlex.join([PYTHON, "-c", "import time\nwhile time.process_time() < 2: pass"])], '"1s"', '"60s"'),
+    "output_total": (["sh", "-c", "head -c 3M /dev/zero"], '"1M"', '"64M"', "output", {"relay"}),
+    "file_size": (["sh", "-c", "exec head -c 3M /dev/zero > big"], '"1M"', '"64M"', "file_size", {"rlimit"}),
+    "cpu": (["sh", "-c", "exec " + shlex.join([PYTHON, "-c", "import time\nwhile time.process_time() < 2: pass"])],
+            '"1s"', '"1m"', "cpu", {"rlimit"}),
+    "connections": (python(SEVERAL), "1", "9", "connect", {"broker"}),
+    "sent": (python(MUCH), '"1K"', '"64M"', "sent", {"watch"}),
 }
+
+
+@pytest.fixture
+def server():
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Swallow) as one:
+        one.daemon_threads = True
+        threading.Thread(target=one.serve_forever, daemon=True).start()
+        yield one.server_address[1]
+        one.shutdown()
+
+
+class Swallow(socketserver.BaseRequestHandler):
+    def handle(self):
+        try:
+            while self.request.recv(65536):
+                pass
+        except OSError:
+            pass
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("limit", FILE_LIMITS)
-def test_a_limit_of_a_policy_with_a_cure(world, limit):
-    argv, small, large = FILE_LIMITS[limit]
-    done = world.run(*argv, options=in_policy(world, f"{limit} = {small}"))
+def test_a_limit_of_a_policy_with_a_cure(world, server, limit):
+    argv, small, large, what, layers = FILE_LIMITS[limit]
+    argv = [word.replace("PORT", str(server)) for word in argv]
+    host = f'[net]\nmode = "allow"\nallow = ["127.0.0.1:{server}"]\n'
+
+    def bounded(value):
+        return in_policy(world, f"{host}[limits]\n{limit} = {value}")
+    done, report = world.report(*argv, options=bounded(small))
     assert done.status != 0, done.account()
-    assert f"limits.{limit}" in world.cordon_verb("why").expect(0).out
-    world.run(*argv, options=in_policy(world, f"{limit} = {large}")).expect(0)
+    told_of_limit(report, what, f"limits.{limit} = {small}", layers)
+    assert f"write a larger limits.{limit}" in world.cordon_verb("why").expect(0).out
+    done, report = world.report(*argv, options=bounded(large))
+    assert done.expect(0) and not report["denials"]
+
+
+@pytest.mark.once
+def test_a_socket_of_the_host_with_a_cure(world, server):
+    path = world.project / "host.sock"
+    connect = python(f"socket.socket(socket.AF_UNIX).connect({str(path)!r})")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        world.own(path)
+        listener.listen()
+        # Also beside a connection that was permitted, which has a list of its own.
+        beside = python(f"socket.create_connection(('127.0.0.1', {server}), 5)\n"
+                        f"socket.socket(socket.AF_UNIX).connect({str(path)!r})")
+        for argv, options in ((connect, []), (beside, ["--allow", f"127.0.0.1:{server}"])):
+            done, report = world.report(*argv, options=options)
+            assert done.status != 0, done.account()
+            [told] = report["denials"]
+            assert (told["what"], told["rule"], told["layer"]) == ("connect", "net.sockets", "broker"), told
+            [cure] = [line.strip() for line in world.cordon_verb("why").expect(0).out.splitlines() if "--socket" in line]
+            option = shlex.split(cure.removesuffix(" lets it be reached"))
+            done, report = world.report(*argv, options=[*options, *option])
+            assert done.expect(0) and not report["denials"]
+
+
+@pytest.mark.once
+def test_what_git_would_run_is_held_with_a_cure(world):
+    world.bare("git", "init", "-q", ".").expect(0)
+    done, report = world.report("sh", "-c", "mkdir -p .git/hooks; echo '#!/bin/sh' > .git/hooks/post-commit; "
+                                            "git config core.fsmonitor x")
+    done.expect(0)
+    held = {one["path"]: one["reason"] for one in report["changes"] if one["state"] == "held"}
+    assert held == {".git/hooks/post-commit": "git", ".git/config": "git: core.fsmonitor"}, report["changes"]
+    told = world.cordon_verb("why").expect(0).out
+    for path, reason in held.items():
+        assert f"held back: {path} ({reason})" in told, told
+    for line in [line for line in done.err.splitlines() if "held back: " in line]:
+        world.cordon_verb(*shlex.split(line.split("; cordon ")[1])).expect(0)
+    assert (world.project / ".git/hooks/post-commit").exists()
+    assert "fsmonitor = x" in (world.project / ".git/config").read_text()
+
+
+# What an option asks for and a ceiling does not give is refused before anything starts: the rule is the ceiling's file, and
+# the hint the line of it that changes it.
+
+REFUSED = {
+    "env": (["--env", "LC_TIME=C"], "[env]"),
+    "publish": (["--publish", "0"], "[net]"),
+    "open": (["--net", "open"], "[net]"),
+    "allow": (["--allow", "h.example:443"], "[net]"),
+    "timeout": (["--timeout", "1m"], "[limits]"),
+    "memory": (["--memory", "1G"], "[limits]"),
+    "pids": (["--pids", "300"], "[limits]"),
+    "read": (["--read", "OUTSIDE"], "[fs]"),
+    "write": (["--write", "OUTSIDE"], "[fs]"),
+    "socket": (["--socket", "SOCKET"], "[net]"),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_option_beyond_a_ceiling_with_a_cure(world, name):
+    words, table = REFUSED[name]
+    path = world.project / "host.sock"
+    with socket.socket(socket.AF_UNIX) as listener, socket.create_server(("127.0.0.1", 0)) as free:
+        listener.bind(str(path))
+        world.own(path)
+        listener.listen()
+        port = free.getsockname()[1]
+        free.close()
+        options = [{"OUTSIDE": str(world.outside), "SOCKET": str(path), "0": str(port)}.get(word, word) for word in words]
+        file = world.write(world.trusted / "c.toml", f'version = 1\n[fs]\nread = ["@system"]\nwrite = ["{world.project}"]\n'
+                           '[net]\nmode = "allow"\nallow = ["g.example:443"]\n[env]\npass = ["TERM"]\n'
+                           '[limits]\nwall = "20s"\nmemory = "512M"\npids = 64\n')
+        bound = ["--ceiling", str(file)]
+        done, report = world.report("true", options=[*bound, *options])
+        done.expect(125)
+        assert report["error"]["kind"] == "policy" and str(file) in report["error"]["message"], report["error"]
+        assert f"below {table} in {file}" in report["error"]["hint"], report["error"]
+        apply_cure(report["error"]["hint"])
+        world.run("true", options=[*bound, *options]).expect(0)

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "faces/cli/console.h"
+#include "policy/known_sockets.h"
 
 namespace cordon {
 
@@ -47,6 +48,7 @@ std::string cure_of_limit(const std::string& what) {
                                                             {"scratch", "--scratch SIZE"},
                                                             {"output", "limits.output_total"},
                                                             {"sent", "limits.sent"},
+                                                            {"connections", "limits.connections"},
                                                             {"cpu", "limits.cpu"},
                                                             {"file_size", "limits.file_size"},
                                                             {"timeout", "--timeout DURATION"}};
@@ -90,10 +92,22 @@ void explain_connections(const Node& report, Explained& explained) {
         word_in(one, "host").empty() ? word_in(one, "address") : word_in(one, "host");
     const std::string target = host + ":" + std::to_string(integer_in(one, "port").value_or(0));
     const std::string reason = word_in(one, "reason");
+    const bool used_up = word_in(one, "rule").starts_with("limits.connections");
     explained.say_that("denied: connecting to " + target + " by " + word_in(one, "rule") +
                            (reason.empty() ? "" : ": " + reason) + times(one),
-                       "cordon policy explain connect " + target + " says what to change");
+                       used_up
+                           ? cure_of_limit("connections")
+                           : "cordon policy explain connect " + target + " says what to change");
   }
+}
+
+// The option that lets a socket of the host be reached, and what that gives away. `detail` begins
+// with the path, quoted as a shell reads it.
+std::string cure_of_socket(const std::string& detail) {
+  const std::string path = detail.substr(0, detail.rfind(": "));
+  const std::string_view danger = danger_of_socket(path);
+  return "--socket " + path + " lets it be reached" +
+         (danger.empty() ? "" : "; beware: " + std::string(danger));
 }
 
 void explain_denials(const Node& report, Explained& explained) {
@@ -104,9 +118,10 @@ void explain_denials(const Node& report, Explained& explained) {
         word_in(one, "path"),  word_in(one, "access"),
         word_in(one, "rule"),  word_in(one, "change"),
         is_set(one, "certain")};
+    const bool socket = denial.rule == "net.sockets";
     // Told with the connections.
-    if (denial.what == "connect" && !list_in(report, "connections").empty()) continue;
-    std::string cure = cure_of_limit(denial.what);
+    if (denial.what == "connect" && !socket && !list_in(report, "connections").empty()) continue;
+    std::string cure = socket ? cure_of_socket(denial.detail) : cure_of_limit(denial.what);
     if (!denial.change.empty()) {
       cure = denial.change;
     } else if (!denial.path.empty() && denial.access != "connect") {
