@@ -219,7 +219,7 @@ Result<void> make_root(const StagedRoot& root, const std::optional<Owner>& owner
 // What the command works in: beside its layer a place of the kernel's own, or a copy.
 Result<void> make_workplace(const StageRecord& record, const StagedRoot& root,
                             const StageFor& whom) {
-  if (!root.copy.empty()) return make_stage_copy(root, whom.unseen);
+  if (!root.copy.empty()) return make_stage_copy(root, whom);
   if (!root.steady.empty()) CORDON_CHECK(keep_git_steady(root, record.repositories));
   return make_layer(root.work, 0700, whom.owner);
 }

@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -92,10 +93,15 @@ struct StageRecord {
 // Where the stages of all runs lie.
 std::string stage_directories(const std::string& state_directory);
 
+// Called every now and then while the host's files are copied, with how many were; a last time with
+// nothing.
+using CopyProgress = std::function<void(std::optional<std::uint64_t> copied)>;
+
 // Whom a stage is made for.
 struct StageFor {
   std::optional<Owner> owner;    // if the command is another user
   std::set<std::string> unseen;  // what a mask hides from it: a copy leaves it out
+  CopyProgress copying;          // absent: nobody wants to know
 };
 
 class Stage {

@@ -58,24 +58,31 @@ int waiting_signal() {
 
 class HostCopy final : public LayerCopy {
  public:
-  HostCopy(std::string root, const std::set<std::string>& unseen, CopiedNames& names)
-      : LayerCopy(From::Host), root_(std::move(root)), unseen_(unseen), names_(names) {}
+  HostCopy(std::string root, const StageFor& whom, CopiedNames& names)
+      : LayerCopy(From::Host), root_(std::move(root)), whom_(whom), names_(names) {}
+  ~HostCopy() override {
+    if (whom_.copying) whom_.copying(std::nullopt);
+  }
+  HostCopy(const HostCopy&) = delete;
+  HostCopy& operator=(const HostCopy&) = delete;
 
  private:
   [[nodiscard]] bool is_emptied(const std::string& below) const override {
-    return unseen_.contains(join(root_, below));
+    return whom_.unseen.contains(join(root_, below));
   }
   // A lock of the host's git is gone in a moment, and in the copy it would stay.
   [[nodiscard]] bool is_left_out(const std::string& below) const override {
     return is_git_lock(below) && ("/" + below).find("/.git/") != std::string::npos;
   }
   void copied(const std::string& below, const struct stat& made) override {
+    constexpr std::size_t kToldEvery = 256;
     names_[below] = {made.st_ino, made.st_mode};
+    if (whom_.copying && names_.size() % kToldEvery == 0) whom_.copying(names_.size());
   }
   [[nodiscard]] bool is_stopped() const override { return waiting_signal() != 0; }
 
   std::string root_;
-  const std::set<std::string>& unseen_;
+  const StageFor& whom_;
   CopiedNames& names_;
 };
 
@@ -323,7 +330,7 @@ Error uncopied(const StagedRoot& root, const std::string& below, int error) {
 
 }  // namespace
 
-Result<void> make_stage_copy(const StagedRoot& root, const std::set<std::string>& unseen) {
+Result<void> make_stage_copy(const StagedRoot& root, const StageFor& whom) {
   CORDON_CHECK(drop_stage_copy(root));
   const Fd place = place_of(root);
   if (!place.valid() || ::mkdir(root.copy.c_str(), 0700) != 0) {
@@ -337,9 +344,11 @@ Result<void> make_stage_copy(const StagedRoot& root, const std::set<std::string>
   }
   NamesFile file;
   file.seal = random_id() + random_id();
-  HostCopy copy(root.path, unseen, file.names);
-  if (const int error = copy.copy(root.path, root.copy); error != 0) {
-    return fail(uncopied(root, copy.failed(), error));
+  {
+    HostCopy copy(root.path, whom, file.names);
+    if (const int error = copy.copy(root.path, root.copy); error != 0) {
+      return fail(uncopied(root, copy.failed(), error));
+    }
   }
   const KeptDirectory layer = KeptDirectory::open(AT_FDCWD, root.upper);
   const Fd into(::open(root.copy.c_str(), kOpenDirectory));

@@ -31,7 +31,6 @@
 // mask.
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "changes/stage.h"
@@ -40,8 +39,8 @@
 namespace cordon {
 
 // Fills root.copy from the host's directory, and lays on top of it what root.upper holds: what an
-// earlier run of the stage changed. `unseen` are absolute paths.
-Result<void> make_stage_copy(const StagedRoot& root, const std::set<std::string>& unseen);
+// earlier run of the stage changed.
+Result<void> make_stage_copy(const StagedRoot& root, const StageFor& whom);
 
 // After the last process of the run has ended. Returns whether there was something to gather: it
 // was not done before.

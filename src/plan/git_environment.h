@@ -3,9 +3,10 @@
 // Git knows a file by what stat told when it last read it: size, times, owner, device and inode. In
 // a run the private copies of protected files have the size and the modification time of what they
 // were copied from, but are other objects; and where root runs the command as the owner of the
-// project, or in a user namespace, every file shows another owner. Git would take all of these for
-// changed until it has read them again: `git apply --index` and `git sparse-checkout set` look
-// first and refuse, and `git status` would write times into the index that are wrong outside.
+// project, or in a user namespace, every file shows another owner; so it does in a stage, where a
+// file that was written is another object besides. Git would take all of these for changed until it
+// has read them again: `git apply --index` and `git sparse-checkout set` look first and refuse, and
+// `git status` would write times into the index that are wrong outside.
 //
 // `core.checkStat = minimal` has git compare size and modification time alone, and
 // `core.trustctime = false` leaves out the time of the last change of the inode. Neither runs

@@ -636,7 +636,8 @@ void NativePlanner::command() {
     plan_.cwd = "/";
   }
   plan_command(effective_, caller_, plan_);
-  if (request_.private_copies && !facts_.git.empty()) add_git_stat_settings(plan_.environment);
+  const bool other_objects = request_.private_copies || effective_.mode == WriteMode::Staged;
+  if (other_objects && !facts_.git.empty()) add_git_stat_settings(plan_.environment);
   if (stages_part_of_repository()) {
     // An overlay is a file system of its own, at whose edge git would stop looking for the top.
     constexpr std::string_view kAcross = "GIT_DISCOVERY_ACROSS_FILESYSTEM=";

@@ -237,7 +237,7 @@ Result<void> Prepared::fill(const RunInput& input, JudgedRun& run, const std::st
     return fail(beside_others(std::move(copied).error(), run.caller, effective, run_id));
   }
   copies = std::move(*copied);
-  CORDON_TRY(made, make_stage(run, run_id));
+  CORDON_TRY(made, make_stage(input, run, run_id));
   stage = std::move(made);
   auto keeping = keep_for(run, run_id);
   if (!keeping) {

@@ -319,9 +319,9 @@ void keep_first_refs(const StageRecord& base, StageRecord& record) {
   }
 }
 
-Result<Stage> stage_for(const JudgedRun& run, StageRecord record) {
+Result<Stage> stage_for(const RunInput& input, const JudgedRun& run, StageRecord record) {
   const std::string& directory = run.request.stage_directory;
-  StageFor whom{run.owner, {}};
+  StageFor whom{run.owner, {}, input.tell_copying};
   for (const Masked& masked : run.survey.facts.masked) whom.unseen.insert(masked.path);
   if (!run.stage_base) return Stage::make(directory, std::move(record), whom);
   record.base = run.stage_base->run;
@@ -339,7 +339,8 @@ Result<Stage> stage_for(const JudgedRun& run, StageRecord record) {
 
 }  // namespace
 
-Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string& run_id) {
+Result<std::optional<Stage>> make_stage(const RunInput& input, const JudgedRun& run,
+                                        const std::string& run_id) {
   if (!is_staged(run)) return std::optional<Stage>();
   const Effective& effective = run.clamped.effective();
   StageRecord record;
@@ -369,7 +370,7 @@ Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string&
     if (std::ranges::none_of(record.roots, covers)) continue;
     record.repositories.push_back({git.path, git.id, read_git_refs(git.path)});
   }
-  CORDON_TRY(stage, stage_for(run, std::move(record)));
+  CORDON_TRY(stage, stage_for(input, run, std::move(record)));
   return std::optional<Stage>(std::move(stage));
 }
 

@@ -36,7 +36,8 @@ Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Ef
                                                  const Caller& caller);
 
 // After the note and before the launch. Nothing for a run that is not staged.
-Result<std::optional<Stage>> make_stage(const JudgedRun& run, const std::string& run_id);
+Result<std::optional<Stage>> make_stage(const RunInput& input, const JudgedRun& run,
+                                        const std::string& run_id);
 
 // Whether the command may have met ENOSPC: the kernel says so to nobody else.
 bool is_full_disk(const Stage& stage);

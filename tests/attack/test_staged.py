@@ -189,3 +189,15 @@ def test_looking_at_a_repository_changes_nothing(world):
     report = auto(world, "git update-index --assume-unchanged tracked.txt")
     assert states(report) == {".git/index": "held"}
     assert (repository / ".git/index").read_bytes() == index
+
+
+def test_git_takes_no_file_for_changed_that_did_not(world):
+    """`git diff-files` and `git apply --index` believe what stat says of a file: in a stage root shows another owner."""
+    repository = make_repository(world)
+    git(world, "add", "-A", cwd=repository)
+    git(world, "commit", "-q", "-m", "all of it", cwd=repository)
+    git(world, "status", cwd=repository)
+    script = ("git diff-files --exit-code --name-only && echo unchanged && echo more >> tracked.txt && "
+              "! git diff-files --exit-code --name-only")
+    done = world.run("/bin/sh", "-c", script, options=["--stage=review"], cwd=repository)
+    assert done.expect(0).out == "unchanged\ntracked.txt\n"

@@ -3,12 +3,14 @@ refuses an overlay; and what only a copy can get wrong."""
 
 import os
 import signal
+import time
 
 import pytest
 
 import test_stage
 import test_stage_random
 from support.harness import World, alive, noted_processes, wait_until
+from support.pty_session import Terminal
 from test_stage import changes, listed, picture, stages
 
 pytestmark = pytest.mark.once
@@ -262,3 +264,23 @@ def test_killed_it_leaves_a_whole_list_or_nothing(world, step):
     else:
         # It may have been whole by then, and the command have run.
         assert not told or len(told) == 302, told
+
+
+def test_a_long_copy_counts_at_a_terminal(world):
+    """What takes half a second or more says how far it is, and leaves no trace of that in the command's output."""
+    command = ["run", "--stage=copy", "--", "echo", "done"]
+    assert "copying" not in world.cordon_verb(*command).expect(0).err  # elsewhere nothing counts
+    fill = "import os\nfor d in range(15):\n    os.mkdir(f'd{d}')\n    for f in range(200): open(f'd{d}/{f}', 'w').close()"
+    world.bare("/usr/bin/python3", "-c", fill).expect(0)
+    terminal = Terminal(world, [world.cordon, *command])
+    try:
+        # A quick machine is done before there is anything to tell: it is kept waiting in the middle.
+        assert wait_until(lambda: any((place / "0/copy").exists() for place in stages(world)), 60, 0.001)
+        os.kill(terminal.pid, signal.SIGSTOP)
+        time.sleep(0.7)
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.expect(b"copying what may be written: ", 120)
+        assert terminal.wait(120) == 0
+        assert terminal.seen.rstrip().endswith(b"\r\x1b[Kdone"), terminal.seen[-200:]
+    finally:
+        terminal.close()

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/text.h"
 #include "changes/stage_judge.h"
@@ -288,6 +290,21 @@ void say_reductions(const std::vector<Reduction>& reductions, Notices& notices) 
 void say_warning(const std::string& line) { say_line(Tint::Warning, line); }
 
 void say_choice(const std::string& line) { say_warning(line); }
+
+std::function<void(std::optional<std::uint64_t>)> copy_progress() {
+  if (::isatty(STDERR_FILENO) != 1) return {};
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kQuiet{500};
+  return
+      [next = Clock::now() + kQuiet, shown = false](std::optional<std::uint64_t> copied) mutable {
+        constexpr std::chrono::milliseconds kBetween{100};
+        if (!copied && std::exchange(shown, false)) return say("\r\x1b[K");
+        if (!copied || Clock::now() < next) return;
+        next = Clock::now() + kBetween;
+        shown = true;
+        say("\rcordon: copying what may be written: " + std::to_string(*copied) + " files");
+      };
+}
 
 void say_dangers(const std::vector<PathRule>& sockets) {
   for (const PathRule& socket : sockets) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +81,9 @@ std::string denial_text(const Denial& denial);
 inline constexpr std::string_view kNothingGrants = "nothing can grant it";
 // The line of RunInput::tell_choice.
 void say_choice(const std::string& line);
+// Of RunInput::tell_copying: a line that counts, at a terminal and not before half a second has
+// passed.
+std::function<void(std::optional<std::uint64_t>)> copy_progress();
 // What each listed socket of the host gives away, where that is known.
 void say_dangers(const std::vector<PathRule>& sockets);
 // What the run did not write for good: one line for each protected object, with the command that

@@ -66,6 +66,7 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   input.stage_base = asked_stage_base(arguments);
   input.backend = backend;
   input.tell_choice = say_choice;
+  input.tell_copying = copy_progress();
   input.backends = every_backend(caller, "/proc/self/exe");
   input.describe_policy = json || arguments.has(FlagId::Report);
   // A person reads a terminal; what else reads the lines may be the agent that is contained.

@@ -101,6 +101,7 @@ Result<Opening> opening(const Arguments& arguments, const Caller& caller) {
   asked.input.cwd = arguments.value(FlagId::Cwd).value_or("");
   asked.input.backend = backend;
   asked.input.tell_choice = say_choice;
+  asked.input.tell_copying = copy_progress();
   asked.input.backends = every_backend(caller, "/proc/self/exe");
   std::vector<std::string> files;
   for (const std::string_view file : arguments.values(FlagId::Ceiling)) files.emplace_back(file);
