@@ -1,7 +1,7 @@
 // Measures what containment costs, beside a bare spawn and bwrap, and prints the figures with their
 // targets. --write makes a page of them; figures are never typed by hand.
-//   launch [--section launch|watch] [--rounds N] [--files N] [--cordon PATH] [--load PATH] [--write
-//   FILE]
+//   launch [--section launch|watch|trees|stage] [--rounds N] [--files N] [--cordon PATH]
+//          [--load PATH] [--write FILE]
 #include <unistd.h>
 
 #include <cstdio>
@@ -24,9 +24,40 @@ struct Options {
 
 [[noreturn]] void usage() {
   std::fprintf(stderr,
-               "usage: launch [--section launch|watch] [--rounds N] [--files N] [--cordon PATH]\n"
-               "              [--load PATH] [--write FILE]\n");
+               "usage: launch [--section launch|watch|trees|stage] [--rounds N] [--files N]\n"
+               "              [--cordon PATH] [--load PATH] [--write FILE]\n");
   std::exit(2);
+}
+
+// A part of the page that is measured by itself.
+struct Section {
+  std::string_view name;
+  void (*measure)(const bench::Subject& subject, bench::Page& page);
+  std::string_view head;
+};
+
+constexpr Section kSections[] = {
+    {"watch", bench::measure_watched,
+     "## A watched command\n\n"
+     "Written by `tests/bench/launch --section watch --write docs/performance.md`. The same "
+     "command\n"
+     "inside with `--why` and without, in turn. Only calls that take a path are looked at.\n\n"},
+    {"trees", bench::measure_large_trees,
+     "## A large tree\n\n"
+     "Written by `tests/bench/launch --section trees --files 250000 --write docs/performance.md`. "
+     "Wall\n"
+     "clock from spawn to reap, in turn.\n\n"},
+    {"stage", bench::measure_stages,
+     "## A stage\n\n"
+     "Written by `tests/bench/launch --section stage --files 250000 --write "
+     "docs/performance.md`. The\n"
+     "same command with `--stage` and without, in turn; wall clock from spawn to reap.\n\n"},
+};
+
+const Section* find_section(std::string_view name) {
+  for (const Section& section : kSections)
+    if (section.name == name) return &section;
+  return nullptr;
 }
 
 Options parse(int argc, char** argv) {
@@ -47,7 +78,7 @@ Options parse(int argc, char** argv) {
       options.load = std::filesystem::absolute(argv[i + 1]);
     } else if (name == "--section") {
       options.section = argv[i + 1];
-      if (options.section != "launch" && options.section != "watch") usage();
+      if (options.section != "launch" && find_section(options.section) == nullptr) usage();
     } else if (name == "--write") {
       options.write = std::filesystem::absolute(argv[i + 1]);
     } else {
@@ -64,17 +95,13 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-int watch(const Options& options, const bench::Subject& subject, bench::Page& page) {
-  bench::measure_watched(subject, page);
+int measure(const Section& section, const Options& options, const bench::Subject& subject,
+            bench::Page& page) {
+  section.measure(subject, page);
   std::fputs(bench::as_text(page).c_str(), stdout);
   if (options.write.empty()) return 0;
-  const std::string text =
-      "## A watched command\n\n"
-      "Written by `tests/bench/launch --section watch --write docs/performance.md`. The same "
-      "command\n"
-      "inside with `--why` and without, in turn. Only calls that take a path are looked at.\n\n" +
-      bench::as_table(page);
-  return bench::write_section(options.write, "watch", text) ? 0 : 1;
+  const std::string text = std::string(section.head) + bench::as_table(page);
+  return bench::write_section(options.write, std::string(section.name), text) ? 0 : 1;
 }
 
 }  // namespace
@@ -92,7 +119,9 @@ int main(int argc, char** argv) {
   bench::Page page;
   page.machine = bench::describe_machine();
   page.notes.push_back(std::to_string(options.rounds) + " rounds of each comparison");
-  if (options.section == "watch") return watch(options, subject, page);
+  if (const Section* section = find_section(options.section)) {
+    return measure(*section, options, subject, page);
+  }
   bench::measure_launch(subject, page);
   bench::measure_mounts(subject, page);
   bench::measure_trees(subject, page);

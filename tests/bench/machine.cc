@@ -39,7 +39,7 @@ std::string Scratch::file(const std::string& name, const std::string& text) cons
 }
 
 std::string Scratch::tree(unsigned files) const {
-  constexpr unsigned kPerDirectory = 200;
+  constexpr unsigned kPerDirectory = 100;
   for (unsigned made = 0; made < files; made += kPerDirectory) {
     const std::string place = directory(fmt::format("tree/{}/{}", made / 10'000, made));
     for (unsigned i = 0; i < kPerDirectory; ++i) std::ofstream(fmt::format("{}/{}.txt", place, i));

@@ -40,4 +40,10 @@ void measure_watched(const Subject& subject, Page& page);
 void measure_memory(const Subject& subject, Page& page);
 void measure_kill(const Subject& subject, Page& page);
 
+// trees.cc: what a run costs more where many files may be written.
+void measure_large_trees(const Subject& subject, Page& page);
+
+// stage.cc: what a stage costs beside the same run without one.
+void measure_stages(const Subject& subject, Page& page);
+
 }  // namespace bench
