@@ -34,6 +34,8 @@ class SessionRun {
   // closing() has returned.
   virtual void opened(const JudgedRun& run, Prepared& prepared, const Launched& launched,
                       const Report& report) = 0;
+  // Every process of it is about to be killed: a command that ends from now on may be among them.
+  virtual void ending() = 0;
   // Its last process has ended, and what was written is about to be looked at.
   virtual void closing() = 0;
   // Takes the place of the limit of the wall clock, which is that of each command.

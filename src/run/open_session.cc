@@ -276,7 +276,8 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
     if (!asked.cwd.empty()) command.cwd = start.cwd;
     return fail(with_command_hint(std::move(outcome).error(), command));
   }
-  if (is_closed(spawner_.get())) {
+  // Its processes are killed in no order: the command may be gone before the spawner is.
+  if (exit_status(outcome->end) != 0 && (ending_ || is_closed(spawner_.get()))) {
     outcome->denials.push_back({"session",
                                 "it ended while the command ran; cordon why " + id() + " tells why",
                                 "session", 1});

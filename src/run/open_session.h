@@ -87,6 +87,7 @@ class OpenSession final : private SessionRun {
 
   void opened(const JudgedRun& run, Prepared& prepared, const Launched& launched,
               const Report& report) override;
+  void ending() override { ending_ = true; }
   void closing() override;
   [[nodiscard]] std::optional<std::uint64_t> lifetime_ms() const override {
     return terms_.lifetime_ms;
@@ -109,6 +110,7 @@ class OpenSession final : private SessionRun {
   Cancel end_;   // ends the run
   Cancel over_;  // told when it has ended
   Fd spawner_;
+  std::atomic<bool> ending_ = false;  // set before the first process is killed
   Fd idle_timer_;
   std::optional<Report> report_;
   std::thread thread_;

@@ -182,6 +182,9 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   request.terminate = input.terminate;
   if (input.poll_hook) request.poll_hook = &*input.poll_hook;
   request.git_watch = &git_watch;
+  if (input.session != nullptr) {
+    request.before_kill = [session = input.session] { session->ending(); };
+  }
   return request;
 }
 

@@ -61,7 +61,10 @@ class Loop {
     }
     const std::uint64_t ended = monotonic_ms();
     // A command that ended took everything with it; what else ended the run left it alive.
-    if (!usage_) child_.kill_and_wait();
+    if (!usage_) {
+      if (request_.before_kill) request_.before_kill();
+      child_.kill_and_wait();
+    }
     if (not_started_) return fail(std::move(*not_started_));
     const bool left = usage_ && request_.leaves_processes;
     streams_.drain(left ? Streams::Left::Some : Streams::Left::None);

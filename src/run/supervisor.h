@@ -61,6 +61,8 @@ struct SuperviseRequest {
   std::function<void()> on_first_call;
   std::optional<std::uint64_t> sent;  // the most bytes over connections, for the account
   int over_sent = -1;                 // readable once there were more
+  // Called before the whole tree is killed, unless the command had ended by itself.
+  std::function<void()> before_kill;
   // What the command leaves in the background may go on when it has ended.
   bool leaves_processes = false;
 };

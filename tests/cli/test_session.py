@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -281,6 +282,18 @@ def test_it_ends_by_itself(world, sessions):
     assert "ended while the command ran" in json.dumps(report["denials"])
     assert f"cordon why {short.id}" in json.dumps(report["denials"])
     assert wait_until(lambda: "wall clock" in world.cordon_verb("why", short.id).out)
+
+
+def test_each_command_is_told_that_the_session_ended(world, sessions):
+    # The kernel ends the processes of a sandbox in no order: a command may go before what started it.
+    session = sessions()
+    with ThreadPoolExecutor(12) as pool:
+        running = [pool.submit(session.report, "sh", "-c", f"touch {n}; exec sleep 60") for n in range(12)]
+        assert wait_until(lambda: all((world.project / str(n)).exists() for n in range(12)), 30)
+        session.stop()
+        for done, report in [one.result() for one in running]:
+            assert done.status == 137, done.account()
+            assert "ended while the command ran" in json.dumps(report["denials"]), done.account()
 
 
 def test_a_ceiling_that_narrows_refuses_the_next_command(world, sessions):
