@@ -73,7 +73,7 @@ def test_where_the_project_has_to_be_named_that_is_said(world, host):
 
 
 def test_what_was_not_tried_is_said_to_be_so(world):
-    tried = {"claude", "codex", "generic"}
+    tried = {"claude", "codex", "copilot", "gemini", "opencode", "qwen", "generic"}
     for host in HOSTS:
         said = world.cordon_verb("mcp", "--print-config", host, "--workspace", ".").expect(0).err
         assert ("was not tried" in said) == (host not in tried), host

@@ -101,7 +101,7 @@ HostSetup copilot(const ServerStart& start) {
                                                   {"timeout", Node(kCallMilliseconds)}})},
           {},
           {"copilot", "--available-tools=cordon", "--allow-tool=cordon", "--disable-builtin-mcps"},
-          {std::string(kUntried)}};
+          {}};
 }
 
 HostSetup gemini(const ServerStart& start) {
@@ -120,8 +120,7 @@ HostSetup gemini(const ServerStart& start) {
             "decision = \"allow\"\n"
             "priority = 200\n"}},
           {"gemini", "--admin-policy", policy},
-          {std::string(kUntried),
-           "the project has to be a trusted folder: answer its question at the first start with "
+          {"the project has to be a trusted folder: answer its question at the first start with "
            "yes, or its settings are not read"}};
 }
 
@@ -160,7 +159,7 @@ HostSetup qwen(const ServerStart& start) {
   for (const std::string_view tool :
        {"run_shell_command", "edit", "write_file", "read_file", "read_many_files", "glob",
         "grep_search", "search_file_content", "list_directory", "web_fetch", "web_search",
-        "save_memory", "task"}) {
+        "save_memory", "task", "agent", "monitor"}) {
     own.emplace_back(tool);
   }
   Node document{NodeMap{}};
@@ -172,7 +171,7 @@ HostSetup qwen(const ServerStart& start) {
   return {{file, write_json(document, JsonStyle::Pretty) + "\n"},
           {},
           {"env", "QWEN_CODE_SYSTEM_SETTINGS_PATH=" + file, "qwen"},
-          {std::string(kUntried)}};
+          {}};
 }
 
 HostSetup opencode(const ServerStart& start) {
@@ -191,8 +190,7 @@ HostSetup opencode(const ServerStart& start) {
   return {{file, write_json(document, JsonStyle::Pretty) + "\n"},
           {},
           {"env", "OPENCODE_CONFIG=" + file, "opencode"},
-          {std::string(kUntried),
-           "an opencode.json of the project counts as well, and can give tools back"}};
+          {"an opencode.json of the project counts as well, and can give tools back"}};
 }
 
 HostSetup zed(const ServerStart& start) {

@@ -27,19 +27,6 @@ def offered(session):
     return listed
 
 
-def results(session):
-    """What the model was told of each call: (text, whether it is an error)."""
-    found = {}
-    for request in session.requests:
-        for message in request["body"].get("messages", []):
-            for block in message["content"] if isinstance(message["content"], list) else []:
-                if block.get("type") == "tool_result":
-                    content = block["content"]
-                    text = content if isinstance(content, str) else content[0]["text"]
-                    found[block["tool_use_id"]] = (text, block.get("is_error", False))
-    return [found[key] for key in sorted(found)]
-
-
 def set_up(world):
     """Saves what is printed where it says; answers with the options of the line that is printed."""
     ceiling = world.document(f'version = 1\n[fs]\nwrite = ["{world.project}"]\n', "ceiling.toml")
@@ -61,7 +48,7 @@ def test_the_printed_configuration_leaves_our_tools_alone(world):
         call("Bash", command=f"touch {outside}"),
     ])
     assert all(names == TOOLS for names in offered(session)), offered(session)
-    ran, wrote, denied, refused, shell = results(session)
+    ran, wrote, denied, refused, shell = hosts.results_in_messages(session)
     told = json.loads(ran[0])
     assert told["success"] is True and told["exit_code"] == 0 and not ran[1]
     assert told["stdout"].startswith("project file\npid:[")
@@ -104,7 +91,7 @@ def test_the_hook_contains_the_shell(world):
         call("Bash", command="exit 7", description="d"),
         call("Bash", command=f"{world.cordon} run -- true; touch {made}", description="d"),
     ])
-    first, quoted, denied, status, nested = results(session)
+    first, quoted, denied, status, nested = hosts.results_in_messages(session)
     assert first[0].startswith("project file\npid:[") and not first[1]
     assert os.readlink("/proc/self/ns/pid") not in first[0]
     assert (world.project / "new").read_text() == "x\n"
@@ -127,5 +114,5 @@ def test_a_hook_that_fails_blocks_as_it_is_installed(world):
                           ("/nowhere/cordon hook claude", {"onFailure": "block"}),
                           (f"{world.cordon} hook claude --no-such-option", {})):
         hooked(world, command, **more)
-        [(_, is_error)] = results(hosts.claude(world, allowed, touch))
+        [(_, is_error)] = hosts.results_in_messages(hosts.claude(world, allowed, touch))
         assert is_error and not ran.exists(), command

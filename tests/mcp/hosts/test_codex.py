@@ -35,15 +35,7 @@ def offered(session):
     return names
 
 
-def results(session):
-    """What the model was told of each call, as one text."""
-    told = []
-    for item in session.requests[-1]["body"]["input"]:
-        if item.get("type") in ("function_call_output", "custom_tool_call_output"):
-            output = item["output"]
-            told.append(output if isinstance(output, str)
-                        else "\n".join(part["text"] for part in output))
-    return told
+results = hosts.told_by_responses
 
 
 def set_up(world):
