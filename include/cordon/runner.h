@@ -30,6 +30,8 @@ namespace cordon {
 class Cancel {
  public:
   Cancel();
+  // Cancelled as well when this process ends. Fails if there is none now.
+  static Result<Cancel> when_process_ends(std::int64_t pid);
   void cancel() const;                   // async-signal-safe
   [[nodiscard]] int descriptor() const;  // readable once cancelled
 

@@ -5,6 +5,7 @@
 #include "faces/cli/console.h"
 #include "faces/cli/help_text.h"
 #include "faces/cli/helper_program.h"
+#include "faces/cli/hook.h"
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
 
@@ -28,6 +29,9 @@ constexpr Dispatch kEntries[] = {
     {"doctor", verb_doctor},
     {"help", verb_help},
     {"hook claude", verb_hook_claude},
+    {"hook codex", verb_hook_codex},
+    {"hook copilot", verb_hook_copilot},
+    {"hook gemini", verb_hook_gemini},
     {"policy show", verb_policy_show},
     {"policy check", verb_policy_check},
     {"policy clamp", verb_policy_clamp},
@@ -49,6 +53,9 @@ int complain(const Error& error, int status) {
 }
 
 Error unknown_verb(std::string_view prefix, std::string_view word) {
+  if (prefix == "hook ") {
+    if (auto absent = no_hook_for(word)) return std::move(*absent);
+  }
   std::vector<std::string_view> known;
   for (const Verb& verb : verbs()) {
     if (!prefix.empty() && !verb.name.starts_with(prefix)) continue;
@@ -93,6 +100,17 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
   return entry != nullptr ? entry(arguments) : become_helper(verb, words);
 }
 
+// As `sh -c`: a host that puts a prefix before its commands gives one word.
+int run_shell_command(std::string_view command) {
+  const auto asking = asking_process();
+  const std::string ends_with = asking ? "--ends-with=" + std::to_string(*asking) : std::string();
+  const std::string text(command);
+  std::vector<const char*> words;
+  if (asking) words.push_back(ends_with.c_str());
+  words.insert(words.end(), {"--", "/bin/bash", "-c", text.c_str()});
+  return carry_out(*find_verb("run"), words);
+}
+
 int without_verb(std::span<const char* const> words) {
   const Verb& verb = top_level();
   Arguments arguments;
@@ -103,6 +121,14 @@ int without_verb(std::span<const char* const> words) {
                : verb.usage_status;
   }
   if (!parsed) return complain(parsed.error(), verb.usage_status);
+  if (const auto command = arguments.value(FlagId::CommandString)) {
+    if (words.size() > 2 || !arguments.operands.empty()) {
+      return complain(usage_error("-c takes one COMMAND and nothing else",
+                                  "quote it, or write cordon run [OPTION]... -- CMD [ARG]..."),
+                      verb.usage_status);
+    }
+    return run_shell_command(*command);
+  }
   if (arguments.has(FlagId::Version)) {
     return say_answer(arguments.has(FlagId::Verbose) ? version_details() : version_line())
                ? 0

@@ -193,6 +193,8 @@ constexpr std::array kTable{
                   "tool servers that Claude Desktop starts"},
     ProtectedName{".github/agents", HoldKind::Agent, kHold, kAnywhere,
                   "says which tools the agent outside has"},
+    ProtectedName{".github/hooks", HoldKind::Agent, kHold, kAnywhere,
+                  "commands that the agent outside runs beside its tools"},
 
     // Keys, programs on PATH, sessions, schedules.
     ProtectedName{".ssh", HoldKind::Ssh, kHold, kHomeOnly,

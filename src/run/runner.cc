@@ -1,8 +1,12 @@
 #include "cordon/runner.h"
 #include "base/random_id.h"
 
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <limits>
 
 #include "host/resolve.h"
 #include "policy/environment.h"
@@ -12,11 +16,14 @@
 #include "run/open_session.h"
 #include "run/policy_source.h"
 #include "run/run_record.h"
+#include "sys/calls.h"
 
 namespace cordon {
 
 struct Cancel::State {
   Fd event{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  Fd process;  // readable once it has ended
+  Fd either;   // readable once one of them is; only where there is a process
 };
 
 Cancel::Cancel() : state_(std::make_shared<State>()) {}
@@ -26,7 +33,28 @@ void Cancel::cancel() const {
   [[maybe_unused]] const ssize_t written = ::write(state_->event.get(), &one, sizeof one);
 }
 
-int Cancel::descriptor() const { return state_->event.get(); }
+int Cancel::descriptor() const {
+  return state_->either.valid() ? state_->either.get() : state_->event.get();
+}
+
+Result<Cancel> Cancel::when_process_ends(std::int64_t pid) {
+  Cancel cancel;
+  State& state = *cancel.state_;
+  const bool possible = pid > 0 && pid <= std::numeric_limits<pid_t>::max();
+  state.process = Fd(possible ? sys::pidfd_open(static_cast<pid_t>(pid)) : -EINVAL);
+  if (!state.process.valid()) {
+    return fail(usage_error("there is no process " + std::to_string(pid)));
+  }
+  state.either = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int watched : {state.event.get(), state.process.get()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(state.either.get(), EPOLL_CTL_ADD, watched, &event) != 0) {
+      return fail(setup_error("cannot watch process " + std::to_string(pid), errno));
+    }
+  }
+  return cancel;
+}
 
 namespace {
 

@@ -158,6 +158,8 @@ int pidfd_send_signal(int pidfd, int signal) {
   return value_or_errno(::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }
 
+int pidfd_open(pid_t process) { return value_or_errno(::syscall(SYS_pidfd_open, process, 0)); }
+
 pid_t process_of(int pidfd) {
   char path[40] = "/proc/self/fdinfo/";
   char* at = path + std::strlen(path);

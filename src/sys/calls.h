@@ -31,6 +31,7 @@ pid_t share_process(int (*body)(void*), void* argument, char* stack, std::size_t
 int execute(const char* path, char* const* argv, char* const* environment);
 
 int pidfd_send_signal(int pidfd, int signal);
+int pidfd_open(pid_t process);
 // The process of a pidfd as this one sees it; negative once it is reaped.
 pid_t process_of(int pidfd);
 struct ProcessUsage {

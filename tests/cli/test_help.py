@@ -15,7 +15,7 @@ VERBS = [(), ("run",), ("session",), ("session", "start"), ("session", "exec"), 
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
          ("audit", "export"), ("audit", "prune"), ("mcp",), ("loop",), ("hook",),
-         ("hook", "claude"), ("setup",), ("demo",), ("mxc",), ("srt",), ("apply",),
+         ("hook", "claude"), ("hook", "codex"), ("hook", "copilot"), ("hook", "gemini"), ("setup",), ("demo",), ("mxc",), ("srt",), ("apply",),
          ("doctor",), ("completion",), ("help",)]
 NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
 # What an example answers when it is not 0: the help says so in words.
@@ -36,9 +36,8 @@ NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            **dict.fromkeys(("cordon session list", "cordon session list --json", "cordon session show last",
                             "cordon session show 0123456789abcdef", "cordon session show last --json",
                             "cordon session stop last", "cordon session stop 0123456789abcdef"), 1),
-           "cordon hook claude < /dev/null": 2,
-           "cordon hook claude < call.json || exit 2": 2,
-           "cordon hook claude --policy readonly < call.json || exit 2": 2}
+           **{f"cordon hook {host} {rest}": 2 for host in ("claude", "codex", "copilot", "gemini")
+              for rest in ("< /dev/null", "< call.json || exit 2", "--policy readonly < call.json || exit 2")}}
 
 
 def examples(text):

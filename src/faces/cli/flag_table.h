@@ -45,6 +45,7 @@ enum class FlagId {
   Report,
   Summary,
   Why,
+  EndsWith,
   Out,
   Json,
   Html,

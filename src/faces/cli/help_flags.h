@@ -91,6 +91,16 @@ inline constexpr std::array kTopLevel{
          "With --version: the architecture, and what of this build was never run on its own "
          "system.",
          {}},
+    Flag{FlagId::CommandString,
+         "-c",
+         "COMMAND",
+         ValueKind::Free,
+         Times::Once,
+         "run COMMAND contained, as sh -c does",
+         "Run COMMAND by /bin/bash, as cordon run -- /bin/bash -c COMMAND, until the program that "
+         "asked for it ends. For hosts that put a prefix before each command of theirs: for Claude "
+         "Code CLAUDE_CODE_SHELL_PREFIX='/usr/bin/cordon -c'.",
+         {}},
 };
 
 inline constexpr FlagGroup kHelpGroup{"Help and colours", kHelpAndColor};

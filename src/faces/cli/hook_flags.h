@@ -10,9 +10,8 @@
 
 namespace cordon::flags {
 
-inline constexpr std::array kHookClaudeGroups{kPolicyGroup, kLimitGroup, kMechanismGroup,
-                                              kHelpGroup};
 inline constexpr std::array kHookGroups{kBareHelpGroup};
+inline constexpr std::array kHookHostGroups{kPolicyGroup, kLimitGroup, kMechanismGroup, kHelpGroup};
 
 inline constexpr std::array kHookExamples{
     Example{"cordon hook claude < call.json || exit 2",
@@ -36,13 +35,54 @@ inline constexpr std::string_view kHookClaudeText =
     "other end of a hook. The shell calls are contained, not Claude Code and its file tools; to "
     "leave it nothing else, give it cordon mcp instead.";
 
+inline constexpr std::string_view kHookCodexText =
+    "The same for the PreToolUse hook of Codex CLI. Codex must have no sandbox of its own then "
+    "(sandbox_mode = \"danger-full-access\"): one cannot be made inside another. Other tools with "
+    "a "
+    "command, apply_patch among them, are blocked where the hook is asked about them.";
+
+inline constexpr std::string_view kHookGeminiText =
+    "The same for the BeforeTool hook of Gemini CLI and its tool run_shell_command.";
+
+inline constexpr std::array kHookCodexExamples{
+    Example{"cordon hook codex < call.json || exit 2",
+            "As it is installed. Here there is no message, and the answer is 2.", 2},
+    Example{"cordon hook codex --policy readonly < call.json || exit 2",
+            "Options of run are passed on. Here too the answer is 2.", 2},
+    Example{"cordon hook codex < /dev/null",
+            "An empty message: the answer is 2, which blocks the call.", 2},
+};
+
+inline constexpr std::string_view kHookCopilotText =
+    "The same for the preToolUse hook of Copilot CLI and its tool bash. A command that is to "
+    "outlive "
+    "the host (detach) is blocked.";
+
+inline constexpr std::array kHookCopilotExamples{
+    Example{"cordon hook copilot < call.json || exit 2",
+            "As it is installed. Here there is no message, and the answer is 2.", 2},
+    Example{"cordon hook copilot --policy readonly < call.json || exit 2",
+            "Options of run are passed on. Here too the answer is 2.", 2},
+    Example{"cordon hook copilot < /dev/null",
+            "An empty message: the answer is 2, which blocks the call.", 2},
+};
+
+inline constexpr std::array kHookGeminiExamples{
+    Example{"cordon hook gemini < call.json || exit 2",
+            "As it is installed. Here there is no message, and the answer is 2.", 2},
+    Example{"cordon hook gemini --policy readonly < call.json || exit 2",
+            "Options of run are passed on. Here too the answer is 2.", 2},
+    Example{"cordon hook gemini < /dev/null",
+            "An empty message: the answer is 2, which blocks the call.", 2},
+};
+
 inline constexpr std::array kHookVerbs{
     Verb{
         "hook",
-        "claude [OPTION]...",
+        "claude|codex|copilot|gemini [OPTION]...",
         "make an agent host's shell calls contained ones",
         "An agent host calls this before it uses its own shell, and runs what is answered. claude: "
-        "Claude Code.",
+        "Claude Code, codex: Codex CLI, copilot: Copilot CLI, gemini: Gemini CLI.",
         kHookGroups,
         {},
         kHookExamples,
@@ -51,9 +91,33 @@ inline constexpr std::array kHookVerbs{
          "",
          "answer a PreToolUse hook of Claude Code",
          kHookClaudeText,
-         kHookClaudeGroups,
+         kHookHostGroups,
          {},
          kHookExamples,
+         2},
+    Verb{"hook codex",
+         "",
+         "answer a PreToolUse hook of Codex CLI",
+         kHookCodexText,
+         kHookHostGroups,
+         {},
+         kHookCodexExamples,
+         2},
+    Verb{"hook copilot",
+         "",
+         "answer a preToolUse hook of Copilot CLI",
+         kHookCopilotText,
+         kHookHostGroups,
+         {},
+         kHookCopilotExamples,
+         2},
+    Verb{"hook gemini",
+         "",
+         "answer a BeforeTool hook of Gemini CLI",
+         kHookGeminiText,
+         kHookHostGroups,
+         {},
+         kHookGeminiExamples,
          2},
 };
 

@@ -292,6 +292,16 @@ inline constexpr std::array kRun{
          "not there. What the host does not have either is left out. It only tells: the command "
          "may do as much as without it, and programs that ask for many files are slower.",
          {}},
+    Flag{
+        FlagId::EndsWith,
+        "--ends-with",
+        "PID",
+        ValueKind::Free,
+        Times::Once,
+        "end the run when process PID ends",
+        "End the run, and all that it started, when process PID ends, however it does. cordon hook "
+        "writes it into its answers, so that no command outlives the agent host that asked for it.",
+        {}},
     Flag{FlagId::Report,
          "--report",
          "FILE",

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <limits>
 
 #include "base/fd.h"
 #include "base/random_id.h"
@@ -73,6 +74,15 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   if (::isatty(STDERR_FILENO) == 1 && !json) input.hints = HintsFrom::Host;
   input.cures = true;
   input.why = arguments.has(FlagId::Why);
+  if (const auto process = arguments.value(FlagId::EndsWith)) {
+    const auto pid = parse_number(*process);
+    if (!pid || *pid == 0 || *pid > std::numeric_limits<std::int32_t>::max()) {
+      return fail(
+          usage_error("--ends-with " + quote(*process) + " is not the number of a process"));
+    }
+    CORDON_TRY(cancel, Cancel::when_process_ends(static_cast<std::int64_t>(*pid)));
+    input.cancel = std::move(cancel);
+  }
   input.streams.in = Input::drawn_from(STDIN_FILENO);
   if (!json) input.streams.out = Output::unfiltered_to(STDOUT_FILENO, STDERR_FILENO);
   input.streams.terminal = arguments.has(FlagId::Tty) || (!json && at_a_terminal());

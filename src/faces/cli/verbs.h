@@ -41,6 +41,9 @@ int verb_completion(const Arguments& arguments);
 int verb_learn(const Arguments& arguments);
 int verb_why(const Arguments& arguments);
 int verb_hook_claude(const Arguments& arguments);
+int verb_hook_codex(const Arguments& arguments);
+int verb_hook_copilot(const Arguments& arguments);
+int verb_hook_gemini(const Arguments& arguments);
 int verb_mcp(const Arguments& arguments);
 int verb_loop(const Arguments& arguments);
 int print_host_config(const Arguments& arguments);  // mcp --print-config

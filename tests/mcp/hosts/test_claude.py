@@ -102,6 +102,32 @@ def test_the_hook_contains_the_shell(world):
 
 
 @pytest.mark.only("user")
+def test_the_prefix_contains_the_shell(world):
+    made = world.outside / "by-the-shell"
+    session = hosts.claude(world, ["--allowedTools", "Bash"], [
+        call("Bash", command="cat file.txt; readlink /proc/self/ns/pid; echo x > new", description="d"),
+        call("Bash", command=f"touch {made}; exit 7", description="d"),
+    ], {"CLAUDE_CODE_SHELL_PREFIX": f"{world.cordon} -c"})
+    first, status = hosts.results_in_messages(session)
+    assert first[0].startswith("project file\npid:[") and not first[1]
+    assert os.readlink("/proc/self/ns/pid") not in first[0]
+    assert (world.project / "new").read_text() == "x\n"
+    assert status[1] and status[0].startswith("Exit code 7") and not made.exists()
+
+
+@pytest.mark.only("user")
+def test_without_cordon_the_prefix_lets_no_command_run(world):
+    made = world.project / "by-the-shell"
+    touch = [call("Bash", command=f"touch {made}", description="d")]
+    allowed = ["--allowedTools", "Bash"]
+    [(_, is_error)] = hosts.results_in_messages(
+        hosts.claude(world, allowed, touch, {"CLAUDE_CODE_SHELL_PREFIX": "/nowhere/cordon -c"}))
+    assert is_error and not made.exists()
+    hosts.claude(world, allowed, touch)
+    assert made.exists()  # the control
+
+
+@pytest.mark.only("user")
 def test_a_hook_that_fails_blocks_as_it_is_installed(world):
     ran = world.project / "ran"
     touch = [call("Bash", command="touch ran", description="d")]
