@@ -255,6 +255,10 @@ HostSetup host_setup(std::string_view host, const ServerStart& start) {
   CORDON_BUG("no such host");
 }
 
+bool starts_anywhere(std::string_view host) {
+  return host == "windsurf" || host == "zed" || host == "claude-desktop";
+}
+
 Result<HostSetup> checked_host_setup(std::string_view host, const ServerStart& start) {
   const auto& known = flags::kPrintedHostChoices;
   if (std::ranges::find(known, host) == known.end()) {
@@ -264,9 +268,7 @@ Result<HostSetup> checked_host_setup(std::string_view host, const ServerStart& s
     }
     return fail(usage_error("no host is called " + quote(host), "write " + names));
   }
-  // These start their servers wherever they were started themselves.
-  constexpr std::array<std::string_view, 3> kAnywhere{"windsurf", "zed", "claude-desktop"};
-  if (start.workspace.empty() && std::ranges::find(kAnywhere, host) != kAnywhere.end()) {
+  if (start.workspace.empty() && starts_anywhere(host)) {
     return fail(usage_error(std::string(host) + " does not start a server in the project",
                             "name the project: --workspace DIR"));
   }

@@ -13,9 +13,10 @@ namespace cordon {
 
 namespace flags {
 
+// Those of `setup`, which writes the files itself.
 inline constexpr std::array<std::string_view, 6> kHostChoices{"claude", "codex",  "copilot",
                                                               "gemini", "vscode", "cursor"};
-// Those of --print-config: the others can be told what to write and are not looked after.
+// Those of --print-config, and of `doctor --host`.
 inline constexpr std::array<std::string_view, 12> kPrintedHostChoices{
     "claude",   "codex", "copilot",  "gemini", "vscode",         "cursor",
     "opencode", "qwen",  "windsurf", "zed",    "claude-desktop", "generic"};
@@ -53,7 +54,10 @@ struct HostSetup {
 // `host` is one of the choices of --print-config.
 HostSetup host_setup(std::string_view host, const ServerStart& start);
 
-// The same, or a refusal: a host that is not known, a path that it would read differently.
+// Whether the host starts its servers wherever it was started itself, and not in the project.
+bool starts_anywhere(std::string_view host);
+
+// host_setup, or a refusal: a host that is not known, a path that it would read differently.
 Result<HostSetup> checked_host_setup(std::string_view host, const ServerStart& start);
 
 // Refuses text that cannot be written into the configuration of this host so that it means itself:

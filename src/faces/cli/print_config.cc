@@ -103,6 +103,12 @@ Result<HostSetup> host_setup_here(std::string_view host, const Arguments& argume
   return checked_host_setup(host, start);
 }
 
+Result<HostSetup> host_setup_in(std::string_view host, const std::string& project) {
+  CORDON_TRY(start, server_start({}));
+  if (starts_anywhere(host)) start.workspace = project;
+  return checked_host_setup(host, start);
+}
+
 int print_host_config(const Arguments& arguments) {
   const auto told = print(arguments);
   if (told) return *told ? kAnswerYes : kAnswerError;

@@ -10,5 +10,8 @@ namespace cordon {
 
 // With this program, and the workspace, ceilings and profile of the arguments.
 Result<HostSetup> host_setup_here(std::string_view host, const Arguments& arguments);
+// The same for a project, with nothing else said. A host that starts its servers in the project
+// needs no name of it.
+Result<HostSetup> host_setup_in(std::string_view host, const std::string& project);
 
 }  // namespace cordon

@@ -11,14 +11,13 @@
 namespace cordon::flags {
 
 inline constexpr std::array kDoctor{
-    Flag{
-        FlagId::HostName, "--host", "HOST", ValueKind::Choice, Times::Once,
-        "whether an agent host may act outside",
-        "Instead of the checks, say whether this agent host may act outside of Cordon's tools, and "
-        "the "
-        "command line that leaves it nothing else: claude, codex, copilot, gemini, vscode, cursor. "
-        "The exit status is 1: a host cannot be looked into from outside.",
-        kHostChoices},
+    Flag{FlagId::HostName, "--host", "HOST", ValueKind::Choice, Times::Once,
+         "whether an agent host may act outside",
+         "Instead of the checks, read the settings of this agent host and look at its running "
+         "processes: whether its own shell and file tools are switched off or contained, and the "
+         "command line that leaves it nothing else. The hosts are those of cordon mcp "
+         "--print-config. The exit status is 0 only if nothing of its own acts outside.",
+         kPrintedHostChoices},
     Flag{FlagId::FixHints,
          "--fix-hints",
          "",

@@ -73,6 +73,17 @@ def test_without_that_line_the_host_has_hands_of_its_own(world):
     assert made.exists()
 
 
+@pytest.mark.only("user")
+def test_what_doctor_calls_off_is_off(world):
+    denied = ["Bash", "Monitor", "Read", "Edit", "Write", "Glob", "NotebookEdit", "Grep"]
+    made = world.outside / "by-the-host"
+    world.write(world.home / ".claude/settings.json", json.dumps({"permissions": {"deny": denied}}))
+    assert world.cordon_verb("doctor", "--host", "claude", "--json").expect(0).json["bypass"] == "excluded"
+    session = hosts.claude(world, ["--allowedTools", "Bash"], [call("Bash", command=f"touch {made}")])
+    assert not any(set(denied) & set(names) for names in offered(session))
+    assert not made.exists()
+
+
 def hooked(world, command, **more):
     hook = {"type": "command", "command": command, **more}
     settings = {"hooks": {"PreToolUse": [{"matcher": "Bash|Monitor", "hooks": [hook]}]}}
