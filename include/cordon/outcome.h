@@ -167,6 +167,17 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
+// What kind of rule a hint goes by.
+enum class HintRule {
+  Absent,     // nothing grants it
+  ReadOnly,   // the grant that covers it is for reading
+  Denied,     // a deny, which wins over every grant
+  Hidden,     // masked: no grant shows it
+  Protected,  // what tools and agents load: the host keeps its own
+  System,     // read-only in every sandbox
+  Network,    // no rule allows the host
+};
+
 // A path or a host among the arguments or the error messages of a command that failed, which its
 // policy does not grant. A guess: nobody watched what the command did.
 struct Hint {
@@ -174,6 +185,7 @@ struct Hint {
   std::string path;    // absolute; HOST:PORT of a connection
   std::string rule;    // what decides
   std::string change;  // what grants it; empty: nothing does, or it was judged by the policy alone
+  HintRule kind = HintRule::Absent;  // of the rule, if it was judged by the policy alone
   bool operator==(const Hint&) const = default;
 };
 

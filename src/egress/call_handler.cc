@@ -474,9 +474,10 @@ CallHandler::Judged CallHandler::judge(const NetRules& net, const Endpoint& targ
     return judge_name(net, *name, {plain, target.port}, attempt);
   }
   attempt.address = to_string(plain);
-  const Verdict verdict = synthetic
-                              ? Verdict{false, "net.mode = \"allow\"", "it stands for no name", {}}
-                              : decide_literal(net, plain, target.port, place_.own);
+  const Verdict verdict =
+      synthetic
+          ? Verdict{false, "net.mode = \"allow\"", "it stands for no name", {}, HintRule::Network}
+          : decide_literal(net, plain, target.port, place_.own);
   note(verdict, attempt);
   if (!verdict.allowed) return {{}, kRefusedCall};
   return {{{plain, target.port}}, 0};

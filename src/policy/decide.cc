@@ -14,11 +14,11 @@ namespace cordon {
 namespace {
 
 Verdict allow(std::string rule, std::string reason) {
-  return {true, std::move(rule), std::move(reason), {}};
+  return {true, std::move(rule), std::move(reason), {}, {}};
 }
 
-Verdict refuse(std::string rule, std::string reason, std::string change) {
-  return {false, std::move(rule), std::move(reason), std::move(change)};
+Verdict refuse(HintRule kind, std::string rule, std::string reason, std::string change) {
+  return {false, std::move(rule), std::move(reason), std::move(change), kind};
 }
 
 std::string rule_text(std::string_view list, std::string_view value) {
@@ -84,7 +84,7 @@ class Decision {
 Decision::Maybe Decision::by_mask() const {
   for (const Masked& masked : facts_.masked) {
     if (!contains(masked.path, path_)) continue;
-    return refuse(rule_text("mask", masked.path), masked.reason,
+    return refuse(HintRule::Hidden, rule_text("mask", masked.path), masked.reason,
                   "no grant shows it; keep it outside the granted tree");
   }
   return std::nullopt;
@@ -97,8 +97,8 @@ Decision::Maybe Decision::by_deny() const {
     for (std::string_view place = path_; contains(grant_->grant->path, place);
          place = parent(place)) {
       if (deny_matches(deny, place)) {
-        return refuse(rule_text("deny", deny.written), "a deny wins over every grant",
-                      "remove the deny where it was written");
+        return refuse(HintRule::Denied, rule_text("deny", deny.written),
+                      "a deny wins over every grant", "remove the deny where it was written");
       }
       if (place == "/") break;
     }
@@ -109,7 +109,7 @@ Decision::Maybe Decision::by_deny() const {
 Decision::Maybe Decision::held_at(const Held& held) const {
   if (!writes() || !contains(held.path, path_)) return std::nullopt;
   return refuse(
-      rule_text("hold", held.path),
+      HintRule::Protected, rule_text("hold", held.path),
       "protected " + std::string(name_of(held.kind)) +
           " files inside a writable grant stay as they are: a run changes a private copy, "
           "or cannot write them",
@@ -161,6 +161,7 @@ Decision::Maybe Decision::by_protected_name() const {
     // A new repository needs its config; what matters there are single keys.
     if (name->name == ".git/config") continue;
     return refuse(
+        HintRule::Protected,
         rule_text("protected", name->kind == HoldKind::Operator
                                    ? added_name(basename(above), basename(place), rules)
                                    : name->name),
@@ -187,12 +188,14 @@ Decision::Maybe Decision::by_grant() const {
   if (!grant_is_closer && system == nullptr) return std::nullopt;
   if (!grant_is_closer) {
     if (access_ == Access::Execute && contains("/etc", system->path)) {
-      return refuse(rule_text("system", system->path), "what lies in /etc is only read", {});
+      return refuse(HintRule::System, rule_text("system", system->path),
+                    "what lies in /etc is only read", {});
     }
     if (!writes()) {
       return allow(rule_text("system", system->path), "loading programs needs it in every sandbox");
     }
-    return refuse(rule_text("system", system->path), "system files are read-only", {});
+    return refuse(HintRule::System, rule_text("system", system->path), "system files are read-only",
+                  {});
   }
   const std::string text = spelling(*grant_->grant);
   if (grant_->mode == PathMode::Write) {
@@ -201,14 +204,16 @@ Decision::Maybe Decision::by_grant() const {
   if (!writes()) return allow(rule_text("read", text), "the closest grant that covers it");
   // Of two rules for one path the stricter holds, so an option beside this one would be refused.
   const bool same_path = grant_->grant->path == path_;
-  return refuse(rule_text("read", text), "the closest grant that covers it is read-only",
+  return refuse(HintRule::ReadOnly, rule_text("read", text),
+                "the closest grant that covers it is read-only",
                 "--write " + quote(path_) +
                     (same_path ? ", under a policy without " + rule_text("read", text) : ""));
 }
 
 Verdict Decision::by_absence() const {
   const std::string flag = writes() ? "--write " : "--read ";
-  return refuse("no rule", "nothing grants it, so it does not exist inside", flag + quote(path_));
+  return refuse(HintRule::Absent, "no rule", "nothing grants it, so it does not exist inside",
+                flag + quote(path_));
 }
 
 }  // namespace
@@ -249,10 +254,13 @@ class OwnPlace {
 
  private:
   [[nodiscard]] Verdict yes(std::string rule, std::string reason) const {
-    return {true, std::move(rule), std::move(reason), {}};
+    return {true, std::move(rule), std::move(reason), {}, {}};
   }
   [[nodiscard]] Verdict no(std::string rule, std::string reason, std::string change = {}) const {
-    return {false, std::move(rule), std::move(reason), std::move(change)};
+    return {false, std::move(rule), std::move(reason), std::move(change), HintRule::Absent};
+  }
+  [[nodiscard]] Verdict read_only(std::string rule) const {
+    return {false, std::move(rule), "system files are read-only", {}, HintRule::System};
   }
   [[nodiscard]] Maybe private_place(std::string_view root, std::string rule) const;
   [[nodiscard]] bool leads_to_a_grant() const;
@@ -346,7 +354,7 @@ Maybe OwnPlace::by_written_file() const {
   const bool network = lists(kNetworkFiles, path_);
   if (!network && !lists(kWrittenFiles, path_)) return std::nullopt;
   const std::string rule = "system \"" + std::string(path_) + "\"";
-  if (access_ == Access::Write) return no(rule, "system files are read-only");
+  if (access_ == Access::Write) return read_only(rule);
   if (access_ == Access::Execute) return no(rule, "what lies in /etc is only read");
   return yes(rule, network && effective_.net.mode == NetMode::Open
                        ? "the host's own, since the network is the host's"

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "cordon/outcome.h"
 #include "policy/address.h"
 #include "policy/clamp.h"
 #include "policy/host_facts.h"
@@ -22,6 +23,7 @@ struct Verdict {
   std::string rule;    // the rule that decides, as a person would find it: `write "/home/u/p"`
   std::string reason;  // one clause: why that rule decides
   std::string change;  // what would help the person who may make the change; empty if allowed
+  HintRule kind = HintRule::Absent;  // of the rule that refuses
 };
 
 // True if what is inside at `lexical` (absolute and normal, symlinks not followed) is the sandbox's

@@ -144,7 +144,7 @@ std::optional<Verdict> refused_for_owner(const RunInput& input, const Caller& ca
   const auto owner = owner_to_run_as(judgement->clamped.effective().write, caller,
                                      identity_mapping(BackendKind::Native));
   if (owner) return std::nullopt;
-  return Verdict{false, "owner", message(owner.error()), owner.error().hint};
+  return Verdict{false, "owner", message(owner.error()), owner.error().hint, HintRule::Absent};
 }
 
 // The question about a file, and what has to be looked at for it.

@@ -45,17 +45,26 @@ class ByPolicy {
       if (access == Access::Write && !named.written) break;
       Verdict verdict = decide(run_.clamped, run_.survey.facts, run_.caller, access, path);
       if (verdict.allowed) continue;
-      return Hint{
-          access == Access::Read ? "read" : "write", named.path, std::move(verdict.rule), {}};
+      return Hint{access == Access::Read ? "read" : "write",
+                  named.path,
+                  std::move(verdict.rule),
+                  {},
+                  verdict.kind};
     }
     return std::nullopt;
+  }
+  // A word may be anything: it counts if a rule of somebody's own keeps a file of that name away.
+  [[nodiscard]] std::optional<Hint> of(const std::string& name) const {
+    auto hint = of(MentionedPath{name, false});
+    const bool meant = hint && (hint->kind == HintRule::Denied || hint->kind == HintRule::Hidden);
+    return meant ? hint : std::nullopt;
   }
   [[nodiscard]] std::optional<Hint> of(const MentionedHost& place) const {
     const auto own = own_addresses();
     if (!own) return std::nullopt;
     Verdict verdict = decide_connect(run_.clamped.effective().net, place.host, place.port, *own);
     if (verdict.allowed) return std::nullopt;
-    return Hint{"connect", with_port(place), std::move(verdict.rule), {}};
+    return Hint{"connect", with_port(place), std::move(verdict.rule), {}, HintRule::Network};
   }
 
  private:
@@ -78,6 +87,9 @@ class ByHost {
       if (auto hint = explained(access, named.path)) return hint;
     }
     return std::nullopt;
+  }
+  [[nodiscard]] std::optional<Hint> of(const std::string& name) const {
+    return ByPolicy(run_).of(name) ? of(MentionedPath{name, false}) : std::nullopt;
   }
   [[nodiscard]] std::optional<Hint> of(const MentionedHost& place) const {
     return explained(Question::Access::Connect, with_port(place));
@@ -107,6 +119,7 @@ std::vector<Hint> hints_by(const By& by, const Mentions& mentions) {
   };
   add(mentions.hosts);
   add(mentions.paths);
+  add(mentions.names);
   return hints;
 }
 
@@ -128,8 +141,13 @@ std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string
     });
   });
   // Nor is what was seen to be refused a guess.
-  std::erase_if(mentions.paths, [&](const MentionedPath& named) {
-    return std::ranges::find(outcome.denials, named.path, &Denial::path) != outcome.denials.end();
+  const auto was_seen = [&](const std::string& path) {
+    return std::ranges::find(outcome.denials, path, &Denial::path) != outcome.denials.end();
+  };
+  std::erase_if(mentions.paths, [&](const MentionedPath& named) { return was_seen(named.path); });
+  std::erase_if(mentions.names, [&](const std::string& name) {
+    return was_seen(name) ||
+           std::ranges::find(mentions.paths, name, &MentionedPath::path) != mentions.paths.end();
   });
   // The broker has seen every attempt and told what it refused; without a network a command may
   // fail before it makes one.

@@ -21,6 +21,9 @@ constexpr std::size_t kMostMessageBytes = 16384;
 
 constexpr std::array<std::string_view, 4> kWriteErrors = {"read-only file system", "erofs",
                                                           "cannot create", "cannot touch"};
+// The thing is there, and may not be used so: a word of the command itself names it.
+constexpr std::array<std::string_view, 5> kRefusals = {
+    "permission denied", "eacces", "read-only file system", "erofs", "operation not permitted"};
 constexpr std::array<std::string_view, 9> kErrors = {
     "no such file",      "not found",   "does not exist",
     "permission denied", "cannot open", "cannot stat",
@@ -73,6 +76,22 @@ std::string_view without_option(std::string_view word) {
   return word.size() > kShortOption && word[0] == '-' && word[1] != '-' && word[2] == '/'
              ? word.substr(kShortOption)
              : word;
+}
+
+// Without the quotation marks of a language.
+std::string_view without_quotation(std::string_view word) {
+  const auto foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  while (!word.empty() && foreign(word.front())) word.remove_prefix(1);
+  while (!word.empty() && foreign(word.back())) word.remove_suffix(1);
+  return word;
+}
+
+// Whether a shell would write to it: `> word`.
+bool is_redirected(std::string_view script, std::string_view word) {
+  std::string_view before = script.substr(0, static_cast<std::size_t>(word.data() - script.data()));
+  while (!before.empty() && (before.back() == ' ' || before.back() == '\t'))
+    before.remove_suffix(1);
+  return before.ends_with('>');
 }
 
 // "registry.example", as resolvers take it. Capitals are those of a program's own names
@@ -170,6 +189,14 @@ class Collected {
     }
   }
 
+  void add_name(std::string_view word) {
+    if (word.empty() || word.starts_with('-') || found_.names.size() >= kMostMentioned) return;
+    std::string path = join(cwd_, word);
+    if (std::ranges::find(found_.names, path) == found_.names.end()) {
+      found_.names.push_back(std::move(path));
+    }
+  }
+
   void add_host(const std::optional<MentionedHost>& host) {
     if (!host || found_.hosts.size() >= kMostMentioned) return;
     if (std::ranges::find(found_.hosts, *host) == found_.hosts.end()) found_.hosts.push_back(*host);
@@ -179,10 +206,15 @@ class Collected {
     const bool one = is_anchored(argument) || argument.find_first_of(" \t\n=") == std::string::npos;
     for (const std::string_view word :
          one ? std::vector<std::string_view>{argument} : words_in(argument)) {
+      words_.emplace_back(word);
       add_host(host_of_address(word));
       add_host(host_of_copy(word));
       const std::string_view path = without_option(word);
-      if (path.find('/') != std::string_view::npos) add_path(path, false);
+      if (path.find('/') != std::string_view::npos) {
+        add_path(path, is_redirected(argument, word));
+      } else {
+        add_name(path);
+      }
     }
   }
 
@@ -191,10 +223,13 @@ class Collected {
     const bool written = tells(low, kWriteErrors);
     const bool file = written || tells(low, kErrors);
     const bool network = tells(low, kNetworkErrors);
-    if (!file && !network) return;
+    const bool refused = tells(low, kRefusals);
+    if (!file && !network && !refused) return;
     bool first = true;
-    for (const std::string_view word : words_in(line)) {
+    for (const std::string_view found : words_in(line)) {
+      const std::string_view word = without_quotation(found);
       if (file && is_anchored(word)) add_path(word, written);
+      if (refused && is_relative(word)) add_path(word, written);
       // The first word of a line is the program's name for itself ("socket.gaierror: ...").
       if (network && !first) add_network_word(word);
       first = false;
@@ -204,11 +239,14 @@ class Collected {
   Mentions take() && { return std::move(found_); }
 
  private:
+  // A name below the working directory, that the command itself has or that cannot be a plain word.
+  [[nodiscard]] bool is_relative(std::string_view word) const {
+    if (word.empty() || is_anchored(word)) return false;
+    return word.find('/') != std::string_view::npos ||
+           std::ranges::find(words_, word) != words_.end();
+  }
+
   void add_network_word(std::string_view word) {
-    // Quotation marks of a language.
-    const auto foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
-    while (!word.empty() && foreign(word.front())) word.remove_prefix(1);
-    while (!word.empty() && foreign(word.back())) word.remove_suffix(1);
     add_host(host_of_address(word));
     const std::string_view name = word.substr(0, word.find(':'));
     if (is_host_name(name)) add_host(host_in(word, kHttps));
@@ -216,6 +254,7 @@ class Collected {
 
   const std::string& cwd_;
   const Caller& caller_;
+  std::vector<std::string> words_;  // of the command
   Mentions found_;
 };
 

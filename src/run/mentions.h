@@ -12,7 +12,7 @@ namespace cordon {
 
 struct MentionedPath {
   std::string path;      // absolute and normal
-  bool written = false;  // the line tells of a write that failed
+  bool written = false;  // the line tells of a write that failed, or a shell would write to it
   bool operator==(const MentionedPath&) const = default;
 };
 
@@ -25,6 +25,8 @@ struct MentionedHost {
 // Each once, in the order in which they are met, and no more than are worth judging.
 struct Mentions {
   std::vector<MentionedPath> paths;
+  // Words among the arguments that could be names in `cwd`, as paths.
+  std::vector<std::string> names;
   std::vector<MentionedHost> hosts;
 };
 

@@ -83,6 +83,7 @@ class Peer:
                                               "capabilities": self.capabilities,
                                               "clientInfo": {"name": "t", "version": "1"}})
             assert answer["result"]["protocolVersion"] == version, answer
+            self.begun = answer
             self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def _read(self) -> None:

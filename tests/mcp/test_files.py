@@ -88,6 +88,17 @@ def test_writing_knows_what_it_replaces(full):
     assert path.read_text() == "four"
 
 
+@pytest.mark.parametrize("one", ["x", "\x01", "\N{GRINNING FACE}"])
+def test_the_longest_content_that_the_schema_permits_fits_into_a_message(full, one):
+    """However a client writes it: a character outside the first plane is twelve bytes as escapes."""
+    [tool] = [tool for tool in full.call("tools/list")["result"]["tools"] if tool["name"] == "write_local_file"]
+    most = tool["inputSchema"]["properties"]["content"]["maxLength"]
+    full.good("write_local_file", {"path": "large", "content": one * most})
+    assert (full.world.project / "large").read_bytes() == (one * most).encode()
+    error = full.tool("write_local_file", {"path": "larger", "content": one * (most + 1)})
+    assert str(most) in json.dumps(error) and not (full.world.project / "larger").exists(), error
+
+
 def test_writing_makes_directories_and_modes(full):
     world = full.world
     path = world.project / "a/b/c.sh"

@@ -11,7 +11,7 @@ from served import ON, audit_lines, ceiling_of
 
 pytestmark = pytest.mark.once
 
-BASIC_LIST = "3681e6f4913967b95e5d808bfd58e40dd5290f54e724b5802686d85c746eb144"
+BASIC_LIST = "a104c1b4012a3e2375730848a096cda66d2e2c1630440e15d42adcf480ddfcc8"
 FULL_TOOLS = ["run_code", "start_process", "read_output", "write_stdin", "stop_process",
               "list_processes", "read_local_file", "write_local_file", "edit_local_file",
               "list_files", "search_files", "workspace_diff", "explain_denial", "get_limits"]

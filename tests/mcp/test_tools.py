@@ -46,12 +46,9 @@ def test_descriptions_route_the_intent(serve):
     tools = {tool["name"]: tool for tool in server.call("tools/list")["result"]["tools"]}
     for name, verb in zip(RUN_TOOLS, ("Run ", "Read ", "Write ")):
         text = tools[name]["description"]
-        assert text.startswith(verb) and len(text) < 2048
+        assert text.startswith(verb) and len(text.split()) < 100
         for clause in ("the way to the user's LOCAL disk", "distinct from any cloud",
-                       "permission-based on the REAL filesystem, not a throwaway container",
-                       "what is written persists", "attempt it and let the kernel decide",
-                       '"outside the operator\'s allowed paths"', "do not call the file missing",
-                       "do not say that you have no tool"):
+                       "attempt it and let the kernel decide"):
             assert clause in text, (name, clause)
     for tool in tools.values():
         schema = tool["inputSchema"]
@@ -60,6 +57,24 @@ def test_descriptions_route_the_intent(serve):
     unsafe = tools["unsafe_write_local_file"]
     assert "DANGER" in unsafe["description"] and "write_local_file" in unsafe["description"]
     assert unsafe["_meta"]["anthropic/requiresUserInteraction"] is True
+
+
+@pytest.mark.parametrize("profile", ["basic", "full"])
+def test_what_a_denial_means_is_said_once(serve, world, era, profile):
+    """A model reads every description and the instructions in each conversation: what holds for all tools stands in the
+    instructions alone, and again in an answer that denies something."""
+    server = serve("--profile", profile, ceiling=ceiling_of(world))
+    told = server.call("server/discover")["result"] if era == "modern" else server.begun["result"]
+    words = told["instructions"] + "".join(
+        tool["description"] for tool in server.call("tools/list")["result"]["tools"])
+    assert len(told["instructions"]) < 2048, "clients cut it there"
+    for clause in ("permission-based on the REAL filesystem, not a throwaway container",
+                   "what is written persists", '"outside the operator\'s allowed paths"',
+                   "do not call the file missing", "do not say that you have no tool",
+                   "Asking again does not help"):
+        assert clause in told["instructions"] and words.count(clause) == 1, clause
+    denied = server.bad("read_local_file", {"path": str(world.outside / "secret")})
+    assert "outside the operator's allowed paths" in denied["help"], denied
 
 
 def test_variables_of_builds_are_not_for_what_a_model_runs(serve, world):

@@ -234,7 +234,7 @@ tl::expected<Server::Work, RpcError> Server::plan_tool(const Exchange& exchange)
     return encode(ToolResult::failure("too many calls in flight; wait for one to end"));
   };
   work.run = [tool, fault](Call& running) -> Reply {
-    // A result, not an error: the model reads it and can mend its call.
+    // A result, not an error: the model reads it and can fix its call.
     if (fault && tool->refuse) return encode(tool->refuse(running, *fault));
     if (fault) return encode(ToolResult::failure("invalid arguments: " + *fault));
     return encode(tool->handler(running));

@@ -153,8 +153,7 @@ Result<int> serve(McpOptions options, const Caller& caller) {
     mcp::add_tools(registry, switches, context);
   }
   say_banner(registry, bounds);
-  std::string about =
-      options.full ? mcp::full_instructions(bounds) : std::string(mcp::instructions());
+  std::string about = options.full ? mcp::full_instructions(bounds) : mcp::instructions();
   mcp::Server server({"cordon", "Cordon", std::string(version()), std::move(about)},
                      std::move(registry), {});
   if (options.http) return serve_over_http(server, std::move(*options.http));

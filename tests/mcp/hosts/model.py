@@ -8,12 +8,48 @@ holds), so a request that is sent twice gets the same answer. Every request is k
 from __future__ import annotations
 
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
+def member_of(told, member: str):
+    """A member somewhere in an answer: hosts put what a server said into words and documents of their own."""
+    if isinstance(told, str):
+        for at in (match.start() for match in re.finditer(r"[{\[]", told)):
+            try:
+                found = member_of(json.JSONDecoder().raw_decode(told[at:])[0], member)
+            except ValueError:
+                continue
+            if found is not None:
+                return found
+    elif isinstance(told, dict) and member in told:
+        return told[member]
+    elif isinstance(told, (dict, list)):
+        for inner in told.values() if isinstance(told, dict) else told:
+            found = member_of(inner, member)
+            if found is not None:
+                return found
+    return None
+
+
+def arguments_of(call: dict, answer: str) -> dict | None:
+    """Of a call that is made by what the last answer says: what it names, or nothing if it does not."""
+    if "read" not in call:
+        return call["arguments"]
+    read = call["read"]
+    told = member_of(answer, read["member"])
+    if told is None or "as" in read:
+        return None if told is None else {read["as"]: told}
+    named = re.search(read["pattern"], told)
+    return json.loads(named.group(1)) if named else None
+
+
 class Model:
-    """`script` is a list of calls, {"name": ..., "arguments": {...}}; after it the model says "done"."""
+    """`script` is a list of calls, {"name": ..., "arguments": {...}}; after it the model says "done". A call with
+    {"read": {"member": M, "pattern": P}} takes its arguments from member M of the last answer, as JSON; with
+    {"read": {"member": M, "as": NAME}} the member is one argument. Where the answer does not have it, the model says
+    "done" as well."""
 
     def __init__(self, script: list[dict]) -> None:
         self.script = script
@@ -26,8 +62,12 @@ class Model:
         self.server.shutdown()
         self.server.server_close()
 
-    def next_call(self, calls_so_far: int) -> dict | None:
-        return self.script[calls_so_far] if calls_so_far < len(self.script) else None
+    def next_call(self, calls_so_far: int, answer: str = "") -> dict | None:
+        if calls_so_far >= len(self.script):
+            return None
+        call = self.script[calls_so_far]
+        arguments = arguments_of(call, answer)
+        return None if arguments is None else {**call, "arguments": arguments}
 
     def _answerer(model):
         class Answerer(BaseHTTPRequestHandler):
@@ -85,12 +125,22 @@ class Model:
         return Answerer
 
 
+def text_of(last: list) -> str:
+    """Of the last answer, however the host writes it: a text, or parts of which some have one."""
+    if not last or isinstance(last[0], str):
+        return "".join(last)
+    return "\n".join(part.get("text", "") for part in last[0])
+
+
 def messages(model: Model, request: dict) -> list[tuple[str, dict]]:
     """Anthropic's messages, as events."""
     calls = sum(block.get("type") == "tool_use" for message in request.get("messages", [])
                 if isinstance(message.get("content"), list) for block in message["content"])
+    answers = [block["content"] for message in request.get("messages", [])
+               if isinstance(message.get("content"), list) for block in message["content"]
+               if block.get("type") == "tool_result"]
     # Requests without tools are the host's own: a title for the session, a look at the quota.
-    call = model.next_call(calls) if request.get("tools") else None
+    call = model.next_call(calls, text_of(answers[-1:])) if request.get("tools") else None
     if call:
         block = {"type": "tool_use", "id": f"toolu_{calls:024}", "name": call["name"], "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(call["arguments"])}
@@ -117,7 +167,8 @@ def responses(model: Model, request: dict) -> list[tuple[str, dict]]:
     given = request.get("input", [])
     calls = sum(item.get("type") in ("function_call", "custom_tool_call") for item in given
                 if isinstance(item, dict))
-    call = model.next_call(calls)
+    call = model.next_call(calls, text_of([item["output"] for item in given if isinstance(item, dict)
+                                           and item.get("type") == "function_call_output"][-1:]))
     if call:
         item = {"id": f"fc_{calls}", "call_id": f"call_{calls}", "name": call["name"],
                 "status": "completed"}
@@ -146,7 +197,10 @@ def content(model: Model, request: dict) -> dict:
     """Google's generated content, as one event."""
     calls = sum("functionCall" in part for turn in request.get("contents", [])
                 for part in turn.get("parts", []))
-    call = model.next_call(calls)
+    answers = [part["functionResponse"]["response"] for turn in request.get("contents", [])
+               for part in turn.get("parts", []) if "functionResponse" in part]
+    told = answers[-1] if answers else {}
+    call = model.next_call(calls, told.get("output") or told.get("error") or "")
     part = ({"functionCall": {"name": call["name"], "args": call["arguments"]}} if call
             else {"text": "done"})
     return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP",

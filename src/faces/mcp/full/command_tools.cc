@@ -80,16 +80,22 @@ class Heartbeat {
   steady_clock::time_point last_ = steady_clock::now();
 };
 
-ToolResult answer_running(const FullToolContext& bench, const Process& process, std::size_t room,
-                          NodeList refused) {
-  const ProcessStatus status = process.status();
+// `status` is what the caller decided by: a run may end at any moment, and one that could not be
+// started is not answered here.
+ToolResult answer_running(const FullToolContext& bench, const Process& process,
+                          const ProcessStatus& status, std::size_t room, NodeList refused) {
   Node node{NodeMap{}};
   node.set("success", true);
   add_status(node, status);
   if (refused.size() > kMostListed) refused.resize(kMostListed);
-  if (!refused.empty()) {
-    node.set("help", outside_help(process.request().bounds)).set("not_granted", std::move(refused));
+  const CallCeilings& bounds = process.request().bounds;
+  const SecretMask& mask = bench.context->mask();
+  if (!status.running) {
+    add_guidance(node, guidance_of(*status.report, refused, bounds, mask));
+  } else if (!refused.empty()) {
+    node.set("help", help_for(bounds, refusals_of(refused)));
   }
+  if (!refused.empty()) node.set("not_granted", std::move(refused));
   OutputWish wish;
   wish.room = room;
   add_output(node, bench, process, status, wish);
@@ -145,10 +151,10 @@ ToolResult run_command(FullToolContext& bench, Call& call) {
   const ProcessStatus status = (*process)->status();
   if (status.running && (call.cancelled() || !goes_on)) (*process)->kill();
   if (status.running) {
-    return answer_running(bench, **process, room, refused_so_far(**process, status));
+    return answer_running(bench, **process, status, room, refused_so_far(**process, status));
   }
   const RunRequest& kept = (*process)->request();
-  if (status.report->error) return answer_not_started(context, tool, *status.report);
+  if (status.report->error) return answer_not_started(context, kept, *status.report);
   return answer_run(*status.report, kept.wish, kept.refused, kept.bounds, context.mask(),
                     {(*process)->id(), room});
 }
@@ -182,9 +188,9 @@ ToolResult start_process(FullToolContext& bench, Call& call) {
   if (call.cancelled()) (*process)->kill();
   const ProcessStatus status = (*process)->status();
   if (!status.running && status.report->error) {
-    return answer_not_started(context, tool, *status.report);
+    return answer_not_started(context, (*process)->request(), *status.report);
   }
-  return answer_running(bench, **process, kResultBytes, refused_so_far(**process, status));
+  return answer_running(bench, **process, status, kResultBytes, refused_so_far(**process, status));
 }
 
 }  // namespace cordon::mcp

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <set>
 
 #include "audit/files.h"
 #include "base/private_directory.h"
@@ -105,13 +106,61 @@ struct Cause {
   std::string_view cure;
 };
 
+NodeList reasons_in(const NodeList& hints) {
+  std::set<std::string> reasons;
+  for (const Node& hint : hints) {
+    if (const std::string* reason = text_member(hint, "reason")) reasons.insert(*reason);
+  }
+  return NodeList(reasons.begin(), reasons.end());
+}
+
+// Null: it has none.
+const NodeList* entries_of(const Node& node, std::string_view name) {
+  const Node* member = node.find(name);
+  const NodeList* entries = member != nullptr ? member->list() : nullptr;
+  return entries != nullptr && !entries->empty() ? entries : nullptr;
+}
+
+// "read" or "write" is held by what the sandbox shows, "connect" by the broker.
+std::string_view layer_of_hints(const NodeList& hints) {
+  const bool network = std::ranges::all_of(hints, [](const Node& hint) {
+    const std::string* access = text_member(hint, "access");
+    return access != nullptr && *access == "connect";
+  });
+  return network ? "broker" : "mounts";
+}
+
+// What refused it: the layer of a limit or a filter, "mounts" or "broker"; "policy" if nothing was
+// started with it; "person", "clock". Empty: nothing that Cordon knows of.
+std::string layer_of(const Node& answer) {
+  const std::string* type = text_member(answer, "type");
+  if (type != nullptr && *type == "NotApproved") return "person";
+  if (type != nullptr && *type == "SandboxTimeoutError") return "clock";
+  if (const NodeList* denials = entries_of(answer, "denials")) {
+    const std::string* layer = text_member(denials->front(), "layer");
+    if (layer != nullptr) return *layer;
+  }
+  if (entries_of(answer, "not_granted") != nullptr) return "policy";
+  if (const NodeList* hints = entries_of(answer, "hints")) {
+    return std::string(layer_of_hints(*hints));
+  }
+  if (type != nullptr && *type == "SandboxDeniedError") {
+    return answer.find("enforcement") != nullptr ? "mounts" : "policy";
+  }
+  // A program whose path nothing grants; of any other it is not known why it is not there.
+  const std::string* message = text_member(answer, "message");
+  if (message != nullptr && message->starts_with("argv[0]: ")) return "mounts";
+  return {};
+}
+
 Cause cause_of(const Node& told) {
   const std::string* type = text_member(told, "type");
   const std::string_view name = type != nullptr ? std::string_view(*type) : std::string_view();
   if (name == "SandboxDeniedError") {
     return {
-        "the operator's ceiling, or a protected name inside it: the sandbox was built without "
-        "that access, and the kernel refused it (mount view and Landlock)",
+        "the operator's ceiling, or a rule of Cordon's own that no ceiling lifts; message says "
+        "which. The sandbox was built without that access, and the kernel refused it (mount view "
+        "and Landlock)",
         "Neither narrowing nor asking again helps. Tell the user what you needed it for."};
   }
   if (name == "NotApproved") {
@@ -125,7 +174,11 @@ Cause cause_of(const Node& told) {
   }
   if (name == "InvalidArguments" || name == "StaleFile") {
     return {"nothing: the call itself could not be carried out as it was",
-            "Mend the call as the message says."};
+            "Fix the call as the message says."};
+  }
+  if (name == "SandboxExecutionError" && number_member(told, "exit_code")) {
+    return {"perhaps the policy: the program is not there inside, or cannot be executed there",
+            "Name a program that is there."};
   }
   if (!name.empty()) {
     return {"Cordon, before anything was started",
@@ -143,6 +196,12 @@ Cause cause_of(const Node& told) {
         "found\" inside says nothing about what exists there",
         "Do it with what is granted, or tell the user what you needed it for."};
   }
+  if (told.find("changes_held_back") != nullptr) {
+    return {
+        "the policy, after the command had ended: the project keeps its own version of protected "
+        "files, which tools and agents load",
+        "Tell the user: cordon changes list shows what was held back."};
+  }
   if (has_entries(told, "denials")) {
     return {"a limit or a filter while it ran; each entry of denials names the layer",
             "Stay below the limit: fewer processes, less memory, less output."};
@@ -152,28 +211,38 @@ Cause cause_of(const Node& told) {
   }
   return {
       "nothing that Cordon knows of",
-      "If the program failed, it did so by itself. What lies outside of the allowed paths looks "
-      "as if it were not there."};
+      "\"Operation not permitted\" for mounts, namespaces, tracing or raw sockets is the filter of "
+      "system calls, which nothing lifts and nobody counts. Else a program that failed did so by "
+      "itself. What lies outside of the allowed paths looks as if it were not there."};
 }
 
 }  // namespace
 
-void Verdicts::note(const std::string& tool, const Node& answer) {
-  const bool worth = answer.find("error") != nullptr || has_entries(answer, "not_granted") ||
-                     has_entries(answer, "denials") || has_entries(answer, "hints") ||
-                     answer.find("kill_reason") != nullptr;
-  if (!worth) return;
-  Verdict verdict{tool, Node(NodeMap{})};
+Verdict verdict_from(const std::string& tool, const Node& answer) {
+  Verdict verdict{tool, Node(NodeMap{}), {}};
   for (const std::string_view name : kIds) {
     if (const Node* member = answer.find(name)) verdict.told.set(std::string(name), *member);
   }
   for (const std::string_view name : kOwnWords) {
     if (const Node* member = answer.find(name)) verdict.told.set(std::string(name), *member);
   }
-  // How many: the program may have written what they name.
-  if (has_entries(answer, "hints")) verdict.told.set("hints", answer.find("hints")->list()->size());
+  // How many, and why: the program may have written what they name.
+  if (has_entries(answer, "hints")) {
+    const NodeList& hints = *answer.find("hints")->list();
+    verdict.told.set("hints", hints.size()).set("reasons", reasons_in(hints));
+  }
+  verdict.layer = layer_of(answer);
+  return verdict;
+}
+
+void Verdicts::note(const std::string& tool, const Node& answer) {
+  const bool worth = answer.find("error") != nullptr || has_entries(answer, "not_granted") ||
+                     has_entries(answer, "denials") || has_entries(answer, "hints") ||
+                     answer.find("kill_reason") != nullptr ||
+                     answer.find("changes_held_back") != nullptr;
+  if (!worth) return;
   const std::lock_guard lock(mutex_);
-  verdicts_.push_back(std::move(verdict));
+  verdicts_.push_back(verdict_from(tool, answer));
   if (verdicts_.size() > kMostVerdicts) verdicts_.pop_front();
 }
 
@@ -192,7 +261,12 @@ std::optional<Verdict> Verdicts::find(const std::string& id) const {
 Node explained(const Verdict& verdict) {
   const Cause cause = cause_of(verdict.told);
   Node node{NodeMap{}};
-  node.set("tool", verdict.tool).set("stopped_by", cause.stopped_by).set("what_helps", cause.cure);
+  // What the answer itself advised is about this very call.
+  const std::string* advised = text_member(verdict.told, "help");
+  node.set("tool", verdict.tool)
+      .set("stopped_by", cause.stopped_by)
+      .set("what_helps", advised != nullptr ? std::string_view(*advised) : cause.cure);
+  node.set("layer", verdict.layer.empty() ? Node() : Node(verdict.layer));
   node.set("asking_again_helps", false);
   node.set("told", verdict.told);
   return node;

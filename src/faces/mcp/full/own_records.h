@@ -28,7 +28,8 @@ class OwnRecords {
 
 struct Verdict {
   std::string tool;
-  Node told;  // the answer, without what came from a program or a file
+  Node told;          // the answer, without what came from a program or a file
+  std::string layer;  // that refused it; empty: none that is known
 };
 
 class Verdicts {
@@ -43,6 +44,8 @@ class Verdicts {
   std::deque<Verdict> verdicts_;
 };
 
+// Of an answer: its ids, and of the rest Cordon's own words alone.
+Verdict verdict_from(const std::string& tool, const Node& answer);
 // What was tried, what stopped it, what can help and what to do next.
 Node explained(const Verdict& verdict);
 

@@ -243,10 +243,14 @@ std::optional<Verdict> verdict_of(const FullToolContext& bench, const Call& call
   const ProcessStatus status = process->status();
   Node told{NodeMap{}};
   add_status(told, status);
-  if (!status.running && status.report->outcome) add_account(told, *status.report);
-  NodeList refused = process->request().refused;
-  if (!refused.empty()) told.set("not_granted", std::move(refused));
-  return Verdict{process->request().input.asker.tool, without(told, "name")};
+  const RunRequest& request = process->request();
+  if (!status.running && status.report->outcome) {
+    add_account(told, *status.report);
+    add_guidance(
+        told, guidance_of(*status.report, request.refused, request.bounds, bench.context->mask()));
+  }
+  if (!request.refused.empty()) told.set("not_granted", request.refused);
+  return verdict_from(request.input.asker.tool, told);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cordon/runner.h"
 #include "faces/mcp/call.h"
 #include "faces/mcp/tools/call_ceilings.h"
+#include "faces/mcp/tools/refusal.h"
 #include "faces/mcp/tools/secret_mask.h"
 
 namespace cordon::mcp {
@@ -82,8 +83,21 @@ std::size_t held_back(const Report& report);
 void add_account(Node& node, const Report& report);
 
 Node not_granted_entry(std::string_view access, std::string_view path, std::string_view reason);
+// What entries of not_granted were refused as.
+std::vector<Refusal> refusals_of(const NodeList& refused);
 // Of the paths a caller named, those that were not granted in full.
 NodeList not_granted(const Report& report, const RequestedRun& wish, const CallCeilings& bounds);
+
+// What a run that has ended was not given, as far as that can be told, and what to do next.
+struct Guidance {
+  std::string help;    // empty: nothing is to be said
+  NodeList hints;      // what it may have failed of; the program has named it
+  NodeList held_back;  // protected files that it wrote, and that the host did not get
+};
+// `refused` are entries of not_granted. Of a run without an outcome nothing can be told.
+Guidance guidance_of(const Report& report, const NodeList& refused, const CallCeilings& bounds,
+                     const SecretMask& mask);
+void add_guidance(Node& node, const Guidance& guidance);
 
 // What a server that keeps its runs adds to an answer.
 struct RunHandle {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/text.h"
 #include "config/node.h"
 
@@ -48,6 +50,17 @@ TEST(Excerpt, TellsHowMuchIsMissing) {
 
 TEST(Excerpt, HasRoomForNothing) {
   EXPECT_LE(json_cost(excerpt({std::string(100, 'x'), "", 0}, 0).text), 64U);
+}
+
+// A run may end without one between two looks at it.
+TEST(Guidance, ARunWithoutAnOutcomeGivesNone) {
+  Report report;
+  report.error = setup_error("no sandbox", 0);
+  const std::map<std::string, std::string> environment;
+  const Guidance guidance = guidance_of(report, {}, CallCeilings{}, SecretMask(environment));
+  EXPECT_TRUE(guidance.help.empty());
+  EXPECT_TRUE(guidance.hints.empty());
+  EXPECT_TRUE(guidance.held_back.empty());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "faces/mcp/tools/file_call.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -111,8 +112,11 @@ ToolFault FileCall::held() const {
 }
 
 ToolFault FileCall::outside() const {
-  return {kind_.blocked, "outside the operator's allowed paths", outside_help(*bounds_),
-          "SandboxDeniedError"};
+  const Refusal refusal = refusal_of(*bounds_, place_.path, kind_.access);
+  return {kind_.blocked,
+          refusal == Refusal::Outside ? "outside the operator's allowed paths"
+                                      : std::string(reason_of(refusal)),
+          help_for(*bounds_, std::array{refusal}), "SandboxDeniedError"};
 }
 
 ToolResult FileCall::not_started(const Report& report) const {
@@ -160,8 +164,8 @@ ToolResult FileCall::failed(const Report& report, const ToolFault& fault) const 
 
 ToolResult FileCall::moved_away(const Report& report) const {
   return failed(report, {kind_.blocked, "a protected file: the host keeps its version, or has none",
-                         "Tell the user; what was written is kept, and a person can take it with "
-                         "cordon changes.",
+                         "Tell the user; what was written is kept, and a person finds it with "
+                         "cordon changes list.",
                          "SandboxDeniedError"});
 }
 

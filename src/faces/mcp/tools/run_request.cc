@@ -1,13 +1,16 @@
 #include "faces/mcp/tools/run_request.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "faces/mcp/call.h"
 #include "faces/mcp/tools/answer.h"
 #include "faces/mcp/tools/tools.h"
 #include "host/resolve.h"
+#include "host/writable.h"
 #include "policy/environment.h"
 
 namespace cordon::mcp {
@@ -73,7 +76,7 @@ ToolResult run_code(ToolContext& context, const Call& call) {
   auto& request = std::get<RunRequest>(made);
   const Report report =
       context.run(call.client(), request.bounds, request.input, request.caller, kind_of(request));
-  if (report.error) return answer_not_started(context, tool, report);
+  if (report.error) return answer_not_started(context, request, report);
   return answer_run(report, request.wish, std::move(request.refused), request.bounds,
                     context.mask());
 }
@@ -239,14 +242,38 @@ std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Cal
   return request;
 }
 
-ToolResult answer_not_started(const ToolContext& context, const std::string& tool,
+namespace {
+
+// A program that is named by a path no ceiling permits: that it is not found says nothing.
+std::optional<Refusal> refused_program(const RunRequest& request) {
+  const std::string& program = request.input.argv.front();
+  if (program.find('/') == std::string::npos) return std::nullopt;
+  const auto place = canonicalize(program, request.caller.cwd, request.caller);
+  if (!place || is_system_directory(parent(place->path)) ||
+      permitted(request.bounds, place->path, RequestedAccess::Read)) {
+    return std::nullopt;
+  }
+  return refusal_of(request.bounds, place->path, RequestedAccess::Read);
+}
+
+}  // namespace
+
+ToolResult answer_not_started(const ToolContext& context, const RunRequest& request,
                               const Report& report) {
-  context.tell_operator(tool, *report.error);
-  const std::optional<int> status = report.error->kind == ErrorKind::Command
-                                        ? std::optional(report.error->exit_status)
-                                        : std::nullopt;
-  return answer_fault(fault_of(*report.error),
-                      report.audit ? std::optional(report.audit->event_id) : std::nullopt, status);
+  context.tell_operator(request.input.asker.tool, *report.error);
+  ToolFault fault = fault_of(*report.error);
+  std::optional<int> status;
+  if (report.error->kind == ErrorKind::Command) {
+    status = report.error->exit_status;
+    const auto refusal =
+        report.error->error_number != E2BIG ? refused_program(request) : std::nullopt;
+    if (refusal) {
+      fault.message = "argv[0]: " + std::string(reason_of(*refusal));
+      fault.help = help_for(request.bounds, std::array{*refusal});
+    }
+  }
+  return answer_fault(fault, report.audit ? std::optional(report.audit->event_id) : std::nullopt,
+                      status);
 }
 
 }  // namespace cordon::mcp

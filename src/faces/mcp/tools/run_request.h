@@ -45,7 +45,7 @@ CallKind kind_of(const RunRequest& request);
 inline constexpr std::uint64_t kDefaultWallMs = 30'000;
 
 // The answer for a command that was not started.
-ToolResult answer_not_started(const ToolContext& context, const std::string& tool,
+ToolResult answer_not_started(const ToolContext& context, const RunRequest& request,
                               const Report& report);
 
 }  // namespace cordon::mcp

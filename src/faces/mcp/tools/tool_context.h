@@ -90,7 +90,7 @@ inline constexpr int kMostArguments = 1024;
 inline constexpr int kLongestArgument = 131'071;  // the kernel's bound for one
 inline constexpr int kMostPaths = 64;
 inline constexpr int kLongestPath = 4095;
-inline constexpr int kLongestContent = 4 << 20;
+inline constexpr int kLongestContent = 4 << 20;  // of the profile basic, which stays as it is
 inline constexpr int kLongestWallMs = 3'600'000;
 
 Node typed(std::string_view type, std::string_view description);

@@ -42,6 +42,8 @@ void add_tool(Registry& registry, const std::shared_ptr<ToolContext>& context, T
               std::function<ToolResult(Call&)> handler);
 
 // What the server tells a client about itself.
-std::string_view instructions();
+std::string instructions();
+// Of it, for every profile: what access means, and what to make of a denial.
+std::string_view access_instructions();
 
 }  // namespace cordon::mcp
