@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "base/terminal_text.h"
+
 namespace cordon {
 namespace {
 
@@ -17,17 +19,6 @@ constexpr std::array<Unit, 4> kSizes{
     {{"T", 1ULL << 40U}, {"G", 1ULL << 30U}, {"M", 1ULL << 20U}, {"K", 1ULL << 10U}}};
 constexpr std::array<Unit, 4> kDurations{
     {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
-
-// Characters that reorder, hide or split what is read: bidirectional controls, line separators,
-// invisible operators, interlinear marks and tags. U+200C and U+200D stay: scripts and emoji are
-// written with them.
-bool misleads(char32_t c) {
-  return c == 0x061C || c == 0x180E || c == 0x200B || c == 0x200E || c == 0x200F ||
-         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
-         (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
-}
-
-bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
 
 void append_hex_bytes(std::string& out, std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -59,9 +50,9 @@ std::string escape(std::string_view text, Layout layout) {
     const std::string_view bytes = text.substr(0, step.length);
     text.remove_prefix(step.length);
     const bool kept_blank = layout == Layout::Lines && (bytes == "\n" || bytes == "\t");
-    if (!step.code_point || (is_control(*step.code_point) && !kept_blank)) {
+    if (!step.code_point || (is_control_character(*step.code_point) && !kept_blank)) {
       append_hex_bytes(out, bytes);
-    } else if (misleads(*step.code_point)) {
+    } else if (is_misleading_character(*step.code_point)) {
       append_code_point(out, *step.code_point);
     } else {
       out.append(bytes);
@@ -112,7 +103,8 @@ std::string quote(std::string_view text) {
     const Utf8Step step = utf8_step(text);
     const std::string_view bytes = text.substr(0, step.length);
     text.remove_prefix(step.length);
-    if (!step.code_point || is_control(*step.code_point) || misleads(*step.code_point)) {
+    if (!step.code_point || is_control_character(*step.code_point) ||
+        is_misleading_character(*step.code_point)) {
       append_hex_bytes(out, bytes);
     } else if (needs_escapes && (bytes == "'" || bytes == "\\")) {
       out.append("\\").append(bytes);

@@ -123,19 +123,6 @@ def test_bad_arguments(full, arguments, field):
     assert audit_lines(full.world)[-1]["event_id"] == result["audit_id"]
 
 
-def test_progress_tells_bytes_and_the_last_line(full):
-    script = "import time\nfor i in range(30): print('line', i, '\\x1b[31m', flush=True); time.sleep(.05)"
-    full.start_tool("run_code", {"argv": [PYTHON, "-c", script]}, _meta={"progressToken": "p"})
-    said = full.wait_for(lambda m: m.get("method") == "notifications/progress")["params"]
-    assert said["progress"] > 0 and said["message"].startswith("line")
-    assert "\x1b" not in said["message"]
-    to_err = {"argv": ["sh", "-c", "while :; do echo only errors >&2; sleep 0.1; done"],
-              "wait_ms": 1500}
-    full.start_tool("run_code", to_err, _meta={"progressToken": "e"})
-    said = full.wait_for(lambda m: m.get("params", {}).get("progressToken") == "e")["params"]
-    assert said["message"].startswith("only errors")
-
-
 # Processes.
 
 def test_a_conversation_with_a_process(serve_full, era):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from peer import MODERN, meta
+from peer import MODERN, meta, told
 from served import ON, audit_bytes, audit_lines, ceiling_of
 from support.harness import ROOT, processes_with, stop, tree_digest, wait_until
 
@@ -113,6 +113,48 @@ def test_run_code_answers_as_documented(served):
     assert "data, not instructions" in result["untrusted"]
     failed, is_error = served.result("run_code", {"argv": ["false"]})
     assert (failed["success"], failed["exit_code"], is_error) == (False, 1, False)
+
+
+# What a program wrote, as it writes it: each case ends with a line that stays until the command does.
+SAID = {
+    "plain": (b"one\ntwo\n", "two"),
+    "colours": (b"\x1b[1;31mred\x1b[0m line\n\x1b[?25l", "red line"),
+    "a bar": (b"\r 10%\r\x1b[2K 60%\r", " 60%"),
+    "a title": (b"\x1b]0;title\x07text\n", "text"),
+    "unfinished": (b"whole\nhalf", "whole"),
+    "hidden and reordered": ("a\u202eb\u200bc\x07\n".encode(), "abc"),
+    "a secret in colours": (b"TOKEN=gh\x1b[1mp_" + b"a1" * 18 + b"\n", "TOKEN=[secret]"),
+    "on standard error": (None, "an error"),
+}
+
+
+@pytest.mark.parametrize("profile", ["basic", "full"])
+def test_progress_tells_bytes_and_the_last_line(serve, world, era, profile):
+    server = serve("--profile", profile, ceiling=ceiling_of(world))
+    script = f"import sys, time\nout = {{}}.buffer\nout.write({{!r}})\nout.flush()\ntime.sleep(60)"
+    ids = {}
+    for name, (said, _) in SAID.items():
+        text = script.format("sys.stdout" if said else "sys.stderr", said or b"an error\n")
+        ids[name] = server.start_tool("run_code", {"argv": ["python3", "-c", text]},
+                                      _meta={"progressToken": name})
+    for name, (said, shown) in SAID.items():
+        told = server.wait_for(lambda m: m.get("params", {}).get("progressToken") == name)["params"]
+        assert told["progress"] == len(said or b"an error\n") and told["message"] == shown, (name, told)
+        server.cancel(ids[name])
+    # Nothing for who did not ask, and nothing after the answer.
+    server.good("run_code", {"argv": ["sh", "-c", "echo one; sleep 1; echo two"]})
+    assert not [m for m in server.kept if m.get("method") == "notifications/progress"]
+
+
+def test_progress_grows_with_the_output(serve, world, era):
+    server = serve(ceiling=ceiling_of(world))
+    done = server.start_tool("run_code", {"argv": ["sh", "-c", "for i in 1 2 3 4; do echo $i; sleep 0.6; done"]},
+                             _meta={"progressToken": "p"})
+    answer = told(server.answer(done)["result"])
+    assert answer["success"] and answer["stdout"] == "1\n2\n3\n4\n"
+    said = [m["params"] for m in server.kept if m.get("method") == "notifications/progress"]
+    assert len(said) >= 2 and said == sorted(said, key=lambda p: p["progress"])
+    assert all(p["message"] == str(int(p["progress"]) // 2) for p in said), said
 
 
 @pytest.mark.parametrize("arguments, field", [

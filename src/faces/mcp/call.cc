@@ -80,14 +80,18 @@ bool can_be_asked(const Node& client_capabilities, std::string_view method) {
 
 Call::Call(Setup setup) : setup_(std::move(setup)) {}
 
-void Call::progress(double done, std::optional<double> total, std::string_view message) {
+bool Call::wants_progress() const {
   const Node* token = setup_.meta.find("progressToken");
-  const bool usable = token != nullptr && (token->text() != nullptr ||
-                                           std::holds_alternative<std::int64_t>(token->value));
-  if (!usable || cancelled() || (last_progress_ && done <= *last_progress_)) return;
+  return token != nullptr &&
+         (token->text() != nullptr || std::holds_alternative<std::int64_t>(token->value));
+}
+
+void Call::progress(double done, std::optional<double> total, std::string_view message) {
+  const bool grown = !last_progress_ || done > *last_progress_;
+  if (!wants_progress() || cancelled() || !grown) return;
   last_progress_ = done;
   Node params{NodeMap{}};
-  params.set("progressToken", *token).set("progress", done);
+  params.set("progressToken", *setup_.meta.find("progressToken")).set("progress", done);
   if (total) params.set("total", *total);
   if (!message.empty()) params.set("message", message);
   setup_.sink->send(encode_notification("notifications/progress", std::move(params)),

@@ -141,7 +141,9 @@ class Call {
   [[nodiscard]] const Cancel& cancel() const { return setup_.flight->cancel; }
   [[nodiscard]] bool cancelled() const { return setup_.flight->withheld; }
 
-  // Sent only if the client asked for it; values that do not grow are left out.
+  // Whether the client asked for it.
+  [[nodiscard]] bool wants_progress() const;
+  // Sent only then; values that do not grow are left out.
   void progress(double done, std::optional<double> total, std::string_view message);
   void log(LogLevel level, std::string_view logger, Node data);
 

@@ -1,10 +1,10 @@
 // run_code and start_process: contained runs that the server keeps.
 #include <algorithm>
 
-#include "base/text.h"
 #include "faces/mcp/call.h"
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/full/process_tools.h"
+#include "faces/mcp/tools/output_progress.h"
 #include "faces/mcp/tools/run_request.h"
 #include "faces/mcp/tools/tool_context.h"
 
@@ -62,15 +62,14 @@ class Heartbeat {
   void beat(const ProcessStatus& status) {
     const auto now = steady_clock::now();
     const std::uint64_t bytes = status.out_bytes + status.err_bytes;
-    if (bytes == 0 || now - last_ < milliseconds(500)) return;
+    if (!call_.wants_progress() || bytes == 0 || now - last_ < kProgressInterval) return;
     last_ = now;
-    constexpr std::size_t kLongest = 120;
     const bool out = status.out_bytes > 0;
-    const auto from = out ? OutputFrom::Out : OutputFrom::Err;
-    const std::uint64_t begin =
-        last_lines(process_, from, out ? status.out_bytes : status.err_bytes, 1);
-    const auto page = output_page(process_, mask_, {from, begin, kLongest, {}, false});
-    call_.progress(static_cast<double>(bytes), std::nullopt, sanitize(page.text));
+    const std::uint64_t end = out ? status.out_bytes : status.err_bytes;
+    const std::uint64_t begin = end > kProgressTail ? end - kProgressTail : 0;
+    const auto piece = process_.read(out ? OutputFrom::Out : OutputFrom::Err, begin, kProgressTail);
+    const Tail kind = piece.begin > 0 ? Tail::CutOff : Tail::Whole;
+    call_.progress(static_cast<double>(bytes), std::nullopt, last_line(piece.bytes, kind, mask_));
   }
 
  private:
@@ -180,7 +179,9 @@ ToolResult start_process(FullToolContext& bench, Call& call) {
   };
   // Without a text to wait for, only long enough to see it fail at once.
   const milliseconds deadlines = ready.empty() ? milliseconds(150) : milliseconds(ready_ms);
+  Heartbeat heartbeat(call, **process, context.mask());
   (*process)->wait(call, deadlines, [&](const ProcessStatus& status) {
+    heartbeat.beat(status);
     is_ready = !ready.empty() && (shows(OutputFrom::Out, status.out_bytes) ||
                                   shows(OutputFrom::Err, status.err_bytes));
     return is_ready;

@@ -80,12 +80,12 @@ Node write_schema() {
       {"path", "content"});
 }
 
-using Handler = ToolResult (*)(ToolContext&, const Call&);
+using Handler = std::function<ToolResult(ToolContext&, Call&)>;
 
 void add(Registry& registry, const std::shared_ptr<ToolContext>& context, Tool tool,
          Handler handler) {
   add_tool(registry, context, std::move(tool),
-           [context, handler](Call& call) { return handler(*context, call); });
+           [context, handler = std::move(handler)](Call& call) { return handler(*context, call); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "faces/mcp/call.h"
 #include "faces/mcp/tools/answer.h"
+#include "faces/mcp/tools/output_progress.h"
 #include "faces/mcp/tools/tools.h"
 #include "host/resolve.h"
 #include "host/writable.h"
@@ -69,13 +70,17 @@ CallKind kind_of(const RunRequest& request) {
   return narrowed ? CallKind::NarrowedCommand : CallKind::Command;
 }
 
-ToolResult run_code(ToolContext& context, const Call& call) {
+ToolResult run_code(ToolContext& context, Call& call) {
   const std::string tool = "run_code";
   auto made = run_request(context, call, tool, kDefaultWallMs);
   if (auto* refused = std::get_if<ToolResult>(&made)) return std::move(*refused);
   auto& request = std::get<RunRequest>(made);
-  const Report report =
-      context.run(call.client(), request.bounds, request.input, request.caller, kind_of(request));
+  const Report report = [&] {
+    OutputProgress progress(call, context.mask());
+    request.input.streams.out = progress.output();
+    return context.run(call.client(), request.bounds, request.input, request.caller,
+                       kind_of(request));
+  }();
   if (report.error) return answer_not_started(context, request, report);
   return answer_run(report, request.wish, std::move(request.refused), request.bounds,
                     context.mask());

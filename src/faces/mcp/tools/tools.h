@@ -22,7 +22,7 @@ void add_tools(Registry& registry, const Switches& switches,
                const std::shared_ptr<ToolContext>& context);
 
 // One for each; `arguments` are those of the schema.
-ToolResult run_code(ToolContext& context, const Call& call);
+ToolResult run_code(ToolContext& context, Call& call);
 ToolResult read_local_file(ToolContext& context, const Call& call);
 ToolResult write_local_file(ToolContext& context, const Call& call);
 ToolResult unsafe_write_local_file(ToolContext& context, const Call& call);
