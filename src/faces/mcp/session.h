@@ -45,6 +45,9 @@ std::optional<LogLevel> log_level(std::string_view name);
 
 // Client: who stands behind a session, and what goes on for it between its calls. Nobody else sees
 // or stops that, and it ends when the client is gone. Safe for concurrent use.
+//
+// A legacy client over HTTP is whoever brings its session's random id. A modern request has no
+// session: the name that it gives stands for the client, and those that give none count as one.
 
 // Something that goes on, such as a process.
 class Activity {
@@ -59,7 +62,11 @@ class Activity {
 
 class Client {
  public:
+  // Who it stands for.
+  enum class Behind { One, Anybody };
+
   Client() = default;
+  explicit Client(Behind behind) : behind_(behind) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();
@@ -67,8 +74,12 @@ class Client {
   void began(const std::shared_ptr<Activity>& activity);
   // True while anything goes on.
   [[nodiscard]] bool is_at_work() const;
+  // False: requests of several may come from it, and what one of them is let do the others would
+  // be.
+  [[nodiscard]] bool is_alone() const { return behind_ == Behind::One; }
 
  private:
+  const Behind behind_ = Behind::One;
   mutable std::mutex mutex_;
   std::vector<std::weak_ptr<Activity>> activities_;
 };

@@ -106,6 +106,16 @@ ToolFault cannot_be_asked() {
           "SandboxDeniedError"};
 }
 
+// Whatever else sends requests that name nobody would have the approval too.
+ToolFault cannot_be_told_apart() {
+  return {
+      "Access denied", "this client cannot be told from the others of this server",
+      "Tell the user: an approval is for one client. Over HTTP a client has to begin a session "
+      "(initialize) or to name itself in io.modelcontextprotocol/clientInfo before anything can "
+      "be asked for.",
+      "SandboxDeniedError"};
+}
+
 ToolFault not_approved(const char* why) {
   return {"Access denied", why,
           "Do not ask for it again: go on without it, or tell the user what you needed it for. The "
@@ -207,6 +217,7 @@ class AccessCall {
         approval_(approval_of(call, bounds_.caller)) {}
 
   ToolResult answer() {
+    if (!call_.client()->is_alone()) return refuse(cannot_be_told_apart());
     if (!approval_ || !bounds_.can_ask) return refuse(cannot_be_asked());
     if (reached(bounds_, *approval_, lifetime_)) return already_allowed();
     CallCeilings widened = bounds_;
@@ -233,7 +244,7 @@ class AccessCall {
   ToolResult ask(CallCeilings widened, const Effective& effective) {
     const std::string subject = std::string(kind_word(approval_->kind)) + " " +
                                 target_of(*approval_) + " " + std::to_string(lifetime_);
-    if (context_.approvals().is_settled(subject)) {
+    if (context_.approvals(call_)->is_settled(subject)) {
       return refuse(not_approved("it was not approved when the user was asked"));
     }
     if (!can_be_asked(call_.client_capabilities(), "elicitation/create")) {
@@ -248,7 +259,7 @@ class AccessCall {
         call_.elicit("access-" + sha256_hex(subject).substr(0, 32), question, approval_form());
     if (answer.decision == Elicited::Decision::Pending) return {};
     if (!says_yes(answer) || call_.cancelled()) {
-      context_.approvals().note_no(subject);
+      context_.approvals(call_)->note_no(subject);
       return refuse(not_approved("nobody at the client approved it"));
     }
     return grant(std::move(widened), effective);
@@ -265,7 +276,7 @@ class AccessCall {
     auto begun = record(std::move(widened), &effective);
     if (auto* refused = std::get_if<ToolResult>(&begun)) return std::move(*refused);
     auto& recorded = std::get<RecordedCall>(begun);
-    if (!context_.approvals().keep(*approval_, std::move(pin), lifetime_)) {
+    if (!context_.approvals(call_)->keep(*approval_, std::move(pin), lifetime_)) {
       return recorded.failed(not_approved("too many approvals hold already"));
     }
     Node node{NodeMap{}};
@@ -275,8 +286,8 @@ class AccessCall {
         .set("target", sanitize(target_of(*approval_)))
         .set("expires_in_ms", lifetime_)
         .set("help",
-             "It holds for all tools of this server until then. A command that makes use of it is "
-             "ended with it.");
+             "It holds for all tools of this client until then, and for no other client. A command "
+             "that makes use of it is ended with it.");
     return recorded.done(std::move(node));
   }
 
@@ -302,7 +313,7 @@ ToolResult request_access(FullToolContext& bench, Call& call) {
   ToolContext& context = *bench.context;
   const auto caller = identify_caller();
   if (!caller) return answer_fault(fault_of(caller.error()), std::nullopt);
-  auto bounds = context.bounds(*caller);
+  auto bounds = context.bounds(*caller, call);
   if (!bounds) {
     return answer_fault(fault_of(bounds.error()),
                         context.refuse(*caller, call, kTool, bounds.error()));

@@ -356,7 +356,7 @@ std::variant<RecordedCall, ToolResult> RecordedCall::begin(ToolContext& context,
                                                            const std::string& tool) {
   const auto caller = identify_caller();
   if (!caller) return answer_fault(fault_of(caller.error()), std::nullopt);
-  auto bounds = context.bounds(*caller);
+  auto bounds = context.bounds(*caller, call);
   if (!bounds) {
     return answer_fault(fault_of(bounds.error()),
                         context.refuse(*caller, call, tool, bounds.error()));

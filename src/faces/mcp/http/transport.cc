@@ -118,7 +118,9 @@ std::shared_ptr<Client> SessionTable::client_named(const std::string& name) {
   const std::lock_guard lock(mutex_);
   const bool room = clients_.contains(name) || clients_.size() < kMostClients;
   auto& client = clients_[room ? name : std::string()];
-  if (!client) client = std::make_shared<Client>();
+  const bool named = room && !name.empty();
+  if (!client)
+    client = std::make_shared<Client>(named ? Client::Behind::One : Client::Behind::Anybody);
   return client;
 }
 
@@ -339,8 +341,8 @@ MHD_Result HttpTransport::serve_request(MHD_Connection* connection, const Incomi
     if (const auto mismatch = check_mirrors(head, request)) {
       return queue_json(connection, 400, encode_error(request.id, *mismatch));
     }
-    session =
-        server_.open_session("http", nullptr, sessions_.client_named(name_of_client(request)));
+    const std::string name = name_of_client(request);
+    session = server_.open_session("http " + name, nullptr, sessions_.client_named(name));
   } else if (head.session) {
     session = sessions_.find(*head.session);
     if (!session) return refuse(connection, 404, "unknown session");

@@ -47,7 +47,7 @@ std::optional<ToolResult> FileCall::prepare() {
   auto caller = identify_caller();
   if (!caller) return answer_fault(fault_of(caller.error()), std::nullopt);
   caller_ = std::move(*caller);
-  auto bounds = context_.bounds(*caller_);
+  auto bounds = context_.bounds(*caller_, call_);
   if (!bounds) return refuse(bounds.error(), fault_of(bounds.error()));
   bounds_ = std::move(*bounds);
   if (!kind_.relative && !path_.starts_with('/') && !path_.starts_with('~')) {
@@ -284,7 +284,7 @@ ToolResult unsafe_write(ToolContext& context, const Call& call,
     return answer_fault(fault_of(error), std::nullopt);
   };
   // Also read here: they say what becomes of an action that cannot be recorded.
-  if (const auto bounds = context.bounds(*caller); !bounds) return refused(bounds.error());
+  if (const auto bounds = context.bounds(*caller, call); !bounds) return refused(bounds.error());
   const auto redactor = context.recorder().redactor(*caller);
   if (!redactor) return refused(redactor.error());
   audit::Action action;

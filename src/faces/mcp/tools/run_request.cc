@@ -201,7 +201,7 @@ std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Cal
   const auto refuse = [&](const Error& error, const ToolFault& fault) {
     return answer_fault(fault, context.refuse(*caller, call, tool, error));
   };
-  auto bounds = context.bounds(*caller);
+  auto bounds = context.bounds(*caller, call);
   if (!bounds) return refuse(bounds.error(), fault_of(bounds.error()));
   const std::vector<std::string> argv = texts_of(arguments.find("argv"));
   std::optional<std::string> bad;
@@ -222,7 +222,7 @@ std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Cal
                     unshielded(wish.write, RequestedAccess::Write, request.bounds, request.refused),
                     wish.timeout_ms, wish.unattended_wall_ms};
     request.input = context.input(request.bounds, call, tool);
-    request.input.ceilings_now = context.ceilings_now(*caller);
+    request.input.ceilings_now = context.ceilings_now(*caller, call);
     request.input.argv = argv;
     request.input.policy = run_policy(request.bounds, request.wish);
     end_with_approvals(request.input.policy, request.bounds);

@@ -35,21 +35,21 @@ Report ToolContext::run(const std::weak_ptr<Client>& client, const CallCeilings&
   return report;
 }
 
-Result<CallCeilings> ToolContext::bounds(const Caller& caller) {
+Result<CallCeilings> ToolContext::bounds(const Caller& caller, const Call& call) {
   auto found = read_call_ceilings(caller, options_.ceiling_files, options_.hidden);
   // A ceiling that cannot be read may have said anything: the strictest holds.
   recorder_.choose(found ? audit_choice(found->ceilings) : AuditChoice{});
   if (found) {
-    found->can_ask = options_.can_ask && may_ask(found->ceilings);
-    add_approved(*found);
+    found->can_ask = options_.can_ask && may_ask(found->ceilings) && call.client()->is_alone();
+    add_approved(*found, *approvals(call));
   }
   return found;
 }
 
-std::function<Result<std::vector<Ceiling>>()> ToolContext::ceilings_now(
-    const Caller& caller) const {
+std::function<Result<std::vector<Ceiling>>()> ToolContext::ceilings_now(const Caller& caller,
+                                                                        const Call& call) {
   return [caller, files = options_.ceiling_files,
-          approvals = approvals_]() -> Result<std::vector<Ceiling>> {
+          approvals = approvals(call)]() -> Result<std::vector<Ceiling>> {
     CORDON_TRY(bounds, read_call_ceilings(caller, files, {}));
     // What a person approved counts as long as it lives and the ceiling still lets it be asked for.
     for (const LiveApproval& live : approvals->live()) {
@@ -60,15 +60,15 @@ std::function<Result<std::vector<Ceiling>>()> ToolContext::ceilings_now(
   };
 }
 
-void ToolContext::add_approved(CallCeilings& bounds) {
-  for (LiveApproval& live : approvals_->live()) {
+void ToolContext::add_approved(CallCeilings& bounds, Approvals& approvals) const {
+  for (LiveApproval& live : approvals.live()) {
     CallCeilings alone = bounds;
     alone.approve(live);
     if (permits_whole(alone, policy_for(bounds, live.approval))) {
       bounds.approve(std::move(live));
       continue;
     }
-    approvals_->end(live.approval.id);
+    approvals.withdraw(live.approval.id);
     if (options_.tell) {
       options_.tell(
           "request_access: " + live.approval.id +

@@ -13,6 +13,7 @@
 #include "audit/recorder.h"
 #include "config/node.h"
 #include "faces/mcp/call.h"
+#include "faces/mcp/tools/approvals.h"
 #include "faces/mcp/tools/call_ceilings.h"
 #include "faces/mcp/tools/client_sessions.h"
 #include "faces/mcp/tools/secret_mask.h"
@@ -35,12 +36,13 @@ class ToolContext {
  public:
   ToolContext(ToolContextOptions options, audit::Recorder& recorder, SecretMask mask);
 
-  // Ceilings as they are now with what was approved beyond them, and what the operator wants when
-  // the log cannot be written. An approval that the ceilings no longer let be asked for ends here.
-  Result<CallCeilings> bounds(const Caller& caller);
+  // Ceilings as they are now with what was approved beyond them for the call's client, and what the
+  // operator wants when the log cannot be written. An approval that the ceilings no longer let be
+  // asked for ends here.
+  Result<CallCeilings> bounds(const Caller& caller, const Call& call);
   // The same for a run that goes on: callable from any thread, also after this is gone.
-  [[nodiscard]] std::function<Result<std::vector<Ceiling>>()> ceilings_now(
-      const Caller& caller) const;
+  [[nodiscard]] std::function<Result<std::vector<Ceiling>>()> ceilings_now(const Caller& caller,
+                                                                           const Call& call);
   // A run under these bounds that ends with the call.
   [[nodiscard]] RunInput input(const CallCeilings& bounds, const Call& call,
                                std::string tool) const;
@@ -58,10 +60,12 @@ class ToolContext {
 
   [[nodiscard]] const SecretMask& mask() const { return mask_; }
   [[nodiscard]] audit::Recorder& recorder() const { return recorder_; }
-  [[nodiscard]] Approvals& approvals() { return *approvals_; }
+  [[nodiscard]] std::shared_ptr<Approvals> approvals(const Call& call) {
+    return approvals_.of(call.client());
+  }
 
  private:
-  void add_approved(CallCeilings& bounds);
+  void add_approved(CallCeilings& bounds, Approvals& approvals) const;
   // Once, and again when it changes: calls are many.
   void tell_choice(const std::string& line) const;
 
@@ -71,8 +75,7 @@ class ToolContext {
   ClientSessions sessions_;
   mutable std::mutex choice_mutex_;
   mutable std::string told_choice_;
-  // Shared with runs that go on: they ask at each connection.
-  const std::shared_ptr<Approvals> approvals_ = std::make_shared<Approvals>();
+  ClientApprovals approvals_;
 };
 
 // A run that makes use of an approval ends with it: its wall clock stops no later.
