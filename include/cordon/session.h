@@ -22,12 +22,22 @@ namespace cordon {
 
 class OpenSession;
 
+// An agent user of a tenant of Microsoft Entra, and a policy of Intune for it. No session is bound
+// to one: docs/embedding.md says what would have to be known first.
+struct EntraIdentity {
+  std::string agent_user_id;     // a UUID
+  std::string tenant_id;         // a UUID
+  std::string intune_policy_id;  // a UUID, or empty
+};
+
 // What a session is called in reports, and how long it may last.
 struct SessionTerms {
-  std::string agent;                         // who works in it; may be empty
+  std::string agent;                         // who works in it, by its governance; may be empty
   std::string conversation;                  // likewise
   std::optional<std::uint64_t> idle_ms;      // without a command; absent: no bound
   std::optional<std::uint64_t> lifetime_ms;  // in all; absent: no bound
+  // Refused: as a mistake if it is malformed, and else as Unsupported.
+  std::optional<EntraIdentity> entra = {};
 };
 
 // One command in a session.

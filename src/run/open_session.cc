@@ -18,6 +18,7 @@
 #include "host/own_programs.h"
 #include "host/resolve.h"
 #include "run/account.h"
+#include "run/governance.h"
 #include "run/hints.h"
 #include "run/identity.h"
 #include "run/missing_program.h"
@@ -119,6 +120,9 @@ Result<std::unique_ptr<OpenSession>> OpenSession::open(RunInput input, Caller ca
 }
 
 Result<void> OpenSession::begin() {
+  given_ = input_.ceilings;
+  CORDON_TRY(governance, governance_of(terms_.agent, caller_));
+  if (governance) input_.ceilings.push_back(std::move(*governance));
   CORDON_TRY(program, own_program(caller_, "cordon-inside"));
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
@@ -218,11 +222,26 @@ PollHook::Next OpenSession::end_if_idle() {
   return due && active_ == 0 ? PollHook::Next::EndTheRun : PollHook::Next::Again;
 }
 
+Result<std::vector<Ceiling>> OpenSession::ceilings_now() const {
+  std::vector<Ceiling> now = given_;
+  if (input_.ceilings_now) {
+    CORDON_TRY(read, input_.ceilings_now());
+    now = std::move(read);
+  }
+  CORDON_TRY(governance, governance_of(terms_.agent, caller_));
+  const bool was_governed = input_.ceilings.size() > given_.size();
+  if (was_governed && !governance) {
+    return fail(policy_error("what was signed for the agent " + quote(terms_.agent) + " is gone",
+                             "start another session once the operator has put it back"));
+  }
+  if (governance) now.push_back(std::move(*governance));
+  return now;
+}
+
 // What the operator has taken away since counts at once. The sandbox stands already, so a policy
 // that is less now than it was then ends its use.
 Result<void> OpenSession::check_ceilings() const {
-  if (!input_.ceilings_now) return {};
-  CORDON_TRY(now, input_.ceilings_now());
+  CORDON_TRY(now, ceilings_now());
   if (now == input_.ceilings) return {};
   // Under both: what a ceiling permits beyond then changes nothing here, what it took away does.
   now.insert(now.end(), input_.ceilings.begin(), input_.ceilings.end());

@@ -99,6 +99,8 @@ class OpenSession final : private SessionRun {
   // Between these two nothing of the run goes away.
   bool enter();
   void leave();
+  // Those of now, with what is signed for the session's agent.
+  [[nodiscard]] Result<std::vector<Ceiling>> ceilings_now() const;
   [[nodiscard]] Result<void> check_ceilings() const;
   Report carry_out_command(const ExecInput& asked);
   Result<void> exec_recorded(const ExecInput& asked, RunRecord& record, Report& report);
@@ -107,8 +109,9 @@ class OpenSession final : private SessionRun {
   RunInput input_;
   Caller caller_;
   SessionTerms terms_;
-  Cancel end_;   // ends the run
-  Cancel over_;  // told when it has ended
+  std::vector<Ceiling> given_;  // ceilings, without what is signed for the agent
+  Cancel end_;                  // ends the run
+  Cancel over_;                 // told when it has ended
   Fd spawner_;
   std::atomic<bool> ending_ = false;  // set before the first process is killed
   Fd idle_timer_;

@@ -5,9 +5,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 
+#include "base/text.h"
 #include "host/resolve.h"
 #include "policy/environment.h"
 #include "run/answers.h"
@@ -187,7 +189,34 @@ Session::Session(Session&& other) noexcept = default;
 Session& Session::operator=(Session&& other) noexcept = default;
 Session::~Session() = default;
 
+namespace {
+
+bool is_uuid(std::string_view text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  constexpr std::string_view kDigits = "0123456789abcdefABCDEF";
+  return std::ranges::equal(text, kForm, [&](char c, char form) {
+    return form == '-' ? c == '-' : kDigits.find(c) != std::string_view::npos;
+  });
+}
+
+Error refused_identity(const EntraIdentity& identity) {
+  for (const std::string* id :
+       {&identity.agent_user_id, &identity.tenant_id, &identity.intune_policy_id}) {
+    if (is_uuid(*id) || (id->empty() && id == &identity.intune_policy_id)) continue;
+    return usage_error(quote(*id) + " is no UUID",
+                       "name the agent user and its tenant as 8-4-4-4-12 hexadecimal digits");
+  }
+  return {.kind = ErrorKind::Unsupported,
+          .what = "a session cannot be bound to an identity of Microsoft Entra",
+          .hint =
+              "give it an agent id: the principal is the kernel's, and a governance document "
+              "narrows it"};
+}
+
+}  // namespace
+
 Result<Session> Runner::open_session(const Request& request, const SessionTerms& terms) const {
+  if (terms.entra) return fail(refused_identity(*terms.entra));
   CORDON_TRY(found, surroundings());
   CORDON_TRY(asked, asked_of(request, found->ceilings));
   // One that reads once has read.

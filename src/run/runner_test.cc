@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "cordon/probe.h"
+#include "cordon/session.h"
 
 namespace cordon {
 namespace {
@@ -403,6 +404,22 @@ TEST(PolicyText, IsRefusedWithItsPlace) {
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().kind, ErrorKind::Usage);
   EXPECT_FALSE(Ceiling::from_toml("version = 1\n", ""));
+}
+
+TEST(EntraIdentities, AreRefusedByTheirType) {
+  const auto refused = [](EntraIdentity identity) {
+    const auto session = Runner().open_session({}, {.entra = std::move(identity)});
+    return session ? std::optional<ErrorKind>() : session.error().kind;
+  };
+  const std::string uuid = "0f8fad5b-d9cb-469f-a165-70867728950e";
+  EXPECT_EQ(refused({uuid, uuid, {}}), ErrorKind::Unsupported);
+  EXPECT_EQ(refused({uuid, uuid, uuid}), ErrorKind::Unsupported);
+  for (const char* bad : {"", "claude", "0f8fad5b-d9cb-469f-a165-70867728950",
+                          "0f8fad5b-d9cb-469f-a165-70867728950g"}) {
+    EXPECT_EQ(refused({bad, uuid, {}}), ErrorKind::Usage) << bad;
+    EXPECT_EQ(refused({uuid, bad, {}}), ErrorKind::Usage) << bad;
+  }
+  EXPECT_EQ(refused({uuid, uuid, "policy"}), ErrorKind::Usage);
 }
 
 }  // namespace
