@@ -9,6 +9,8 @@ from support.harness import tree_digest
 from support.voids import NOT_STARTED_BY_ROOT, void
 
 LOGIN = ".codex/auth.json"
+# A known agent is asked for its version before it works.
+ANSWERS = '#!/bin/sh\ntest "$1" != --version || exit 0\n'
 TOKEN = '{"tokens":{"refresh_token":"TOKEN-of-the-host"}}'
 SHARING = 'version = 1\nextends = "agent:codex"\n[agent]\nshare_login = true\n'
 READ = "cat ~/.codex/auth.json 2>&1"
@@ -198,7 +200,7 @@ def test_the_reasons_of_a_preset_are_shown(world):
 
 def test_CR10_what_a_plan_runs_has_no_credential(world):
     world.write(world.project / "PLAN.md", "- [ ] one: T\n  attempts: 1\n  verify: env > by-verify; test -s by-agent\n")
-    agent = world.write(world.project / "codex", "#!/bin/sh\nenv > by-agent\n", 0o755)
+    agent = world.write(world.project / "codex", ANSWERS + "env > by-agent\n", 0o755)
     world.execute([world.cordon, "loop", "--net", "none", "--read", agent, "--", "codex"],
                   env={"PATH": f"{world.project}:/usr/bin:/bin", **KEYS}).expect(0)
     assert "OPENAI_API_KEY=KEY-of-another" in (world.project / "by-agent").read_text(), "the control"
@@ -215,7 +217,7 @@ def test_only_the_agent_of_a_loop_has_the_login(world, login):
     """Not the command that decides, which runs what the agent wrote."""
     world.write(world.project / "PLAN.md",
                 "- [ ] one: T\n  attempts: 1\n  verify: cat ~/.codex/auth.json > by-verify 2>&1; test -s by-agent\n")
-    agent = world.write(world.project / "codex", "#!/bin/sh\ncat ~/.codex/auth.json > by-agent\n", 0o755)
+    agent = world.write(world.project / "codex", ANSWERS + "cat ~/.codex/auth.json > by-agent\n", 0o755)
     done = world.execute([world.cordon, "loop", "--json", "--policy", "sharing", "--net", "none", "--read", agent,
                           "--", "codex"], env={"PATH": f"{world.project}:/usr/bin:/bin"}).expect(0)
     events = [json.loads(line) for line in done.out.splitlines()]

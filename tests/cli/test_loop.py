@@ -41,7 +41,9 @@ class Loop:
         self.plan = world.write(world.project / "PLAN.md", PLAN)
 
     def agent(self, text, name="agent"):
-        return self.world.write(self.world.project / name, text, 0o755)
+        # A known agent is asked for its version before it works.
+        version = 'test "$1" != --version || { echo 1.0; exit 0; }\n' if name == "claude" else ""
+        return self.world.write(self.world.project / name, text.replace("#!/bin/sh\n", "#!/bin/sh\n" + version, 1), 0o755)
 
     def run(self, agent, *options, **how):
         done = self.world.execute([self.world.cordon, "loop", "--json", "--net", "none", *options,
@@ -400,6 +402,25 @@ def test_budgets(loop, world):
     said = world.execute([world.cordon, "loop", "--restart", "--net", "none", "--attempts", "100", "--tokens", "1000",
                           "--read", claude, "--", "claude"], env={"PATH": f"{world.project}:/usr/bin:/bin"}).expect(1)
     assert "in all: 2 attempts, " in said.out and "1402 tokens, $3.00" in said.out
+
+
+@pytest.mark.parametrize("script, said", [
+    ("echo 'cannot load a library' >&2; exit 1", "cannot load a library"),
+    ("kill -9 $$", ""), ("echo x > made; exit 3", "Read-only file system")])
+def test_an_agent_that_does_not_answer_is_told_before_it_works(loop, world, script, said):
+    agent = world.write(world.project / "claude", f"#!/bin/sh\n{script}\n", 0o755)
+    loop.plan.write_text("- [ ] a: T\n  attempts: 1\n  verify: false\n")
+    loop_claude = [world.cordon, "loop", "--restart", "--net", "none", "--read", agent, "--", "claude"]
+    path = {"PATH": f"{world.project}:/usr/bin:/bin"}
+    done = world.execute(loop_claude, env=path).expect(126)
+    told = done.out + done.err
+    assert "the agent claude does not answer inside" in told and said in told, told
+    assert "cordon run --why --policy agent:claude -- claude --version" in told
+    assert not (world.project / "made").exists()
+    # The control: one that answers works, and its failure is another.
+    world.write(agent, '#!/bin/sh\ntest "$1" = --version || echo x > made\n', 0o755)
+    world.execute(loop_claude, env=path).expect(1)
+    assert (world.project / "made").exists()
 
 
 def test_a_missing_agent_is_told(loop, world):

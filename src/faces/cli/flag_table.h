@@ -79,6 +79,7 @@ enum class FlagId {
   HostName,
   // loop
   Plan,
+  Example,
   Attempts,
   Commit,
   Restart,

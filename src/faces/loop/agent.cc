@@ -57,6 +57,28 @@ std::string detail_of(const Node* input) {
   return {};
 }
 
+bool flag_at(const Node& node, std::initializer_list<std::string_view> path) {
+  const Node* found = at(node, path);
+  const bool* flag = found == nullptr ? nullptr : std::get_if<bool>(&found->value);
+  return flag != nullptr && *flag;
+}
+
+// A text, or the texts of a list of parts.
+std::string text_of(const Node* content) {
+  if (content == nullptr) return {};
+  if (content->text() != nullptr) return *content->text();
+  std::string text;
+  if (const NodeList* parts = content->list()) {
+    for (const Node& part : *parts) text += text_at(part, {"text"});
+  }
+  return text;
+}
+
+ToolAnswered answered(bool failed, const std::string& text) {
+  constexpr std::size_t kBeginning = 2000;
+  return {failed, text.substr(0, kBeginning)};
+}
+
 }  // namespace
 
 AgentStream::AgentStream(StreamForm form, Take take)
@@ -100,12 +122,16 @@ void AgentStream::spend(std::uint64_t tokens, std::uint64_t micro_dollars) {
 
 void AgentStream::claude(const Node& message) {
   const std::string type = text_at(message, {"type"});
-  if (type == "assistant") {
+  if (type == "assistant" || type == "user") {
     const Node* content = at(message, {"message", "content"});
     const NodeList* parts = content == nullptr ? nullptr : content->list();
     if (parts == nullptr) return;
     for (const Node& part : *parts) {
       const std::string kind = text_at(part, {"type"});
+      if (kind == "tool_result") {
+        take_(answered(flag_at(part, {"is_error"}), text_of(part.find("content"))));
+      }
+      if (type != "assistant") continue;
       if (kind == "text") take_(Said{text_at(part, {"text"})});
       if (kind == "tool_use")
         take_(UsedTool{text_at(part, {"name"}), detail_of(part.find("input"))});
@@ -117,8 +143,8 @@ void AgentStream::claude(const Node& message) {
               count_at(message, {"usage", "output_tokens"}),
           count_at(message, {"total_cost_usd"}, 1e6));
     const Node* failed = message.find("is_error");
-    const bool* flag = failed == nullptr ? nullptr : std::get_if<bool>(&failed->value);
-    take_(Claimed{flag != nullptr && !*flag, text_at(message, {"result"})});
+    const bool tells = failed != nullptr && std::holds_alternative<bool>(failed->value);
+    take_(Claimed{tells && !flag_at(message, {"is_error"}), text_at(message, {"result"})});
   }
 }
 
@@ -126,6 +152,10 @@ void AgentStream::codex(const Node& message) {
   const std::string type = text_at(message, {"type"});
   if (type == "item.completed" && text_at(message, {"item", "type"}) == "agent_message") {
     take_(Said{text_at(message, {"item", "text"})});
+  } else if (type == "item.completed" && text_at(message, {"item", "type"}) != "reasoning") {
+    const bool failed = text_at(message, {"item", "status"}) == "failed" ||
+                        count_at(message, {"item", "exit_code"}) != 0;
+    take_(answered(failed, text_at(message, {"item", "aggregated_output"})));
   } else if (type == "item.started") {
     const std::string kind = text_at(message, {"item", "type"});
     if (kind != "agent_message" && kind != "reasoning") {
@@ -148,6 +178,8 @@ void AgentStream::gemini(const Node& message) {
     take_(Said{text_at(message, {"content"})});
   } else if (type == "tool_use") {
     take_(UsedTool{text_at(message, {"tool_name"}), detail_of(message.find("parameters"))});
+  } else if (type == "tool_result") {
+    take_(answered(text_at(message, {"status"}) != "success", text_at(message, {"output"})));
   } else if (type == "result") {
     spend(count_at(message, {"stats", "total_tokens"}), 0);
     take_(Claimed{text_at(message, {"status"}) == "success", {}});
@@ -163,6 +195,12 @@ void AgentStream::copilot(const Node& message) {
   } else if (type == "tool.execution_start") {
     take_(UsedTool{text_at(message, {"data", "toolName"}),
                    detail_of(at(message, {"data", "arguments"}))});
+  } else if (type == "tool.execution_complete") {
+    if (flag_at(message, {"data", "success"})) {
+      take_(answered(false, text_at(message, {"data", "result", "content"})));
+    } else {
+      take_(answered(true, text_at(message, {"data", "error", "message"})));
+    }
   } else if (type == "result") {
     const Node* status = message.find("exitCode");
     const auto* code = status == nullptr ? nullptr : std::get_if<std::int64_t>(&status->value);
@@ -199,7 +237,9 @@ constexpr std::array kAdapters{
 
 Result<AgentCommand> contained_agent(const std::vector<std::string>& words) {
   if (words.empty() || words.front().empty()) {
-    return fail(usage_error("no agent is named", "cordon loop claude, or a command of your own"));
+    return fail(usage_error("no agent is named",
+                            "cordon loop claude, or a command of your own; cordon loop --example > "
+                            "PLAN.md writes a plan to start from"));
   }
   const auto* known = std::ranges::find(kAdapters, std::string_view(words.front()), &Adapter::name);
   if (known == kAdapters.end()) {

@@ -38,6 +38,12 @@ struct UsedTool {
   std::string detail;  // its command, path or pattern, if it has one
   bool operator==(const UsedTool&) const = default;
 };
+// What a tool answered it, as it tells.
+struct ToolAnswered {
+  bool failed = false;
+  std::string text;  // the beginning
+  bool operator==(const ToolAnswered&) const = default;
+};
 // Since the agent was started, as far as it tells.
 struct Spent {
   std::uint64_t tokens = 0;
@@ -55,7 +61,7 @@ struct Unreadable {
   std::string excerpt;
   bool operator==(const Unreadable&) const = default;
 };
-using AgentEvent = std::variant<Said, UsedTool, Spent, Claimed, Unreadable>;
+using AgentEvent = std::variant<Said, UsedTool, ToolAnswered, Spent, Claimed, Unreadable>;
 
 class AgentStream {
  public:

@@ -29,10 +29,11 @@ not json at all
 
 TEST(AgentStream, IsTheSameHoweverTheBytesCome) {
   for (const std::size_t step : {1U, 7U, 64U, 4096U}) {
-    EXPECT_THAT(read(StreamForm::Claude, kClaude, step),
-                ElementsAre(AgentEvent(Said{"I look."}), AgentEvent(UsedTool{"Bash", "ls"}),
-                            AgentEvent(Unreadable{"not json at all"}),
-                            AgentEvent(Spent{15, 250'000}), AgentEvent(Claimed{true, "done"})))
+    EXPECT_THAT(
+        read(StreamForm::Claude, kClaude, step),
+        ElementsAre(AgentEvent(Said{"I look."}), AgentEvent(UsedTool{"Bash", "ls"}),
+                    AgentEvent(Unreadable{"not json at all"}), AgentEvent(ToolAnswered{false, "x"}),
+                    AgentEvent(Spent{15, 250'000}), AgentEvent(Claimed{true, "done"})))
         << step;
   }
 }
@@ -40,32 +41,38 @@ TEST(AgentStream, IsTheSameHoweverTheBytesCome) {
 TEST(AgentStream, KnowsTheOtherForms) {
   EXPECT_THAT(read(StreamForm::Codex,
                    R"({"type":"item.started","item":{"type":"command_execution","command":"ls"}}
+{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"no\n","exit_code":2,"status":"failed"}}
 {"type":"item.completed","item":{"type":"agent_message","text":"hello"}}
 {"type":"turn.completed","usage":{"input_tokens":3,"output_tokens":4}}
 {"type":"turn.failed","error":{"message":"no"}}
 )",
                    5),
               ElementsAre(AgentEvent(UsedTool{"command_execution", "ls"}),
-                          AgentEvent(Said{"hello"}), AgentEvent(Spent{7, 0}),
-                          AgentEvent(Claimed{true, ""}), AgentEvent(Claimed{false, "no"})));
+                          AgentEvent(ToolAnswered{true, "no\n"}), AgentEvent(Said{"hello"}),
+                          AgentEvent(Spent{7, 0}), AgentEvent(Claimed{true, ""}),
+                          AgentEvent(Claimed{false, "no"})));
   EXPECT_THAT(read(StreamForm::Gemini,
                    R"({"type":"message","role":"assistant","content":"hi"}
 {"type":"tool_use","tool_name":"shell","parameters":{"command":"ls"}}
+{"type":"tool_result","status":"error","output":"no"}
 {"type":"result","status":"success","stats":{"total_tokens":9}}
 )",
                    5),
               ElementsAre(AgentEvent(Said{"hi"}), AgentEvent(UsedTool{"shell", "ls"}),
-                          AgentEvent(Spent{9, 0}), AgentEvent(Claimed{true, ""})));
+                          AgentEvent(ToolAnswered{true, "no"}), AgentEvent(Spent{9, 0}),
+                          AgentEvent(Claimed{true, ""})));
   EXPECT_THAT(read(StreamForm::Copilot,
                    R"({"type":"session.tools_updated","data":{"model":"m"}}
 {"type":"assistant.message","data":{"content":"","toolRequests":[{"name":"bash"}]}}
 {"type":"tool.execution_start","data":{"toolName":"bash","arguments":{"command":"ls"}}}
+{"type":"tool.execution_complete","data":{"success":true,"result":{"content":"a\nb"}}}
 {"type":"assistant.message","data":{"content":"hi"}}
 {"type":"result","exitCode":0,"usage":{"premiumRequests":0}}
 {"type":"result","exitCode":1}
 )",
                    5),
-              ElementsAre(AgentEvent(UsedTool{"bash", "ls"}), AgentEvent(Said{"hi"}),
+              ElementsAre(AgentEvent(UsedTool{"bash", "ls"}),
+                          AgentEvent(ToolAnswered{false, "a\nb"}), AgentEvent(Said{"hi"}),
                           AgentEvent(Claimed{true, ""}), AgentEvent(Claimed{false, ""})));
   EXPECT_THAT(read(StreamForm::Text, "one\ntwo", 1),
               ElementsAre(AgentEvent(Said{"one"}), AgentEvent(Said{"two"})));

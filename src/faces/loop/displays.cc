@@ -1,7 +1,10 @@
 #include "faces/loop/displays.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "config/node.h"
+#include "faces/cli/console.h"
 #include "policy/agents.h"
 
 namespace cordon::loop {
@@ -93,6 +96,9 @@ struct Nodes {
   Node operator()(const UsedTool& event) const {
     return begin("agent_tool").set("tool", event.tool).set("detail", event.detail);
   }
+  Node operator()(const ToolAnswered& event) const {
+    return begin("agent_tool_answered").set("failed", event.failed).set("text", event.text);
+  }
   Node operator()(const Spent& event) const {
     return begin("agent_spent")
         .set("tokens", event.tokens)
@@ -112,7 +118,12 @@ struct Nodes {
     for (const Denial& denial : event.denials) {
       Node node{NodeMap{}};
       node.set("what", denial.what).set("detail", denial.detail).set("layer", denial.layer);
-      denials.push_back(std::move(node.set("count", denial.count)));
+      const auto or_null = [](const std::string& text) {
+        return text.empty() ? Node() : Node(text);
+      };
+      node.set("count", denial.count).set("path", or_null(denial.path));
+      node.set("rule", or_null(denial.rule)).set("change", or_null(denial.change));
+      denials.push_back(std::move(node));
     }
     NodeList handoff;
     for (const Quarantined& one : event.handoff) {
@@ -149,6 +160,7 @@ struct Nodes {
         .set("run", event.run)
         .set("applied", event.applied)
         .set("changes", std::uint64_t{event.changes})
+        .set("files", list(event.files))
         .set("held", list(event.held))
         .set("conflicts", list(event.conflicts));
   }
@@ -157,6 +169,11 @@ struct Nodes {
   }
   Node operator()(const FeatureEnded& event) const {
     return begin("feature_ended").set("feature", progress_node(event.progress));
+  }
+  Node operator()(const Warned& event) const {
+    return begin("warning")
+        .set("text", event.text)
+        .set("hint", event.hint.empty() ? Node() : Node(event.hint));
   }
   Node operator()(const Paused&) const { return begin("paused"); }
   Node operator()(const Resumed&) const { return begin("resumed"); }
@@ -264,6 +281,19 @@ struct Lines {
     return {"agent uses " + shown(event.tool) + (event.detail.empty() ? "" : ": ") +
             shown(event.detail)};
   }
+  List operator()(const ToolAnswered& event) const {
+    std::string_view text = event.text;
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    const auto more = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    // What a tool says last is what it failed of.
+    const std::string_view line =
+        event.failed ? text.substr(text.rfind('\n') + 1) : text.substr(0, text.find('\n'));
+    if (event.failed) return {"  failed" + (line.empty() ? std::string() : ": " + shown(line))};
+    if (line.empty()) return {};
+    if (more == 0) return {"  " + shown(line)};
+    return {"  " + shown(line) + " (and " + std::to_string(more) +
+            (more == 1 ? " more line)" : " more lines)")};
+  }
   List operator()(const Spent& event) const {
     return {"agent used " + std::to_string(event.tokens) + " tokens, " +
             money(event.micro_dollars)};
@@ -278,10 +308,7 @@ struct Lines {
   List operator()(const AgentEnded& event) const {
     List lines{"agent " + end_of(event.end) + " after " +
                format_duration(std::max<std::uint64_t>(event.duration_ms, 1))};
-    for (const Denial& denial : event.denials) {
-      lines.push_back("denied: " + denial.what + " " + shown(denial.detail) + " (" + denial.layer +
-                      ", " + std::to_string(denial.count) + "x)");
-    }
+    for (const Denial& denial : event.denials) lines.push_back("  " + shown(denial_text(denial)));
     for (const Quarantined& one : event.handoff) {
       const char* what = one.moved_to.empty() ? "changed: " : "moved away: ";
       lines.push_back((one.restored ? "put back: " : what) + shown(one.path) + " (" + one.kind +
@@ -300,8 +327,14 @@ struct Lines {
   List operator()(const StageEnded& event) const {
     const std::string count =
         std::to_string(event.changes) + (event.changes == 1 ? " change" : " changes");
-    if (!event.applied) return {"discarded " + count};
-    List lines{"applied " + count + "; cordon changes restore " + event.run + " undoes it"};
+    List lines{event.applied
+                   ? "applied " + count + "; cordon changes restore " + event.run + " undoes it"
+                   : "discarded " + count};
+    for (const std::string& file : event.files) lines.push_back("  " + shown(file));
+    if (event.changes > event.files.size()) {
+      lines.push_back("  and " + std::to_string(event.changes - event.files.size()) + " more");
+    }
+    if (!event.applied) return lines;
     for (const std::string& path : event.held) {
       lines.push_back("held back: " + shown(path) + "; cordon changes apply " + event.run + " " +
                       shown(shell_word(path)));
@@ -321,6 +354,11 @@ struct Lines {
     const FeatureProgress& one = event.progress;
     return {"== " + one.id + ": " + std::string(name_of(one.state)) +
             (one.reason.empty() ? "" : " (" + shown(one.reason) + ")")};
+  }
+  List operator()(const Warned& event) const {
+    List lines{"warning: " + shown(event.text)};
+    if (!event.hint.empty()) lines.push_back("hint: " + shown(event.hint));
+    return lines;
   }
   List operator()(const Paused&) const { return {"paused"}; }
   List operator()(const Resumed&) const { return {"going on"}; }

@@ -1,6 +1,7 @@
 #include "faces/loop/engine.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/text.h"
@@ -14,10 +15,13 @@
 namespace cordon::loop {
 namespace {
 
+bool tells_removal(const Quarantined& one) { return one.kind.starts_with("removed: "); }
+
 // With what the agent wrote into a private copy of a protected file: the host has its own version
 // back, and nobody may take the agent's for done.
 std::vector<Quarantined> handoff_of(const Report& report) {
   std::vector<Quarantined> told = report.outcome->handoff;
+  std::erase_if(told, tells_removal);  // of earlier runs, and told apart
   for (const Change& change : report.changes) {
     const auto same = [&](const Quarantined& one) { return one.path == change.path; };
     if (change.state != Change::State::Held || std::ranges::any_of(told, same)) continue;
@@ -131,7 +135,21 @@ Report Engine::contained(RunInput input) {
   control_.running(input.terminate);
   Report report = run_contained(input, input_.caller);
   control_.running(std::nullopt);
+  tell_upkeep(report);
   return report;
+}
+
+void Engine::tell_upkeep(const Report& report) {
+  const auto* unkept = report.audit && report.audit->unkept ? &*report.audit->unkept : nullptr;
+  const std::string text = unkept != nullptr ? message(*unkept) : std::string();
+  // Said by every run until somebody has looked at it, and here once.
+  if (std::exchange(told_unkept_, text) != text && unkept != nullptr) {
+    display_.show(Warned{text, unkept->hint});
+  }
+  if (!report.outcome) return;
+  for (const Quarantined& one : report.outcome->handoff) {
+    if (tells_removal(one)) display_.show(Warned{one.path + ": " + one.kind, {}});
+  }
 }
 
 Engine::Stop Engine::probe() {
@@ -162,6 +180,9 @@ Engine::Stop Engine::probe() {
     error.kind = ErrorKind::Unavailable;
     return uncontained(error);
   }
+  if (find_agent(input_.agent.name) != nullptr) {
+    if (auto stop = hear_agent(program)) return stop;
+  }
   LoopStarted started{
       input_.caller.cwd, input_.agent.name, report.enforcement, progress_.features, {}, {}, {}};
   started.credential = report.credential;
@@ -170,6 +191,25 @@ Engine::Stop Engine::probe() {
   for (const Feature& feature : input_.features) started.titles.push_back(feature.title);
   display_.show(started);
   return std::nullopt;
+}
+
+// A known agent is started once and asked for its version, which costs nothing: one that has lost
+// its interpreter or a library would fail in every attempt. A program that is not known is not
+// asked: it may do its work whatever it is told.
+Engine::Stop Engine::hear_agent(const std::string& program) {
+  const Report report = contained(run_input(input_, Role::Answer, {program, "--version"}, {}));
+  if (auto stop = stopped()) return stop;
+  if (report.error) return uncontained(*report.error);
+  const int status = exit_status(report.outcome->end);
+  if (status == 0) return std::nullopt;
+  const std::string said = last_line(last_output(*report.outcome));
+  return uncontained({.kind = ErrorKind::Command,
+                      .what = "the agent " + quote(program) + " does not answer inside: " +
+                              quote(program) + " --version ended with status " +
+                              std::to_string(status) + (said.empty() ? "" : ", \"" + said + "\""),
+                      .hint = "cordon run --why --policy agent:" + input_.agent.name + " -- " +
+                              program + " --version says what it misses",
+                      .exit_status = 126});
 }
 
 std::vector<std::string> Engine::missing_needs(const Report& probe, bool has_login) const {
@@ -339,6 +379,8 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   FeatureProgress& progress = progress_.features[index];
   RunInput input = run_input(input_, Role::Agent, input_.agent.argv,
                              feature.id + "/" + std::to_string(progress.attempts));
+  input.why = input_.why;
+  input.cures = true;  // for the person; what the agent hears is its own streams
   std::uint64_t wall = feature.wall_ms.value_or(input_.budget.attempt_wall_ms);
   if (input_.budget.wall_ms) wall = std::min(wall, *input_.budget.wall_ms - progress_.wall_ms());
   input.policy.limits.wall_ms = std::min(wall, input.policy.limits.wall_ms.value_or(wall));
@@ -401,11 +443,16 @@ Engine::Stop Engine::end_stage(StageFate fate, std::string* lost) {
   }
   const auto decided = decide_stage(run, fate, git, input_.caller);
   if (!decided) return end(LoopEnded::Why::Failed, {}, decided.error());
-  StageEnded event{run, fate == StageFate::Apply, 0, {}, decided->conflicts};
+  constexpr std::size_t kMostNamed = 20;
+  StageEnded event{run, fate == StageFate::Apply, 0, {}, {}, decided->conflicts};
   const Change::State done =
       fate == StageFate::Apply ? Change::State::Applied : Change::State::Discarded;
   for (const ChangeRecord& record : decided->records) {
-    if (record.state == done) ++event.changes;
+    if (record.state == done && event.changes++ < kMostNamed) {
+      event.files.push_back(
+          std::string(name_of(record.change)) + " " +
+          std::filesystem::path(record.path).lexically_relative(input_.caller.cwd).string());
+    }
     const bool told = std::ranges::find(event.held, record.top) != event.held.end();
     if (record.state == Change::State::Held && !told) event.held.push_back(record.top);
   }

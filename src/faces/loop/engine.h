@@ -36,7 +36,10 @@ class Engine {
   // Ceilings, recorder and mechanisms of whatever runs.
   Result<void> bound(RunInput& input);
   Report contained(RunInput input);
+  // What a run has to say of the log and of what earlier runs left, whatever it was for.
+  void tell_upkeep(const Report& report);
   Stop probe();
+  Stop hear_agent(const std::string& program);
   // What a known agent will miss inside, found out by looking.
   [[nodiscard]] std::vector<std::string> missing_needs(const Report& probe, bool has_login) const;
   Stop work_on(std::size_t index);
@@ -63,6 +66,7 @@ class Engine {
   Display& display_;
   Control& control_;
   std::string told_choice_;
+  std::string told_unkept_;
   Progress progress_;
   // Of the attempt that is under way, if its runs are staged.
   struct AttemptStage {

@@ -72,6 +72,7 @@ struct StageEnded {
   std::string run;  // that `cordon changes` knows it by
   bool applied = false;
   std::size_t changes = 0;             // that were applied, or discarded
+  std::vector<std::string> files;      // the first of them: "added src/x.c", below the project
   std::vector<std::string> held;       // protected paths that wait for a person
   std::vector<std::string> conflicts;  // paths that the host has changed too
 };
@@ -81,6 +82,12 @@ struct Committed {
 };
 struct FeatureEnded {
   FeatureProgress progress;
+};
+// Something that the operator has to see to, and that keeps nothing from going on; or what a run
+// removed that was kept no longer.
+struct Warned {
+  std::string text;
+  std::string hint;  // or empty
 };
 struct Paused {};
 struct Resumed {};
@@ -102,7 +109,7 @@ struct LoopEnded {
 using LoopEvent =
     std::variant<ProbeStarted, LoopStarted, BaselineStarted, BaselineEnded, AttemptStarted,
                  AgentTold, AgentNoted, AgentEnded, VerifyStarted, VerifyEnded, StageEnded,
-                 Committed, FeatureEnded, Paused, Resumed, LoopEnded>;
+                 Committed, FeatureEnded, Warned, Paused, Resumed, LoopEnded>;
 
 class Display {
  public:

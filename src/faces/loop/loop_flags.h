@@ -24,6 +24,14 @@ inline constexpr std::array kLoopWork{
          "is told and a verify command. It is read once, before anything starts, and is read-only "
          "inside.",
          {}},
+    Flag{FlagId::Example,
+         "--example",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "print a plan to start from",
+         "Print a small plan and end: cordon loop --example > PLAN.md.",
+         {}},
     Flag{FlagId::Attempts,
          "--attempts",
          "N",
@@ -89,6 +97,16 @@ inline constexpr std::array kLoopBudget{
 };
 
 inline constexpr std::array kLoopShow{
+    Flag{FlagId::Why,
+         "--why",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "watch the agent; tell what it was refused",
+         "Look at every path that an agent and its tools ask for, and tell after the attempt which "
+         "of them its policy does not give it, as cordon run --why does. Agents that ask for many "
+         "files are slower.",
+         {}},
     Flag{FlagId::Plain,
          "--plain",
          "",

@@ -10,6 +10,10 @@
 namespace cordon::loop {
 namespace {
 
+constexpr std::string_view kFeatureHint =
+    "write a line such as \"- [ ] parse-flags: Parse the flags\"; cordon loop --example prints a "
+    "plan";
+
 constexpr std::array<std::string_view, 2> kPlanKeys{"version", "features"};
 constexpr std::array<std::string_view, 8> kPlannedKeys{
     "id", "title", "prompt", "prompt_file", "verify", "attempts", "timeout", "done"};
@@ -114,12 +118,12 @@ class MarkdownPlan {
     const bool whole = line.size() > kAfter && line[kMark + 1] == ']' && line[kMark + 2] == ' ';
     const char mark = whole ? line[kMark] : '?';
     if (mark != ' ' && mark != 'x' && mark != 'X') {
-      return fail(error("a feature begins with \"- [ ] id: title\""));
+      return fail(error("the line is not a feature", std::string(kFeatureHint)));
     }
     const std::string_view rest = trimmed(line.substr(kAfter));
     const std::size_t colon = rest.find(':');
     if (colon == std::string_view::npos) {
-      return fail(error("the feature has no id", "- [ ] id: title"));
+      return fail(error("the feature has no id", std::string(kFeatureHint)));
     }
     Feature feature;
     feature.id = trimmed(rest.substr(0, colon));
@@ -213,7 +217,8 @@ Error plan_fault(const std::string& name, std::string what, std::string hint = {
 }  // namespace
 
 Result<void> check_plan(const Features& features, const std::string& name) {
-  if (features.empty()) return fail(plan_fault(name, "the plan has no feature", "- [ ] id: title"));
+  if (features.empty())
+    return fail(plan_fault(name, "the plan has no feature", std::string(kFeatureHint)));
   if (features.size() > kMostFeatures)
     return fail(plan_fault(name, "the plan has too many features"));
   std::set<std::string_view> ids;

@@ -36,6 +36,24 @@ struct Feature {
 
 using Features = std::vector<Feature>;
 
+// A plan to start from, as `cordon loop --example` prints it.
+inline constexpr std::string_view kExamplePlan =
+    "# Plan\n"
+    "\n"
+    "Text outside of features is for people. An agent is given one feature after the other, and "
+    "the\n"
+    "verify command alone decides whether it is done.\n"
+    "\n"
+    "- [ ] greet: Write a script that greets\n"
+    "  Write greet.sh, a POSIX shell script that prints \"Hello, NAME\" for its first argument.\n"
+    "  verify: test \"$(sh greet.sh Ann)\" = \"Hello, Ann\"\n"
+    "\n"
+    "- [ ] greet-nobody: Greet whoever gives no name\n"
+    "  Without an argument greet.sh prints \"Hello, world\".\n"
+    "  verify: test \"$(sh greet.sh)\" = \"Hello, world\"\n"
+    "  attempts: 2\n"
+    "  timeout: 10m\n";
+
 // The two written forms of a plan. Private to read_plan().
 
 Result<Features> read_markdown_plan(std::string_view text, const std::string& name);

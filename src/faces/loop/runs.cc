@@ -10,11 +10,13 @@ namespace cordon::loop {
 namespace {
 
 constexpr std::uint64_t kProbeMs = 5'000;
+constexpr std::uint64_t kHearMs = 60'000;  // an interpreter may be read for the first time
 constexpr std::size_t kShownOutput = 4096;
 
 std::string tool_of(Role role) {
   switch (role) {
     case Role::Probe:
+    case Role::Answer:
       return "loop_probe";
     case Role::Agent:
       return "loop_agent";
@@ -56,6 +58,13 @@ RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> ar
   for (const std::string& file : loop.held_files) input.policy.fs.read.push_back({file, {}});
   std::optional<std::uint64_t>& wall = input.policy.limits.wall_ms;
   if (role == Role::Probe) wall = std::min(kProbeMs, wall.value_or(kProbeMs));
+  if (role == Role::Answer) {
+    wall = std::min(kHearMs, wall.value_or(kHearMs));
+    // Nothing is worked on yet.
+    FsRules& fs = input.policy.fs;
+    std::ranges::move(std::exchange(fs.write, {}), std::back_inserter(fs.read));
+    fs.mode = WriteMode::Live;
+  }
   if (role == Role::Verify || role == Role::Commit) {
     without_agent_needs(loop.agent, input.policy);
     wall = std::min(loop.budget.attempt_wall_ms, wall.value_or(loop.budget.attempt_wall_ms));
@@ -70,6 +79,11 @@ std::string last_output(const Outcome& outcome) {
   }
   if (text.size() > kShownOutput) text.erase(0, text.size() - kShownOutput);
   return to_utf8(text);
+}
+
+std::string last_line(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return sanitize(std::string(text.substr(text.rfind('\n') + 1)));
 }
 
 std::string describe_surroundings(const Policy& policy, const Report& probe) {

@@ -35,18 +35,21 @@ struct LoopInput {
   std::vector<std::string> held_files;     // the plan and its prompts: read-only inside
   Budget budget;
   bool commit = false;                 // each accepted feature, inside the sandbox
+  bool why = false;                    // agents are watched for paths that are refused
   std::optional<BackendKind> backend;  // of every run; absent: as in choose.h
   // The line of RunInput::tell_choice, once, and again when it changes.
   std::function<void(const std::string& line)> tell_choice;
 };
 
-enum class Role { Probe, Agent, Verify, Commit };
+// Answer: a known agent is asked for its version, in a project that it cannot write.
+enum class Role { Probe, Answer, Agent, Verify, Commit };
 
 // Who asks, as the audit log has it: "loop_agent" and so on, with the feature and the attempt.
 RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> argv,
                    std::string call_id);
 // The end of what a run wrote, both streams, for people and for the next prompt.
 std::string last_output(const Outcome& outcome);
+std::string last_line(std::string_view text);
 
 // What an agent is told about a feature.
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "faces/cli/console.h"
 #include "faces/loop/displays.h"
 #include "policy/agents.h"
 
@@ -116,7 +117,7 @@ void ScreenModel::apply(const LoopEvent& event) {
     before_.micro_dollars += spent_.micro_dollars;
     spent_ = {};
     for (const Denial& denial : agent->denials) {
-      std::string text = "denied: " + denial.what + " " + sanitize(denial.detail);
+      std::string text = sanitize(denial_text(denial));
       std::erase(denials_, text);
       denials_.push_back(std::move(text));
       if (denials_.size() > kKeptDenials) denials_.pop_front();

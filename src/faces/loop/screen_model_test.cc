@@ -151,7 +151,7 @@ TEST(ScreenModel, ShowsStatesAndDenials) {
   EXPECT_THAT(screen(model), HasSubstr("1/2 done"));
   model.apply(agent);
   const std::string text = screen(model);
-  const std::string denial = "denied: connect evil.example:443\n";
+  const std::string denial = "\ndenied: connect: evil.example:443 (broker)\n";
   ASSERT_THAT(text, HasSubstr(denial));
   EXPECT_EQ(text.find(denial, text.find(denial) + 1), std::string::npos) << "each is told once";
 }

@@ -44,6 +44,15 @@ Result<std::string> read_project_file(const std::string& written, const Caller& 
   return *text;
 }
 
+Result<void> look_for_plan(const std::string& plan, const Caller& caller) {
+  const std::string path = plan.starts_with('/') ? plan : join(caller.cwd, plan);
+  if (plan.starts_with('~') || inspect_path(path)) return {};
+  return fail(usage_error("there is no plan " + quote(plan) + " in " + quote(caller.cwd),
+                          "cordon loop --example > " +
+                              (plan.ends_with(".md") ? shell_word(plan) : "PLAN.md") +
+                              " writes one to start from"));
+}
+
 Result<void> read_prompts(loop::Features& features, const Caller& caller,
                           std::vector<std::string>& held) {
   for (loop::Feature& feature : features) {
@@ -112,6 +121,7 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   }
   CORDON_TRY(budget, budget_of(arguments));
   const std::string plan(arguments.value(FlagId::Plan).value_or("PLAN.md"));
+  CORDON_CHECK(look_for_plan(plan, caller));
   CORDON_TRY(text, read_project_file(plan, caller, input.held_files));
   CORDON_TRY(features, loop::read_plan(text, plan));
   input.features = std::move(features);
@@ -131,6 +141,7 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
   input.agent = std::move(agent);
   input.budget = budget;
   input.commit = arguments.has(FlagId::Commit);
+  input.why = arguments.has(FlagId::Why);
   CORDON_TRY(backend, asked_backend(arguments));
   input.backend = backend;
   return input;
@@ -267,6 +278,7 @@ Result<int> start(const Arguments& arguments) {
 }  // namespace
 
 int verb_loop(const Arguments& arguments) {
+  if (arguments.has(FlagId::Example)) return say_answer(loop::kExamplePlan) ? 0 : kAnswerError;
   const auto status = start(arguments);
   if (status) return *status;
   say_error(status.error());
