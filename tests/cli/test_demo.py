@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
 
+import pyte
 import pytest
 
 from support import harness
@@ -58,8 +60,7 @@ def test_every_scenario_behaves_and_nothing_is_left(world):
     world.plant(harness.SECRET_FILES)
     world.make_directory(homes(world)).chmod(0o700)
     before, shared = harness.tree_digest(world.home), shared_leftovers()
-    done = demo(world, "--no-pause", timeout=30).expect(0)
-    assert done.seconds < 30
+    done = demo(world, "--no-pause", "--verbose", timeout=30).expect(0)
     assert f"{SCENARIOS}/{SCENARIOS} scenarios behaved exactly as designed" in done.out
     assert done.out.count("[OK]") == SCENARIOS and "NOT AS DESIGNED" not in done.out
     for word in ("command", "asked for", "clamp", "in force", "expected", "verdict"):
@@ -72,8 +73,193 @@ def test_every_scenario_behaves_and_nothing_is_left(world):
 
 
 def test_output_is_plain_ascii_without_a_terminal(world):
-    out = demo(world, "--no-pause", "--act", "2").expect(0).out
+    out = demo(world, "--no-pause", "--verbose", "--act", "2").expect(0).out
     assert out.isascii() and "\x1b" not in out and "PLANTED" not in out
+
+
+# One screen for each act.
+
+GOOD = "ALLOWED|BLOCKED|STOPPED|AS DESIGNED"
+PROMPT = b"Press Enter to go on, Ctrl-C to end. "
+
+
+class Watched(Terminal):
+    """A demonstration at a terminal, and what stands on its screen."""
+
+    def __init__(self, world, *options, columns, rows, before=(), **how):
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.fed = 0
+        super().__init__(world, [*before, world.cordon, "demo", *options], columns=columns, rows=rows, **how)
+
+    def lines(self) -> list[str]:
+        self.stream.feed(self.seen[self.fed:])
+        self.fed = len(self.seen)
+        return [line.rstrip() for line in self.screen.display]
+
+    def scenes(self) -> dict[int, list[str]]:
+        """What is on the screen whenever it waits, and at the end, from the heading on."""
+        found = {}
+        for act in ACTS:
+            if act < len(ACTS):
+                assert harness.wait_until(lambda: self.prompts() == act, 20), self.seen
+            else:
+                assert self.wait(30) == 0, self.seen
+            lines = self.lines()
+            headings = [i for i, line in enumerate(lines) if line.startswith(f"Act {act}: ")]
+            assert headings, f"act {act} does not begin on this screen: {lines}"
+            found[act] = lines[headings[-1]:] if act > 1 else lines
+            if act < len(ACTS):
+                self.type(b"\r")
+        return found
+
+    def prompts(self) -> int:
+        self.read_for(0.05)
+        return self.seen.count(PROMPT)
+
+
+def words(line: str) -> str:
+    return re.sub(r" {2,}", "  ", re.sub(r" +\| ", " | ", line))
+
+
+@pytest.mark.parametrize("columns, rows", [(80, 24), (100, 24), (120, 30)])
+def test_each_act_is_one_screen(world, columns, rows):
+    shared = shared_leftovers()
+    terminal = Watched(world, columns=columns, rows=rows)
+    try:
+        scenes = terminal.scenes()
+    finally:
+        terminal.close()
+    assert scenes[1][0].startswith("Each attempt is made twice"), "the opening has left the screen"
+    assert any("19/19 scenarios behaved exactly as designed" in line for line in scenes[8])
+    wide = columns >= 100
+    verdict = re.compile(rf"\| ({GOOD}) +|^  (AS DESIGNED)  " if wide else rf"^  ({GOOD})  ")
+    for act, lines in scenes.items():
+        found = [line for line in lines if verdict.search(line)]
+        assert len(found) == ACTS[act], (act, lines)
+        assert not any("NOT " in line and "NOT RUN" not in line for line in lines), lines
+    secrets = [words(line) for line in scenes[5]]
+    if wide:
+        row = "  cat ~/.ssh/id_ed25519 | DONE PLANTED-KEY-93ab | BLOCKED No such file or directory"
+        assert row in secrets, secrets
+    else:
+        without, inside = secrets.index("without Cordon"), secrets.index("with Cordon")
+        assert without < secrets.index("  DONE  cat ~/.ssh/id_ed25519  PLANTED-KEY-93ab") < inside
+        assert inside < secrets.index("  BLOCKED  cat ~/.ssh/id_ed25519  No such file or directory")
+    # Nothing goes on in the next line of the terminal.
+    plain = re.sub(rb"\x1b\[[0-9]*m", b"", terminal.seen).decode()
+    assert max(map(len, plain.replace("\r", "").split("\n"))) < columns
+    assert left(world) == [] and running(world) == [] and shared_leftovers() <= shared
+
+
+def test_without_a_terminal_a_scene_is_plain_text(world):
+    out = demo(world, "--no-pause").expect(0).out
+    assert out.isascii() and not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out)
+    assert max(map(len, out.splitlines())) < 80
+    assert len(re.findall(rf"^  (?:{GOOD})  ", out, re.M)) == SCENARIOS
+    assert "\nwithout Cordon\n" in out and " | " not in out
+    assert "  NOT RUN  set off a fork bomb  (too dangerous)\n" in out
+
+
+def test_what_is_shown_without_cordon_was_done_without_cordon(world):
+    out = demo(world, "--no-pause", "--act", "2", "--act", "6", "--act", "8").expect(0).out
+    blocks = re.findall(r"^without Cordon\n((?:  .*\n)+)with Cordon\n", out, re.M)
+    done = [words(line).split("  ")[1:] for line in "".join(blocks).splitlines()]
+    assert [line[0] for line in done] == ["DONE"] * (ACTS[2] + ACTS[6] + ACTS[8]), out
+    assert [line[2] for line in done] == [
+        "report: all quiet", "(it was changed)", "(it is on the host)", "(it is on the host)",
+        "(it was reached)", "(it is on the host)", "PLANTED-NOTE-e2d7", "(it was ended)"]
+
+
+def test_a_boundary_that_holds_nothing_is_told_in_plain_words(world):
+    shared = shared_leftovers()
+    done = demo(world, "--no-pause", program=disguised("cordon-demo-unconfined")).expect(1)
+    inside = re.findall(r"^  BLOCKED +(.*)", done.out, re.M)
+    assert len(inside) == 1 and inside[0].startswith("printenv "), "variables are no part of the boundary"
+    assert re.search(r"^  NOT BLOCKED +cat ~/.ssh/id_ed25519 +PLANTED-KEY-93ab$", done.out, re.M), done.account()
+    for line in ("NOT BLOCKED: change a document: it was changed",
+                 "NOT AS DESIGNED: write to /tmp: it is on the host",
+                 "NOT BLOCKED: ask for the private key: the secret was printed",
+                 "NOT BLOCKED: connect to the collector: it was reached",
+                 "NOT RUN: set off a fork bomb: not started: the limit was not proven",
+                 "NOT BLOCKED: kill a process of a neighbour: it was ended"):
+        assert line + "\n" in done.out, done.account()
+    [behaved] = re.findall(rf"^(\d+)/{SCENARIOS} scenarios", done.out, re.M)
+    assert int(behaved) < SCENARIOS / 2, done.account()
+    assert left(world) == [] and shared_leftovers() <= shared
+
+
+def with_other_cat(world, script) -> list:
+    """Begins a command for which /bin/cat is this script, in a mount namespace of its own."""
+    other = world.write(world.outside / "cat", script, 0o755)
+    bind = 'mount --bind "$1" "$(readlink -f /bin/cat)" && shift && exec "$@"'
+    outer = ["unshare", "-m"] if world.who.is_root else ["unshare", "-Urm"]
+    return [*outer, "/bin/sh", "-c", bind, "sh", other]
+
+
+def test_hostile_output_cannot_move_the_cursor(world):
+    before = with_other_cat(world, "#!/bin/sh\nprintf '\\033[2J\\033[H\\033]0;x\\007\\r\\b\\302\\233A\\377\\n'\n")
+    terminal = Watched(world, "--no-pause", "--act", "5", columns=80, rows=24, before=before,
+                       env={"NO_COLOR": "1"})
+    try:
+        assert terminal.wait(30) == 1, "what cat printed was not what was planted"
+        lines = terminal.lines()
+    finally:
+        terminal.close()
+    assert not re.search(rb"[^\x20-\x7e\r\n]", terminal.seen), terminal.seen
+    printed = terminal.seen.decode().replace("\r", "").split("\n")
+    assert lines == printed[-len(lines):], "the cursor was moved"
+    assert sum(r"\x1b[2J\x1b[H" in line for line in lines) == 4, lines
+
+
+def test_a_command_that_fails_anyway_shows_nothing(world):
+    before = with_other_cat(world, "#!/bin/sh\necho \"cat: broken\" >&2\nexit 3\n")
+    done = world.execute([*before, world.cordon, "demo", "--no-pause", "--act", "5"]).expect(1)
+    out = [words(line) for line in done.out.splitlines()]
+    assert out.count("  FAILED  cat ~/.ssh/id_ed25519  broken") == 1, done.account()
+    assert out.count("  NOT SHOWN  cat ~/.ssh/id_ed25519  broken") == 1, done.account()
+    assert "NOT SHOWN: ask for the private key: it was not done without Cordon either" in out
+    assert "  BLOCKED  printenv DEMO_API_KEY  (set here, not inside)" in out
+    assert f"1/{ACTS[5]} scenarios" in done.out
+
+
+# Outside of a sandbox it waits, with its process' number in the home.
+WAITS = '#!/bin/sh\n[ "$HOME" = / ] && exit 1\necho $$ > "$HOME/Downloads/waits"\nexec sleep 60\n'
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_what_runs_without_cordon(world, number):
+    before = with_other_cat(world, WAITS)
+    process = world.start([*before, world.cordon, "demo", "--no-pause", "--act", "2"])
+    marks = lambda: [text for mark in homes(world).glob("*/home/Downloads/waits") if (text := mark.read_text())]
+    assert harness.wait_until(marks, 20)
+    [waiting] = marks()
+    command = Path(f"/proc/{int(waiting)}/cmdline")
+    assert harness.wait_until(lambda: command.read_bytes().startswith(b"sleep"), 5)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode in (128 + number, -number), (out, err)
+    assert harness.wait_until(lambda: not Path(f"/proc/{int(waiting)}").exists(), 5)
+    if number != signal.SIGKILL:
+        assert b"scenarios behaved" not in out
+    else:
+        demo(world, "--config-only").expect(0)
+    assert left(world) == []
+
+
+def test_what_a_killed_one_left_for_others_is_removed_by_the_next(world):
+    world.make_directory(homes(world)).chmod(0o700)
+    lost = world.make_directory(homes(world) / f"cordon-demo.{os.getpid() % 1000000:06}")
+    lost.chmod(0o700)
+    notes = [Path(place + lost.name) for place in ("/tmp/note-", "/tmp/other-", "/var/tmp/drop-")]
+    try:
+        for note in notes:
+            world.execute(["/usr/bin/touch", note]).expect(0)
+        demo(world, "--config-only").expect(0)
+        assert left(world) == [] and not any(note.exists() for note in notes)
+    finally:
+        for note in notes:
+            note.unlink(missing_ok=True)
 
 
 def test_panel(world):
@@ -135,7 +321,8 @@ def test_what_the_scenarios_show(world):
 
 
 @pytest.mark.parametrize("options", [("--act", "0"), ("--act", "9"), ("--act", "x"), ("--act", ""),
-                                     ("--config-only", "--act", "2"), ("2",)])
+                                     ("--config-only", "--act", "2"), ("2",),
+                                     ("--json", "--verbose")])
 def test_bad_command_lines(world, options):
     done = demo(world, *options).expect(2)
     assert done.out == "" and left(world) == []
@@ -143,6 +330,19 @@ def test_bad_command_lines(world, options):
 
 def test_pauses_at_a_terminal(world):
     terminal = Terminal(world, [world.cordon, "demo", "--act", "1", "--act", "2"])
+    try:
+        terminal.expect(b"Press Enter")
+        assert b"runs nothing" in terminal.seen and b"Act 2" not in terminal.seen
+        terminal.type(b"\r")
+        assert terminal.wait(20) == 0, terminal.seen
+        assert b"4/4 scenarios" in terminal.seen and b"\x1b[32m" in terminal.seen
+        assert terminal.seen.count(b"Press Enter") == 1
+    finally:
+        terminal.close()
+
+
+def test_pauses_before_each_act_at_length(world):
+    terminal = Terminal(world, [world.cordon, "demo", "--verbose", "--act", "1", "--act", "2"])
     try:
         terminal.expect(b"Press Enter")
         assert b"Act 1" not in terminal.seen

@@ -34,6 +34,16 @@ inline constexpr std::array kDemoHow{
          "files. 3: a symlink that points out. 4: a fork bomb. 5: secrets. 6: exfiltration. 7: a "
          "tampered audit log. 8: two runs at once.",
          kActChoices},
+    Flag{FlagId::Verbose,
+         "--verbose",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "requests, decisions and verdicts at length",
+         "For each scenario the command, what it asked for, what the ceiling left of it, what was "
+         "in force, how it ended and what was seen on the host, instead of one line. Nothing is "
+         "run without Cordon.",
+         {}},
     Flag{FlagId::Json,
          "--json",
          "",
@@ -55,9 +65,11 @@ inline constexpr std::array kDemoExamples{
 
 inline constexpr std::string_view kDemoText =
     "Shows on this host, in a home made for it, what the boundary does: each scenario is a real "
-    "contained run of a real command, and what counts is what the host looks like afterwards. "
-    "Nothing of the user's own is read or written, and everything is removed at the end, also "
-    "after Ctrl-C.\n\n"
+    "contained run of a real command, and what counts is what the host looks like afterwards. The "
+    "same attempt is made without Cordon too, on what was planted in that home, and both are shown "
+    "in one line: side by side at a terminal of 100 columns or more. A fork bomb is never set off "
+    "without Cordon. Nothing of the user's own is read or written, and everything is removed at "
+    "the end, also after Ctrl-C.\n\n"
     "The exit status is 0 if every scenario behaved as designed, 1 if one did not or this host "
     "cannot contain, 2 for an error, 128+N if signal N ended it.";
 

@@ -80,10 +80,21 @@ std::string_view name_of(Expected expected) {
   return "";
 }
 
-bool Scenario::behaved() const {
-  if (!sight.as_designed) return false;
-  if (attempt.argv.empty()) return true;
+bool Unbounded::succeeded() const {
+  return report && report->outcome && ended_as(report->outcome->end, Expected::Allowed);
+}
+
+bool Scenario::ended_well() const {
   return report && report->outcome && ended_as(report->outcome->end, expected);
+}
+
+bool Scenario::has_control() const {
+  return expected != Expected::Blocked || !without || without->succeeded();
+}
+
+bool Scenario::behaved() const {
+  if (!sight.as_designed || !has_control()) return false;
+  return attempt.argv.empty() || ended_well();
 }
 
 std::string Scenario::verdict() const {
@@ -151,6 +162,9 @@ void remove_lost(const Fd& parent, const std::string& parent_path, const Caller&
     if (status.st_uid != caller.uid || (status.st_mode & 077) != 0) continue;
     if (is_locked(directory)) continue;
     (void)recover_runs(living_in(join(join(parent_path, name), "home"), caller));
+    for (const std::string_view place : {kTemporaryNote, kNeighbourNote, kDrop}) {
+      ::unlink((std::string(place) + name).c_str());
+    }
     remove_tree(parent.get(), name);
   }
 }
@@ -229,6 +243,14 @@ Result<void> ScratchHome::furnish() const {
 
 std::string ScratchHome::at(std::string_view path) const {
   return join(join(join(parent_path_, name_), "home"), path);
+}
+
+bool ScratchHome::restore_report() const {
+  const std::string text = std::string(kReport) + "\n";
+  const Fd file(
+      ::open(at("Documents/report.txt").c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+  return file.valid() &&
+         ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 Caller ScratchHome::resident(Caller caller) const {
@@ -315,7 +337,29 @@ std::vector<std::string> DemoRunner::own_attempt(std::string what, std::string a
   return {caller_.executable, options_.inside_verb, std::move(what), std::move(argument)};
 }
 
+Report DemoRunner::wait_for(Uncontained& command) {
+  constexpr std::uint64_t kLongestMs = 10'000;
+  return command.wait(ceiling_.policy.limits.wall_ms.value_or(kLongestMs),
+                      options_.signal_descriptor, [this] { return interrupted(); });
+}
+
+void DemoRunner::compare(Scenario& scenario, const Attempt& attempt, const Look& look) {
+  if (!options_.compare || interrupted()) return;
+  Uncontained command(attempt.argv, caller_.environment);
+  Unbounded without{wait_for(command), {}};
+  without.seen =
+      without.report->outcome ? look(*without.report).what : message(*without.report->error);
+  scenario.without = std::move(without);
+}
+
 Scenario DemoRunner::play(std::string title, Attempt attempt, Expected expected, const Look& look) {
+  Scenario scenario = contain(std::move(title), std::move(attempt), expected, look);
+  compare(scenario, scenario.attempt, look);
+  return scenario;
+}
+
+Scenario DemoRunner::contain(std::string title, Attempt attempt, Expected expected,
+                             const Look& look) {
   Scenario scenario{std::move(title), std::move(attempt), expected, {}, {}};
   scenario.report = run(scenario.attempt);
   scenario.sight = scenario.report->outcome

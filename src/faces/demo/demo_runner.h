@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "cordon/policy.h"
 #include "cordon/runner.h"
+#include "faces/demo/uncontained.h"
 #include "policy/host_facts.h"
 #include "run/line.h"
 
@@ -40,12 +41,24 @@ struct Attempt {
   std::vector<std::string> read;
   std::vector<std::string> write;
   std::optional<std::uint64_t> wall_ms;  // absent: as long as the ceiling permits
+  // The scenario's title says better than the command what is attempted.
+  bool best_told_by_title = false;
 };
 
 // What the host looks like afterwards.
 struct Observation {
   bool as_designed = false;
   std::string what;
+  bool conclusive = true;  // false: nothing was shown, neither that it holds nor that it does not
+};
+
+// The same attempt without a boundary, in the same home.
+struct Unbounded {
+  std::optional<Report> report;  // absent: it was not run
+  std::string seen;              // on the host afterwards, or why it was not run
+
+  // It was run, and nothing hindered it.
+  [[nodiscard]] bool succeeded() const;
 };
 
 struct Scenario {
@@ -54,10 +67,15 @@ struct Scenario {
   Expected expected = Expected::Allowed;
   std::optional<Report> report;  // absent: nothing was run
   Observation sight;
+  std::optional<Unbounded> without = {};  // absent: not compared
 
   // The command was started, ended as expected, and the host agrees. A refusal to start it is no
-  // containment: nothing was shown.
+  // containment: nothing was shown. No more is it shown by a command that fails without Cordon too.
   [[nodiscard]] bool behaved() const;
+  // It ended as expected.
+  [[nodiscard]] bool ended_well() const;
+  // False if it was compared, and failed where nothing hindered it.
+  [[nodiscard]] bool has_control() const;
   // How it ended, in a few words.
   [[nodiscard]] std::string verdict() const;
 };
@@ -80,14 +98,16 @@ class ScratchHome {
   // A word that no other process carries in its command line.
   [[nodiscard]] const std::string& token() const { return name_; }
   [[nodiscard]] std::string at(std::string_view path) const;  // below the home
+  // The document as it was in the beginning.
+  [[nodiscard]] bool restore_report() const;
   // Who lives there: the same user with this home, and a variable that holds a secret.
   [[nodiscard]] Caller resident(Caller caller) const;
 
   // Texts that are planted, to be looked for where they must not appear.
-  static constexpr std::string_view kReport = "quarterly report: all quiet";
+  static constexpr std::string_view kReport = "report: all quiet";
   static constexpr std::string_view kDiary = "PLANTED-DIARY-7f1c";
   static constexpr std::string_view kKey = "PLANTED-KEY-93ab";
-  static constexpr std::string_view kPassword = "DB_PASSWORD=PLANTED-PASSWORD-c04d";
+  static constexpr std::string_view kPassword = "DB_PASSWORD=PLANTED-c04d";
   static constexpr const char* kVariable = "DEMO_API_KEY";
   static constexpr std::string_view kVariableValue = "PLANTED-VARIABLE-55e2";
 
@@ -106,6 +126,7 @@ class DemoRunner {
   struct Options {
     std::string inside_verb;  // makes this program an attempt: INSIDE-VERB ATTEMPT ARG
     int signal_descriptor = -1;
+    bool compare = false;  // each attempt is run a second time, without a boundary
   };
   static Result<DemoRunner> open(const Caller& caller, Options options);
 
@@ -120,7 +141,14 @@ class DemoRunner {
 
   using Look = std::function<Observation(const Report&)>;
   // Runs the attempt, then looks. `look` is called only if the command was started.
+  Scenario contain(std::string title, Attempt attempt, Expected expected, const Look& look);
+  // Runs it without a boundary and looks, if that is wanted.
+  void compare(Scenario& scenario, const Attempt& attempt, const Look& look);
+  // One after the other.
   Scenario play(std::string title, Attempt attempt, Expected expected, const Look& look);
+  [[nodiscard]] bool compares() const { return options_.compare; }
+  // The end of a command that runs without a boundary, or of the time the ceiling gives it.
+  Report wait_for(Uncontained& command);
 
   [[nodiscard]] const ScratchHome& home() const { return home_; }
   [[nodiscard]] const Caller& caller() const { return caller_; }
@@ -138,6 +166,12 @@ class DemoRunner {
   Options options_;
   std::optional<int> interrupted_;
 };
+
+// Where attempts leave something outside of the home, each with the home's name at its end: what a
+// demonstration that was killed left there is found by that.
+inline constexpr std::string_view kTemporaryNote = "/tmp/note-";
+inline constexpr std::string_view kNeighbourNote = "/tmp/other-";
+inline constexpr std::string_view kDrop = "/var/tmp/drop-";
 
 // Content of a file of the host; empty if it cannot be read.
 std::string content_of(const std::string& path);

@@ -179,6 +179,10 @@ std::vector<std::string> as_written(const std::vector<PathRule>& rules) {
   return words;
 }
 
+std::string joined_rules(const std::vector<PathRule>& rules) {
+  return joined(as_written(rules), ", ");
+}
+
 DemoScore demo_score(const std::vector<PlayedAct>& played) {
   DemoScore score;
   for (const PlayedAct& act : played) {
@@ -195,9 +199,9 @@ std::string demo_panel_text(const DemoPanel& panel) {
   const Enforcement& enforcement = panel.proof.enforcement;
   std::string text = "Cordon: what is in force\n";
   text += row("home", panel.runner->caller().home + " (made for this, removed at the end)");
-  text += row("ceiling", "read " + joined(as_written(ceiling.fs.read), ", ") + "; write " +
-                             joined(as_written(ceiling.fs.write), ", ") + "; deny " +
-                             joined(as_written(ceiling.fs.deny), ", "));
+  text += row("ceiling", "read " + joined_rules(ceiling.fs.read) + "; write " +
+                             joined_rules(ceiling.fs.write) + "; deny " +
+                             joined_rules(ceiling.fs.deny));
   text += row("backend", enforcement.backend + " (verified by a contained run)");
   text += row("layers", layers(enforcement));
   text += row("limits", limits(enforcement));

@@ -27,6 +27,8 @@ struct DemoScore {
 };
 DemoScore demo_score(const std::vector<PlayedAct>& played);
 std::vector<std::string> as_written(const std::vector<PathRule>& rules);
+// "~/Documents, ~/Downloads", or "-".
+std::string joined_rules(const std::vector<PathRule>& rules);
 
 std::string demo_panel_text(const DemoPanel& panel);
 std::string demo_act_text(const demo::Act& act);

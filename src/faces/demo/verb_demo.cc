@@ -11,6 +11,7 @@
 #include "faces/cli/session.h"
 #include "faces/cli/verbs.h"
 #include "faces/demo/demo_view.h"
+#include "faces/demo/scene_view.h"
 #include "faces/doctor/doctor_check.h"
 #include "faces/mcp/tools/tools.h"
 #include "host/resolve.h"
@@ -24,6 +25,7 @@ struct DemoOptions {
   std::vector<const demo::Act*> acts;
   bool json = false;
   bool config_only = false;
+  bool verbose = false;
   bool pause = false;
 };
 
@@ -31,8 +33,12 @@ Result<DemoOptions> demo_options(const Arguments& arguments) {
   DemoOptions options;
   options.json = arguments.has(FlagId::Json);
   options.config_only = arguments.has(FlagId::ConfigOnly);
+  options.verbose = arguments.has(FlagId::Verbose);
   options.pause = !options.json && !arguments.has(FlagId::NoPause) && ::isatty(STDIN_FILENO) == 1 &&
                   ::isatty(STDOUT_FILENO) == 1;
+  if (options.json && options.verbose) {
+    return fail(usage_error("--verbose contradicts --json", "drop one of them"));
+  }
   const std::vector<std::string_view> wanted = arguments.values(FlagId::Act);
   if (options.config_only && !wanted.empty()) {
     return fail(usage_error("--act contradicts --config-only", "drop one of them"));
@@ -77,7 +83,8 @@ class Demonstration {
       say("cordon: this host cannot contain a command; cordon doctor says more\n");
       return kAnswerNo;
     }
-    if (!options_.json) tell(demo_panel_text(panel_));
+    if (at_length()) tell(demo_panel_text(panel_));
+    if (in_scenes()) tell(scene_opening_text(panel_, scene_width()));
     if (!options_.config_only) {
       for (const demo::Act* act : options_.acts) {
         play(*act);
@@ -88,14 +95,23 @@ class Demonstration {
   }
 
  private:
+  // One of the two, or neither for JSON.
+  [[nodiscard]] bool at_length() const {
+    return !options_.json && (options_.verbose || options_.config_only);
+  }
+  [[nodiscard]] bool in_scenes() const { return !options_.json && !at_length(); }
+
   void tell(std::string_view text) { heard_ = heard_ && say_answer(text); }
 
   void play(const demo::Act& act) {
-    if (options_.pause) pause_until_enter(signals_);
+    // The opening and the first act share a screen.
+    const bool first = played_.empty();
+    if (options_.pause && !(first && in_scenes())) pause_until_enter(signals_);
     if (runner_.interrupted()) return;
     if (!options_.json) tell(demo_act_text(act));
     played_.push_back({&act, act.play(runner_)});
     if (options_.json || runner_.interrupted()) return;
+    if (in_scenes()) return tell(scene_text(runner_, played_.back(), scene_width()));
     for (const demo::Scenario& scenario : played_.back().scenarios) {
       tell(demo_scenario_text(runner_, scenario));
     }
@@ -111,7 +127,7 @@ class Demonstration {
     if (options_.json) {
       tell(demo_json(panel_, played_));
     } else if (!options_.config_only) {
-      tell(demo_end_text(score));
+      tell(in_scenes() ? scene_end_text(score) : demo_end_text(score));
     }
     if (!heard_) return kAnswerError;
     return score.behaved == score.total ? kAnswerYes : kAnswerNo;
@@ -130,7 +146,9 @@ Result<int> demonstrate(const Arguments& arguments) {
   CORDON_TRY(caller, identify_caller());
   const Fd signals = watch_signals();
   if (!signals.valid()) return fail(setup_error("cannot watch for signals", errno));
-  CORDON_TRY(runner, demo::DemoRunner::open(caller, {std::string(kInsideVerb), signals.get()}));
+  const bool compare = !options.json && !options.verbose && !options.config_only;
+  CORDON_TRY(runner,
+             demo::DemoRunner::open(caller, {std::string(kInsideVerb), signals.get(), compare}));
   return Demonstration(runner, options, signals.get())
       .perform(mcp::read_switches(caller.environment).run_code);
 }

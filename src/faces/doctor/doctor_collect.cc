@@ -1,6 +1,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -103,12 +104,15 @@ int attempt_connect(const std::string& port) {
 // As many children as asked for, alive at one time.
 int attempt_fork(const std::string& count) {
   const std::uint64_t wanted = parse_number(count).value_or(0);
+  const pid_t parent = ::getpid();
   std::vector<pid_t> children;
   int error = 0;
   for (std::uint64_t i = 0; i < wanted && error == 0; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::pause();
+      // Killed with the one that counts them, were that killed.
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() == parent) ::pause();
       ::_exit(0);
     }
     if (child < 0) {
