@@ -80,7 +80,7 @@ TEST(SrtPaths, WhatIsOpenInsideADeniedPathIsGrantedAndTheRestIsNot) {
   const auto read = imported(
       host, {.deny_read = {"~", "~/p/keys"}, .allow_read = {"."}, .allow_write = {"./out"}});
   ASSERT_TRUE(read) << message(read.error());
-  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/home/u/p", "/home/v", "/usr"}));
+  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/home/u/p", "/home/v", "/tmp", "/usr"}));
   EXPECT_EQ(texts(read->policy.fs.write), (Paths{"/home/u/p/out"}));
   EXPECT_EQ(texts(read->policy.fs.deny), (Paths{"/home/u/p/keys"}));
 }
@@ -90,7 +90,7 @@ TEST(SrtPaths, ADeniedPathInsideAWritableOneStaysDeniedAsAWhole) {
   const auto read = imported(
       host, {.deny_read = {"./keys"}, .allow_read = {"./keys/public"}, .allow_write = {"."}});
   ASSERT_TRUE(read) << message(read.error());
-  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/"}));
+  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/", "/tmp"}));
   EXPECT_EQ(texts(read->policy.fs.deny), (Paths{"/home/u/p/keys"}));
 }
 
@@ -98,7 +98,7 @@ TEST(SrtPaths, AWritablePathIsNotMadeReadOnlyByBeingReadable) {
   const MadeUpHost host;
   const auto read = imported(host, {.allow_read = {".", "./docs"}, .allow_write = {"."}});
   ASSERT_TRUE(read) << message(read.error());
-  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/"}));
+  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/", "/tmp"}));
 }
 
 TEST(SrtPaths, LinksAreNotFollowedToGrants) {
@@ -109,7 +109,7 @@ TEST(SrtPaths, LinksAreNotFollowedToGrants) {
   EXPECT_NE(refused.error().what.find("leads through a link"), std::string::npos);
   const auto read = imported(host, {.deny_read = {"/home/u/.ssh"}, .allow_read = {"./docs"}});
   ASSERT_TRUE(read) << message(read.error());
-  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/"}));
+  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/", "/tmp"}));
   EXPECT_EQ(texts(read->policy.fs.deny), (Paths{"/home/u/.ssh"}));
 }
 
@@ -119,7 +119,7 @@ TEST(SrtPaths, WhatMustNotBeWrittenIsHeldWithItsDirectories) {
   const auto read =
       imported(host, {.allow_write = {"."}, .deny_write = {"a/b/kept", "a/absent", "a/b/kept/x"}});
   ASSERT_TRUE(read) << message(read.error());
-  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/", "/home/u/p/a/b/kept"}));
+  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/", "/home/u/p/a/b/kept", "/tmp"}));
   EXPECT_EQ(texts(read->policy.fs.write), (Paths{"/home/u/p", "/home/u/p/a", "/home/u/p/a/b"}));
   EXPECT_EQ(texts(read->policy.fs.deny), (Paths{"/home/u/p/a/absent"}));
 }
@@ -157,11 +157,62 @@ TEST(SrtPaths, RelativeSpellings) {
   EXPECT_FALSE(imported(host, {.allow_write = {"q/../../x"}}));
 }
 
-TEST(SrtPaths, WhereTheCallerStandsIsShownInTheHostsTmp) {
+TEST(SrtPaths, TheCallersTmpIsShownAndTemporaryFilesGoElsewhere) {
   MadeUpHost host;
+  const auto open = imported(host, {});
+  EXPECT_EQ(texts(open->policy.fs.read), (Paths{"/", "/tmp"}));
+  EXPECT_EQ(open->policy.env.set.at("TMPDIR"), "/dev/shm");
+  const auto writable = imported(host, {.allow_write = {"/tmp"}});
+  EXPECT_EQ(texts(writable->policy.fs.read), (Paths{"/"}));
+  EXPECT_FALSE(writable->policy.env.set.contains("TMPDIR"));
+  const auto denied = imported(host, {.deny_read = {"/tmp"}});
+  EXPECT_EQ(texts(denied->policy.fs.read), (Paths{"/"}));
+  EXPECT_FALSE(denied->policy.env.set.contains("TMPDIR"));
+  host.links = {{"/tmp", "/home/u/private"}};
+  EXPECT_EQ(texts(imported(host, {})->policy.fs.read), (Paths{"/"}));
+}
+
+TEST(SrtPaths, WhereTheCallerStandsIsShownInTheHostsVarTmp) {
+  MadeUpHost host;
+  host.cwd = "/var/tmp/p";
+  EXPECT_EQ(texts(imported(host, {})->policy.fs.read), (Paths{"/", "/tmp", "/var/tmp/p"}));
+  EXPECT_EQ(texts(imported(host, {.deny_read = {"/var/tmp"}})->policy.fs.read),
+            (Paths{"/", "/tmp"}));
   host.cwd = "/tmp/p";
-  EXPECT_EQ(texts(imported(host, {})->policy.fs.read), (Paths{"/", "/tmp/p"}));
-  EXPECT_EQ(texts(imported(host, {.deny_read = {"/tmp"}})->policy.fs.read), (Paths{"/"}));
+  EXPECT_EQ(texts(imported(host, {})->policy.fs.read), (Paths{"/", "/tmp"}));
+}
+
+TEST(SrtPaths, OfTwoEntriesForOnePathTheOneThatOpensWins) {
+  const MadeUpHost host;
+  const auto read = imported(host, {.deny_read = {"~/x", "~/x/keys"}, .allow_read = {"~/x"}});
+  ASSERT_TRUE(read) << message(read.error());
+  EXPECT_EQ(texts(read->policy.fs.deny), (Paths{"/home/u/x/keys"}));
+  const auto whole = imported(host, {.deny_read = {"/"}, .allow_read = {"/"}});
+  ASSERT_TRUE(whole) << message(whole.error());
+  EXPECT_EQ(texts(whole->policy.fs.read), (Paths{"/", "/tmp"}));
+  // A pattern is no such path.
+  const auto pattern = imported(host, {.deny_read = {"~/*.pem"}, .allow_read = {"~/*.pem"}});
+  ASSERT_TRUE(pattern) << message(pattern.error());
+  EXPECT_EQ(texts(pattern->policy.fs.deny), (Paths{"/home/u/*.pem"}));
+}
+
+TEST(SrtPaths, WhatIsOpenedAgainInAWritablePathIsOnlyRead) {
+  const MadeUpHost host;
+  const auto read =
+      imported(host, {.deny_read = {"a/keys"}, .allow_read = {"a/keys"}, .allow_write = {"."}});
+  ASSERT_TRUE(read) << message(read.error());
+  EXPECT_EQ(texts(read->policy.fs.deny), (Paths{}));
+  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/", "/home/u/p/a/keys", "/tmp"}));
+  EXPECT_EQ(texts(read->policy.fs.write), (Paths{"/home/u/p", "/home/u/p/a"}));
+}
+
+TEST(SrtPaths, WhatEverySandboxHasOfItsOwnMayBeAskedFor) {
+  const MadeUpHost host;
+  const auto read = imported(host, {.allow_read = {"/dev", "/proc", "/dev/urandom"},
+                                    .allow_write = {"/dev/null", "/dev/tty"}});
+  ASSERT_TRUE(read) << message(read.error());
+  EXPECT_EQ(texts(read->policy.fs.read), (Paths{"/", "/tmp"}));
+  EXPECT_EQ(texts(read->policy.fs.write), (Paths{}));
 }
 
 TEST(SrtHosts, ADenyOfAPortCountsForEveryHost) {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -190,14 +191,32 @@ def test_ceilings_count(world):
     srt(world, "-s", path, "-c", "echo x > new").expect(0)
 
 
-def test_variables_are_passed_by_name(world):
+def test_variables_are_passed_on_but_what_loads_something_or_holds_a_secret(world):
     """sandbox-runtime passes every variable on, BASH_ENV among them, which its own shells run."""
     planted = world.write(world.outside / "planted", "echo planted\n")
-    env = {"TOKEN": "s3cret", "BASH_ENV": str(planted), "CI": "1"}
-    line = "echo [$TOKEN][$CI][$OTHER]"
-    assert srt(world, "-c", line, env=env).expect(0).out == "[][][]\n"
-    done = srt(world, "--env", "CI", "--env", "OTHER=2", "-c", line, env=env)
-    assert done.expect(0).out == "[][1][2]\n"
+    env = {"TOKEN": "s3cret", "BASH_ENV": str(planted), "CI": "1", "MY_OWN": "a b", "LD_PRELOAD": "/none.so",
+           "INDEX": "https://me:pw@h.example/", "HTTPS_PROXY": "http://127.0.0.1:9", "LANG": "C"}
+    line = "echo [$TOKEN][$CI][$MY_OWN][$OTHER][$LD_PRELOAD][$INDEX][$HTTPS_PROXY][$BASH_ENV][$LANG]"
+    done = srt(world, "-d", "-c", line, env=env).expect(0)
+    assert done.out == "[][1][a b][][][][][][C]\n", done.account()
+    # Each that is left out is named, with the option that passes it; and that works, or there is none.
+    told = dict(re.findall(r"not passed on: (\w+): (.*)", done.err))
+    assert set(told) == {"TOKEN", "BASH_ENV", "LD_PRELOAD", "INDEX", "HTTPS_PROXY"}, told
+    assert "s3cret" not in done.err and "pw" not in done.err
+    assert "--env" not in told.pop("LD_PRELOAD")
+    for name, words in told.items():
+        option = re.search(r"--env (\w+) passes it", words)[1]
+        again = srt(world, "--env", option, "-c", f"printf '%s' \"${name}\"", env={**env, "BASH_ENV": "/dev/null"})
+        assert again.expect(0).out == {**env, "BASH_ENV": "/dev/null"}[name]
+    done = srt(world, "--env", "OTHER=2", "-c", line, env=env)
+    assert done.expect(0).out == "[][1][a b][2][][][][][C]\n"
+
+
+def test_a_variable_that_the_settings_withhold_is_not_passed_on(world):
+    path = settings(world, top={"credentials": {"envVars": [{"name": "MY_OWN", "mode": "deny"}]}})
+    env = {"MY_OWN": "1", "OTHER": "2"}
+    assert srt(world, "-s", path, "-c", "echo [$MY_OWN][$OTHER]", env=env).expect(0).out == "[][2]\n"
+    assert srt(world, "-c", "echo [$MY_OWN][$OTHER]", env=env).expect(0).out == "[1][2]\n"
 
 
 def test_runs_and_refusals_are_recorded(world):

@@ -2,6 +2,10 @@
 
 import json
 import os
+import pathlib
+import shutil
+import socket
+import tempfile
 
 import pytest
 
@@ -68,6 +72,75 @@ def test_only_what_is_opened_is_read_if_everything_is_closed(world):
     assert "project file" in done.out and "SECRET" not in done.out, done.account()
 
 
+def test_what_is_denied_and_opened_by_the_same_path_is_open(world):
+    """Of two entries for one path the one that opens it wins; a longer one inside still holds, and nothing opens a store."""
+    world.write(world.home / "private/key", "SECRET-key\n")
+    world.write(world.home / "private/deep/key", "SECRET-deep\n")
+    world.plant({".ssh/id_ed25519": "SECRET-ssh\n"})
+    both = ["~/private", "~/.ssh"]
+    line = "cat ~/private/key ~/private/deep/key ~/.ssh/id_ed25519"
+    done = shell(world, line, denyRead=[*both, "~/private/deep"], allowRead=both)
+    assert done.out == "SECRET-key\n", done.account()
+    assert "SECRET" not in shell(world, line, denyRead=both).out
+    # A file, and a directory that may be written around it: it is read and not changed.
+    rules = {"denyRead": ["sub/own"], "allowRead": ["sub/own"], "allowWrite": ["."]}
+    own = world.write(world.project / "sub/own", "mine\n")
+    done = shell(world, "cat sub/own; echo evil > sub/own; mv sub aside; echo x > sub/new", **rules)
+    assert done.out == "mine\n" and own.read_text() == "mine\n", done.account()
+    assert (world.project / "sub/new").exists()
+    assert "mine" not in shell(world, "cat sub/own", denyRead=["sub/own"], allowWrite=["."]).out
+
+
+def test_what_every_sandbox_has_of_its_own_may_be_asked_for(world):
+    rules = {"denyRead": ["/"], "allowRead": [".", "/dev", "/proc", "/dev/urandom"],
+             "allowWrite": ["/dev/null", "/dev/tty"]}
+    line = "cat file.txt; head -c 2 /dev/zero | wc -c; cat /proc/self/comm; echo x > /dev/null; ls /dev /proc"
+    done = shell(world, line, **rules).expect(0)
+    assert done.out.splitlines()[:3] == ["project file", "2", "cat"], done.account()
+    # They are the sandbox's: no device of the host, and none of its processes.
+    devices, processes = done.out.split("/dev:\n")[1].split("/proc:\n")
+    assert "null" in devices and not {"kmsg", "mem", "sda"} & set(devices.split()), done.account()
+    assert str(os.getpid()) not in processes.split(), done.account()
+    assert str(os.getpid()) in world.bare("ls", "/proc").expect(0).out.split()
+
+
+@pytest.fixture
+def in_tmp(world):
+    place = pathlib.Path(tempfile.mkdtemp(prefix="cordon-test.", dir="/tmp"))
+    place.chmod(0o755)
+    world.write(place / "f", "theirs\n")
+    yield world.own(place)
+    shutil.rmtree(place)
+
+
+def test_the_callers_tmp_is_there(world, in_tmp):
+    """To be read, as all of the disk; temporary files have a place of their own."""
+    line = (f"cat {in_tmp}/f; echo evil > {in_tmp}/f; echo x > {in_tmp}/new; echo x > /tmp/new; "
+            "file=$(mktemp) && echo made > $file && cat $file")
+    done = shell(world, line, allowWrite=["."])
+    assert done.out == "theirs\nmade\n" and os.listdir(in_tmp) == ["f"], done.account()
+    assert (in_tmp / "f").read_text() == "theirs\n"
+    # What may be written of it, and what is denied.
+    shell(world, f"echo x > {in_tmp}/new", allowWrite=[in_tmp]).expect(0)
+    assert (in_tmp / "new").exists()
+    done = shell(world, f"cat {in_tmp}/f; mktemp /tmp/XXXXXX", denyRead=["/tmp"])
+    assert "theirs" not in done.out and done.status == 0, done.account()
+    done = shell(world, f"cat {in_tmp}/f", denyRead=[in_tmp])
+    assert "theirs" not in done.out and done.status == 1, done.account()
+
+
+def test_no_socket_in_the_callers_tmp_is_reached(world, in_tmp):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(in_tmp / "s"))
+        (in_tmp / "s").chmod(0o777)
+        listener.listen()
+        code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(in_tmp / 's')!r})"
+        world.bare("/usr/bin/python3", "-c", code).expect(0)
+        for rules in ({}, {"allowWrite": [in_tmp]}):
+            path = settings(world, **rules)
+            assert srt(world, "-s", path, "/usr/bin/python3", "-c", code).status != 0
+
+
 # Held wherever something may be written (.gitmodules at the top of it); sandbox-runtime looks at the
 # current directory and, for what is there, a few levels below it.
 PROTECTED = [".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".zshrc", ".zprofile",
@@ -107,6 +180,19 @@ def test_git(world):
     assert not (world.project / ".git/hooks/pre-commit").exists()
     assert "evil" not in (world.project / ".git/config").read_text()
     assert world.bare("git", "log", "--format=%s").expect(0).out == "second\nfirst\n"
+
+
+@pytest.mark.parametrize("allowed", [None, False, True])
+def test_what_runs_nothing_reaches_gits_configuration(world, allowed):
+    """Whether or not it is allowed; what makes git run something never does."""
+    world.bare("git", "init", "-q", ".").expect(0)
+    rules = {} if allowed is None else {"allowGitConfig": allowed}
+    done = shell(world, "git remote add origin https://h.example/x.git && git config core.fsmonitor evil && "
+                        "git config --get core.fsmonitor", allowWrite=["."], **rules)
+    assert done.expect(0).out == "evil\n", done.account()
+    kept = (world.project / ".git/config").read_text()
+    assert "https://h.example/x.git" in kept and "evil" not in kept, done.account()
+    assert "cordon changes" in done.err
 
 
 def test_nothing_is_left_in_the_project(world):

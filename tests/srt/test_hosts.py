@@ -84,9 +84,10 @@ def test_local_sockets_of_the_host_are_not_reached(world):
     place = world.project / "host.sock"
     script = ("import socket, sys\n"
               "socket.socket(socket.AF_UNIX).connect(sys.argv[1])\n")
-    inside = ("import socket\n"
-              "server = socket.socket(socket.AF_UNIX); server.bind('/tmp/own.sock'); server.listen()\n"
-              "socket.socket(socket.AF_UNIX).connect('/tmp/own.sock')\n")
+    inside = ("import os, socket\n"
+              "own = os.environ['TMPDIR'] + '/own.sock'\n"
+              "server = socket.socket(socket.AF_UNIX); server.bind(own); server.listen()\n"
+              "socket.socket(socket.AF_UNIX).connect(own)\n")
     with socket.socket(socket.AF_UNIX) as host:
         host.bind(str(place))
         host.listen()

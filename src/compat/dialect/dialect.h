@@ -38,6 +38,9 @@ struct Places {
   std::function<Result<std::string>(const std::string&)> real;
   std::function<Result<bool>(const std::string&)> exists;
   std::function<Result<std::vector<std::string>>(const std::string&)> children;
+  // The caller's variables that a command may have where the other tool passes all on. None for a
+  // document that becomes a policy: a policy is for any caller.
+  std::vector<std::string> variables = {};
 };
 
 struct Imported {

@@ -87,12 +87,21 @@ bool any_holds(const Paths& roots, const std::string& path) {
                      [&](const std::string& root) { return contains(root, path); });
 }
 
+// What every sandbox has of its own: asked for, it is there, and the host's is not.
+bool is_own_place(const std::string& path) {
+  return contains("/dev", path) || contains("/proc", path);
+}
+
+constexpr std::string_view kTemporary = "/tmp";
+
 class SrtFiles {
  public:
   SrtFiles(const Section& fs, const Places& places, ForeignTables& tables, FsRules& rules)
       : fs_(fs), places_(places), tables_(tables), rules_(rules) {}
 
   Result<void> read();
+  // Whether the host's /tmp is shown, and not to be written.
+  [[nodiscard]] bool shows_temporary() const;
 
  private:
   Result<std::vector<SrtEntry>> entries(std::string_view key, bool required);
@@ -148,6 +157,10 @@ Result<void> SrtFiles::read_writable() {
       return fail(fs_.error_at(*entry.node,
                                "writable path " + shown(entry.path) + " leads through a link",
                                "write " + shown(real) + " if that is meant"));
+    }
+    if (is_own_place(entry.path)) {
+      tables_.lose("filesystem.allowWrite", shown(entry.path) + ": the sandbox has its own");
+      continue;
     }
     bool withheld = false;
     for (const SrtEntry& held : denied) {
@@ -251,6 +264,10 @@ Result<Paths> SrtFiles::read_reopened() {
       tables_.lose("filesystem.allowRead", shown(entry.path) + ": patterns open nothing");
       continue;
     }
+    if (is_own_place(entry.path)) {
+      tables_.lose("filesystem.allowRead", shown(entry.path) + ": the sandbox has its own");
+      continue;
+    }
     // What the link leads to was not named, and an earlier command may have left it.
     CORDON_TRY(real, places_.real(entry.path));
     if (real != entry.path) {
@@ -270,6 +287,11 @@ Result<void> SrtFiles::read_readable() {
   Paths closed;  // left out of the grants
   for (const SrtEntry& entry : denied) {
     CORDON_TRY(real, entry.pattern ? Result<std::string>(entry.path) : places_.real(entry.path));
+    // Of two entries for one path there the one that opens it wins. It is still only to be read.
+    if (!entry.pattern && std::find(reopened.begin(), reopened.end(), real) != reopened.end()) {
+      if (any_holds(writable_, real)) held_.push_back(real);
+      continue;
+    }
     const bool in_part = std::any_of(opened.begin(), opened.end(), [&](const std::string& path) {
       return path != real && contains(real, path);
     });
@@ -284,14 +306,20 @@ Result<void> SrtFiles::read_readable() {
   for (const std::string& path : reopened) {
     if (any_holds(masked_, path) || std::find(closed.begin(), closed.end(), path) != closed.end()) {
       tables_.lose("filesystem.allowRead", shown(path) + " lies in a denied path");
-    } else {
+    } else if (path != "/") {
       roots.push_back(path);
     }
   }
-  // A sandbox has its own of these; where the caller stands in the host's, that place is shown.
-  const bool temporary = contains("/tmp", places_.cwd) || contains("/var/tmp", places_.cwd);
-  if (temporary && !any_holds(masked_, places_.cwd) && !any_holds(closed, places_.cwd)) {
-    roots.push_back(places_.cwd);
+  // A sandbox has its own of these. There the caller's /tmp is shown; where "/" is written out in
+  // parts, the place in /var/tmp where the caller stands has to be named.
+  for (const std::string& path : {std::string(kTemporary), places_.cwd}) {
+    if (!contains(kTemporary, path) && !contains("/var/tmp", path)) continue;
+    CORDON_TRY(real, places_.real(path));
+    const bool open = !any_holds(masked_, path) && !any_holds(closed, path);
+    const bool shown = std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
+      return root != "/" && contains(root, path);
+    });
+    if (real == path && open && !shown) roots.push_back(path);
   }
   CORDON_TRY(readable, readable_beside(roots, closed, places_));
   for (const std::string& path : readable) {
@@ -299,6 +327,11 @@ Result<void> SrtFiles::read_readable() {
     if (!any_holds(writable_, path)) rules_.read.push_back({path, {}});
   }
   return {};
+}
+
+bool SrtFiles::shows_temporary() const {
+  const PathRule rule{std::string(kTemporary), {}};
+  return std::find(rules_.read.begin(), rules_.read.end(), rule) != rules_.read.end();
 }
 
 Result<void> SrtFiles::read() {
@@ -313,7 +346,7 @@ Result<void> SrtFiles::read() {
 }  // namespace
 
 Result<void> read_srt_filesystem(const Section& top, const Places& places, ForeignTables& tables,
-                                 FsRules& rules) {
+                                 Policy& policy) {
   CORDON_CHECK(require_key(top, "filesystem"));
   CORDON_TRY(fs, tables.member(top, "", "filesystem", kKeys, UnknownKeys::Refused));
   CORDON_TRY(disabled, fs.flag("disabled"));
@@ -322,8 +355,16 @@ Result<void> read_srt_filesystem(const Section& top, const Places& places, Forei
                                 "remove it: a run is always contained"));
   }
   CORDON_TRY(git, fs.flag("allowGitConfig"));
-  if (git && *git) tables.lose("filesystem.allowGitConfig", "git's configuration stays protected");
-  return SrtFiles(fs, places, tables, rules).read();
+  if (git) {
+    tables.lose("filesystem.allowGitConfig",
+                "what runs nothing and leads nowhere else reaches .git/config in any case; the "
+                "rest is held back for \"cordon changes\"");
+  }
+  SrtFiles files(fs, places, tables, policy.fs);
+  CORDON_CHECK(files.read());
+  // Temporary files need a place that can be written: this one is the sandbox's own in any case.
+  if (files.shows_temporary()) policy.env.set["TMPDIR"] = "/dev/shm";
+  return {};
 }
 
 namespace {
@@ -520,7 +561,7 @@ class SrtReader {
   Policy policy_;
 };
 
-// Few variables are passed on at all. One that every sandbox has cannot be withheld.
+// One that every sandbox has cannot be withheld.
 Result<void> SrtReader::withhold_variable(const Section& entry, const Node& node) {
   constexpr std::array<std::string_view, 6> kAlways{"PATH",    "HOME",  "USER",
                                                     "LOGNAME", "SHELL", "PWD"};
@@ -569,16 +610,22 @@ Result<Imported> SrtReader::read() {
   policy_.require.layers = {Layer::Namespaces, Layer::Landlock, Layer::Seccomp,
                             Layer::Capabilities};
   policy_.env.pass = {"LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM", "NO_COLOR", "TZ"};
+  for (const std::string& name : places_.variables) {
+    auto& pass = policy_.env.pass;
+    if (std::find(pass.begin(), pass.end(), name) == pass.end()) pass.push_back(name);
+  }
   CORDON_TRY(top, tables_.open(document_, "", kSrtTopKeys, UnknownKeys::Refused));
   CORDON_CHECK(read_srt_network(top, tables_, policy_.net));
-  CORDON_CHECK(read_srt_filesystem(top, places_, tables_, policy_.fs));
+  CORDON_CHECK(read_srt_filesystem(top, places_, tables_, policy_));
   CORDON_CHECK(read_credentials(top));
   for (const std::string_view key : kIdleTopKeys) {
     if (top.find(key) != nullptr) {
       tables_.lose(std::string(key), "it has no meaning for this sandbox");
     }
   }
-  tables_.lose("environment", "only a few harmless variables are passed on, not all of them");
+  if (places_.variables.empty()) {
+    tables_.lose("environment", "only a few harmless variables are passed on, not all of them");
+  }
   return Imported{std::move(policy_), std::move(tables_).take_losses()};
 }
 

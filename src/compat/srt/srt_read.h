@@ -16,7 +16,7 @@ Result<SrtEntry> read_srt_entry(const Section& table, const Node& node, const Pl
                                 ForeignTables& tables);
 Result<void> read_srt_network(const Section& top, ForeignTables& tables, NetRules& net_rules);
 Result<void> read_srt_filesystem(const Section& top, const Places& places, ForeignTables& tables,
-                                 FsRules& rules);
+                                 Policy& policy);
 
 // The largest paths below `roots` that hold none of `closed`, without `closed` themselves. All are
 // canonical. A root that holds nothing closed is its own answer; any other one is written out as

@@ -44,8 +44,16 @@ Result<Node> export_srt(Exporter& out) {
   std::vector<std::string> allow_read;
   if (!whole_disk) {
     deny_read.insert(deny_read.begin(), "/");
-    allow_read = paths.read;
-    allow_read.insert(allow_read.end(), paths.write.begin(), paths.write.end());
+    // There the longer entry wins, and of two for one path the one that opens it; here a deny does.
+    CORDON_TRY(denied, looked_up(paths.deny, out.places));
+    const auto open = [&](const std::vector<std::string>& named,
+                          const std::vector<std::string>& real) {
+      for (std::size_t i = 0; i < named.size(); ++i) {
+        if (!inside_any(denied, real[i])) allow_read.push_back(named[i]);
+      }
+    };
+    open(paths.read, readable);
+    open(paths.write, writable);
     out.lose("fs.read", "what programs need to start is left out: add it to allowRead");
   }
   std::vector<std::string> deny_write = paths.deny;

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "compat/convert.h"
 #include "compat/dialect/host_places.h"
+#include "compat/srt/command/variables.h"
 #include "config/node.h"
 #include "config/policy_document.h"
 #include "faces/cli/console.h"
@@ -125,7 +126,8 @@ Result<Settings> find_settings(std::optional<std::string_view> named, const Call
 }
 
 Result<Imported> policy_of(const Settings& settings, const Caller& caller) {
-  const Places places = places_of(caller);
+  Places places = places_of(caller);
+  places.variables = variables_of(caller).passed;
   if (settings.file.empty()) {
     return import_policy(Dialect::Srt, settings.document, "the built-in settings", places, {});
   }

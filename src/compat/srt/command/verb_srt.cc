@@ -1,10 +1,12 @@
 // srt, and `cordon srt`: from a command line and settings to a contained command.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 #include "base/text.h"
 #include "compat/backends.h"
 #include "compat/srt/command/control.h"
+#include "compat/srt/command/variables.h"
 #include "faces/cli/console.h"
 #include "faces/cli/help_text.h"
 #include "faces/cli/policy_options.h"
@@ -57,6 +59,12 @@ Result<RunInput> run_input(const Arguments& arguments, const srt::Settings& sett
   RunInput input;
   input.policy = std::move(imported.policy);
   CORDON_CHECK(apply_flags(arguments, caller, input.policy));
+  for (const auto& [name, reason] : srt::variables_of(caller).left_out) {
+    const EnvRules& env = input.policy.env;
+    const bool asked = env.set.contains(name) ||
+                       std::find(env.pass.begin(), env.pass.end(), name) != env.pass.end();
+    if (!asked) debug.say("not passed on: " + name + ": " + reason);
+  }
   bound_unlimited(input.policy.limits);
   input.ceilings = std::move(ceilings);
   input.describe_policy = false;
