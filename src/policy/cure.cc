@@ -122,15 +122,19 @@ std::string cure_for_group(const Ceiling& ceiling, std::string_view group) {
   return in_document(ceiling, "fs", {{"read", spelled(read)}});
 }
 
-std::string cure_for_host(const Ceiling& ceiling, const HostRule& host) {
+std::string cure_for_hosts(const Ceiling& ceiling, std::span<const HostRule> hosts) {
   if (is_of_environment(ceiling)) return variable("NETWORK", std::string("allow"));
-  Texts hosts;
-  for (const HostRule& rule : ceiling.policy.net.allow) hosts.push_back(to_string(rule));
-  hosts.push_back(to_string(host));
+  Texts texts;
+  for (const HostRule& rule : ceiling.policy.net.allow) texts.push_back(to_string(rule));
+  for (const HostRule& rule : hosts) texts.push_back(to_string(rule));
   std::vector<Entry> entries;
   if (ceiling.policy.net.mode != NetMode::Allow) entries.push_back({"mode", spelled("allow")});
-  entries.push_back({"allow", spelled(hosts)});
+  entries.push_back({"allow", spelled(texts)});
   return in_document(ceiling, "net", entries);
+}
+
+std::string cure_for_host(const Ceiling& ceiling, const HostRule& host) {
+  return cure_for_hosts(ceiling, {&host, 1});
 }
 
 std::string cure_for_open_network(const Ceiling& ceiling) {

@@ -57,6 +57,8 @@ std::string cure_for_path(const ResolvedCeiling& ceiling, const std::string& pat
 // "@system", "@toolchains" or "@repo".
 std::string cure_for_group(const Ceiling& ceiling, std::string_view group);
 std::string cure_for_host(const Ceiling& ceiling, const HostRule& host);
+// Of several at once; `hosts` is not empty.
+std::string cure_for_hosts(const Ceiling& ceiling, std::span<const HostRule> hosts);
 std::string cure_for_open_network(const Ceiling& ceiling);
 std::string cure_for_port(const Ceiling& ceiling, const PublishRule& rule);
 std::string cure_for_socket(const Ceiling& ceiling, const std::string& path);

@@ -4,12 +4,13 @@
 
 #include "base/text.h"
 #include "config/policy_document.h"
+#include "policy/net_rules.h"
 
 namespace cordon::setup {
 namespace {
 
 TEST(SetupDocuments, CeilingIsValidAndPermitsTheWorkspaceAlone) {
-  const auto document = read_document(ceiling_text(AcceptMissing::Nothing), "ceiling.toml");
+  const auto document = read_document(ceiling_text(AcceptMissing::Nothing, {}), "ceiling.toml");
   ASSERT_TRUE(document.has_value()) << message(document.error());
   const auto ceiling = decode_ceiling(*document, "ceiling.toml", "/");
   ASSERT_TRUE(ceiling.has_value()) << message(ceiling.error());
@@ -33,7 +34,7 @@ TEST(SetupDocuments, PolicyIsValidAndUsesTheCurrentDirectory) {
 
 // The commented lines are offers: taken up, they must be valid too.
 TEST(SetupDocuments, EveryCommentedKeyIsValidOnceItIsUncommented) {
-  std::string ceiling = ceiling_text(AcceptMissing::Nothing);
+  std::string ceiling = ceiling_text(AcceptMissing::Nothing, {});
   std::string policy = policy_text("web");
   for (std::string* text : {&ceiling, &policy}) {
     for (const char* key : {"[audit]", "[env]", "[limits]", "on_failure", "wall", "memory",
@@ -56,12 +57,28 @@ TEST(SetupDocuments, EveryCommentedKeyIsValidOnceItIsUncommented) {
 }
 
 TEST(SetupDocuments, AHostWithoutNamespacesIsOfferedToAcceptThat) {
-  const auto document = read_document(ceiling_text(AcceptMissing::Namespaces), "ceiling.toml");
+  const auto document = read_document(ceiling_text(AcceptMissing::Namespaces, {}), "ceiling.toml");
   ASSERT_TRUE(document.has_value()) << message(document.error());
   const auto ceiling = decode_ceiling(*document, "ceiling.toml", "/");
   ASSERT_TRUE(ceiling.has_value()) << message(ceiling.error());
   EXPECT_EQ(ceiling->policy.require.accept_missing, std::vector{run_without(Layer::Namespaces)});
-  EXPECT_EQ(ceiling_text(AcceptMissing::Nothing).find("accept_missing"), std::string::npos);
+  EXPECT_EQ(ceiling_text(AcceptMissing::Nothing, {}).find("accept_missing"), std::string::npos);
+}
+
+TEST(SetupDocuments, HostsOfTheAgentsThatWereFoundAndNoOthersArePermitted) {
+  for (const AgentNeeds& agent : known_agents()) {
+    const auto document =
+        read_document(ceiling_text(AcceptMissing::Nothing, {&agent}), "ceiling.toml");
+    ASSERT_TRUE(document.has_value()) << message(document.error());
+    const auto ceiling = decode_ceiling(*document, "ceiling.toml", "/");
+    ASSERT_TRUE(ceiling.has_value()) << message(ceiling.error());
+    EXPECT_EQ(ceiling->policy.net.mode, NetMode::Allow);
+    std::vector<std::string> permitted;
+    for (const HostRule& rule : ceiling->policy.net.allow) permitted.push_back(to_string(rule));
+    std::vector<std::string> needed;
+    for (const AgentHost& host : agent.hosts) needed.emplace_back(host.rule);
+    EXPECT_EQ(permitted, needed);
+  }
 }
 
 TEST(SetupDocuments, VariablesSwitchNothingOn) {

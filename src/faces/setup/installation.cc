@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/check.h"
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/text.h"
@@ -12,6 +13,9 @@
 #include "host/resolve.h"
 #include "host/survey.h"
 #include "policy/clamp.h"
+#include "policy/clamp_net.h"
+#include "policy/cure.h"
+#include "policy/net_rules.h"
 #include "policy/presets.h"
 #include "run/choose.h"
 #include "run/policy_source.h"
@@ -121,7 +125,36 @@ Caller within(const Separate& separate, Caller caller) {
   return caller;
 }
 
-std::string ceiling_text(AcceptMissing accept) {
+namespace {
+
+// A run gets of it what it asks for by name; the tools of `cordon mcp` get all, and the person who
+// is asked about the text reads that.
+std::string net_text(const Needs& agents) {
+  std::string text =
+      R"([net]
+# "none", "allow" with a list of hosts, or "open": the host's network without a filter.
+)";
+  if (agents.empty()) return text + "mode = \"none\"\n";
+  std::string names;
+  for (const AgentNeeds* agent : agents)
+    names += (names.empty() ? "" : ", ") + std::string(agent->name);
+  text += "# These are what the agents found on PATH need to work inside (" + names +
+          "), as in\n# `cordon loop " + std::string(agents.front()->name) +
+          "`. Any run may ask for them; one that does not has no network. The\n"
+          "# tools of `cordon mcp` reach every host that stands here.\n"
+          "mode = \"allow\"\nallow = [\n";
+  for (const AgentNeeds* agent : agents) {
+    for (const AgentHost& host : agent->hosts) {
+      text += "  \"" + std::string(host.rule) + "\",  # " + std::string(agent->name) + ": " +
+              std::string(host.reason) + "\n";
+    }
+  }
+  return text + "]\n";
+}
+
+}  // namespace
+
+std::string ceiling_text(AcceptMissing accept, const Needs& agents) {
   std::string text =
       R"(# The ceiling: the most that any run of this user may have. A run asks for a policy; what is not
 # permitted here is taken away and reported. It is read anew at every run.
@@ -141,10 +174,8 @@ write = ["@cwd"]
 # Never seen inside, whatever grant covers it. Nothing takes a deny back.
 deny = [".env"]
 
-[net]
-# "none", "allow" with a list of hosts, or "open": the host's network without a filter.
-mode = "none"
-
+)" + net_text(agents) +
+      R"(
 [limits]
 # Processes at one time. A bound of the ceiling holds even if a run asks for none.
 pids = 4096
@@ -250,9 +281,38 @@ AcceptMissing needed_here() {
   return landlock_alone ? AcceptMissing::Namespaces : AcceptMissing::Nothing;
 }
 
-// A ceiling that is there is not changed; what it lacks is told.
-Result<void> note_refused_host(const Caller& caller, Prospect& prospect) {
-  CORDON_TRY(ceilings, load_ceilings({}, caller));
+Needs needs_of(const std::vector<FoundAgent>& agents) {
+  Needs needs;
+  for (const FoundAgent& agent : agents) {
+    if (const AgentNeeds* known = find_agent(agent.name)) needs.push_back(known);
+  }
+  return needs;
+}
+
+// A ceiling that is there is not changed; what an agent misses in it is told, with the lines.
+void note_unreachable_models(const std::vector<Ceiling>& ceilings, const Needs& agents,
+                             Prospect& prospect) {
+  for (const Ceiling& ceiling : ceilings) {
+    std::string names;
+    std::vector<HostRule> missing;
+    for (const AgentNeeds* agent : agents) {
+      const std::size_t before = missing.size();
+      for (const AgentHost& host : agent->hosts) {
+        const auto rule = parse_host_rule(host.rule);
+        CORDON_ASSERT(rule.has_value());
+        if (!permits_host(ceiling, *rule)) missing.push_back(*rule);
+      }
+      if (missing.size() > before) names.append(names.empty() ? "" : ", ").append(agent->name);
+    }
+    if (missing.empty()) continue;
+    prospect.notes.push_back(title_of(ceiling) + " keeps " + names +
+                             " from hosts that it needs to work inside; to permit them, " +
+                             cure_for_hosts(ceiling, missing));
+  }
+}
+
+// The same of layers.
+void note_refused_host(const std::vector<Ceiling>& ceilings, Prospect& prospect) {
   for (const Ceiling& ceiling : ceilings) {
     const std::vector<MissingLayer>& accepted = ceiling.policy.require.accept_missing;
     if (std::find(accepted.begin(), accepted.end(), Layer::Namespaces) != accepted.end()) continue;
@@ -260,15 +320,14 @@ Result<void> note_refused_host(const Caller& caller, Prospect& prospect) {
         "this host refuses namespaces, so every run is refused until " + quote(ceiling.id) +
         " has [require] accept_missing = [\"namespaces\"], or cordon doctor passes");
   }
-  return {};
 }
 
 std::vector<Document> documents_of(const Caller& caller, const std::string& name,
-                                   const std::optional<Separate>& separate, AcceptMissing accept) {
+                                   const std::optional<Separate>& separate,
+                                   const std::string& ceiling) {
   const std::string policies = join(caller.config_directory, "policies");
   std::vector<Document> documents{
-      {Role::Ceiling, caller.config_directory, "ceiling.toml", ceiling_text(accept),
-       Standing::Missing},
+      {Role::Ceiling, caller.config_directory, "ceiling.toml", ceiling, Standing::Missing},
       {Role::Policy, policies, name + ".toml", policy_text(name), Standing::Missing}};
   if (separate) {
     documents.push_back({Role::Variables, separate->directory, separate->file,
@@ -339,7 +398,10 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
   prospect.caller = separate ? within(*separate, caller) : caller;
   CORDON_CHECK(check_directory(prospect.caller.config_directory, caller));
   const AcceptMissing accept = needed_here();
-  prospect.documents = documents_of(prospect.caller, prospect.name, separate, accept);
+  prospect.agents = find_agents(caller);
+  const Needs needs = needs_of(prospect.agents);
+  prospect.documents =
+      documents_of(prospect.caller, prospect.name, separate, ceiling_text(accept, needs));
   for (Document& document : prospect.documents) {
     if (auto checked = check_directory(document.directory, caller); !checked) {
       Error error = std::move(checked).error();
@@ -359,11 +421,10 @@ Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
     return fail(std::move(error));
   }
   prospect.reductions = std::move(*reductions);
-  if (accept != AcceptMissing::Nothing) {
-    CORDON_CHECK(note_refused_host(prospect.caller, prospect));
-  }
+  CORDON_TRY(there, load_ceilings({}, prospect.caller));
+  if (accept != AcceptMissing::Nothing) note_refused_host(there, prospect);
+  note_unreachable_models(there, needs, prospect);
   prospect.toolchains = toolchain_roots(caller, {caller.cwd});
-  prospect.agents = find_agents(caller);
   return prospect;
 }
 

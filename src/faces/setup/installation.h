@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "cordon/outcome.h"
 #include "host/writable.h"
+#include "policy/agents.h"
 #include "policy/host_facts.h"
 
 namespace cordon::setup {
@@ -30,7 +31,9 @@ std::string project_name_of(std::string_view directory);
 // Namespaces: this host permits nothing better than the backend landlock, and the ceiling accepts
 // what that one goes without.
 enum class AcceptMissing { Nothing, Namespaces };
-std::string ceiling_text(AcceptMissing accept);
+// Of the agents that were found, those whose needs are known: their hosts are permitted.
+using Needs = std::vector<const AgentNeeds*>;
+std::string ceiling_text(AcceptMissing accept, const Needs& agents);
 // `name` is accepted by check_project_name().
 std::string policy_text(const std::string& name);
 
