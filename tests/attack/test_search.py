@@ -203,7 +203,7 @@ def test_depth_costs_no_memory_and_hides_nothing(world):
     assert last["kind"] == "not listed"
     taken = os.listdir(last["moved_to"])
     assert sum(".vscode" in name for name in taken) == LEVELS
-    assert sum("hooks" in name for name in taken) == LEVELS // 40
+    assert sum("hooks" in name for name in taken) == len(range(0, LEVELS, 40))
     process = world.start([world.cordon, "run", "--", "touch", "next"], stderr=subprocess.DEVNULL)
     peak = peak_of(process)
     assert process.wait(timeout=60) == 0
