@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from support import harness, voids
+from support import apart, harness, voids
 from support.internet import Internet, NetWorld
 
 SEED_GROUPS = ("symlink", "traversal", "secrets", "network", "timeout", "binary tampering",
@@ -14,6 +14,7 @@ SEED_GROUPS = ("symlink", "traversal", "secrets", "network", "timeout", "binary 
 
 def pytest_configure(config):
     harness.hear_hangups()
+    apart.enter_own_groups()
     config.addinivalue_line("markers", "group(name): the seed group an attack case belongs to")
     config.addinivalue_line("markers", "only(person): the case concerns root or the user alone")
     config.addinivalue_line("markers", "once: what is asserted does not depend on who starts it")

@@ -20,8 +20,10 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import apart
+
 ROOT = Path(__file__).resolve().parents[2]
-ORDINARY_UID = 64123
+ORDINARY_UID = apart.own_uid(ROOT / "out" / "people")
 BASE_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 # What a refusal of a file may look like, and of a call.
@@ -114,14 +116,13 @@ class Stage:
 
 
 def groups_without_processes() -> set[str]:
-    """Directories of Cordon's control groups in which nothing runs, over the whole machine: left ones, and for a moment
-    those that a run of somebody else is making."""
+    """Control groups of runs in which nothing runs: left ones, and for a moment those that are being made."""
     def is_empty(group: str) -> bool:
         try:
             return not Path(group, "cgroup.procs").read_text()
         except OSError:  # it is gone meanwhile
             return False
-    return {group for group, _, _ in os.walk("/sys/fs/cgroup")
+    return {group for place in apart.places_of_groups() for group, _, _ in os.walk(place)
             if os.path.basename(group).startswith("cordon") and is_empty(group)}
 
 
