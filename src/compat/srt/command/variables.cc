@@ -16,22 +16,11 @@ constexpr std::array<std::string_view, 10> kOwn{"PATH", "HOME",   "USER",   "LOG
 // Connections are direct, and no host of a proxy is among those that are allowed.
 bool names_a_proxy(const std::string& name) { return lower_case(name).ends_with("_proxy"); }
 
-// "scheme://user:password@host": whatever the variable is called.
-bool holds_user_info(std::string_view value) {
-  for (std::size_t at = value.find("://"); at != std::string_view::npos;
-       at = value.find("://", at + 3)) {
-    const std::string_view authority =
-        value.substr(at + 3, std::min(value.find_first_of("/?#", at + 3), value.size()) - at - 3);
-    if (authority.find('@') != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 std::string reason_against(const std::string& name, std::string_view value) {
   if (is_loader_variable(name)) return "nothing may set it";
   if (is_injection_variable(name)) return "it makes programs load or run something";
   if (is_secret_name(name)) return "it may hold a secret";
-  if (holds_user_info(value)) return "it holds an address with a user's name or password";
+  if (may_hold_login(value)) return "it may hold an address with a user's name or password";
   if (names_a_proxy(name)) return "connections are direct";
   return {};
 }
