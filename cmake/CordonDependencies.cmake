@@ -10,6 +10,7 @@ pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 
 # Debian's toml++ target links a shared library; the headers alone are enough.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
+find_path(RAPIDJSON_INCLUDE_DIR rapidjson/reader.h REQUIRED)
 
 find_library(CORDON_CRYPTO_STATIC NAMES libcrypto.a)
 find_library(CORDON_SODIUM_STATIC NAMES libsodium.a)
