@@ -392,7 +392,9 @@ RunBranches RunBranches::read(const JudgedRun& run) {
   for (const auto& [directory, tips] : found.repositories_) {
     std::set<std::string> values = tips.values();
     for (const OtherBranches& other : others) {
-      const auto covers = [&](const std::string& path) { return contains(path, directory); };
+      const auto covers = [&repository = directory](const std::string& path) {
+        return contains(path, repository);
+      };
       if (std::ranges::none_of(other.writable, covers)) continue;
       // It may have written this tip, take it back before it ends, and leave it to this run to
       // write it once more. What it found itself is older than both.
