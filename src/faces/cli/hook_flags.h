@@ -38,8 +38,7 @@ inline constexpr std::string_view kHookClaudeText =
 inline constexpr std::string_view kHookCodexText =
     "The same for the PreToolUse hook of Codex CLI. Codex must have no sandbox of its own then "
     "(sandbox_mode = \"danger-full-access\"): one cannot be made inside another. Other tools with "
-    "a "
-    "command, apply_patch among them, are blocked where the hook is asked about them.";
+    "a command, apply_patch among them, are blocked where the hook is asked about them.";
 
 inline constexpr std::string_view kHookGeminiText =
     "The same for the BeforeTool hook of Gemini CLI and its tool run_shell_command.";
@@ -55,8 +54,7 @@ inline constexpr std::array kHookCodexExamples{
 
 inline constexpr std::string_view kHookCopilotText =
     "The same for the preToolUse hook of Copilot CLI and its tool bash. A command that is to "
-    "outlive "
-    "the host (detach) is blocked.";
+    "outlive the host (detach) is blocked.";
 
 inline constexpr std::array kHookCopilotExamples{
     Example{"cordon hook copilot < call.json || exit 2",

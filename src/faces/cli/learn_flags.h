@@ -45,8 +45,7 @@ inline constexpr std::string_view kLearnText =
     "that let something be read stand as they are; lines for writing and for hosts, and for what "
     "was only looked for, stand behind a # unless they were accepted at the terminal.\n\n"
     "Everything in it was chosen by the command: read it before you use it. Credentials, and what "
-    "a "
-    "ceiling does not permit, are never proposed and named at the end.\n\n"
+    "a ceiling does not permit, are never proposed and named at the end.\n\n"
     "The exit status is 0 if something is proposed, 1 if there is nothing to propose, 2 for an "
     "error.";
 inline constexpr std::array kLearnExamples{

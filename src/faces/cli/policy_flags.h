@@ -157,8 +157,7 @@ inline constexpr std::array kPolicyVerbs{
          kConvertText, kConvertGroups, kConvertOperands, kConvertExamples, kPolicyUsage},
     Verb{"policy schema", "[policy|report|audit|changes]", "print a JSON Schema",
          "Prints the JSON Schema of policy files, of the report, of a record of the audit log or "
-         "of what "
-         "cordon changes --json answers.",
+         "of what cordon changes --json answers.",
          kPolicySchemaGroups, kSchemaOperands, kSchemaExamples, kPolicyUsage},
 };
 

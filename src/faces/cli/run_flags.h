@@ -214,19 +214,17 @@ inline constexpr std::array kLimits{
 
 inline constexpr std::array kRun{
     kStage,
-    Flag{
-        FlagId::StageFrom,
-        "--stage-from",
-        "RUN",
-        ValueKind::Free,
-        Times::Once,
-        "go on in the stage of RUN",
-        "Go on in the stage that an earlier run left: the command sees what that run wrote, and "
-        "all "
-        "changes are this run's from then on. RUN is the id of a run, or last. The grants to write "
-        "have to be the same. Refused if its changes were applied or discarded, or while somebody "
-        "works on them.",
-        {}},
+    Flag{FlagId::StageFrom,
+         "--stage-from",
+         "RUN",
+         ValueKind::Free,
+         Times::Once,
+         "go on in the stage of RUN",
+         "Go on in the stage that an earlier run left: the command sees what that run wrote, and "
+         "all changes are this run's from then on. RUN is the id of a run, or last. The grants to "
+         "write have to be the same. Refused if its changes were applied or discarded, or while "
+         "somebody works on them.",
+         {}},
     Flag{
         FlagId::StageFork,
         "--stage-fork",

@@ -74,8 +74,7 @@ inline constexpr std::array kMcpTransport{
          Times::Once,
          "the secret that HTTP clients must send",
          "A file, readable by its owner alone, with a secret of at least 32 characters. Clients "
-         "send "
-         "it as a bearer token. No sandbox sees the file.",
+         "send it as a bearer token. No sandbox sees the file.",
          {}},
 };
 
@@ -83,12 +82,11 @@ inline constexpr std::array kMcpConfigure{
     Flag{FlagId::PrintConfig, "--print-config", "HOST", ValueKind::Choice, Times::Once,
          "print what to tell an agent host",
          "Serve nothing; print the configuration with which HOST starts this server, and on "
-         "standard "
-         "error where it belongs and the command line that leaves the host no other tools: claude "
-         "(Claude Code), codex (Codex CLI), copilot (GitHub Copilot CLI), gemini (Gemini CLI), "
-         "vscode, cursor, opencode, qwen (Qwen Code), windsurf, zed, claude-desktop, and generic "
-         "for any other. --workspace, --ceiling, --backend, --profile, --session and --stage are "
-         "written into it.",
+         "standard error where it belongs and the command line that leaves the host no other "
+         "tools: claude (Claude Code), codex (Codex CLI), copilot (GitHub Copilot CLI), gemini "
+         "(Gemini CLI), vscode, cursor, opencode, qwen (Qwen Code), windsurf, zed, claude-desktop, "
+         "and generic for any other. --workspace, --ceiling, --backend, --profile, --session and "
+         "--stage are written into it.",
          kPrintedHostChoices},
     Flag{FlagId::Json,
          "--json",
@@ -119,10 +117,8 @@ inline constexpr std::string_view kMcpText =
     "write_local_file, if CORDON_ENABLE_RUN_CODE is exactly 1. Every call runs in a sandbox of its "
     "own and is recorded in the audit log.\n\n"
     "With --stage all tools of a client share one sandbox whose writes go to a layer of its own, "
-    "as "
-    "under a ceiling with stage = \"review\": nothing of it is in the project before a person "
-    "takes "
-    "it with cordon changes, and workspace_diff shows it.\n\n"
+    "as under a ceiling with stage = \"review\": nothing of it is in the project before a person "
+    "takes it with cordon changes, and workspace_diff shows it.\n\n"
     "Ceilings are read anew on every call. Without any ceiling nothing is granted beyond what "
     "loading a program needs. No argument of a tool widens anything.\n\n"
     "The boundary contains these tools, not the host that calls them: take its own shell and file "

@@ -97,14 +97,12 @@ inline constexpr std::array kMxcExamples{
 inline constexpr std::string_view kMxcText =
     "Runs a request of MXC (Microsoft eXecution Containers), versions 0.4 to 1.1, inside a sandbox "
     "of Cordon, with the options, exit statuses and error lines of MXC's own executor. Started "
-    "under "
-    "the name lxc-exec it is the same program, so that the SDK finds it through MXC_BIN_DIR.\n\n"
+    "under the name lxc-exec it is the same program, so that the SDK finds it through "
+    "MXC_BIN_DIR.\n\n"
     "Every ceiling counts. What cannot be held is refused; nothing is run with less.\n\n"
     "Exit status: the command's own; 128+N if signal N ended it; 1 for a request that cannot be "
-    "read; "
-    "255 for one that cannot be run and at the time limit; 2 for a bad command line. Errors end "
-    "with "
-    "one line of JSON: {\"error\":{\"code\":...,\"message\":...}}.";
+    "read; 255 for one that cannot be run and at the time limit; 2 for a bad command line. Errors "
+    "end with one line of JSON: {\"error\":{\"code\":...,\"message\":...}}.";
 
 inline constexpr Verb kMxcVerb{"mxc",      "[FILE]",     "run a request of MXC", kMxcText,
                                kMxcGroups, kMxcOperands, kMxcExamples,           2};
