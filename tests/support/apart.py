@@ -56,6 +56,9 @@ def enter_own_groups() -> None:
         group = parent / f"tests-{os.getpid()}"
         try:
             group.mkdir()
+            if (group / "cpu.shares").exists():
+                # As much of the processors as these processes would get one by one.
+                (group / "cpu.shares").write_text("4096")
             (group / "cgroup.procs").write_text(str(os.getpid()))
         except OSError:  # not permitted here: whoever shares the group is seen, as before
             continue
