@@ -1,9 +1,9 @@
-# Units: some ten sources of one folder are compiled as one. A source of ninety lines spends nearly all
-# of its time on headers that its neighbours read as well. A unit never mixes folders, so that a name in
-# an unnamed namespace is to be new in its folder only; tests/layers/check_units.py holds that. What one
-# source forgets to include another of its unit may have included: the presets without units notice.
+# Units: some twenty sources of one folder are compiled as one. A source of ninety lines spends nearly all of its
+# time on headers and templates that its neighbours need as well. A unit never mixes folders, so that a name in an
+# unnamed namespace is to be new in its folder only; tests/layers/check_units.py holds that. What one source forgets
+# to include another of its unit may have included: the presets without units notice.
 option(CORDON_UNITY "Compile several sources of one folder at once" ON)
-set(CORDON_UNIT_SIZE 10)
+set(CORDON_UNIT_SIZE 20)
 
 # These stay by themselves, for one of five reasons.
 # They define macros before they include.
@@ -60,12 +60,23 @@ function(cordon_spread prefix)
   endforeach()
 endfunction()
 
-# For a target whose sources were formed to units. The headers that nearly every unit reads are compiled once for
-# the target, further ones by name; the presets without units notice who forgot to include them.
+# For a target whose sources were formed to units. The headers that nearly every unit reads are compiled once, for
+# the first target that wants just these; further ones by name, for a target of its own. The presets without units
+# notice who forgot to include them.
 function(cordon_compile_units target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${CORDON_UNITY} UNITY_BUILD_MODE GROUP)
-  if(CORDON_UNITY)
-    target_precompile_headers(${target} PRIVATE <algorithm> <array> <functional> <map> <memory> <optional> <set>
-                              <span> <string> <string_view> <variant> <vector> <tl/expected.hpp> ${ARGN})
+  if(NOT CORDON_UNITY)
+    return()
+  endif()
+  get_property(first GLOBAL PROPERTY cordon_common_headers)
+  if(first AND NOT ARGN)
+    # The compiler takes them only where the options and definitions are the same.
+    target_precompile_headers(${target} REUSE_FROM ${first})
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <functional> <map> <memory> <optional> <set>
+                            <span> <string> <string_view> <variant> <vector> <tl/expected.hpp> ${ARGN})
+  if(NOT ARGN)
+    set_property(GLOBAL PROPERTY cordon_common_headers ${target})
   endif()
 endfunction()

@@ -112,7 +112,7 @@ Markup used_of(const Node& report, const std::string& limit) {
 void add_enforcement(const Node& report, HtmlPage& page) {
   page.heading("What held it");
   const Node& enforcement = part(report, "enforcement");
-  static const std::map<std::string, std::string> kLayers = {
+  static const std::map<std::string, std::string> kLayerWords = {
       {"namespaces", "namespaces of its own"},
       {"bind_mounts", "a file view of its own"},
       {"landlock", "Landlock"},
@@ -120,7 +120,7 @@ void add_enforcement(const Node& report, HtmlPage& page) {
       {"cap_drop", "no capabilities"},
       {"no_new_privs", "no new privileges"}};
   Rows rows;
-  for (const auto& [key, name] : kLayers) {
+  for (const auto& [key, name] : kLayerWords) {
     const bool holds = is_set(enforcement, key.c_str());
     rows.push_back({words(name), HtmlPage::element("span", holds ? "measured" : "not there",
                                                    holds ? "good" : "bad")});
