@@ -185,7 +185,7 @@ class NativeBuilding final : public Building {
   [[nodiscard]] Result<Launched> release() override {
     const NamespaceIds outside = own_namespaces();
     for (;;) {
-      const auto received = child_->next_message();
+      const auto received = child_->next_message(ends_);
       if (!received) return fail(launcher_->explain(received.error()));
       const Message& message = *received;
       switch (message.kind) {
@@ -201,13 +201,12 @@ class NativeBuilding final : public Building {
           break;
         case Message::Kind::Confined: {
           CORDON_TRY(enforcement, launcher_->verify(plan_, message.measured, outside));
-          CORDON_CHECK(child_->verify_egress());
+          CORDON_CHECK(child_->verify_egress(ends_));
           const char go = 1;
           if (::write(release_.get(), &go, 1) != 1) {
             return fail(setup_error("cannot release the command", errno));
           }
-          SandboxEnds ends = child_->take_ends();
-          return Launched{std::move(enforcement), std::move(ends), std::move(child_)};
+          return Launched{std::move(enforcement), std::move(ends_), std::move(child_)};
         }
         case Message::Kind::Ended:
           return fail(setup_error("the command ended before it was started", 0));
@@ -218,6 +217,7 @@ class NativeBuilding final : public Building {
  private:
   std::unique_ptr<NamespaceLauncher> launcher_;
   const Plan& plan_;
+  SandboxEnds ends_;  // closed after the child is ended: its processes may be waiting for them
   std::unique_ptr<NativeChild> child_;
   Fd release_;
 };

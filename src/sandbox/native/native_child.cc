@@ -185,7 +185,7 @@ std::vector<Denial> NativeChild::denials() {
 
 Usage NativeChild::tree_usage() const { return {usage_.cpu_us / 1000, usage_.max_rss_bytes}; }
 
-Result<Message> NativeChild::next_message() {
+Result<Message> NativeChild::next_message(SandboxEnds& ends) {
   Message message;
   sys::Passed passed;
   if (parent_ && !inside_.valid()) CORDON_CHECK(wait_for_begin());
@@ -197,58 +197,58 @@ Result<Message> NativeChild::next_message() {
   if (got != static_cast<ssize_t>(sizeof message)) {
     return fail(ended_early(pidfd_.get(), got < 0 ? errno : 0));
   }
-  keep(message, passed);
+  keep(message, passed, ends);
   return message;
 }
 
-void NativeChild::keep(const Message& message, const sys::Passed& passed) {
+void NativeChild::keep(const Message& message, const sys::Passed& passed, SandboxEnds& ends) {
   std::array<Fd, sys::kMostPassed> came;
   for (std::size_t i = 0; i < passed.count; ++i) came[i] = Fd(passed.descriptors[i]);
-  if (message.kind == Message::Kind::Terminal) ends_.terminal = std::move(came[0]);
+  if (message.kind == Message::Kind::Terminal) ends.terminal = std::move(came[0]);
   if (message.kind == Message::Kind::Places) {
     std::size_t which = 0;
     for (std::size_t i = 0; i < kGonePlaces; ++i)
-      if ((message.index >> i & 1U) != 0) ends_.gone_places[i] = std::move(came[which++]);
+      if ((message.index >> i & 1U) != 0) ends.gone_places[i] = std::move(came[which++]);
   }
   if (message.kind == Message::Kind::Begun) inside_ = std::move(came[0]);
   if (message.kind != Message::Kind::Confined) return;
   const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
   std::size_t next = 0;
-  if (seccomp.brokered) ends_.egress.listener = std::move(came[next++]);
+  if (seccomp.brokered) ends.egress.listener = std::move(came[next++]);
   if (has_resolver(plan_)) {
-    ends_.egress.datagrams = std::move(came[next++]);
-    ends_.egress.streams = std::move(came[next++]);
+    ends.egress.datagrams = std::move(came[next++]);
+    ends.egress.streams = std::move(came[next++]);
   }
-  ends_.socket_source = std::move(came[next]);
-  ends_.egress.private_device = message.measured.scratch_device;
+  ends.socket_source = std::move(came[next]);
+  ends.egress.private_device = message.measured.scratch_device;
   if (lifetime_pipe_.valid()) first_ = message.measured.init_pid;
 }
 
-Result<void> NativeChild::verify_egress() {
+Result<void> NativeChild::verify_egress(SandboxEnds& ends) const {
   const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
   if (!seccomp.brokered) return {};
   const Error absent = setup_error("layer broker is not in force inside the sandbox", 0,
                                    "the command was not started; the broker needs Linux 5.19");
-  if (!sys::is_listener(ends_.egress.listener.get())) return fail(absent);
+  if (!sys::is_listener(ends.egress.listener.get())) return fail(absent);
   if (has_resolver(plan_)) {
     const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const auto outside = sys::network_of(own.get());
-    const auto datagrams = sys::network_of(ends_.egress.datagrams.get());
-    const auto streams = sys::network_of(ends_.egress.streams.get());
+    const auto datagrams = sys::network_of(ends.egress.datagrams.get());
+    const auto streams = sys::network_of(ends.egress.streams.get());
     const bool separate = outside && datagrams && datagrams == streams && datagrams != outside;
     // In mode none nothing rests on it: it tells what was asked for, and answers nobody else.
     if (!separate && seccomp.net == NetMode::Allow) return fail(absent);
     if (separate) {
-      ends_.egress.network = *datagrams;
+      ends.egress.network = *datagrams;
     } else {
-      ends_.egress.datagrams.reset();
-      ends_.egress.streams.reset();
+      ends.egress.datagrams.reset();
+      ends.egress.streams.reset();
     }
   }
-  sys::wake_synchronously(ends_.egress.listener.get());
+  sys::wake_synchronously(ends.egress.listener.get());
   auto channel = std::make_shared<Fd>(::fcntl(channel_.get(), F_DUPFD_CLOEXEC, 0));
   if (!channel->valid()) return fail(setup_error("cannot copy a descriptor", errno));
-  ends_.egress.bind_in_sandbox = [channel](const SandboxBind& asked) {
+  ends.egress.bind_in_sandbox = [channel](const SandboxBind& asked) {
     Order order{Order::Kind::Bind, 0};
     if (asked.address.size() > order.address.size()) return EINVAL;
     order.mask = asked.mask;
@@ -261,11 +261,12 @@ Result<void> NativeChild::verify_egress() {
 
 Error NativeChild::why_gone(Error error) {
   if (error.error_number != EPIPE && error.error_number != ECONNRESET) return error;
-  auto message = next_message();
+  SandboxEnds unused;
+  auto message = next_message(unused);
   if (message && message->kind == Message::Kind::Begun) {
     auto begun = verify_begun(plan_, message->measured, own_namespaces());
     if (!begun) return std::move(begun).error();
-    message = next_message();
+    message = next_message(unused);
   }
   const bool told = message && message->kind == Message::Kind::Failed;
   return told ? operation_error(plan_, *message) : error;

@@ -50,12 +50,12 @@ class NativeChild final : public Child {
   [[nodiscard]] std::optional<std::uint64_t> peak_memory() const override { return peak_memory_; }
   [[nodiscard]] Usage tree_usage() const override;
 
-  // Waits for the next message of the set-up; descriptors that come with it are kept.
-  Result<Message> next_message();
+  // Waits for the next message of the set-up; descriptors that come with it are put into `ends`.
+  Result<Message> next_message(SandboxEnds& ends);
 
   // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
   // layer that is not in force.
-  Result<void> verify_egress();
+  Result<void> verify_egress(SandboxEnds& ends) const;
 
   // Of an order that did not get through: what the first process said before it ended, if anything.
   Error why_gone(Error error);
@@ -63,15 +63,13 @@ class NativeChild final : public Child {
   // Of what a first process that has begun said: it is where it is to be, and in this one's hands.
   Result<void> take_hold(const Message& message, const NamespaceIds& outside);
 
-  // What came with the messages of the set-up. Once, when the command is released.
-  SandboxEnds take_ends() { return std::move(ends_); }
   Result<void> order(const Order& order) const;
   // Makes the groups of this run and hands them to the first process.
   Result<void> make_groups(const CgroupFacts& facts, const std::string& run_id);
 
  private:
   // Everything that came is owned at once, wanted or not.
-  void keep(const Message& message, const sys::Passed& passed);
+  void keep(const Message& message, const sys::Passed& passed, SandboxEnds& ends);
   // What was started is another program, whose child the first process is.
   void end_below_parent() const;
   // Until there is something to receive, if only the end.
@@ -89,7 +87,6 @@ class NativeChild final : public Child {
   Fd channel_;
   Fd lifetime_pipe_;  // its end ends the sandbox; invalid where the kernel does that
   Cgroup cgroup_;
-  SandboxEnds ends_;
   std::optional<ChildEnd> ended_;
   std::optional<std::uint64_t> peak_memory_;
   sys::ProcessUsage usage_;
