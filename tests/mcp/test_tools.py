@@ -211,6 +211,23 @@ def test_what_lies_outside_cannot_be_probed(served):
     assert result["not_granted"][0]["reason"] == "it does not exist"
 
 
+def test_what_a_model_wrote_names_no_toolchain_for_the_next_call(serve, world):
+    """A virtual environment that one call makes says where its interpreter is: the next call does not read there."""
+    secret = world.write(world.home / "private/notes", "SECRET\n", 0o755)
+    place = world.project / ".venv/bin"
+    ceiling = ('version = 1\n[fs]\nread = ["@system", "@toolchains", "{}"]\n'
+               f'write = ["{world.project}"]\n')
+    env = {**ON, "PATH": f"{place}:{world.environment()['PATH']}"}
+    for granted, seen in (("/usr/share", False), (secret.parent, True)):
+        server = serve(ceiling=ceiling.format(granted), env=env)
+        server.good("run_code", {"argv": ["sh", "-c", f"mkdir -p {place}; ln -sf {secret} {place}/node; "
+                                          f"echo 'home = {secret.parent}' > {place.parent}/pyvenv.cfg"]})
+        ran, _ = server.result("run_code", {"argv": ["cat", str(secret)]})
+        read, _ = server.result("read_local_file", {"path": str(secret)})
+        for result in (ran, read):
+            assert result["success"] is seen and ("SECRET" in json.dumps(result)) is seen, result
+
+
 def test_without_a_ceiling_nothing_is_granted(serve, world):
     server = serve()
     server.good("run_code", {"argv": ["true"]})
