@@ -65,6 +65,25 @@ def test_a_host_without_shared_files_runs_commands(world):
     assert host.run("/bin/sh", "-c", "echo ran; ls /usr/share").expect(0).out == "ran\n"
 
 
+@pytest.mark.parametrize("absent", ["true", "sh"])
+def test_a_host_without_a_usual_program_contains_all_the_same(world, absent):
+    """What Cordon tries before a command starts, it tries with nothing of the host's."""
+    upper = world.make_directory(world.path / "upper")
+    work = world.make_directory(world.path / "work")
+    host = OddHost(world, "mount -t overlay -o userxattr,lowerdir=/usr/bin,"
+                          f"upperdir={upper},workdir={work} none /usr/bin\nrm -f /usr/bin/{absent}")
+    for run in (host.run, host.run_landlock):
+        assert run("/usr/bin/echo", "ran").expect(0).out == "ran\n"
+        assert run(f"/usr/bin/{absent}", "-c", "true").status == 127
+    checks = host.execute(world.cordon, "doctor", "--json").json["checks"]
+    live = [check for check in checks if check["name"].startswith("live-")]
+    if world.who.is_root:
+        assert len(live) >= 5 and all(check["status"] == "pass" for check in live), live
+    else:
+        # Root of a namespace has no group to bound processes by.
+        assert {check["status"] for check in live if check["name"] != "live-fork-limit"} == {"pass"}, live
+
+
 def test_a_system_configuration_of_git_is_not_seen(world):
     """Files that no sandbox shows are absent in one view and refused in the other."""
     odd = "printf '[user]\\n\\tname = System\\n' > etc/gitconfig; echo '* text' > etc/gitattributes"
