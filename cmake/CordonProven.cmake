@@ -1,5 +1,5 @@
 # Turns tests/vm/proven.json, which only runs write, into the rows of a C++ table: one
-# {machine, architecture, kernel, Landlock ABI, cgroup version, cases, date, commit} a machine.
+# {machine, architecture, kernel, Landlock ABI, cgroup version, cases, date, commit, executors} a machine.
 function(cordon_embed_proven source output)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   file(READ "${source}" text)
@@ -23,8 +23,18 @@ function(cordon_embed_proven source output)
       string(JSON passed GET "${text}" machines ${index} suites ${suite} passed)
       math(EXPR cases "${cases} + ${passed}")
     endforeach()
+    set(executors "")
+    string(JSON count_of_executors ERROR_VARIABLE none LENGTH "${text}" machines ${index} executors)
+    if(none STREQUAL "NOTFOUND" AND count_of_executors GREATER 0)
+      math(EXPR last_executor "${count_of_executors} - 1")
+      foreach(executor RANGE ${last_executor})
+        string(JSON name GET "${text}" machines ${index} executors ${executor})
+        list(APPEND executors "${name}")
+      endforeach()
+      list(JOIN executors ", " executors)
+    endif()
     string(APPEND rows "{\"${machine}\", \"${architecture}\", \"${kernel}\", ${landlock_abi}, "
-                       "${cgroup}, ${cases}, \"${date}\", \"${commit}\"},\n")
+                       "${cgroup}, ${cases}, \"${date}\", \"${commit}\", \"${executors}\"},\n")
   endforeach()
   set(before "")
   if(EXISTS "${output}")

@@ -1,6 +1,7 @@
 """Help, versions, completions: what the flag table says, and that its examples are true."""
 
 import json
+import platform
 import shutil
 import subprocess
 
@@ -96,6 +97,9 @@ def test_version(world):
         cases = sum(suite["passed"] for suite in account["suites"])
         assert f"{account['architecture']}, Linux {account['kernel']}, " in line
         assert f": {cases} cases, " in line and account["commit"][:12] in line
+    ran = [name for account in accounts if account["architecture"] == platform.machine()
+           for name in account.get("executors", [])]
+    assert (f"mxc: proven with {', '.join(ran)}\n" if ran else "mxc: unproven: no suite ran an executor") in told
 
 
 def test_nothing_at_all_is_a_usage_error(world):

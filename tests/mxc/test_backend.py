@@ -37,8 +37,10 @@ def run_json(world, *command, options, env, **how):
 
 # The shipped executor.
 
-def test_a_run(world):
+def test_a_run(world, record_property):
     env = executor.pinned(world)
+    # What `cordon --version --verbose` says of executors comes from here (tests/vm/proven.py).
+    record_property("executor", f"lxc-exec {executor.RELEASE}")
     done, report = world.report("/bin/sh", "-c", "cat file.txt; echo made > new; cat; exit 3",
                                 options=strict(world), env=env, input="typed\n")
     done.expect(3)

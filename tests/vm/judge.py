@@ -15,6 +15,7 @@ class Case:
     id: str
     outcome: str  # passed, failed, skipped
     words: str
+    executor: str = ""  # of MXC, that the case ran, as it says itself (tests/mxc/executor.py)
 
 
 def cases_of(report: bytes) -> list[Case]:
@@ -32,7 +33,9 @@ def cases_of(report: bytes) -> list[Case]:
             else:
                 continue
             words += (child.get("message") or "") + "\n" + (child.text or "")
-        found.append(Case(name, outcome, words))
+        executor = next((entry_property.get("value", "") for entry_property in entry.iter("property")
+                         if entry_property.get("name") == "executor"), "")
+        found.append(Case(name, outcome, words, executor))
     return found
 
 

@@ -30,6 +30,8 @@ BEGIN, END = "<!-- begin machines -->\n", "<!-- end machines -->\n"
 
 FIELDS = {"machine": str, "tier": str, "commit": str, "date": str, "kernel": str, "architecture": str,
           "landlock_abi": int, "cgroup": int, "suites": list, "lacks": list}
+# Executors of MXC that cases with one passed with. An account without any has none to tell of.
+EXECUTORS = "executors"
 COUNTS = ("cases", "passed", "gaps")
 # What is kept of an account: sizes of a machine are nobody's concern.
 SUITE_FIELDS = ("name", "as", *COUNTS)
@@ -43,6 +45,9 @@ def trouble_with(account: dict) -> str | None:
         return "commit is none"
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", account["date"]):
         return "date is none"
+    executors = account.get(EXECUTORS, [])
+    if not isinstance(executors, list) or not all(isinstance(name, str) and name for name in executors):
+        return "executors are no names"
     if not account["suites"]:
         return "no suite was run"
     for suite in account["suites"]:
@@ -65,6 +70,8 @@ def read() -> list[dict]:
 
 def summary(account: dict) -> dict:
     kept = {name: account[name] for name in FIELDS}
+    if account.get(EXECUTORS):
+        kept[EXECUTORS] = account[EXECUTORS]
     kept["suites"] = [{name: suite[name] for name in SUITE_FIELDS} for suite in account["suites"]]
     return kept
 
@@ -136,6 +143,7 @@ def keep_host(reports: Path) -> None:
     known["suites"] = [{"name": "./test", "as": "root", "seconds": 0, "cases": len(cases),
                         "passed": passed, "gaps": 0}]
     known["lacks"] = []
+    known[EXECUTORS] = sorted({case.executor for case in cases if case.executor and case.outcome == "passed"})
     begun = results.begin(f"{known['architecture']}-{major}.{minor}-host", "test")
     print(results.keep(begun, known))
 

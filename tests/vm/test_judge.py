@@ -1,6 +1,7 @@
 """What the runner of machines says of a run, and that nobody can type a proof. No machine is started."""
 
 import json
+import re
 
 import pytest
 
@@ -130,8 +131,22 @@ def test_the_tables_are_what_the_accounts_say():
     assert proven.check() == 0
 
 
+@pytest.mark.parametrize("outcome, found", [(None, ["lxc-exec 9.9"]), (failure("no"), [])], ids=["passed", "failed"])
+def test_an_executor_is_proven_by_a_case_that_ran_it_and_by_nothing_else(tmp_path, monkeypatch, outcome, found):
+    named = '<properties><property name="executor" value="lxc-exec 9.9"/></properties>'
+    tmp_path.joinpath("one.xml").write_bytes(report(("test_a", None), ("test_b", named + (outcome or ""))))
+    kept = []
+    monkeypatch.setattr(proven.results, "keep", lambda begun, account: kept.append({**begun, **account}))
+    proven.keep_host(tmp_path)
+    [account] = kept
+    assert account["executors"] == found and account["suites"][0]["cases"] == 2
+    written = proven.summary({**account, "commit": "0" * 40})
+    assert written.get("executors", []) == found
+
+
 @pytest.mark.parametrize("change", [
-    {"commit": "HEAD"}, {"date": "today"}, {"suites": []}, {"landlock_abi": "7"},
+    {"commit": "HEAD"}, {"date": "today"}, {"executors": "lxc-exec"}, {"executors": [""]}, {"suites": []},
+    {"landlock_abi": "7"},
     {"suites": [{"name": "a", "as": "root", "cases": 3, "passed": 2, "gaps": 0}]}])
 def test_an_account_that_is_not_whole_is_refused(change):
     whole = {"machine": "m", "tier": "whole", "commit": "0" * 40, "date": "2026-01-02T03:04:05Z",
@@ -148,6 +163,14 @@ def test_a_typed_proof_is_found(tmp_path, monkeypatch, capsys):
     assert proven.check() == 1 and "README.md" in capsys.readouterr().err
     proven.write()
     assert proven.check() == 0 and "mips" not in page.read_text()
+
+
+def test_no_document_says_of_itself_that_something_is_proven():
+    """Outside of the tables that are written from accounts."""
+    for page in (*proven.PAGES, *sorted((CHECKOUT / "docs").glob("*.md"))):
+        typed = re.sub(f"(?s){re.escape(proven.BEGIN)}.*?{re.escape(proven.END)}", "", page.read_text())
+        assert not re.search(r"(?i)(?<!not )\bproven\s+(on|with|under)\b", typed), page.name
+    assert re.search(r"(?i)(?<!not )\bproven\s+(on|with|under)\b", "Proven\non Linux"), "the control"
 
 
 def test_no_two_suites_of_a_tier_have_one_name():

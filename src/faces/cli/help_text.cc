@@ -225,6 +225,16 @@ bool cgroup_is_proven(int version) {
   });
 }
 
+std::string proven_executors(std::span<const ProvenMachine> machines,
+                             std::string_view architecture) {
+  std::string names;
+  for (const ProvenMachine& machine : machines) {
+    if (machine.architecture != architecture || machine.executors.empty()) continue;
+    names.append(names.empty() ? "" : ", ").append(machine.executors);
+  }
+  return names;
+}
+
 namespace {
 
 #if defined(__aarch64__)
@@ -263,11 +273,11 @@ std::string version_details() {
     text.append(proof(cgroup_is_proven(cgroup))).append("\n");
   }
   for (const ProvenMachine& machine : proven_machines()) text.append(machine_line(machine));
-#if defined(__aarch64__)
-  text.append("mxc: proven with lxc-exec 0.8.0\n");
-#else
-  text.append("mxc: unproven: its executor was never run on this architecture\n");
-#endif
+  const std::string executors = proven_executors(proven_machines(), kArchitecture);
+  text.append("mxc: ");
+  text.append(executors.empty() ? "unproven: no suite ran an executor on this architecture"
+                                : "proven with " + executors);
+  text.append("\n");
   text.append("seatbelt: unproven: no profile was ever loaded by macOS\n");
   text.append("processcontainer command lines: unproven: never run by Windows\n");
   return text;

@@ -30,6 +30,8 @@ struct ProvenMachine {
   int cases;
   std::string_view date;
   std::string_view commit;
+  // Executors of MXC that were run on it; empty: none.
+  std::string_view executors;
 };
 
 std::span<const ProvenMachine> proven_machines();
@@ -39,5 +41,9 @@ bool architecture_is_proven(std::string_view architecture);
 
 // The same of a version of control groups.
 bool cgroup_is_proven(int version);
+
+// The executors of MXC that were run on that architecture; empty if none was.
+std::string proven_executors(std::span<const ProvenMachine> machines,
+                             std::string_view architecture);
 
 }  // namespace cordon

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <vector>
+
 #include "faces/cli/verbs.h"
 
 namespace cordon {
@@ -24,6 +26,15 @@ TEST(Proven, NamesWholeRunsOnly) {
   }
   EXPECT_FALSE(architecture_is_proven("mips"));
   EXPECT_FALSE(cgroup_is_proven(3));
+}
+
+TEST(Proven, AnExecutorCountsOnTheArchitectureItRanOn) {
+  const std::vector<ProvenMachine> machines{
+      {"a", "aarch64", "6.1", 2, 2, 1, "", "", "lxc-exec 0.8.0"},
+      {"b", "x86_64", "6.1", 2, 2, 1, "", "", ""},
+      {"c", "aarch64", "6.12", 6, 2, 1, "", "", "lxc-exec 0.9.0"}};
+  EXPECT_EQ(proven_executors(machines, "aarch64"), "lxc-exec 0.8.0, lxc-exec 0.9.0");
+  EXPECT_EQ(proven_executors(machines, "x86_64"), "");
 }
 
 TEST(Proven, IsToldWithTheVersion) {
