@@ -193,6 +193,9 @@ def whole() -> list[Boot]:
               {**once, "CORDON_GIT_DAY": "few", "CORDON_SEARCH_LEVELS": "1010", "CORDON_SEARCH_NAMES": "1100"}),
         Suite("contract", "root", ("tests/contract",), 10, once),
         Suite("awkward-hosts", "root", ("tests/cli/test_awkward_hosts.py", "tests/cli/test_death.py"), 5, once),
+        Suite("doctor", "root", tuple(f"tests/cli/test_doctor.py::test_{name}" for name in (
+            "this_host_can_contain", "every_trouble_has_a_next_line", "json", "host_without_user_namespaces_fails",
+            "doctor_tells_one_cause_once")), 4, once),
         Suite("egress", "root", ("tests/egress/test_reach.py",), 4, once),
         Suite("audit", "root", ("tests/audit/test_runs.py",), 3, once),
         Suite("mcp", "root", tuple(f"tests/mcp/test_tools.py::test_{name}" for name in (

@@ -127,6 +127,23 @@ def test_chosen_tests_exist():
         assert not test or f"def {test}(" in (CHECKOUT / path).read_text(), name
 
 
+@pytest.mark.parametrize("part, path", {
+    "attack": "tests/attack", "contract": "tests/contract", "limits": "tests/vm/suites/test_cgroup2.py",
+    "death": "tests/cli/test_death.py", "egress": "tests/egress/", "audit": "tests/audit/",
+    "doctor": "tests/cli/test_doctor.py", "mcp": "tests/mcp/", "filter": "tests/filter"}.items())
+def test_the_whole_tier_asks_about_every_part(part, path):
+    """On whatever kernel: a suite that needs a newer one does not stand for a part."""
+    asked = [suite for boot in suites.whole() for suite in boot if not suite.needs_abi
+             and any(name.startswith(path) for name, before in zip(suite.tests, ("", *suite.tests))
+                     if before != "--ignore")]
+    assert asked, part
+
+
+def test_attacks_are_made_by_root_and_by_a_user_on_every_machine():
+    attacks = [suite for boot in suites.whole() for suite in boot if suite.name in ("attack", "attack-second")]
+    assert len(attacks) == 2 and not [suite for suite in attacks if "CORDON_TEST_AS" in suite.env]
+
+
 def test_the_tables_are_what_the_accounts_say():
     assert proven.check() == 0
 
