@@ -13,6 +13,7 @@ import pytest
 
 from support.harness import ROOT, stage
 from support.installed import build_directory, call
+from support.without_namespaces import launcher
 
 HEADERS = sorted((ROOT / "include/cordon").glob("*.h"))
 EVERY_HEADER = "".join(f"#include <cordon/{header.name}>\n" for header in HEADERS)
@@ -168,6 +169,27 @@ def test_a_command_cannot_write_where_it_stands(world, examples):
     assert done.status != 0 and not target.exists(), done.account()
     world.bare("/usr/bin/touch", target).expect(0)
     assert target.exists()
+
+
+def test_the_backend_that_works_here_is_taken(world, examples):
+    """As by every verb: the first of native, bwrap and landlock, and the last only where a ceiling accepts it."""
+    def embedded(*host, **how):
+        return world.execute([*host, examples["embed"], "/bin/sh", "-c", "echo ran"], **how)
+    refused = embedded(*launcher())
+    assert refused.status == 125 and "ran" not in refused.out, refused.account()
+    for words in ("nothing can contain a run on this host", "native: ", "bwrap: ", "landlock: it goes without namespaces"):
+        assert words in refused.err, refused.account()
+    ceiling = world.write(world.home / ".config/cordon/ceiling.toml", 'version = 1\n[fs]\nread = ["/"]\n[require]\n'
+                          'accept_missing = ["namespaces"]\n', 0o600)
+    ceiling.parent.chmod(0o700)
+    for host, backend in (((), "native"), ((*launcher(), "--clone3-only"), "bwrap"), (launcher(), "landlock")):
+        done = embedded(*host).expect(0)
+        assert f"backend: {backend}, landlock: yes, seccomp: yes" in done.out and "output: ran\n" in done.out
+    done = embedded(env={"CORDON_BACKEND": "bwrap"}).expect(0)
+    assert "backend: bwrap, " in done.out, done.account()
+    ceiling.write_text(ceiling.read_text() + 'backends = ["native"]\n')
+    done = embedded(*launcher())
+    assert done.status == 125 and "landlock: a ceiling does not permit it" in done.err, done.account()
 
 
 def test_the_status_is_the_commands(world, examples):
