@@ -71,6 +71,18 @@ def test_invalid_ceiling_fails(world):
     assert "ceiling.toml" in done.out, done.account()
 
 
+def test_a_place_that_takes_no_probes_is_named_with_its_reason(world):
+    read_only = world.make_directory(world.path / "read-only")
+    read_only.chmod(0o555)
+    place = "/proc" if world.who.is_root else read_only
+    done = world.cordon_verb("doctor", env={"TMPDIR": str(place)}).expect(1)
+    assert f"[FAIL] live-probes: cannot make a directory for the probes in {place} (" in done.out, done.account()
+    assert f"make {place} writable, or set TMPDIR to a directory that is" in done.out, done.account()
+    writable = world.make_directory(world.path / "writable")
+    done = world.cordon_verb("doctor", env={"TMPDIR": str(writable)})
+    assert "live-probes" not in done.out and "live-write-outside" in done.out, done.account()
+
+
 def test_doctor_inside_says_it_once(world):
     done = world.run(world.cordon, "doctor", options=["--read", world.cordon.parent]).expect(1)
     assert done.out.count("already inside a Cordon sandbox") == 1, done.account()

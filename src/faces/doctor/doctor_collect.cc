@@ -167,6 +167,7 @@ class ProbeDirectory {
     made_ = ::mkdtemp(path_.data()) != nullptr && ::mkdir(granted("").c_str(), 0700) == 0 &&
             ::mkdir(outside("").c_str(), 0700) == 0 && plant(granted("known")) &&
             plant(outside("secret"));
+    if (!made_) why_not_ = errno;
   }
   ~ProbeDirectory() {
     for (const char* name : {"known", "written", "lock"}) ::unlink(granted(name).c_str());
@@ -179,6 +180,7 @@ class ProbeDirectory {
   ProbeDirectory& operator=(const ProbeDirectory&) = delete;
 
   [[nodiscard]] bool made() const { return made_; }
+  [[nodiscard]] int why_not() const { return why_not_; }
   [[nodiscard]] std::string granted(std::string_view name) const { return below("granted", name); }
   [[nodiscard]] std::string outside(std::string_view name) const { return below("outside", name); }
 
@@ -194,6 +196,7 @@ class ProbeDirectory {
 
   std::string path_;
   bool made_ = false;
+  int why_not_ = 0;
 };
 
 struct ProbeRun {
@@ -341,10 +344,13 @@ Check connect_check(const ProbeRunner& theatre) {
 std::vector<Check> live_checks(const Caller& caller) {
   const auto temporary = caller.environment.find("TMPDIR");
   const bool usable = temporary != caller.environment.end() && temporary->second.starts_with('/');
-  const ProbeDirectory stage(usable ? temporary->second : "/tmp");
+  const std::string place = usable ? temporary->second : "/tmp";
+  const ProbeDirectory stage(place);
   if (!stage.made()) {
     return {{CheckCategory::Security, "live-probes", CheckStatus::Fail,
-             "cannot make a directory for the probes", "make /tmp writable, or set TMPDIR"}};
+             message(setup_error("cannot make a directory for the probes in " + place,
+                                 stage.why_not())),
+             "make " + place + " writable, or set TMPDIR to a directory that is"}};
   }
   const ProbeRunner theatre(caller, stage);
   return {
