@@ -144,6 +144,9 @@ std::vector<Label> Redactor::grants(const std::vector<Grant>& grants) const {
       case Grant::Source::Toolchain:
         labels.push_back(Label("@toolchains"));
         break;
+      case Grant::Source::Cache:
+        labels.push_back(Label("@caches"));
+        break;
       case Grant::Source::Policy:
       case Grant::Source::Repository:
       case Grant::Source::GitDirectory:

@@ -6,8 +6,9 @@ namespace cordon {
 namespace {
 
 TEST(PathEntry, TakesEverySpellingThatIsPromised) {
-  for (const char* text : {"/", "/usr", "~", "~/x", "~/a.b/..c", "rel", "./@x", "../up", "@cwd",
-                           "@system", "@toolchains", "@repo", "a~b", "**/*.pem", ".env"}) {
+  for (const char* text :
+       {"/", "/usr", "~", "~/x", "~/a.b/..c", "rel", "./@x", "../up", "@cwd", "@system",
+        "@toolchains", "@caches", "@repo", "a~b", "**/*.pem", ".env"}) {
     EXPECT_TRUE(check_path_entry(text, PathUse::Read)) << text;
   }
   EXPECT_TRUE(check_path_entry("@cwd", PathUse::Write));

@@ -257,7 +257,8 @@ namespace {
 constexpr std::size_t kMaxPathBytes = 4095;
 constexpr std::size_t kMaxNameBytes = 255;
 
-constexpr std::array<std::string_view, 4> kWords{"@cwd", "@system", "@toolchains", "@repo"};
+constexpr std::array<std::string_view, 5> kWords{"@cwd", "@system", "@toolchains", "@caches",
+                                                 "@repo"};
 
 bool has_control_byte(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {

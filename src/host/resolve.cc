@@ -1,8 +1,11 @@
 #include "host/resolve.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "host/credentials.h"
@@ -26,6 +29,16 @@ constexpr std::array<std::string_view, 10> kSystemPlaces = {
     "/opt",      "/nix/store",    "/gnu/store",     "/snap",         "/etc/chromium.d",
     "/etc/dpkg", "/var/lib/dpkg", "/var/lib/texmf", "/var/lib/gems", "/var/cache/fontconfig"};
 
+// What tools of builds have downloaded, below a home. They read it again and again; nothing in it
+// is a setting.
+constexpr std::array<std::string_view, 7> kCaches = {
+    ".cache/ms-playwright", ".cargo/registry", ".gradle/caches/modules-2", ".gradle/wrapper/dists",
+    ".m2/repository",       ".nuget/packages", "go/pkg/mod/cache/download"};
+// Go's modules lie beside a directory of clones (cache/vcs), each with a configuration that may
+// have a password in an address. So what is granted is each module tree by itself.
+constexpr std::string_view kModules = "go/pkg/mod";
+constexpr std::string_view kNoModules = "cache";
+
 enum class RequestedAccess { Read, Write };
 
 std::string_view word(RequestedAccess access) {
@@ -46,6 +59,33 @@ void add_places(const PathRule& rule, std::span<const std::string> paths, Grant:
   }
 }
 
+std::vector<std::string> caches_of(const std::string& home) {
+  std::vector<std::string> places;
+  for (const std::string_view cache : kCaches) places.push_back(join(home, cache));
+  const std::string modules = join(home, kModules);
+  const Fd directory(::open(modules.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+  DirectoryNames names;
+  if (!directory.valid() || !names.read(directory.get())) return places;
+  for (const DirectoryEntry& entry : names.entries()) {
+    if (entry.type == EntryType::Directory && entry.name != kNoModules)
+      places.push_back(join(modules, entry.name));
+  }
+  return places;
+}
+
+void add_caches(const PathRule& rule, const Caller& caller, std::vector<Grant>& out) {
+  if (caller.home.empty()) return;
+  for (const std::string& cache : caches_of(caller.home)) {
+    if (!inspect_path(cache)) continue;
+    const Result<Canonical> place = canonicalize(cache, "/", caller);
+    if (!place || place->kind != FileKind::Directory) continue;
+    if (is_in_store(place->path, caller) || is_in_store(place->lexical, caller)) continue;
+    // A link to a home, or to the root, is no cache.
+    if (refuse_writable(*place, rule.text, caller)) continue;
+    out.push_back(make_grant(rule, *place, Grant::Source::Cache));
+  }
+}
+
 // Where runs could have left something behind: what may be written now, and the project, which a
 // policy that only reads it now may have been able to write before.
 std::vector<std::string> run_writable(const std::vector<Grant>& write, const Caller& caller) {
@@ -59,13 +99,15 @@ std::vector<std::string> run_writable(const std::vector<Grant>& write, const Cal
 Result<bool> add_group(const PathRule& rule, RequestedAccess access,
                        const std::vector<Grant>& writable, const Caller& caller,
                        std::vector<Grant>& out) {
-  if (rule.text != "@system" && rule.text != "@toolchains") return false;
+  if (rule.text != "@system" && rule.text != "@toolchains" && rule.text != "@caches") return false;
   if (access == RequestedAccess::Write)
     return fail(policy_error("write " + quote(rule.text) + " would let a command change the system",
                              "it may only be read"));
   if (rule.text == "@system") {
     const std::vector<std::string> places(kSystemPlaces.begin(), kSystemPlaces.end());
     add_places(rule, places, Grant::Source::System, caller, out);
+  } else if (rule.text == "@caches") {
+    add_caches(rule, caller, out);
   } else {
     add_places(rule, toolchain_roots(caller, run_writable(writable, caller)),
                Grant::Source::Toolchain, caller, out);

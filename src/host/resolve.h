@@ -37,8 +37,9 @@ Result<Canonical> canonicalize_existing(std::string_view text, std::string_view 
 // the password database says, and never $HOME, which the caller says.
 inline constexpr std::string_view kSystemCeiling = "/etc/cordon/ceiling.toml";
 
-// Expands "@system", "@toolchains" and "@repo", canonicalises every entry, drops missing ones with
-// a Nonexistent reduction. Errors are for what must never be granted: a writable "/" or whole home.
+// Expands "@system", "@toolchains", "@caches" and "@repo", canonicalises every entry, drops missing
+// ones with a Nonexistent reduction. Errors are for what must never be granted: a writable "/" or
+// whole home.
 Result<Resolved> resolve(const Policy& policy, const Caller& caller);
 // `approved`: what a person let be done beyond it; of that counts what its [ask] covers.
 Result<ResolvedCeiling> resolve(const Ceiling& ceiling, const Caller& caller,

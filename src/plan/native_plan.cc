@@ -636,6 +636,7 @@ void NativePlanner::command() {
     plan_.cwd = "/";
   }
   plan_command(effective_, caller_, plan_);
+  if (has_caches()) add_cache_variables(effective_, caller_, join(caller_.home, ".cache"), plan_);
   const bool other_objects = request_.private_copies || effective_.mode == WriteMode::Staged;
   if (other_objects && !facts_.git.empty()) add_git_stat_settings(plan_.environment);
   if (stages_part_of_repository()) {

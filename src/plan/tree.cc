@@ -168,6 +168,38 @@ PrivatePlaces plan_private_places(const Effective& effective, const HostFacts& f
   return places;
 }
 
+void add_cache_variables(const Effective& effective, const Caller& caller,
+                         const std::string& caches, Plan& plan) {
+  const auto set = [&](const char* name, const std::string& value) {
+    const std::string prefix = std::string(name) + "=";
+    const auto is_it = [&](const std::string& one) { return one.starts_with(prefix); };
+    if (std::ranges::none_of(plan.environment, is_it)) plan.environment.push_back(prefix + value);
+  };
+  // The person's own cache, where the policy shows it.
+  const auto shown = [&](std::string_view below) -> std::optional<std::string> {
+    const std::string path = join(caller.home, below);
+    const auto covers = [&](const Grant& grant) { return contains(grant.path, path); };
+    if (std::ranges::none_of(effective.read, covers)) return std::nullopt;
+    return path;
+  };
+  set("CARGO_HOME", join(caches, "cargo"));
+  set("GOMODCACHE", join(caches, "go-mod"));
+  if (const auto own = shown("go/pkg/mod/cache/download"))
+    set("GOPROXY", "file://" + *own + ",https://proxy.golang.org,direct");
+  set("GRADLE_USER_HOME", join(caches, "gradle"));
+  if (const auto own = shown(".gradle/caches/modules-2"))
+    set("GRADLE_RO_DEP_CACHE", std::string(parent(*own)));
+  set("NUGET_PACKAGES", join(caches, "nuget"));
+  if (const auto own = shown(".nuget/packages")) set("NUGET_FALLBACK_PACKAGES", *own);
+  set("PIP_CACHE_DIR", join(caches, "pip"));
+  set("npm_config_cache", join(caches, "npm"));
+  // Maven splits the variable at white space and knows no quotes there.
+  if (caches.find_first_of(" \t\n") != std::string::npos) return;
+  std::string maven = "-Dmaven.repo.local=" + join(caches, "maven");
+  if (const auto own = shown(".m2/repository")) maven += " -Dmaven.repo.local.tail=" + *own;
+  set("MAVEN_OPTS", maven);
+}
+
 void plan_command_among(const PrivatePlaces& places, const Effective& effective,
                         const Caller& caller, const PlanRequest& request, Plan& plan) {
   plan.argv = request.argv;
@@ -186,6 +218,7 @@ void plan_command_among(const PrivatePlaces& places, const Effective& effective,
   if (!places.caches.empty() && !chosen("XDG_CACHE_HOME")) {
     plan.environment.push_back("XDG_CACHE_HOME=" + places.caches);
   }
+  if (!places.caches.empty()) add_cache_variables(effective, caller, places.caches, plan);
 }
 
 namespace {

@@ -82,6 +82,12 @@ PrivatePlaces plan_private_places(const Effective& effective, const HostFacts& f
                                   const Caller& caller, const PlanRequest& request,
                                   const ShownGrants& grants, Plan& plan);
 
+// The variables by which tools of builds keep what they download in `caches`, which lasts from run
+// to run, and find what the policy shows of the person's own. None that the policy or an option
+// sets.
+void add_cache_variables(const Effective& effective, const Caller& caller,
+                         const std::string& caches, Plan& plan);
+
 // The command of the request, with variables that lead to the places.
 void plan_command_among(const PrivatePlaces& places, const Effective& effective,
                         const Caller& caller, const PlanRequest& request, Plan& plan);

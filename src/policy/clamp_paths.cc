@@ -225,6 +225,11 @@ void PathMeet::report_one(const Grant& grant, PathMode mode, Reductions& reducti
   reductions.push_back({what, asked, std::nullopt, because, by});
 }
 
+std::string_view group_name(Grant::Source source) {
+  if (source == Grant::Source::System) return "@system";
+  return source == Grant::Source::Cache ? "@caches" : "@toolchains";
+}
+
 // One line for a whole group: a person wrote "@toolchains", not the dozen paths it stands for.
 void PathMeet::report_baseline(Grant::Source source, std::span<const Grant> read,
                                Reductions& reductions) const {
@@ -245,7 +250,7 @@ void PathMeet::report_baseline(Grant::Source source, std::span<const Grant> read
     if (kept || !parts_below(grant.path, PathMode::Read).empty()) ++some;
   }
   if (whole == asked) return;
-  const std::string name = source == Grant::Source::System ? "@system" : "@toolchains";
+  const std::string name(group_name(source));
   if (some == 0) {
     reductions.push_back({"read", name, std::nullopt, Because::OutsideCeiling, by});
     return;
@@ -267,6 +272,7 @@ void PathMeet::report(std::span<const Grant> read, std::span<const Grant> write,
   };
   report_baseline(Grant::Source::System, read, reductions);
   report_baseline(Grant::Source::Toolchain, read, reductions);
+  report_baseline(Grant::Source::Cache, read, reductions);
   for (const Grant& grant : read) {
     if (!is_group(grant) && counts(grant)) report_one(grant, PathMode::Read, reductions);
   }

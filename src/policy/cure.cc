@@ -184,6 +184,7 @@ bool is_baseline(const Grant& grant) {
       return false;
     case Grant::Source::System:
     case Grant::Source::Toolchain:
+    case Grant::Source::Cache:
     case Grant::Source::Repository:
       return true;
   }

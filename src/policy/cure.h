@@ -45,8 +45,8 @@ class PathModes {
   std::vector<const Grant*> conflicts_;
 };
 
-// True for what came from "@system", "@toolchains" or "@repo": it yields to any rule that covers
-// it.
+// True for what came from "@system", "@toolchains", "@caches" or "@repo": it yields to any rule
+// that covers it.
 bool is_baseline(const Grant& grant);
 
 // "the ceiling /etc/cordon/ceiling.toml".
@@ -54,7 +54,7 @@ std::string title_of(const Ceiling& ceiling);
 
 // A read rule for the path or for something in it would overrule a write rule, so it is taken out.
 std::string cure_for_path(const ResolvedCeiling& ceiling, const std::string& path, PathMode mode);
-// "@system", "@toolchains" or "@repo".
+// "@system", "@toolchains", "@caches" or "@repo".
 std::string cure_for_group(const Ceiling& ceiling, std::string_view group);
 std::string cure_for_host(const Ceiling& ceiling, const HostRule& host);
 // Of several at once; `hosts` is not empty.

@@ -16,7 +16,7 @@ enum class FileKind { Absent, Directory, Regular, Other };
 
 // One granted path.
 struct Grant {
-  enum class Source { Policy, System, Toolchain, Repository, GitDirectory };
+  enum class Source { Policy, System, Toolchain, Cache, Repository, GitDirectory };
   std::string written;  // as the caller spelled it, for messages
   std::string lexical;  // absolute and normal, before symlinks
   std::string path;     // canonical: symlinks of the existing part resolved, the rest appended

@@ -44,7 +44,7 @@ Policy make_strict() {
 
 Policy make_workspace(std::string_view name, const PresetHost& host) {
   Policy policy = bare(name);
-  policy.fs.read = {{"@system", {}}, {"@toolchains", {}}, {"@repo", {}}};
+  policy.fs.read = {{"@system", {}}, {"@toolchains", {}}, {"@caches", {}}, {"@repo", {}}};
   policy.fs.write = {{"@cwd", {}}};
   policy.fs.scratch = kGibi;
   policy.fs.home = HomeMode::Private;
@@ -81,6 +81,8 @@ Policy make_preset(std::string_view name, const PresetHost& host) {
   } else if (name == "build") {
     policy.fs.caches = true;
   } else if (const AgentNeeds* agent = agent_of(name); agent != nullptr || name == "agent") {
+    // It keeps caches of its own, in its home.
+    std::erase_if(policy.fs.read, [](const PathRule& rule) { return rule.text == "@caches"; });
     policy.fs.home = HomeMode::Persistent;
     policy.net.mode = NetMode::Allow;
     if (agent != nullptr) add_needs(*agent, policy);

@@ -8,7 +8,8 @@ namespace cordon {
 namespace {
 
 constexpr PresetHost kHost{.memory_bytes = 8ULL << 30U};
-const std::vector<PathRule> kSystem{{"@system", ""}, {"@toolchains", ""}, {"@repo", ""}};
+const std::vector<PathRule> kSystem{
+    {"@system", ""}, {"@toolchains", ""}, {"@caches", ""}, {"@repo", ""}};
 const std::vector<PathRule> kCwd{{"@cwd", ""}};
 
 TEST(Presets, AreTheFiveOfTheContract) {

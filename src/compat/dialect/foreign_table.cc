@@ -142,7 +142,7 @@ Result<bool> lies_in(const std::string& root, const std::string& path, const Pla
 namespace {
 
 bool is_group(const std::string& text) {
-  return text == "@system" || text == "@toolchains" || text == "@repo";
+  return text == "@system" || text == "@toolchains" || text == "@caches" || text == "@repo";
 }
 
 // Nothing if the entry is a word that stands for many places.

@@ -167,7 +167,7 @@ version = 1
 [fs]
 # Readable: parts of the system outside of /usr, the toolchains that are found on PATH, and the git
 # repository that the directory of a run lies in, whose git directory may be written.
-read = ["@system", "@toolchains", "@repo"]
+read = ["@system", "@toolchains", "@caches", "@repo"]
 # Writable: the directory a run is started in. To permit runs in certain places only, name these
 # instead: ["~/projects"].
 write = ["@cwd"]
