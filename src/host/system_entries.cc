@@ -161,6 +161,10 @@ constexpr std::array<Nested, 5> kNested = {{{"pki", "pki/ca-trust"},
                                             {"ssl", "ssl/certs"},
                                             {"ssl", "ssl/openssl.cnf"}}};
 
+// How many processors there are and what they can do: thread pools and compilers ask there. All
+// else of /sys stays outside.
+constexpr const char* kProcessors = "/sys/devices/system/cpu";
+
 // Without these the dynamic loader, or the name a program was found under, does not work.
 constexpr std::array<std::string_view, 5> kLoader = {"alternatives", "ld.so.cache", "ld.so.conf",
                                                      "ld.so.conf.d", "localtime"};
@@ -236,6 +240,10 @@ std::vector<SystemEntry> system_entries(SystemEntry::Tier tier) {
     if (const auto seen = inspect_path(path))
       add_entry(out, AT_FDCWD, path, path, entry_type_of(*seen), SystemEntry::Tier::Loader);
   add_etc(out, tier);
+  if (tier == SystemEntry::Tier::Programs) {
+    if (const auto seen = inspect_path(kProcessors))
+      add_entry(out, AT_FDCWD, kProcessors, kProcessors, entry_type_of(*seen), tier);
+  }
   std::sort(out.begin(), out.end());
   return out;
 }

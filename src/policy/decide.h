@@ -81,7 +81,7 @@ inline constexpr std::array<std::string_view, 4> kWrittenFiles = {
 // The host's own in network mode open, else written too.
 inline constexpr std::array<std::string_view, 2> kNetworkFiles = {"/etc/hosts", "/etc/resolv.conf"};
 
-// Programs expect it; it is empty.
+// Programs expect it; without a scratch space it is empty.
 inline constexpr std::string_view kEmptyDirectory = "/run";
 
 // Part of the scratch space, where no grant shows the host's.
@@ -89,8 +89,8 @@ struct ScratchPlace {
   std::string_view name;
   std::string_view path;
 };
-inline constexpr std::array<ScratchPlace, 3> kScratchPlaces = {
-    {{"tmp", "/tmp"}, {"vartmp", "/var/tmp"}, {"shm", "/dev/shm"}}};
+inline constexpr std::array<ScratchPlace, 4> kScratchPlaces = {
+    {{"tmp", "/tmp"}, {"vartmp", "/var/tmp"}, {"shm", "/dev/shm"}, {"run", "/run"}}};
 
 constexpr bool lists(std::span<const std::string_view> places, std::string_view path) {
   return std::find(places.begin(), places.end(), path) != places.end();
