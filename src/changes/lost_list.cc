@@ -39,7 +39,13 @@ void add(int directory, const std::string& name, const std::string& path, int de
   }
   if (!S_ISDIR(status.st_mode)) {
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) return;
-    if (status.st_size == 0 && sum.given.mounted.contains(path)) return;
+    const bool was_given = status.st_size == 0 || S_ISLNK(status.st_mode);
+    if (was_given && sum.given.mounted.contains(path)) return;
+    const auto file = sum.given.files.find(path);
+    if (file != sum.given.files.end() &&
+        read_regular(directory, name, file->second.size() + 1) == file->second) {
+      return;
+    }
     ++sum.files;
     sum.bytes += static_cast<std::uint64_t>(status.st_size);
     return;
@@ -71,10 +77,6 @@ Gone gone_with(int directory, const std::string& place, const Given& given) {
   Sum sum{given, status.st_dev};
   const bool is_tmp = place == "/tmp" || place == "/var/tmp";
   for (const std::string& name : sorted) {
-    if (name == ".gitconfig" && !is_tmp &&
-        read_regular(directory, name, given.gitconfig.size() + 1) == given.gitconfig) {
-      continue;
-    }
     const std::uint64_t before = sum.files;
     add(directory, name, join(place, name), 1, sum);
     const bool quiet = is_tmp ? name.starts_with('.') : name == ".cache";

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,9 +31,9 @@ struct Gone {
 
 // What stood there before the command began.
 struct Given {
-  std::string gitconfig;  // the content of .gitconfig
+  std::map<std::string, std::string> files;  // by their paths; changed, they are the run's
   // Paths that something is mounted on: grants, and one private place in another. Once the mounts
-  // are gone with the run, empty files and directories are left there.
+  // are gone with the run, empty files and directories are left there. And links that lead to them.
   std::set<std::string> mounted;
 };
 

@@ -118,24 +118,37 @@ TEST(UnifiedGroups, SayWhichGroupCouldHandControllersOn) {
   EXPECT_EQ(other.idle->path, tree.root());
 }
 
-TEST(GitIdentity, KeepsOnlyWhoCommits) {
+TEST(CopiedGitSettings, KeepsWhatRunsNothing) {
   const TestTree tree;
   const Caller caller = tree.caller();
-  tree.file(
-      "home/.gitconfig",
-      "[user]\n\tname = \"A \\\"B\\\"\"\n\temail = a@b\n\tsigningkey = k\n"
-      "[init]\n\tdefaultBranch = trunk\n[core]\n\tpager = evil\n[credential]\n\thelper = x\n");
-  EXPECT_EQ(git_identity(caller),
-            "[user]\n\tname = \"A \\\"B\\\"\"\n\temail = \"a@b\"\n"
-            "[init]\n\tdefaultbranch = \"trunk\"\n");
+  tree.file("home/.gitconfig",
+            "[user]\n\tname = \"A \\\"B\\\"\"\n\temail = a@b\n\tsigningkey = k\n"
+            "[init]\n\tdefaultBranch = trunk\n[core]\n\tpager = evil\n\tautocrlf = input\n"
+            "[credential]\n\thelper = x\n[alias]\n\tst = status\n\tx = !evil\n\ty = -c a.b=c log\n"
+            "\tz = fetch https://u:p@h/\n[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge "
+            "= evil\n"
+            "[filter \"other\"]\n\tclean = cat\n[pull]\n\ttwohead = evil\n\trebase\n"
+            "[core \"sub\"]\n\teol = lf\n");
+  EXPECT_EQ(copied_git_settings(caller),
+            "[alias]\n\tst = \"status\"\n[core]\n\tautocrlf = \"input\"\n"
+            "[filter \"lfs\"]\n\tclean = \"git-lfs clean -- %f\"\n"
+            "[init]\n\tdefaultbranch = \"trunk\"\n[pull]\n\trebase = \"true\"\n"
+            "[user]\n\tname = \"A \\\"B\\\"\"\n\temail = \"a@b\"\n");
 }
 
-TEST(GitIdentity, FollowsIncludesAndLinkedDotfiles) {
+TEST(CopiedGitSettings, AreOfTheLastValueAlone) {
+  const TestTree tree;
+  tree.file("home/.gitconfig",
+            "[alias]\n\tst = status\n\tst = !evil\n[core]\n\teol = lf\n\teol = crlf\n");
+  EXPECT_EQ(copied_git_settings(tree.caller()), "[core]\n\teol = \"crlf\"\n");
+}
+
+TEST(CopiedGitSettings, FollowsIncludesAndLinkedDotfiles) {
   const TestTree tree;
   tree.file("home/dotfiles/gitconfig", "[include]\n\tpath = ~/work.inc\n");
   tree.file("home/work.inc", "[user]\n\tname = Worker\n");
   tree.link("home/.gitconfig", "dotfiles/gitconfig");
-  EXPECT_THAT(git_identity(tree.caller()), HasSubstr("Worker"));
+  EXPECT_THAT(copied_git_settings(tree.caller()), HasSubstr("Worker"));
 }
 
 TEST(CredentialStores, AreFoundWithTheirTargets) {

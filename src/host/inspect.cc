@@ -167,6 +167,15 @@ Fd open_canonical(const std::string& path, int flags) {
   return open_beneath(root.get(), std::string_view(path).substr(1), flags);
 }
 
+std::optional<std::string> read_followed(const std::string& path, std::size_t limit) {
+  const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const auto seen = place.valid() ? inspect_fd(place.get()) : std::nullopt;
+  if (!seen || seen->kind != FileKind::Regular) return std::nullopt;
+  const std::string self = "/proc/self/fd/" + std::to_string(place.get());
+  const Fd file(::open(self.c_str(), O_RDONLY | O_CLOEXEC));
+  return file.valid() ? read_all(file.get(), limit) : std::nullopt;
+}
+
 std::optional<std::string> read_all(int descriptor, std::size_t limit) {
   std::string content;
   std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)

@@ -76,6 +76,9 @@ Fd open_canonical(const std::string& path, int flags);
 // The content of a regular file; nothing if it is missing, of another type (a FIFO would block, a
 // link leads elsewhere) or longer than `limit`.
 std::optional<std::string> read_regular(int directory, const std::string& name, std::size_t limit);
+// The same through symlinks, for files that a person may keep elsewhere. The place is found without
+// opening it: to open a FIFO or a device may act.
+std::optional<std::string> read_followed(const std::string& path, std::size_t limit);
 // Reads to the end; nothing on an error or past `limit`.
 std::optional<std::string> read_all(int descriptor, std::size_t limit);
 std::optional<std::string> read_link(int directory, const std::string& name);

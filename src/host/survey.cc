@@ -12,6 +12,7 @@
 #include "host/git/config.h"
 #include "host/git/unseen_worktrees.h"
 #include "host/hard_links.h"
+#include "host/home_settings.h"
 #include "host/known_directories.h"
 #include "host/mount_table.h"
 #include "host/own_programs.h"
@@ -258,7 +259,10 @@ Result<Survey> survey_trees(const Clamped& clamped, const Caller& caller,
   if (effective.net.mode == NetMode::Open) out.facts.network_files = network_files();
   if (grants_nothing && effective.home == HomeMode::None) return out;
   const UserGit user = read_user_git_config(caller);
-  out.facts.git_identity = git_identity(std::span<const GitSetting>(user.settings));
+  if (effective.home == HomeMode::Private) {
+    out.facts.home_files = home_settings(caller, user);
+  }
+  out.facts.gitconfig = copied_git_settings(std::span<const GitSetting>(user.settings));
 
   TreeSurvey trees(effective, caller, user, older, out);
   if (ways != nullptr) trees.only_towards(*ways);

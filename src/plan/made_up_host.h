@@ -59,7 +59,7 @@ inline HostFacts made_up_facts() {
                         {"/srv", Kind::Directory, {}},      {"/sys", Kind::Directory, {}},
                         {"/tmp", Kind::Directory, {}},      {"/usr", Kind::Directory, {}},
                         {"/vmlinuz", Kind::File, {}}};
-  facts.git_identity = "[user]\n\tname = Alex\n\temail = alex@example.com\n";
+  facts.gitconfig = "[user]\n\tname = Alex\n\temail = alex@example.com\n";
   return facts;
 }
 

@@ -261,9 +261,11 @@ void NativePlanner::scratch() {
   }
   if (has_private_home()) {
     own_scratch("home", caller_.home, 0700);
-    if (!facts_.git_identity.empty()) {
-      plan_.build.emplace_back(op::ScratchFile{"home/.gitconfig", facts_.git_identity, 0644});
+    if (!facts_.gitconfig.empty()) {
+      plan_.build.emplace_back(op::ScratchFile{"home/.gitconfig", facts_.gitconfig, 0644});
     }
+    for (const HomeFile& file : facts_.home_files)
+      tree_.file(join(caller_.home, file.name), file.content, 0644);
   }
   if (has_persistent_home()) {
     own_persistent(request_.persistent_home, caller_.home);

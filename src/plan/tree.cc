@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -128,6 +129,19 @@ void make_directory(const std::string& path, Plan& plan) {
   plan.build.emplace_back(op::MakeDirectory{path, 0700});
 }
 
+void make_home_files(const std::vector<HomeFile>& files, const std::string& home, Plan& plan) {
+  std::set<std::string> made;
+  for (const HomeFile& file : files) {
+    std::string directory = home;
+    const std::string place = "/" + file.name;
+    for (const std::string_view part : components(parent(place))) {
+      directory = join(directory, part);
+      if (made.insert(directory).second) make_directory(directory, plan);
+    }
+    plan.build.emplace_back(op::MakeFile{join(home, file.name), file.content, 0644});
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> PrivatePlaces::all() const {
@@ -156,10 +170,11 @@ PrivatePlaces plan_private_places(const Effective& effective, const HostFacts& f
     if (effective.home == HomeMode::Private && has_home) {
       places.home = join(request.private_directory, "home");
       make_directory(places.home, plan);
-      if (!facts.git_identity.empty()) {
+      if (!facts.gitconfig.empty()) {
         plan.build.emplace_back(
-            op::MakeFile{join(places.home, ".gitconfig"), facts.git_identity, 0644});
+            op::MakeFile{join(places.home, ".gitconfig"), facts.gitconfig, 0644});
       }
+      make_home_files(facts.home_files, places.home, plan);
     }
     plan.limits.push_back({"scratch", *effective.scratch, LimitBy::Watch});
   }

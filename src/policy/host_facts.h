@@ -122,6 +122,13 @@ struct CgroupFacts {
   auto operator<=>(const CgroupFacts&) const = default;
 };
 
+// A file of the private home: settings of the person's that run nothing and tell no secret.
+struct HomeFile {
+  std::string name;  // relative to the home
+  std::string content;
+  auto operator<=>(const HomeFile&) const = default;
+};
+
 struct HostFacts {
   int landlock_abi = 0;
   bool answers_calls = false;  // the kernel lets a supervisor answer for others (5.19)
@@ -140,7 +147,8 @@ struct HostFacts {
   // Directories in a writable grant that cannot be searched: read-only inside, with all they hold.
   std::vector<Pinned> closed;
   std::vector<GitDirectory> git;
-  std::string git_identity;  // content of the generated .gitconfig
+  std::string gitconfig;             // content of the private home's .gitconfig
+  std::vector<HomeFile> home_files;  // what else of the person's settings is in that home
 };
 
 }  // namespace cordon

@@ -107,11 +107,10 @@ Result<std::vector<DirectoryInUse>> make_persistent(JudgedRun& run) {
     }
   }
   const DirectoryInUse& home = in_use.emplace_back(std::move(directory));
-  if (facts.git_identity.empty()) return in_use;
+  if (facts.gitconfig.empty()) return in_use;
   const Fd file(::openat(home.get(), ".gitconfig",
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (file.valid() &&
-      ::write(file.get(), facts.git_identity.data(), facts.git_identity.size()) < 0) {
+  if (file.valid() && ::write(file.get(), facts.gitconfig.data(), facts.gitconfig.size()) < 0) {
     return fail(setup_error("cannot write the private .gitconfig", errno));
   }
   if (file.valid() && run.owner && ::fchown(file.get(), run.owner->uid, run.owner->gid) < 0) {

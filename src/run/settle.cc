@@ -33,7 +33,10 @@ void add_gone(const Gone& gone, const std::string& place, const std::string& wor
 
 // What the run wrote to private places, told in the report and in `cordon changes list`.
 void tell_gone(const GonePlaces& places, const JudgedRun& run, Report& report) {
-  Given given{run.survey.facts.git_identity, {}};
+  Given given;
+  given.files[join(run.caller.home, ".gitconfig")] = run.survey.facts.gitconfig;
+  for (const HomeFile& file : run.survey.facts.home_files)
+    given.files[join(run.caller.home, file.name)] = file.content;
   for (const std::vector<Grant>* grants :
        {&run.clamped.effective().read, &run.clamped.effective().write}) {
     for (const Grant& grant : *grants) given.mounted.insert(grant.path);

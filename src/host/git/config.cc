@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "base/path.h"
 #include "base/text.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
+#include "policy/environment.h"
 
 namespace cordon {
 namespace {
@@ -241,16 +243,6 @@ std::optional<std::string> home_of(std::string_view user) {
   return std::nullopt;
 }
 
-// Found without opening it: to open a FIFO or a device may act.
-std::optional<std::string> read_config(const std::string& path) {
-  const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  const auto seen = place.valid() ? inspect_fd(place.get()) : std::nullopt;
-  if (!seen || seen->kind != FileKind::Regular) return std::nullopt;
-  const std::string self = "/proc/self/fd/" + std::to_string(place.get());
-  const Fd file(::open(self.c_str(), O_RDONLY | O_CLOEXEC));
-  return file.valid() ? read_all(file.get(), kGitConfigLimit) : std::nullopt;
-}
-
 }  // namespace
 
 std::optional<std::string> git_path(std::string_view written, std::string_view base,
@@ -272,7 +264,7 @@ void GitConfigFiles::read(const std::string& path) { read(path, When::Always, 0)
 
 void GitConfigFiles::read(const std::string& path, When when, int depth) {
   if (depth > kDeepestInclude || !seen_.insert(path).second) return;
-  const auto text = read_config(path);
+  const auto text = read_followed(path, kGitConfigLimit);
   auto parsed = text ? parse_git_config(*text) : std::nullopt;
   if (!parsed) return;
   for (GitSetting& setting : *parsed) {
@@ -313,22 +305,124 @@ UserGit read_user_git_config(const Caller& caller) {
   return {std::move(files.settings), std::move(files.conditional), std::move(files.included)};
 }
 
-std::string git_identity(std::span<const GitSetting> settings) {
-  struct Wanted {
-    const char* section;
-    const char* key;
+namespace {
+
+struct CopiedKey {
+  std::string_view section;
+  std::string_view key;
+  auto operator<=>(const CopiedKey&) const = default;
+};
+
+// Whose values are words of git's own. A key that is not here stays outside, whatever it does.
+constexpr auto kCopied = std::to_array<CopiedKey>({
+    {"branch", "autosetupmerge"},
+    {"branch", "autosetuprebase"},
+    {"branch", "sort"},
+    {"color", "ui"},
+    {"column", "ui"},
+    {"commit", "cleanup"},
+    {"commit", "verbose"},
+    {"core", "abbrev"},
+    {"core", "autocrlf"},
+    {"core", "commentchar"},
+    {"core", "eol"},
+    {"core", "quotepath"},
+    {"core", "safecrlf"},
+    {"core", "whitespace"},
+    {"diff", "algorithm"},
+    {"diff", "colormoved"},
+    {"diff", "mnemonicprefix"},
+    {"diff", "noprefix"},
+    {"diff", "renames"},
+    {"diff", "submodule"},
+    {"fetch", "prune"},
+    {"fetch", "prunetags"},
+    {"init", "defaultbranch"},
+    {"log", "abbrevcommit"},
+    {"log", "date"},
+    {"log", "decorate"},
+    {"log", "follow"},
+    {"merge", "conflictstyle"},
+    {"merge", "ff"},
+    {"merge", "log"},
+    {"pull", "ff"},
+    {"pull", "rebase"},
+    {"push", "autosetupremote"},
+    {"push", "default"},
+    {"push", "followtags"},
+    {"rebase", "autosquash"},
+    {"rebase", "autostash"},
+    {"rebase", "updaterefs"},
+    {"rerere", "enabled"},
+    {"status", "branch"},
+    {"status", "short"},
+    {"status", "showuntrackedfiles"},
+    {"submodule", "recurse"},
+    {"tag", "sort"},
+    {"user", "email"},
+    {"user", "name"},
+});
+static_assert(std::ranges::is_sorted(kCopied));
+
+bool is_plain(std::string_view value) {
+  return value.size() <= 1024 && value.find('\n') == std::string_view::npos &&
+         !may_hold_login(value);
+}
+
+// A subcommand with its arguments. One that begins with "!" is a line for a shell, one that begins
+// with an option may set what git runs.
+bool is_subcommand(std::string_view value) {
+  return !value.empty() && is_alpha(value.front()) && is_plain(value);
+}
+
+// Only as git-lfs writes it: the program is looked up on PATH, and clean is what makes a pointer of
+// a large file.
+bool is_lfs(std::string_view key, std::string_view value) {
+  struct Own {
+    std::string_view key;
+    std::string_view value;
   };
-  constexpr std::array<Wanted, 3> kWanted = {
-      {{"user", "name"}, {"user", "email"}, {"init", "defaultbranch"}}};
+  constexpr auto kOwn = std::to_array<Own>({{"clean", "git-lfs clean -- %f"},
+                                            {"smudge", "git-lfs smudge -- %f"},
+                                            {"smudge", "git-lfs smudge --skip -- %f"},
+                                            {"process", "git-lfs filter-process"},
+                                            {"process", "git-lfs filter-process --skip"},
+                                            {"required", "true"}});
+  return std::ranges::any_of(kOwn,
+                             [&](const Own& own) { return own.key == key && own.value == value; });
+}
+
+bool is_copied(const GitSetting& setting, std::string_view value) {
+  if (setting.section == "filter" && setting.subsection == "lfs") return is_lfs(setting.key, value);
+  if (!setting.subsection.empty()) return false;
+  if (setting.section == "alias") return is_subcommand(value);
+  if (setting.section == "advice") return value == "true" || value == "false";
+  return std::ranges::binary_search(kCopied, CopiedKey{setting.section, setting.key}) &&
+         is_plain(value);
+}
+
+}  // namespace
+
+std::string copied_git_settings(std::span<const GitSetting> settings) {
   std::vector<GitSetting> kept;
-  for (const Wanted& wanted : kWanted)
-    if (auto value = last_value(settings, wanted.section, "", wanted.key))
-      kept.push_back({wanted.section, "", wanted.key, std::move(value)});
+  for (const GitSetting& setting : settings) {
+    const auto same = [&](const GitSetting& other) {
+      return other.section == setting.section && other.subsection == setting.subsection &&
+             other.key == setting.key;
+    };
+    // The last one decides, also if it is one that stays outside.
+    std::erase_if(kept, same);
+    std::string value = setting.value.value_or("true");
+    if (!is_copied(setting, value)) continue;
+    kept.push_back({setting.section, setting.subsection, setting.key, std::move(value)});
+  }
+  std::ranges::stable_sort(
+      kept, {}, [](const GitSetting& one) { return std::tie(one.section, one.subsection); });
   return write_git_config(kept);
 }
 
-std::string git_identity(const Caller& caller) {
-  return git_identity(std::span<const GitSetting>(read_user_git_config(caller).settings));
+std::string copied_git_settings(const Caller& caller) {
+  return copied_git_settings(std::span<const GitSetting>(read_user_git_config(caller).settings));
 }
 
 }  // namespace cordon

@@ -75,9 +75,11 @@ struct UserGit {
 
 // The system's, then the user's files, with all they include.
 UserGit read_user_git_config(const Caller& caller);
-// user.name, user.email and init.defaultBranch, as a .gitconfig; empty if none is set.
-std::string git_identity(std::span<const GitSetting> settings);
+// What of them a private home gets, as a .gitconfig: who commits, and a list of settings that name
+// no program, no path and no address; aliases that are no shell lines; git-lfs's own filter. Empty
+// if none is set.
+std::string copied_git_settings(std::span<const GitSetting> settings);
 // The same, of this caller's files.
-std::string git_identity(const Caller& caller);
+std::string copied_git_settings(const Caller& caller);
 
 }  // namespace cordon

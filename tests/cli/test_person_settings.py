@@ -1,0 +1,113 @@
+"""Settings of the person that run nothing: the private home has copies of them, built from lists of keys."""
+
+import pytest
+
+
+TOKEN = "hunter2"
+
+
+def git(world, *words, cwd):
+    return world.bare("git", "-c", "user.name=Me", "-c", "user.email=me@example.com", *words, cwd=cwd).expect(0)
+
+
+def make_repository(world, path):
+    world.make_directory(path)
+    git(world, "init", "-q", cwd=path)
+    return path
+
+
+def cat(world, name, *options):
+    return world.run("sh", "-c", f"cat ~/{name} 2> /dev/null", options=options)
+
+
+@pytest.mark.parametrize("preset", ["workspace", "build"])
+def test_git_treats_lines_as_outside(world, preset):
+    """The working tree of a person with autocrlf has CR LF: without the setting each file is changed inside."""
+    world.write(world.home / ".gitconfig", "[user]\n\tname = Me\n\temail = me@example.com\n[core]\n\tautocrlf = true\n"
+                "\tpager = evil\n[alias]\n\tst = status --short\n\tsh = !touch /tmp/ran\n\topt = -c core.pager=x log\n"
+                "[pull]\n\trebase = true\n[credential]\n\thelper = store\n[url \"https://u:hunter2@h/\"]\n\tinsteadOf = gh:\n")
+    top = make_repository(world, world.home / "work/lines")
+    world.write(top / "dos.txt", "one\r\ntwo\r\n")
+    git(world, "add", "dos.txt", cwd=top)
+    git(world, "commit", "-q", "-m", "dos", cwd=top)
+    (top / "dos.txt").touch()
+    done = world.run("sh", "-c", "touch dos.txt; git st; git config pull.rebase; git sh; git opt; git config core.pager",
+                     cwd=top, options=["--policy", preset])
+    assert done.out == "true\n", done.account()
+    assert "'sh' is not a git command" in done.err and "'opt' is not a git command" in done.err
+    text = cat(world, ".gitconfig", "--policy", preset).expect(0).out
+    assert TOKEN not in text and "helper" not in text and "evil" not in text
+
+
+@pytest.mark.once
+def test_gits_own_files_are_copied(world):
+    world.write(world.home / ".gitconfig", "[core]\n\texcludesFile = ~/.ignored\n")
+    world.write(world.home / ".ignored", "*.scratch\n")
+    world.write(world.home / ".config/git/attributes", "*.dos text eol=crlf\n")
+    top = make_repository(world, world.home / "work/ignoring")
+    world.write(top / "a.scratch", "x\n")
+    done = world.run("sh", "-c", "git status --short; git check-attr eol a.dos", cwd=top).expect(0)
+    assert done.out == "a.dos: eol: crlf\n", done.account()
+    # A store of credentials is no file of git's, whatever a setting says.
+    world.write(world.home / ".gitconfig", "[core]\n\texcludesFile = ~/.netrc\n")
+    world.plant({".netrc": "machine h password hunter2\n"})
+    assert TOKEN not in world.run("sh", "-c", "cat ~/.config/git/ignore", cwd=top).out
+
+
+NPMRC = """; settings
+registry=https://npm.example/
+@corp:registry=https://npm.corp.example/path/
+//npm.corp.example/:_authToken=hunter2
+_auth=hunter2
+proxy=http://me:hunter2@proxy.example:3128
+https-proxy=http://proxy.example:3128
+script-shell=/tmp/evil
+node-options=--require=/tmp/evil
+cafile=/etc/ca.pem
+@odd:registry=https://npm.example/?token=hunter2
+save-exact=true
+email=me@example.com
+"""
+
+
+@pytest.mark.once
+def test_npm_knows_its_registry_and_no_token(world):
+    world.write(world.home / ".npmrc", NPMRC, 0o600)
+    assert cat(world, ".npmrc").expect(0).out.splitlines() == [
+        "registry=https://npm.example/", "@corp:registry=https://npm.corp.example/path/",
+        "https-proxy=http://proxy.example:3128", "save-exact=true"]
+    # Also for a policy without a home of its own there is nothing of it.
+    assert cat(world, ".npmrc", "--policy", "strict").out == ""
+
+
+PIP = """[global]
+index-url = https://pypi.example/simple
+extra-index-url = https://me:hunter2@corp.example/simple
+    https://open.example/simple
+timeout = 60
+cert = /etc/ca.pem
+[install]
+trusted_host = pypi.example
+client-cert = /home/me/key.pem
+find-links = /tmp/evil
+"""
+
+
+def test_pip_asks_its_index(world):
+    """pip itself reads the copy."""
+    world.write(world.home / ".config/pip/pip.conf", PIP)
+    done = world.run("python3", "-m", "pip", "config", "list").expect(0)
+    assert done.out.splitlines() == [
+        "global.extra-index-url='https://open.example/simple'", "global.index-url='https://pypi.example/simple'",
+        "global.timeout='60'", "install.trusted-host='pypi.example'"], done.account()
+
+
+@pytest.mark.once
+def test_copies_are_nobodys_loss_unless_they_were_changed(world):
+    world.write(world.home / ".npmrc", NPMRC, 0o600)
+    world.write(world.home / ".gitconfig", "[user]\n\tname = Me\n")
+    _, report = world.report("true")
+    assert report["changes"] == []
+    _, report = world.report("sh", "-c", "echo registry=http://other/ >> ~/.npmrc")
+    assert [c["path"] for c in report["changes"]] == [str(world.home / ".npmrc")]
+    assert (world.home / ".npmrc").read_text() == NPMRC
