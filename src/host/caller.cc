@@ -58,12 +58,25 @@ std::string absolute_variable(const Caller& caller, const char* name) {
   return normalize(found->second);
 }
 
+void add_name(Caller& caller, const Canonical& found) {
+  if (found.lexical != found.path) caller.names.push_back({found.lexical, found.path});
+}
+
 void add_home(Caller& caller, const std::string& written) {
   if (written.empty() || written.front() != '/') return;
   const Result<Canonical> found = canonicalize(written, "/", caller);
   if (!found) return;
+  add_name(caller, *found);
   if (std::find(caller.homes.begin(), caller.homes.end(), found->path) == caller.homes.end())
     caller.homes.push_back(found->path);
+}
+
+// The shell's name for the current directory, if it still is that.
+void add_logical_cwd(Caller& caller) {
+  const std::string written = absolute_variable(caller, "PWD");
+  if (written.empty() || written == caller.cwd) return;
+  const Result<Canonical> found = canonicalize(written, "/", caller);
+  if (found && found->path == caller.cwd) add_name(caller, *found);
 }
 
 std::string cordon_directory(const std::string& directory, std::string_view home,
@@ -101,6 +114,7 @@ Result<Caller> identify_caller() {
         caller.account_home = found->path;
   }
   if (!caller.homes.empty()) caller.home = caller.homes.front();
+  add_logical_cwd(caller);
 
   caller.config_directory =
       cordon_directory(absolute_variable(caller, "XDG_CONFIG_HOME"), caller.home, ".config");

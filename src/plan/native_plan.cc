@@ -58,6 +58,7 @@ class NativePlanner {
     scratch();
     CORDON_CHECK(grants());
     ways_to_grants();
+    links_to_grants();
     masks();
     holds();
     git();
@@ -85,6 +86,8 @@ class NativePlanner {
   Result<void> grants();
   [[nodiscard]] Result<void> refuse_over_system(const Grant& grant) const;
   void ways_to_grants();
+  // Homes and grants that are reached through a symlink outside have that name inside as well.
+  void links_to_grants();
   // A policy without any file of its own gets what loading a program needs, and nothing else.
   [[nodiscard]] bool grants_nothing() const {
     return effective_.read.empty() && effective_.write.empty() && !effective_.scratch;
@@ -463,6 +466,15 @@ void NativePlanner::ways_to_grants() {
     if (!tree_.from_host(top)) tops.insert(top);
   }
   for (const std::string& top : tops) plan_.build.emplace_back(op::ReadOnlyWay{top});
+}
+
+void NativePlanner::links_to_grants() {
+  for (const LinkedName& one : linked_names({read_, write_}, caller_)) {
+    // Where the host's own directory is shown, the link is there or hidden on purpose.
+    if (!tree_.exists(one.path) || tree_.exists(one.name) || !tree_.is_made(parent(one.name)))
+      continue;
+    tree_.symlink(one.name, one.path);
+  }
 }
 
 void NativePlanner::masks() {

@@ -125,6 +125,37 @@ ShownGrants shown_grants(const Effective& effective, const HostFacts& facts, Pla
 
 namespace {
 
+// What both end with is the same on either way: the link is above.
+LinkedName without_common_end(LinkedName one) {
+  while (basename(one.name) == basename(one.path) && parent(one.name) != "/" &&
+         parent(one.path) != "/") {
+    one = {std::string(parent(one.name)), std::string(parent(one.path))};
+  }
+  return one;
+}
+
+}  // namespace
+
+std::vector<LinkedName> linked_names(const ShownGrants& grants, const Caller& caller) {
+  std::vector<LinkedName> names;
+  for (const LinkedName& one : caller.names) names.push_back(without_common_end(one));
+  for (const std::vector<Grant>* list : {&grants.read, &grants.write}) {
+    for (const Grant& grant : *list) {
+      if (grant.lexical.starts_with('/') && grant.lexical != grant.path)
+        names.push_back(without_common_end({grant.lexical, grant.path}));
+    }
+  }
+  std::ranges::sort(names);
+  std::vector<LinkedName> kept;
+  for (LinkedName& one : names) {
+    const auto above = [&](const LinkedName& other) { return contains(other.name, one.name); };
+    if (std::ranges::none_of(kept, above)) kept.push_back(std::move(one));
+  }
+  return kept;
+}
+
+namespace {
+
 void make_directory(const std::string& path, Plan& plan) {
   plan.build.emplace_back(op::MakeDirectory{path, 0700});
 }

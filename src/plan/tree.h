@@ -42,6 +42,8 @@ class Tree {
   [[nodiscard]] bool from_host(std::string_view path) const {
     return nearest(path) == Kind::Bound || nearest(path) == Kind::Staged;
   }
+  // True if what is made at `path` lies in a directory of the sandbox's own, gone with the run.
+  [[nodiscard]] bool is_made(std::string_view path) const { return nearest(path) == Kind::Made; }
 
  private:
   enum class Kind { Made, Bound, Staged, Persistent };
@@ -62,6 +64,11 @@ struct ShownGrants {
 };
 // What is hidden is told in `plan`.
 ShownGrants shown_grants(const Effective& effective, const HostFacts& facts, Plan& plan);
+
+// The names by which the caller knows homes, the current directory and what is granted, where they
+// lead through a symlink of the host: scripts, settings and virtual environments have them written
+// down. Each as short as it can be, and none below another.
+std::vector<LinkedName> linked_names(const ShownGrants& grants, const Caller& caller);
 
 // PrivatePlaces: the private home and space of a run whose mechanism has no mounts. The host's own
 // home and /tmp stay where they are, out of reach; variables lead elsewhere.

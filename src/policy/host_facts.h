@@ -14,6 +14,13 @@
 
 namespace cordon {
 
+// A name that leads through a symlink, and where it leads now.
+struct LinkedName {
+  std::string name;  // absolute and normal
+  std::string path;
+  auto operator<=>(const LinkedName&) const = default;
+};
+
 // Who called, from where. Read once per run.
 struct Caller {
   std::uint32_t uid = 0;
@@ -23,6 +30,7 @@ struct Caller {
   std::vector<std::string> homes;  // every home: $HOME and the account's, canonical
   std::string account_home;        // of the password database alone, canonical; empty if unknown
   std::string cwd;                 // physical
+  std::vector<LinkedName> names;   // by which the caller knows the homes and the cwd
   std::map<std::string, std::string> environment;
   std::string config_directory;   // $XDG_CONFIG_HOME/cordon
   std::string state_directory;    // $XDG_STATE_HOME/cordon

@@ -9,6 +9,7 @@
 #include "host/known_directories.h"
 #include "host/post_run_scan.h"
 #include "host/search_turn.h"
+#include "plan/tree.h"
 #include "run/held_run.h"
 #include "run/limit_rules.h"
 #include "run/run_record.h"
@@ -41,6 +42,9 @@ void tell_gone(const GonePlaces& places, const JudgedRun& run, Report& report) {
        {&run.clamped.effective().read, &run.clamped.effective().write}) {
     for (const Grant& grant : *grants) given.mounted.insert(grant.path);
   }
+  const Effective& effective = run.clamped.effective();
+  for (const LinkedName& one : linked_names({effective.read, effective.write}, run.caller))
+    given.mounted.insert(one.name);
   // All private places lie on one file system, and a home may lie in /var/tmp.
   given.mounted.insert(run.caller.home);
   const auto tell = [&](GonePlace which, const std::string& path, const std::string& words) {
