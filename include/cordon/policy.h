@@ -67,6 +67,8 @@ struct NetRules {
   std::vector<HostRule> deny;        // before `allow`
   std::vector<PublishRule> publish;  // where servers inside can be reached
   std::vector<PathRule> sockets;  // local sockets of the host that may be connected to, in any mode
+  // The person's ssh agent lists its keys and signs, and does nothing else.
+  std::optional<LentSshKeys> ssh_agent;
   // One more host that may be reached, in mode allow: under another mode the list begins anew.
   void allow_host(HostRule rule);
   bool operator==(const NetRules&) const = default;
@@ -153,6 +155,7 @@ struct OptionRequests {
   bool net = false;                  // the network mode
   std::vector<HostRule> allow;       // hosts
   std::vector<PublishRule> publish;  // ports
+  bool ssh_agent = false;            // the person's ssh agent
   std::vector<std::string> env;      // names
   std::vector<std::string> limits;   // keys of [limits]
   bool scratch = false;              // the size of the private temporary space
@@ -214,9 +217,9 @@ struct AskRules {
   bool operator==(const AskRules&) const = default;
 };
 
-// The most the operator permits. Absent fs.read, fs.write, net or agent.share_login permit none of
-// that kind; absent limits, env, scratch, home, caches, trust_tracked, mode, stage or require
-// set no bound.
+// The most the operator permits. Absent fs.read, fs.write, net, net.ssh_agent or agent.share_login
+// permit none of that kind; absent limits, env, scratch, home, caches, trust_tracked, mode, stage
+// or require set no bound.
 struct Ceiling {
   std::string id;                     // where it came from: a path, or "environment"
   Policy policy;                      // the lists; an absent list is empty

@@ -85,4 +85,19 @@ class SharedLogin {
 // is kept, where the command can read it and send it to the hosts that it may reach.
 constexpr SharedLogin hand_over_the_agents_login() { return {}; }
 
+// That the command can have the person's ssh agent sign for it.
+class LentSshKeys {
+ public:
+  // There is one kind.
+  constexpr bool operator==(const LentSshKeys&) const = default;
+
+ private:
+  constexpr LentSshKeys() = default;
+  friend constexpr LentSshKeys sign_with_the_persons_ssh_keys();
+};
+// Gives up the use of every key that the agent holds, as long as the run lasts: the command can log
+// in as the person wherever these keys do and the policy lets it connect to. It sees no key, and
+// can ask the agent for nothing but a list and signatures.
+constexpr LentSshKeys sign_with_the_persons_ssh_keys() { return {}; }
+
 }  // namespace cordon

@@ -10,8 +10,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNetKeys{"mode",       "allow",   "deny",
-                                                   "host_ports", "publish", "sockets"};
+constexpr std::array<std::string_view, 7> kNetKeys{"mode",    "allow",   "deny",     "host_ports",
+                                                   "publish", "sockets", "ssh_agent"};
 constexpr std::array<std::string_view, 3> kModeNames{"none", "allow", "open"};
 
 Result<std::optional<NetMode>> decode_mode(const Section& net) {
@@ -104,6 +104,9 @@ Result<void> decode_net(const Section& document, const std::string& base, NetRul
   net.allow.insert(net.allow.end(), allow.begin(), allow.end());
   net.deny.insert(net.deny.end(), deny.begin(), deny.end());
   net.publish.insert(net.publish.end(), publish.begin(), publish.end());
+  CORDON_TRY(agent, section.flag("ssh_agent"));
+  if (agent)
+    net.ssh_agent = *agent ? std::optional(sign_with_the_persons_ssh_keys()) : std::nullopt;
   return append_paths(section, "sockets", PathUse::Socket, base, net.sockets);
 }
 

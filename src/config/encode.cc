@@ -62,6 +62,7 @@ Node encode_net(const NetRules& net) {
   set_list(table, "deny", net.deny, spell);
   set_list(table, "publish", net.publish, [](const PublishRule& rule) { return to_string(rule); });
   set_list(table, "sockets", net.sockets, path_text);
+  if (net.ssh_agent) table.set("ssh_agent", Node(true));
   return table;
 }
 
@@ -205,7 +206,8 @@ Node encode_effective_net(const Effective& effective) {
       .set("allow", sorted(net.allow, spell))
       .set("deny", sorted(net.deny, spell))
       .set("publish", sorted(net.publish, [](const PublishRule& rule) { return to_string(rule); }))
-      .set("sockets", sorted(effective.sockets, [](const Grant& grant) { return grant.path; }));
+      .set("sockets", sorted(effective.sockets, [](const Grant& grant) { return grant.path; }))
+      .set("ssh_agent", Node(net.ssh_agent.has_value()));
   return table;
 }
 

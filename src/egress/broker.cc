@@ -13,6 +13,7 @@
 #include "egress/call_handler.h"
 #include "egress/names.h"
 #include "egress/own_addresses.h"
+#include "egress/ssh_agent.h"
 #include "egress/waiting_call.h"
 
 namespace cordon {
@@ -45,7 +46,10 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
             {mode, host_network, std::move(own),
              name_event.valid() ? &name_sockets.emplace(resolver, attempts, std::move(name_event))
                                 : nullptr,
-             request.network == SandboxNetwork::Own},
+             request.network == SandboxNetwork::Own,
+             request.ssh_agent
+                 ? &ssh_agent.emplace(*std::move(request.ssh_agent), attempts, stop.get())
+                 : nullptr},
             rules, names, attempts, local, files, renames, watch, budget, *meter, stop.get()) {}
 
   const NetMode mode;
@@ -61,6 +65,7 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
   StagedRenames renames;
   PathWatch watch;
   std::optional<NameSockets> name_sockets;  // of a sandbox on the host's network
+  std::optional<SshAgentFilter> ssh_agent;
   CallHandler handler;
 
   std::mutex mutex;  // of all below

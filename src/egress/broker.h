@@ -28,6 +28,7 @@ enum class SandboxNetwork { Own, Hosts };
 struct BrokerRequest {
   NetRules net;
   std::vector<Grant> sockets;                // the host's local sockets that may be reached
+  std::optional<std::string> ssh_agent;      // the person's, if signatures are lent
   std::shared_ptr<const LiveRules> live;     // judged by in place of `net`, if somebody replaces it
   RulesSource::CeilingsNow ceilings_now;     // of a run during which ceilings may change
   std::optional<std::uint64_t> connections;  // the most that may be made

@@ -11,7 +11,9 @@
 #include <cstring>
 
 #include "egress/dial.h"
+#include "egress/own_addresses.h"
 #include "egress/replace_descriptor.h"
+#include "policy/environment.h"
 
 namespace cordon {
 namespace {
@@ -192,6 +194,7 @@ int CallHandler::connect(WaitingCall& call, std::uint64_t network) {
   if (shares_host() && (is_inet(socket) || stands_for_datagrams(socket))) {
     return connect_sharing(call, socket, address);
   }
+  if (socket.domain == AF_UNIX && names_ssh_agent(address)) return connect_ssh_agent(call, socket);
   if (socket.domain == AF_UNIX) return local_.connect(call, socket, address);
   // A netlink socket gets rights from who connects it.
   if (!is_inet(socket)) return EPERM;
@@ -394,6 +397,33 @@ int CallHandler::tell_address(WaitingCall& call) const {
   const NameSockets::Addresses known = place_.names->addresses_of(identity_of(socket.fd.get()));
   if (call.number() == SYS_getsockname) return write_address(call, 1, known.own);
   return known.server.size == 0 ? ENOTCONN : write_address(call, 1, known.server);
+}
+
+bool CallHandler::names_ssh_agent(const GivenAddress& address) const {
+  if (place_.ssh_agent == nullptr) return false;
+  const auto target = read_local_address(address);
+  return target && target->kind == LocalAddress::Kind::Path && target->name == kSshAgentSocket;
+}
+
+int CallHandler::connect_ssh_agent(WaitingCall& call, const GivenSocket& socket) {
+  if (socket.type != SOCK_STREAM) return EPROTOTYPE;
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(socket.fd.get(), reinterpret_cast<sockaddr*>(&peer), &size) == 0)
+    return EISCONN;
+  Connection attempt;
+  attempt.address = kSshAgentSocket;
+  attempt.rule = "net.ssh_agent";
+  Fd end;
+  int error = place_.ssh_agent->open(end);
+  if (error == 0) {
+    const auto neighbours = shares_host() ? Neighbours::Host : Neighbours::OwnNamespace;
+    error = replace_descriptor(call, socket, end, neighbours, attempt.reason);
+  }
+  attempt.allowed = error == 0;
+  if (error != 0) attempt.error = error_name(error);
+  attempts_.add(std::move(attempt));
+  return error;
 }
 
 int CallHandler::ask_for_names(WaitingCall& call, const GivenSocket& socket) const {

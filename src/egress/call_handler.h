@@ -19,6 +19,7 @@
 #include "egress/names.h"
 #include "egress/path_watch.h"
 #include "egress/rules.h"
+#include "egress/ssh_agent.h"
 #include "egress/staged_renames.h"
 #include "egress/waiting_call.h"
 #include "policy/decide_net.h"
@@ -35,7 +36,8 @@ class CallHandler {
     std::vector<Address> own;  // addresses of this host
     // Where the sandbox shares the host's network in mode allow; else null.
     NameSockets* names = nullptr;
-    bool own_view = false;  // of files: it is not the host's
+    bool own_view = false;                // of files: it is not the host's
+    SshAgentFilter* ssh_agent = nullptr;  // null: there is none
   };
   CallHandler(Place place, const RulesSource& rules, const SyntheticNames& names,
               Attempts& attempts, LocalSockets& local, const FileChanges& files,
@@ -82,6 +84,9 @@ class CallHandler {
   int tell_address(WaitingCall& call) const;
   [[nodiscard]] bool stands_for_datagrams(const GivenSocket& socket) const;
   int refuse_port(const GivenAddress& address);
+  // True for the name by which the command was told of the agent.
+  [[nodiscard]] bool names_ssh_agent(const GivenAddress& address) const;
+  int connect_ssh_agent(WaitingCall& call, const GivenSocket& socket);
   int ask_for_names(WaitingCall& call, const GivenSocket& socket) const;
   // True if the socket belongs to the network that the mode gives.
   [[nodiscard]] bool is_own(const GivenSocket& socket, std::uint64_t network) const;

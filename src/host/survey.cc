@@ -14,6 +14,7 @@
 #include "host/hard_links.h"
 #include "host/home_settings.h"
 #include "host/known_directories.h"
+#include "host/known_hosts.h"
 #include "host/mount_table.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
@@ -261,6 +262,10 @@ Result<Survey> survey_trees(const Clamped& clamped, const Caller& caller,
   const UserGit user = read_user_git_config(caller);
   if (effective.home == HomeMode::Private) {
     out.facts.home_files = home_settings(caller, user);
+    if (effective.net.ssh_agent) {
+      std::string known = known_hosts_for(caller, effective.net);
+      if (!known.empty()) out.facts.home_files.push_back({".ssh/known_hosts", std::move(known)});
+    }
   }
   out.facts.gitconfig = copied_git_settings(std::span<const GitSetting>(user.settings));
 

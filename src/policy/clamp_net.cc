@@ -1,5 +1,6 @@
 #include "policy/clamp_net.h"
 
+#include <algorithm>
 #include <set>
 
 #include "policy/address.h"
@@ -118,6 +119,8 @@ NetRules narrow(const NetRules& rules, const Ceiling& ceiling) {
   for (const PublishRule& rule : rules.publish) {
     if (permits_publishing(bound, rule)) result.publish.push_back(rule);
   }
+  // Also a ceiling that bounds no network has to say so: these are the person's keys.
+  if (ceiling.policy.net.ssh_agent) result.ssh_agent = rules.ssh_agent;
   return result;
 }
 
@@ -137,6 +140,7 @@ NetRules in_one_form(const NetRules& rules) {
   any.mode = access_of(NetMode::Open);
   NetRules result = meet(rules, any);
   result.publish = rules.publish;
+  result.ssh_agent = rules.ssh_agent;
   sort_unique(result.publish);
   return result;
 }
@@ -149,6 +153,10 @@ void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
   result.net = in_one_form(asked);
   for (const ResolvedCeiling& ceiling : ceilings) result.net = narrow(result.net, ceiling.ceiling);
   report_ports(request.policy, result.net, reductions);
+  if (asked.ssh_agent && !result.net.ssh_agent) {
+    reductions.push_back({"ssh_agent", "true", std::nullopt, Because::OutsideCeiling,
+                          request.policy.options.ssh_agent ? Origin::Option : Origin::Document});
+  }
   report_denied(request.policy, result.net, reductions);
   if (result.net.mode != asked.mode) {
     const Because because =
@@ -174,6 +182,13 @@ bool permits_host(const Ceiling& ceiling, const HostRule& host) {
   std::vector<Reduction> reductions;
   if (got.mode == NetMode::Allow) detail::report_hosts(policy, got, reductions);
   return got.mode == NetMode::Allow && reductions.empty();
+}
+
+bool reaches_ssh(const NetRules& net) {
+  constexpr std::uint16_t kSshPort = 22;
+  return net.mode == NetMode::Allow && std::ranges::any_of(net.allow, [](const HostRule& rule) {
+           return rule.first_port <= kSshPort && kSshPort <= rule.last_port;
+         });
 }
 
 bool permits_port(const Ceiling& ceiling, const PublishRule& rule) {

@@ -12,6 +12,8 @@ NetRules narrow_net(const NetRules& rules, std::span<const Ceiling> ceilings);
 
 // Whether a ceiling lets all of a rule be reached, its denies apart.
 bool permits_host(const Ceiling& ceiling, const HostRule& host);
+// Whether the port of ssh can be reached at a host that is named.
+bool reaches_ssh(const NetRules& net);
 bool permits_port(const Ceiling& ceiling, const PublishRule& rule);
 
 }  // namespace cordon

@@ -150,6 +150,11 @@ std::string cure_for_variable(const Ceiling& ceiling, const std::string& name) {
   return in_document(ceiling, "env", {{"pass", spelled(names)}});
 }
 
+std::string cure_for_ssh_agent(const Ceiling& ceiling) {
+  if (is_of_environment(ceiling)) return kOnlyInAFile;
+  return in_document(ceiling, "net", {{"ssh_agent", "true"}});
+}
+
 std::string cure_for_port(const Ceiling& ceiling, const PublishRule& rule) {
   if (is_of_environment(ceiling)) return kOnlyInAFile;
   Texts ports;

@@ -60,6 +60,7 @@ std::string cure_for_host(const Ceiling& ceiling, const HostRule& host);
 // Of several at once; `hosts` is not empty.
 std::string cure_for_hosts(const Ceiling& ceiling, std::span<const HostRule> hosts);
 std::string cure_for_open_network(const Ceiling& ceiling);
+std::string cure_for_ssh_agent(const Ceiling& ceiling);
 std::string cure_for_port(const Ceiling& ceiling, const PublishRule& rule);
 std::string cure_for_socket(const Ceiling& ceiling, const std::string& path);
 std::string cure_for_variable(const Ceiling& ceiling, const std::string& name);

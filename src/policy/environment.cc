@@ -208,6 +208,7 @@ std::vector<std::string> build_environment(const Effective& effective, const Cal
   for (const auto& [name, value] : effective.env.set) {
     if (!is_loader_variable(name)) variables[name] = value;
   }
+  if (effective.net.ssh_agent) variables["SSH_AUTH_SOCK"] = kSshAgentSocket;
   std::vector<std::string> environment;
   environment.reserve(variables.size());
   for (const auto& [name, value] : variables) {

@@ -12,6 +12,10 @@
 
 namespace cordon {
 
+// Where a command with [net] ssh_agent finds the agent. No file is there: the broker knows the
+// name.
+inline constexpr std::string_view kSshAgentSocket = "/run/ssh-agent";
+
 // LD_*, GLIBC_TUNABLES: names nobody may set, not even on the command line.
 bool is_loader_variable(std::string_view name);
 // Names a request from a model or a library may never set: loader names and interpreter injection

@@ -282,6 +282,17 @@ Refused refused_port(const PublishRule& port, Ceilings ceilings) {
           })};
 }
 
+Refused refused_ssh_agent(Ceilings ceilings) {
+  const Takers takers = takers_of(ceilings, [](const ResolvedCeiling& ceiling) {
+    return !ceiling.ceiling.policy.net.ssh_agent;
+  });
+  return {
+      "--ssh-agent is outside what is granted: " + titles(takers) + does_not(takers) + "permit it",
+      "leave the option out, or " + cures(takers, [](const ResolvedCeiling& ceiling) {
+        return cure_for_ssh_agent(ceiling.ceiling);
+      })};
+}
+
 Refused refused_socket(const Reduction& reduction, const Resolved& request, Ceilings ceilings) {
   const std::string option = "--socket " + quote(reduction.asked);
   const Grant* socket = granted_to_option(request.sockets, reduction);
@@ -387,6 +398,8 @@ void add_refused(const Reduction& reduction, const Resolved& request, Ceilings c
     for (const PublishRule& port : request.policy.options.publish) {
       if (to_string(port) == reduction.asked) refused.push_back(refused_port(port, ceilings));
     }
+  } else if (reduction.what == "ssh_agent") {
+    refused.push_back(refused_ssh_agent(ceilings));
   } else if (reduction.what == "sockets") {
     refused.push_back(refused_socket(reduction, request, ceilings));
   } else if (reduction.what == "env") {
@@ -421,6 +434,13 @@ std::optional<Error> refusal_of(const Resolved& request, Ceilings ceilings,
     if (is_lost(place, request, effective)) {
       refused.push_back(lost_place(place, request, ceilings));
     }
+  }
+  // A signature is of use to who can reach a server, and is lent to nobody else.
+  if (effective.net.ssh_agent && !reaches_ssh(effective.net)) {
+    const bool option = request.policy.options.ssh_agent;
+    refused.push_back({std::string(option ? "--ssh-agent" : "net.ssh_agent") +
+                           " needs a host whose port 22 may be reached by name",
+                       "add --allow HOST:22"});
   }
   for (const Reduction& reduction : reductions) {
     if (reduction.origin != Origin::Option) continue;

@@ -1,7 +1,11 @@
 #include "run/egress_run.h"
 
-#include <algorithm>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
 #include "run/why.h"
 
 namespace cordon {
@@ -32,20 +36,34 @@ std::vector<StagedPlace> staged_places(const Plan& plan) {
   return places;
 }
 
-BrokerRequest broker_request(const RunInput& input, const JudgedRun& run) {
+// Of the caller's own: another user's would hear what is signed.
+Result<std::optional<std::string>> ssh_agent_of(const JudgedRun& run) {
+  if (!run.clamped.effective().net.ssh_agent) return std::nullopt;
+  const auto variable = run.caller.environment.find("SSH_AUTH_SOCK");
+  const std::string hint = "start one with: eval $(ssh-agent) && ssh-add";
+  if (variable == run.caller.environment.end() || !variable->second.starts_with('/'))
+    return fail(policy_error("no ssh agent is known: SSH_AUTH_SOCK is not set", hint));
+  struct stat status {};
+  if (::stat(variable->second.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode))
+    return fail(policy_error(
+        "no ssh agent is at " + quote(variable->second) + ", which SSH_AUTH_SOCK names", hint));
+  if (status.st_uid != run.caller.uid)
+    return fail(
+        policy_error("the ssh agent at " + quote(variable->second) + " is another user's", hint));
+  return variable->second;
+}
+
+Result<BrokerRequest> broker_request(const RunInput& input, const JudgedRun& run) {
   const Effective& effective = run.clamped.effective();
+  CORDON_TRY(ssh_agent, ssh_agent_of(run));
   if (input.live_rules) input.live_rules->replace(effective.net);
-  return {effective.net,
-          effective.sockets,
-          input.live_rules,
-          input.ceilings_now,
-          effective.limits.connections,
-          effective.limits.sent,
-          shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
-          changeable(run.plan),
-          staged_places(run.plan),
-          input.tell_rename,
-          input.why ? refused_by(run.plan) : PathWatch::Refuses()};
+  return BrokerRequest{
+      effective.net,         effective.sockets,
+      std::move(ssh_agent),  input.live_rules,
+      input.ceilings_now,    effective.limits.connections,
+      effective.limits.sent, shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
+      changeable(run.plan),  staged_places(run.plan),
+      input.tell_rename,     input.why ? refused_by(run.plan) : PathWatch::Refuses()};
 }
 
 }  // namespace
@@ -55,7 +73,8 @@ Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun
   const bool needed =
       effective.net.mode == NetMode::Allow || !effective.sockets.empty() || input.why;
   if (!needed && input.session == nullptr) return std::nullopt;
-  CORDON_TRY(broker, Broker::make(broker_request(input, run)));
+  CORDON_TRY(request, broker_request(input, run));
+  CORDON_TRY(broker, Broker::make(std::move(request)));
   return std::optional<Broker>(std::move(broker));
 }
 
@@ -70,7 +89,9 @@ void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egr
   BrokerSockets taken = std::move(egress);
   if (!taken.listener.valid()) return;
   if (!broker) {
-    auto made = Broker::make(broker_request(input, run));
+    auto request = broker_request(input, run);
+    if (!request) return;
+    auto made = Broker::make(*std::move(request));
     if (!made) return;
     broker.emplace(std::move(*made));
   }

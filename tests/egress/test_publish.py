@@ -114,7 +114,7 @@ def test_a_server_inside_is_reached(world):
     assert entry["received"] == len(data) + len("4194304\n0\nmore")
     assert entry["sent"] == (4 << 20) + 2 * 65
     assert report["policy"]["net"] == {"mode": "none", "allow": [], "deny": [],
-                                       "publish": [str(port)], "sockets": []}
+                                       "publish": [str(port)], "sockets": [], "ssh_agent": False}
     assert listening(port) == []
 
 

@@ -248,6 +248,8 @@ void lose_what_is_ours(Exporter& out) {
   if (out.policy.fs.home != HomeMode::None) out.lose("fs.home", "there is no private home");
   if (out.policy.fs.caches) out.lose("fs.caches", "there are no private caches");
   if (out.policy.agent.share_login) out.lose("agent.share_login", "there is no private home");
+  if (out.policy.net.ssh_agent)
+    out.lose("net.ssh_agent", "there is no filter of the agent's requests");
   if (!out.policy.net.sockets.empty()) {
     out.lose("net.sockets", "local sockets of the host are not listed by what they are");
   }

@@ -19,6 +19,7 @@ enum class FlagId {
   Net,
   Allow,
   Publish,
+  SshAgent,
   Env,
   Timeout,
   Memory,

@@ -256,6 +256,12 @@ constexpr PolicyOption kPolicyOptions[] = {
      [](const GivenFlag& flag, Where, Policy& policy) { return add_host(flag, policy); }},
     {FlagId::Publish,
      [](const GivenFlag& flag, Where, Policy& policy) { return add_port(flag, policy); }},
+    {FlagId::SshAgent,
+     [](const GivenFlag&, Where, Policy& policy) -> Result<void> {
+       policy.net.ssh_agent = sign_with_the_persons_ssh_keys();
+       policy.options.ssh_agent = true;
+       return {};
+     }},
     {FlagId::Socket,
      [](const GivenFlag& flag, Where caller, Policy& policy) {
        return add_path(flag, PathUse::Socket, caller.cwd, policy.net.sockets);

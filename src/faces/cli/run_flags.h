@@ -132,6 +132,18 @@ inline constexpr std::array kPolicy{
          "Let the command connect to the local socket PATH of the host, in every network mode. Who "
          "may talk to some of them may do anything: those are named.",
          {}},
+    Flag{
+        FlagId::SshAgent,
+        "--ssh-agent",
+        "",
+        ValueKind::None,
+        Times::Once,
+        "let the command log in with the keys of the ssh agent",
+        "Let the command have the ssh agent of SSH_AUTH_SOCK list its keys and sign with them, and "
+        "nothing else: no key leaves the agent, none is added or removed. Needs --allow HOST:22, "
+        "and shows the lines of ~/.ssh/known_hosts for the hosts that are allowed. Under a ceiling "
+        "it needs ssh_agent = true in [net].",
+        {}},
     Flag{FlagId::Env,
          "--env",
          "NAME[=VALUE]",

@@ -183,6 +183,8 @@ Policy run_policy(const CallCeilings& bounds, const RequestedRun& wish) {
   policy.net = most.net;
   // Calls run side by side, and each port of the host can be had once.
   policy.net.publish.clear();
+  // A person lends keys to a command that they typed, never to whatever a model asks for.
+  policy.net.ssh_agent.reset();
   ask_for_approved(policy, bounds, wish);
   const bool bounded = std::ranges::any_of(bounds.ceilings, [](const Ceiling& ceiling) {
     return ceiling.policy.limits.wall_ms.has_value();
