@@ -111,3 +111,46 @@ def test_copies_are_nobodys_loss_unless_they_were_changed(world):
     _, report = world.report("sh", "-c", "echo registry=http://other/ >> ~/.npmrc")
     assert [c["path"] for c in report["changes"]] == [str(world.home / ".npmrc")]
     assert (world.home / ".npmrc").read_text() == NPMRC
+
+
+def warnings(world, top, *options):
+    done = world.run("true", cwd=top, options=options).expect(0)
+    return [line for line in done.err.splitlines() if "filter" in line]
+
+
+def test_a_filter_without_a_driver_is_told_before_the_command(world):
+    """Git would commit the whole file where a pointer, or a file without secrets, was to be."""
+    top = make_repository(world, world.home / "work/filtered")
+    world.write(top / ".gitattributes", "*.bin filter=strip\n")
+    git(world, "config", "--global", "filter.strip.clean", "sed s/secret//", cwd=top)
+    [line] = warnings(world, top)
+    assert '"strip"' in line and "no driver inside" in line
+    # What it is about: the same commit, inside and outside.
+    world.write(top / "a.bin", "secret\n")
+    world.run("git", "-c", "user.name=M", "-c", "user.email=m@h", "add", "a.bin", cwd=top).expect(0)
+    assert git(world, "cat-file", "-p", ":a.bin", cwd=top).out == "secret\n"
+    git(world, "rm", "-q", "--cached", "a.bin", cwd=top)
+    git(world, "add", "a.bin", cwd=top)
+    assert git(world, "cat-file", "-p", ":a.bin", cwd=top).out == "\n"
+    # The change that it names.
+    git(world, "config", "filter.strip.clean", "sed s/secret//", cwd=top)
+    assert warnings(world, top) == []
+
+
+@pytest.mark.once
+def test_the_filter_of_git_lfs_passes_and_another_of_that_name_does_not(world):
+    top = make_repository(world, world.home / "work/large")
+    world.write(top / ".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    assert len(warnings(world, top)) == 1
+    for key, value in [("clean", "git-lfs clean -- %f"), ("smudge", "git-lfs smudge -- %f"),
+                       ("process", "git-lfs filter-process"), ("required", "true")]:
+        git(world, "config", "--global", f"filter.lfs.{key}", value, cwd=top)
+    assert warnings(world, top) == []
+    # Without the program the commit fails, as it has to.
+    world.write(top / "a.bin", "large\n")
+    done = world.run("git", "add", "a.bin", cwd=top, env={"PATH": "/usr/bin:/bin"})
+    assert done.status != 0, done.account()
+    git(world, "config", "--global", "filter.lfs.clean", "/tmp/evil %f", cwd=top)
+    git(world, "config", "--global", "--unset", "filter.lfs.process", cwd=top)
+    assert len(warnings(world, top)) == 1
+    assert "evil" not in world.run("sh", "-c", "cat ~/.gitconfig", cwd=top).out

@@ -16,6 +16,7 @@
 #include "faces/cli/session.h"
 #include "faces/cli/summary.h"
 #include "faces/cli/verbs.h"
+#include "host/git/attributes.h"
 #include "host/resolve.h"
 #include "policy/agents.h"
 #include "run/account.h"
@@ -152,8 +153,21 @@ int dry_run(const RunInput& input, const Caller& caller, const ReportTargets& an
   return say_answer(answer.json ? plan->json : plan->text) ? 0 : kRefused;
 }
 
+// Before the command can commit anything.
+void say_filters(const RunInput& input, const Caller& caller) {
+  if (input.policy.fs.write.empty()) return;
+  for (const std::string& filter : filters_without_driver(caller)) {
+    say_warning(
+        ".gitattributes asks for the filter " + quote(filter) +
+        ", which has no driver inside: git would commit such files as they are. Commit them "
+        "outside, or set filter." +
+        filter + ".clean in the repository");
+  }
+}
+
 int run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
   say_dangers(input.policy.net.sockets);
+  say_filters(input, caller);
   const Report report = run_contained(input, caller);
   if (!answer.json) {
     Notices notices(answer.layout, report.run_id);

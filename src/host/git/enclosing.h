@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/canonical.h"
+#include "host/resolve.h"
 
 namespace cordon {
 
