@@ -76,10 +76,7 @@ foreach(preset IN ITEMS strict workspace readonly build agent)
   install(FILES ${made}/presets/${preset}.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/cordon/presets
           COMPONENT runtime)
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/schema/policy.schema.json
-              ${PROJECT_SOURCE_DIR}/schema/report.schema.json
-              ${PROJECT_SOURCE_DIR}/schema/audit.schema.json
-              ${PROJECT_SOURCE_DIR}/schema/changes.schema.json
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/schema/
         DESTINATION ${CMAKE_INSTALL_DATADIR}/cordon/schema COMPONENT runtime)
 # Read by nobody where it lies: the Debian package and docs/install.md say how it comes into force.
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/apparmor/cordon

@@ -1,36 +1,40 @@
 #include "config/schema.h"
 
+#include <algorithm>
+#include <array>
+
 #include "config/policy_document.h"
 
 namespace cordon {
 namespace {
 
+struct NamedSchema {
+  std::string_view name;
+  std::string_view text;
+};
+
 // Made from schema/ while building, so that the binary and the shipped files cannot differ.
-constexpr std::string_view kPolicySchema =
-#include "policy_schema.inc"
-    ;
-constexpr std::string_view kReportSchema =
-#include "report_schema.inc"
-    ;
-
-constexpr std::string_view kAuditSchema =
-#include "audit_schema.inc"
-    ;
+constexpr auto kSchemas = std::to_array<NamedSchema>({
+#include "schema_table.inc"
+});
 
 }  // namespace
 
-std::string_view policy_schema() { return kPolicySchema; }
-std::string_view report_schema() { return kReportSchema; }
-std::string_view audit_schema() { return kAuditSchema; }
+std::optional<std::string_view> schema_called(std::string_view name) {
+  const auto* const found = std::ranges::find(kSchemas, name, &NamedSchema::name);
+  if (found == kSchemas.end()) return std::nullopt;
+  return found->text;
+}
 
-namespace {
+std::string schema_names() {
+  std::string names;
+  for (const NamedSchema& schema : kSchemas)
+    names.append(names.empty() ? "" : ", ").append(schema.name);
+  return names;
+}
 
-constexpr std::string_view kChangesSchema =
-#include "changes_schema.inc"
-    ;
-
-}  // namespace
-
-std::string_view changes_schema() { return kChangesSchema; }
+std::string_view policy_schema() { return *schema_called("policy"); }
+std::string_view report_schema() { return *schema_called("report"); }
+std::string_view audit_schema() { return *schema_called("audit"); }
 
 }  // namespace cordon

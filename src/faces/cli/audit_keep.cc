@@ -139,7 +139,8 @@ std::string verification_json(const VerifyAnswer& answer) {
   NodeList notices;
   for (const std::string& notice : verified.notices) notices.emplace_back(notice);
   Node node;
-  node.set("holds", Node(verified.holds()))
+  node.set("schema", "cordon.audit-verify/1")
+      .set("holds", Node(verified.holds()))
       .set("records", Node(verified.records))
       .set("days", Node(std::uint64_t{verified.days.size()}))
       .set("first_seq", Node(verified.first_seq))
@@ -189,7 +190,8 @@ int verb_audit_prune(const Arguments& arguments) {
     NodeList days;
     for (const std::string& day : done->days) days.emplace_back(day);
     Node node;
-    node.set("days", Node(std::move(days)))
+    node.set("schema", "cordon.audit-prune/1")
+        .set("days", Node(std::move(days)))
         .set("records", Node(done->records))
         .set("last_seq", Node(done->last.seq));
     answer = write_json(node, JsonStyle::Pretty) + "\n";

@@ -95,6 +95,7 @@ std::string events_json(const std::vector<audit::Event>& events) {
   NodeList list;
   for (const audit::Event& event : events) list.push_back(event_node(event));
   Node node;
+  node.set("schema", "cordon.audit-list/1");
   node.set("events", Node(std::move(list)));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
@@ -201,7 +202,10 @@ std::string found_text(const Found& found) {
 }
 
 std::string found_json(const Found& found) {
-  Node node = event_node(found.event);
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.audit-show/1");
+  const Node event = event_node(found.event);
+  for (const auto& [key, value] : *event.map()) node.set(key, value);
   node.set("pending", node_of(found.lines.pending));
   node.set("closing", node_of(found.lines.closing));
   return write_json(node, JsonStyle::Pretty) + "\n";
@@ -313,7 +317,8 @@ Node rows_node(const std::map<std::string, Sums>& rows) {
 
 std::string stats_json(const Stats& stats) {
   Node node;
-  node.set("all", sums_node(stats.all))
+  node.set("schema", "cordon.audit-stats/1")
+      .set("all", sums_node(stats.all))
       .set("outcomes", rows_node(stats.outcomes))
       .set("tools", rows_node(stats.tools))
       .set("days", rows_node(stats.days));

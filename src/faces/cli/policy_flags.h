@@ -10,9 +10,12 @@
 
 namespace cordon::flags {
 
-inline constexpr std::array<std::string_view, 4> kSchemaChoices{"policy", "report", "audit",
-                                                                "changes"};
-inline constexpr std::array<std::string_view, 4> kAccessChoices{"read", "write", "exec", "connect"};
+inline constexpr auto kSchemaChoices = std::to_array<std::string_view>(
+    {"policy",       "report",  "audit", "audit-list", "audit-prune", "audit-show", "audit-stats",
+     "audit-verify", "changes", "check", "clamp",      "convert",     "demo",       "doctor",
+     "explain",      "learn",   "loop",  "plan",       "session",     "sessions",   "setup"});
+inline constexpr auto kAccessChoices =
+    std::to_array<std::string_view>({"read", "write", "exec", "connect", "publish"});
 inline constexpr std::array<std::string_view, 4> kDialectChoices{"cordon", "mxc", "srt",
                                                                  "safeclaw"};
 
@@ -58,9 +61,9 @@ inline constexpr std::array kExplainOperands{
             "what would be accessed; it need not exist yet",
             ValueKind::Path,
             {}}};
-inline constexpr std::array kSchemaOperands{Operand{"policy|report|audit|changes",
-                                                    "which schema (default: policy)",
-                                                    ValueKind::Choice, kSchemaChoices}};
+inline constexpr std::array kSchemaOperands{
+    Operand{"NAME", "policy, report, audit, changes, check, doctor, ... (default: policy)",
+            ValueKind::Choice, kSchemaChoices}};
 
 inline constexpr std::array kPolicyExamples{
     Example{"cordon policy show strict", "Print a preset as a policy file.", 0},
@@ -155,9 +158,9 @@ inline constexpr std::array kPolicyVerbs{
          kExplainText, kExplainGroups, kExplainOperands, kExplainExamples, kPolicyUsage},
     Verb{"policy convert", "FILE|PRESET", "turn a policy into another tool's document, or back",
          kConvertText, kConvertGroups, kConvertOperands, kConvertExamples, kPolicyUsage},
-    Verb{"policy schema", "[policy|report|audit|changes]", "print a JSON Schema",
-         "Prints the JSON Schema of policy files, of the report, of a record of the audit log or "
-         "of what cordon changes --json answers.",
+    Verb{"policy schema", "[NAME]", "print a JSON Schema",
+         "Prints the JSON Schema of policy files, of the report, of a record of the audit log, or "
+         "of what another verb answers with --json: the name is that in its \"schema\".",
          kPolicySchemaGroups, kSchemaOperands, kSchemaExamples, kPolicyUsage},
 };
 

@@ -110,16 +110,9 @@ int verb_policy_clamp(const Arguments& arguments) {
 int verb_policy_schema(const Arguments& arguments) {
   const std::string_view which =
       arguments.operands.empty() ? std::string_view("policy") : arguments.operands.front();
-  const auto answer = [&]() -> std::optional<std::string_view> {
-    if (which == "policy") return policy_schema();
-    if (which == "report") return report_schema();
-    if (which == "audit") return audit_schema();
-    if (which == "changes") return changes_schema();
-    return std::nullopt;
-  }();
+  const auto answer = schema_called(which);
   if (!answer || arguments.operands.size() > 1) {
-    say_error(usage_error("no schema is called " + quote(which),
-                          "write policy, report, audit or changes"));
+    say_error(usage_error("no schema is called " + quote(which), "write one of " + schema_names()));
     return kAnswerError;
   }
   return say_answer(*answer) ? kAnswerYes : kAnswerError;

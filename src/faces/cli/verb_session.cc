@@ -143,6 +143,7 @@ std::string started_answer(const OpenSession& session, const SessionPlace& place
   if (!json) return session.id() + "\n";
   const auto or_null = [](const std::string& text) { return text.empty() ? Node() : Node(text); };
   Node node{NodeMap{}};
+  node.set("schema", "cordon.session/1");
   node.set("id", session.id());
   node.set("agent", or_null(asked.terms.agent));
   node.set("conversation", or_null(asked.terms.conversation));
@@ -297,7 +298,9 @@ Result<int> show(const Arguments& given) {
   CORDON_TRY(note, find_session(caller, with_id.id));
   std::string text;
   if (with_id.arguments.has(FlagId::Json)) {
-    text = write_json(session_note_node(note), JsonStyle::Compact) + "\n";
+    Node node = session_note_node(note);
+    node.set("schema", "cordon.session/1");
+    text = write_json(node, JsonStyle::Compact) + "\n";
   } else {
     const auto line = [&](const char* name, const std::string& value) {
       if (!value.empty()) text += std::string(name) + sanitize(value) + "\n";
@@ -373,6 +376,7 @@ int verb_session_list(const Arguments& arguments) {
     NodeList list;
     for (const SessionNote& note : living) list.push_back(session_note_node(note));
     Node node{NodeMap{}};
+    node.set("schema", "cordon.sessions/1");
     node.set("sessions", std::move(list));
     return say_answer(write_json(node, JsonStyle::Compact) + "\n") ? status : kAnswerError;
   }

@@ -12,7 +12,7 @@ namespace {
 
 Node begin(std::string_view name) {
   Node node{NodeMap{}};
-  node.set("event", name);
+  node.set("schema", "cordon.loop/1").set("event", name);
   return node;
 }
 
