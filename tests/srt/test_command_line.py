@@ -174,6 +174,12 @@ def test_debugging(world):
                 {"words": ["true"], "env": {"SRT_DEBUG": "1"}}):
         done = srt(world, *how["words"], env=how.get("env")).expect(0)
         assert "[SandboxDebug] " in done.err and done.out == "", done.account()
+    # The words that sandbox-runtime's own suite looks for.
+    done = srt(world, "-d", "echo", "a b").expect(0)
+    assert "[SandboxDebug] Original command: echo 'a b'\n" in done.err, done.account()
+    assert f"[SandboxDebug] No config found at {world.home}/.srt-settings.json, using default config\n" in done.err
+    done = srt(world, "-d", "-c", "echo $((1 + 1))").expect(0)
+    assert "[SandboxDebug] Command string mode (-c): echo $((1 + 1))\n" in done.err and done.out == "2\n", done.account()
     path = settings(world, top={"allowPty": True})
     assert "no effect: allowPty" in srt(world, "-d", "-s", path, "true").expect(0).err
 

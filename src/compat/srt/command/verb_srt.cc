@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "compat/backends.h"
 #include "compat/srt/command/control.h"
@@ -134,6 +135,15 @@ int run(const Asked& asked, const srt::Settings& settings, const Caller& caller,
   return control.failed() ? srt::kRefused : status;
 }
 
+// In the words that programs look for.
+void tell_command(const Asked& asked, const srt::Debug& debug) {
+  if (const auto string = asked.arguments.value(FlagId::CommandString);
+      string && !string->empty()) {
+    return debug.say("Command string mode (-c): " + std::string(*string));
+  }
+  debug.say("Original command: " + shell_line(asked.command));
+}
+
 bool wants_debug(const Arguments& arguments, const Caller& caller) {
   const auto variable = caller.environment.find("SRT_DEBUG");
   return arguments.has(FlagId::Debug) ||
@@ -163,8 +173,11 @@ int verb_srt(const Arguments& arguments) {
   const srt::Debug debug(wants_debug(arguments, *caller));
   const auto settings = srt::find_settings(arguments.value(FlagId::Settings), *caller);
   if (!settings) return refuse_recorded(asked.command, *caller, settings.error());
-  debug.say(settings->file.empty() ? "No settings found, the built-in ones hold"
-                                   : "Settings: " + settings->file);
+  debug.say(settings->file.empty()
+                ? "No config found at " + join(caller->home, ".srt-settings.json") +
+                      ", using default config"
+                : "Settings: " + settings->file);
+  tell_command(asked, debug);
   return run(asked, *settings, *caller, debug);
 }
 
