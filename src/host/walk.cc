@@ -364,6 +364,41 @@ bool is_socket(const Canonical& place) {
   return seen && S_ISSOCK(seen->mode) && seen->id == place.id;
 }
 
+enum class SocketList { OfPolicy, OfCeiling };
+
+bool is_of_variable(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// "$NAME/rest" and "${NAME}/rest": many sockets lie where the environment says. In a ceiling the
+// one variable stands for the directory that systemd makes, since the environment is the caller's,
+// who could name any other. Nothing if the variable is not set, or to no absolute path.
+Result<std::optional<std::string>> socket_path(const std::string& text, const Caller& caller,
+                                               SocketList list) {
+  if (!text.starts_with('$')) return text;
+  const bool braced = text.starts_with("${");
+  const std::size_t begin = braced ? 2 : 1;
+  std::size_t end = begin;
+  while (end < text.size() && is_of_variable(text[end])) ++end;
+  const std::string name = text.substr(begin, end - begin);
+  const bool closed = !braced || (end < text.size() && text[end] == '}');
+  const std::string rest = text.substr(std::min(text.size(), braced && closed ? end + 1 : end));
+  if (name.empty() || !closed || !(rest.empty() || rest.starts_with('/'))) {
+    return fail(
+        policy_error("net.sockets lists " + quote(text) + ", where no variable ends",
+                     "write \"$NAME/rest\", or \"./" + text + "\" for a file of that name"));
+  }
+  if (list == SocketList::OfCeiling) {
+    if (name == "XDG_RUNTIME_DIR") return "/run/user/" + std::to_string(caller.uid) + rest;
+    return fail(policy_error(
+        "a ceiling lists " + quote(text) + ", and who is bounded by it could set $" + name,
+        "write the path, or $XDG_RUNTIME_DIR, which is /run/user/UID there"));
+  }
+  const auto found = caller.environment.find(name);
+  if (found == caller.environment.end() || !found->second.starts_with('/')) return std::nullopt;
+  return found->second + rest;
+}
+
 Grant grant_of(const PathRule& rule, const Canonical& place) {
   return {rule.text,  place.lexical, place.path, Grant::Source::Policy,
           place.kind, place.id,      rule.origin};
@@ -376,7 +411,13 @@ Result<std::vector<Grant>> resolve_sockets(const std::vector<PathRule>& rules, c
                                            std::vector<NamedPath>& named) {
   std::vector<Grant> sockets;
   for (const PathRule& rule : rules) {
-    CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
+    CORDON_TRY(text, socket_path(rule.text, caller, SocketList::OfPolicy));
+    if (!text) {
+      reductions.push_back(
+          {"sockets", rule.text, std::nullopt, Reduction::Because::Nonexistent, rule.origin});
+      continue;
+    }
+    CORDON_TRY(place, canonicalize(*text, rule.base, caller));
     named.push_back({place.lexical, place.path});
     if (place.kind == FileKind::Absent) {
       reductions.push_back(
@@ -400,7 +441,9 @@ Result<std::vector<Grant>> resolve_ceiling_sockets(const std::vector<PathRule>& 
                                                    std::vector<NamedPath>& named) {
   std::vector<Grant> sockets;
   for (const PathRule& rule : rules) {
-    CORDON_TRY(place, canonicalize(rule.text, rule.base, caller));
+    CORDON_TRY(text, socket_path(rule.text, caller, SocketList::OfCeiling));
+    if (!text) continue;
+    CORDON_TRY(place, canonicalize(*text, rule.base, caller));
     named.push_back({place.lexical, place.path});
     if (is_socket(place)) sockets.push_back(grant_of(rule, place));
   }

@@ -47,6 +47,7 @@ constexpr auto kKnown = std::to_array<KnownSocket>({
     {"S.keyboxd", kKeys},
     {"S.scdaemon", kKeys},
     {"ssh-*/agent.*", kKeys},
+    {"$SSH_AUTH_SOCK", kKeys},
     {"ssh-agent*", kKeys},
     {"*ssh_auth_sock*", kKeys},
     {"keyring/*", "its keyring gives out the passwords it keeps"},

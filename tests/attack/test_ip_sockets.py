@@ -498,3 +498,32 @@ print(code(socket.socket().bind, ("127.0.0.1", 913)), code(socket.socket().bind,
     assert lines(world, script) == ["EACCES ok"]
     bare = lines(world, script, how="bare")
     assert bare == ["ok ok" if world.who.is_root else "EACCES ok"]
+
+
+def test_a_variable_says_where_a_socket_lies(world):
+    """In a policy it is the caller's; in a ceiling only one stands, and not for what the caller has in it."""
+    directory = world.make_directory(world.path / "run")
+    service = HostService(world, directory / "a.sock")
+    env = {"XDG_RUNTIME_DIR": str(directory), "ONE": str(directory / "a.sock")}
+    script = PRELUDE + f'print(reach("{directory}/a.sock"))'
+    for spelled in ("$XDG_RUNTIME_DIR/a.sock", "${XDG_RUNTIME_DIR}/a.sock", "$ONE"):
+        done, report = world.report("/usr/bin/python3", "-c", script, options=("--policy", policy(world, spelled)), env=env)
+        assert done.expect(0).out == "ok\n" and report["policy"]["net"]["sockets"] == [str(directory / "a.sock")]
+    assert service.visitors() == 3
+    # Unset, or no path: nothing is listed, and that is told.
+    for env_now in ({}, {"XDG_RUNTIME_DIR": "here"}):
+        done, report = world.report("/usr/bin/python3", "-c", script, env=env_now,
+                                    options=("--policy", policy(world, "$XDG_RUNTIME_DIR/a.sock")))
+        assert done.expect(0).out != "ok\n"
+        assert {"what": "sockets", "asked": "$XDG_RUNTIME_DIR/a.sock", "got": None,
+                "because": "nonexistent"} in report["reductions"]
+    for spelled in ("$", "${XDG_RUNTIME_DIR", "$ONE.sock"):
+        refused = world.run("true", options=("--policy", policy(world, spelled)), env=env).expect(125)
+        assert "no variable ends" in refused.err, refused.account()
+    ceiling = 'version = 1\n[fs]\nread = ["/"]\nwrite = ["@cwd"]\n[net]\nsockets = ["%s"]\n'
+    bound = world.document(ceiling % "$XDG_RUNTIME_DIR/a.sock", "bound.toml")
+    wanted = policy(world, "$XDG_RUNTIME_DIR/a.sock")
+    done, report = world.report("/usr/bin/python3", "-c", script, options=("--policy", wanted, "--ceiling", bound), env=env)
+    assert done.out != "ok\n" and "outside-ceiling" in {r["because"] for r in report["reductions"]}, done.account()
+    refused = world.run("true", options=("--ceiling", world.document(ceiling % "$ONE", "one.toml")), env=env).expect(125)
+    assert "could set $ONE" in refused.err, refused.account()
