@@ -79,9 +79,9 @@ void add_caches(const PathRule& rule, const Caller& caller, std::vector<Grant>& 
     if (!inspect_path(cache)) continue;
     const Result<Canonical> place = canonicalize(cache, "/", caller);
     if (!place || place->kind != FileKind::Directory) continue;
-    if (is_in_store(place->path, caller) || is_in_store(place->lexical, caller)) continue;
-    // A link to a home, or to the root, is no cache.
-    if (refuse_writable(*place, rule.text, caller)) continue;
+    // No link below the home is followed: a run that could once write there would choose with it what
+    // the next one reads. Who keeps a cache elsewhere grants that place by its name.
+    if (place->path != cache || is_in_store(place->path, caller)) continue;
     out.push_back(make_grant(rule, *place, Grant::Source::Cache));
   }
 }

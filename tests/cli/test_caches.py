@@ -44,6 +44,25 @@ def test_these_presets_show_none(world, preset):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("link", [".cache/ms-playwright", ".cache", ".m2/repository"])
+def test_a_link_that_a_run_could_leave_leads_the_next_one_nowhere(world, link):
+    """One run may write below the home, and puts a link where a cache would be; the next one may not."""
+    secret = world.write(world.home / "Documents/ms-playwright/notes", "SECRET\n")
+    place = world.home / link
+    world.make_directory(place.parent)
+    target = secret.parent.parent if link == ".cache" else secret.parent
+    if link == ".cache":
+        place.symlink_to(target)
+    else:
+        world.run("ln", "-s", target, place, options=["--write", place.parent]).expect(0)
+    assert place.is_symlink()
+    inside = place / secret.relative_to(target)
+    done = world.run("cat", inside, secret)
+    assert done.status == 1 and "SECRET" not in done.out, done.account()
+    assert world.run("cat", secret, options=["--read", target]).expect(0).out == "SECRET\n"
+
+
+@pytest.mark.once
 def test_the_place_itself_can_be_named(world):
     plant(world)
     assert readable(world, ["go/pkg/mod/cache/vcs/0/config"], "--read", world.home / "go/pkg") == \
