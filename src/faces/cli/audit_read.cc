@@ -205,7 +205,8 @@ std::string found_json(const Found& found) {
   Node node{NodeMap{}};
   node.set("schema", "cordon.audit-show/1");
   const Node event = event_node(found.event);
-  for (const auto& [key, value] : *event.map()) node.set(key, value);
+  if (const NodeMap* members = event.map())
+    for (const auto& [key, value] : *members) node.set(key, value);
   node.set("pending", node_of(found.lines.pending));
   node.set("closing", node_of(found.lines.closing));
   return write_json(node, JsonStyle::Pretty) + "\n";
