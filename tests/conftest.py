@@ -66,8 +66,7 @@ def who(request):
 def world(who):
     made = harness.World(who, harness.stage().new_directory())
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
 
 
 @pytest.fixture(scope="session")
@@ -83,8 +82,7 @@ def net(who, internet):
     """A world on that internet's host."""
     made = NetWorld(who, harness.stage().new_directory(), internet)
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
 
 
 @pytest.fixture

@@ -40,8 +40,7 @@ def older(request, who, capped):
     made = OlderWorld(who, harness.stage().new_directory())
     made.abi, made.cordon, made.backend = request.param, capped, "native"
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
 
 
 def test_the_report_names_what_is_lost(older):

@@ -30,8 +30,7 @@ class Watched(harness.World):
 def world(who):
     made = Watched(who, harness.stage().new_directory())
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
 
 
 def test_the_default_preset_runs_and_the_report_says_what_is_lost(world):
@@ -64,7 +63,7 @@ int main(int argc, char **argv) {
     memset(malloc(step), 1, step);
     if ((done >> 20) % 8 == 0) { char line[32]; int n = snprintf(line, 32, "%zu\n", done >> 20); if (write(1, line, n) < 0) return 1; }
   }
-  sleep(5);
+  sleep(atoi(argv[3]));
   puts("survived");
 }
 """
@@ -76,7 +75,7 @@ def test_a_burst_of_memory_ends_the_run(world, processes):
     world.write(world.project / "burst.c", BURST)
     world.bare("cc", "-O1", "-o", "burst", "burst.c").expect(0)
     bound, most = 256, 2048
-    done, report = world.report("./burst", str(most), str(processes),
+    done, report = world.report("./burst", str(most), str(processes), "5",
                                 options=["--memory", f"{bound}M", "--timeout", "30s"], timeout=60)
     assert done.expect(137).out.count("survived") == 0, done.account()
     assert report["kill_reason"] == "oom", report
@@ -85,7 +84,7 @@ def test_a_burst_of_memory_ends_the_run(world, processes):
     reached = (max(int(line) for line in done.out.split()) + 8) * processes
     print(f"touched about {reached} MiB, the bound is {bound}")
     assert reached < most, "the watch came too late"
-    small = world.run("./burst", "64", "1", options=["--memory", f"{bound}M"]).expect(0)
+    small = world.run("./burst", "64", "1", "1", options=["--memory", f"{bound}M"]).expect(0)
     assert "survived" in small.out, "the control is broken"
 
 

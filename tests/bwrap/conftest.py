@@ -8,5 +8,4 @@ def world(who):
     made = harness.World(who, harness.stage().new_directory())
     made.backend = "bwrap"
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()

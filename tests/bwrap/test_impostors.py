@@ -20,8 +20,7 @@ def world(request):
     made = harness.World(request.param, harness.stage().new_directory())
     made.backend = "bwrap"
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
 
 
 @pytest.fixture

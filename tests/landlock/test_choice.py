@@ -37,8 +37,7 @@ class ChoiceWorld(harness.World):
 def world(who):
     made = ChoiceWorld(who, harness.stage().new_directory())
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
 
 
 def clone3_only():

@@ -28,8 +28,7 @@ def place():
     made.document(f'version = 1\n[fs]\nwrite = ["{made.project}"]\n[ask]\nread = ["{made.outside}"]\n',
                   "asking.toml")
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
 
 
 # What the profile `full` adds: resources, prompts and tools that ask.

@@ -112,6 +112,8 @@ class Stage:
         return path
 
     def remove(self) -> None:
+        for removal in _removals:
+            removal.wait()
         remove_tree(self.path)
 
 
@@ -129,6 +131,20 @@ def groups_without_processes() -> set[str]:
 def remove_tree(path: Path) -> None:
     """rm survives trees deeper than PATH_MAX, on which shutil gives up."""
     subprocess.run(["rm", "-rf", "--one-file-system", str(path)], check=False)
+
+
+_removals: list[subprocess.Popen] = []
+MOST_REMOVALS = 4
+
+
+def remove_while_others_run(path: Path) -> None:
+    """For a tree in which nothing runs any more and that nobody asks for again. Taking it away waits for the disk,
+    so the next test does not wait for it; the end of the process does."""
+    _removals[:] = [removal for removal in _removals if removal.poll() is None]
+    if len(_removals) == MOST_REMOVALS:
+        _removals.pop(0).wait()
+    _removals.append(subprocess.Popen(["rm", "-rf", "--one-file-system", str(path)], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/"))
 
 
 _stage: Stage | None = None
@@ -378,6 +394,11 @@ class World:
         notes = self.home / ".local/state/cordon/runs"
         if notes.is_dir() and any(notes.iterdir()):
             self.execute([self.cordon, "run", "--policy", "strict", "--", "/usr/bin/true"])
+
+    def leave(self) -> None:
+        """At the end of a test: nothing of it runs any more."""
+        self.tidy()
+        remove_while_others_run(self.path)
 
 
 def _text(data: bytes | None) -> str:

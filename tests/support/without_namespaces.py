@@ -62,13 +62,11 @@ class LandlockNetWorld(NetWorld, LandlockWorld):
 def net(who, internet):
     made = LandlockNetWorld(who, harness.stage().new_directory(), internet)
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
 
 
 @pytest.fixture
 def world(who):
     made = LandlockWorld(who, harness.stage().new_directory())
     yield made
-    made.tidy()
-    harness.remove_tree(made.path)
+    made.leave()
