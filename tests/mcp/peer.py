@@ -87,8 +87,10 @@ class Peer:
             self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def _read(self) -> None:
-        for line in self.process.stdout:
-            self.lines.put(line)
+        # What writes is unbuffered; a reader without a buffer would ask the kernel for each byte.
+        with open(self.process.stdout.fileno(), "rb", buffering=1 << 16, closefd=False) as lines:
+            for line in lines:
+                self.lines.put(line)
         self.lines.put(None)
 
     # Saying things.
