@@ -3,7 +3,6 @@ disk: the next verb finishes or undoes it, and no file is ever half of one and h
 
 import collections
 import re
-import time
 
 import pytest
 
@@ -81,7 +80,7 @@ def test_a_run_that_was_killed_while_it_made_its_stage_leaves_nothing(world, cal
     counted = world.execute(["strace", "-qq", *command]).err.count(f"{call}(")
     for occurrence in range(1, counted + 1):
         world.execute(["strace", "-qq", "-e", f"inject={call}:signal=KILL:when={occurrence}", *command])
-        time.sleep(2.1)  # a note that names no process counts as under way for two seconds
+        world.let_notes_be_old()
         done = world.run("true").expect(0)
         assert "unchecked" not in done.err, f"{call} number {occurrence}: {done.account()}"
         place = world.home / ".local/state/cordon/stages"

@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import signal
-import time
 
 import pytest
 
@@ -283,8 +282,7 @@ def test_a_fork_that_was_cut_off_leaves_nothing(world):
     assert wait_until(lambda: any(one.name.endswith(".fork") for one in stages(world)))
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    # A supervisor that was killed before it could say whom it started is given two seconds.
-    time.sleep(2.5)
+    world.let_notes_be_old()
     done, _ = world.report("true")
     done.expect(0)
     assert "unchecked" not in done.err, done.account()
