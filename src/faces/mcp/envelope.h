@@ -66,6 +66,9 @@ struct RpcError {
   std::optional<Node> data;
 };
 
+// A result, or the error that takes its place.
+using Reply = tl::expected<Node, RpcError>;
+
 // For a request whose parameters are not as the protocol asks.
 tl::unexpected<RpcError> bad_params(std::string message);
 

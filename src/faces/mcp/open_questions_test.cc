@@ -1,4 +1,4 @@
-#include "faces/mcp/server.h"
+#include "faces/mcp/open_questions.h"
 
 #include <gtest/gtest.h>
 

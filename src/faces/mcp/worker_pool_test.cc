@@ -1,4 +1,4 @@
-#include "faces/mcp/server.h"
+#include "faces/mcp/worker_pool.h"
 
 #include <gtest/gtest.h>
 

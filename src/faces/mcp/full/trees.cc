@@ -10,7 +10,7 @@
 #include "faces/mcp/full/asked.h"
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/full/views.h"
-#include "faces/mcp/server.h"
+#include "faces/mcp/open_questions.h"
 #include "host/inspect.h"
 
 namespace cordon::mcp {
