@@ -1,4 +1,4 @@
-#include "run/streams.h"
+#include "run/capture.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "run/streams.h"
+#include "run/lost_output.h"
 
 namespace cordon {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/streams.h"
+#include "run/lost_output.h"
 
 #include <gtest/gtest.h>
 

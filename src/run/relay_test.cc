@@ -1,4 +1,4 @@
-#include "run/streams.h"
+#include "run/relay.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

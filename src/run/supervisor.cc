@@ -12,7 +12,10 @@
 #include <climits>
 #include <string_view>
 
+#include "run/caller_terminal.h"
+#include "run/lost_output.h"
 #include "run/memory_watch.h"
+#include "run/relay.h"
 #include "run/streams.h"
 
 namespace cordon {

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "changes/stage_judge.h"
 #include "policy/known_sockets.h"
-#include "run/streams.h"
+#include "run/lost_output.h"
 
 namespace cordon {
 namespace {

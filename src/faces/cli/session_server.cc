@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "faces/cli/console.h"
 #include "faces/cli/summary.h"
+#include "run/caller_terminal.h"
 #include "sys/sockets.h"
 
 namespace cordon {

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "faces/cli/console.h"
-#include "run/streams.h"
+#include "run/caller_terminal.h"
 
 namespace cordon {
 namespace {

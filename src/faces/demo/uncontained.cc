@@ -14,7 +14,7 @@
 #include <chrono>
 #include <utility>
 
-#include "run/streams.h"
+#include "run/capture.h"
 #include "sys/calls.h"
 
 namespace cordon::demo {
