@@ -13,7 +13,7 @@ set(cordon_alone ${cordon_macros}
   sandbox/bwrap/arguments.cc sandbox/native/build.cc sandbox/native/confine.cc sandbox/native/verify.cc
   run/backends.cc sys/landlock.cc
   # They are compiled for speed: src/CMakeLists.txt.
-  config/json.cc config/json_line.cc audit/record_line.cc
+  config/json.cc config/json_line.cc audit/decode_line.cc
   # Its kernel header does not go with sys/mount.h of every library.
   sys/quota.cc
   # It calls a library that not every program is to be linked with.

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <string>
 
+#include "audit/decode_line.h"
 #include "audit/head.h"
 #include "audit/record.h"
-#include "audit/record_line.h"
 #include "base/fd.h"
 #include "policy/effective.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "audit/checkpoint.h"
+#include "audit/decode_line.h"
 #include "audit/decoded_lines.h"
 #include "audit/files.h"
-#include "audit/record_line.h"
 #include "audit/verify.h"
 
 namespace cordon::audit {

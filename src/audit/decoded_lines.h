@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "audit/decode_line.h"
 #include "audit/files.h"
-#include "audit/record_line.h"
 
 namespace cordon::audit {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "audit/record_line.h"
+#include "audit/decode_line.h"
 #include "audit/sqlite.h"
 
 namespace cordon::audit {

@@ -1,4 +1,5 @@
 #include "audit/record_line.h"
+#include "audit/decode_line.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "audit/key.h"
 #include "audit/record.h"
-#include "audit/record_line.h"
 #include "cordon/change.h"
 #include "cordon/outcome.h"
 #include "cordon/policy.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "audit/record_line.h"
+#include "audit/decode_line.h"
 
 namespace cordon::audit {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "audit/record_line.h"
+#include "audit/key.h"
 
 namespace cordon::audit {
 
