@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -25,10 +24,6 @@ constexpr milliseconds kDialBlocking{30'000};
 constexpr milliseconds kDialNonBlocking{10'000};
 constexpr milliseconds kConnectInside{120'000};
 constexpr std::size_t kMostUnreported = 4096;
-constexpr int kRefusedCall = EACCES;
-constexpr std::uint16_t kNamePort = 53;
-constexpr int kNoAddress = EHOSTUNREACH;   // of an allowed name, or nobody could tell
-constexpr int kOtherFamily = ENETUNREACH;  // the name has addresses, which the program tries next
 
 bool is_inet(const GivenSocket& socket) {
   return socket.domain == AF_INET || socket.domain == AF_INET6;
@@ -36,13 +31,6 @@ bool is_inet(const GivenSocket& socket) {
 
 bool is_tcp(const GivenSocket& socket) {
   return is_inet(socket) && socket.type == SOCK_STREAM && socket.protocol == IPPROTO_TCP;
-}
-
-// Which socket it is, whatever descriptor leads to it; zero if the kernel does not tell.
-std::uint64_t identity_of(int socket) {
-  std::uint64_t cookie = 0;
-  socklen_t size = sizeof cookie;
-  return ::getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &size) < 0 ? 0 : cookie;
 }
 
 int connect_given(int fd, const GivenAddress& address) {
@@ -95,33 +83,6 @@ bool is_plain_route_address(const GivenSocket& socket, const GivenAddress& addre
   return route.groups == 0;
 }
 
-Connection not_tcp(const Endpoint& target) {
-  Connection attempt;
-  attempt.address = to_string(target.address);
-  attempt.port = target.port;
-  attempt.rule = "net.mode = \"allow\"";
-  attempt.reason = "only TCP leads outside";
-  return attempt;
-}
-
-// Where the argument and the next one, a pointer to a size, point to.
-int write_address(WaitingCall& call, std::size_t index, const GivenAddress& address) {
-  socklen_t room = 0;
-  if (const int error = call.read_memory(index + 1, &room, sizeof room); error != 0) return error;
-  const auto kept = std::min<std::size_t>(room, address.size);
-  if (const int error = call.write_memory(call.argument(index), &address.bytes, kept); error != 0) {
-    return error;
-  }
-  const auto size = static_cast<socklen_t>(address.size);
-  return call.write_memory(call.argument(index + 1), &size, sizeof size);
-}
-
-void note(const Verdict& verdict, Connection& attempt) {
-  attempt.allowed = verdict.allowed;
-  attempt.rule = verdict.rule;
-  attempt.reason = verdict.allowed ? std::string{} : verdict.reason;
-}
-
 }  // namespace
 
 int CallHandler::answer(WaitingCall& call, std::uint64_t network) {
@@ -135,16 +96,16 @@ int CallHandler::answer(WaitingCall& call, std::uint64_t network) {
     case SYS_listen:
       return listen(call, network);
     case SYS_socket:
-      return make_datagram_socket(call);
+      return datagrams_.make(call);
     case SYS_sendto:
-      return send_datagram(call);
+      return datagrams_.send(call);
     case SYS_recvfrom:
-      return receive_from(call);
+      return datagrams_.receive_from(call);
     case SYS_recvmsg:
-      return receive_message(call);
+      return datagrams_.receive_message(call);
     case SYS_getsockname:
     case SYS_getpeername:
-      return tell_address(call);
+      return datagrams_.tell_address(call);
     default:
       if (StagedRenames::handles(call.number())) {
         renames_.pass(call);
@@ -191,7 +152,7 @@ int CallHandler::connect(WaitingCall& call, std::uint64_t network) {
   if (const int error = call.read_socket(socket); error != 0) return error;
   if (const int error = call.read_address(address); error != 0) return error;
   if (address.size < sizeof(sa_family_t)) return EINVAL;
-  if (shares_host() && (is_inet(socket) || stands_for_datagrams(socket))) {
+  if (shares_host() && (is_inet(socket) || datagrams_.holds(socket))) {
     return connect_sharing(call, socket, address);
   }
   if (socket.domain == AF_UNIX && names_ssh_agent(address)) return connect_ssh_agent(call, socket);
@@ -226,32 +187,11 @@ int CallHandler::connect(WaitingCall& call, std::uint64_t network) {
   return connect_outside(call, socket, *net, *target);
 }
 
-bool CallHandler::stands_for_datagrams(const GivenSocket& socket) const {
-  return shares_host() && socket.domain == AF_UNIX &&
-         place_.names->stands_for_datagrams(identity_of(socket.fd.get()));
-}
-
-// The filter lets every other socket be made, or refuses it.
-int CallHandler::make_datagram_socket(WaitingCall& call) const {
-  const int domain = call.argument_as_int(0);
-  const int type = call.argument_as_int(1);
-  const int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-  if (!shares_host() || (domain != AF_INET && domain != AF_INET6)) return EPERM;
-  if ((type & ~flags) != SOCK_DGRAM) return EPERM;
-  Fd end;
-  if (const int error = place_.names->open(NameSockets::Kind::Datagrams, domain, end); error != 0) {
-    return error;
-  }
-  if ((type & SOCK_NONBLOCK) != 0 && ::fcntl(end.get(), F_SETFL, O_NONBLOCK) < 0) return errno;
-  return call.give(end.get(),
-                   (type & SOCK_CLOEXEC) != 0 ? sys::CloseOnExec::Yes : sys::CloseOnExec::No);
-}
-
 // The caller's own socket is of the host's network. Nothing is ever done with it: what may be
 // reached is dialled outside and takes its place, and everything else is refused.
 int CallHandler::connect_sharing(WaitingCall& call, const GivenSocket& socket,
                                  const GivenAddress& address) {
-  if (!is_inet(socket)) return connect_datagrams(socket, address);
+  if (!is_inet(socket)) return datagrams_.connect(socket, address);
   if (!is_tcp(socket)) return EPERM;
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
@@ -266,137 +206,9 @@ int CallHandler::connect_sharing(WaitingCall& call, const GivenSocket& socket,
   const auto net = rules_.now();
   if (target->port == kNamePort && !SyntheticNames::holds(target->address) &&
       !decide_literal(*net, target->address, target->port, place_.own).allowed) {
-    return ask_for_names(call, socket);
+    return datagrams_.ask_for_names(call, socket);
   }
   return connect_outside(call, socket, *net, *target);
-}
-
-int CallHandler::connect_datagrams(const GivenSocket& socket, const GivenAddress& address) {
-  if (address.bytes.ss_family == AF_UNSPEC) return 0;
-  const auto target = read_endpoint(address.bytes, address.size);
-  if (!target) return EINVAL;
-  if (target->port == kNamePort) {
-    place_.names->set_server(identity_of(socket.fd.get()), address);
-    return 0;
-  }
-  // Libraries ask this way which of a name's addresses they would use.
-  if (!SyntheticNames::holds(target->address)) attempts_.add(not_tcp(*target));
-  return ENETUNREACH;
-}
-
-// sendto with an address. On a connected socket of another kind the kernel does not look at it or
-// says what is said here.
-int CallHandler::send_datagram(WaitingCall& call) {
-  constexpr std::size_t kMostSent = 65536;
-  GivenSocket socket;
-  GivenAddress address;
-  if (const int error = call.read_socket(socket); error != 0) return error;
-  if (!stands_for_datagrams(socket)) return EISCONN;
-  if (const int error = call.read_address(4, address); error != 0) return error;
-  if (const int error = connect_datagrams(socket, address); error != 0) return error;
-  const std::uint64_t size = call.argument(2);
-  if (size > kMostSent) return EMSGSIZE;
-  std::vector<std::byte> message(size);
-  if (const int error = call.read_memory(1, message.data(), message.size()); error != 0) {
-    return error;
-  }
-  const ssize_t sent =
-      ::send(socket.fd.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0) return errno;
-  call.answer(sent);
-  return 0;
-}
-
-int CallHandler::receive(const WaitingCall& call, const GivenSocket& socket, int flags,
-                         std::size_t room, Received& received) const {
-  constexpr std::size_t kMostReceived = 65536;
-  constexpr int kLookMilliseconds = 100;
-  const int fd = socket.fd.get();
-  received.bytes.resize(std::min(room, kMostReceived));
-  const int how = (flags & (MSG_PEEK | MSG_TRUNC)) | MSG_DONTWAIT;
-  const auto take = [&] { return ::recv(fd, received.bytes.data(), received.bytes.size(), how); };
-  const bool waits = socket.blocking && (flags & MSG_DONTWAIT) == 0;
-  const auto time = receive_timeout(fd);
-  const auto begun = std::chrono::steady_clock::now();
-  received.answer = take();
-  while (received.answer < 0 && errno == EAGAIN && waits && call.waiting() &&
-         (!time || std::chrono::steady_clock::now() < begun + *time)) {
-    pollfd polled[] = {{fd, POLLIN, 0}, {stop_, POLLIN, 0}};
-    if (::poll(polled, 2, kLookMilliseconds) < 0 || polled[1].revents != 0) return EINTR;
-    received.answer = take();
-  }
-  if (received.answer < 0) return errno;
-  received.bytes.resize(std::min(received.bytes.size(), static_cast<std::size_t>(received.answer)));
-  received.sender = place_.names->addresses_of(identity_of(fd)).server;
-  return 0;
-}
-
-// recvfrom with room for the sender's address.
-int CallHandler::receive_from(WaitingCall& call) const {
-  GivenSocket socket;
-  Received received;
-  if (call.read_socket(socket) != 0 || !stands_for_datagrams(socket)) {
-    call.let_continue();
-    return 0;
-  }
-  int error = receive(call, socket, call.argument_as_int(3), call.argument(2), received);
-  if (error == 0) {
-    error = call.write_memory(call.argument(1), received.bytes.data(), received.bytes.size());
-  }
-  if (error == 0) error = write_address(call, 4, received.sender);
-  if (error == 0) call.answer(received.answer);
-  return error;
-}
-
-int CallHandler::receive_message(WaitingCall& call) const {
-  constexpr std::size_t kMostParts = 64;
-  GivenSocket socket;
-  if (call.read_socket(socket) != 0 || !stands_for_datagrams(socket)) {
-    call.let_continue();
-    return 0;
-  }
-  msghdr header{};
-  if (const int error = call.read_memory(1, &header, sizeof header); error != 0) return error;
-  if (header.msg_iovlen > kMostParts) return EMSGSIZE;
-  std::vector<iovec> parts(header.msg_iovlen);
-  const auto address = [](const void* there) { return reinterpret_cast<std::uint64_t>(there); };
-  int error = parts.empty() ? 0
-                            : call.read_at(address(header.msg_iov), parts.data(),
-                                           parts.size() * sizeof(iovec));
-  if (error != 0) return error;
-  std::size_t room = 0;
-  for (const iovec& part : parts) room += std::min<std::size_t>(part.iov_len, 65536);
-  Received received;
-  error = receive(call, socket, call.argument_as_int(2), room, received);
-  std::span<const std::byte> rest = received.bytes;
-  for (const iovec& part : parts) {
-    const std::size_t size = std::min(part.iov_len, rest.size());
-    if (error == 0) error = call.write_memory(address(part.iov_base), rest.data(), size);
-    rest = rest.subspan(size);
-  }
-  if (error == 0 && header.msg_name != nullptr) {
-    const auto size = std::min<std::size_t>(header.msg_namelen, received.sender.size);
-    error = call.write_memory(address(header.msg_name), &received.sender.bytes, size);
-    header.msg_namelen = static_cast<socklen_t>(received.sender.size);
-  }
-  header.msg_controllen = 0;
-  header.msg_flags = 0;
-  if (error == 0) error = call.write_memory(call.argument(1), &header, sizeof header);
-  if (error == 0) call.answer(received.answer);
-  return error;
-}
-
-// getsockname and getpeername: a stand-in's are what the program believes. Some resolvers give up
-// when they are those of a local socket.
-int CallHandler::tell_address(WaitingCall& call) const {
-  GivenSocket socket;
-  if (call.read_socket(socket) != 0 || !stands_for_datagrams(socket)) {
-    call.let_continue();
-    return 0;
-  }
-  const NameSockets::Addresses known = place_.names->addresses_of(identity_of(socket.fd.get()));
-  if (call.number() == SYS_getsockname) return write_address(call, 1, known.own);
-  return known.server.size == 0 ? ENOTCONN : write_address(call, 1, known.server);
 }
 
 bool CallHandler::names_ssh_agent(const GivenAddress& address) const {
@@ -426,16 +238,6 @@ int CallHandler::connect_ssh_agent(WaitingCall& call, const GivenSocket& socket)
   return error;
 }
 
-int CallHandler::ask_for_names(WaitingCall& call, const GivenSocket& socket) const {
-  Fd end;
-  if (const int error = place_.names->open(NameSockets::Kind::Stream, socket.domain, end);
-      error != 0) {
-    return error;
-  }
-  std::string reason;
-  return replace_descriptor(call, socket, end, Neighbours::Host, reason);
-}
-
 int CallHandler::connect_again(const GivenSocket& socket, const GivenAddress& address) {
   // Disconnected, a socket of the host's network could be connected or bound anew.
   if (address.bytes.ss_family == AF_UNSPEC) return EPERM;
@@ -453,7 +255,7 @@ int CallHandler::connect_outside(WaitingCall& call, const GivenSocket& socket, c
   }
   Connection attempt;
   attempt.port = target.port;
-  const auto [targets, refusal] = judge(net, target, attempt);
+  const auto [targets, refusal] = targets_.judge(net, target, attempt);
   if (targets.empty()) {
     if (refusal != kOtherFamily) attempts_.add(std::move(attempt));
     return refusal;
@@ -494,58 +296,13 @@ int CallHandler::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket
   return EINPROGRESS;
 }
 
-CallHandler::Judged CallHandler::judge(const NetRules& net, const Endpoint& target,
-                                       Connection& attempt) {
-  // A mapped address is an IPv4 one on an IPv6 socket.
-  const Address plain = is_mapped(target.address) ? innermost(target.address) : target.address;
-  const bool synthetic = SyntheticNames::holds(plain);
-  if (const auto name = names_.name_of(plain); synthetic && name) {
-    attempt.host = *name;
-    return judge_name(net, *name, {plain, target.port}, attempt);
-  }
-  attempt.address = to_string(plain);
-  const Verdict verdict =
-      synthetic
-          ? Verdict{false, "net.mode = \"allow\"", "it stands for no name", {}, HintRule::Network}
-          : decide_literal(net, plain, target.port, place_.own);
-  note(verdict, attempt);
-  if (!verdict.allowed) return {{}, kRefusedCall};
-  return {{{plain, target.port}}, 0};
-}
-
-CallHandler::Judged CallHandler::judge_name(const NetRules& net, const std::string& name,
-                                            const Endpoint& target, Connection& attempt) {
-  const Verdict by_name = decide_connect(net, name, target.port, place_.own);
-  note(by_name, attempt);
-  if (!by_name.allowed) return {{}, kRefusedCall};
-  const std::vector<Address> addresses = lookup_.addresses_of(name);
-  if (addresses.empty()) {
-    attempt.error = error_name(kNoAddress);
-    return {{}, kNoAddress};
-  }
-  Judged judged{{}, kOtherFamily};
-  for (const Address& address : addresses) {
-    if (address.family != target.address.family) continue;
-    const Verdict verdict = decide_resolved(net, by_name, address, target.port, place_.own);
-    if (verdict.allowed) {
-      judged.targets.push_back({address, target.port});
-    } else if (judged.error != kRefusedCall) {
-      judged.error = kRefusedCall;
-      attempt.address = to_string(address);
-      note(verdict, attempt);
-    }
-  }
-  if (!judged.targets.empty()) note(by_name, attempt);
-  return judged;
-}
-
 int CallHandler::bind(WaitingCall& call, std::uint64_t network) {
   GivenAddress address;
   GivenSocket socket;
   if (const int error = call.read_socket(socket); error != 0) return error;
   if (const int error = call.read_address(address); error != 0) return error;
   if (shares_host() && is_inet(socket)) return refuse_port(address);
-  if (stands_for_datagrams(socket)) {
+  if (datagrams_.holds(socket)) {
     // Resolvers bind to any address and any port before they ask.
     const auto wanted = read_endpoint(address.bytes, address.size);
     const bool any =

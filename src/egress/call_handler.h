@@ -11,18 +11,18 @@
 #include <span>
 #include <vector>
 
+#include "egress/datagram_stand_ins.h"
 #include "egress/endpoint.h"
 #include "egress/file_changes.h"
 #include "egress/local_sockets.h"
-#include "egress/lookup.h"
 #include "egress/meter.h"
 #include "egress/names.h"
 #include "egress/path_watch.h"
 #include "egress/rules.h"
 #include "egress/ssh_agent.h"
 #include "egress/staged_renames.h"
+#include "egress/target_judge.h"
 #include "egress/waiting_call.h"
-#include "policy/decide_net.h"
 
 namespace cordon {
 
@@ -45,7 +45,6 @@ class CallHandler {
               int stop)
       : place_(std::move(place)),
         rules_(rules),
-        names_(names),
         attempts_(attempts),
         local_(local),
         files_(files),
@@ -53,7 +52,9 @@ class CallHandler {
         watch_(watch),
         budget_(budget),
         meter_(meter),
-        stop_(stop) {}
+        stop_(stop),
+        targets_(names, place_.own),
+        datagrams_(place_.names, attempts, stop) {}
 
   // Before the first call.
   void serve(BindInSandbox bind_in_sandbox) { bind_in_sandbox_ = std::move(bind_in_sandbox); }
@@ -67,27 +68,11 @@ class CallHandler {
   int listen(WaitingCall& call, std::uint64_t network) const;
   [[nodiscard]] bool shares_host() const { return place_.names != nullptr; }
   // Of a sandbox that shares the host's network in mode allow.
-  int make_datagram_socket(WaitingCall& call) const;
   int connect_sharing(WaitingCall& call, const GivenSocket& socket, const GivenAddress& address);
-  int connect_datagrams(const GivenSocket& socket, const GivenAddress& address);
-  int send_datagram(WaitingCall& call);
-  // What a call that receives is answered on a socket that stands for one of datagrams.
-  struct Received {
-    std::vector<std::byte> bytes;
-    ssize_t answer = 0;  // of the call, which may be more than the bytes that there was room for
-    GivenAddress sender;
-  };
-  int receive(const WaitingCall& call, const GivenSocket& socket, int flags, std::size_t room,
-              Received& received) const;
-  int receive_from(WaitingCall& call) const;
-  int receive_message(WaitingCall& call) const;
-  int tell_address(WaitingCall& call) const;
-  [[nodiscard]] bool stands_for_datagrams(const GivenSocket& socket) const;
   int refuse_port(const GivenAddress& address);
   // True for the name by which the command was told of the agent.
   [[nodiscard]] bool names_ssh_agent(const GivenAddress& address) const;
   int connect_ssh_agent(WaitingCall& call, const GivenSocket& socket);
-  int ask_for_names(WaitingCall& call, const GivenSocket& socket) const;
   // True if the socket belongs to the network that the mode gives.
   [[nodiscard]] bool is_own(const GivenSocket& socket, std::uint64_t network) const;
   int connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,
@@ -96,18 +81,9 @@ class CallHandler {
                          std::span<const Endpoint> targets, Connection attempt);
   void note_unreachable(const GivenSocket& socket, const GivenAddress& address);
   int connect_again(const GivenSocket& socket, const GivenAddress& address);
-  // The real addresses that may be dialled, and the errno for the caller if there are none.
-  struct Judged {
-    std::vector<Endpoint> targets;
-    int error = 0;
-  };
-  Judged judge(const NetRules& net, const Endpoint& target, Connection& attempt);
-  Judged judge_name(const NetRules& net, const std::string& name, const Endpoint& target,
-                    Connection& attempt);
 
   const Place place_;
   const RulesSource& rules_;
-  const SyntheticNames& names_;
   Attempts& attempts_;
   LocalSockets& local_;
   const FileChanges& files_;
@@ -117,7 +93,8 @@ class CallHandler {
   Meter& meter_;
   const int stop_;
   BindInSandbox bind_in_sandbox_;
-  Lookup lookup_;
+  TargetJudge targets_;
+  DatagramStandIns datagrams_;
   std::mutex mutex_;
   std::set<std::uint64_t> unreported_;  // sockets that were connected while "in progress" was said
 };

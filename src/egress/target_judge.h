@@ -1,0 +1,49 @@
+// TargetJudge: which real addresses may be dialled for what a program wants to reach. The address
+// of a program is one of the synthetic ones, which stand for a name, or a literal one. A name is
+// judged first, then looked up, and each of its addresses judged again: who answers for an allowed
+// name could otherwise lead anywhere, into the host's own networks first of all.
+#pragma once
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "egress/endpoint.h"
+#include "egress/lookup.h"
+#include "egress/meter.h"
+#include "egress/names.h"
+#include "policy/decide_net.h"
+
+namespace cordon {
+
+inline constexpr int kRefusedCall = EACCES;
+inline constexpr int kOtherFamily =
+    ENETUNREACH;  // the name has addresses, which the program tries next
+
+// Puts what was decided into the account of the attempt.
+void note(const Verdict& verdict, Connection& attempt);
+
+// Thread-safe. The references must outlive it.
+class TargetJudge {
+ public:
+  // `own`: the addresses of this host.
+  TargetJudge(const SyntheticNames& names, const std::vector<Address>& own)
+      : names_(names), own_(own) {}
+
+  // The real addresses, and the errno for the caller if there are none.
+  struct Judged {
+    std::vector<Endpoint> targets;
+    int error = 0;
+  };
+  Judged judge(const NetRules& net, const Endpoint& target, Connection& attempt);
+
+ private:
+  Judged judge_name(const NetRules& net, const std::string& name, const Endpoint& target,
+                    Connection& attempt);
+
+  const SyntheticNames& names_;
+  const std::vector<Address>& own_;
+  Lookup lookup_;
+};
+
+}  // namespace cordon
