@@ -163,6 +163,11 @@ class Scene:
         return Ended("hit" in lines, "hang" in lines, "left" in lines, status, signal, verdict,
                      err, calls)
 
+    def run_before(self) -> None:
+        """Makes the state directories, which later runs find."""
+        self.world.execute(self.command()).expect(0)
+        self.verdict.unlink()
+
     def trace(self) -> tuple[list[tuple[int, str, int]], str]:
         """The calls of a run without a fault, and the verdict every other must repeat."""
         ended = self.start(["trace"])
@@ -315,10 +320,11 @@ class Sweep:
     def prepare(self, person: harness.Person, policy: str) -> None:
         key = (person.name, policy)
         self.scenes[key] = queue.SimpleQueue()
-        for _ in range(WORKERS):
+        for number in range(WORKERS):
             scene = Scene(person, policy, self.backend)
-            scene.trace()  # makes the state directories, which later runs find
-            calls, self.baselines[key] = scene.trace()
+            scene.run_before()
+            if number == 0:
+                calls, self.baselines[key] = scene.trace()
             self.scenes[key].put(scene)
         roles = Counter(role for role, _, _ in calls)
         print(f"{person.name} {policy}: " + ", ".join(
