@@ -1,3 +1,44 @@
+// How a sandbox begins and ends.
+//
+// Three processes take part. The supervisor is Cordon, outside. The first process is a copy of it
+// in new namespaces, pid 1 of the sandbox, and it runs this file. The command's process is a child
+// of the first one that shares its memory until it executes, on a stack of its own. What is here
+// and in become_command.cc runs between clone and exec of a process that may have had many threads:
+// a lock that one of them held is held for ever, so nothing is allocated, and everything was
+// prepared before (prepared.h).
+//
+//   supervisor                first process                  the command's process
+//
+//   clone3, pins held open -> closes all but its own
+//   maps the identity      -> Plan::build, step by step
+//   makes v1 groups        -> shares a process            -> joins the groups
+//                          <- Places, Terminal               Plan::confine
+//                                                            tries what must be refused
+//                             Plan::seal                  <- its report
+//                             reads all of it back           waits
+//                          <- Confined, the listener
+//   compares with the plan
+//   one byte               -----------------------------> executes
+//
+// Nothing of the command runs before that byte, and the byte comes only after what was read back
+// agrees with the plan. The reading is done by the first process, of a command that is confined
+// already and still waits: it has every layer that it will have, and no instruction of the program
+// was executed. A step that fails, here or there, is told by its stage and the index of the
+// operation, so that the error names it as --dry-run does, and ends everything.
+//
+// The order has three reasons. The root is sealed after the command's report, because the file on
+// which its Landlock was tried lies there and is removed first. Capabilities go after the
+// measuring, which needs them for a command that kept some. And this process becomes undumpable
+// last but before the release: earlier, the kernel would give the files by which the identity is
+// mapped to root, and the command, which shares this memory, could not be looked at; later, the
+// command could write this process through /proc/1/mem.
+//
+// Whatever ends the first process ends the sandbox: the kernel kills what is left of a pid
+// namespace whose pid 1 is gone. So it is enough that this process ends when the supervisor does,
+// and it cannot miss that: the other end of its channel closes with the supervisor, whatever ended
+// that. When the command ends, everything else is killed and waited for before its end is told:
+// what is counted then is all that the tree used, and nobody is left who could write.
+
 #include "sandbox/native/sandbox_init.h"
 
 #include <sys/ioctl.h>

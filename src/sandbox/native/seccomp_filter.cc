@@ -1,3 +1,33 @@
+// How the table of decisions becomes a program.
+//
+// The kernel runs the filter at every system call of the sandbox, so what counts is how many
+// instructions the usual call meets. A list of comparisons, one for each known call, would cost the
+// last of them hundreds. Neighbouring numbers mostly have the same answer, so the table is read as
+// ranges, and the ranges are searched: the program compares the number with the beginning of the
+// middle range and goes on in one half. A few comparisons find any number, one that nobody knows
+// included: it lies in a range that answers ENOSYS.
+//
+//   architecture?  another one: kill
+//   x32?           kill (x86_64 alone: the same architecture word, other numbers)
+//   search         number >= first of the middle range? ... down to one range
+//   block          of the range's decision: an answer, or a look at the arguments
+//
+// The gate comes first, since a number means another call under another architecture. The blocks
+// come last. A classic BPF program can only jump forward, so it is written from its end: the
+// answers first, then the blocks that jump to them, then the search that jumps to the blocks. A
+// block is written once, whatever the number of calls that it decides, and only if the architecture
+// has such a call.
+//
+// Two layers may be put over the ranges, each of which takes single numbers out of them. The first
+// shows the supervisor the calls that take a path, of a run whose file accesses are watched; what
+// the table refuses stays refused, because the supervisor lets continue what it is shown. The
+// second has the rules of a sandbox that shares the host's network, and comes last, so that none of
+// its questions to the broker can be turned into a call that just continues.
+//
+// Arguments are judged by value alone. What a pointer leads to can change between the look and the
+// kernel's own, in another thread; calls of that kind go to the supervisor, which copies what it
+// judged and acts itself.
+
 #include "sandbox/native/seccomp_filter.h"
 
 #include <fmt/format.h>
