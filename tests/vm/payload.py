@@ -37,6 +37,8 @@ def pack(machine: Machine, job: dict, target: Path) -> None:
         for path in sorted(programs.rglob("*")):
             if path.is_file() and path.stat().st_mode & 0o100 and _is_program(path):
                 _add(archive, path, f"cordon/out/release/tests/{path.relative_to(programs)}")
+        if any(suite.get("package") for suite in job["suites"]):
+            _add(archive, _package(machine), "package.deb")
         text = json.dumps(job).encode()
         entry = tarfile.TarInfo("job.json")
         entry.size = len(text)
@@ -56,6 +58,18 @@ def _compiled(job: dict) -> Path:
                            cwd=CHECKOUT, env=environment, check=False, stdin=subprocess.DEVNULL,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return COMPILED / CHECKOUT.relative_to("/")
+
+
+def _package(machine: Machine) -> Path:
+    """The Debian package of the programs that are brought, as tools/release makes it of a tree with changes."""
+    place = STORE / "package" / machine.processor
+    done = subprocess.run([str(CHECKOUT / "tools/release"), "--json", "--trial", "--arch", machine.processor, "--build",
+                           str(CHECKOUT / "out" / machine.preset), "--out", str(place)], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"tests/vm: no package was made\n{done.stderr[-4000:]}")
+    [name] = [entry["name"] for entry in json.loads(done.stdout)["files"] if entry["name"].endswith(".deb")]
+    return place / name
 
 
 def _files() -> list[str]:

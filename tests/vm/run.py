@@ -98,8 +98,9 @@ def run_asked(asked: argparse.Namespace) -> int:
 
 
 def run_tier(asked: argparse.Namespace) -> int:
-    abi = MACHINES[asked.machine].landlock_abi
-    boots = [[suite.job() for suite in one if suite.needs_abi <= abi] for one in suites.TIERS[asked.tier]()]
+    machine = MACHINES[asked.machine]
+    boots = [[suite.job() for suite in one if suite.needs_abi <= machine.landlock_abi and suite.is_for(machine)]
+             for one in suites.TIERS[asked.tier]()]
     ended = run_machine(asked.machine, boots, asked.minutes * 60,
                         results.begin(asked.machine, asked.tier))
     return 1 if ended.trouble else judge_last(asked)
@@ -116,7 +117,8 @@ def judge_last(asked: argparse.Namespace) -> int:
     if account["landlock_abi"] != expected:
         troubles.append(f"Landlock ABI {account['landlock_abi']}, not {expected}: another kernel")
     account["lacks"] = sorted({*account["lacks"], *(
-        suite.lacks for one in suites.TIERS[asked.tier]() for suite in one if suite.needs_abi > expected)})
+        suite.lacks for one in suites.TIERS[asked.tier]() for suite in one
+        if suite.needs_abi > expected and suite.is_for(MACHINES[asked.machine]))})
     for trouble in troubles:
         print(f"tests/vm: {trouble}")
     for suite in account["suites"]:

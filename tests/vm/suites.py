@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import gaps
+from machines import Machine
 
 # One boot in ./test, of about 120 cases. Each line stands for a layer that differs from kernel to
 # kernel or from one architecture to another; a name without brackets is run as root and as a user.
@@ -120,11 +121,18 @@ class Suite:
     # What it is about needs this version of Landlock's interface; elsewhere a machine lacks it, by name.
     needs_abi: int = 0
     lacks: str = ""
+    # Of machines of this architecture alone; empty: of all.
+    processor: str = ""
+    # Whether the Debian package is brought along.
+    package: bool = False
+
+    def is_for(self, machine: Machine) -> bool:
+        return self.processor in ("", machine.processor)
 
     def job(self) -> dict:
         deselected = [word for name in LEFT_OUT for word in ("--deselect", name)]
         return {"name": self.name, "as": self.place, "seconds": self.minutes * 60, "env": self.env,
-                "pytest": [*self.tests, *deselected]}
+                "package": self.package, "pytest": [*self.tests, *deselected]}
 
 
 # Of one machine's kernel, in the words of gaps.py.
@@ -202,6 +210,8 @@ def whole() -> list[Boot]:
             "run_code_answers_as_documented", "what_lies_outside_cannot_be_probed",
             "a_ceiling_that_changes_counts_at_once", "writes_outside_change_nothing",
             "every_end_leaves_no_process", "over_http")), 3, once),
+        # The other architecture's is installed in trees of the host (tests/release).
+        Suite("package", "root", ("tests/vm/suites/test_package.py",), 4, processor="x86_64", package=True),
     ]]
 
 

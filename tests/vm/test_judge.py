@@ -139,6 +139,13 @@ def test_the_whole_tier_asks_about_every_part(part, path):
     assert asked, part
 
 
+def test_the_package_is_installed_on_every_machine_of_x86_64():
+    for machine in machines.MACHINES.values():
+        found = [suite for boot in suites.whole() for suite in boot if suite.package and suite.is_for(machine)]
+        assert len(found) == (machine.processor == "x86_64")
+        assert all(suite.job()["package"] for suite in found)
+
+
 def test_attacks_are_made_by_root_and_by_a_user_on_every_machine():
     attacks = [suite for boot in suites.whole() for suite in boot if suite.name in ("attack", "attack-second")]
     assert len(attacks) == 2 and not [suite for suite in attacks if "CORDON_TEST_AS" in suite.env]

@@ -17,7 +17,7 @@ def pytest_configure(config):
 
 
 def concerns(item) -> bool:
-    who = item.callspec.params["who"] if hasattr(item, "callspec") else None
+    who = item.callspec.params.get("who") if hasattr(item, "callspec") else None
     if item.get_closest_marker("grouped"):
         return may_make_groups(who)
     if item.get_closest_marker("ungrouped"):
