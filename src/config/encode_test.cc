@@ -204,7 +204,7 @@ TEST(EncodeEffective, HoldsEveryKeyInOneOrder) {
       R"("deny":[{"anchor":null,"pattern":".env"},{"anchor":"/x","pattern":"*.pem"},)"
       R"({"anchor":"/y","pattern":null}],"scratch_bytes":1024,"home":"none","caches":false,"trust_tracked":true,"mode":"live","stage":"auto"},)"
       R"("net":{"mode":"allow","allow":["a.example.com:443","b.example.com:443"],"deny":[],"publish":[],)"
-      R"("sockets":["/run/a.sock","/run/b.sock"]},)"
+      R"("sockets":["/run/a.sock","/run/b.sock"],"ssh_agent":false},)"
       R"("env":{"pass":["LANG","TERM"],"set":{"CI":"1"}},)"
       R"("limits":{"wall_ms":30000,"cpu_ms":null,"memory_bytes":null,"pids":null,)"
       R"("cpus_milli":null,"files":null,"file_size_bytes":null,"output_bytes":null,)"
