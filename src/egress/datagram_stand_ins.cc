@@ -9,6 +9,7 @@
 #include <chrono>
 #include <span>
 
+#include "egress/dial.h"
 #include "egress/replace_descriptor.h"
 
 namespace cordon {
