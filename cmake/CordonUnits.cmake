@@ -60,7 +60,7 @@ function(cordon_spread prefix)
   endforeach()
 endfunction()
 
-# For a target whose sources were formed to units. The headers that nearly every unit reads are compiled once, for
+# For a target whose sources were formed to units. The headers that many units read are compiled once, for
 # the first target that wants just these; further ones by name, for a target of its own. The presets without units
 # notice who forgot to include them.
 function(cordon_compile_units target)
@@ -74,8 +74,9 @@ function(cordon_compile_units target)
     target_precompile_headers(${target} REUSE_FROM ${first})
     return()
   endif()
-  target_precompile_headers(${target} PRIVATE <algorithm> <array> <functional> <map> <memory> <optional> <set>
-                            <span> <string> <string_view> <variant> <vector> <tl/expected.hpp> ${ARGN})
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <cerrno> <chrono> <csignal> <cstring> <deque>
+                            <functional> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view>
+                            <thread> <unordered_map> <variant> <vector> <tl/expected.hpp> ${ARGN})
   if(NOT ARGN)
     set_property(GLOBAL PROPERTY cordon_common_headers ${target})
   endif()
