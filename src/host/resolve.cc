@@ -79,8 +79,8 @@ void add_caches(const PathRule& rule, const Caller& caller, std::vector<Grant>& 
     if (!inspect_path(cache)) continue;
     const Result<Canonical> place = canonicalize(cache, "/", caller);
     if (!place || place->kind != FileKind::Directory) continue;
-    // No link below the home is followed: a run that could once write there would choose with it what
-    // the next one reads. Who keeps a cache elsewhere grants that place by its name.
+    // No link below the home is followed: a run that could once write there would choose with it
+    // what the next one reads. Who keeps a cache elsewhere grants that place by its name.
     if (place->path != cache || is_in_store(place->path, caller)) continue;
     out.push_back(make_grant(rule, *place, Grant::Source::Cache));
   }
