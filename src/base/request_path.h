@@ -1,0 +1,66 @@
+// Paths of HTTP requests and the patterns of rules about them. Nothing here touches a network or a
+// disk.
+//
+// Servers disagree about what a path means: some take %2F for a slash, cut a segment at ";", or
+// take two slashes for one. So a path has two readings, and a rule has to hold for both: `strict`
+// is the path as RFC 3986 normalises it, which is also what is sent on; `loose` is what the most
+// generous server makes of it. A path that an `allow` matches in one reading alone does not pass,
+// and one that a `deny` matches in any reading is denied.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cordon {
+
+struct RequestPath {
+  std::string strict;  // begins with a slash; dot segments are gone, escapes in one spelling
+  std::string
+      loose;  // every escape decoded once, parameters cut off, slashes merged, dot segments gone
+  bool operator==(const RequestPath&) const = default;
+};
+
+// `path` is what stands before the "?" of a request's target. Refused: what does not begin with a
+// slash, characters that no URI has (blanks, controls, backslashes, bytes past ASCII), broken
+// escapes, escaped controls, and dot segments that lead above the root.
+Result<RequestPath> read_request_path(std::string_view path);
+
+// A pattern of a rule: "*" stands for any characters within one segment, and "/**" at the end for
+// the directory itself and everything below it. Everything else is itself, in the spelling of
+// RequestPath::strict; case counts.
+// "/v1/*" is not "/v1/": a segment that is "*" is not empty.
+class PathPattern {
+ public:
+  static Result<PathPattern> parse(std::string_view text);
+
+  [[nodiscard]] bool allows(const RequestPath& path) const;  // in both readings
+  [[nodiscard]] bool denies(const RequestPath& path) const;  // in any reading
+  [[nodiscard]] const std::string& text() const { return text_; }
+  // True if each path that `other` matches is matched by this one. May answer false where it is so.
+  [[nodiscard]] bool covers(const PathPattern& other) const;
+
+ private:
+  enum class End { Exact, Below };
+  struct Reading {
+    std::vector<std::string> segments;  // without the last "**"
+    End end = End::Exact;
+  };
+  static Reading reading(std::string_view path);
+  static bool matches(const Reading& pattern, std::string_view path);
+  static bool covers(const Reading& wide, const Reading& narrow);
+
+  std::string text_;
+  // A pattern has both readings as well, so that one with an escaped slash can be written.
+  Reading strict_;
+  Reading loose_;
+};
+
+// A method that can pass: a token of RFC 9110 in capitals, since some servers take "get" for GET
+// and a rule does not. CONNECT and TRACE are none: the one asks for a tunnel, the other sends back
+// what it was sent, secrets included.
+bool is_request_method(std::string_view text);
+
+}  // namespace cordon
