@@ -1,0 +1,830 @@
+#include "gate/process/client_connection.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace cordon::gate {
+namespace {
+
+// A queue is read into while it is shorter than this.
+constexpr std::size_t kShort = std::size_t{64} << 10U;
+constexpr std::size_t kAtOnce = std::size_t{16} << 10U;
+constexpr unsigned kMostRounds = 32;
+constexpr unsigned kMostInterim = 16;
+constexpr std::chrono::minutes kIdle{5};
+constexpr std::chrono::minutes kSupervisor{10};
+constexpr std::chrono::seconds kMeeting{30};
+constexpr std::chrono::seconds kLingering{2};
+constexpr std::uint64_t kMostDiscarded = std::uint64_t{4} << 20U;
+
+void write_field(std::string& text, const Field& field) {
+  text.append(field.name).append(": ").append(field.value).append("\r\n");
+}
+
+void write_chunk(ByteQueue& to, std::string_view piece) {
+  to.append(fmt::format("{:x}\r\n", piece.size()));
+  to.append(piece);
+  to.append("\r\n");
+}
+
+void write_last_chunk(ByteQueue& to, const std::vector<Field>& trailers) {
+  std::string text = "0\r\n";
+  for (const Field& field : trailers) write_field(text, field);
+  to.append(text + "\r\n");
+}
+
+std::string_view phrase_of(unsigned status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 417:
+      return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Refused";
+  }
+}
+
+bool may_be_repeated(std::string_view method) {
+  return method == "GET" || method == "HEAD" || method == "OPTIONS";
+}
+
+}  // namespace
+
+ClientConnection::ClientConnection(Common& common, std::uint64_t id, RuleInForce& rule,
+                                   ClientMode mode, Fd socket, Clock::time_point now)
+    : common_(common),
+      id_(id),
+      rule_(rule),
+      mode_(mode),
+      client_(std::move(socket)),
+      now_(now),
+      since_(now),
+      client_moved_(now),
+      upstream_moved_(now) {
+  if (mode_ == ClientMode::Plain) return;
+  Ssl ssl =
+      common_.authority ? common_.authority->open(this->rule().host, client_.socket()) : nullptr;
+  if (ssl) {
+    client_.secure(std::move(ssl));
+    phase_ = Phase::Greeting;
+  } else {
+    phase_ = Phase::Over;
+  }
+}
+
+ClientConnection::~ClientConnection() {
+  if (current_) tell_done("the gate ended the connection");
+  drop(client_);
+  drop(upstream_);
+}
+
+std::optional<std::uint64_t> ClientConnection::request() const {
+  return current_ ? std::optional(current_->id) : std::nullopt;
+}
+
+bool ClientConnection::is_whole(const Exchange& exchange) {
+  return exchange.request.framing() == Framing::None || exchange.request.is_whole();
+}
+
+void ClientConnection::enter(Phase phase) {
+  phase_ = phase;
+  since_ = client_moved_ = upstream_moved_ = now_;
+}
+
+void ClientConnection::drop(Channel& channel) {
+  if (!channel.is_open()) return;
+  common_.forget(channel.socket());
+  channel.close();
+  (&channel == &client_ ? client_known : upstream_known) = {};
+  if (&channel == &client_) return;
+  served_ = false;
+  upstream_ended_ = false;
+  from_upstream_.release();
+  to_upstream_.release();
+}
+
+bool ClientConnection::pump(Clock::time_point now) {
+  now_ = now;
+  unsigned rounds = 0;
+  while (phase_ != Phase::Over && rounds < kMostRounds && step()) ++rounds;
+  if (phase_ == Phase::Over) {
+    drop(client_);
+    drop(upstream_);
+    return false;
+  }
+  return rounds == kMostRounds || client_.has_pending() || upstream_.has_pending();
+}
+
+bool ClientConnection::step() {
+  switch (phase_) {
+    case Phase::Greeting:
+      return greet();
+    case Phase::Waiting:
+      return await_head();
+    case Phase::Asked:
+      check_idle_upstream();
+      return false;
+    case Phase::Dialling:
+    case Phase::Over:
+      return false;
+    case Phase::Meeting:
+      return meet();
+    case Phase::Exchanging:
+      return exchange();
+    case Phase::Tunnel:
+      return tunnel();
+    case Phase::Leaving:
+      return leave();
+  }
+  return false;
+}
+
+// True if bytes came; `state` tells why not.
+bool ClientConnection::fill(Channel& from, ByteQueue& into, Channel::State& state) {
+  std::array<char, kAtOnce> room;
+  const Channel::Moved moved = from.read(room);
+  state = moved.state;
+  if (moved.state != Channel::State::Ok) return false;
+  into.append({room.data(), moved.bytes});
+  (&from == &client_ ? client_moved_ : upstream_moved_) = now_;
+  if (&from == &upstream_ && current_) current_->received += moved.bytes;
+  return true;
+}
+
+bool ClientConnection::flush(Channel& to, ByteQueue& from, Channel::State& state) {
+  if (from.empty()) return false;
+  const Channel::Moved moved = to.write(from.view());
+  state = moved.state;
+  if (moved.state != Channel::State::Ok) return false;
+  from.consume(moved.bytes);
+  (&to == &client_ ? client_moved_ : upstream_moved_) = now_;
+  if (&to == &upstream_ && current_) current_->sent += moved.bytes;
+  return true;
+}
+
+bool ClientConnection::greet() {
+  switch (client_.shake_hands()) {
+    case Channel::State::Ok:
+      enter(Phase::Waiting);
+      return true;
+    case Channel::State::Blocked:
+      return false;
+    case Channel::State::Ended:
+    case Channel::State::Broken:
+      phase_ = Phase::Over;
+      return false;
+  }
+  return false;
+}
+
+// A socket that is kept for the next request says when it ends; anything else it says was not asked
+// for.
+void ClientConnection::check_idle_upstream() {
+  if (!upstream_.is_open()) return;
+  std::array<char, 1> room;
+  if (upstream_.read(room).state != Channel::State::Blocked) drop(upstream_);
+}
+
+bool ClientConnection::await_head() {
+  check_idle_upstream();
+  Channel::State state = Channel::State::Ok;
+  if (flush(client_, to_client_, state)) return true;
+  if (state == Channel::State::Broken) phase_ = Phase::Over;
+  if (phase_ == Phase::Over || !to_client_.empty()) {
+    client_.stop_reading();
+    return false;
+  }
+
+  if (const auto size = head_size(from_client_.view())) {
+    const std::string head(from_client_.view().substr(0, *size));
+    from_client_.consume(*size);
+    begin_request(head);
+    return true;
+  }
+  const std::string_view begun = from_client_.view();
+  const Judged unread;
+  if (!begun.empty() && (begun.front() < 'A' || begun.front() > 'Z')) {
+    refuse({400, "it is not a request of HTTP/1.1", {}}, unread, false);
+    return true;
+  }
+  if (begun.size() > kMostHead) {
+    refuse({431, "its head is longer than " + std::to_string(kMostHead) + " bytes", {}}, unread,
+           false);
+    return true;
+  }
+  const bool first = begun.empty();
+  if (fill(client_, from_client_, state)) {
+    if (first) since_ = now_;
+    return true;
+  }
+  if (state != Channel::State::Blocked) phase_ = Phase::Over;
+  return false;
+}
+
+void ClientConnection::begin_request(std::string_view head) {
+  Judged judged;
+  if (head.size() > kMostHead)
+    return refuse({431, "its head is longer than " + std::to_string(kMostHead) + " bytes", {}},
+                  judged, false);
+  if (const auto ambiguity = ambiguity_of(head))
+    return refuse({400, std::string(*ambiguity), {}}, judged, false);
+  Exchange exchange;
+  const MessageReader::Step step = exchange.request.put(head);
+  if (step.fault || !exchange.request.has_head()) {
+    const std::string why(step.fault.value_or("it is not a message of HTTP/1.1"));
+    return refuse({why.ends_with("headers") ? 431U : 400U, why, {}}, judged, false);
+  }
+  const bool bodiless = exchange.request.framing() == Framing::None;
+  if (const auto refusal =
+          judge(exchange.request, rule_.compiled, mode_, common_.secrets.placeholders(), judged)) {
+    const bool readable = refusal->status == 403 || refusal->status == 413;
+    return refuse(*refusal, judged, bodiless && readable);
+  }
+  if (is_too_often())
+    return refuse({429, fmt::format("the rule allows {} requests a minute", *rule().per_minute),
+                   "Wait a minute."},
+                  judged, bodiless);
+  exchange.id = ++common_.last_request;
+  exchange.begun = now_;
+  exchange.expects_continue = exchange.request.head().count("expect") > 0;
+  exchange.closes = !judged.keeps_alive;
+  exchange.judged = std::move(judged);
+  common_.tell(Request{exchange.id, id_, rule().id, exchange.judged.method, exchange.judged.path,
+                       rule().secret, std::nullopt});
+  current_.emplace(std::move(exchange));
+  enter(Phase::Asked);
+}
+
+bool ClientConnection::is_too_often() {
+  if (!rule().per_minute) return false;
+  auto& recent = rule_.recent;
+  while (!recent.empty() && now_ - recent.front() >= std::chrono::minutes(1)) recent.pop_front();
+  if (recent.size() >= *rule().per_minute) return true;
+  recent.push_back(now_);
+  return false;
+}
+
+// A request that goes no further.
+void ClientConnection::refuse(const Refusal& refusal, const Judged& judged, bool stays) {
+  common_.tell(Request{++common_.last_request, id_, rule().id, judged.method, judged.path,
+                       std::nullopt, refusal.reason});
+  answer(refusal, judged.method, stays);
+}
+
+void ClientConnection::answer(const Refusal& refusal, std::string_view method, bool stays) {
+  const std::string body = refusal_body(refusal, rule());
+  to_client_.append(fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{}{}\r\n",
+      refusal.status, phrase_of(refusal.status), body.size(),
+      refusal.status == 429 ? "Retry-After: 60\r\n" : "", stays ? "" : "Connection: close\r\n"));
+  if (method != "HEAD") to_client_.append(body);
+  if (!stays) drop(upstream_);
+  enter(stays ? Phase::Waiting : Phase::Leaving);
+}
+
+void ClientConnection::go(Clock::time_point now) {
+  now_ = now;
+  if (phase_ != Phase::Asked || !current_) return;
+  if (upstream_.is_open()) {
+    current_->reused = served_;
+    enter(Phase::Exchanging);
+    return begin_exchange();
+  }
+  enter(Phase::Dialling);
+  common_.tell(Dial{id_});
+}
+
+void ClientConnection::stop(const std::string& reason) {
+  if (phase_ != Phase::Asked || !current_) return;
+  const std::string method = current_->judged.method;
+  const bool stays = current_->request.framing() == Framing::None && current_->judged.keeps_alive;
+  current_->status = 403;
+  tell_done("stopped: " + reason);
+  current_.reset();
+  answer({403, method + " is outside what is granted: " + reason, {}}, method, stays);
+}
+
+void ClientConnection::dialled(Fd socket, const std::optional<std::string>& error,
+                               Clock::time_point now) {
+  now_ = now;
+  if (phase_ != Phase::Dialling || !current_) return;
+  if (error || !socket.valid())
+    return upstream_failed(502, error.value_or("there is no connection to it"));
+  upstream_ = Channel(std::move(socket));
+  Ssl ssl = common_.upstream.open(rule().host, upstream_.socket());
+  if (!ssl) return upstream_failed(502, "TLS cannot be set up");
+  upstream_.secure(std::move(ssl));
+  enter(Phase::Meeting);
+}
+
+bool ClientConnection::meet() {
+  switch (upstream_.shake_hands()) {
+    case Channel::State::Ok:
+      if (!UpstreamTls::speaks_http1(upstream_.ssl())) {
+        upstream_failed(502, "it does not speak HTTP/1.1");
+        return true;
+      }
+      enter(Phase::Exchanging);
+      begin_exchange();
+      return true;
+    case Channel::State::Blocked:
+      return false;
+    case Channel::State::Ended:
+    case Channel::State::Broken:
+      upstream_failed(502, UpstreamTls::failure(upstream_.ssl()));
+      return true;
+  }
+  return false;
+}
+
+void ClientConnection::begin_exchange() {
+  Exchange& exchange = *current_;
+  const Judged& judged = exchange.judged;
+  std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", judged.method, judged.target,
+                                 authority_of(rule()));
+  for (const Field& field : judged.fields) write_field(head, field);
+  if (rule().secret) {
+    const auto secret = common_.secrets.header_of(*rule().secret);
+    if (!secret)
+      return upstream_failed(502, "the secret that the rule adds has no value at present");
+    write_field(head, {"Accept-Encoding", "identity"});
+    write_field(head, *secret);
+    exchange.mask = EchoMask(common_.secrets.spellings_of(*rule().secret));
+  }
+  if (exchange.request.framing() == Framing::Length)
+    head += fmt::format("Content-Length: {}\r\n", exchange.request.length());
+  // A method that has a body as a rule says that this one is empty.
+  if (exchange.request.framing() == Framing::None &&
+      exchange.request.head().count("content-length") > 0)
+    head += "Content-Length: 0\r\n";
+  if (exchange.request.framing() == Framing::Chunked) head += "Transfer-Encoding: chunked\r\n";
+  if (judged.websocket) head += "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+  to_upstream_.append(head + "\r\n");
+  exchange.response.emplace(judged.method == "HEAD" ? MessageReader::Of::ResponseToHead
+                                                    : MessageReader::Of::Response);
+  served_ = true;
+}
+
+bool ClientConnection::exchange() {
+  const auto still = [&] { return phase_ == Phase::Exchanging; };
+  bool moved = move_request();
+  Channel::State state = Channel::State::Ok;
+  if (still() && flush(upstream_, to_upstream_, state)) moved = true;
+  if (still() && (state == Channel::State::Broken || state == Channel::State::Ended)) {
+    // It may have answered before it closed: "too large" comes like that.
+    current_->upstream_deaf = true;
+    to_upstream_.release();
+  }
+  if (still() && move_response()) moved = true;
+  state = Channel::State::Ok;
+  if (still() && flush(client_, to_client_, state)) moved = true;
+  if (still() && (state == Channel::State::Broken || state == Channel::State::Ended)) {
+    break_off("the client went away");
+    return true;
+  }
+  if (still() && current_->response_whole && to_client_.empty()) {
+    end_exchange();
+    return true;
+  }
+  return moved;
+}
+
+// The body of the request, from the client's socket to what is to be sent.
+bool ClientConnection::move_request() {
+  if (is_request_whole() || current_->upstream_deaf || current_->response_whole ||
+      to_upstream_.size() >= kShort) {
+    client_.stop_reading();
+    return false;
+  }
+  if (!from_client_.empty() && feed_request()) return true;
+  if (phase_ != Phase::Exchanging || from_client_.size() >= kShort) return false;
+  Channel::State state = Channel::State::Ok;
+  if (fill(client_, from_client_, state)) return true;
+  if (state == Channel::State::Blocked) return false;
+  break_off("the client went away");
+  return true;
+}
+
+bool ClientConnection::feed_request() {
+  Exchange& exchange = *current_;
+  const MessageReader::Step step = exchange.request.put(from_client_.view());
+  const bool stuck = step.consumed == 0 && from_client_.size() >= kMostHead;
+  if (step.fault || stuck) {
+    upstream_failed(400, "the body of the request cannot be read");
+    return true;
+  }
+  exchange.request_body += step.piece.size();
+  if (rule().request_bytes && exchange.request_body > *rule().request_bytes) {
+    upstream_failed(
+        413, fmt::format("the body of the request is longer than the {} bytes that the rule allows",
+                         *rule().request_bytes));
+    return true;
+  }
+  if (exchange.request.framing() == Framing::Chunked) {
+    if (!step.piece.empty()) write_chunk(to_upstream_, step.piece);
+    if (exchange.request.is_whole())
+      write_last_chunk(to_upstream_, passing_trailers(exchange.request.trailers(),
+                                                      common_.secrets.placeholders()));
+  } else {
+    to_upstream_.append(step.piece);
+  }
+  from_client_.consume(step.consumed);
+  return step.consumed > 0;
+}
+
+bool ClientConnection::move_response() {
+  Exchange& exchange = *current_;
+  if (exchange.response_whole || to_client_.size() >= kShort) {
+    upstream_.stop_reading();
+    return false;
+  }
+  if (!from_upstream_.empty() && feed_response()) return true;
+  if (phase_ != Phase::Exchanging || exchange.response_whole) return false;
+  Channel::State state = Channel::State::Ok;
+  if (fill(upstream_, from_upstream_, state)) return true;
+  if (state == Channel::State::Blocked) return false;
+  if (state == Channel::State::Ended && exchange.response->has_head() && exchange.response->end()) {
+    upstream_ended_ = true;
+    end_response();
+    return true;
+  }
+  const bool nothing = from_upstream_.empty() && exchange.status == 0 && exchange.interim == 0;
+  if (nothing && exchange.reused && !exchange.retried &&
+      exchange.request.framing() == Framing::None && may_be_repeated(exchange.judged.method)) {
+    // It closed while the request was on its way, which it may do with a connection that was used
+    // before.
+    drop(upstream_);
+    exchange.retried = true;
+    exchange.reused = false;
+    enter(Phase::Dialling);
+    common_.tell(Dial{id_});
+    return true;
+  }
+  upstream_failed(502, "it closed the connection before its answer was whole");
+  return true;
+}
+
+bool ClientConnection::feed_response() {
+  Exchange& exchange = *current_;
+  MessageReader& response = *exchange.response;
+  if (!response.has_head()) {
+    const auto size = head_size(from_upstream_.view());
+    if (size.value_or(from_upstream_.size()) > kMostHead) {
+      upstream_failed(502, "the head of its answer is too long");
+      return true;
+    }
+    if (!size) return false;
+    const std::string head(from_upstream_.view().substr(0, *size));
+    from_upstream_.consume(*size);
+    if (ambiguity_of(head) || response.put(head).fault || !response.has_head()) {
+      upstream_failed(502, "its answer is not one of HTTP/1.1");
+      return true;
+    }
+    take_response_head();
+    return true;
+  }
+  const MessageReader::Step step = response.put(from_upstream_.view());
+  if (step.fault || (step.consumed == 0 && from_upstream_.size() >= kMostHead)) {
+    upstream_failed(502, "the body of its answer cannot be read");
+    return true;
+  }
+  exchange.response_body += step.piece.size();
+  if (rule().response_bytes && exchange.response_body > *rule().response_bytes) {
+    upstream_failed(502, fmt::format("its answer is longer than the {} bytes that the rule allows",
+                                     *rule().response_bytes));
+    return true;
+  }
+  pass_body(step.piece);
+  from_upstream_.consume(step.consumed);
+  if (response.is_whole()) end_response();
+  return step.consumed > 0;
+}
+
+void ClientConnection::take_response_head() {
+  Exchange& exchange = *current_;
+  MessageReader& response = *exchange.response;
+  const Head& head = response.head();
+  if (head.count("content-length") > 1 || head.count("transfer-encoding") > 1 ||
+      (head.count("transfer-encoding") > 0 &&
+       lower_case(head.value("transfer-encoding")) != "chunked"))
+    return upstream_failed(502, "its answer can be read in two ways");
+  if (head.status < 200) return pass_interim(head);
+  if (rule().response_bytes && response.framing() == Framing::Length &&
+      response.length() > *rule().response_bytes)
+    return upstream_failed(
+        502, fmt::format("its answer is longer than the {} bytes that the rule allows",
+                         *rule().response_bytes));
+  exchange.status = head.status;
+  if (!is_request_whole()) exchange.closes = true;
+  std::string text =
+      fmt::format("HTTP/1.1 {} {}\r\n", head.status, exchange.mask.masked(head.reason));
+  for (Field field : passing_response_fields(head)) {
+    field.value = exchange.mask.masked(std::move(field.value));
+    write_field(text, field);
+  }
+  exchange.framing =
+      response.framing() == Framing::UntilEnd ? Framing::Chunked : response.framing();
+  const bool says_length =
+      exchange.framing == Framing::None && head.status != 204 && head.count("content-length") == 1;
+  if (exchange.framing == Framing::Length)
+    text += fmt::format("Content-Length: {}\r\n", response.length());
+  if (says_length && parse_number(head.value("content-length")))
+    text += fmt::format("Content-Length: {}\r\n", head.value("content-length"));
+  if (exchange.framing == Framing::Chunked) text += "Transfer-Encoding: chunked\r\n";
+  if (exchange.closes) text += "Connection: close\r\n";
+  to_client_.append(text + "\r\n");
+  if (response.is_whole()) end_response();
+}
+
+void ClientConnection::pass_interim(const Head& head) {
+  Exchange& exchange = *current_;
+  const bool upgrade = head.status == 101;
+  if (++exchange.interim > kMostInterim ||
+      (upgrade && !(exchange.judged.websocket && head.lists("upgrade", "websocket"))))
+    return upstream_failed(502, "its answer is not one to this request");
+  std::string text =
+      fmt::format("HTTP/1.1 {} {}\r\n", head.status, exchange.mask.masked(head.reason));
+  for (Field field : passing_response_fields(head)) {
+    field.value = exchange.mask.masked(std::move(field.value));
+    write_field(text, field);
+  }
+  if (upgrade) text += "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+  if (head.status != 100 || exchange.expects_continue) to_client_.append(text + "\r\n");
+  if (upgrade) {
+    exchange.status = head.status;
+    exchange.closes = true;
+    enter(Phase::Tunnel);
+    return;
+  }
+  exchange.response.emplace(exchange.judged.method == "HEAD" ? MessageReader::Of::ResponseToHead
+                                                             : MessageReader::Of::Response);
+}
+
+void ClientConnection::pass_body(std::string_view piece) {
+  if (piece.empty()) return;
+  if (!current_->mask.is_needed()) return pass_framed(piece);
+  pass_framed(current_->mask.pass(piece));
+}
+
+void ClientConnection::pass_framed(std::string_view piece) {
+  if (piece.empty()) return;
+  if (current_->framing == Framing::Chunked) {
+    write_chunk(to_client_, piece);
+  } else {
+    to_client_.append(piece);
+  }
+}
+
+void ClientConnection::end_response() {
+  Exchange& exchange = *current_;
+  pass_framed(exchange.mask.finish());
+  if (exchange.framing == Framing::Chunked) {
+    std::vector<Field> trailers = passing_trailers(exchange.response->trailers(), {});
+    for (Field& field : trailers) field.value = exchange.mask.masked(std::move(field.value));
+    write_last_chunk(to_client_, trailers);
+  }
+  exchange.response_whole = true;
+}
+
+// The answer is with the client, whole.
+void ClientConnection::end_exchange() {
+  Exchange& exchange = *current_;
+  const bool upstream_stays = is_request_whole() && !exchange.upstream_deaf && !upstream_ended_ &&
+                              exchange.response->keeps_alive() && from_upstream_.empty() &&
+                              to_upstream_.empty();
+  const bool client_stays = is_request_whole() && !exchange.closes;
+  tell_done(std::nullopt);
+  current_.reset();
+  if (!upstream_stays || !client_stays) drop(upstream_);
+  to_client_.release();
+  if (from_client_.empty()) from_client_.release();
+  from_upstream_.release();
+  to_upstream_.release();
+  enter(client_stays ? Phase::Waiting : Phase::Leaving);
+}
+
+// Bytes both ways, as they come. What comes from the server is searched for the secret here too.
+bool ClientConnection::tunnel() {
+  Channel::State in = Channel::State::Ok;
+  Channel::State back = Channel::State::Ok;
+  Channel::State up = Channel::State::Ok;
+  Channel::State down = Channel::State::Ok;
+  bool moved = false;
+  if (!from_client_.empty()) {
+    to_upstream_.append(from_client_.view());
+    from_client_.consume(from_client_.size());
+  }
+  if (to_upstream_.size() < kShort) {
+    moved = fill(client_, to_upstream_, in);
+  } else {
+    client_.stop_reading();
+  }
+  moved = flush(upstream_, to_upstream_, up) || moved;
+  if (to_client_.size() < kShort) {
+    moved = (from_upstream_.empty() && fill(upstream_, from_upstream_, back)) || moved;
+    if (!from_upstream_.empty()) {
+      current_->response_body += from_upstream_.size();
+      pass_body(from_upstream_.view());
+      from_upstream_.consume(from_upstream_.size());
+      moved = true;
+    }
+  } else {
+    upstream_.stop_reading();
+  }
+  moved = flush(client_, to_client_, down) || moved;
+  const auto is_gone = [](Channel::State state) {
+    return state == Channel::State::Ended || state == Channel::State::Broken;
+  };
+  const bool too_long = rule().response_bytes && current_->response_body > *rule().response_bytes;
+  if (too_long) {
+    break_off("more came back than the rule allows");
+  } else if (is_gone(back) && to_client_.empty()) {
+    to_client_.append(current_->mask.finish());
+    tell_done(std::nullopt);
+    current_.reset();
+    drop(upstream_);
+    enter(Phase::Leaving);
+    return true;
+  } else if (is_gone(in) || is_gone(up) || is_gone(down)) {
+    tell_done(std::nullopt);
+    current_.reset();
+    phase_ = Phase::Over;
+  }
+  return moved && phase_ == Phase::Tunnel;
+}
+
+// What is still to be sent, then a while for the client to read it: closing a socket with unread
+// bytes would take the answer back.
+bool ClientConnection::leave() {
+  Channel::State state = Channel::State::Ok;
+  if (flush(client_, to_client_, state)) return true;
+  if (state == Channel::State::Broken) phase_ = Phase::Over;
+  if (!to_client_.empty() || phase_ == Phase::Over) {
+    client_.stop_reading();
+    return false;
+  }
+  if (!finished_) {
+    client_.finish();
+    finished_ = true;
+    since_ = now_;
+  }
+  from_client_.release();
+  if (fill(client_, from_client_, state)) {
+    discarded_ += from_client_.size();
+    if (discarded_ > kMostDiscarded) phase_ = Phase::Over;
+    return phase_ != Phase::Over;
+  }
+  if (state != Channel::State::Blocked) phase_ = Phase::Over;
+  return false;
+}
+
+// Tells the client in words, if it was told nothing yet.
+void ClientConnection::upstream_failed(unsigned status, std::string reason) {
+  if (current_->status != 0) return break_off(reason);
+  const std::string method = current_->judged.method;
+  const bool stays = is_request_whole() && !current_->closes;
+  current_->status = status;
+  const bool theirs = status == 502 || status == 504;
+  tell_done(reason);
+  current_.reset();
+  drop(upstream_);
+  answer({status, theirs ? rule().host + ": " + reason : std::move(reason), {}}, method, stays);
+}
+
+// The client has a part of an answer and is to see that it is not the whole.
+void ClientConnection::break_off(const std::string& reason) {
+  tell_done(reason);
+  current_.reset();
+  phase_ = Phase::Over;
+}
+
+void ClientConnection::tell_done(const std::optional<std::string>& ended) {
+  if (current_->told) return;
+  current_->told = true;
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now_ - current_->begun).count();
+  common_.tell(Done{current_->id, current_->status, current_->sent, current_->received,
+                    static_cast<std::uint64_t>(std::max<std::int64_t>(ms, 0)), ended});
+}
+
+void ClientConnection::client_hung_up() {
+  if (phase_ == Phase::Over) return;
+  if (current_) tell_done("the client went away");
+  current_.reset();
+  phase_ = Phase::Over;
+}
+
+void ClientConnection::check_time(Clock::time_point now) {
+  now_ = now;
+  const std::chrono::seconds client(common_.bounds.client_seconds);
+  const std::chrono::seconds upstream(common_.bounds.upstream_seconds);
+  const auto lasted = [&](auto longest) { return now - since_ > longest; };
+  switch (phase_) {
+    case Phase::Greeting:
+      if (lasted(client)) phase_ = Phase::Over;
+      return;
+    case Phase::Waiting:
+      if (!from_client_.empty() && lasted(client)) {
+        refuse({408,
+                "its head did not come within " + std::to_string(client.count()) + " seconds",
+                {}},
+               {}, false);
+      } else if (lasted(std::max<Clock::duration>(client, kIdle))) {
+        phase_ = Phase::Over;
+      }
+      return;
+    case Phase::Asked:
+      if (lasted(kSupervisor)) upstream_failed(504, "nobody decided about the request");
+      return;
+    case Phase::Dialling:
+    case Phase::Meeting:
+      if (lasted(std::min<Clock::duration>(upstream, kMeeting)))
+        upstream_failed(504, "it does not answer");
+      return;
+    case Phase::Exchanging: {
+      const bool for_client =
+          !to_client_.empty() ||
+          (!is_request_whole() && !current_->upstream_deaf && to_upstream_.empty());
+      if (for_client && now - client_moved_ > client) {
+        if (current_->status == 0)
+          return upstream_failed(408, "the body of the request stopped coming");
+        return break_off("the client stopped reading or writing");
+      }
+      if (!for_client && now - upstream_moved_ > upstream)
+        upstream_failed(504, "it stopped answering");
+      return;
+    }
+    case Phase::Tunnel:
+      if (now - std::max(client_moved_, upstream_moved_) > upstream)
+        break_off("nothing was said for too long");
+      return;
+    case Phase::Leaving:
+      if (lasted(finished_ ? kLingering : client)) phase_ = Phase::Over;
+      return;
+    case Phase::Over:
+      return;
+  }
+}
+
+ClientConnection::Interest ClientConnection::client_interest() const {
+  if (!client_.is_open()) return {};
+  const bool waits = phase_ == Phase::Asked || phase_ == Phase::Dialling ||
+                     phase_ == Phase::Meeting ||
+                     (phase_ == Phase::Exchanging && current_ && !current_->response_whole);
+  // A client that has sent all of its request and says no more has gone: nobody waits for the
+  // answer.
+  const std::uint32_t gone = waits && is_request_whole() ? std::uint32_t{EPOLLRDHUP} : 0U;
+  std::uint32_t wants = 0;
+  switch (phase_) {
+    case Phase::Greeting:
+    case Phase::Waiting:
+    case Phase::Exchanging:
+    case Phase::Tunnel:
+    case Phase::Leaving:
+      wants = client_.wants();
+      break;
+    case Phase::Asked:
+    case Phase::Dialling:
+    case Phase::Meeting:
+    case Phase::Over:
+      break;
+  }
+  return {client_.socket(), wants | gone};
+}
+
+ClientConnection::Interest ClientConnection::upstream_interest() const {
+  if (!upstream_.is_open()) return {};
+  if (phase_ == Phase::Waiting || phase_ == Phase::Asked) return {upstream_.socket(), EPOLLIN};
+  return {upstream_.socket(), upstream_.wants()};
+}
+
+}  // namespace cordon::gate

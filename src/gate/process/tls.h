@@ -1,0 +1,71 @@
+// TLS as OpenSSL does it: towards servers, whose certificates are verified, and towards clients in
+// the sandbox, with an authority that exists for one run and in this process alone.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cordon::gate {
+
+template <auto kFree>
+struct FreeBy {
+  template <typename T>
+  void operator()(T* pointer) const {
+    kFree(pointer);
+  }
+};
+using Ssl = std::unique_ptr<SSL, FreeBy<SSL_free>>;
+using SslContext = std::unique_ptr<SSL_CTX, FreeBy<SSL_CTX_free>>;
+
+// Before anything else of OpenSSL: it then reads no file of configuration, and what it frees is
+// wiped.
+bool begin_tls();
+
+class UpstreamTls {
+ public:
+  // `bundle`: the certificates that are trusted, in PEM.
+  static Result<UpstreamTls> make(std::string_view bundle);
+  // A client for this name on a connected socket; null if there is no memory. TLS 1.2 or newer, no
+  // renegotiation, and the certificate has to be for `host`.
+  [[nodiscard]] Ssl open(const std::string& host, int socket) const;
+  // Why a handshake failed, in words.
+  static std::string failure(const SSL* ssl);
+  // False if the server chose another protocol than HTTP/1.1.
+  static bool speaks_http1(const SSL* ssl);
+
+ private:
+  SslContext context_;
+};
+
+// A certificate authority whose key is in this process alone. Its certificate says that it signs
+// for the hosts of the rules and for nothing else, so that a client that trusts it trusts it for
+// nothing else.
+class RunAuthority {
+ public:
+  static Result<RunAuthority> make(const std::vector<std::string>& hosts);
+  [[nodiscard]] const std::string& certificate() const { return certificate_; }  // PEM
+  // A server on a connected socket, with a certificate for `host`. A client that names another
+  // host, or none, is refused, and one that cannot speak HTTP/1.1. Null if it cannot be made.
+  Ssl open(const std::string& host, int socket);
+
+ private:
+  struct Leaf;
+  using Key = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
+  using Certificate = std::unique_ptr<X509, FreeBy<X509_free>>;
+  SSL_CTX* context_of(const std::string& host);
+
+  Key key_;
+  Certificate signer_;
+  std::string certificate_;
+  // The names outlive their contexts, which point to them.
+  std::map<std::string, SslContext> leaves_;
+};
+
+}  // namespace cordon::gate
