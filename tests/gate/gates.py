@@ -103,6 +103,11 @@ class Peer:
         body, _, self._rest = self._rest.partition(mark)
         return body + mark
 
+    def drop(self) -> int:
+        """Forgets what came behind the last head; how much that was."""
+        count, self._rest, self.received = len(self._rest), b"", b""
+        return count
+
     def send(self, *pieces: bytes) -> None:
         for piece in pieces:
             self.connection.sendall(piece)

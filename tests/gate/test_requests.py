@@ -1,6 +1,5 @@
 """What passes through the gate, as it should: both ways in, every form of a message, streams without delay."""
 
-import os
 import threading
 import time
 
@@ -17,7 +16,7 @@ def test_a_request_goes_on_and_its_answer_comes_back(place):
     assert (asked["rule"], asked["method"], asked["path"]) == ("api", "GET", "/v1/models")
     [done] = gate.told.wait("done")
     assert (done["id"], done["status"], done["ended"]) == (asked["id"], 200, None)
-    assert done["sent"] == len(server.received) and done["received"] == 19 + 19 + 2 + 4
+    assert done["sent"] == len(server.received) and done["received"] == len(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine")
 
 
 def test_the_real_name_is_answered_with_a_certificate_of_this_run(place):
@@ -50,27 +49,20 @@ def test_bodies_go_both_ways_in_either_form(place):
                 body = peer.exactly(5)
             else:
                 assert b"Transfer-Encoding: chunked" in head
-                body = peer.until(b"0\r\n\r\n")
+                body = peer.until(b"kept\r\n\r\n")
             peer.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"%x\r\n" % len(body) + body + b"\r\n",
                       b"0\r\nX-Sum: 7\r\n\r\n")
-    gate = place.gate(place.server(serve))
+    server = place.server(serve)
+    gate = place.gate(server)
     client = Client(gate.connect())
     client.send("POST /a HTTP/1.1\r\nHost: api.example.com\r\nContent-Length: 5\r\n\r\n12345")
     answer = client.answer()
     assert (answer.body, answer.field("x-sum")) == (b"12345", "7")
-    client.send("POST /b HTTP/1.1\r\nHost: api.example.com\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n")
-    client.send("0\r\nX-Trailer: kept\r\nHost: evil.example\r\nAuthorization: evil\r\n\r\n")
-    # The server saw the end of the body behind the trailers that may pass.
-    server_saw = place.started[0].received
-    assert b"3\r\nabc\r\n0\r\n" in (server_saw if b"abc" in server_saw else wait_for(place.started[0], b"\r\n\r\n", 5))
-    assert b"evil" not in place.started[0].received
-
-
-def wait_for(server, mark, count):
-    limit = time.monotonic() + 5
-    while server.received.count(mark) < count and time.monotonic() < limit:
-        time.sleep(0.01)
-    return server.received
+    client.send("POST /b HTTP/1.1\r\nHost: api.example.com\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n",
+                "0\r\nHost: evil.example\r\nAuthorization: evil\r\nX-Trailer: kept\r\n\r\n")
+    # Of the trailers nothing comes through that speaks of the connection, the host or who asks.
+    assert client.answer().body == b"3\r\nabc\r\n0\r\nX-Trailer: kept\r\n\r\n"
+    assert b"evil" not in server.received
 
 
 def test_an_answer_that_ends_with_its_connection_is_whole_or_broken_off(place):
@@ -160,11 +152,10 @@ def test_large_bodies_pass_unchanged_in_little_memory(place):
 
     def serve(peer):
         peer.head()
-        received = 0
+        received = peer.drop()
         while received < size:
-            received += len(peer.more())
-            peer._rest = b""
-            peer.received = b""
+            peer.more()
+            received += peer.drop()
         peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
         peer.send(*[b"x" * (1 << 20)] * (size >> 20))
     gate = place.gate(place.server(serve))
@@ -228,4 +219,3 @@ def test_the_gate_ends_with_its_supervisor(place):
     gate = place.gate(place.server())
     assert Client(gate.connect()).get("/").status == 200
     assert gate.end() == 0
-    assert os.path.exists(place.program)

@@ -22,6 +22,7 @@ from releasing.tree import Tree
 # Source package of Debian, without the version some have in their names: its terms for what is linked
 # in, as an SPDX expression.
 LICENCES = {
+    "boost1.74": "BSL-1.0",
     "cross-toolchain-base": "LGPL-2.1-or-later",
     "fmtlib": "MIT",
     "gcc": "GPL-3.0-or-later WITH GCC-exception-3.1",

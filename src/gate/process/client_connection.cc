@@ -236,6 +236,10 @@ bool ClientConnection::await_head() {
     refuse({400, "it is not a request of HTTP/1.1", {}}, unread, false);
     return true;
   }
+  if (has_bare_line_end(begun)) {
+    refuse({400, "a line does not end as HTTP lines do", {}}, unread, false);
+    return true;
+  }
   if (begun.size() > kMostHead) {
     refuse({431, "its head is longer than " + std::to_string(kMostHead) + " bytes", {}}, unread,
            false);

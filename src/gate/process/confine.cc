@@ -1,5 +1,8 @@
 #include "gate/process/confine.h"
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,15 +23,15 @@ constexpr std::uint32_t kAllowed = 0x7fff0000;      // SECCOMP_RET_ALLOW
 constexpr std::uint32_t kKillProcess = 0x80000000;  // SECCOMP_RET_KILL_PROCESS
 
 constexpr std::string_view kPermitted[] = {
-    // Bytes over open descriptors.
-    "close", "epoll_ctl", "epoll_pwait", "epoll_wait", "read", "readv", "recvfrom", "recvmsg",
-    "sendmsg", "sendto", "setsockopt", "shutdown", "write", "writev", "fcntl",
-    // Its own memory, threads it does not have, time and randomness.
-    "brk", "clock_gettime", "clock_nanosleep", "futex", "getpid", "getrandom", "gettid",
-    "gettimeofday", "madvise", "mremap", "munmap", "restart_syscall", "rt_sigprocmask",
-    "rt_sigreturn",
-    // Its end.
-    "exit", "exit_group", "tgkill"};
+    // Bytes over open descriptors. Descriptors come in by recvmsg, and without sendmsg none goes
+    // out.
+    "close", "epoll_ctl", "epoll_pwait", "epoll_wait", "read", "recvfrom", "recvmsg", "sendto",
+    "shutdown", "write", "writev",
+    // Its own memory, time and randomness.
+    "brk", "clock_gettime", "futex", "getpid", "getrandom", "gettid", "gettimeofday", "madvise",
+    "mremap", "munmap", "restart_syscall", "rt_sigprocmask", "rt_sigreturn",
+    // Its end. abort() sends itself a signal, which is not permitted and ends it as well.
+    "exit", "exit_group"};
 
 // Memory that can be written is never executed.
 BpfLabel write_memory_rule(BpfAssembler& assembler, unsigned protection, BpfLabel allow,
@@ -75,6 +78,11 @@ std::vector<sock_filter> gate_filter(Arch arch) {
   for (std::string_view name : kPermitted) add(name, allow);
   add("mmap", memory);
   add("mprotect", memory);
+  add("fcntl", assembler.load_argument(1, assembler.if_one_of({F_GETFL, F_SETFL}, allow, kill)));
+  const BpfLabel without_delay =
+      assembler.load_argument(2, assembler.if_equal(TCP_NODELAY, allow, kill));
+  add("setsockopt",
+      assembler.load_argument(1, assembler.if_equal(IPPROTO_TCP, without_delay, kill)));
   std::ranges::sort(answers, {}, &std::pair<std::uint32_t, BpfLabel>::first);
   std::vector<BpfSegment> segments{{0, kill}};
   const auto begin = [&](std::uint32_t first, BpfLabel target) {

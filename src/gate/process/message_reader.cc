@@ -71,6 +71,13 @@ std::optional<std::size_t> head_size(std::string_view bytes) {
   return end + kEnd.size();
 }
 
+bool has_bare_line_end(std::string_view bytes) {
+  for (std::size_t at = bytes.find('\n'); at != std::string_view::npos;
+       at = bytes.find('\n', at + 1))
+    if (at == 0 || bytes[at - 1] != '\r') return true;
+  return false;
+}
+
 std::optional<std::string_view> ambiguity_of(std::string_view head) {
   bool first = true;
   while (!head.empty()) {
@@ -200,8 +207,13 @@ MessageReader::Step MessageReader::put(std::string_view bytes) {
   if (bytes.empty()) return step;
   step.consumed = parser_->put(bytes, error);
   step.piece = plain(parser_->piece);
-  if (error && error != http::error::need_more)
-    step.fault = parser_->too_many ? "it has too many headers" : "it is not a message of HTTP/1.1";
+  if (error && error != http::error::need_more) {
+    const bool lengths =
+        error == http::error::bad_content_length || error == http::error::bad_transfer_encoding;
+    step.fault = parser_->too_many ? "it has too many headers"
+                 : lengths         ? "its length can be read in two ways"
+                                   : "it is not a message of HTTP/1.1";
+  }
   return step;
 }
 

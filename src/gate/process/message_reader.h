@@ -46,6 +46,9 @@ inline constexpr std::size_t kMostFields = 128;
 // How many bytes the head at the beginning of `bytes` has, with the blank line; nothing while it is
 // not whole.
 std::optional<std::size_t> head_size(std::string_view bytes);
+// A line that ends as lines of text do: some readers take it for the end of a line, and this one
+// waits for more.
+bool has_bare_line_end(std::string_view bytes);
 // Why such a head, or the fields behind a chunked body, cannot be read in one way only.
 std::optional<std::string_view> ambiguity_of(std::string_view head);
 

@@ -120,7 +120,8 @@ int take_protocol(SSL*, const unsigned char** chosen, unsigned char* size,
 }  // namespace
 
 bool begin_tls() {
-  // The C library reads the time zone when a certificate's dates are first compared, and by then no file opens.
+  // The C library reads the time zone when a certificate's dates are first compared, and by then no
+  // file opens.
   ::tzset();
   return OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) == 1;
 }
