@@ -99,7 +99,7 @@ def test_requests_that_can_be_read_in_two_ways_end_at_the_gate(one):
         # Nothing behind it was taken for a request.
         assert len(re.findall(rb"HTTP/1.1 \d{3} ", client.received)) == 1, name
     assert server.received == b""
-    assert len(gate.told.all("request")) == len([1 for m in gate.told.all("request") if m["refused"]]) == len(SMUGGLING)
+    assert all(told["refused"] for told in gate.told.wait("request", len(SMUGGLING)))
     assert Client(gate.connect()).send(CONTROL).answer().status == 200
 
 
