@@ -8,6 +8,8 @@ namespace cordon {
 namespace {
 
 constexpr std::string_view kUnreserved = "-._~";
+// What RFC 9110 lets a method hold beside letters and digits.
+constexpr std::string_view kOfMethod = "!#$%&'*+-.^_`|~";
 // What RFC 3986 lets a path hold beside letters, digits and escapes.
 constexpr std::string_view kOfPath = "-._~!$&'()*+,;=:@/";
 
@@ -226,11 +228,10 @@ bool PathPattern::covers(const PathPattern& other) const {
 }
 
 bool is_request_method(std::string_view text) {
-  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   constexpr std::size_t kLongest = 32;
   if (text.empty() || text.size() > kLongest || text == "CONNECT" || text == "TRACE") return false;
   return std::ranges::all_of(text, [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || is_one_of(kMarks, c);
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || is_one_of(kOfMethod, c);
   });
 }
 

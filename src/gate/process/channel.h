@@ -42,8 +42,6 @@ class Channel {
   [[nodiscard]] std::uint32_t wants() const { return read_wants_ | write_wants_; }
   // What is to be read is no longer of interest.
   void stop_reading() { read_wants_ = 0; }
-  // Bytes lie ready in this process, of which the kernel knows nothing.
-  [[nodiscard]] bool has_pending() const { return ssl_ && SSL_pending(ssl_.get()) > 0; }
 
  private:
   Moved outcome(int result, std::size_t bytes, std::uint32_t& wants) const;

@@ -32,13 +32,14 @@ struct Packet {
 enum class Received { Packet, Nothing, End };
 
 Received receive(Packet& packet) {
-  packet.text.resize(kMostPacket);
+  static std::vector<char> room(kMostPacket);
   sys::Passed passed;
-  const ssize_t got =
-      sys::receive_passing(kControl, packet.text.data(), packet.text.size(), passed);
+  const ssize_t got = sys::receive_passing(kControl, room.data(), room.size(), passed);
   for (std::size_t i = 0; i < passed.count; ++i) packet.descriptors[i] = Fd(passed.descriptors[i]);
   if (got > 0) {
-    packet.text.resize(static_cast<std::size_t>(got));
+    packet.text.assign(room.data(), static_cast<std::size_t>(got));
+    // It may be a secret.
+    std::fill_n(room.begin(), got, '\0');
     return Received::Packet;
   }
   return got < 0 && errno == EAGAIN ? Received::Nothing : Received::End;

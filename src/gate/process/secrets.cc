@@ -83,23 +83,20 @@ std::size_t EchoMask::held_back(std::string_view text) const {
   return held;
 }
 
-std::string EchoMask::pass(std::string_view piece) {
-  pending_.append(piece);
-  mask_all(pending_, spellings_);
-  const std::size_t end = std::max(passed_, pending_.size() - held_back(pending_));
-  std::string passed = pending_.substr(passed_, end - passed_);
+std::string_view EchoMask::pass(std::string_view piece) {
   // What was passed on last may be the beginning of a spelling of which too little was there to
   // hold it.
-  const std::size_t kept = std::min(end, kLeastHeld - 1);
-  pending_.erase(0, end - kept);
-  passed_ = kept;
-  return passed;
+  const std::size_t kept = std::min(passed_, kLeastHeld - 1);
+  pending_.erase(0, passed_ - kept);
+  pending_.append(piece);
+  mask_all(pending_, spellings_);
+  passed_ = std::max(kept, pending_.size() - held_back(pending_));
+  return std::string_view(pending_).substr(kept, passed_ - kept);
 }
 
-std::string EchoMask::finish() {
-  std::string rest = pending_.substr(passed_);
-  pending_.clear();
-  passed_ = 0;
+std::string_view EchoMask::finish() {
+  const std::string_view rest = std::string_view(pending_).substr(passed_);
+  passed_ = pending_.size();
   return rest;
 }
 

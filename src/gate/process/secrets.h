@@ -46,10 +46,10 @@ class EchoMask {
   explicit EchoMask(std::vector<std::string> spellings);
 
   [[nodiscard]] bool is_needed() const { return !spellings_.empty(); }
-  // What of the stream can be passed on.
-  std::string pass(std::string_view piece);
+  // What of the stream can be passed on; to be used before the next call.
+  std::string_view pass(std::string_view piece);
   // The rest of it.
-  std::string finish();
+  std::string_view finish();
   // One text that stands alone.
   [[nodiscard]] std::string masked(std::string text) const;
 
@@ -57,7 +57,8 @@ class EchoMask {
   [[nodiscard]] std::size_t held_back(std::string_view text) const;
 
   std::vector<std::string> spellings_;
-  std::string pending_;  // passed_ characters that were passed on, then what is held back
+  // Characters that were passed on, of which the last are still looked at, then what is held back.
+  std::string pending_;
   std::size_t passed_ = 0;
 };
 

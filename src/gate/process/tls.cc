@@ -18,6 +18,8 @@ namespace {
 using Bio = std::unique_ptr<BIO, FreeBy<BIO_free_all>>;
 constexpr std::array<unsigned char, 9> kHttp1 = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
+constexpr std::size_t kReadAhead = std::size_t{64} << 10U;
+
 Error tls_error(std::string what) {
   const unsigned long code = ERR_get_error();
   std::array<char, 256> text{};
@@ -134,6 +136,9 @@ Result<UpstreamTls> UpstreamTls::make(std::string_view bundle) {
   if (bundle.size() > INT_MAX || trust(SSL_CTX_get_cert_store(context), bundle) == 0)
     return fail(setup_error("the bundle of trusted certificates holds none", 0));
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  // Several records with one call: a download is mostly calls otherwise.
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_default_read_buffer_len(context, kReadAhead);
   // Zero is success here.
   if (SSL_CTX_set_alpn_protos(context, kHttp1.data(), kHttp1.size()) != 0)
     return fail(tls_error("no ALPN"));
