@@ -28,13 +28,13 @@ struct ClampAnswer {
 // One access that is asked about.
 struct Question {
   // What would be done.
-  enum class Access { Read, Write, Execute, Connect, Publish };
+  enum class Access { Read, Write, Execute, Connect, Publish, Request };
   Access access = Access::Read;  // what would be done
   // A path for the first three. To connect to: "host:443", "[::1]:8080", or a path with a '/' for a
-  // local socket. To publish: a port.
+  // local socket. To publish: a port. To request: "GET https://host/path".
   std::string target;
 };
-// The word of the command line: "read", "write", "exec", "connect" or "publish".
+// The word of the command line: "read", "write", "exec", "connect", "publish" or "request".
 std::string_view name_of(Question::Access access);
 // The access that such a word names; another word is an error with the nearest one.
 Result<Question::Access> parse_access(std::string_view word);

@@ -69,6 +69,19 @@ struct Connection {
   bool operator==(const Connection&) const = default;
 };
 
+// Requests of one kind to a host that is reached by requests alone.
+struct SentRequests {
+  std::string rule;            // that decides
+  std::string method;          // as it was written; empty: it could not be read
+  std::string host;            // "HOST:PORT"
+  unsigned status = 0;         // of the answer; 0: there was none
+  std::uint64_t sent = 0;      // bytes to the host, of all of them together
+  std::uint64_t received = 0;  // the same from it
+  std::uint64_t count = 1;     // requests like this one
+  std::string refused;         // why nothing was sent, or it was not sent on; empty: it was
+  bool operator==(const SentRequests&) const = default;
+};
+
 // What came of a port of the host's loopback that led to a server inside.
 struct Published {
   std::uint16_t host_port = 0;    // of the host's loopback
@@ -199,6 +212,7 @@ struct Outcome {
   std::vector<Denial> denials;          // refused with evidence
   std::vector<Connection> connections;  // in network mode allow, every attempt
   std::vector<Published> published;     // one for each port
+  std::vector<SentRequests> requests;   // to hosts that are reached by requests alone
   std::vector<Quarantined> handoff;     // protected files that appeared
   std::vector<Hint> hints;              // why it may have failed
 };

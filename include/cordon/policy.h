@@ -60,12 +60,60 @@ struct PublishRule {
   auto operator<=>(const PublishRule&) const = default;
 };
 
+// A kind of HTTP request. The path is compared by its segments, without the query: "*" stands for
+// one segment, "/**" at the end for the place itself and everything below it.
+struct RequestPattern {
+  std::string method;  // in capitals, or "*" for any
+  std::string path;    // begins with "/"
+  auto operator<=>(const RequestPattern&) const = default;
+};
+// "POST /v1/messages", "* /v1/models/*", "GET /files/**".
+Result<RequestPattern> parse_request_pattern(std::string_view text);
+// The text that parses to this pattern.
+std::string to_string(const RequestPattern& pattern);
+
+// A host that is reached by requests alone, each of which is judged outside: no connection leads
+// there end to end, whatever else a policy allows.
+struct HttpRule {
+  HostRule host;                      // one name and one port
+  std::vector<RequestPattern> allow;  // what may be asked; nothing else may
+  std::vector<RequestPattern> deny;   // before `allow`
+  std::vector<std::string> strip;     // headers that are taken out of a request, in lower case
+  std::optional<std::uint64_t> request_bytes;   // the most that the body of a request may hold
+  std::optional<std::uint64_t> response_bytes;  // the same of an answer
+  std::optional<std::uint64_t> per_minute;      // requests
+  bool websocket = false;                       // whether a connection may become a websocket
+  std::string secret;  // the name of the one that is added to each request; empty: none
+  // The variable that is set to an address inside which leads to this host; empty: that of the
+  // host, if programs are known to have one.
+  std::string base;
+  bool operator==(const HttpRule&) const = default;
+};
+// "api.example.com", "api.example.com:8443": one name with one port, 443 if there is none.
+Result<HostRule> parse_http_host(std::string_view text);
+
+// A secret that is added to requests outside and never seen inside. Only the operator's own files
+// define one; every other policy refers to it by its name.
+struct SecretRule {
+  // How it is added: as a header by itself, as the password of a user, or as a bearer token.
+  enum class Kind { Header, Basic, Bearer };
+  std::string name;  // by which rules refer to it
+  HostRule host;     // one name and one port: it goes nowhere else
+  Kind kind = Kind::Header;
+  std::string header;    // of Kind::Header, in lower case
+  std::string user;      // of Kind::Basic
+  std::string from;      // "file:PATH", "file:PATH#/json/pointer", "env:NAME", "command:..."
+  std::string variable;  // that holds a placeholder inside; empty: none
+  bool operator==(const SecretRule&) const = default;
+};
+
 // What of the network a command can reach, and by what it is reached.
 struct NetRules {
   NetAccess mode;                    // none, what `allow` lists, or everything
   std::vector<HostRule> allow;       // in mode allow
   std::vector<HostRule> deny;        // before `allow`
   std::vector<PublishRule> publish;  // where servers inside can be reached
+  std::vector<HttpRule> http;        // in mode allow, hosts that are reached by requests alone
   std::vector<PathRule> sockets;  // local sockets of the host that may be connected to, in any mode
   // The person's ssh agent lists its keys and signs, and does nothing else.
   std::optional<LentSshKeys> ssh_agent;
@@ -156,6 +204,7 @@ struct OptionRequests {
   std::vector<HostRule> allow;       // hosts
   std::vector<PublishRule> publish;  // ports
   bool ssh_agent = false;            // the person's ssh agent
+  std::vector<HttpRule> http;        // requests: each a host and one pattern
   std::vector<std::string> env;      // names
   std::vector<std::string> limits;   // keys of [limits]
   bool scratch = false;              // the size of the private temporary space
@@ -184,15 +233,17 @@ struct AuditRules {
 
 // What one run asks for.
 struct Policy {
-  std::string name;        // "workspace", a file, "command line": for messages and reports
-  std::string file;        // it was read from, if any: a run that could write it is refused
-  FsRules fs;              // files
-  NetRules net;            // network
-  EnvRules env;            // environment
-  Limits limits;           // bounds
-  RequireRules require;    // mechanisms
-  AgentRules agent;        // whom it is for
-  ProtectRules protect;    // protected names
+  std::string name;      // "workspace", a file, "command line": for messages and reports
+  std::string file;      // it was read from, if any: a run that could write it is refused
+  FsRules fs;            // files
+  NetRules net;          // network
+  EnvRules env;          // environment
+  Limits limits;         // bounds
+  RequireRules require;  // mechanisms
+  AgentRules agent;      // whom it is for
+  ProtectRules protect;  // protected names
+  // What the rules of [[http]] may refer to; of a file of the operator's.
+  std::vector<SecretRule> secrets;
   OptionRequests options;  // what of it cannot be reduced, only refused
 
   // A built-in preset: strict, workspace, readonly, build, agent.
@@ -254,5 +305,7 @@ std::string_view name_of(StageEnd end);
 std::string_view name_of(Layer layer);
 // "deny"
 std::string_view name_of(AuditFailure choice);
+// "bearer"
+std::string_view name_of(SecretRule::Kind kind);
 
 }  // namespace cordon

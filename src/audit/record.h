@@ -44,6 +44,15 @@ struct CeilingMark {
   Label hash;  // of its content: tells one version from the next
 };
 
+// A request that a run sends to a host which is reached by requests alone.
+struct RequestMark {
+  Label rule;       // that decided, in the policy's words
+  Label method;     // as it is, or a hash
+  Label path_hash;  // without the query
+  Label secret;     // the name of the one that is added; nothing: none is
+  Label run;        // the event id of the run
+};
+
 // What is about to be done.
 struct Pending {
   Label action;    // "run"
@@ -66,6 +75,7 @@ struct Pending {
   std::optional<std::uint64_t> timeout_ms;
   std::vector<Label> approvals;  // of a person, that it makes use of
   std::vector<ReductionMark> reductions;
+  std::optional<RequestMark> request;  // of the action "request" alone
 };
 
 // How it ended. Success alone has the outcome `success`; every other one is a `failure`, and its
@@ -110,6 +120,13 @@ struct PublishedMark {
   std::uint64_t received = 0;
 };
 
+// What became of a request.
+struct AnswerMark {
+  std::uint64_t status = 0;  // of HTTP; zero: there was no answer
+  std::uint64_t sent = 0;    // bytes
+  std::uint64_t received = 0;
+};
+
 struct Closing {
   Ending ending = Ending::Crash;
   std::optional<int> exit_code;
@@ -121,6 +138,7 @@ struct Closing {
   std::vector<DenialMark> denials;
   std::vector<ConnectionMark> connections;
   std::vector<PublishedMark> published;
+  std::optional<AnswerMark> answer;  // of the action "request" alone
   std::uint64_t handoffs = 0;
   // What became of what it wrote, where that is not simply there.
   std::uint64_t held = 0;       // back, for a person

@@ -80,6 +80,15 @@ Node request_node(const Pending& pending) {
     node.set("session", text(pending.session)).set("agent", text(pending.agent));
     node.set("conversation", text(pending.conversation));
   }
+  if (pending.request) {
+    Node request;
+    request.set("rule", text(pending.request->rule))
+        .set("method", text(pending.request->method))
+        .set("path_hash", text(pending.request->path_hash))
+        .set("secret", text(pending.request->secret))
+        .set("run", text(pending.request->run));
+    node.set("http", std::move(request));
+  }
   return node;
 }
 
@@ -172,6 +181,13 @@ std::string ending_members(Node action, Node resource, Node pending_seq, const C
   if (!closing.published.empty()) {
     metadata.set("published", published_node(closing.published))
         .set("published_count", Node(std::uint64_t{closing.published.size()}));
+  }
+  if (closing.answer) {
+    Node answer;
+    answer.set("status", Node(closing.answer->status))
+        .set("sent", Node(closing.answer->sent))
+        .set("received", Node(closing.answer->received));
+    metadata.set("http", std::move(answer));
   }
   return members(std::move(action), std::move(resource), Node(outcome_of(closing.ending)),
                  reason ? Node(*reason) : Node(), std::move(metadata));

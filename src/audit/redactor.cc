@@ -190,6 +190,15 @@ Pending Redactor::pending(const Action& action) const {
   } else if (!action.policy_hash.empty()) {
     pending.policy_hash = hashed("policy", action.policy_hash);
   }
+  if (action.request != nullptr) {
+    const RequestAction& request = *action.request;
+    RequestMark& mark = pending.request.emplace();
+    mark.rule = Label(request.rule);
+    mark.method = word(request.method);
+    if (!request.path.empty()) mark.path_hash = hashed("request", request.path);
+    mark.secret = word(request.secret);
+    mark.run = word(request.run);
+  }
   if (action.policy != nullptr) {
     pending.policy = policy_name(*action.policy);
     pending.net = Label(std::string(cordon::name_of(action.policy->net.mode)));

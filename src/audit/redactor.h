@@ -19,6 +19,15 @@
 
 namespace cordon::audit {
 
+// One request of a run, as it is.
+struct RequestAction {
+  std::string rule;    // that decided, in the policy's words
+  std::string method;  // empty: it could not be read
+  std::string path;    // likewise
+  std::string secret;  // the name of the one that is added; empty: none is
+  std::string run;     // the event id of the run
+};
+
 // What an action is about, as it is: none of it is stored.
 struct Action {
   std::string name = "run";
@@ -38,6 +47,7 @@ struct Action {
   std::span<const Ceiling> ceilings;
   std::span<const Approval> approved;  // beyond them
   std::span<const Reduction> reductions;
+  const RequestAction* request = nullptr;  // of the action "request"
 };
 
 class Redactor {

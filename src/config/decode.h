@@ -11,6 +11,10 @@ namespace cordon {
 
 Result<void> decode_fs(const Section& document, const std::string& base, FsRules& fs);
 Result<void> decode_net(const Section& document, const std::string& base, NetRules& net);
+// After decode_net: the rules say that the network is one of listed hosts.
+Result<void> decode_http(const Section& document, NetRules& net);
+// Whether a document may define any is for whoever knows whose file it is.
+Result<void> decode_secrets(const Section& document, std::vector<SecretRule>& secrets);
 Result<void> decode_env(const Section& document, EnvRules& env);
 Result<void> decode_limits(const Section& document, Limits& limits);
 Result<void> decode_require(const Section& document, DocumentRole role, RequireRules& require);

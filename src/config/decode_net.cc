@@ -100,7 +100,10 @@ Result<void> decode_net(const Section& document, const std::string& base, NetRul
   CORDON_TRY(publish, decode_publish(section, mode));
   if (mode) net.mode = access_of(*mode);
   // The list of a preset has no meaning under another mode; kept, it would come back to life.
-  if (net.mode != NetMode::Allow) net.allow.clear();
+  if (net.mode != NetMode::Allow) {
+    net.allow.clear();
+    net.http.clear();
+  }
   net.allow.insert(net.allow.end(), allow.begin(), allow.end());
   net.deny.insert(net.deny.end(), deny.begin(), deny.end());
   net.publish.insert(net.publish.end(), publish.begin(), publish.end());

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "config/policy_document.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 
 namespace cordon {
@@ -64,6 +65,49 @@ Node encode_net(const NetRules& net) {
   set_list(table, "sockets", net.sockets, path_text);
   if (net.ssh_agent) table.set("ssh_agent", Node(true));
   return table;
+}
+
+Node encode_http_rule(const HttpRule& rule) {
+  const auto spell = [](const RequestPattern& pattern) { return to_string(pattern); };
+  Node table;
+  table.set("host", Node(to_string(rule.host)));
+  set_list(table, "allow", rule.allow, spell);
+  set_list(table, "deny", rule.deny, spell);
+  set_list(table, "strip", rule.strip, [](const std::string& name) { return name; });
+  set_size(table, "request_bytes", rule.request_bytes);
+  set_size(table, "response_bytes", rule.response_bytes);
+  set_count(table, "per_minute", rule.per_minute);
+  if (rule.websocket) table.set("websocket", Node(true));
+  if (!rule.secret.empty()) table.set("secret", Node(rule.secret));
+  if (!rule.base.empty()) table.set("base", Node(rule.base));
+  return table;
+}
+
+Node encode_secret(const SecretRule& secret) {
+  Node table;
+  table.set("name", Node(secret.name)).set("host", Node(to_string(secret.host)));
+  switch (secret.kind) {
+    case SecretRule::Kind::Header:
+      table.set("header", Node(secret.header));
+      break;
+    case SecretRule::Kind::Basic:
+      table.set("basic", Node(secret.user));
+      break;
+    case SecretRule::Kind::Bearer:
+      table.set("bearer", Node(true));
+      break;
+  }
+  table.set("from", Node(secret.from));
+  if (!secret.variable.empty()) table.set("variable", Node(secret.variable));
+  return table;
+}
+
+template <typename Items, typename Encode>
+Node encode_tables(const Items& items, Encode encode) {
+  NodeList list;
+  list.reserve(items.size());
+  for (const auto& item : items) list.push_back(encode(item));
+  return {std::move(list)};
 }
 
 Node encode_env(const EnvRules& env) {
@@ -139,6 +183,12 @@ Node encode_policy(const Policy& policy) {
   };
   add("fs", encode_fs(policy.fs));
   add("net", encode_net(policy.net));
+  if (!policy.net.http.empty()) {
+    document.set("http", encode_tables(policy.net.http, encode_http_rule));
+  }
+  if (!policy.secrets.empty()) {
+    document.set("secret", encode_tables(policy.secrets, encode_secret));
+  }
   add("env", encode_env(policy.env));
   add("limits", encode_limits(policy.limits));
   add("require", encode_require(policy.require));
@@ -266,6 +316,19 @@ Node encode_effective(const Effective& effective) {
     Node table;
     table.set("add", sorted(protect.add, name)).set("release", sorted(protect.release, name));
     document.set("protect", std::move(table));
+  }
+  // The same of the rules for requests. Where a secret comes from is the operator's affair.
+  if (!effective.net.http.empty()) {
+    document.set("http", encode_tables(effective.net.http, encode_http_rule));
+  }
+  if (!effective.secrets.empty()) {
+    document.set("secrets", encode_tables(effective.secrets, [](const SecretRule& secret) {
+                   Node table;
+                   table.set("name", Node(secret.name))
+                       .set("host", Node(to_string(secret.host)))
+                       .set("kind", Node(name_of(secret.kind)));
+                   return table;
+                 }));
   }
   return document;
 }

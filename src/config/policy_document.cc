@@ -8,9 +8,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::array<std::string_view, 12> kPolicyKeys{"version", "extends", "fs",      "net",
-                                                       "env",     "limits",  "require", "agent",
-                                                       "protect", "audit",   "keep",    "ask"};
+constexpr std::array<std::string_view, 14> kPolicyKeys{
+    "version", "extends", "fs",    "net",     "http",  "secret", "env",
+    "limits",  "require", "agent", "protect", "audit", "keep",   "ask"};
 
 Result<void> check_version(const Section& document) {
   const Node* version = document.find("version");
@@ -47,6 +47,8 @@ Result<void> decode_sections(const Section& document, const std::string& base, D
                              Policy& policy) {
   CORDON_CHECK(decode_fs(document, base, policy.fs));
   CORDON_CHECK(decode_net(document, base, policy.net));
+  CORDON_CHECK(decode_http(document, policy.net));
+  CORDON_CHECK(decode_secrets(document, policy.secrets));
   CORDON_CHECK(decode_env(document, policy.env));
   CORDON_CHECK(decode_limits(document, policy.limits));
   CORDON_CHECK(decode_require(document, role, policy.require));

@@ -139,6 +139,15 @@ std::string write_toml(const Policy& policy) {
   std::string out;
   for (const auto& [key, value] : *members) {
     const NodeMap* table = value.map();
+    if (const NodeList* tables = value.list(); tables != nullptr) {
+      for (const Node& element : *tables) {
+        out.append("\n[[").append(key_text(key)).append("]]\n");
+        const NodeMap* row = element.map();
+        CORDON_ASSERT(row != nullptr);
+        for (const auto& [name, member] : *row) append_member(out, name, member);
+      }
+      continue;
+    }
     if (table == nullptr) {
       append_member(out, key, value);
       continue;

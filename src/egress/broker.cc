@@ -23,6 +23,12 @@ constexpr int kMostThreads = 32;
 constexpr int kFirstThreads = 2;
 constexpr auto kPatience = std::chrono::seconds(1);
 
+std::vector<HostRule> endpoints_of(const NetRules& net) {
+  std::vector<HostRule> endpoints;
+  for (const HttpRule& rule : net.http) endpoints.push_back(rule.host);
+  return endpoints;
+}
+
 }  // namespace
 
 // Shared by all threads: one that is held up by the C library or the kernel outlives the broker.
@@ -49,7 +55,8 @@ struct Broker::State : std::enable_shared_from_this<Broker::State> {
              request.network == SandboxNetwork::Own,
              request.ssh_agent
                  ? &ssh_agent.emplace(*std::move(request.ssh_agent), attempts, stop.get())
-                 : nullptr},
+                 : nullptr,
+             endpoints_of(request.net), std::move(request.gate)},
             rules, names, attempts, local, files, renames, watch, budget, *meter, stop.get()) {}
 
   const NetMode mode;
@@ -175,6 +182,11 @@ void Broker::answer_names(State& state) {
 }
 
 void Broker::count_bytes(State& state) { state.meter->serve(state.stop.get()); }
+
+std::function<Dialled(const HostRule& endpoint)> Broker::dialler() const {
+  return
+      [state = state_](const HostRule& endpoint) { return state->handler.dial_for_gate(endpoint); };
+}
 
 int Broker::over_descriptor() const { return state_->meter->over_descriptor(); }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,9 @@
 #include "base/result.h"
 #include "cordon/outcome.h"
 #include "egress/broker_sockets.h"
+#include "egress/dial.h"
 #include "egress/path_watch.h"
+#include "egress/request_gate.h"
 #include "egress/rules.h"
 #include "egress/staged_renames.h"
 #include "policy/effective.h"
@@ -37,7 +40,8 @@ struct BrokerRequest {
   std::vector<std::string> writable;     // where modes and times may be changed, if asked
   std::vector<StagedPlace> staged = {};  // where renames are looked at
   StagedRenames::Tell tell_rename = {};
-  PathWatch::Refuses refuses = {};  // of a run whose paths are watched
+  PathWatch::Refuses refuses = {};              // of a run whose paths are watched
+  std::shared_ptr<RequestGate> gate = nullptr;  // of a run with rules for requests
 };
 
 class Broker {
@@ -52,6 +56,9 @@ class Broker {
 
   // Once. Without a thread to answer, all calls fail with ENOSYS.
   void serve(BrokerSockets sockets);
+
+  // For the gate, from any thread of its own (CallHandler::dial_for_gate).
+  [[nodiscard]] std::function<Dialled(const HostRule& endpoint)> dialler() const;
 
   // Readable once more bytes were sent than may be.
   [[nodiscard]] int over_descriptor() const;

@@ -8,11 +8,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 
 #include "egress/dial.h"
 #include "egress/own_addresses.h"
 #include "egress/replace_descriptor.h"
 #include "policy/environment.h"
+#include "policy/http_rules.h"
 
 namespace cordon {
 namespace {
@@ -174,6 +176,9 @@ int CallHandler::connect(WaitingCall& call, std::uint64_t network) {
   if (!target) return EINVAL;
   const AddressKind kind = kind_of(target->address);
   const bool loopback = kind == AddressKind::Loopback || kind == AddressKind::Unspecified;
+  if (const HostRule* endpoint = is_tcp(socket) ? gated_at(*target) : nullptr) {
+    return hand_to_gate(call, socket, *endpoint, RequestGate::Way::Loopback);
+  }
   const auto net = rules_.now();
   const bool hosts = loopback && is_tcp(socket) &&
                      reaches_host_loopback(*net, target->address, target->port) != nullptr;
@@ -203,6 +208,9 @@ int CallHandler::connect_sharing(WaitingCall& call, const GivenSocket& socket,
   if (address.bytes.ss_family != socket.domain) return EAFNOSUPPORT;
   const auto target = read_endpoint(address.bytes, address.size);
   if (!target) return EINVAL;
+  if (const HostRule* endpoint = gated_at(*target)) {
+    return hand_to_gate(call, socket, *endpoint, RequestGate::Way::Loopback);
+  }
   const auto net = rules_.now();
   if (target->port == kNamePort && !SyntheticNames::holds(target->address) &&
       !decide_literal(*net, target->address, target->port, place_.own).allowed) {
@@ -253,6 +261,11 @@ int CallHandler::connect_outside(WaitingCall& call, const GivenSocket& socket, c
   if (::getpeername(socket.fd.get(), reinterpret_cast<sockaddr*>(&peer), &size) == 0) {
     return EISCONN;
   }
+  if (const auto name = targets_.name_of(target.address)) {
+    if (const HttpRule* rule = find_http_rule(net, *name, target.port)) {
+      return hand_to_gate(call, socket, rule->host, RequestGate::Way::Name);
+    }
+  }
   Connection attempt;
   attempt.port = target.port;
   const auto [targets, refusal] = targets_.judge(net, target, attempt);
@@ -270,6 +283,100 @@ int CallHandler::connect_outside(WaitingCall& call, const GivenSocket& socket, c
     return kRefusedCall;
   }
   return dial_and_hand_over(call, socket, targets, std::move(attempt));
+}
+
+const HostRule* CallHandler::gated_at(const Endpoint& target) const {
+  if (target.port < kFirstGatePort) return nullptr;
+  const Address plain = is_mapped(target.address) ? innermost(target.address) : target.address;
+  const std::size_t place = target.port - kFirstGatePort;
+  const bool ours = kind_of(plain) == AddressKind::Loopback && place < place_.gated.size();
+  return ours ? &place_.gated[place] : nullptr;
+}
+
+// What the program holds then is connected to this process, which passes the other end on.
+int CallHandler::hand_to_gate(WaitingCall& call, const GivenSocket& socket,
+                              const HostRule& endpoint, RequestGate::Way way) {
+  Connection refused;
+  refused.host = endpoint.name;
+  refused.port = endpoint.first_port;
+  refused.rule = "[[http]] " + to_string(endpoint);
+  const auto refuse = [&](std::string reason) {
+    refused.reason = std::move(reason);
+    attempts_.add(std::move(refused));
+    return kRefusedCall;
+  };
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(socket.fd.get(), reinterpret_cast<sockaddr*>(&peer), &size) == 0) {
+    return EISCONN;
+  }
+  // A ceiling that was changed meanwhile holds for the next connection.
+  if (find_http_rule(*rules_.now(), endpoint) == nullptr)
+    return refuse("no rule allows it any more");
+  if (place_.gate == nullptr || !place_.gate->serves(way)) {
+    return refuse("the host is reached by requests alone, at the address that a variable tells");
+  }
+  ConnectedPair pair = connect_over_loopback(socket.domain);
+  if (pair.error != 0) return pair.error;
+  copy_options(socket.fd.get(), pair.client.get());
+  const auto neighbours = shares_host() ? Neighbours::Host : Neighbours::OwnNamespace;
+  if (const int error = replace_descriptor(call, socket, pair.client, neighbours, refused.reason);
+      error != 0) {
+    if (!refused.reason.empty()) attempts_.add(std::move(refused));
+    return error;
+  }
+  if (!place_.gate->take(endpoint, way, std::move(pair.server))) {
+    return refuse("the gate takes no more connections");
+  }
+  if (socket.blocking) return 0;
+  const std::lock_guard lock(mutex_);
+  if (unreported_.size() >= kMostUnreported) unreported_.clear();
+  unreported_.insert(identity_of(pair.client.get()));
+  return EINPROGRESS;
+}
+
+Dialled CallHandler::dial_for_gate(const HostRule& endpoint) {
+  const auto net = rules_.now();
+  const std::uint16_t port = endpoint.first_port;
+  Connection attempt;
+  attempt.host = endpoint.name;
+  attempt.port = port;
+  Dialled dialled;
+  dialled.error = kRefusedCall;
+  const auto give_up = [&] {
+    attempts_.add(std::move(attempt));
+    return std::move(dialled);
+  };
+  if (find_http_rule(*net, endpoint) == nullptr) {
+    note({false, "[[http]] " + to_string(endpoint), "no rule allows it any more", {}}, attempt);
+    return give_up();
+  }
+  const auto judged = targets_.judge_name(*net, endpoint.name, port, std::nullopt, attempt);
+  if (judged.targets.empty()) {
+    dialled.error = judged.error;
+    return give_up();
+  }
+  if (!budget_.take()) {
+    note({false,
+          "limits.connections = " + std::to_string(budget_.most().value_or(0)),
+          "the connections of this run are used up",
+          {}},
+         attempt);
+    return give_up();
+  }
+  for (const int domain : {AF_INET, AF_INET6}) {
+    std::vector<Endpoint> family;
+    const auto kind = domain == AF_INET ? Address::Family::V4 : Address::Family::V6;
+    std::ranges::copy_if(judged.targets, std::back_inserter(family),
+                         [&](const Endpoint& one) { return one.address.family == kind; });
+    if (family.empty() || dialled.socket.valid()) continue;
+    dialled = dial(family, domain, -1, kDialBlocking, stop_);
+    attempt.address = to_string(dialled.target.address);
+  }
+  if (dialled.error != 0) attempt.error = error_name(dialled.error);
+  const auto entry = attempts_.add(std::move(attempt));
+  if (dialled.error == 0) meter_.add(dialled.socket.get(), entry);
+  return dialled;
 }
 
 int CallHandler::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,

@@ -18,6 +18,7 @@
 #include "egress/meter.h"
 #include "egress/names.h"
 #include "egress/path_watch.h"
+#include "egress/request_gate.h"
 #include "egress/rules.h"
 #include "egress/ssh_agent.h"
 #include "egress/staged_renames.h"
@@ -38,6 +39,9 @@ class CallHandler {
     NameSockets* names = nullptr;
     bool own_view = false;                // of files: it is not the host's
     SshAgentFilter* ssh_agent = nullptr;  // null: there is none
+    // Hosts that are reached by requests alone, in the order of their ports inside; and where to.
+    std::vector<HostRule> gated = {};
+    std::shared_ptr<RequestGate> gate = nullptr;
   };
   CallHandler(Place place, const RulesSource& rules, const SyntheticNames& names,
               Attempts& attempts, LocalSockets& local, const FileChanges& files,
@@ -59,6 +63,10 @@ class CallHandler {
   // Before the first call.
   void serve(BindInSandbox bind_in_sandbox) { bind_in_sandbox_ = std::move(bind_in_sandbox); }
 
+  // A connection to an endpoint with rules for requests, for the gate: judged and counted as one of
+  // the command's. Invalid with an errno if there is none.
+  Dialled dial_for_gate(const HostRule& endpoint);
+
   // `network` is the sandbox's network namespace in mode allow, where it is known.
   int answer(WaitingCall& call, std::uint64_t network);
 
@@ -77,6 +85,10 @@ class CallHandler {
   [[nodiscard]] bool is_own(const GivenSocket& socket, std::uint64_t network) const;
   int connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,
                       const Endpoint& target);
+  // The endpoint whose port inside that is; null if it is none.
+  [[nodiscard]] const HostRule* gated_at(const Endpoint& target) const;
+  int hand_to_gate(WaitingCall& call, const GivenSocket& socket, const HostRule& endpoint,
+                   RequestGate::Way way);
   int dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
                          std::span<const Endpoint> targets, Connection attempt);
   void note_unreachable(const GivenSocket& socket, const GivenAddress& address);

@@ -22,7 +22,7 @@ TargetJudge::Judged TargetJudge::judge(const NetRules& net, const Endpoint& targ
   const bool synthetic = SyntheticNames::holds(plain);
   if (const auto name = names_.name_of(plain); synthetic && name) {
     attempt.host = *name;
-    return judge_name(net, *name, {plain, target.port}, attempt);
+    return judge_name(net, *name, target.port, plain.family, attempt);
   }
   attempt.address = to_string(plain);
   const Verdict verdict =
@@ -34,9 +34,16 @@ TargetJudge::Judged TargetJudge::judge(const NetRules& net, const Endpoint& targ
   return {{{plain, target.port}}, 0};
 }
 
+std::optional<std::string> TargetJudge::name_of(const Address& address) const {
+  const Address plain = is_mapped(address) ? innermost(address) : address;
+  return SyntheticNames::holds(plain) ? names_.name_of(plain) : std::nullopt;
+}
+
 TargetJudge::Judged TargetJudge::judge_name(const NetRules& net, const std::string& name,
-                                            const Endpoint& target, Connection& attempt) {
-  const Verdict by_name = decide_connect(net, name, target.port, own_);
+                                            std::uint16_t port,
+                                            std::optional<Address::Family> family,
+                                            Connection& attempt) {
+  const Verdict by_name = decide_connect(net, name, port, own_);
   note(by_name, attempt);
   if (!by_name.allowed) return {{}, kRefusedCall};
   const std::vector<Address> addresses = lookup_.addresses_of(name);
@@ -46,10 +53,10 @@ TargetJudge::Judged TargetJudge::judge_name(const NetRules& net, const std::stri
   }
   Judged judged{{}, kOtherFamily};
   for (const Address& address : addresses) {
-    if (address.family != target.address.family) continue;
-    const Verdict verdict = decide_resolved(net, by_name, address, target.port, own_);
+    if (family && address.family != *family) continue;
+    const Verdict verdict = decide_resolved(net, by_name, address, port, own_);
     if (verdict.allowed) {
-      judged.targets.push_back({address, target.port});
+      judged.targets.push_back({address, port});
     } else if (judged.error != kRefusedCall) {
       judged.error = kRefusedCall;
       attempt.address = to_string(address);

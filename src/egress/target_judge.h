@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,11 +38,13 @@ class TargetJudge {
     int error = 0;
   };
   Judged judge(const NetRules& net, const Endpoint& target, Connection& attempt);
+  // The same of a host that is known by its name, for addresses of `family`, or of any.
+  Judged judge_name(const NetRules& net, const std::string& name, std::uint16_t port,
+                    std::optional<Address::Family> family, Connection& attempt);
+  // The name that an address of a program stands for.
+  [[nodiscard]] std::optional<std::string> name_of(const Address& address) const;
 
  private:
-  Judged judge_name(const NetRules& net, const std::string& name, const Endpoint& target,
-                    Connection& attempt);
-
   const SyntheticNames& names_;
   const std::vector<Address>& own_;
   Lookup lookup_;

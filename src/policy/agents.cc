@@ -89,6 +89,11 @@ std::optional<Credential> credential_of(const Effective& effective, const Caller
     return Credential{effective.agent.name, Credential::Kind::Login,
                       "~/" + std::string(agent->login)};
   }
+  // One whose secret is added outside stands for all of them: none goes inside.
+  const auto stands_outside = [&](const SecretRule& secret) {
+    return std::ranges::find(agent->credentials, secret.variable) != agent->credentials.end();
+  };
+  if (std::ranges::any_of(effective.secrets, stands_outside)) return std::nullopt;
   for (const std::string_view name : agent->credentials) {
     if (!has_value(effective, caller, std::string(name))) continue;
     return Credential{effective.agent.name, Credential::Kind::Variable, std::string(name)};

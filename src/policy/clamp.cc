@@ -24,6 +24,7 @@ Result<Clamped> clamp(const Resolved& request, std::span<const ResolvedCeiling> 
   detail::clamp_paths(request, ceilings, result, reductions);
   detail::clamp_view(request, ceilings, result, reductions);
   detail::clamp_net(request, ceilings, result, reductions);
+  detail::clamp_secrets(request, ceilings, result, reductions);
   detail::clamp_sockets(request, ceilings, result, reductions);
   detail::clamp_env(request, ceilings, result, reductions);
   detail::clamp_limits(request, ceilings, result, reductions);

@@ -63,6 +63,10 @@ void clamp_view(const Resolved& request, Ceilings ceilings, Effective& result,
                 Reductions& reductions);
 void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
                Reductions& reductions);
+// The definitions that the rules for requests refer to; a rule whose secret nobody defines loses
+// it.
+void clamp_secrets(const Resolved& request, Ceilings ceilings, Effective& result,
+                   Reductions& reductions);
 bool permits_socket(const ResolvedCeiling& ceiling, const Grant& socket);
 void clamp_sockets(const Resolved& request, Ceilings ceilings, Effective& result,
                    Reductions& reductions);

@@ -6,6 +6,7 @@
 #include "policy/address.h"
 #include "policy/clamp.h"
 #include "policy/host_rule_index.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 
 namespace cordon::detail {
@@ -57,6 +58,7 @@ NetRules meet(const NetRules& a, const NetRules& b) {
   result.deny = a.deny;
   result.deny.insert(result.deny.end(), b.deny.begin(), b.deny.end());
   sort_unique(result.deny);
+  result.http = meet_http(a, b);
   return result;
 }
 
@@ -75,8 +77,13 @@ void report_hosts(const Policy& policy, const NetRules& got, Reductions& reducti
   for (const HostRule& rule : policy.net.allow) {
     const bool kept =
         has_to_be_named(rule) ? index.any_makes_needless(rule) : index.any_covers(rule);
-    if (kept) continue;
     const Origin origin = options.contains(rule) ? Origin::Option : Origin::Document;
+    if (const HostRule* endpoint = narrowed_to_requests(rule, policy.net, got)) {
+      reductions.push_back({"allow", to_string(rule), "requests alone to " + to_string(*endpoint),
+                            Because::Narrowed, origin});
+      continue;
+    }
+    if (kept) continue;
     std::string rest;
     for (const HostRule* other : index.covered_by(rule))
       rest.append(rest.empty() ? "" : ", ").append(to_string(*other));
@@ -90,7 +97,8 @@ void report_hosts(const Policy& policy, const NetRules& got, Reductions& reducti
 }
 
 bool asks_by_option(const Policy& policy) {
-  return policy.net.mode == NetMode::Allow && !policy.options.allow.empty();
+  return policy.net.mode == NetMode::Allow &&
+         !(policy.options.allow.empty() && policy.options.http.empty());
 }
 
 // A deny wins over every grant, so an option that names what is denied would do nothing. A document
@@ -114,7 +122,10 @@ bool permits_publishing(const NetRules& bound, const PublishRule& rule) {
 
 NetRules narrow(const NetRules& rules, const Ceiling& ceiling) {
   NetRules bound = ceiling.policy.net;
-  if (!ceiling.bounds_net) bound.mode = access_of(NetMode::Open);
+  if (!ceiling.bounds_net) {
+    bound.mode = access_of(NetMode::Open);
+    bound.http.clear();
+  }
   NetRules result = meet(rules, bound);
   for (const PublishRule& rule : rules.publish) {
     if (permits_publishing(bound, rule)) result.publish.push_back(rule);
@@ -167,7 +178,38 @@ void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
                           option ? Origin::Option : Origin::Document});
   } else if (asked.mode == NetMode::Allow) {
     report_hosts(request.policy, result.net, reductions);
+    report_http(request.policy, result.net, reductions);
   }
+}
+
+// The definitions are the operator's: those of the policy, if it is a file of theirs, and of every
+// ceiling. Each is used only by the rules that name it, and goes only to its own host. Two that
+// differ are none: nobody could say which one was meant.
+void clamp_secrets(const Resolved& request, Ceilings ceilings, Effective& result,
+                   Reductions& reductions) {
+  for (HttpRule& rule : result.net.http) {
+    if (rule.secret.empty()) continue;
+    const SecretRule* found = nullptr;
+    bool agreed = true;
+    const auto look = [&](const Policy& policy) {
+      for (const SecretRule& secret : policy.secrets) {
+        if (secret.name != rule.secret || secret.host != rule.host) continue;
+        agreed = agreed && (found == nullptr || *found == secret);
+        found = &secret;
+      }
+    };
+    look(request.policy);
+    for (const ResolvedCeiling& ceiling : ceilings) look(ceiling.ceiling.policy);
+    if (found == nullptr || !agreed) {
+      reductions.push_back({"secret", rule.secret, std::nullopt,
+                            found == nullptr ? Because::Nonexistent : Because::Malformed});
+      rule.secret.clear();
+    } else if (std::ranges::find(result.secrets, *found) == result.secrets.end()) {
+      result.secrets.push_back(*found);
+    }
+  }
+  std::ranges::sort(result.secrets, {},
+                    [](const SecretRule& secret) { return std::pair(secret.name, secret.host); });
 }
 
 }  // namespace cordon::detail
@@ -189,6 +231,16 @@ bool reaches_ssh(const NetRules& net) {
   return net.mode == NetMode::Allow && std::ranges::any_of(net.allow, [](const HostRule& rule) {
            return rule.first_port <= kSshPort && kSshPort <= rule.last_port;
          });
+}
+
+bool permits_request(const Ceiling& ceiling, const HostRule& endpoint,
+                     const RequestPattern& pattern) {
+  Policy policy;
+  allow_request(policy.net, endpoint, pattern);
+  const NetRules got = detail::narrow(policy.net, ceiling);
+  std::vector<Reduction> reductions;
+  if (got.mode == NetMode::Allow) report_http(policy, got, reductions);
+  return got.mode == NetMode::Allow && reductions.empty();
 }
 
 bool permits_port(const Ceiling& ceiling, const PublishRule& rule) {

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "policy/clamp.h"
 #include "policy/environment.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 #include "policy/presets.h"
 #include "support/choices.h"
@@ -119,6 +120,45 @@ const std::vector<HostRule>& host_alphabet() {
   return rules;
 }
 
+const std::vector<HostRule>& endpoint_alphabet() {
+  static const std::vector<HostRule> endpoints{parse_http_host("x.org").value(),
+                                               parse_http_host("a.x.org:470").value()};
+  return endpoints;
+}
+
+SecretRule secret_for(const HostRule& host) {
+  SecretRule secret;
+  secret.name = "key";
+  secret.host = host;
+  secret.from = "env:KEY";
+  return secret;
+}
+
+std::vector<HttpRule> any_http(Choices& choices) {
+  static const std::vector<RequestPattern> patterns = [] {
+    std::vector<RequestPattern> parsed;
+    for (const char* text : {"GET /a", "POST /a", "* /a/*", "GET /a/**", "* /**", "GET /*/b"})
+      parsed.push_back(parse_request_pattern(text).value());
+    return parsed;
+  }();
+  std::vector<HttpRule> rules;
+  for (const HostRule& endpoint : endpoint_alphabet()) {
+    if (choices.one_in(2)) continue;
+    HttpRule rule;
+    rule.host = endpoint;
+    for (std::size_t count = choices.below(4); count > 0; --count)
+      rule.allow.push_back(choices.of(patterns));
+    if (choices.one_in(4)) rule.deny.push_back(choices.of(patterns));
+    if (choices.one_in(4)) rule.strip.emplace_back(choices.one_in(2) ? "a" : "b");
+    if (choices.one_in(4)) rule.request_bytes = 1024 * (1 + choices.below(3));
+    if (choices.one_in(4)) rule.per_minute = 1 + choices.below(3);
+    rule.websocket = choices.one_in(2);
+    if (choices.one_in(2)) rule.secret = "key";
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
 NetRules any_net(Choices& choices) {
   NetRules net;
   net.mode = access_of(static_cast<NetMode>(choices.below(3)));
@@ -126,6 +166,7 @@ NetRules any_net(Choices& choices) {
     net.allow.push_back(choices.of(host_alphabet()));
   }
   if (choices.one_in(4)) net.deny.push_back(choices.of(host_alphabet()));
+  if (net.mode == NetMode::Allow && choices.one_in(2)) net.http = any_http(choices);
   return net;
 }
 
@@ -159,6 +200,9 @@ std::vector<std::string> any_names(Choices& choices) {
 Policy any_policy(Choices& choices) {
   Policy policy;
   policy.net = any_net(choices);
+  for (const HostRule& endpoint : endpoint_alphabet()) {
+    if (choices.one_in(2)) policy.secrets.push_back(secret_for(endpoint));
+  }
   for (const std::string& name : kVariables) {
     if (choices.one_in(2)) policy.env.pass.push_back(name);
     if (choices.one_in(3)) policy.env.set.emplace(name, choices.one_in(2) ? "1" : "0");
@@ -290,6 +334,42 @@ bool admits(const NetRules& net, const HostRule& target) {
   return net.mode == NetMode::Allow && std::any_of(net.allow.begin(), net.allow.end(), covering);
 }
 
+const std::vector<AskedRequest>& all_requests() {
+  static const std::vector<AskedRequest> requests = [] {
+    std::vector<AskedRequest> all;
+    for (const HostRule& endpoint : endpoint_alphabet())
+      for (const char* method : {"GET", "POST"})
+        for (const char* path : {"/", "/a", "/b", "/a/b", "/b/b", "/a/b/c"})
+          all.push_back({method, endpoint, read_request_path(path).value()});
+    return all;
+  }();
+  return requests;
+}
+
+bool sends(const NetRules& net, const AskedRequest& request) {
+  return decide_request(net, request).allowed;
+}
+
+// What a rule bounds beside methods and paths.
+void assert_rules_within(const NetRules& result, const NetRules& bound) {
+  for (const HttpRule& rule : result.http) {
+    const HttpRule* other = find_http_rule(bound, rule.host);
+    if (other == nullptr) continue;
+    if (other->request_bytes)
+      RC_ASSERT(rule.request_bytes && *rule.request_bytes <= *other->request_bytes);
+    if (other->per_minute) RC_ASSERT(rule.per_minute && *rule.per_minute <= *other->per_minute);
+    RC_ASSERT((!rule.websocket || other->websocket));
+    RC_ASSERT((rule.secret.empty() || rule.secret == other->secret));
+    for (const std::string& name : other->strip)
+      RC_ASSERT(std::find(rule.strip.begin(), rule.strip.end(), name) != rule.strip.end());
+  }
+  // Nobody who had rules for a host is given a connection to it.
+  for (const HttpRule& rule : bound.http) {
+    const AskedRequest any{"PATCH", rule.host, read_request_path("/z").value()};
+    RC_ASSERT((!sends(result, any) || sends(bound, any)));
+  }
+}
+
 const std::vector<HostRule>& all_targets() {
   static const std::vector<HostRule> targets = [] {
     std::vector<HostRule> parsed;
@@ -306,7 +386,10 @@ const std::vector<HostRule>& all_targets() {
 
 NetRules net_of(const ResolvedCeiling& ceiling) {
   NetRules net = ceiling.ceiling.policy.net;
-  if (!ceiling.ceiling.bounds_net) net.mode = share_the_hosts_network();
+  if (!ceiling.ceiling.bounds_net) {
+    net.mode = share_the_hosts_network();
+    net.http.clear();
+  }
   return net;
 }
 
@@ -350,6 +433,10 @@ void assert_within_request(const Effective& result, const Resolved& request) {
   for (const HostRule& target : all_targets()) {
     RC_ASSERT((!admits(result.net, target) || admits(request.policy.net, target)));
   }
+  for (const AskedRequest& one : all_requests()) {
+    RC_ASSERT((!sends(result.net, one) || sends(request.policy.net, one)));
+  }
+  assert_rules_within(result.net, request.policy.net);
   RC_ASSERT(is_subset(result.sockets, request.sockets));
   RC_ASSERT(is_subset(result.env.pass, request.policy.env.pass));
   for (const auto& [name, value] : result.env.set) {
@@ -376,6 +463,10 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
   for (const HostRule& target : all_targets()) {
     RC_ASSERT((!admits(result.net, target) || admits(net_of(bound), target)));
   }
+  for (const AskedRequest& one : all_requests()) {
+    RC_ASSERT((!sends(result.net, one) || sends(net_of(bound), one)));
+  }
+  if (ceiling.bounds_net) assert_rules_within(result.net, ceiling.policy.net);
   if (ceiling.bounds_net) RC_ASSERT(is_subset(result.sockets, bound.sockets));
   if (ceiling.bounds_env) {
     RC_ASSERT(is_subset(names_in(result.env), names_in(ceiling.policy.env)));
@@ -409,6 +500,7 @@ Resolved as_request(const Effective& effective) {
   Resolved request;
   request.policy.name = effective.name;
   request.policy.net = effective.net;
+  request.policy.secrets = effective.secrets;
   request.policy.env = effective.env;
   request.policy.limits = effective.limits;
   request.policy.fs.scratch = effective.scratch;
@@ -449,6 +541,8 @@ ResolvedCeiling narrowed(const ResolvedCeiling& wide, const ResolvedCeiling& oth
   narrow.ceiling.policy = as_request(met).policy;
   narrow.ceiling.policy.require.accept_missing = going_without(met.accept_missing);
   narrow.ceiling.policy.protect.release = met.protect.release;
+  // A definition bounds nothing: what a ceiling has and another has not, a run may name.
+  narrow.ceiling.policy.secrets = wide.ceiling.policy.secrets;
   narrow.ceiling.home = met.home;
   narrow.ceiling.caches = met.caches;
   narrow.ceiling.trust_tracked = met.trust_tracked;
@@ -525,6 +619,27 @@ TEST(ClampProperty, NetworkIsExactlyWhatRequestAndEveryCeilingShare) {
   });
 }
 
+TEST(ClampProperty, RequestsAreExactlyThoseThatRequestAndEveryCeilingSend) {
+  std::size_t sent = 0;
+  check_cases(10'000, [&] {
+    Choices choices = any_choices();
+    Resolved request;
+    request.policy.net = any_net(choices);
+    std::vector<ResolvedCeiling> ceilings(choices.below(3));
+    for (ResolvedCeiling& ceiling : ceilings) ceiling.ceiling.policy.net = any_net(choices);
+    const Clamped clamped = *clamp(request, ceilings);
+    for (const AskedRequest& one : all_requests()) {
+      bool expected = sends(request.policy.net, one);
+      for (const ResolvedCeiling& ceiling : ceilings) {
+        expected = expected && sends(ceiling.ceiling.policy.net, one);
+      }
+      RC_ASSERT(sends(clamped.effective().net, one) == expected);
+      sent += expected && find_http_rule(clamped.effective().net, one.endpoint) != nullptr ? 1 : 0;
+    }
+  });
+  EXPECT_GT(sent, 100U);
+}
+
 TEST(ClampProperty, OfItsOwnResultChangesAndReportsNothing) {
   check_cases(15'000, [] {
     Choices choices = any_choices();
@@ -599,8 +714,9 @@ TEST(ClampProperty, WithoutACeilingIsTheRequestLessWhatIsForbidden) {
     RC_ASSERT(result.accept_missing.empty());
     RC_ASSERT(result.protect.release.empty());
     for (const Reduction& reduction : clamped.reductions()) {
-      RC_ASSERT(
-          (reduction.because == Reduction::Because::Forbidden || reduction.got == "read-only"));
+      // A secret that nobody defines is none.
+      RC_ASSERT((reduction.because == Reduction::Because::Forbidden ||
+                 reduction.got == "read-only" || reduction.what == "secret"));
     }
   });
 }

@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 
 namespace cordon {
@@ -135,6 +136,31 @@ std::string cure_for_hosts(const Ceiling& ceiling, std::span<const HostRule> hos
 
 std::string cure_for_host(const Ceiling& ceiling, const HostRule& host) {
   return cure_for_hosts(ceiling, {&host, 1});
+}
+
+std::string cure_for_request(const Ceiling& ceiling, const HostRule& endpoint,
+                             const RequestPattern& pattern) {
+  if (is_of_environment(ceiling)) return kOnlyInAFile;
+  const HttpRule* rule = find_http_rule(ceiling.policy.net, endpoint);
+  Texts allow;
+  if (rule != nullptr) {
+    for (const RequestPattern& one : rule->allow) allow.push_back(to_string(one));
+  }
+  allow.push_back(to_string(pattern));
+  const bool json = ceiling.id.ends_with(".json");
+  const std::string file = quote(ceiling.id);
+  if (rule != nullptr) {
+    const std::string table = json ? "in the element of \"http\" for " : "below the [[http]] for ";
+    return table + to_string(endpoint) + " in " + file + ": " +
+           (json ? "\"allow\": " : "allow = ") + spelled(allow);
+  }
+  const std::string host = spelled(to_string(endpoint));
+  if (json) {
+    return "in the list \"http\" of " + file + ": {\"host\": " + host +
+           ", \"allow\": " + spelled(allow) + "}";
+  }
+  return "at the end of " + file + " a line [[http]], and below it: host = " + host +
+         " and allow = " + spelled(allow);
 }
 
 std::string cure_for_open_network(const Ceiling& ceiling) {

@@ -59,6 +59,9 @@ std::string cure_for_group(const Ceiling& ceiling, std::string_view group);
 std::string cure_for_host(const Ceiling& ceiling, const HostRule& host);
 // Of several at once; `hosts` is not empty.
 std::string cure_for_hosts(const Ceiling& ceiling, std::span<const HostRule> hosts);
+// The [[http]] of that host, with what it has already.
+std::string cure_for_request(const Ceiling& ceiling, const HostRule& endpoint,
+                             const RequestPattern& pattern);
 std::string cure_for_open_network(const Ceiling& ceiling);
 std::string cure_for_ssh_agent(const Ceiling& ceiling);
 std::string cure_for_port(const Ceiling& ceiling, const PublishRule& rule);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 
 namespace cordon {
@@ -117,6 +118,8 @@ Verdict decide_resolved(const NetRules& net, const Verdict& by_name, const Addre
 
 bool is_known_name(const NetRules& net, std::string_view name) {
   if (net.mode != NetMode::Allow) return false;
+  const auto names_it = [&](const HttpRule& rule) { return rule.host.name == name; };
+  if (std::ranges::any_of(net.http, names_it)) return true;
   return std::ranges::any_of(net.allow, [&](const HostRule& rule) {
     // Rules hold intervals of ports, so the first one that is left over is one of these.
     if (is_address(rule)) return false;
@@ -191,6 +194,9 @@ Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t
     const bool four = target->kind == HostRule::Kind::Address4;
     return decide_literal(net, {four ? Address::Family::V4 : Address::Family::V6, target->address},
                           port, own);
+  }
+  if (find_http_rule(net, *target) != nullptr) {
+    return {true, "[[http]] " + to_string(*target), "the host is reached by requests alone", {}};
   }
   const HostRule* rule = covering(net.allow, *target);
   // A rule without a port would take all of the sandbox's own loopback away.

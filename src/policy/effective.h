@@ -104,6 +104,7 @@ struct Effective {
   std::optional<std::vector<BackendKind>> backends;
   AgentRules agent;
   ProtectRules protect;
+  std::vector<SecretRule> secrets;  // those that `net.http` refers to, by name
   bool operator==(const Effective&) const = default;
 };
 

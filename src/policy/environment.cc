@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/agents.h"
+#include "policy/http_rules.h"
 
 namespace cordon {
 namespace {
@@ -209,6 +210,8 @@ std::vector<std::string> build_environment(const Effective& effective, const Cal
     if (!is_loader_variable(name)) variables[name] = value;
   }
   if (effective.net.ssh_agent) variables["SSH_AUTH_SOCK"] = kSshAgentSocket;
+  // Last: a variable whose secret is added outside never shows the secret itself.
+  for (auto& [name, value] : variables_for_requests(effective)) variables[name] = std::move(value);
   std::vector<std::string> environment;
   environment.reserve(variables.size());
   for (const auto& [name, value] : variables) {

@@ -66,6 +66,18 @@ std::string_view name_of(Layer layer) {
   return "namespaces";
 }
 
+std::string_view name_of(SecretRule::Kind kind) {
+  switch (kind) {
+    case SecretRule::Kind::Header:
+      return "header";
+    case SecretRule::Kind::Basic:
+      return "basic";
+    case SecretRule::Kind::Bearer:
+      return "bearer";
+  }
+  return "header";
+}
+
 std::string_view name_of(AuditFailure choice) {
   switch (choice) {
     case AuditFailure::Deny:

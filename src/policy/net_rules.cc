@@ -260,7 +260,10 @@ bool is_address(const HostRule& rule) {
 
 void NetRules::allow_host(HostRule rule) {
   // The list of another mode would come to life with this one.
-  if (mode != NetMode::Allow) allow.clear();
+  if (mode != NetMode::Allow) {
+    allow.clear();
+    http.clear();
+  }
   mode = NetMode::Allow;
   allow.push_back(std::move(rule));
 }

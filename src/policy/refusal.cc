@@ -11,6 +11,7 @@
 #include "policy/clamp.h"
 #include "policy/clamp_net.h"
 #include "policy/cure.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 #include "policy/protected_names.h"
 
@@ -238,6 +239,42 @@ Refused refused_path(const Reduction& reduction, const Resolved& request, Ceilin
           })};
 }
 
+Refused refused_request(const HostRule& endpoint, const RequestPattern& pattern,
+                        const Resolved& request, Ceilings ceilings) {
+  const std::string option = option_for_request(endpoint, pattern);
+  const Takers takers = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
+    return !permits_request(ceiling.ceiling, endpoint, pattern);
+  });
+  if (takers.empty()) {
+    return {option + " is denied by " + quote(request.policy.name),
+            "leave the option out, or take the deny out where it was written"};
+  }
+  return {
+      option + " is outside what is granted: " + titles(takers) + does_not(takers) + "permit it",
+      "leave the option out, or " + cures(takers, [&](const ResolvedCeiling& ceiling) {
+        return cure_for_request(ceiling.ceiling, endpoint, pattern);
+      })};
+}
+
+// A ceiling has rules for requests to the host, so that no connection leads there end to end.
+std::optional<Refused> requests_alone(const HostRule& host, const Resolved& request,
+                                      Ceilings ceilings) {
+  const Takers takers = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
+    return narrowed_to_requests(host, request.policy.net, ceiling.ceiling.policy.net) != nullptr;
+  });
+  if (takers.empty()) return std::nullopt;
+  const NetRules& net = takers.front()->ceiling.policy.net;
+  const HostRule* endpoint = narrowed_to_requests(host, request.policy.net, net);
+  const HttpRule* rule = find_http_rule(net, *endpoint);
+  const std::string what = "--allow " + quote(to_string(host)) +
+                           " is outside what is granted: " + titles(takers) +
+                           (takers.size() == 1 ? " lets " : " let ") + to_string(*endpoint) +
+                           " be reached by requests alone";
+  if (rule->allow.empty()) return Refused{what, "leave the option out"};
+  return Refused{what,
+                 "write " + option_for_request(*endpoint, rule->allow.front()) + " in its place"};
+}
+
 Refused refused_host(const HostRule& host, Ceilings ceilings) {
   const Takers takers = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
     return !permits_host(ceiling.ceiling, host);
@@ -388,11 +425,22 @@ void add_refused(const Reduction& reduction, const Resolved& request, Ceilings c
     for (const HostRule& host : request.policy.options.allow) {
       refused.push_back(refused_host(host, ceilings));
     }
+    for (const HttpRule& rule : request.policy.options.http) {
+      refused.push_back(refused_request(rule.host, rule.allow.front(), request, ceilings));
+    }
+  } else if (reduction.what == "http") {
+    for (const HttpRule& rule : request.policy.options.http) {
+      const RequestPattern& pattern = rule.allow.front();
+      if (pattern.method + " " + to_string(rule.host) + pattern.path != reduction.asked) continue;
+      refused.push_back(refused_request(rule.host, pattern, request, ceilings));
+    }
   } else if (reduction.what == "allow" && reduction.because == Because::Forbidden) {
     refused.push_back(denied_host(reduction, request, ceilings));
   } else if (reduction.what == "allow") {
     for (const HostRule& host : request.policy.options.allow) {
-      if (to_string(host) == reduction.asked) refused.push_back(refused_host(host, ceilings));
+      if (to_string(host) != reduction.asked) continue;
+      auto alone = requests_alone(host, request, ceilings);
+      refused.push_back(alone ? *std::move(alone) : refused_host(host, ceilings));
     }
   } else if (reduction.what == "publish") {
     for (const PublishRule& port : request.policy.options.publish) {

@@ -53,29 +53,49 @@ Result<std::optional<std::string>> ssh_agent_of(const JudgedRun& run) {
   return variable->second;
 }
 
-Result<BrokerRequest> broker_request(const RunInput& input, const JudgedRun& run) {
+Result<BrokerRequest> broker_request(const RunInput& input, const JudgedRun& run,
+                                     const Gate* gate) {
   const Effective& effective = run.clamped.effective();
   CORDON_TRY(ssh_agent, ssh_agent_of(run));
   if (input.live_rules) input.live_rules->replace(effective.net);
-  return BrokerRequest{
-      effective.net,         effective.sockets,
-      std::move(ssh_agent),  input.live_rules,
-      input.ceilings_now,    effective.limits.connections,
-      effective.limits.sent, shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
-      changeable(run.plan),  staged_places(run.plan),
-      input.tell_rename,     input.why ? refused_by(run.plan) : PathWatch::Refuses()};
+  return BrokerRequest{effective.net,
+                       effective.sockets,
+                       std::move(ssh_agent),
+                       input.live_rules,
+                       input.ceilings_now,
+                       effective.limits.connections,
+                       effective.limits.sent,
+                       shares_host(run.plan) ? SandboxNetwork::Hosts : SandboxNetwork::Own,
+                       changeable(run.plan),
+                       staged_places(run.plan),
+                       input.tell_rename,
+                       input.why ? refused_by(run.plan) : PathWatch::Refuses(),
+                       gate == nullptr ? nullptr : gate->way_in()};
 }
 
 }  // namespace
 
-Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run) {
+Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run,
+                                          const Gate* gate) {
   const Effective& effective = run.clamped.effective();
   const bool needed =
       effective.net.mode == NetMode::Allow || !effective.sockets.empty() || input.why;
   if (!needed && input.session == nullptr) return std::nullopt;
-  CORDON_TRY(request, broker_request(input, run));
+  CORDON_TRY(request, broker_request(input, run, gate));
   CORDON_TRY(broker, Broker::make(std::move(request)));
   return std::optional<Broker>(std::move(broker));
+}
+
+Result<std::unique_ptr<Gate>> make_gate(const JudgedRun& run) {
+  const Effective& effective = run.clamped.effective();
+  if (effective.net.mode != NetMode::Allow || effective.net.http.empty()) return nullptr;
+  return Gate::start(effective, run.caller);
+}
+
+void add_requests(Gate& gate, Outcome& outcome) {
+  Gate::Account account = gate.end();
+  outcome.requests = std::move(account.requests);
+  outcome.denials.insert(outcome.denials.end(), account.denials.begin(), account.denials.end());
 }
 
 Result<std::optional<Publisher>> make_publisher(const NetRules& net) {
@@ -89,7 +109,7 @@ void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egr
   BrokerSockets taken = std::move(egress);
   if (!taken.listener.valid()) return;
   if (!broker) {
-    auto request = broker_request(input, run);
+    auto request = broker_request(input, run, nullptr);
     if (!request) return;
     auto made = Broker::make(*std::move(request));
     if (!made) return;

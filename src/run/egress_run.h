@@ -5,6 +5,7 @@
 
 #include "egress/broker.h"
 #include "egress/publisher.h"
+#include "run/gate.h"
 #include "run/judge.h"
 
 namespace cordon {
@@ -12,7 +13,11 @@ namespace cordon {
 // Network mode allow needs its threads, and a list of sockets its looks, before the start; the
 // commands of a session ask it from other threads. Otherwise there is nothing to be prepared for a
 // call that may never come.
-Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run);
+Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun& run,
+                                          const Gate* gate);
+
+// Only a run with rules for requests has one.
+Result<std::unique_ptr<Gate>> make_gate(const JudgedRun& run);
 
 // Only a run that publishes ports has one.
 Result<std::optional<Publisher>> make_publisher(const NetRules& net);
@@ -24,5 +29,8 @@ void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egr
 
 // After the last process has ended: what was connected and what was refused, by whom and why.
 void add_attempts(const RunInput& input, const JudgedRun& run, Broker& broker, Outcome& outcome);
+
+// The same of requests: what was sent, and as denials what was refused.
+void add_requests(Gate& gate, Outcome& outcome);
 
 }  // namespace cordon

@@ -19,6 +19,7 @@
 #include "host/owner.h"
 #include "host/resolve.h"
 #include "plan/view.h"
+#include "policy/http_rules.h"
 #include "policy/known_sockets.h"
 #include "policy/net_rules.h"
 #include "run/access.h"
@@ -30,9 +31,9 @@
 namespace cordon {
 namespace {
 
-constexpr std::array kAccesses{Question::Access::Read, Question::Access::Write,
+constexpr std::array kAccesses{Question::Access::Read,    Question::Access::Write,
                                Question::Access::Execute, Question::Access::Connect,
-                               Question::Access::Publish};
+                               Question::Access::Publish, Question::Access::Request};
 
 // What an access leads to, and the answer to it.
 struct Explained {
@@ -131,6 +132,24 @@ Result<Explained> explain_published(const RunInput& input, const std::string& ta
       return decide_publish(again.clamped.effective().net, rule);
     };
     advise_publish(input, rule, publishes, verdict);
+  }
+  return explained_by(std::move(run), target, plain(std::move(verdict)));
+}
+
+Result<Explained> explain_request(const RunInput& input, const std::string& target,
+                                  const Caller& caller) {
+  const std::size_t space = std::min(target.find(' '), target.size());
+  CORDON_TRY(request, parse_asked_request(
+                          std::string_view(target).substr(0, space),
+                          std::string_view(target).substr(std::min(space + 1, target.size()))));
+  CORDON_TRY(run, judge_question(input, caller, std::vector<std::string>()));
+  Verdict verdict = decide_request(run.clamped.effective().net, request);
+  if (!verdict.allowed) {
+    const auto sends = [&](const RunInput& changed) -> Result<Verdict> {
+      CORDON_TRY(again, judge_question(changed, caller, std::vector<std::string>()));
+      return decide_request(again.clamped.effective().net, request);
+    };
+    advise_request(input, request.endpoint, {request.method, request.path.strict}, sends, verdict);
   }
   return explained_by(std::move(run), target, plain(std::move(verdict)));
 }
@@ -267,6 +286,8 @@ Result<Explained> explain_question(const RunInput& input, const Question& questi
       return explain_connection(input, question.target, caller);
     case Question::Access::Publish:
       return explain_published(input, question.target, caller);
+    case Question::Access::Request:
+      return explain_request(input, question.target, caller);
   }
   return fail(usage_error("an access of no kind"));
 }
@@ -317,6 +338,8 @@ std::string_view name_of(Question::Access access) {
       return "connect";
     case Question::Access::Publish:
       return "publish";
+    case Question::Access::Request:
+      return "request";
   }
   return "";
 }
@@ -327,8 +350,8 @@ Result<Question::Access> parse_access(std::string_view word) {
     if (word == name_of(access)) return access;
     words.push_back(name_of(access));
   }
-  Error error =
-      usage_error("unknown access " + quote(word), "write read, write, exec, connect or publish");
+  Error error = usage_error("unknown access " + quote(word),
+                            "write read, write, exec, connect, publish or request");
   if (const auto near = nearest(word, words)) error.hint = "did you mean " + *near + "?";
   return fail(std::move(error));
 }

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "config/policy_document.h"
 #include "host/caller.h"
+#include "host/canonical.h"
 #include "host/git/index.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
@@ -19,12 +20,15 @@
 #include "host/writable.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
+#include "policy/decide.h"
+#include "policy/http_rules.h"
 #include "policy/refusal.h"
 #include "run/backends.h"
 #include "run/choose.h"
 #include "run/held_run.h"
 #include "run/identity.h"
 #include "run/run_note.h"
+#include "run/secret_source.h"
 #include "run/staged_run.h"
 
 namespace cordon {
@@ -207,6 +211,32 @@ Result<void> check_shared_login(const Effective& effective, const Caller& caller
                    "write home = \"persistent\" in [fs], and grant no path above the home"));
 }
 
+// What is added outside must not lie where the command reads it.
+Result<void> check_secrets(const Judgement& judgement, const Caller& caller) {
+  const Effective& effective = judgement.clamped.effective();
+  if (effective.net.http.size() > kMostHttpRules) {
+    return fail(policy_error("more than " + std::to_string(kMostHttpRules) + " rules [[http]]",
+                             "leave out those that this run does not need"));
+  }
+  if (!effective.net.http.empty() && effective.net.mode == NetMode::Open) {
+    return fail(policy_error("net mode \"open\" contradicts the rules [[http]]",
+                             "use mode \"allow\": open leads past every rule"));
+  }
+  for (const SecretRule& secret : effective.secrets) {
+    const auto file = file_of(secret, caller);
+    if (!file) continue;
+    CORDON_TRY(place, canonicalize(*file, "/", caller));
+    // What can be written can be read.
+    const Verdict verdict =
+        decide(judgement.clamped, judgement.survey.facts, caller, Access::Read, place.path);
+    if (!verdict.allowed) continue;
+    return fail(policy_error(
+        "the command could read the file of the secret " + quote(secret.name) + ": " + verdict.rule,
+        "--deny " + quote(place.path) + ", or keep the secret elsewhere"));
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Backend>> backend_of(const RunInput& input, const BackendChoice& choice) {
   return input.backends ? input.backends(choice.backend) : make_backend(choice.backend);
 }
@@ -312,6 +342,7 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
                                       input.resolved_ceilings, std::move(asked)}));
   const Effective& effective = judgement.clamped.effective();
   CORDON_CHECK(check_shared_login(effective, caller));
+  CORDON_CHECK(check_secrets(judgement, caller));
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
   CORDON_TRY(backend, backend_of(input, choice));
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));

@@ -67,8 +67,17 @@ Result<Launched> launch(const JudgedRun& run, Prepared& ready, RunRecord& record
 
 // From the release of the command to the end of its last process.
 Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& ready,
-                      Launched& launched) {
+                      Launched& launched, RunRecord& record) {
   BrokerSockets& egress = launched.ends.egress;
+  if (ready.gate) {
+    ready.gate->serve(
+        {ready.broker->dialler(),
+         [&](const GateRequest& request) { return record.begin_request(request); },
+         [&](std::size_t begun, const gate::Done& done) { record.end_request(begun, done); },
+         [&](const GateRequest& request, const std::string& reason) {
+           record.refuse_request(request, reason);
+         }});
+  }
   const auto serve = [&] { serve_calls(input, run, egress, ready.broker); };
   const bool allows = run.clamped.effective().net.mode == NetMode::Allow;
   if (allows || input.session != nullptr || input.why) serve();
@@ -82,6 +91,8 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
   watching.on_first_call = serve;
   if (ready.broker) watching.over_sent = ready.broker->over_descriptor();
   CORDON_TRY(outcome, supervise(*launched.child, *ready.streams, watching));
+  // Before the account of connections, which its own belong to.
+  if (ready.gate) add_requests(*ready.gate, outcome);
   if (ready.broker) add_attempts(input, run, *ready.broker, outcome);
   if (ready.publisher) outcome.published = ready.publisher->end();
   return outcome;
@@ -103,7 +114,7 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   Launched& launched = remains.launched.emplace(std::move(sandbox));
   report.identity = identity_of(launched.child->init_process());
   if (input.session != nullptr) input.session->opened(run, prepared, launched, report);
-  auto outcome = watch(input, run, prepared, launched);
+  auto outcome = watch(input, run, prepared, launched, record);
   if (input.session != nullptr) input.session->closing();
   if (!outcome) {
     prepared.failed(outcome.error());

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policy/clamp_net.h"
 #include "policy/cure.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 #include "run/change.h"
 
@@ -97,6 +98,33 @@ void advise_publish(const RunInput& input, const PublishRule& rule, const NetTry
     return step;
   };
   advise_listed(input, {"publish", with_option, permit}, publishes, verdict);
+}
+
+void advise_request(const RunInput& input, const HostRule& endpoint, const RequestPattern& pattern,
+                    const NetTry& sends, Verdict& verdict) {
+  verdict.change.clear();
+  // No rule can name a path that servers read in two ways.
+  if (!parse_request_pattern(to_string(pattern))) return;
+  const auto with_option = [&](Changed changed) {
+    if (changed.input.policy.options.net) {
+      changed.steps.push_back("leave out --net " +
+                              std::string(name_of(changed.input.policy.net.mode)));
+      changed.input.policy.options.net = false;
+    }
+    HttpRule option;
+    option.host = endpoint;
+    option.allow = {pattern};
+    changed.input.policy.options.http.push_back(std::move(option));
+    allow_request(changed.input.policy.net, endpoint, pattern);
+    changed.steps.push_back(option_for_request(endpoint, pattern));
+    return changed;
+  };
+  const auto permit = [&](Ceiling& ceiling) {
+    std::string step = cure_for_request(ceiling, endpoint, pattern);
+    allow_request(ceiling.policy.net, endpoint, pattern);
+    return step;
+  };
+  advise_listed(input, {"allow", with_option, permit}, sends, verdict);
 }
 
 void advise_socket(const RunInput& input, const std::string& path, const NetTry& connects,

@@ -18,6 +18,9 @@ Result<void> advise_connect(const RunInput& input, const HostRule& host, const N
 // `path` is canonical.
 void advise_socket(const RunInput& input, const std::string& path, const NetTry& connects,
                    Verdict& verdict);
+// `pattern` is for that request alone.
+void advise_request(const RunInput& input, const HostRule& endpoint, const RequestPattern& pattern,
+                    const NetTry& sends, Verdict& verdict);
 void advise_publish(const RunInput& input, const PublishRule& rule, const NetTry& publishes,
                     Verdict& verdict);
 

@@ -23,10 +23,24 @@ Result<std::string> absolute_spelling(const std::string& path, const Caller& cal
 }
 
 // A document by its text; `name` is for messages, and tells TOML from JSON by its suffix.
+enum class Secrets { Refused, Defined };
 Result<Policy> policy_of_text(std::string_view text, const std::string& name,
-                              const std::string& directory) {
+                              const std::string& directory, Secrets secrets) {
   CORDON_TRY(document, read_document(text, name));
-  return decode_policy(document, name, directory, preset_host());
+  CORDON_TRY(policy, decode_policy(document, name, directory, preset_host()));
+  if (policy.secrets.empty() || secrets == Secrets::Defined) return policy;
+  // Whoever writes a policy for a run would have any file of the operator's sent to any host.
+  const Node* table = document.find("secret");
+  return fail(
+      document_error(name, Position{table->key_line, table->key_column},
+                     "[[secret]] is for ceilings and for the operator's own policies",
+                     "move it to a ceiling, or the policy to policies/ in the configuration "
+                     "directory; here secret = \"NAME\" in [[http]] refers to it"));
+}
+
+// The directory that --policy WORD looks in, which no run can write.
+bool is_operators(const std::string& path, const Caller& caller) {
+  return parent(path) == join(caller.config_directory, "policies");
 }
 
 Result<Ceiling> ceiling_of_text(std::string_view text, const std::string& name,
@@ -37,7 +51,9 @@ Result<Ceiling> ceiling_of_text(std::string_view text, const std::string& name,
 
 Result<Policy> policy_from(const std::string& path, const Caller& caller) {
   CORDON_TRY(text, read_trusted_file(path, caller));
-  CORDON_TRY(policy, policy_of_text(text, path, std::string(parent(path))));
+  CORDON_TRY(policy,
+             policy_of_text(text, path, std::string(parent(path)),
+                            is_operators(path, caller) ? Secrets::Defined : Secrets::Refused));
   policy.file = path;
   return policy;
 }
@@ -172,7 +188,7 @@ Result<Policy> Policy::from_file(const std::string& path) {
 
 Result<Policy> Policy::from_toml(std::string_view text, const std::string& directory) {
   CORDON_CHECK(check_directory(directory));
-  return policy_of_text(text, "policy text", directory);
+  return policy_of_text(text, "policy text", directory, Secrets::Refused);
 }
 
 std::string Policy::toml() const { return write_toml(*this); }

@@ -248,7 +248,9 @@ Result<void> Prepared::fill(const RunInput& input, JudgedRun& run, const std::st
   }
   kept = std::move(*keeping);
   removal.emplace(run.survey.facts, effective.write);
-  CORDON_TRY(made_broker, make_broker(input, run));
+  CORDON_TRY(made_gate, make_gate(run));
+  gate = std::move(made_gate);
+  CORDON_TRY(made_broker, make_broker(input, run, gate.get()));
   if (made_broker) broker.emplace(std::move(*made_broker));
   CORDON_TRY(made_publisher, make_publisher(effective.net));
   if (made_publisher) publisher.emplace(std::move(*made_publisher));

@@ -66,6 +66,7 @@ class Prepared {
   std::optional<Stage> stage;
   std::optional<KeptFiles> kept;
   std::optional<Removal> removal;
+  std::unique_ptr<Gate> gate;  // before the broker, which hands connections to it
   std::optional<Broker> broker;
   std::optional<Publisher> publisher;
   std::optional<Streams> streams;

@@ -70,6 +70,49 @@ Result<void> RunRecord::begin() {
   return {};
 }
 
+audit::Pending RunRecord::pending_request(const GateRequest& request) const {
+  audit::RequestAction about{request.rule, request.method, request.path, request.secret,
+                             ticket_.receipt.event_id};
+  audit::Action action;
+  action.name = "request";
+  action.session = input_.asker.session;
+  action.agent = input_.asker.agent;
+  action.conversation = input_.asker.conversation;
+  action.cwd = run_->request.cwd;
+  action.backend = run_->backend->name();
+  action.host = request.host;
+  action.request = &about;
+  return redactor_.pending(action);
+}
+
+Result<std::size_t> RunRecord::begin_request(const GateRequest& request) {
+  CORDON_TRY(ticket, recorder_.begin(pending_request(request)));
+  open_requests_.emplace(++requests_, std::move(ticket));
+  return requests_;
+}
+
+void RunRecord::end_request(std::size_t begun, const gate::Done& done) {
+  const auto open = open_requests_.find(begun);
+  if (open == open_requests_.end()) return;
+  audit::Closing closing;
+  const bool whole = done.status != 0 && !done.ended;
+  closing.ending = whole ? audit::Ending::Success : audit::Ending::Cancelled;
+  closing.duration_ms = done.ms;
+  closing.answer = audit::AnswerMark{done.status, done.sent, done.received};
+  // One that cannot be closed stays open, which the next start of any run closes as lost.
+  (void)recorder_.close(open->second, closing);
+  open_requests_.erase(open);
+}
+
+void RunRecord::refuse_request(const GateRequest& request, const std::string& reason) {
+  audit::Closing closing;
+  closing.ending = audit::Ending::Denied;
+  audit::Pending pending = pending_request(request);
+  closing.denials.push_back({redactor_.word("request"), redactor_.word("gate"),
+                             redactor_.word(reason), 1, pending.request->rule});
+  (void)recorder_.refuse(pending, closing);
+}
+
 AuditMark RunRecord::close(const audit::Closing& closing) {
   AuditMark mark{ticket_.receipt.event_id, {}, ticket_.unwritten};
   if (auto closed = recorder_.close(ticket_, closing); !closed) {
@@ -271,6 +314,23 @@ Node published_node(const std::vector<Published>& published) {
   return Node(std::move(list));
 }
 
+Node requests_node(const std::vector<SentRequests>& requests) {
+  NodeList list;
+  for (const SentRequests& one : requests) {
+    Node node{NodeMap{}};
+    node.set("rule", one.rule);
+    node.set("method", text_or_null(one.method));
+    node.set("host", text_or_null(one.host));
+    node.set("status", one.status == 0 ? null() : Node(std::uint64_t{one.status}));
+    node.set("sent_bytes", one.sent);
+    node.set("received_bytes", one.received);
+    node.set("count", one.count);
+    node.set("refused", text_or_null(one.refused));
+    list.push_back(std::move(node));
+  }
+  return Node(std::move(list));
+}
+
 Node handoff_node(const std::vector<Quarantined>& handoff) {
   NodeList list;
   for (const Quarantined& entry : handoff) {
@@ -386,6 +446,7 @@ std::string Report::json() const {
   node.set("connections",
            connections_node(outcome ? outcome->connections : std::vector<Connection>{}));
   node.set("published", published_node(outcome ? outcome->published : std::vector<Published>{}));
+  node.set("requests", requests_node(outcome ? outcome->requests : std::vector<SentRequests>{}));
   node.set("handoff", handoff_node(outcome ? outcome->handoff : std::vector<Quarantined>{}));
   node.set("changes", changes_node(changes));
   node.set("stage", stage_node(stage));

@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 NAME = "good.example"
 OTHER = "other.example"
-GIT_TLS_PORT, FILES_PORT, SSH_PORT, DATABASE_PORT = 8443, 8000, 2222, 5432
+GIT_TLS_PORT, FILES_PORT, SSH_PORT, DATABASE_PORT, API_PORT = 8443, 8000, 2222, 5432, 9443
 
 
 def certificate(directory: Path) -> None:
@@ -188,6 +188,36 @@ def shells(directory: Path, repository: Path) -> None:
                              kwargs={"server": Shell(client, repository)}, daemon=True).start()
 
 
+class Api(http.server.BaseHTTPRequestHandler):
+    """Answers with the request as it came, and with digests of its headers: what is secret in an answer does not
+    get through."""
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path.startswith("/redirect"):
+            self.send_response(302)
+            self.send_header("Location", f"https://{OTHER}:{API_PORT}/stolen")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        wanted = self.path.removeprefix("/status/") if self.path.startswith("/status/") else "200"
+        said = json.dumps({"method": self.command, "path": self.path, "body": len(body),
+                           "digests": {name.lower(): hashlib.sha256(value.encode()).hexdigest()
+                                       for name, value in self.headers.items()},
+                           "headers": {name.lower(): value for name, value in self.headers.items()}}).encode()
+        self.send_response(int(wanted))
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = answer
+
+    def log_message(self, *_):
+        pass
+
+
 def start(directory: Path, repository: Path) -> None:
     """Everything, from threads of this process. Files for clients lie in directory/for-clients."""
     files = directory / "files"
@@ -208,7 +238,9 @@ def start(directory: Path, repository: Path) -> None:
     context.load_cert_chain(clients / "ca.pem", clients / "key.pem")
     secure = SecureThreads(("0.0.0.0", GIT_TLS_PORT), handler)
     secure.context = context
-    for server in (secure, Threads(("0.0.0.0", FILES_PORT), handler),
+    api = SecureThreads(("0.0.0.0", API_PORT), Api)
+    api.context = context
+    for server in (secure, api, Threads(("0.0.0.0", FILES_PORT), handler),
                    Threads(("0.0.0.0", DATABASE_PORT), Database)):
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     threading.Thread(target=shells, args=(clients, repository), daemon=True).start()

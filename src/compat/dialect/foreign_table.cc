@@ -250,6 +250,15 @@ void lose_what_is_ours(Exporter& out) {
   if (out.policy.agent.share_login) out.lose("agent.share_login", "there is no private home");
   if (out.policy.net.ssh_agent)
     out.lose("net.ssh_agent", "there is no filter of the agent's requests");
+  for (const HttpRule& rule : out.policy.net.http) {
+    const auto takes = [&](const HostRule& host) { return covers(host, rule.host); };
+    const std::string host = shown(to_string(rule.host));
+    if (std::ranges::any_of(out.policy.net.allow, takes)) {
+      out.restrictions.give_up("http", "requests to " + host + " are not judged");
+    } else {
+      out.lose("http", host + " is reached by requests that Cordon judges");
+    }
+  }
   if (!out.policy.net.sockets.empty()) {
     out.lose("net.sockets", "local sockets of the host are not listed by what they are");
   }

@@ -18,6 +18,7 @@ enum class FlagId {
   Deny,
   Net,
   Allow,
+  HttpRequest,
   Publish,
   SshAgent,
   Env,

@@ -9,10 +9,13 @@ namespace cordon {
 namespace {
 
 Result<Explanation> asked_explanation(const Arguments& arguments) {
-  if (arguments.operands.size() != 2) {
+  // A request has two words.
+  const bool request = !arguments.operands.empty() && arguments.operands[0] == "request";
+  if (arguments.operands.size() != (request ? 3 : 2)) {
     return fail(usage_error("name an access and what it is for",
                             "options stand before operands: cordon policy explain [OPTION]... "
-                            "read|write|exec PATH, connect HOST:PORT|SOCKET or publish PORT"));
+                            "read|write|exec PATH, connect HOST:PORT|SOCKET, publish PORT or "
+                            "request METHOD URL"));
   }
   CORDON_TRY(access, parse_access(arguments.operands[0]));
   CORDON_TRY(caller, identify_caller());
@@ -24,7 +27,9 @@ Result<Explanation> asked_explanation(const Arguments& arguments) {
   input.ceilings = std::move(asked.ceilings);
   input.backend = backend;
   input.backends = every_backend(caller, "/proc/self/exe");
-  return explain_access(input, {access, std::string(arguments.operands[1])}, caller);
+  std::string target(arguments.operands[1]);
+  if (request) target.append(" ").append(arguments.operands[2]);
+  return explain_access(input, {access, std::move(target)}, caller);
 }
 
 }  // namespace

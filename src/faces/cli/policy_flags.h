@@ -56,8 +56,9 @@ inline constexpr std::array kPolicyCheckOperands{
 inline constexpr std::array kConvertOperands{Operand{
     "FILE|PRESET", "the document; a policy of Cordon may be a preset", ValueKind::File, {}}};
 inline constexpr std::array kExplainOperands{
-    Operand{"ACCESS", "read, write, exec, connect or publish", ValueKind::Choice, kAccessChoices},
-    Operand{"PATH|HOST:PORT|PORT",
+    Operand{"ACCESS", "read, write, exec, connect, publish or request", ValueKind::Choice,
+            kAccessChoices},
+    Operand{"PATH|HOST:PORT|PORT|METHOD URL",
             "what would be accessed; it need not exist yet",
             ValueKind::Path,
             {}}};
@@ -115,8 +116,8 @@ inline constexpr std::string_view kClampText =
 
 inline constexpr std::string_view kExplainText =
     "Takes the policy options of run and answers whether a run from this directory could read, "
-    "write or execute PATH, connect to HOST:PORT or to the host's local socket at PATH, or publish "
-    "PORT, with "
+    "write or execute PATH, connect to HOST:PORT or to the host's local socket at PATH, publish "
+    "PORT, or send a request with METHOD to URL, with "
     "the rule that decides, the ceiling with its line, what becomes of what is written, and a "
     "change that was tried before it is told, or that nothing can grant it. The answer is that of "
     "the plan a run would carry out, the rights of the file itself included. Nothing is started "
@@ -154,8 +155,9 @@ inline constexpr std::array kPolicyVerbs{
          {},
          kClampExamples,
          kPolicyUsage},
-    Verb{"policy explain", "ACCESS PATH|HOST:PORT|PORT", "say whether a run could do that, and why",
-         kExplainText, kExplainGroups, kExplainOperands, kExplainExamples, kPolicyUsage},
+    Verb{"policy explain", "ACCESS PATH|HOST:PORT|PORT|METHOD URL",
+         "say whether a run could do that, and why", kExplainText, kExplainGroups, kExplainOperands,
+         kExplainExamples, kPolicyUsage},
     Verb{"policy convert", "FILE|PRESET", "turn a policy into another tool's document, or back",
          kConvertText, kConvertGroups, kConvertOperands, kConvertExamples, kPolicyUsage},
     Verb{"policy schema", "[NAME]", "print a JSON Schema",

@@ -12,6 +12,7 @@
 #include "faces/cli/host_setup.h"
 #include "faces/cli/run_flags.h"
 #include "policy/environment.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 #include "run/choose.h"
 #include "run/policy_source.h"
@@ -89,7 +90,8 @@ Result<void> set_net(const GivenFlag& flag, Policy& policy) {
   } else {
     return fail(bad_value(flag, "not a network mode", "write none or open"));
   }
-  net.allow.clear();  // kept, the list would come back to life under another mode
+  net.allow.clear();  // kept, the lists would come back to life under another mode
+  net.http.clear();
   policy.options.net = true;
   return {};
 }
@@ -103,6 +105,17 @@ Result<void> add_host(const GivenFlag& flag, Policy& policy) {
   if (!rule) return fail(bad_value(flag, rule.error().what, rule.error().hint));
   policy.net.allow_host(*rule);
   policy.options.allow.push_back(std::move(*rule));
+  return {};
+}
+
+Result<void> add_request(const GivenFlag& flag, Policy& policy) {
+  auto request = parse_allowed_request(flag.value);
+  if (!request) return fail(bad_value(flag, request.error().what, request.error().hint));
+  HttpRule option;
+  option.host = request->endpoint;
+  option.allow = {request->pattern};
+  policy.options.http.push_back(std::move(option));
+  allow_request(policy.net, request->endpoint, std::move(request->pattern));
   return {};
 }
 
@@ -221,9 +234,14 @@ Result<void> check_contradictions(const Arguments& arguments) {
     return fail(usage_error("--publish contradicts --net open",
                             "drop one of them: the command listens on the host's network itself"));
   }
-  if (!arguments.has(FlagId::Allow)) return {};
   const auto net = arguments.value(FlagId::Net);
-  if (!net) return {};
+  if (net && arguments.has(FlagId::HttpRequest)) {
+    return fail(usage_error("--http contradicts --net " + quote(*net),
+                            *net == "none"
+                                ? "drop one of them: --http alone permits these requests only"
+                                : "drop one of them: --net open leads past every rule"));
+  }
+  if (!arguments.has(FlagId::Allow) || !net) return {};
   return fail(usage_error("--allow contradicts --net " + quote(*net),
                           *net == "none"
                               ? "drop one of them: --allow alone permits these hosts only"
@@ -254,6 +272,8 @@ constexpr PolicyOption kPolicyOptions[] = {
      [](const GivenFlag& flag, Where, Policy& policy) { return set_net(flag, policy); }},
     {FlagId::Allow,
      [](const GivenFlag& flag, Where, Policy& policy) { return add_host(flag, policy); }},
+    {FlagId::HttpRequest,
+     [](const GivenFlag& flag, Where, Policy& policy) { return add_request(flag, policy); }},
     {FlagId::Publish,
      [](const GivenFlag& flag, Where, Policy& policy) { return add_port(flag, policy); }},
     {FlagId::SshAgent,

@@ -111,6 +111,17 @@ inline constexpr std::array kPolicy{
          "Let the command connect to HOST: a name, *.name for sub-domains, an address or a CIDR "
          "range, with an optional port or port range. Sets the network mode \"allow\".",
          {}},
+    Flag{FlagId::HttpRequest,
+         "--http",
+         "METHOD HOST/PATH",
+         ValueKind::Free,
+         Times::Many,
+         "let the command send such requests to HOST",
+         "Let the command send requests of this kind to HOST, judged one by one outside: a method "
+         "or *, a name with an optional port, a path in which * stands for one segment and /** at "
+         "the end for everything below, as in 'GET api.example.com/v1/**'. The host is reached in "
+         "no other way then. Sets the network mode \"allow\".",
+         {}},
     Flag{
         FlagId::Publish,
         "--publish",

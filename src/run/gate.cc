@@ -1,0 +1,501 @@
+// The supervisor's end of the gate.
+//
+//   listen   one thread takes the gate's messages: it records requests and lets them go on, one
+//            after the other, so that a record is durable before its request is sent
+//   dial     a few threads connect: one that waits for a far host keeps no request from its record
+//
+// A secret whose file has changed is read again before the next request that it belongs to: the
+// value is sent ahead of the word that lets the request go, on the same socket. A command is asked
+// again when the host refused what it had answered before.
+#include "run/gate.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/text.h"
+#include "egress/waiting_call.h"
+#include "host/own_programs.h"
+#include "policy/http_rules.h"
+#include "policy/net_rules.h"
+#include "run/secret_source.h"
+#include "sys/sockets.h"
+
+namespace cordon {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kUntilReady{20};
+constexpr std::chrono::seconds kUntilGone{1};
+constexpr std::chrono::seconds kBetweenCommands{30};
+constexpr std::size_t kDialThreads = 8;
+constexpr std::size_t kMostKinds = 1000;
+constexpr unsigned kUnauthorized = 401;
+
+// Where distributions keep the authorities that their programs trust, as OpenSSL and curl find
+// them.
+constexpr std::array<const char*, 5> kTrustStores{
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem", "/etc/pki/tls/cacert.pem"};
+
+Result<Fd> open_trust_store(const Caller& caller) {
+  const auto named = caller.environment.find("SSL_CERT_FILE");
+  if (named != caller.environment.end() && !named->second.empty()) {
+    Fd file(::open(named->second.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.valid()) return file;
+    return fail(setup_error("cannot open " + quote(named->second), errno,
+                            "SSL_CERT_FILE names the certificates that servers are judged by"));
+  }
+  for (const char* path : kTrustStores) {
+    Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+    if (file.valid()) return file;
+  }
+  return fail(setup_error("cannot find the certificates that servers are judged by", ENOENT,
+                          "install ca-certificates, or name a file in SSL_CERT_FILE"));
+}
+
+gate::Configuration configuration_of(const Effective& effective) {
+  const auto matches_of = [](const std::vector<RequestPattern>& patterns) {
+    std::vector<gate::Match> matches;
+    for (const RequestPattern& pattern : patterns)
+      matches.push_back({pattern.method, pattern.path});
+    return matches;
+  };
+  gate::Configuration configuration;
+  for (const HttpRule& rule : effective.net.http) {
+    gate::Rule made;
+    made.id = to_string(rule.host);
+    made.host = rule.host.name;
+    made.port = rule.host.first_port;
+    made.allow = matches_of(rule.allow);
+    made.deny = matches_of(rule.deny);
+    made.strip = rule.strip;
+    made.request_bytes = rule.request_bytes;
+    made.response_bytes = rule.response_bytes;
+    made.per_minute = rule.per_minute;
+    made.websocket = rule.websocket;
+    if (!rule.secret.empty()) made.secret = rule.secret;
+    configuration.rules.push_back(std::move(made));
+  }
+  for (const SecretRule& secret : effective.secrets) {
+    gate::Secret made;
+    made.name = secret.name;
+    made.host = secret.host.name;
+    switch (secret.kind) {
+      case SecretRule::Kind::Header:
+        made.kind = gate::SecretKind::Header;
+        made.header = secret.header;
+        break;
+      case SecretRule::Kind::Basic:
+        made.kind = gate::SecretKind::Basic;
+        break;
+      case SecretRule::Kind::Bearer:
+        made.kind = gate::SecretKind::Bearer;
+        break;
+    }
+    made.placeholder = placeholder_of(secret);
+    configuration.secrets.push_back(std::move(made));
+  }
+  return configuration;
+}
+
+// With nothing of this process but the socket: no variables, no other descriptors, a session of its
+// own, so that no key that is pressed at the terminal reaches it first.
+Result<pid_t> start_program(const std::string& program, int control) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
+  }
+  ::posix_spawn_file_actions_adddup2(&actions, control, gate::kControl);
+  ::posix_spawn_file_actions_addclosefrom_np(&actions, gate::kControl + 1);
+  sigset_t none;
+  sigset_t all;
+  ::sigemptyset(&none);
+  ::sigfillset(&all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  std::string name = "cordon-gate";
+  std::array<char*, 2> argv{name.data(), nullptr};
+  std::array<char*, 1> environment{nullptr};
+  pid_t child = -1;
+  const int error = ::posix_spawn(&child, program.c_str(), &actions, &attributes, argv.data(),
+                                  environment.data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) return fail(setup_error("cannot start " + quote(program), error));
+  return child;
+}
+
+Error gate_error(std::string what) {
+  return setup_error("cordon-gate: " + std::move(what), 0,
+                     "without it no host with rules for requests can be reached");
+}
+
+bool same_kind(const SentRequests& a, const SentRequests& b) {
+  return a.rule == b.rule && a.method == b.method && a.host == b.host && a.status == b.status &&
+         a.refused == b.refused;
+}
+
+}  // namespace
+
+struct Gate::State : RequestGate {
+  State(const Effective& effective, Caller who)
+      : rules(effective.net.http), sources(effective.secrets), caller(std::move(who)) {}
+  ~State() override {
+    if (process > 0) reap();
+  }
+
+  const std::vector<HttpRule> rules;
+  const std::vector<SecretRule> sources;
+  const Caller caller;
+  pid_t process = -1;
+  Fd control;
+  std::string certificate;
+
+  std::mutex mutex;  // of all below
+  std::condition_variable wanted;
+  Work work;
+  bool over = false;
+  std::uint64_t connections = 0;
+  struct Going {
+    std::size_t begun = 0;
+    GateRequest request;
+  };
+  std::map<std::uint64_t, Going> going;  // by request
+  std::condition_variable settled;
+  std::deque<std::uint64_t> to_dial;  // connections
+  std::vector<SentRequests> sent;
+  std::vector<Denial> denials;
+  SentRequests unlisted{"not listed", "", "", 0, 0, 0, 0, ""};
+  std::map<std::string, std::optional<std::string>> stamps;   // of secrets, by name
+  std::map<std::string, Steady::time_point> asked;            // commands, by name
+  std::string packet = std::string(gate::kMostPacket, '\0');  // of the thread that listens
+  std::thread listener;
+
+  // The number of a connection tells its rule, so that nothing has to be kept of one.
+  [[nodiscard]] const HostRule& endpoint_of(std::uint64_t connection) const {
+    return rules[connection % kMostHttpRules % rules.size()].host;
+  }
+  [[nodiscard]] bool serves(Way way) const override {
+    return way == Way::Loopback || !certificate.empty();
+  }
+  bool take(const HostRule& endpoint, Way way, Fd client) override;
+
+  bool tell(const gate::ToGate& message) {
+    const std::string text = gate::encode(message);
+    return ::send(control.get(), text.data(), text.size(), MSG_NOSIGNAL) >= 0;
+  }
+  bool tell(const gate::ToGate& message, std::initializer_list<int> passed) {
+    const std::string text = gate::encode(message);
+    return sys::send_passing(control.get(), text.data(), text.size(),
+                             {passed.begin(), passed.size()}) >= 0;
+  }
+
+  Result<void> configure(const gate::Configuration& plain);
+  Result<gate::FromGate> next();
+  void listen();
+  void dial();
+  void take_request(const gate::Request& message);
+  void take_done(const gate::Done& message);
+  void renew(const std::string& secret);
+  void count(SentRequests request);
+  void refuse(SentRequests request);
+  void reap();
+};
+
+bool Gate::State::take(const HostRule& endpoint, Way way, Fd client) {
+  const auto rule = std::ranges::find(rules, endpoint, &HttpRule::host);
+  if (rule == rules.end()) return false;
+  std::uint64_t id = static_cast<std::uint64_t>(rule - rules.begin());
+  {
+    const std::lock_guard lock(mutex);
+    if (over) return false;
+    id += ++connections * kMostHttpRules;
+  }
+  const gate::ClientMode mode =
+      way == Way::Loopback ? gate::ClientMode::Plain : gate::ClientMode::Tls;
+  return tell(gate::Connection{id, to_string(endpoint), mode}, {client.get()});
+}
+
+Result<gate::FromGate> Gate::State::next() {
+  for (;;) {
+    const ssize_t got = ::recv(control.get(), packet.data(), packet.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return fail(gate_error("it has ended"));
+    return gate::decode_from_gate(
+        std::string_view(packet).substr(0, static_cast<std::size_t>(got)));
+  }
+}
+
+Result<void> Gate::State::configure(const gate::Configuration& plain) {
+  CORDON_TRY(trust, open_trust_store(caller));
+  for (const SecretRule& source : sources) stamps[source.name] = stamp_of(source, caller);
+  CORDON_TRY(memory, sealed_configuration(plain, sources, caller));
+  if (!tell(gate::Configure{}, {memory.get(), trust.get()})) {
+    return fail(gate_error("it ended before it was told what to do"));
+  }
+  pollfd polled{control.get(), POLLIN, 0};
+  const auto time = std::chrono::milliseconds(kUntilReady).count();
+  if (::poll(&polled, 1, static_cast<int>(time)) <= 0)
+    return fail(gate_error("it does not answer"));
+  CORDON_TRY(answer, next());
+  if (const auto* failed = std::get_if<gate::Failed>(&answer)) {
+    return fail(gate_error(failed->reason));
+  }
+  const auto* ready = std::get_if<gate::Ready>(&answer);
+  if (ready == nullptr) return fail(gate_error("it says something else than that it is ready"));
+  certificate = ready->certificate.value_or(std::string());
+  return {};
+}
+
+void Gate::State::count(SentRequests request) {
+  const auto known = std::ranges::find_if(
+      sent, [&](const SentRequests& other) { return same_kind(other, request); });
+  if (known != sent.end()) {
+    known->count += request.count;
+    known->sent += request.sent;
+    known->received += request.received;
+  } else if (sent.size() < kMostKinds) {
+    sent.push_back(std::move(request));
+  } else {
+    // A program cannot fill this memory by asking for other things each time.
+    unlisted.count += request.count;
+    unlisted.sent += request.sent;
+    unlisted.received += request.received;
+  }
+}
+
+void Gate::State::refuse(SentRequests request) {
+  const std::string detail = request.method + " " + request.host + ": " + request.refused;
+  const auto known = std::ranges::find(denials, detail, &Denial::detail);
+  if (known != denials.end()) {
+    ++known->count;
+  } else if (denials.size() < kMostKinds) {
+    denials.push_back({"request", detail, "gate", 1, request.host, "connect", request.rule});
+  }
+  count(std::move(request));
+}
+
+// Called before the word that lets a request go, and after a host has refused a secret. What cannot
+// be read now stays what it was: the host says what it thinks of that.
+void Gate::State::renew(const std::string& secret) {
+  const auto source = std::ranges::find(sources, secret, &SecretRule::name);
+  if (source == sources.end()) return;
+  const auto stamp = stamp_of(*source, caller);
+  if (!stamp || stamp == stamps[secret]) return;
+  if (send_value(control.get(), *source, caller)) stamps[secret] = stamp;
+}
+
+void Gate::State::take_request(const gate::Request& message) {
+  GateRequest request;
+  Work now;
+  {
+    const std::lock_guard lock(mutex);
+    now = work;
+  }
+  request.host = to_string(endpoint_of(message.connection));
+  request.rule = "[[http]] " + message.rule;
+  request.method = message.method;
+  request.path = message.path;
+  request.secret = message.secret.value_or(std::string());
+  if (message.refused) {
+    now.refuse(request, *message.refused);
+    const std::lock_guard lock(mutex);
+    refuse({request.rule, request.method, request.host, 0, 0, 0, 1, *message.refused});
+    return;
+  }
+  const auto begun = now.begin(request);
+  if (!begun) {
+    {
+      const std::lock_guard lock(mutex);
+      refuse({request.rule, request.method, request.host, 0, 0, 0, 1, begun.error().what});
+    }
+    (void)tell(gate::Stop{message.id, begun.error().what});
+    return;
+  }
+  if (!request.secret.empty()) renew(request.secret);
+  {
+    const std::lock_guard lock(mutex);
+    going[message.id] = {*begun, std::move(request)};
+  }
+  (void)tell(gate::Go{message.id});
+}
+
+void Gate::State::take_done(const gate::Done& message) {
+  Going done;
+  Work now;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = going.find(message.id);
+    if (found == going.end()) return;  // it was stopped
+    done = std::move(found->second);
+    going.erase(found);
+    if (going.empty()) settled.notify_all();
+    now = work;
+    count({done.request.rule, done.request.method, done.request.host, message.status, message.sent,
+           message.received, 1, message.ended.value_or(std::string())});
+  }
+  now.end(done.begun, message);
+  if (message.status != kUnauthorized || done.request.secret.empty()) return;
+  const auto source = std::ranges::find(sources, done.request.secret, &SecretRule::name);
+  if (source == sources.end() || !is_command(*source)) return;
+  const auto moment = Steady::now();
+  auto& last = asked[source->name];
+  if (last != Steady::time_point() && moment - last < kBetweenCommands) return;
+  last = moment;
+  (void)send_value(control.get(), *source, caller);
+}
+
+void Gate::State::listen() {
+  for (;;) {
+    const auto message = next();
+    if (!message) break;
+    if (const auto* request = std::get_if<gate::Request>(&*message)) {
+      take_request(*request);
+    } else if (const auto* done = std::get_if<gate::Done>(&*message)) {
+      take_done(*done);
+    } else if (const auto* dialled = std::get_if<gate::Dial>(&*message)) {
+      const std::lock_guard lock(mutex);
+      to_dial.push_back(dialled->id);
+      wanted.notify_one();
+    } else {
+      break;  // it is not what it should be
+    }
+  }
+  // Whoever waits sees the end of its connection; nothing is connected in another way.
+  (void)::shutdown(control.get(), SHUT_RDWR);
+  std::map<std::uint64_t, Going> left;
+  Work now;
+  {
+    const std::lock_guard lock(mutex);
+    over = true;
+    wanted.notify_all();
+    left.swap(going);
+    now = work;
+    for (const auto& [id, one] : left) {
+      count({one.request.rule, one.request.method, one.request.host, 0, 0, 0, 1,
+             "the run or its gate ended first"});
+    }
+  }
+  for (const auto& [id, one] : left) {
+    gate::Done cut;
+    cut.id = id;
+    cut.ended = "the run or its gate ended first";
+    now.end(one.begun, cut);
+  }
+}
+
+void Gate::State::dial() {
+  for (;;) {
+    std::uint64_t id = 0;
+    HostRule endpoint;
+    std::function<Dialled(const HostRule&)> connect;
+    {
+      std::unique_lock lock(mutex);
+      wanted.wait(lock, [&] { return over || !to_dial.empty(); });
+      if (over) return;
+      id = to_dial.front();
+      to_dial.pop_front();
+      endpoint = endpoint_of(id);
+      connect = work.dial;
+    }
+    const Dialled dialled = connect(endpoint);
+    if (dialled.error == 0) {
+      (void)tell(gate::Dialled{id, std::nullopt}, {dialled.socket.get()});
+    } else {
+      (void)tell(gate::Dialled{
+          id, to_string(endpoint) + " cannot be reached: " + ::strerrordesc_np(dialled.error)});
+    }
+  }
+}
+
+void Gate::State::reap() {
+  const auto until = Steady::now() + kUntilGone;
+  (void)::shutdown(control.get(), SHUT_RDWR);
+  for (;;) {
+    const pid_t found = ::waitpid(process, nullptr, WNOHANG);
+    if (found == process || (found < 0 && errno == ECHILD)) break;
+    if (Steady::now() > until) {
+      ::kill(process, SIGKILL);
+      while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) continue;
+      break;
+    }
+    (void)::poll(nullptr, 0, 1);
+  }
+  process = -1;
+}
+
+Gate::Gate(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<Gate>> Gate::start(const Effective& effective, const Caller& caller) {
+  CORDON_TRY(program, own_program(caller, "cordon-gate"));
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+    return fail(setup_error("cannot make a socket for the gate", errno));
+  }
+  auto state = std::make_shared<State>(effective, caller);
+  state->control = Fd(ends[0]);
+  const Fd theirs(ends[1]);
+  CORDON_TRY(process, start_program(program, theirs.get()));
+  state->process = process;
+  std::unique_ptr<Gate> made(new Gate(state));
+  CORDON_CHECK(state->configure(configuration_of(effective)));
+  return made;
+}
+
+Gate::~Gate() { (void)end(); }
+
+std::shared_ptr<RequestGate> Gate::way_in() const { return state_; }
+
+const std::string& Gate::certificate() const { return state_->certificate; }
+
+void Gate::serve(Work work) {
+  const std::lock_guard lock(state_->mutex);
+  state_->work = std::move(work);
+  const WithoutSignals without;
+  state_->listener = std::thread([state = state_.get()] { state->listen(); });
+  // One that waits for a far host outlives the gate.
+  for (std::size_t i = 0; i < kDialThreads; ++i) {
+    std::thread([state = state_] { state->dial(); }).detach();
+  }
+}
+
+Gate::Account Gate::end() {
+  {
+    std::unique_lock lock(state_->mutex);
+    // Whoever asked is gone: the gate is about to tell what became of it.
+    state_->settled.wait_for(lock, kUntilGone,
+                             [&] { return state_->going.empty() || state_->over; });
+    state_->over = true;
+    state_->wanted.notify_all();
+  }
+  if (state_->process > 0) state_->reap();
+  if (state_->listener.joinable()) state_->listener.join();
+  const std::lock_guard lock(state_->mutex);
+  state_->work = {};
+  if (state_->unlisted.count > 0) state_->sent.push_back(state_->unlisted);
+  return {std::exchange(state_->sent, {}), std::exchange(state_->denials, {})};
+}
+
+}  // namespace cordon
