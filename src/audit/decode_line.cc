@@ -27,16 +27,17 @@ constexpr std::size_t kHashLength = 64;
 constexpr std::size_t kTailLength = kBeforeHash.size() + kHashLength + 2;
 constexpr std::size_t kMacLength = kBeforeMac.size() + kHashLength + 1;
 
+bool is_hex_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
 bool is_hex(std::string_view text, std::size_t length) {
-  return text.size() == length &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return text.size() == length && std::ranges::all_of(text, is_hex_digit);
 }
 
 bool is_uuid(std::string_view text) {
   if (text.size() != 36) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? text[i] != '-' : !is_hex(text.substr(i, 1), 1)) return false;
+    if (dash ? text[i] != '-' : !is_hex_digit(text[i])) return false;
   }
   return true;
 }

@@ -47,10 +47,11 @@ Digest hmac_sha256(std::span<const std::uint8_t, 32> key, std::string_view bytes
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * bytes.size());
+  std::string hex(2 * bytes.size(), '\0');
+  auto at = hex.begin();
   for (const std::uint8_t byte : bytes) {
-    hex.append(1, kDigits[byte >> 4U]).append(1, kDigits[byte & 0xFU]);
+    *at++ = kDigits[byte >> 4U];
+    *at++ = kDigits[byte & 0xFU];
   }
   return hex;
 }
