@@ -2,6 +2,7 @@
 change is made, to the letter of the answer, and the same call succeeds; or it is said that nothing grants it."""
 
 import json
+import socket
 
 import pytest
 
@@ -32,6 +33,16 @@ def shell(line):
     return {"argv": ["sh", "-c", line]}
 
 
+def host_socket(world):
+    """Of a server that lives as long as the test."""
+    world.listener = socket.socket(socket.AF_UNIX)
+    path = world.project / "host.sock"
+    world.listener.bind(str(path))
+    world.own(path)
+    world.listener.listen()
+    return path
+
+
 class Place:
     """A world with a directory outside of the project, and a ceiling that can be changed."""
 
@@ -46,6 +57,7 @@ class Place:
         world.write(world.home / ".ssh/id_rsa", "PLANTED\n")
         world.write(world.home / ".aws/credentials", "PLANTED\n")
         (world.project / "link").symlink_to(self.d / "f")
+        self.socket = host_socket(world)
         self.permit()
         self.server = serve_full("--ceiling", str(world.trusted / "ceiling.toml"), ceiling=None)
 
@@ -98,6 +110,12 @@ def cat_no_key(p): return {}, ("run_code", {"argv": ["cat", str(p.world.home / "
 def write_the_system(p): return {}, ("run_code", shell("echo y > /usr/cordon-test")), SYSTEM, NOTHING, None
 def background_cat(p): return {}, ("start_process", {"argv": ["cat", str(p.d / "f")]}), OUTSIDE, ADD_PATH, {"read": [p.d]}
 def a_host_without_a_network(p): return {}, ("run_code", shell(": https://h.example/x; exit 6")), "not among the hosts", HOST, None
+def a_name_without_a_network(p): return {}, ("run_code", python("socket.getaddrinfo('h.example', 443)")), "not among the hosts", HOST, {"more": '[net]\nmode = "allow"\nallow = ["h.example:443"]\n'}
+def a_name_of_another_host(p): return {"more": '[net]\nmode = "allow"\nallow = ["g.example:443"]\n'}, ("run_code", python("socket.getaddrinfo('h.example', 443)")), "not among the hosts", HOST, {"more": '[net]\nmode = "allow"\nallow = ["h.example:443"]\n'}
+def a_socket_of_the_host(p): return {}, ("run_code", python("socket.socket(socket.AF_UNIX).connect('host.sock')")), "not among the sockets", "[net] sockets of the ceiling", {"more": f'[net]\nsockets = ["{p.socket}"]\n'}
+def too_long(p): return {"more": '[limits]\nwall = "1s"\n'}, ("run_code", {"argv": ["sleep", "2"]}), "killed after 1s", LIMITS, {"more": '[limits]\nwall = "30s"\n'}
+def too_large_a_file(p): return {"more": '[limits]\nfile_size = "1M"\n'}, ("run_code", shell("exec head -c 3M /dev/zero > big")), "file_size", LIMITS, {"more": '[limits]\nfile_size = "64M"\n'}
+def too_much_output(p): return {"more": '[limits]\noutput_total = "1M"\n'}, ("run_code", shell("exec head -c 3M /dev/zero")), "output", LIMITS, {"more": '[limits]\noutput_total = "64M"\n'}
 def a_variable(p): return {"more": '[env]\npass = ["SHOWN"]\n'}, ("run_code", {**shell('test "$OTHER" = 1'), "env": ["OTHER=1"]}), "not among the variables", VARIABLE, {"more": '[env]\npass = ["SHOWN", "OTHER"]\n'}
 def too_many_processes(p): return {"more": "[limits]\npids = 12\n"}, ("run_code", shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 1 & done; wait")), "pids", LIMITS, {"more": "[limits]\npids = 200\n"}
 def too_much_memory(p): return {"more": '[limits]\nmemory = "48M"\n'}, ("run_code", python("x = bytearray(200 << 20)")), "memory", LIMITS, {"more": '[limits]\nmemory = "1G"\n'}
@@ -113,7 +131,10 @@ LAYERS = {
     **{name: BEFORE_ANYTHING_IS_STARTED for name in (
         "write_a_hook", "write_settings", "read_the_key_of_the_log", "read_what_is_denied", "write_what_is_denied", "read_below_what_is_denied")},
     "run_a_program": {"mounts"},
-    "a_host_without_a_network": {"broker"},
+    **{name: {"broker"} for name in ("a_host_without_a_network", "a_name_without_a_network", "a_name_of_another_host", "a_socket_of_the_host")},
+    "too_long": {"clock"},
+    "too_large_a_file": {"rlimit"},
+    "too_much_output": {"relay"},
     "too_many_processes": {"cgroup", "rlimit", "watch"},
     "too_much_memory": {"cgroup", "rlimit", "watch"},
 }
@@ -149,6 +170,42 @@ def test_a_denial_says_what_refuses_and_what_helps(place, kind):
         place.permit(**cured)
         again, is_error = place.server.result(tool, arguments, timeout=30)
         assert not is_error and not refused(again) and "help" not in again, again
+
+
+@pytest.mark.parametrize("kind", [a_name_without_a_network, a_name_of_another_host, a_socket_of_the_host], ids=lambda one: one.__name__)
+def test_a_connection_is_no_limit(place, kind):
+    """The cause is the policy, and not that the command used too much."""
+    bounds, (tool, arguments), _, _, _ = kind(place)
+    place.permit(**bounds)
+    answer, _ = place.server.result(tool, arguments)
+    assert "that is policy and not absence" in answer["help"]
+    told = place.server.good("explain_denial", {"id": answer["run_id"]})
+    assert "the operator's policy" in told["stopped_by"] and "limit" not in told["stopped_by"] + told["what_helps"], told
+    # A command that succeeded all the same needs no advice.
+    quiet = {"argv": ["sh", "-c", '"$@" 2> /dev/null; true', "sh", *arguments["argv"]]}
+    assert "help" not in place.server.good(tool, quiet)
+
+
+def test_a_program_that_asks_for_a_host_until_its_time_is_over(place):
+    """As npm does: the clock ends it, and the cause is another."""
+    asks = python("import time\nwhile True:\n  try: socket.getaddrinfo('h.example', 443)\n  except OSError: time.sleep(0.2)")
+    answer, _ = place.server.result("run_code", {**asks, "timeout_ms": 1500})
+    assert answer["error"] == "Timeout" and "that is policy and not absence" in answer["help"] and HOST in answer["help"], answer
+    told = place.server.good("explain_denial", {"id": answer["run_id"]})
+    assert HOST in told["what_helps"], told
+    # The control: of one that only took long nothing of the kind is said.
+    answer, _ = place.server.result("run_code", {"argv": ["sleep", "5"], "timeout_ms": 1500})
+    assert answer["error"] == "Timeout" and "policy" not in answer["help"], answer
+
+
+def test_what_was_written_to_private_places_is_told(place):
+    answer = place.server.good("run_code", shell("echo x > /tmp/of-this-run; echo y > kept; for i in 1 2 3 4 5; do echo $i > ~/n$i; done"))
+    gone = answer["gone_with_this_run"]
+    assert len(gone) == 5 and gone[-1] == "and 2 more" and (place.world.project / "kept").exists(), answer
+    assert any(name.endswith("of-this-run") for name in place.server.good("run_code", shell("echo x > /tmp/of-this-run"))["gone_with_this_run"])
+    # It is gone indeed, and a run that kept everything says nothing.
+    again = place.server.good("run_code", shell("test ! -e /tmp/of-this-run && test -e kept"))
+    assert "gone_with_this_run" not in again
 
 
 def test_what_a_call_narrowed_itself_it_can_have(place):

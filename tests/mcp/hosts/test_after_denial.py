@@ -23,6 +23,9 @@ def script(world, prefix, **more):
         # A file tool, which is refused before it begins.
         call("write_local_file", arguments={"path": str(world.outside / "made"), "content": "x"}),
         call("explain_denial", read={"member": "audit_id", "as": "id"}),
+        # A host, which no argument names: the program asked for it by itself.
+        call("run_code", arguments={"argv": ["python3", "-c", "import socket\nn = 'h.' + 'example'\nsocket.getaddrinfo(n, 443)"]}),
+        call("explain_denial", read={"member": "run_id", "as": "id"}),
     ]
 
 
@@ -42,11 +45,13 @@ def judge_form(told):
 
 
 def judge(world, told):
-    hidden, why_hidden, refused, why_refused = told
+    hidden, why_hidden, refused, why_refused, unknown, why_unknown = told
     assert "SECRET" not in "".join(told)
     assert "outside what is granted" in hidden and "No such file" in hidden
     for answer in (why_hidden, why_refused):
         assert "outside" in answer and "adding it to [fs] read or write of the ceiling" in answer, answer
+    assert "that is policy and not absence (not among the hosts that are granted)" in unknown, unknown
+    assert "[net] mode and allow of the ceiling" in why_unknown and "processes" not in why_unknown, why_unknown
     assert "outside the operator's allowed paths" in refused and not (world.outside / "made").exists()
 
 

@@ -153,6 +153,17 @@ std::string layer_of(const Node& answer) {
   return {};
 }
 
+// The broker refuses what is not granted, and what is more than a limit permits.
+bool has_refused_connections(const Node& told) {
+  const NodeList* denials = entries_of(told, "denials");
+  return denials != nullptr && std::ranges::any_of(*denials, [](const Node& denial) {
+           const std::string* layer = text_member(denial, "layer");
+           const std::string* rule = text_member(denial, "rule");
+           return layer != nullptr && *layer == "broker" &&
+                  (rule == nullptr || !rule->starts_with("limits."));
+         });
+}
+
 Cause cause_of(const Node& told) {
   const std::string* type = text_member(told, "type");
   const std::string_view name = type != nullptr ? std::string_view(*type) : std::string_view();
@@ -201,6 +212,12 @@ Cause cause_of(const Node& told) {
         "the policy, after the command had ended: the project keeps its own version of protected "
         "files, which tools and agents load",
         "Tell the user: cordon changes list shows what was held back."};
+  }
+  if (has_refused_connections(told)) {
+    return {
+        "the operator's policy, while it ran: it asked for a host or a socket that is not granted, "
+        "which is policy and not absence; denials has each with its layer",
+        "Do it without, or tell the user what you needed it for."};
   }
   if (has_entries(told, "denials")) {
     return {"a limit or a filter while it ran; each entry of denials names the layer",

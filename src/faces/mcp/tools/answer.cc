@@ -148,12 +148,21 @@ std::string_view reason_for(const Reduction& reduction, const CallCeilings& boun
   return "outside the operator's allowed paths";
 }
 
+bool is_limit(const Denial& denial) {
+  // Where the host itself ran out, no limit of the run was met.
+  return denial.layer != "host" &&
+         (denial.rule.starts_with("limits.") || denial.rule.starts_with("fs.scratch"));
+}
+
 Node denial_node(const Denial& denial) {
   Node node{NodeMap{}};
   node.set("what", denial.what)
       .set("detail", shortened(denial.detail))
       .set("layer", denial.layer)
       .set("count", denial.count);
+  // Rules that list hosts would tell what is permitted.
+  const bool tells_nothing = denial.rule == "net.sockets" || denial.rule.starts_with("net.mode");
+  if (is_limit(denial) || tells_nothing) node.set("rule", denial.rule);
   return node;
 }
 
@@ -313,23 +322,60 @@ NodeList held_names(const Report& report, const SecretMask& mask) {
   return NodeList(names.begin(), names.end());
 }
 
+// A later call would look for it in vain.
+NodeList gone_names(const Report& report, const SecretMask& mask) {
+  constexpr std::size_t kMostGone = 4;
+  NodeList names;
+  std::size_t more = 0;
+  for (const Change& change : report.changes) {
+    if (change.state != Change::State::Lost || change.reason.starts_with("reflog")) continue;
+    if (names.size() < kMostGone) {
+      names.emplace_back(mask.mask(shortened(change.path)).text);
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) names.emplace_back("and " + std::to_string(more) + " more");
+  return names;
+}
+
+// "memory" of 'limits.memory = "1G"'.
+std::string_view key_of(const Denial& denial) {
+  const std::string_view rule = std::string_view(denial.rule).substr(denial.rule.find('.') + 1);
+  return rule.substr(0, rule.find(' '));
+}
+
 // What a run met of its limits, and who can raise them.
 std::string limits_help(const Report& report) {
-  constexpr std::array<std::string_view, 5> kLimits{"memory", "pids", "cpu", "file_size",
-                                                    "scratch"};
   std::string names;
   for (const Denial& denial : report.outcome->denials) {
-    // Where the host itself ran out, no limit of the run was met.
-    if (std::ranges::find(kLimits, denial.what) == kLimits.end() || denial.layer == "host")
-      continue;
-    if (!names.empty()) names += ", ";
-    names += denial.what;
+    if (is_limit(denial)) names.append(names.empty() ? "" : ", ").append(key_of(denial));
   }
   if (names.empty()) return {};
   return "It met a limit (" + names +
          "): do it with less. Only the operator can raise it, in [limits] of the ceiling (scratch: "
-         "in "
-         "[fs]).";
+         "in [fs]).";
+}
+
+// What was refused while it ran, of a command that failed.
+std::vector<Refusal> refusals_while_running(const Outcome& outcome) {
+  std::vector<Refusal> refusals;
+  if (std::holds_alternative<Exited>(outcome.end) && exit_status(outcome.end) == 0) return refusals;
+  for (const Denial& denial : outcome.denials) {
+    if (const auto refusal = refusal_of(denial)) refusals.push_back(*refusal);
+  }
+  return refusals;
+}
+
+// Each reason once.
+std::string reasons_of(const std::vector<Refusal>& refusals) {
+  std::string text;
+  for (const Refusal refusal : refusals) {
+    const std::string_view reason = reason_of(refusal);
+    if (text.find(reason) == std::string::npos)
+      text.append(text.empty() ? "" : "; ").append(reason);
+  }
+  return text;
 }
 
 }  // namespace
@@ -338,12 +384,20 @@ Guidance guidance_of(const Report& report, const NodeList& refused, const CallCe
                      const SecretMask& mask) {
   if (!report.outcome) return {};
   Guesses guesses = guesses_of(report.outcome->hints, bounds, mask);
-  Guidance guidance{{}, std::move(guesses.list), held_names(report, mask)};
+  Guidance guidance{
+      {}, std::move(guesses.list), held_names(report, mask), gone_names(report, mask)};
+  const std::vector<Refusal> denied = refusals_while_running(*report.outcome);
   if (!refused.empty()) {
     guidance.help = help_for(bounds, refusals_of(refused));
   } else if (!guidance.hints.empty()) {
+    guesses.refusals.insert(guesses.refusals.end(), denied.begin(), denied.end());
+    guidance.help = std::string("If it failed for want of what hints ") +
+                    (denied.empty() ? "names: " : "and denials name: ") +
+                    help_for(bounds, guesses.refusals);
+  } else if (!denied.empty()) {
     guidance.help =
-        "If it failed for want of what hints names: " + help_for(bounds, guesses.refusals);
+        "If it failed for want of what denials names, that is policy and not absence (" +
+        reasons_of(denied) + "): " + help_for(bounds, denied);
   } else if (!guidance.held_back.empty()) {
     guidance.help = "The project keeps its own version of what held_back names. " +
                     help_for(bounds, std::array{Refusal::Protected});
@@ -357,6 +411,7 @@ void add_guidance(Node& node, const Guidance& guidance) {
   if (!guidance.help.empty()) node.set("help", guidance.help);
   if (!guidance.hints.empty()) node.set("hints", guidance.hints);
   if (!guidance.held_back.empty()) node.set("held_back", guidance.held_back);
+  if (!guidance.gone.empty()) node.set("gone_with_this_run", guidance.gone);
 }
 
 namespace {
@@ -394,10 +449,12 @@ std::size_t cleaned_cost(const Cleaned& text) {
   return json_cost(text.pieces.front) + json_cost(text.pieces.back);
 }
 
-ToolFault timeout_fault(std::uint64_t limit_ms) {
+// A program that tries again and again what is refused runs out of time: then that is the cause.
+ToolFault timeout_fault(std::uint64_t limit_ms, const Guidance& guidance) {
   return {"Timeout", "the command was killed after " + format_duration(limit_ms),
-          "Give it less to do, or split it. A longer timeout_ms helps only up to what the operator "
-          "permits.",
+          (guidance.help.empty() ? "" : guidance.help + " Else: ") +
+              "Give it less to do, or split it. A longer timeout_ms helps only up to what the "
+              "operator permits, by wall in [limits] of the ceiling.",
           "SandboxTimeoutError"};
 }
 
@@ -432,8 +489,10 @@ class RunAnswer {
     Node node{NodeMap{}};
     node.set("success",
              std::holds_alternative<Exited>(outcome.end) && exit_status(outcome.end) == 0);
-    if (timed_out != nullptr) add_fault(node, timeout_fault(timed_out->limit_ms));
-    if (timed_out == nullptr) add_guidance(node, guidance_);
+    if (timed_out != nullptr) add_fault(node, timeout_fault(timed_out->limit_ms, guidance_));
+    Guidance rest = guidance_;
+    if (timed_out != nullptr) rest.help.clear();
+    add_guidance(node, rest);
     if (!refused_.empty()) node.set("not_granted", refused_);
     if (!handle_.id.empty()) node.set("run_id", handle_.id);
     node.set("exit_code", exit_status(outcome.end));

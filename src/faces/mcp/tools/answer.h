@@ -93,6 +93,7 @@ struct Guidance {
   std::string help;    // empty: nothing is to be said
   NodeList hints;      // what it may have failed of; the program has named it
   NodeList held_back;  // protected files that it wrote, and that the host did not get
+  NodeList gone;       // what it wrote to private places, which ended with it
 };
 // `refused` are entries of not_granted. Of a run without an outcome nothing can be told.
 Guidance guidance_of(const Report& report, const NodeList& refused, const CallCeilings& bounds,

@@ -30,6 +30,8 @@ std::string_view line_of(Refusal refusal) {
       return "a denied name by taking it out of [fs] deny of the ceiling";
     case Refusal::Host:
       return "a host by [net] mode and allow of the ceiling";
+    case Refusal::Socket:
+      return "a socket by adding it to [net] sockets of the ceiling";
     case Refusal::Variable:
       return "a variable by adding it to [env] pass of the ceiling";
     case Refusal::Narrowed:
@@ -90,6 +92,15 @@ Refusal refusal_of(const CallCeilings& bounds, const Hint& hint) {
   return denied ? Refusal::Denied : Refusal::Outside;
 }
 
+std::optional<Refusal> refusal_of(const Denial& denial) {
+  // Datagrams reach no host, whatever is granted.
+  const bool never = denial.detail.ends_with("only TCP leads outside");
+  if (denial.layer != "broker" || denial.rule.starts_with("limits.") || never) return std::nullopt;
+  if (denial.what == "resolve") return Refusal::Host;
+  if (denial.what != "connect") return std::nullopt;
+  return denial.rule == "net.sockets" ? Refusal::Socket : Refusal::Host;
+}
+
 std::string_view reason_of(Refusal refusal) {
   switch (refusal) {
     case Refusal::Outside:
@@ -110,6 +121,8 @@ std::string_view reason_of(Refusal refusal) {
       return "a part of the system, which is read-only in every sandbox: nothing grants it";
     case Refusal::Host:
       return "not among the hosts that are granted";
+    case Refusal::Socket:
+      return "not among the sockets of the host that are granted";
     case Refusal::Variable:
       return "not among the variables the operator lets a call set";
   }
@@ -133,7 +146,8 @@ std::string help_for(const CallCeilings& bounds, std::span<const Refusal> refusa
   }
   const std::vector<std::string_view> lines = lines_of(refusals);
   if (lines.empty()) return help;
-  const bool only_paths = !holds(refusals, Refusal::Host) && !holds(refusals, Refusal::Variable);
+  const bool only_paths = !holds(refusals, Refusal::Host) && !holds(refusals, Refusal::Variable) &&
+                          !holds(refusals, Refusal::Socket);
   add("Tell the user that this is outside ");
   help += only_paths ? "the operator's allowed paths" : "what the operator allows";
   help += ". Asking again, or in another way, will not help: only the operator can change it, ";

@@ -2,6 +2,7 @@
 // the policy and by names alone, so that nobody learns from it what exists outside.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ enum class Refusal {
   Protected,  // what tools and agents load
   System,     // a part of every sandbox
   Host,       // no ceiling permits the host
+  Socket,     // no ceiling permits the local socket of the host
   Variable,   // no ceiling lets a call set it
 };
 
@@ -27,6 +29,8 @@ enum class Refusal {
 Refusal refusal_of(const CallCeilings& bounds, const std::string& path, RequestedAccess wish);
 // Of what a command that failed may have failed of.
 Refusal refusal_of(const CallCeilings& bounds, const Hint& hint);
+// Of what a command was refused while it ran; nothing for a limit, or where no ceiling helps.
+std::optional<Refusal> refusal_of(const Denial& denial);
 
 // One clause.
 std::string_view reason_of(Refusal refusal);
