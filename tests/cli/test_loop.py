@@ -423,6 +423,36 @@ def test_an_agent_that_does_not_answer_is_told_before_it_works(loop, world, scri
     assert (world.project / "made").exists()
 
 
+def test_an_agent_that_is_not_signed_in_is_told_before_it_works(loop, world):
+    """It says so itself, asked without a network. A person's own words may name a key that it does not know of then."""
+    loop.plan.write_text("- [ ] a: T\n  attempts: 1\n  verify: test -s made\n")
+    path = {"PATH": f"{world.project}:/usr/bin:/bin"}
+
+    def work(answer, *words, variables=None):
+        agent = world.write(world.project / "claude", f"""#!/bin/sh
+test "$1" != --version || exit 0
+if test "$1" = auth; then
+  echo x > asked
+  getent hosts api.anthropic.com > /dev/null && exec echo '{{"loggedIn": true}}'  # it could have asked its model
+  exec echo '{answer}'
+fi
+echo x > made
+""", 0o755)
+        return world.execute([world.cordon, "loop", "--restart", "--json", "--read", agent, "--", "claude", *words],
+                             env={**path, **(variables or {})})
+    done = work('{"loggedIn": false}').expect(126)
+    [ended] = [json.loads(line) for line in done.out.splitlines() if "loop_ended" in line]
+    assert ended["error"]["message"] == "claude is not signed in inside: claude auth status says so", ended
+    assert "ANTHROPIC_API_KEY" in ended["error"]["hint"] and "-- claude" in ended["error"]["hint"]
+    assert not (world.project / "made").exists() and not (world.project / "asked").exists()
+    assert not [line for line in done.out.splitlines() if "attempt_started" in line]
+    # Whoever says nothing, or that it is, works; so does one with a key, and one that may have a key by its own words.
+    for more in (('{"loggedIn": true}',), ("no such command",), ('{"loggedIn": false}', "--settings", "mine.json")):
+        work(*more).expect(0)
+        (world.project / "made").unlink()
+    work('{"loggedIn": false}', variables={"ANTHROPIC_API_KEY": "x"}).expect(0)
+
+
 def test_a_missing_agent_is_told(loop, world):
     done, events = loop.run("no-such-agent")
     done.expect(127)

@@ -214,6 +214,7 @@ struct Adapter {
   std::string_view name;
   std::span<const std::string_view> words;  // after the program; the prompt comes on stdin
   StreamForm form;
+  std::span<const std::string_view> login;  // the words that ask whether it is signed in
 };
 
 constexpr std::array<std::string_view, 5> kClaude{"--print", "--verbose", "--output-format",
@@ -226,14 +227,51 @@ constexpr std::array<std::string_view, 4> kGemini{"--output-format", "stream-jso
 constexpr std::array<std::string_view, 5> kCopilot{"--output-format", "json", "--allow-all-tools",
                                                    "--allow-all-paths", "--no-auto-update"};
 
+constexpr std::array<std::string_view, 2> kClaudeLogin{"auth", "status"};
+constexpr std::array<std::string_view, 2> kCodexLogin{"login", "status"};
+
 constexpr std::array kAdapters{
-    Adapter{"claude", kClaude, StreamForm::Claude},
-    Adapter{"codex", kCodex, StreamForm::Codex},
-    Adapter{"gemini", kGemini, StreamForm::Gemini},
-    Adapter{"copilot", kCopilot, StreamForm::Copilot},
+    Adapter{"claude", kClaude, StreamForm::Claude, kClaudeLogin},
+    Adapter{"codex", kCodex, StreamForm::Codex, kCodexLogin},
+    Adapter{"gemini", kGemini, StreamForm::Gemini, {}},
+    Adapter{"copilot", kCopilot, StreamForm::Copilot, {}},
 };
 
+// Claude Code knows keys, logins, helpers and providers; a person's own words may add one of them.
+// Codex does not know of a provider that needs no login.
+std::optional<LoginQuestion> login_question(const Adapter& adapter,
+                                            const std::vector<std::string>& words) {
+  if (adapter.login.empty()) return std::nullopt;
+  LoginQuestion question{{words.front()}, adapter.form == StreamForm::Claude && words.size() == 1};
+  question.argv.insert(question.argv.end(), adapter.login.begin(), adapter.login.end());
+  return question;
+}
+
 }  // namespace
+
+bool says_signed_out(StreamForm form, const std::string& answer) {
+  switch (form) {
+    case StreamForm::Claude: {
+      const std::size_t begin = answer.find('{');
+      if (begin == std::string::npos) return false;
+      const std::size_t length = answer.rfind('}') + 1 - begin;
+      const auto status = read_json_message(answer.substr(begin, length), kBounds);
+      const Node* signed_in = status ? status->find("loggedIn") : nullptr;
+      const bool* is = signed_in == nullptr ? nullptr : std::get_if<bool>(&signed_in->value);
+      return is != nullptr && !*is;
+    }
+    case StreamForm::Codex:
+      // The other one of a file that is no login.
+      return std::ranges::any_of(split(answer, '\n'), [](std::string_view line) {
+        return line == "Not logged in" || line.starts_with("Error checking login status");
+      });
+    case StreamForm::Text:
+    case StreamForm::Gemini:
+    case StreamForm::Copilot:
+      return false;
+  }
+  return false;
+}
 
 Result<AgentCommand> contained_agent(const std::vector<std::string>& words) {
   if (words.empty() || words.front().empty()) {
@@ -243,10 +281,13 @@ Result<AgentCommand> contained_agent(const std::vector<std::string>& words) {
   }
   const auto* known = std::ranges::find(kAdapters, std::string_view(words.front()), &Adapter::name);
   if (known == kAdapters.end()) {
-    return AgentCommand{std::string(basename(words.front())), words, StreamForm::Text, "agent"};
+    return AgentCommand{std::string(basename(words.front())), words, StreamForm::Text, "agent", {}};
   }
-  AgentCommand command{
-      std::string(known->name), {words.front()}, known->form, "agent:" + std::string(known->name)};
+  AgentCommand command{std::string(known->name),
+                       {words.front()},
+                       known->form,
+                       "agent:" + std::string(known->name),
+                       login_question(*known, words)};
   command.argv.insert(command.argv.end(), known->words.begin(), known->words.end());
   // What the person adds, such as a model, stands last but before a final "-".
   const auto place = command.argv.back() == "-" ? command.argv.end() - 1 : command.argv.end();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -85,11 +86,21 @@ class AgentStream {
   Spent spent_;
 };
 
+// Whether an agent is signed in, which some say without speaking to their model.
+struct LoginQuestion {
+  std::vector<std::string> argv;
+  // A no means that no attempt can succeed: it knows every way in which it can be given a login.
+  bool decides = false;
+};
+// False for whatever else it may have written.
+bool says_signed_out(StreamForm form, const std::string& answer);
+
 struct AgentCommand {
   std::string name;               // "claude", or the program of a command of one's own
   std::vector<std::string> argv;  // the prompt is not in it: it comes on standard input
   StreamForm form = StreamForm::Text;
   std::string preset;  // the policy it starts from
+  std::optional<LoginQuestion> login;
 };
 
 // A known agent by its name, or any command: then standard output is lines for people.

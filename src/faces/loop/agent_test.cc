@@ -31,6 +31,32 @@ TEST(Agent, KnownOnesWorkAloneAndTellAStream) {
   EXPECT_EQ(copilot->form, StreamForm::Copilot);
 }
 
+TEST(Agent, SomeSayWhetherTheyAreSignedIn) {
+  const auto claude = contained_agent({"claude"});
+  ASSERT_TRUE(claude && claude->login);
+  EXPECT_THAT(claude->login->argv, ElementsAre("claude", "auth", "status"));
+  EXPECT_TRUE(claude->login->decides);
+  // These words may name settings with a key.
+  EXPECT_FALSE(contained_agent({"claude", "--settings", "s"})->login->decides);
+  const auto codex = contained_agent({"codex"});
+  ASSERT_TRUE(codex && codex->login);
+  EXPECT_FALSE(codex->login->decides);
+  EXPECT_FALSE(contained_agent({"gemini"})->login);
+  EXPECT_FALSE(contained_agent({"/opt/x/claude"})->login);
+
+  EXPECT_TRUE(says_signed_out(StreamForm::Claude, "{\n  \"loggedIn\": false\n}\n"));
+  EXPECT_TRUE(says_signed_out(StreamForm::Claude, "x\n{\"loggedIn\": false}\nnote\n"));
+  EXPECT_TRUE(says_signed_out(StreamForm::Codex, "WARNING: x\nNot logged in\n"));
+  EXPECT_TRUE(says_signed_out(StreamForm::Codex, "Error checking login status: expected value\n"));
+  for (const char* answer :
+       {"", "}{", "{", "Not logged in", "{\"loggedIn\": true}", "{\"loggedIn\": 0}", "[]"}) {
+    EXPECT_FALSE(says_signed_out(StreamForm::Claude, answer)) << answer;
+  }
+  for (const char* answer : {"", "Logged in using ChatGPT", "{\"loggedIn\": false}"}) {
+    EXPECT_FALSE(says_signed_out(StreamForm::Codex, answer)) << answer;
+  }
+}
+
 TEST(Agent, AnyOtherCommandIsTakenAsItIs) {
   const auto own = contained_agent({"/opt/x/my-agent", "go"});
   ASSERT_TRUE(own);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "compat/backends.h"
 #include "faces/loop/progress.h"
@@ -69,6 +70,15 @@ class OutputTap {
   LineSplitter notes_;
   Spent spent_;
 };
+
+std::string how_to_sign_in(const AgentNeeds& needs) {
+  const std::string name(needs.name);
+  std::string keys;
+  for (const std::string_view key : needs.credentials) {
+    keys.append(keys.empty() ? "" : " or ").append(key);
+  }
+  return "set " + keys + ", or sign in with cordon run --policy agent:" + name + " -- " + name;
+}
 
 }  // namespace
 
@@ -187,6 +197,7 @@ Engine::Stop Engine::probe() {
       input_.caller.cwd, input_.agent.name, report.enforcement, progress_.features, {}, {}, {}};
   started.credential = report.credential;
   started.warnings = missing_needs(report, has_login);
+  if (auto stop = hear_login(report, has_login, started.warnings)) return stop;
   surroundings_ = describe_surroundings(input_.policy, report);
   for (const Feature& feature : input_.features) started.titles.push_back(feature.title);
   display_.show(started);
@@ -212,18 +223,42 @@ Engine::Stop Engine::hear_agent(const std::string& program) {
                       .exit_status = 126});
 }
 
+// One that is not signed in would fail in every attempt. A key in a variable is told already, and
+// Codex does not look for one when it is asked.
+Engine::Stop Engine::hear_login(const Report& probe, bool has_login,
+                                std::vector<std::string>& warnings) {
+  const auto& question = input_.agent.login;
+  const bool has_key = probe.credential && probe.credential->kind == Credential::Kind::Variable;
+  if (!question || has_key) return std::nullopt;
+  const Report report = contained(run_input(input_, Role::Answer, question->argv, {}));
+  if (auto stop = stopped()) return stop;
+  if (report.error) return uncontained(*report.error);
+  const std::string answer = last_output(*report.outcome);
+  if (!says_signed_out(input_.agent.form, answer)) return std::nullopt;
+  const AgentNeeds* needs = find_agent(input_.agent.name);
+  CORDON_ASSERT(needs != nullptr);
+  std::string asked;
+  for (const std::string& word : question->argv)
+    asked.append(asked.empty() ? "" : " ").append(word);
+  const std::string what = input_.agent.name + " is not signed in inside: " + asked + " says so";
+  if (question->decides) {
+    return uncontained({.kind = ErrorKind::Command,
+                        .what = what,
+                        .hint = how_to_sign_in(*needs),
+                        .exit_status = 126});
+  }
+  // Else it is told that there is neither.
+  if (probe.credential || has_login) warnings.push_back(what + "; " + how_to_sign_in(*needs));
+  return std::nullopt;
+}
+
 std::vector<std::string> Engine::missing_needs(const Report& probe, bool has_login) const {
   const AgentNeeds* needs = find_agent(input_.policy.agent.name);
   if (needs == nullptr) return {};
   const std::string name(needs->name);
   std::vector<std::string> missing;
   if (!probe.credential && !has_login) {
-    std::string keys;
-    for (const std::string_view key : needs->credentials) {
-      keys.append(keys.empty() ? "" : " or ").append(key);
-    }
-    missing.push_back(name + " has no key and no login inside: set " + keys +
-                      ", or sign in with cordon run --policy agent:" + name + " -- " + name);
+    missing.push_back(name + " has no key and no login inside: " + how_to_sign_in(*needs));
   }
   if (input_.policy.net.mode == NetMode::None) {
     missing.push_back(name +

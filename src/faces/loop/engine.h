@@ -41,6 +41,7 @@ class Engine {
   Stop probe();
   Stop hear_agent(const std::string& program);
   // What a known agent will miss inside, found out by looking.
+  Stop hear_login(const Report& probe, bool has_login, std::vector<std::string>& warnings);
   [[nodiscard]] std::vector<std::string> missing_needs(const Report& probe, bool has_login) const;
   Stop work_on(std::size_t index);
   Stop baseline(const Feature& feature);

@@ -60,7 +60,8 @@ RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> ar
   if (role == Role::Probe) wall = std::min(kProbeMs, wall.value_or(kProbeMs));
   if (role == Role::Answer) {
     wall = std::min(kHearMs, wall.value_or(kHearMs));
-    // Nothing is worked on yet.
+    // Nothing is worked on yet, and whatever a release makes of the question, it spends nothing.
+    input.policy.net = {};
     FsRules& fs = input.policy.fs;
     std::ranges::move(std::exchange(fs.write, {}), std::back_inserter(fs.read));
     fs.mode = WriteMode::Live;

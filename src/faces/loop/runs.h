@@ -41,7 +41,8 @@ struct LoopInput {
   std::function<void(const std::string& line)> tell_choice;
 };
 
-// Answer: a known agent is asked for its version, in a project that it cannot write.
+// Answer: a known agent is asked for its version and its login, in a project that it cannot write
+// and without a network.
 enum class Role { Probe, Answer, Agent, Verify, Commit };
 
 // Who asks, as the audit log has it: "loop_agent" and so on, with the feature and the attempt.

@@ -21,7 +21,7 @@ def loop(world, name, script, *words, variables=None):
     if name == "gemini":
         world.write(world.project / name, f'#!/bin/sh\nexec node {program} "$@"\n', 0o755)
         words = ["--read", program.parent, *words]
-    else:
+    elif not (world.project / name).exists():
         os.link(program, world.project / name)
     session = hosts.drive(
         world, ["sh", "-c", START, world.cordon, "@MODEL@", *words], script,
@@ -91,6 +91,25 @@ def test_copilot(world):
     judged(session, events)
     assert (world.project / "made").read_text() == "by an agent\n"
     assert any(event["event"] == "agent_tool" and event["tool"] == "bash" for event in events)
+
+
+def test_agents_say_themselves_that_they_are_not_signed_in(world):
+    """Neither is asked anything else then, and a file that is no login is none."""
+    session, events = loop(world, "claude", [], "--env", "ANTHROPIC_BASE_URL=@MODEL@", "--", "claude", variables={})
+    assert session.status == 126 and session.requests == [], session.account()
+    assert events[-1]["error"]["message"] == "claude is not signed in inside: claude auth status says so"
+    login = "mkdir -p ~/.claude ~/.codex; echo x > ~/.claude/.credentials.json; echo x > ~/.codex/auth.json"
+    for agent in ("claude", "codex"):
+        world.run("/bin/sh", "-c", login, options=["--policy", f"agent:{agent}"]).expect(0)
+    session, events = loop(world, "claude", [], "--restart", "--env", "ANTHROPIC_BASE_URL=@MODEL@", "--", "claude", variables={})
+    assert session.status == 126 and session.requests == [], session.account()
+    # Codex may have a provider that needs no login: it is told, and works.
+    session, events = loop(world, "codex", [], "--restart", "--attempts", "1", "--", "codex", "-c", 'model_provider="loopback"', "-c",
+                           'model_providers.loopback={ name = "loopback", base_url = "@MODEL@/v1", wire_api = "responses" }')
+    [started] = [event for event in events if event["event"] == "loop_started"]
+    assert any("codex is not signed in inside: codex login status says so; set CODEX_API_KEY" in one
+               for one in started["warnings"]), started
+    assert session.requests
 
 
 def sharing(world, agent, login, text):
