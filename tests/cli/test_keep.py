@@ -398,6 +398,26 @@ def test_a_removal_that_was_cut_off_is_finished(kept):
     assert not any(place.exists() for place in left)
 
 
+def test_the_day_of_its_removal_is_listed(kept):
+    """As the next start counts it: on that day it goes, and not before."""
+    changes = lambda *words: kept.world.cordon_verb("changes", "list", *words, kept.waiting, env={"TZ": "UTC"}).expect(0)
+    assert "removed on" not in changes().out and changes("--json").json["removed_on"] is None
+    ceiling = kept.world.write(kept.world.home / ".config/cordon/ceiling.toml",
+                               f'version = 1\n[fs]\nread = ["@system"]\nwrite = ["{kept.world.home}"]\n[keep]\ndays = 30\n', 0o600)
+    ceiling.parent.chmod(0o700)
+    kept.age(kept.note(kept.waiting), 10)
+    day = time.strftime("%Y-%m-%d", time.gmtime(kept.note(kept.waiting).stat().st_mtime + 30 * DAY))
+    assert f"run {kept.waiting}, staged, " in changes().out and f", removed on {day} by [keep] days\n" in changes().out
+    assert changes("--json").json["removed_on"] == day
+    # The bounds of a start are those of the list.
+    kept.world.run("true").expect(0)
+    assert kept.note(kept.waiting).exists()
+    kept.age(kept.note(kept.waiting), 31)
+    (kept.state / "upkeep").unlink()
+    kept.world.run("true").expect(0)
+    assert not kept.note(kept.waiting).exists()
+
+
 def test_a_policy_cannot_say_it(kept):
     policy = kept.world.document("version = 1\n[keep]\ndays = 1\n")
     done = kept.world.run("true", options=["--policy", policy]).expect(125)

@@ -1,5 +1,9 @@
 #include "faces/cli/changes_asked.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <ctime>
 #include <span>
 
 #include "base/path.h"
@@ -10,6 +14,7 @@
 #include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
+#include "run/policy_source.h"
 
 namespace cordon {
 namespace {
@@ -91,6 +96,28 @@ std::vector<ChangeRecord> selected(const AskedChanges& asked) {
   return records;
 }
 
+std::string removal_day(const AskedChanges& asked, const std::string& run_id) {
+  constexpr std::int64_t kSecondNs = 1'000'000'000;
+  constexpr std::uint64_t kDaySeconds = 86'400;
+  constexpr std::uint64_t kMostDays = 1'000'000;
+  const auto ceilings = load_ceilings({}, asked.caller);
+  const auto touched = manifest_time_ns(asked.handoff, run_id);
+  if (!ceilings || !touched) return {};
+  // No ceiling shortens what another one keeps (run/state_upkeep.h).
+  std::optional<std::uint64_t> days;
+  for (const Ceiling& ceiling : *ceilings) days = std::max(days, ceiling.keep.days);
+  if (!days || *days > kMostDays) return {};
+  const auto kept = static_cast<time_t>(std::max<std::uint64_t>(*days, 1) * kDaySeconds);
+  const time_t end = *touched / kSecondNs + kept;
+  std::tm parts{};
+  std::array<char, 16> text{};
+  if (::localtime_r(&end, &parts) == nullptr ||
+      std::strftime(text.data(), text.size(), "%Y-%m-%d", &parts) == 0) {
+    return {};
+  }
+  return text.data();
+}
+
 std::string changes_json(const AskedChanges& asked) {
   NodeList list;
   const std::vector<ChangeRecord> records = selected(asked);
@@ -108,6 +135,8 @@ std::string changes_json(const AskedChanges& asked) {
   const WriteMode mode = asked.manifest ? asked.manifest->mode : WriteMode::Live;
   node.set("mode", name_of(mode));
   node.set("changes", std::move(list));
+  const std::string day = asked.manifest ? removal_day(asked, asked.manifest->run_id) : "";
+  node.set("removed_on", day.empty() ? Node() : Node(day));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 

@@ -31,6 +31,10 @@ std::string continued_by(const Manifest& manifest, const Caller& caller);
 // A run whose stage another one went on in has no changes of its own any more.
 Result<void> refuse_continued(const std::optional<Manifest>& manifest, const Caller& caller);
 
+// On which day what waits of a run, or undoes it, is removed if nobody touches it until then
+// ([keep] days of the ceilings that count here), as the caller's clock has it; empty: on none.
+std::string removal_day(const AskedChanges& asked, const std::string& run_id);
+
 // The answer of --json: cordon.changes/1.
 std::string changes_json(const AskedChanges& asked);
 // Answers that there is nothing to do, or why not, and returns the status for it.

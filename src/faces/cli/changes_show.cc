@@ -142,7 +142,11 @@ std::string with_colours(const std::string& diff, int terminal) {
   return text;
 }
 
-// Stages of other runs that wait: nothing removes them unasked.
+std::string until(const std::string& day) {
+  return day.empty() ? std::string() : ", removed on " + day + " by [keep] days";
+}
+
+// Stages of other runs that wait: without [keep] nothing removes them unasked.
 std::string other_stages(const AskedChanges& asked) {
   std::string text;
   const auto manifests = read_manifests(asked.handoff);
@@ -155,7 +159,7 @@ std::string other_stages(const AskedChanges& asked) {
     if (waiting == 0 || !continued_by(manifest, asked.caller).empty()) continue;
     text += "also waiting: run " + manifest.run_id + ", " + std::to_string(waiting) +
             (waiting == 1 ? " change, " : " changes, ") + format_size(stage_size(manifest.stage)) +
-            "\n";
+            until(removal_day(asked, manifest.run_id)) + "\n";
   }
   return text;
 }
@@ -267,7 +271,7 @@ int verb_changes_list(const Arguments& arguments) {
   if (asked->manifest->mode == WriteMode::Staged) {
     head += ", staged, " + format_size(stage_size(asked->manifest->stage));
   }
-  head += "\n";
+  head += until(removal_day(*asked, asked->manifest->run_id)) + "\n";
   if (asked->manifest->incomplete) {
     head += "the machine went down during this run: files may lack their end\n";
   }
