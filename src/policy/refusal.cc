@@ -53,6 +53,15 @@ std::string cures(const Takers& takers, Cure cure) {
   return text;
 }
 
+// What no line of the ceiling says: that a table is missing is a bound as well.
+std::string if_without_net(const Takers& takers) {
+  const bool without = std::ranges::any_of(takers, [](const ResolvedCeiling* taker) {
+    const Policy& most = taker->ceiling.policy;
+    return !most.file.empty() && most.net == NetRules{};
+  });
+  return without ? " (a ceiling without [net] permits nothing of the network)" : "";
+}
+
 std::string does_not(const Takers& takers) {
   return takers.size() == 1 ? " does not " : " do not ";
 }
@@ -280,7 +289,7 @@ Refused refused_host(const HostRule& host, Ceilings ceilings) {
     return !permits_host(ceiling.ceiling, host);
   });
   return {"--allow " + quote(to_string(host)) + " is outside what is granted: " + titles(takers) +
-              does_not(takers) + "cover it",
+              does_not(takers) + "cover it" + if_without_net(takers),
           "leave the option out, or " + cures(takers, [&](const ResolvedCeiling& ceiling) {
             return cure_for_host(ceiling.ceiling, host);
           })};
@@ -302,7 +311,7 @@ Refused refused_mode(const Reduction& reduction, Ceilings ceilings) {
     return ceiling.ceiling.bounds_net && ceiling.ceiling.policy.net.mode != NetMode::Open;
   });
   return {"--net " + reduction.asked + " is more than " + titles(takers) +
-              (takers.size() == 1 ? " permits" : " permit"),
+              (takers.size() == 1 ? " permits" : " permit") + if_without_net(takers),
           "leave the option out, or " + cures(takers, [](const ResolvedCeiling& ceiling) {
             return cure_for_open_network(ceiling.ceiling);
           })};
@@ -313,7 +322,7 @@ Refused refused_port(const PublishRule& port, Ceilings ceilings) {
     return !permits_port(ceiling.ceiling, port);
   });
   return {"--publish " + to_string(port) + " is outside what is granted: " + titles(takers) +
-              does_not(takers) + "list it",
+              does_not(takers) + "list it" + if_without_net(takers),
           "leave the option out, or " + cures(takers, [&](const ResolvedCeiling& ceiling) {
             return cure_for_port(ceiling.ceiling, port);
           })};
@@ -340,7 +349,8 @@ Refused refused_socket(const Reduction& reduction, const Resolved& request, Ceil
   const Takers takers = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {
     return !detail::permits_socket(ceiling, *socket);
   });
-  return {option + " is outside what is granted: " + titles(takers) + does_not(takers) + "list it",
+  return {option + " is outside what is granted: " + titles(takers) + does_not(takers) + "list it" +
+              if_without_net(takers),
           "leave the option out, or " + cures(takers, [&](const ResolvedCeiling& ceiling) {
             return cure_for_socket(ceiling.ceiling, socket->path);
           })};

@@ -45,6 +45,19 @@ struct Listed {
   std::function<std::string(Ceiling&)> permit;
 };
 
+// "the ceiling F does not permit it"; of those without [net] why.
+std::string not_permitted(const RunInput& input, const std::vector<std::size_t>& which) {
+  std::string titles;
+  bool without = false;
+  for (const std::size_t i : which) {
+    const Ceiling& ceiling = input.ceilings[i];
+    titles.append(titles.empty() ? "" : " and ").append(title_of(ceiling));
+    without = without || (!ceiling.policy.file.empty() && ceiling.policy.net == NetRules{});
+  }
+  return titles + (which.size() == 1 ? " does not" : " do not") + " permit it" +
+         (without ? " (a ceiling without [net] permits nothing of the network)" : "");
+}
+
 // The smallest change with which `grants` says yes: the option, then the option and the ceilings
 // that do not permit it. A ceiling that permits it already is not named.
 void advise_listed(const RunInput& input, const Listed& listed, const NetTry& grants,
@@ -73,13 +86,8 @@ void advise_listed(const RunInput& input, const Listed& listed, const NetTry& gr
   }
   verdict.change = steps_text(with_ceilings(needed).steps);
   if (needed.empty()) return;
-  std::string titles;
-  for (const std::size_t i : needed) {
-    titles.append(titles.empty() ? "" : " and ").append(title_of(input.ceilings[i]));
-  }
   verdict.rule = ceiling_rule(input.ceilings[needed.front()], "net", {listed.key});
-  verdict.reason =
-      titles + (needed.size() == 1 ? " does not" : " do not") + " permit it; " + verdict.reason;
+  verdict.reason = not_permitted(input, needed) + "; " + verdict.reason;
 }
 
 }  // namespace
@@ -157,17 +165,18 @@ Result<void> advise_connect(const RunInput& input, const HostRule& host, const N
     if (helps(begin) || helps(with_host(begin, host))) return {};
     Changed cured = begin;
     std::string rule;
-    std::string titles;
-    for (Ceiling& ceiling : cured.input.ceilings) {
+    std::vector<std::size_t> takers;
+    for (std::size_t i = 0; i < cured.input.ceilings.size(); ++i) {
+      Ceiling& ceiling = cured.input.ceilings[i];
       if (permits_host(ceiling, host)) continue;
       cured.steps.push_back(cure_for_host(ceiling, host));
       if (rule.empty()) rule = ceiling_rule(ceiling, "net", {"allow", "mode"});
-      titles += (titles.empty() ? "" : " and ") + title_of(ceiling);
+      takers.push_back(i);
       ceiling.policy.net.allow_host(host);
     }
     if (rule.empty() || (!helps(cured) && !helps(with_host(cured, host)))) continue;
     verdict.rule = rule;
-    verdict.reason = titles + " does not permit it; " + verdict.reason;
+    verdict.reason = not_permitted(begin.input, takers) + "; " + verdict.reason;
     return {};
   }
   return {};

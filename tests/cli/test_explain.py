@@ -477,6 +477,19 @@ def test_ports_and_sockets_under_ceilings(world, what, listed):
         world.run("true", options=follower.options).expect(0)
 
 
+@pytest.mark.parametrize("net", ["", '[net]\nmode = "none"\npublish = ["9"]\n'])
+def test_a_ceiling_without_a_table_for_the_network_is_told(world, net):
+    """Nothing of it is in the file, so the reason has to say why it decides."""
+    file = world.document('version = 1\n[fs]\nread = ["@system"]\nwrite = ["@cwd"]\n' + net, "bare.toml")
+    absent = "(a ceiling without [net] permits nothing of the network)"
+    for what, target in (("connect", "h.example:443"), ("publish", "18080")):
+        told = world.cordon_verb("policy", "explain", "--ceiling", file, what, target).expect(1)
+        assert "does not permit it" in told.out and (absent in told.out) == (net == ""), told.account()
+    for option in (["--publish", "18080"], ["--allow", "h.example"], ["--net", "open"]):
+        refused = world.run("true", options=["--ceiling", str(file), *option]).expect(125)
+        assert "the ceiling" in refused.err and (absent in refused.err) == (net == ""), refused.account()
+
+
 def test_what_is_no_socket_is_told(world):
     assert "nothing can grant this, because it is no socket" in answer(world, "connect", str(world.project / "file.txt"))
     told = answer(world, "connect", str(world.project / "none"))
