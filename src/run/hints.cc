@@ -11,6 +11,7 @@
 #include "policy/decide.h"
 #include "run/answers.h"
 #include "run/mentions.h"
+#include "run/why.h"
 
 namespace cordon {
 namespace {
@@ -41,8 +42,9 @@ class ByPolicy {
 
   [[nodiscard]] std::optional<Hint> of(const MentionedPath& named) const {
     const std::string path = without_top_link(named.path);
-    for (const Access access : {Access::Read, Access::Write}) {
-      if (access == Access::Write && !named.written) break;
+    // What failed was the write: a right to read would not help.
+    for (const Access access : {Access::Write, Access::Read}) {
+      if (access == Access::Write && !named.written) continue;
       Verdict verdict = decide(run_.clamped, run_.survey.facts, run_.caller, access, path);
       if (verdict.allowed) continue;
       return Hint{access == Access::Read ? "read" : "write",
@@ -80,13 +82,7 @@ class ByHost {
     struct stat there {};
     const std::string place = named.written ? std::string(parent(named.path)) : named.path;
     if (::lstat(place.c_str(), &there) < 0) return std::nullopt;
-    for (const auto access : {Question::Access::Read, Question::Access::Write}) {
-      if (access == Question::Access::Write && !named.written) break;
-      // What is yet to be made cannot be read anywhere.
-      if (access == Question::Access::Read && ::lstat(named.path.c_str(), &there) < 0) continue;
-      if (auto hint = explained(access, named.path)) return hint;
-    }
-    return std::nullopt;
+    return named.written ? of_write(named.path) : explained(Question::Access::Read, named.path);
   }
   [[nodiscard]] std::optional<Hint> of(const std::string& name) const {
     return ByPolicy(run_).of(name) ? of(MentionedPath{name, false}) : std::nullopt;
@@ -96,6 +92,15 @@ class ByHost {
   }
 
  private:
+  // A right to read would not help.
+  [[nodiscard]] std::optional<Hint> of_write(const std::string& path) const {
+    if (auto hint = explained(Question::Access::Write, path)) return hint;
+    struct stat there {};
+    const bool made = ::lstat(path.c_str(), &there) < 0;
+    auto found = explain_hidden_place(input_, made ? std::string(parent(path)) : path, run_.caller);
+    if (!found || found->allowed) return std::nullopt;
+    return Hint{"write", path, std::move(found->rule), std::move(found->change)};
+  }
   [[nodiscard]] std::optional<Hint> explained(Question::Access access,
                                               const std::string& target) const {
     auto found = explain_access(input_, {access, target}, run_.caller);

@@ -81,8 +81,24 @@ Question::Access question_of(Access access) {
   return Question::Access::Read;
 }
 
-// What lies in a private place could be made there and written to; what the command named is the
-// host's, and that is hidden, or the directory is that it lies in.
+// Which layer stands in the way: where the mounts show it and let it be written, only Landlock can.
+std::string layer_of(const Plan& plan, const RefusedPath& asked) {
+  const View view = view_of(plan, asked.path);
+  const bool shown = view.shown == Shown::Host || view.shown == Shown::Staged;
+  const bool by_landlock = shown && (asked.access != Access::Write || view.writable);
+  return by_landlock ? "landlock" : "mounts";
+}
+
+Denial denial_of(const JudgedRun& run, const RefusedPath& asked, const Explanation& explained) {
+  const std::string access(name_of(explained.access));
+  std::string detail = asked.path;
+  if (asked.only_looked) detail += " (only looked for)";
+  return {access, std::move(detail), layer_of(run.plan, asked), asked.count, asked.path,
+          access, explained.rule,    explained.change,          false};
+}
+
+}  // namespace
+
 Result<Explanation> explain_hidden_place(const RunInput& input, const std::string& place,
                                          const Caller& caller) {
   CORDON_TRY(hidden, explain_access(input, {Question::Access::Read, place}, caller));
@@ -102,28 +118,13 @@ Result<Explanation> explain_hidden_place(const RunInput& input, const std::strin
   return hidden;
 }
 
-// Which layer stands in the way: where the mounts show it and let it be written, only Landlock can.
-std::string layer_of(const Plan& plan, const RefusedPath& asked) {
-  const View view = view_of(plan, asked.path);
-  const bool shown = view.shown == Shown::Host || view.shown == Shown::Staged;
-  const bool by_landlock = shown && (asked.access != Access::Write || view.writable);
-  return by_landlock ? "landlock" : "mounts";
-}
-
-Denial denial_of(const JudgedRun& run, const RefusedPath& asked, const Explanation& explained) {
-  const std::string access(name_of(explained.access));
-  std::string detail = asked.path;
-  if (asked.only_looked) detail += " (only looked for)";
-  return {access, std::move(detail), layer_of(run.plan, asked), asked.count, asked.path,
-          access, explained.rule,    explained.change,          false};
-}
-
-}  // namespace
-
 PathWatch::Refuses refused_by(const Plan& plan) {
   // Threads of the broker may outlive the run.
   return [kept = std::make_shared<const Plan>(plan)](const WatchedPath& asked) {
-    return is_refused(*kept, asked);
+    if (!is_refused(*kept, asked)) return false;
+    // Programs look for thousands of names that are nowhere: these take no room from the others.
+    const RefusedPath refused{asked.access, asked.path, 1, asked.looked, asked.of_name, asked.anew};
+    return would_succeed(refused, object_of(refused));
   };
 }
 

@@ -20,6 +20,11 @@ PathWatch::Refuses refused_by(const Plan& plan);
 std::vector<Denial> path_denials(const RunInput& input, const JudgedRun& run,
                                  const std::vector<RefusedPath>& refused, std::uint64_t untold);
 
+// Of a write to `place`, which is hidden below a private place: it would be made there, and gone
+// with the run. What was named is the host's: told is what hides it, and what lets it be written.
+Result<Explanation> explain_hidden_place(const RunInput& input, const std::string& place,
+                                         const Caller& caller);
+
 // Completes what the broker refused with a change that would permit it.
 void advise_connections(const RunInput& input, const JudgedRun& run, std::vector<Denial>& denials);
 

@@ -29,6 +29,20 @@ def test_a_person_is_told_the_option_and_it_works(world):
     assert status == 0 and "buy milk" in seen and "granted" not in seen
 
 
+@pytest.mark.parametrize("name", ["there", "new"])
+@pytest.mark.parametrize("place", ["home", "outside"])
+def test_of_a_write_the_option_that_lets_it_be_written_is_told(world, place, name):
+    """A right to read would have it fail once more."""
+    directory = {"home": world.home / "d", "outside": world.outside / "d"}[place]
+    world.write(directory / "there", "x\n")
+    command = ["--", "sh", "-c", f"echo y > {directory / name}"]
+    status, seen = at_a_terminal(world, *command)
+    change = re.search(r"not granted: write \S+; (--write \S+)", seen)
+    assert status == 2 and change and "--read" not in seen, seen
+    status, seen = at_a_terminal(world, *shlex.split(change[1]), *command)
+    assert status == 0 and "granted" not in seen and (directory / name).read_text() == "y\n", seen
+
+
 def test_a_person_is_not_told_of_what_is_nowhere(world):
     status, seen = at_a_terminal(world, "--", "cat", str(world.home / "no-such-file"))
     assert status == 1 and "granted" not in seen
