@@ -46,7 +46,7 @@ struct Listed {
 };
 
 // "the ceiling F does not permit it"; of those without [net] why.
-std::string not_permitted(const RunInput& input, const std::vector<std::size_t>& which) {
+std::string who_does_not_permit(const RunInput& input, const std::vector<std::size_t>& which) {
   std::string titles;
   bool without = false;
   for (const std::size_t i : which) {
@@ -87,7 +87,7 @@ void advise_listed(const RunInput& input, const Listed& listed, const NetTry& gr
   verdict.change = steps_text(with_ceilings(needed).steps);
   if (needed.empty()) return;
   verdict.rule = ceiling_rule(input.ceilings[needed.front()], "net", {listed.key});
-  verdict.reason = not_permitted(input, needed) + "; " + verdict.reason;
+  verdict.reason = who_does_not_permit(input, needed) + "; " + verdict.reason;
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ Result<void> advise_connect(const RunInput& input, const HostRule& host, const N
     }
     if (rule.empty() || (!helps(cured) && !helps(with_host(cured, host)))) continue;
     verdict.rule = rule;
-    verdict.reason = not_permitted(begin.input, takers) + "; " + verdict.reason;
+    verdict.reason = who_does_not_permit(begin.input, takers) + "; " + verdict.reason;
     return {};
   }
   return {};
