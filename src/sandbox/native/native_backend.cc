@@ -206,6 +206,7 @@ class NativeBuilding final : public Building {
           if (::write(release_.get(), &go, 1) != 1) {
             return fail(setup_error("cannot release the command", errno));
           }
+          child_->set_released();
           return Launched{std::move(enforcement), std::move(ends_), std::move(child_)};
         }
         case Message::Kind::Ended:

@@ -40,6 +40,8 @@ bool has_resolver(const Plan& plan) {
 
 // For a parent that is to reap the tree before it ends.
 constexpr int kReapMilliseconds = 1000;
+// For a first process that was asked to end everything; it may have been stopped.
+constexpr int kAskedMilliseconds = 200;
 
 // It said nothing before it ended: what the kernel says of `pidfd` is all that is known.
 Error ended_early(int pidfd, int number) {
@@ -138,6 +140,12 @@ void NativeChild::signal(int number) {
 
 void NativeChild::kill_and_wait() {
   if (!pidfd_.valid()) return;
+  // What the kernel ends with a pid namespace it reaps without adding up its time. The first
+  // process, asked, ends everything, reaps it and then itself.
+  if (released_) {
+    signal(SIGKILL);
+    wait_for(pidfd_.get(), POLLIN, kAskedMilliseconds);
+  }
   if (lifetime_pipe_.valid()) {
     // Told twice, because either of the two who can do it may have been killed or stopped.
     signal(SIGKILL);

@@ -63,6 +63,8 @@ class NativeChild final : public Child {
   // Of what a first process that has begun said: it is where it is to be, and in this one's hands.
   Result<void> take_hold(const Message& message, const NamespaceIds& outside);
 
+  // The command runs, and its first process takes orders.
+  void set_released() { released_ = true; }
   Result<void> order(const Order& order) const;
   // Makes the groups of this run and hands them to the first process.
   Result<void> make_groups(const CgroupFacts& facts, const std::string& run_id);
@@ -90,6 +92,7 @@ class NativeChild final : public Child {
   std::optional<ChildEnd> ended_;
   std::optional<std::uint64_t> peak_memory_;
   sys::ProcessUsage usage_;
+  bool released_ = false;
   bool scratch_full_ = false;
   bool pids_full_ = false;
   bool cpu_spent_ = false;
