@@ -37,8 +37,9 @@ Result<Plan> NativePlanner::make() {
   proc_and_devices();
   scratch();
   CORDON_CHECK(grants());
-  ways_to_grants();
+  // Before the directories that lead to grants are closed.
   links_to_grants();
+  ways_to_grants();
   masks();
   holds();
   git();

@@ -56,3 +56,13 @@ def test_a_link_into_what_is_not_granted_is_not_made(world):
     done = world.run("sh", "-c", f"cat {name}/Documents/letter; readlink {name}", env={"HOME": str(name)})
     assert "SECRET" not in done.out and done.out == f"{world.home}\n", done.account()
     assert "SECRET" in world.bare("cat", name / "Documents/letter").expect(0).out
+
+
+@pytest.mark.once
+def test_a_link_in_a_directory_that_only_leads_to_a_grant(world):
+    """Such a directory is read-only inside, and has the link all the same."""
+    deep = world.make_directory(world.home / "work/deep/project")
+    world.link(world.home / "work/data", world.outside)
+    done = world.run("sh", "-c", f"cat {world.home}/work/data/secret; touch {world.home}/work/new", cwd=deep,
+                     options=["--read", world.home / "work/data"])
+    assert done.out == "SECRET-outside\n" and done.status != 0 and "Read-only" in done.err, done.account()
