@@ -64,7 +64,7 @@ def test_answers_about_runs(world):
     assert holds(world, world.run("sh", "-c", "exit 3", options=["--json", "--timeout", "5s"]).json) == "report"
     assert holds(world, world.cordon_verb("why", "--json").json) == "report"
     assert holds(world, world.cordon_verb("changes", "list", "--json").json) == "changes"
-    found = [world.cordon_verb("audit", *words, "--json") for words in (["list"], ["show", "last"], ["stats"], ["verify"])]
+    found = [world.cordon_verb("audit", words[0], "--json", *words[1:]) for words in (["list"], ["show", "last"], ["stats"], ["verify"])]
     assert [holds(world, done.json) for done in found] == ["audit-list", "audit-show", "audit-stats", "audit-verify"]
     pruned = world.cordon_verb("audit", "prune", "--json", "--keep-days", "365")
     assert holds(world, pruned.json) == "audit-prune"
@@ -82,7 +82,7 @@ def test_answers_about_sessions(world):
     started = world.cordon_verb("session", "start", "--json").expect(0).json
     try:
         assert holds(world, started) == "session"
-        assert holds(world, world.cordon_verb("session", "show", "last", "--json").json) == "session"
+        assert holds(world, world.cordon_verb("session", "show", "--json", "last").json) == "session"
         assert holds(world, world.cordon_verb("session", "list", "--json").json) == "sessions"
     finally:
         world.cordon_verb("session", "stop", started["id"])
