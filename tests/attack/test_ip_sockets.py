@@ -507,7 +507,8 @@ def test_a_variable_says_where_a_socket_lies(world):
     env = {"XDG_RUNTIME_DIR": str(directory), "ONE": str(directory / "a.sock")}
     script = PRELUDE + f'print(reach("{directory}/a.sock"))'
     for spelled in ("$XDG_RUNTIME_DIR/a.sock", "${XDG_RUNTIME_DIR}/a.sock", "$ONE"):
-        done, report = world.report("/usr/bin/python3", "-c", script, options=("--policy", policy(world, spelled)), env=env)
+        done, report = world.report("/usr/bin/python3", "-c", script, env=env,
+                                    options=("--policy", policy(world, spelled)))
         assert done.expect(0).out == "ok\n" and report["policy"]["net"]["sockets"] == [str(directory / "a.sock")]
     assert service.visitors() == 3
     # Unset, or no path: nothing is listed, and that is told.
@@ -523,7 +524,9 @@ def test_a_variable_says_where_a_socket_lies(world):
     ceiling = 'version = 1\n[fs]\nread = ["/"]\nwrite = ["@cwd"]\n[net]\nsockets = ["%s"]\n'
     bound = world.document(ceiling % "$XDG_RUNTIME_DIR/a.sock", "bound.toml")
     wanted = policy(world, "$XDG_RUNTIME_DIR/a.sock")
-    done, report = world.report("/usr/bin/python3", "-c", script, options=("--policy", wanted, "--ceiling", bound), env=env)
+    done, report = world.report("/usr/bin/python3", "-c", script, env=env,
+                                options=("--policy", wanted, "--ceiling", bound))
     assert done.out != "ok\n" and "outside-ceiling" in {r["because"] for r in report["reductions"]}, done.account()
-    refused = world.run("true", options=("--ceiling", world.document(ceiling % "$ONE", "one.toml")), env=env).expect(125)
+    other = world.document(ceiling % "$ONE", "one.toml")
+    refused = world.run("true", options=("--ceiling", other), env=env).expect(125)
     assert "could set $ONE" in refused.err, refused.account()

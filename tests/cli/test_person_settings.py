@@ -25,13 +25,15 @@ def test_git_treats_lines_as_outside(world, preset):
     """The working tree of a person with autocrlf has CR LF: without the setting each file is changed inside."""
     world.write(world.home / ".gitconfig", "[user]\n\tname = Me\n\temail = me@example.com\n[core]\n\tautocrlf = true\n"
                 "\tpager = evil\n[alias]\n\tst = status --short\n\tsh = !touch /tmp/ran\n\topt = -c core.pager=x log\n"
-                "[pull]\n\trebase = true\n[credential]\n\thelper = store\n[url \"https://u:hunter2@h/\"]\n\tinsteadOf = gh:\n")
+                "[pull]\n\trebase = true\n[credential]\n\thelper = store\n"
+                "[url \"https://u:hunter2@h/\"]\n\tinsteadOf = gh:\n")
     top = make_repository(world, world.home / "work/lines")
     world.write(top / "dos.txt", "one\r\ntwo\r\n")
     git(world, "add", "dos.txt", cwd=top)
     git(world, "commit", "-q", "-m", "dos", cwd=top)
     (top / "dos.txt").touch()
-    done = world.run("sh", "-c", "touch dos.txt; git st; git config pull.rebase; git sh; git opt; git config core.pager",
+    done = world.run("sh", "-c", "touch dos.txt; git st; git config pull.rebase; git sh; git opt; "
+                     "git config core.pager",
                      cwd=top, options=["--policy", preset])
     assert done.out == "true\n", done.account()
     assert "'sh' is not a git command" in done.err and "'opt' is not a git command" in done.err

@@ -55,8 +55,8 @@ def test_answers_about_policies(world):
         world.cordon_verb("policy", "convert", "--json", "--from", "cordon", "--to", "mxc", "--drop",
                           "fs.scratch,limits", "strict").expect(0),
         world.run("true", options=["--dry-run", "--json"]).expect(0)]
-    assert [holds(world, done.json) for done in answers] == ["check"] * 2 + ["clamp"] + ["explain"] * 2 + ["convert"] * 2 + \
-        ["plan"]
+    assert [holds(world, done.json) for done in answers] == [
+        "check", "check", "clamp", "explain", "explain", "convert", "convert", "plan"]
 
 
 def test_answers_about_runs(world):
@@ -64,7 +64,8 @@ def test_answers_about_runs(world):
     assert holds(world, world.run("sh", "-c", "exit 3", options=["--json", "--timeout", "5s"]).json) == "report"
     assert holds(world, world.cordon_verb("why", "--json").json) == "report"
     assert holds(world, world.cordon_verb("changes", "list", "--json").json) == "changes"
-    found = [world.cordon_verb("audit", words[0], "--json", *words[1:]) for words in (["list"], ["show", "last"], ["stats"], ["verify"])]
+    asked = (["list"], ["show", "last"], ["stats"], ["verify"])
+    found = [world.cordon_verb("audit", words[0], "--json", *words[1:]) for words in asked]
     assert [holds(world, done.json) for done in found] == ["audit-list", "audit-show", "audit-stats", "audit-verify"]
     pruned = world.cordon_verb("audit", "prune", "--json", "--keep-days", "365")
     assert holds(world, pruned.json) == "audit-prune"

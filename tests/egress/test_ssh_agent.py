@@ -54,7 +54,8 @@ def host_key(world, name="good.example"):
 def test_git_logs_in_with_a_key_that_stays_outside(net, agent):
     line = host_key(net)
     net.write(net.home / ".ssh/known_hosts", f"{line}\nelsewhere.example ssh-ed25519 AAAA\n", 0o600)
-    done, report = net.report("git", "clone", "-q", "ssh://git@good.example/repo", "one", options=OPTIONS, env=agent.env)
+    done, report = net.report("git", "clone", "-q", "ssh://git@good.example/repo", "one", options=OPTIONS,
+                              env=agent.env)
     done.expect(0)
     assert (net.project / "one/file").read_text() == "content\n"
     assert report["policy"]["net"]["ssh_agent"] is True and report["denials"] == []
