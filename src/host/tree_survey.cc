@@ -16,8 +16,10 @@
 //   It is not there yet.    There is nothing to mount on. The walk fills a snapshot with the
 //                           identity of everything that is there; after the run whatever bears a
 //                           protected name and is not in it is moved away (post_run_scan.h).
-//   It is a symlink.        What it leads to is held, if that lies in a writable grant. The link is
-//                           entered into the snapshot: another link in its place is a new object.
+//   It is a symlink.        What it leads to is held, if that lies in a writable grant. The link
+//                           itself is pinned, else the run could remove it, and what the person
+//                           has under that name would be gone. It is entered into the snapshot as
+//                           well: without mounts another link in its place is a new object.
 //   It is a FIFO, a socket  A read-only mount keeps nobody from writing into one, and whoever reads
 //   or a device.            the protected name on the host would read that. It is masked.
 //
@@ -356,6 +358,8 @@ void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry
   // Also where a grant names it or something inside it: no grant opens a protected name.
   if (!seen->symlink) return hold(path, *seen, protection.kind);
   remember_loose(path, *seen);
+  if (entry.name != ".git" && grants_.is_writable(path))
+    out_.facts.pinned.push_back({path, seen->id});
   hold_target(path, protection.kind);
 }
 

@@ -25,7 +25,19 @@ KeptPath kept(const Held& held) {
 
 }  // namespace
 
-Keeping keeping_for(const Effective& effective, const HostFacts& facts) {
+std::optional<HoldKind> protected_link(const Pinned& pinned, const Effective& effective,
+                                       const Caller& caller) {
+  const std::string_view above = parent(pinned.path);
+  const ProtectedName* name =
+      find_protected(basename(above), basename(pinned.path), effective.protect);
+  if (name == nullptr || name->action != HoldAction::Hold) return std::nullopt;
+  // Parts of a git directory are found by reading it, and may lead to what git names.
+  if (name->name.starts_with(".git/")) return std::nullopt;
+  if (!counts_in(*name, above, caller.homes)) return std::nullopt;
+  return name->kind;
+}
+
+Keeping keeping_for(const Effective& effective, const HostFacts& facts, const Caller& caller) {
   Keeping keeping;
   for (const Held& held : facts.held)
     if (is_writable(effective, held.path)) keeping.paths.push_back(kept(held));
@@ -36,8 +48,14 @@ Keeping keeping_for(const Effective& effective, const HostFacts& facts) {
     for (const Held& pinned : git.pinned)
       if (is_writable(effective, pinned.path)) keeping.trace.push_back(pinned.path);
   }
-  for (const Pinned& pinned : facts.pinned)
-    if (is_writable(effective, pinned.path)) keeping.trace.push_back(pinned.path);
+  for (const Pinned& pinned : facts.pinned) {
+    if (!is_writable(effective, pinned.path)) continue;
+    if (const auto kind = protected_link(pinned, effective, caller)) {
+      keeping.paths.push_back({pinned.path, *kind, KeptPath::Form::File});
+    } else {
+      keeping.trace.push_back(pinned.path);
+    }
+  }
   for (const Grant& grant : effective.read) {
     const auto covers = [&](const KeptPath& path) {
       return contains(path.path, grant.path) &&
@@ -73,6 +91,7 @@ bool leads_to_kept(const Pinned& pinned, const Clamped& clamped, const HostFacts
   for (const std::string* own : {&caller.config_directory, &caller.state_directory,
                                  &caller.runtime_directory, &caller.executable})
     if (leads(*own)) return false;
+  if (protected_link(pinned, effective, caller)) return true;
   const auto below = [&](const Held& held) { return leads(held.path) && held.path != pinned.path; };
   const auto in_git = [&](const GitDirectory& git) { return std::ranges::any_of(git.held, below); };
   return std::ranges::any_of(facts.held, below) || std::ranges::any_of(facts.git, in_git);

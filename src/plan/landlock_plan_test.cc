@@ -179,6 +179,24 @@ TEST(LandlockPlan, LetsWaysToProtectedFilesAloneBeRenamed) {
   EXPECT_NE(asked.refusal().find("from being renamed"), std::string::npos);
 }
 
+TEST(LandlockPlan, KeepsALinkUnderAProtectedNameUnlessAPolicyGoesByIt) {
+  Asked asked;
+  const std::string link = "/home/alex/project/.vscode";
+  asked.facts.pinned.push_back({link, {64, 9}});
+  const auto plan = asked.plan();
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->keeping.paths,
+            (std::vector<KeptPath>{{link, HoldKind::Editor, KeptPath::Form::File}}));
+  EXPECT_TRUE(plan->keeping.trace.empty());
+  asked.caller.executable = link + "/cordon";
+  EXPECT_NE(asked.refusal().find("from being renamed"), std::string::npos);
+  // Names that count in a home alone, and parts of git directories, are no such links.
+  for (const char* other : {"/home/alex/project/.tmux.conf", "/home/alex/project/.git/hooks"}) {
+    EXPECT_FALSE(protected_link({other, {64, 9}}, Effective(), asked.caller)) << other;
+  }
+  EXPECT_TRUE(protected_link({"/home/alex/.tmux.conf", {64, 9}}, Effective(), asked.caller));
+}
+
 TEST(LandlockPlan, KeepsAProtectedFileThatAGrantWantsReadOnly) {
   Asked asked;
   asked.facts.held.push_back(
@@ -196,12 +214,13 @@ TEST(LandlockPlan, KeepsWhatIsReadOnlyInsideAWritableGrant) {
   Effective effective;
   effective.write = {made_up_grant("/home/alex/project", 100)};
   effective.read = {made_up_grant("/home/alex/project/vendor", 102), made_up_grant("/usr/x", 103)};
-  const Keeping keeping = keeping_for(effective, asked.facts);
+  const Keeping keeping = keeping_for(effective, asked.facts, made_up_user());
   ASSERT_EQ(keeping.paths.size(), 1U);
   EXPECT_EQ(keeping.paths.front().path, "/home/alex/project/vendor");
   EXPECT_EQ(keeping.paths.front().kind, HoldKind::ReadOnly);
   effective.write.push_back(made_up_grant("/home/alex/project/vendor", 102));
-  EXPECT_TRUE(keeping_for(effective, asked.facts).empty()) << "granted both ways it is writable";
+  EXPECT_TRUE(keeping_for(effective, asked.facts, made_up_user()).empty())
+      << "granted both ways it is writable";
 }
 
 TEST(LandlockPlan, ListsOfHostsAreHeldWithoutALoopback) {

@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "plan/keeping_plan.h"
 #include "plan/native_planner.h"
 #include "policy/decide.h"
 
@@ -79,9 +80,14 @@ Result<void> NativePlanner::grants() {
     }
     if (grant == nullptr) {
       // In a stage a rename is only another change, judged when it is applied.
-      if (!is_staged() && tree_.from_host(path))
-        plan_.build.emplace_back(
-            op::Hold{std::string(path), id, access, "leads to what is protected"});
+      if (is_staged() || !tree_.from_host(path)) continue;
+      const auto kind = protected_link({std::string(path), id}, effective_, caller_);
+      if (kind && request_.tracked.contains(std::string(path))) {
+        plan_.keeping.paths.push_back({std::string(path), *kind, KeptPath::Form::File});
+        continue;
+      }
+      plan_.build.emplace_back(
+          op::Hold{std::string(path), id, access, "leads to what is protected"});
       continue;
     }
     for (const std::string_view reserved : {"/proc", "/dev"}) {

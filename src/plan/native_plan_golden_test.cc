@@ -299,6 +299,19 @@ TEST(Plan, CoversWhatIsHeldByCopiesAndKeepsWhatGitReplaces) {
   EXPECT_EQ(std::ranges::count(plan.lost, Loss::Protected), 1);
 }
 
+TEST(Plan, BindsAProtectedLinkOverItselfAndKeepsOneThatGitTracks) {
+  HostFacts facts = made_up_facts();
+  const std::string link = "/home/alex/project/.vscode";
+  facts.pinned = {{link, {1, 50}}};
+  const Plan bound = planned_with_copies(facts);
+  EXPECT_TRUE(bound.keeping.paths.empty());
+  EXPECT_EQ(steps_with(bound, link).size(), 1U);
+  const Plan kept = planned_with_copies(facts, {link});
+  EXPECT_TRUE(steps_with(kept, link).empty());
+  EXPECT_EQ(kept.keeping.paths,
+            (std::vector<KeptPath>{{link, HoldKind::Editor, KeptPath::Form::File}}));
+}
+
 TEST(Plan, NeverCopiesADirectoryInWhichSomethingIsMasked) {
   HostFacts facts = made_up_facts();
   const std::string vscode = "/home/alex/project/.vscode";

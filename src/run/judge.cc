@@ -18,6 +18,7 @@
 #include "host/resolve.h"
 #include "host/tree_survey.h"
 #include "host/writable.h"
+#include "plan/keeping_plan.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
 #include "policy/decide.h"
@@ -182,10 +183,16 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   return request;
 }
 
-// Single protected files that git replaces when it checks out. One with a second name cannot be put
-// back so that both names lead to it, and stays covered.
-std::set<std::string> tracked_held(const HostFacts& facts, const Effective& effective) {
+// Single protected files, and protected links, that git replaces when it checks out. A file with a
+// second name cannot be put back so that both names lead to it, and stays covered.
+std::set<std::string> tracked_held(const HostFacts& facts, const Clamped& clamped,
+                                   const Caller& caller) {
+  const Effective& effective = clamped.effective();
   std::vector<std::string> files;
+  for (const Pinned& pinned : facts.pinned) {
+    if (!protected_link(pinned, effective, caller)) continue;
+    if (leads_to_kept(pinned, clamped, facts, caller)) files.push_back(pinned.path);
+  }
   for (const Held& held : facts.held) {
     if (held.file != FileKind::Regular) continue;
     if (const auto seen = inspect_path(held.path); seen && seen->links == 1)
@@ -371,7 +378,8 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
                                      std::move(stage_directory));
   request.watched = input.why;
   request.stage_is_copy = as_copy && !request.stage_directory.empty();
-  if (request.private_copies) request.tracked = tracked_held(judgement.survey.facts, effective);
+  if (request.private_copies)
+    request.tracked = tracked_held(judgement.survey.facts, judgement.clamped, caller);
   Caller inside = caller;
   if (owner) {
     inside.uid = owner->uid;

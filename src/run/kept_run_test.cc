@@ -27,7 +27,7 @@ class Kept : public AftermathTree {
     const Survey found = surveyed(*clamped_, caller_);
     before_ = found.snapshot;
     before_.protected_objects = {};
-    return keeping_for(clamped_->effective(), found.facts);
+    return keeping_for(clamped_->effective(), found.facts, caller_);
   }
   Result<void> begin(std::vector<OtherRun> others = {}) {
     auto made = KeptFiles::keep(directory("run-1"), surveyed_keeping(), others);

@@ -216,6 +216,60 @@ def test_a_single_file_that_git_does_not_track_is_a_private_copy(world, branches
     assert "protected" not in report["enforcement"]["lost"]
 
 
+# A protected name that is a symlink: into the project, and to a place that is granted nowhere.
+
+LINK_ATTACKS = {"replaced by a directory": "rm .zed; mkdir .zed; echo evil > .zed/tasks.json",
+                "led elsewhere": "ln -sfn evil .zed", "renamed": "mv .zed gone", "removed": "rm -f .zed"}
+
+
+@pytest.mark.parametrize("attack", LINK_ATTACKS)
+@pytest.mark.parametrize("tracked", [False, True], ids=["untracked", "tracked"])
+@pytest.mark.parametrize("inside", [True, False], ids=["into the project", "elsewhere"])
+def test_a_protected_link_stays(world, attack, tracked, inside):
+    make_repository(world)
+    place = world.make_directory((world.project if inside else world.outside) / "settings")
+    world.write(place / "tasks.json", "mine\n")
+    target = "settings" if inside else str(place)
+    os.symlink(target, world.project / ".zed")
+    world.own(world.project / ".zed")
+    if tracked:
+        git(world, "add", ".zed")
+        git(world, "commit", "-q", "-m", "link")
+    script = f"mkdir evil; echo evil > evil/tasks.json; {LINK_ATTACKS[attack]}; touch reached"
+    done, report = shell(world, script)
+    assert (world.project / "reached").exists(), done.account()
+    assert os.readlink(world.project / ".zed") == target, done.account() + json.dumps(report["changes"])
+    assert (place / "tasks.json").read_text() == "mine\n"
+    # What was done to it is named: it was refused, or put back. Under its new name it protects nothing.
+    told = [entry["path"] for entry in report["handoff"]]
+    assert "busy" in done.err.lower() or ".zed" in told, done.account()
+    if tracked:
+        assert git(world, "status", "--porcelain", ".zed").out == ""
+    world.bare("/bin/sh", "-c", script.replace("mkdir evil; ", "mkdir -p evil; "))
+    assert not os.path.islink(world.project / ".zed") or os.readlink(world.project / ".zed") == "evil"
+
+
+def test_git_changes_a_tracked_link_inside_and_not_on_the_host(world):
+    make_repository(world)
+    for name in ("one", "two"):
+        world.write(world.project / name / "tasks.json", name)
+    os.symlink("one", world.project / ".zed")
+    git(world, "add", ".")
+    git(world, "commit", "-q", "-m", "one")
+    git(world, "checkout", "-q", "-b", "other")
+    (world.project / ".zed").unlink()
+    os.symlink("two", world.project / ".zed")
+    git(world, "commit", "-q", "-a", "-m", "two")
+    git(world, "checkout", "-q", "main")
+    done, report = shell(world, "git checkout -q other && cat .zed/tasks.json", options=holding(world))
+    assert done.expect(0).out == "two", done.account()
+    assert os.readlink(world.project / ".zed") == "one", done.account()
+    assert ".zed" in [entry["path"] for entry in report["changes"] if entry["state"] == "held"], report["changes"]
+    world.cordon_verb("changes", "apply", report["run_id"]).expect(0)
+    assert os.readlink(world.project / ".zed") == "two"
+    assert git(world, "status", "--porcelain").out == ""
+
+
 def test_a_killed_run_keeps_what_it_changed(world, branches):
     before = protected(branches)
     run = world.start([world.cordon, "run", "--", "/bin/sh", "-c",

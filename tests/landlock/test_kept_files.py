@@ -223,6 +223,20 @@ def test_a_directory_above_is_exchanged_for_a_link(world, project):
     assert "sub" in restored(report), report["handoff"]
 
 
+@pytest.mark.parametrize("attack", ["rm .zed; mkdir .zed; echo EVIL > .zed/tasks.json", "ln -sfn evil .zed",
+                                    "mv .zed gone", "rm .zed"])
+def test_a_protected_link_comes_back(world, project, attack):
+    settings = world.write(project / "settings/tasks.json", "mine\n")
+    os.symlink("settings", project / ".zed")
+    script = f"mkdir -p evil; echo EVIL > evil/tasks.json; {attack}"
+    done, report = attacked(world, script)
+    done.expect(0)
+    assert os.readlink(project / ".zed") == "settings" and settings.read_text() == "mine\n", done.account()
+    assert ".zed" in restored(report), report["handoff"]
+    world.bare("/bin/sh", "-c", script)
+    assert not os.path.islink(project / ".zed") or os.readlink(project / ".zed") == "evil"
+
+
 def test_a_moved_repository_is_not_believed(world, project):
     """The old one with a changed configuration does not stay under another name."""
     done, report = attacked(

@@ -80,7 +80,11 @@ class CheckView {
   }
   bool operator()(const op::Hold& o) const {
     if (o.access == MountAccess::ReadOnly) return shown(o.path, o.access, o.id);
-    return sys::is_mount_root((root_ + o.path).c_str()) && shown(o.path, o.access, o.id);
+    const std::string path = root_ + o.path;
+    if (!sys::is_mount_root(path.c_str())) return false;
+    // A link is bound only so that it stays where it is, and leads somewhere else from out here.
+    const auto seen = inspect_name(AT_FDCWD, path);
+    return seen && seen->symlink ? seen->id == o.id : shown(o.path, o.access, o.id);
   }
   bool operator()(const op::Mask& o) const {
     const std::string path = root_ + o.path;
