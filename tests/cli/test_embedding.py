@@ -177,7 +177,8 @@ def test_the_backend_that_works_here_is_taken(world, examples):
         return world.execute([*host, examples["embed"], "/bin/sh", "-c", "echo ran"], **how)
     refused = embedded(*launcher())
     assert refused.status == 125 and "ran" not in refused.out, refused.account()
-    for words in ("nothing can contain a run on this host", "native: ", "bwrap: ", "landlock: it goes without namespaces"):
+    for words in ("nothing can contain a run on this host", "native: ", "bwrap: ",
+                  "landlock: it goes without namespaces"):
         assert words in refused.err, refused.account()
     ceiling = world.write(world.home / ".config/cordon/ceiling.toml", 'version = 1\n[fs]\nread = ["/"]\n[require]\n'
                           'accept_missing = ["namespaces"]\n', 0o600)

@@ -27,7 +27,8 @@ GUEST = Path(__file__).resolve().parent / "guest"
 # What the suites use of a host. No package is configured: no program of the image runs before it boots.
 ROOT_PACKAGES = (
     "base-files", "base-passwd", "bash", "bsdutils", "bubblewrap", "coreutils", "curl", "dash",
-    "debianutils", "diffutils", "dpkg", "e2fsprogs", "findutils", "gawk", "gcc", "git", "grep", "gzip", "hostname", "iproute2",
+    "debianutils", "diffutils", "dpkg", "e2fsprogs", "findutils", "gawk", "gcc", "git", "grep", "gzip",
+    "hostname", "iproute2",
     "libc-bin", "libc6-dev", "login", "media-types", "mount", "ncurses-base", "ncurses-bin", "netbase", "openssl",
     "passwd", "procps", "python3", "python3-cryptography", "python3-jsonschema", "python3-paramiko", "python3-pyte",
     "python3-pytest", "sed", "strace", "tar", "util-linux")

@@ -35,8 +35,8 @@ def works(person, *words):
 def listing():
     """What a package may put anywhere, but for what dpkg notes itself."""
     places = [path for path in ("/usr", "/etc", "/var/lib") if os.path.isdir(path)]
-    found = subprocess.run(["find", *places, "-xdev", "-path", "/var/lib/dpkg", "-prune", "-o", "-printf", "%p %y %m %U:%G\n"],
-                           capture_output=True, text=True, check=True).stdout
+    words = ["find", *places, "-xdev", "-path", "/var/lib/dpkg", "-prune", "-o", "-printf", "%p %y %m %U:%G\n"]
+    found = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     return {line for line in found.splitlines() if "__pycache__" not in line}
 
 
