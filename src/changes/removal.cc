@@ -20,6 +20,7 @@
 #include "host/inspect.h"
 #include "host/tree_copy.h"
 #include "host/walk.h"
+#include "policy/protected_names.h"
 
 namespace cordon {
 namespace {
@@ -81,6 +82,13 @@ bool holds_files(const std::string& directory) {
 Removal::Removal(const HostFacts& facts, const std::vector<Grant>& writable) {
   for (const Grant& grant : writable) roots_.push_back(grant.path);
   for (const Held& held : facts.held) held_[held.path] = held.id;
+  // A link under a protected name is a mount as well (host/tree_survey.cc).
+  for (const Pinned& pinned : facts.pinned) {
+    const auto* name = find_protected(basename(parent(pinned.path)), basename(pinned.path));
+    const auto seen = inspect_path(pinned.path);
+    if (name != nullptr && name->action == HoldAction::Hold && seen && seen->symlink)
+      held_[pinned.path] = pinned.id;
+  }
   for (const GitDirectory& git : facts.git) {
     for (const Held& held : git.held) held_[held.path] = held.id;
     for (const GitDirectory::Config& config : git.configs) held_[config.path] = config.id;
@@ -137,6 +145,22 @@ bool Removal::is_root_git(const std::string& path) const {
 std::set<std::string> Removal::finish(const PrivateCopies& copies, HeldBack& held) {
   if (git_.empty() && trees_.empty() && unseen_.empty() && submodules_.empty()) return {};
   for (const CopiedObject& object : copies.objects) copies_[object.what.path] = object.what.source;
+  // What git tracks is no mount: the run removed it, and it was put back since.
+  for (const ChangeRecord& record : held.records()) {
+    if (record.change != Change::Kind::Deleted || record.state != Change::State::Held) continue;
+    const auto seen = inspect_path(record.path);
+    if (!seen) continue;
+    for (auto& [path, id] : held_) {
+      const auto now = contains(record.path, path) ? inspect_path(path) : std::nullopt;
+      if (now) id = now->id;
+    }
+    // A whole directory was made anew for what is in it, and goes as one.
+    if (seen->kind == FileKind::Directory && !held_.contains(record.path) &&
+        holds_only_held(record.path, 0)) {
+      std::erase_if(held_, [&](const auto& one) { return contains(record.path, one.first); });
+      held_[record.path] = seen->id;
+    }
+  }
   for (const Candidate& candidate : git_) {
     const auto seen = inspect_path(candidate.path);
     if (!seen || seen->id != candidate.id || !holds_only_held(candidate.path, 0)) continue;

@@ -249,6 +249,7 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
                                               const PassRecords& pass) {
   const std::string place = handoff_directory(caller.state_directory);
   HeldBack held(place, run_id, caller.cwd);
+  for (const Quarantined& one : handoff) add_handoff(one, caller.cwd, held);
   std::set<std::string> gone;
   if (removal != nullptr) gone = removal->finish(copies, held);
   const auto is_gone = [&](const std::string& path) {
@@ -277,9 +278,13 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
     }
     CORDON_CHECK(settle_config(config, held));
   }
-  for (const Quarantined& one : handoff) add_handoff(one, caller.cwd, held);
   if (held.records().empty()) return std::vector<ChangeRecord>();
   std::vector<ChangeRecord> records = held.take();
+  // What was put back and then removed with the rest is told once.
+  std::erase_if(records, [&](const ChangeRecord& record) {
+    return record.change == Change::Kind::Deleted && record.state == Change::State::Held &&
+           is_gone(record.path);
+  });
   std::ranges::stable_sort(records, {}, &ChangeRecord::path);
   Manifest manifest{run_id, now_ns(), {}};
   // What an attempt that was interrupted has noted already.

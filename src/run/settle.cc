@@ -81,6 +81,19 @@ void end_stage(const RunInput& input, Stage& stage, const JudgedRun& run, Report
                     std::back_inserter(report.changes));
 }
 
+// What was put back and was then removed with the rest of a tree, which the run had removed.
+void forget_removed(std::vector<Quarantined>& handoff, const std::vector<ChangeRecord>& records,
+                    const std::string& cwd) {
+  std::erase_if(handoff, [&](const Quarantined& one) {
+    if (!one.restored || !one.moved_to.empty()) return false;
+    const std::string path = one.path.starts_with('/') ? one.path : join(cwd, one.path);
+    return std::ranges::any_of(records, [&](const ChangeRecord& record) {
+      return record.state == Change::State::Applied && record.change == Change::Kind::Deleted &&
+             contains(record.path, path);
+    });
+  });
+}
+
 // What appeared in the writable trees, and what became of the private copies.
 void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, Outcome& outcome,
                   Report& report) {
@@ -115,6 +128,7 @@ void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, 
                                report.run_id, pass);
     if (settled) {
       forget_passed(outcome.handoff, *settled);
+      forget_removed(outcome.handoff, *settled, run.caller.cwd);
       std::ranges::move(recovered, std::back_inserter(outcome.handoff));
       std::ranges::move(changes_of(*settled, run.caller.cwd), std::back_inserter(report.changes));
     } else {

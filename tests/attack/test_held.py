@@ -416,6 +416,33 @@ def test_a_nested_repository_can_be_removed(world):
     assert (world.project / "build/deps/lib/.git/config").exists()
 
 
+def test_a_clone_with_protected_files_of_its_own_can_be_removed(world):
+    """What git tracks of them is no mount: the run removes it, it is put back, and goes with the rest."""
+    make_repository(world)
+    lib = make_repository(world, world.project / "build/deps/lib")
+    names = [".mcp.json", ".pre-commit-config.yaml", "sub/mise.toml"]
+    for name in names:
+        world.write(lib / name, "x\n")
+    os.symlink("nowhere", lib / ".zed")
+    git(world, "add", "-A", cwd=lib)
+    git(world, "commit", "-q", "-m", "protected", cwd=lib)
+    os.symlink("nowhere", lib / ".idea")
+    removed = lib / ".mcp.json"
+    shell(world, f"rm {removed}")[0].expect(0)
+    assert removed.read_text() == "x\n", "by itself it is put back"
+    done, report = shell(world, "rm -rf build; true")
+    assert not (world.project / "build").exists(), done.account() + json.dumps(report["changes"])
+    assert "put back" not in done.err and "finished what the run began to remove" in done.err, done.err
+    told = {entry["path"]: entry["state"] for entry in report["changes"] if entry["state"] != "lost"}
+    taken = {name.partition("/")[0] for name in names} | {".zed", ".idea", ".git"}
+    assert {f"build/deps/lib/{name}" for name in taken} <= set(told), told
+    assert set(told.values()) == {"applied"} and not report["handoff"], report
+    world.cordon_verb("changes", "restore", report["run_id"]).expect(0)
+    assert all((lib / name).read_text() == "x\n" for name in names)
+    assert os.readlink(lib / ".zed") == os.readlink(lib / ".idea") == "nowhere"
+    assert git(world, "config", "--file", lib / ".git/config", "core.bare").out == "false\n"
+
+
 def test_a_linked_worktree_can_be_removed(world):
     make_repository(world)
     git(world, "worktree", "add", "-q", "wt")
