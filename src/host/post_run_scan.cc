@@ -230,8 +230,8 @@ class AftermathWalk final : public TreeVisitor {
     take(directory, entry, HoldKind::Git);
   }
 
-  // An old link whose way was rebuilt: a link cannot be held, and neither can the directories it
-  // passes through.
+  // An old link whose way was rebuilt: it may be pinned itself, and the links and directories it
+  // passes through are not.
   [[nodiscard]] bool leads_to_something_new(const std::string& link) const {
     const Result<Canonical> target = canonicalize(link, "/", caller_);
     if (!target || target->kind == FileKind::Absent) return false;

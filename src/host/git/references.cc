@@ -92,7 +92,7 @@ class Names {
       line.remove_prefix(std::min(end + 1, line.size()));
       if (word.empty()) continue;
       const bool path = word.find('/') != std::string_view::npos;
-      // FileInfo up on PATH.
+      // Looked up on PATH.
       const bool program = first && !path;
       first = false;
       if (program || (which == Words::Paths && !path)) continue;
