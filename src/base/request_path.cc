@@ -37,7 +37,7 @@ std::optional<char> escaped_byte(std::string_view text, std::size_t at) {
   return static_cast<char>(*high << 4U | *low);
 }
 
-bool is_control(char c) { return (c >= 0 && c < 0x20) || c == 0x7f; }
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // In the one spelling: unreserved characters as themselves, escapes with capitals.
 Result<std::string> one_spelling(std::string_view path) {
@@ -154,7 +154,8 @@ Result<RequestPath> read_request_path(std::string_view path) {
   if (!spelled) return fail(std::move(spelled).error());
   auto strict = without_dots(segments_of(*spelled));
   if (!strict) return fail(std::move(strict).error());
-  auto loose = loose_reading(*spelled);
+  // Of what is sent: no server sees how it was written before.
+  auto loose = loose_reading(*strict);
   if (!loose) return fail(std::move(loose).error());
   return RequestPath{*std::move(strict), *std::move(loose)};
 }

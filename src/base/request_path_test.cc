@@ -42,6 +42,9 @@ TEST(RequestPath, HasTheReadingOfTheMostGenerousServer) {
   EXPECT_EQ(readings("/a;v=1/b;w").loose, "/a/b");
   EXPECT_EQ(readings("//a///b/").loose, "/a/b/");
   EXPECT_EQ(readings("/a%252fb").loose, "/a%2fb");
+  // Of what is sent, which here has no dots any more.
+  EXPECT_EQ(readings("/files//../fin").strict, "/files/fin");
+  EXPECT_EQ(readings("/files//../fin").loose, "/files/fin");
 }
 
 TEST(RequestPath, RefusesWhatNoUrlHas) {

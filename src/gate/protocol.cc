@@ -225,8 +225,9 @@ bool is_host_name(std::string_view host) {
 
 // A value that would end its header would begin another one.
 bool is_header_value(std::string_view value) {
-  return std::ranges::none_of(
-      value, [](char c) { return (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f; });
+  return std::ranges::none_of(value, [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+  });
 }
 
 std::optional<std::string> fault_of(const Configuration& configuration) {

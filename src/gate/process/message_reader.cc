@@ -21,7 +21,9 @@ bool is_token_character(char c) {
          kMarks.find(c) != std::string_view::npos;
 }
 
-bool is_forbidden_in_value(char c) { return (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f; }
+bool is_forbidden_in_value(char c) {
+  return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+}
 
 std::optional<std::string_view> ambiguity_of_line(std::string_view line) {
   const std::size_t colon = line.find(':');

@@ -33,8 +33,8 @@ const Secret* SecretStore::find(std::string_view name) const {
 
 bool SecretStore::replace(std::string_view name, std::string_view value) {
   const auto found = std::ranges::find(secrets_, name, &Secret::name);
-  const bool plain =
-      std::ranges::none_of(value, [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
+  const bool plain = std::ranges::none_of(
+      value, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (found == secrets_.end() || !plain) return false;
   // A new string: assigning a shorter value would leave the end of the old one in its memory.
   std::string fresh(value);
