@@ -28,8 +28,8 @@ PAGE = TESTS.parent / "docs/performance.md"
 MARKS = ("<!-- begin gate -->\n", "<!-- end gate -->\n")
 HEAD = """## Requests through the gate
 
-Written by `tests/bench/gate.py --write`; no figure here was typed. One server on the loopback, asked in turn directly over
-TLS and through `cordon-gate`, in the clear (as by a base address) and over TLS under the real name; medians. The
+Written by `tests/bench/gate.py --write`; no figure here was typed. One server on the loopback, asked in turn directly
+over TLS and through `cordon-gate`, in the clear (as by a base address) and over TLS under the real name; medians. The
 supervisor was a Python program, whose answers are part of the first two rows.
 
 """
@@ -165,7 +165,8 @@ def main() -> None:
     place = gates.Place()
     port, server = start_server(place.context, given.megabytes)
     try:
-        gate = place.gate(None, gates.rule(secret="key"), secrets=[gates.secret()], authority=True, upstream={"api": port})
+        gate = place.gate(None, gates.rule(secret="key"), secrets=[gates.secret()], authority=True,
+                          upstream={"api": port})
         text = table(ways(port, gate, place), given.rounds, given.megabytes)
     finally:
         os.kill(server, 9)

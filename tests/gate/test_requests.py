@@ -16,7 +16,8 @@ def test_a_request_goes_on_and_its_answer_comes_back(place):
     assert (asked["rule"], asked["method"], asked["path"]) == ("api", "GET", "/v1/models")
     [done] = gate.told.wait("done")
     assert (done["id"], done["status"], done["ended"]) == (asked["id"], 200, None)
-    assert done["sent"] == len(server.received) and done["received"] == len(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine")
+    assert done["sent"] == len(server.received)
+    assert done["received"] == len(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine")
 
 
 def test_the_real_name_is_answered_with_a_certificate_of_this_run(place):
@@ -189,7 +190,8 @@ def test_a_websocket_passes_where_a_rule_says_so(place):
         while piece := peer.more():
             peer.send(piece.upper())
     server = place.server(serve)
-    gate = place.gate(server, rule(websocket=True), rule(id="without"), upstream={"api": server.port, "without": server.port})
+    gate = place.gate(server, rule(websocket=True), rule(id="without"),
+                      upstream={"api": server.port, "without": server.port})
     client = Client(gate.connect()).send("\r\n".join(websocket()))
     assert client.answer().status == 101
     for word in (b"one", b"two"):
