@@ -33,7 +33,7 @@ Result<Imported> import_policy(Dialect dialect, const Node& document, const std:
     return fail(usage_error("unknown dialect"));
   };
   CORDON_TRY(imported, read());
-  CORDON_TRY(given_up, restrictions.settle(dialect));
+  CORDON_TRY(given_up, restrictions.settle(name_of(dialect)));
   imported.losses.insert(imported.losses.end(), given_up.begin(), given_up.end());
   return imported;
 }
@@ -54,7 +54,7 @@ Result<Exported> export_policy(Dialect dialect, const Policy& policy, const Plac
     return fail(usage_error("unknown dialect"));
   };
   CORDON_TRY(document, write());
-  CORDON_TRY(given_up, restrictions.settle(dialect));
+  CORDON_TRY(given_up, restrictions.settle(name_of(dialect)));
   exporter.losses.insert(exporter.losses.end(), given_up.begin(), given_up.end());
   return Exported{std::move(document), std::move(exporter.losses)};
 }

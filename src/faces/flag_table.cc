@@ -7,6 +7,7 @@
 #include <array>
 
 #include "compat/command/apply_flags.h"
+#include "compat/engine/command/export_flags.h"
 #include "compat/mxc/command/mxc_flags.h"
 #include "compat/srt/command/srt_flags.h"
 #include "faces/cli/audit_flags.h"
@@ -38,7 +39,7 @@ constexpr auto joined(const std::array<Verb, kSizes>&... parts) {
 
 constexpr auto kVerbs = joined(
     std::array{flags::kRunVerb, flags::kWhyVerb, flags::kLearnVerb}, flags::kSessionVerbs,
-    flags::kPolicyVerbs, flags::kAuditVerbs, flags::kChangesVerbs,
+    flags::kPolicyVerbs, flags::kExportVerbs, flags::kAuditVerbs, flags::kChangesVerbs,
     std::array{flags::kMcpVerb, flags::kLoopVerb}, flags::kHookVerbs,
     std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
                flags::kApplyVerb, flags::kDoctorVerb, flags::kCompletionVerb, flags::kHelpVerb});

@@ -24,6 +24,12 @@ MakeBackend every_backend(const Caller&, std::string) {
 
 int verb_policy_convert(const Arguments&) { return refuse("policy convert", kAnswerError); }
 
+int verb_export_oci(const Arguments&) { return refuse("export oci", kAnswerError); }
+
+int verb_export_kube(const Arguments&) { return refuse("export kube", kAnswerError); }
+
+int verb_export_slurm(const Arguments&) { return refuse("export slurm", kAnswerError); }
+
 int print_for_apply(const Arguments&) { return refuse("apply", kAnswerError); }
 
 int verb_mxc(std::span<const char* const>) { return refuse("mxc", find_verb("mxc")->usage_status); }

@@ -33,7 +33,7 @@ void Restrictions::give_up(const std::string& key, std::string reason) {
   kept_.push_back({key, std::move(reason)});
 }
 
-Result<std::vector<DroppedKey>> Restrictions::settle(Dialect dialect) const {
+Result<std::vector<DroppedKey>> Restrictions::settle(std::string_view target) const {
   if (!kept_.empty()) {
     Error error = policy_error("the conversion would permit more: " + kept_.front().key + ": " +
                                kept_.front().reason);
@@ -48,9 +48,9 @@ Result<std::vector<DroppedKey>> Restrictions::settle(Dialect dialect) const {
   }
   for (const std::string& name : dropped_) {
     if (used_.contains(name)) continue;
-    return fail(usage_error("nothing has to be given up for " + std::string(name_of(dialect)) +
-                                " under the name " + shown(name),
-                            "leave it out of --drop"));
+    return fail(usage_error(
+        "nothing has to be given up for " + std::string(target) + " under the name " + shown(name),
+        "leave it out of --drop"));
   }
   return given_up_;
 }

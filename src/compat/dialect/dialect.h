@@ -63,8 +63,8 @@ class Restrictions {
   // The target cannot say `key`, for this reason.
   void give_up(const std::string& key, std::string reason);
   // The losses of what was given up; an error for what was not, or for a name that stood for
-  // nothing.
-  Result<std::vector<DroppedKey>> settle(Dialect dialect) const;
+  // nothing. `target` is what the document is for, as messages call it.
+  Result<std::vector<DroppedKey>> settle(std::string_view target) const;
 
  private:
   std::span<const std::string> dropped_;

@@ -57,6 +57,13 @@ enum class FlagId {
   From,
   To,
   Drop,
+  // export
+  ObjectKind,
+  ObjectName,
+  Image,
+  InsideProgram,
+  RuntimeClass,
+  Partition,
   // audit
   Since,
   Until,

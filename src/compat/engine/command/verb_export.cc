@@ -1,0 +1,287 @@
+// cordon export: from the options of a run to what another engine starts.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "compat/engine/engine.h"
+#include "config/node.h"
+#include "faces/cli/console.h"
+#include "faces/cli/helper_program.h"
+#include "faces/cli/policy_options.h"
+#include "faces/cli/verbs.h"
+#include "host/inspect.h"
+#include "host/own_programs.h"
+#include "host/resolve.h"
+#include "run/answers.h"
+#include "run/judge.h"
+
+namespace cordon {
+namespace {
+
+struct Exported {
+  EngineExport made;
+  std::string directory;  // where it is written; empty: nowhere
+};
+
+// What the options of the command line come to.
+struct ExportWish {
+  Caller caller;
+  AskedPolicy asked;
+  std::vector<std::string> argv;
+  std::vector<std::string> given_up;
+  std::string out;  // absolute; empty: nothing is written
+};
+
+Result<ExportWish> export_wish(const Arguments& arguments) {
+  if (arguments.operands.empty()) {
+    return fail(usage_error("no command was given",
+                            "cordon export oci|kube|slurm [OPTION]... [--] CMD [ARG]..."));
+  }
+  ExportWish wish;
+  CORDON_TRY(caller, identify_caller());
+  wish.caller = std::move(caller);
+  CORDON_TRY(asked, asked_policy(arguments, wish.caller));
+  wish.asked = std::move(asked);
+  for (const std::string_view word : arguments.operands) wish.argv.emplace_back(word);
+  for (const std::string_view words : arguments.values(FlagId::Drop)) {
+    for (const std::string_view word : split(words, ',')) {
+      if (word.empty()) return fail(usage_error("--drop names nothing", "write --drop KEY,..."));
+      wish.given_up.emplace_back(word);
+    }
+  }
+  CORDON_CHECK(give_up_restrictions(wish.asked.policy, wish.given_up));
+  if (const auto out = arguments.value(FlagId::Out)) {
+    CORDON_TRY(place, canonicalize(std::string(*out), wish.caller.cwd, wish.caller));
+    if (place.kind != FileKind::Absent) {
+      return fail(
+          usage_error(quote(*out) + " is there already", "name a directory that is not there yet"));
+    }
+    wish.out = place.path;
+  }
+  return wish;
+}
+
+// The command could rewrite what bounds it.
+Result<void> refuse_within_grant(const ExportWish& wish, const Effective& effective) {
+  for (const Grant& grant : effective.write) {
+    if (wish.out.empty() || !contains(grant.path, wish.out)) continue;
+    return fail(
+        usage_error("--out " + quote(wish.out) + " lies in the writable grant " + quote(grant.path),
+                    "the command could rewrite it: name a directory outside of it, such "
+                    "as one in the home"));
+  }
+  return {};
+}
+
+Result<Judgement> judged_for_export(const ExportWish& wish) {
+  CORDON_TRY(judgement, judge_policy(wish.asked.policy, wish.asked.ceilings, wish.caller,
+                                     {{}, wish.caller.cwd, Keep::Something}));
+  CORDON_CHECK(refuse_within_grant(wish, judgement.clamped.effective()));
+  // A runtime would follow a link that lies on the way to something protected, and mount what it
+  // leads to: it stays as it is, and no name behind it is held.
+  std::erase_if(judgement.survey.facts.pinned, [](const Pinned& pinned) {
+    struct stat status {};
+    return ::lstat(pinned.path.c_str(), &status) < 0 || S_ISLNK(status.st_mode);
+  });
+  return judgement;
+}
+
+EngineRequest engine_request(const ExportWish& wish, const Judgement& judgement) {
+  return {judgement.clamped, judgement.survey.facts, wish.caller,
+          wish.argv,         wish.caller.cwd,        wish.given_up};
+}
+
+Result<Exported> for_oci(const Arguments& arguments) {
+  CORDON_TRY(wish, export_wish(arguments));
+  CORDON_TRY(judgement, judged_for_export(wish));
+  CORDON_TRY(inside, own_program(wish.caller, "cordon-inside"));
+  CORDON_TRY(made, export_oci(engine_request(wish, judgement), inside));
+  return Exported{std::move(made), wish.out};
+}
+
+Result<std::string> object_name(const Arguments& arguments) {
+  const std::string name(arguments.value(FlagId::ObjectName).value_or("cordon"));
+  if (is_object_name(name)) return name;
+  return fail(usage_error("--name " + quote(name) + " is not the name of an object",
+                          "write small letters, digits and '-', at most 63 of them"));
+}
+
+Result<KubeOptions> kube_options(const Arguments& arguments) {
+  KubeOptions options;
+  CORDON_TRY(name, object_name(arguments));
+  options.name = std::move(name);
+  const auto image = arguments.value(FlagId::Image);
+  if (!image || !is_by_digest(*image)) {
+    return fail(usage_error(image ? "--image " + quote(*image) + " is not an image by its digest"
+                                  : "--image is missing",
+                            "write NAME@sha256:DIGEST: a tag may mean another image tomorrow"));
+  }
+  options.image = std::string(*image);
+  if (const auto kind = arguments.value(FlagId::ObjectKind); kind && *kind != "job") {
+    if (*kind != "pod") {
+      return fail(usage_error("--kind " + quote(*kind) + " is not known", "write job or pod"));
+    }
+    options.kind = KubeOptions::Kind::Pod;
+  }
+  if (const auto inside = arguments.value(FlagId::InsideProgram)) {
+    if (!inside->starts_with('/')) {
+      return fail(usage_error("--inside " + quote(*inside) + " is not absolute",
+                              "write the path that the image has it at"));
+    }
+    options.inside = std::string(*inside);
+  }
+  if (const auto runtime = arguments.value(FlagId::RuntimeClass)) {
+    if (!is_object_name(*runtime)) {
+      return fail(
+          usage_error("--runtime-class " + quote(*runtime) + " is not the name of an object",
+                      "kubectl get runtimeclass lists them"));
+    }
+    options.runtime_class = std::string(*runtime);
+  }
+  return options;
+}
+
+Result<Exported> for_kube(const Arguments& arguments) {
+  CORDON_TRY(options, kube_options(arguments));
+  CORDON_TRY(wish, export_wish(arguments));
+  CORDON_TRY(judgement, judged_for_export(wish));
+  CORDON_TRY(made, export_kube(engine_request(wish, judgement), options));
+  return Exported{std::move(made), wish.out};
+}
+
+Result<Exported> for_slurm(const Arguments& arguments) {
+  CORDON_TRY(wish, export_wish(arguments));
+  CORDON_TRY(judgement, judged_for_export(wish));
+  SlurmOptions options;
+  CORDON_TRY(name, object_name(arguments));
+  options.name = std::move(name);
+  options.directory = wish.out.empty() ? wish.caller.cwd : wish.out;
+  CORDON_TRY(program, main_program());
+  options.cordon = std::move(program);
+  if (const auto partition = arguments.value(FlagId::Partition)) {
+    options.partition = std::string(*partition);
+  }
+  CORDON_TRY(made, export_slurm(engine_request(wish, judgement), wish.asked.policy, options));
+  return Exported{std::move(made), wish.out};
+}
+
+Node account_node(const std::vector<Carriage>& account) {
+  NodeList list;
+  for (const Carriage& one : account) {
+    list.push_back(Node().set("key", one.key).set("how", name_of(one.how)).set("words", one.words));
+  }
+  return list;
+}
+
+std::string export_json(Engine engine, const Result<Exported>& done) {
+  Node node{NodeMap{}};
+  node.set("schema", "cordon.export/1").set("engine", name_of(engine));
+  node.set("directory", done && !done->directory.empty() ? Node(done->directory) : Node());
+  Node document;
+  if (done) {
+    for (const ArtefactEntry& entry : done->made.entries) {
+      if (entry.path == done->made.document) document = Node(entry.content);
+    }
+  }
+  node.set("document", std::move(document));
+  node.set("account", done ? account_node(done->made.account) : Node(NodeList{}));
+  node.set("error", done ? Node() : error_object(done.error()));
+  return write_json(node, JsonStyle::Pretty) + "\n";
+}
+
+Error cannot_write_export(const std::string& path, int error) {
+  return setup_error("cannot write " + quote(path), error, "remove what is there of it");
+}
+
+Result<void> write_entry(int directory, const ArtefactEntry& entry, const std::string& shown) {
+  const char* path = entry.path.c_str();
+  switch (entry.kind) {
+    case ArtefactEntry::Kind::Directory:
+      if (::mkdirat(directory, path, 0700) < 0) return fail(cannot_write_export(shown, errno));
+      break;
+    case ArtefactEntry::Kind::Symlink:
+      if (::symlinkat(entry.content.c_str(), directory, path) == 0) return {};
+      return fail(cannot_write_export(shown, errno));
+    case ArtefactEntry::Kind::File: {
+      const Fd file(::openat(directory, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+      const int error = file.valid() ? write_whole(file.get(), entry.content) : errno;
+      if (error != 0) return fail(cannot_write_export(shown, error));
+      break;
+    }
+  }
+  return {};
+}
+
+// Whatever the caller's mask says, and after everything below is made.
+Result<void> set_mode(int directory, const ArtefactEntry& entry, const std::string& shown) {
+  if (entry.kind == ArtefactEntry::Kind::Symlink) return {};
+  if (::fchmodat(directory, entry.path.c_str(), entry.mode, 0) == 0) return {};
+  return fail(cannot_write_export(shown, errno));
+}
+
+Result<void> write_export(const Exported& exported) {
+  if (::mkdir(exported.directory.c_str(), 0700) < 0) {
+    return fail(cannot_write_export(exported.directory, errno));
+  }
+  const Fd directory(::open(exported.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return fail(cannot_write_export(exported.directory, errno));
+  std::vector<ArtefactEntry> entries = exported.made.entries;
+  entries.push_back({"losses.json", ArtefactEntry::Kind::File,
+                     write_json(account_node(exported.made.account), JsonStyle::Pretty) + "\n",
+                     0644});
+  for (const ArtefactEntry& entry : entries) {
+    CORDON_CHECK(write_entry(directory.get(), entry, join(exported.directory, entry.path)));
+  }
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    CORDON_CHECK(set_mode(directory.get(), *entry, join(exported.directory, entry->path)));
+  }
+  return {};
+}
+
+void say_account(const std::vector<Carriage>& account) {
+  for (const Carriage& one : account) {
+    if (one.how == Carriage::How::Carried) continue;
+    say("cordon: " + std::string(name_of(one.how)) + " " + sanitize(one.key) + ": " +
+        sanitize(one.words) + "\n");
+  }
+}
+
+int finish_export(const Arguments& arguments, Engine engine, Result<Exported> done) {
+  if (done && !done->directory.empty()) {
+    if (auto written = write_export(*done); !written) done = fail(std::move(written).error());
+  }
+  if (!done) say_error(done.error());
+  if (arguments.has(FlagId::Json)) {
+    if (!say_answer(export_json(engine, done))) return kAnswerError;
+  } else if (done) {
+    say_account(done->made.account);
+    if (done->directory.empty()) {
+      for (const ArtefactEntry& entry : done->made.entries) {
+        if (entry.path == done->made.document && !say_answer(entry.content)) return kAnswerError;
+      }
+    } else if (!say_answer(join(done->directory, done->made.document) + "\n")) {
+      return kAnswerError;
+    }
+  }
+  return done ? kAnswerYes : kAnswerError;
+}
+
+}  // namespace
+
+int verb_export_oci(const Arguments& arguments) {
+  return finish_export(arguments, Engine::Oci, for_oci(arguments));
+}
+
+int verb_export_kube(const Arguments& arguments) {
+  return finish_export(arguments, Engine::Kube, for_kube(arguments));
+}
+
+int verb_export_slurm(const Arguments& arguments) {
+  return finish_export(arguments, Engine::Slurm, for_slurm(arguments));
+}
+
+}  // namespace cordon
