@@ -155,6 +155,28 @@ def test_nothing_is_left_of_a_container(world):
     assert harness.wait_until(lambda: not harness.processes_with(str(bundle)))
 
 
+# crun is started without control groups here, and nothing else binds root.
+@pytest.mark.parametrize("runtime", [pytest.param("crun", marks=pytest.mark.only("user")), *RUNTIMES[1:]])
+def test_processes_are_bounded(world, runtime):
+    command = ("/bin/sh", "-c", "for i in $(seq 40); do sleep 1 & done; echo all")
+    dropped = "limits.memory,limits.files"
+    bounded = start(world, runtime, bundle_of(world, command, ("--pids", "20"), drop=dropped))
+    assert bounded.status != 0 and "annot fork" in bounded.err and bounded.out == "", bounded.account()
+    wide = start(world, runtime, bundle_of(world, command, ("--pids", "200"), drop=dropped))
+    assert wide.out == "all\n", wide.account()
+
+
+if not harness.only_chosen_cases():
+    @pytest.mark.only("root")
+    def test_memory_is_bounded_by_the_group_of_the_runtime(world):
+        command = ("python3", "-c", "x = bytearray(200 << 20); print('held')")
+        dropped = "limits.pids,limits.files"
+        bounded = start(world, "runc", bundle_of(world, command, ("--memory", "64M"), drop=dropped))
+        assert bounded.status == 137 and bounded.out == "", bounded.account()
+        wide = start(world, "runc", bundle_of(world, command, ("--memory", "400M"), drop=dropped))
+        assert wide.out == "held\n", wide.account()
+
+
 @pytest.mark.once
 def test_what_a_bundle_cannot_hold_stops_it_until_it_is_given_up(world):
     refused = export(world, "oci", "--policy", "strict", "--", "true")

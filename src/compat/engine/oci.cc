@@ -343,6 +343,9 @@ void account_limits(const Effective& effective, const Caller& caller, LossReport
                              "started by another user than root a runtime goes without a control "
                              "group where none is delegated, and says nothing");
   }
+  constexpr const char* kGroup =
+      "a control group that the runtime makes; nothing inside can see whether it made one, and "
+      "crun --cgroup-manager=disabled makes none";
   if (limits.wall_ms) report.carried("limits.wall", "the clock of cordon-inside; status 124");
   if (limits.cpu_ms) report.carried("limits.cpu", "RLIMIT_CPU");
   if (limits.files) report.carried("limits.files", "RLIMIT_NOFILE");
@@ -350,19 +353,19 @@ void account_limits(const Effective& effective, const Caller& caller, LossReport
   if (limits.pids && rootless) {
     report.carried("limits.pids", "RLIMIT_NPROC, counted in the container's user namespace");
   } else if (limits.pids) {
-    report.carried("limits.pids", "the control group of the runtime");
+    report.weakened("limits.pids", kGroup);
   }
   constexpr const char* kNoGroup =
       "only a control group holds it, and a runtime that is not started by root has none";
   if (limits.memory && rootless) {
     report.cannot_hold("limits.memory", kNoGroup);
   } else if (limits.memory) {
-    report.carried("limits.memory", "the control group of the runtime");
+    report.weakened("limits.memory", kGroup);
   }
   if (limits.cpus_milli && rootless) {
     report.cannot_hold("limits.cpus", kNoGroup);
   } else if (limits.cpus_milli) {
-    report.carried("limits.cpus", "the control group of the runtime");
+    report.weakened("limits.cpus", kGroup);
   }
 }
 
