@@ -340,7 +340,9 @@ def played(podman, name, digest, attempt, *options):
                   "--timeout", "60s", *inside, "--", "/bin/probe", *attempt)
     document = podman.world.write(podman.place / f"{name}.yaml", made.expect(0).out)
     podman("kube", "play", "--network", "none", document).expect(0)
-    podman("wait", f"{name}-command").expect(0)
+    # `podman wait` takes twenty seconds for what has ended already.
+    state = ("inspect", "--format", "{{.State.Status}}", f"{name}-command")
+    assert harness.wait_until(lambda: podman(*state).out in ("exited\n", "stopped\n"), seconds=30, step=0.2)
     logs = podman("logs", f"{name}-command").expect(0)
     found = harness.answers(logs.out)
     assert len(found) == 1, logs.account()
