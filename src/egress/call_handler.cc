@@ -250,7 +250,7 @@ int CallHandler::connect_again(const GivenSocket& socket, const GivenAddress& ad
   // Disconnected, a socket of the host's network could be connected or bound anew.
   if (address.bytes.ss_family == AF_UNSPEC) return EPERM;
   const std::lock_guard lock(mutex_);
-  return unreported_.erase(identity_of(socket.fd.get())) == 1 ? 0 : EISCONN;
+  return unreported_.erase(socket_identity(socket.fd.get())) == 1 ? 0 : EISCONN;
 }
 
 int CallHandler::connect_outside(WaitingCall& call, const GivenSocket& socket, const NetRules& net,
@@ -331,7 +331,7 @@ int CallHandler::hand_to_gate(WaitingCall& call, const GivenSocket& socket,
   if (socket.blocking) return 0;
   const std::lock_guard lock(mutex_);
   if (unreported_.size() >= kMostUnreported) unreported_.clear();
-  unreported_.insert(identity_of(pair.client.get()));
+  unreported_.insert(socket_identity(pair.client.get()));
   return EINPROGRESS;
 }
 
@@ -399,7 +399,7 @@ int CallHandler::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket
   if (socket.blocking) return 0;
   const std::lock_guard lock(mutex_);
   if (unreported_.size() >= kMostUnreported) unreported_.clear();
-  unreported_.insert(identity_of(dialled.socket.get()));
+  unreported_.insert(socket_identity(dialled.socket.get()));
   return EINPROGRESS;
 }
 

@@ -29,7 +29,7 @@ int write_address(WaitingCall& call, std::size_t index, const GivenAddress& addr
 
 }  // namespace
 
-std::uint64_t identity_of(int socket) {
+std::uint64_t socket_identity(int socket) {
   std::uint64_t cookie = 0;
   socklen_t size = sizeof cookie;
   return ::getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &size) < 0 ? 0 : cookie;
@@ -46,7 +46,7 @@ Connection not_tcp(const Endpoint& target) {
 
 bool DatagramStandIns::holds(const GivenSocket& socket) const {
   return names_ != nullptr && socket.domain == AF_UNIX &&
-         names_->stands_for_datagrams(identity_of(socket.fd.get()));
+         names_->stands_for_datagrams(socket_identity(socket.fd.get()));
 }
 
 // The filter lets every other socket be made, or refuses it.
@@ -70,7 +70,7 @@ int DatagramStandIns::connect(const GivenSocket& socket, const GivenAddress& add
   const auto target = read_endpoint(address.bytes, address.size);
   if (!target) return EINVAL;
   if (target->port == kNamePort) {
-    names_->set_server(identity_of(socket.fd.get()), address);
+    names_->set_server(socket_identity(socket.fd.get()), address);
     return 0;
   }
   // Libraries ask this way which of a name's addresses they would use.
@@ -121,7 +121,7 @@ int DatagramStandIns::receive(const WaitingCall& call, const GivenSocket& socket
   }
   if (received.answer < 0) return errno;
   received.bytes.resize(std::min(received.bytes.size(), static_cast<std::size_t>(received.answer)));
-  received.sender = names_->addresses_of(identity_of(fd)).server;
+  received.sender = names_->addresses_of(socket_identity(fd)).server;
   return 0;
 }
 
@@ -188,7 +188,7 @@ int DatagramStandIns::tell_address(WaitingCall& call) const {
     call.let_continue();
     return 0;
   }
-  const NameSockets::Addresses known = names_->addresses_of(identity_of(socket.fd.get()));
+  const NameSockets::Addresses known = names_->addresses_of(socket_identity(socket.fd.get()));
   if (call.number() == SYS_getsockname) return write_address(call, 1, known.own);
   return known.server.size == 0 ? ENOTCONN : write_address(call, 1, known.server);
 }

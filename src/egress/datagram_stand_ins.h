@@ -22,7 +22,7 @@ namespace cordon {
 inline constexpr std::uint16_t kNamePort = 53;
 
 // Which socket it is, whatever descriptor leads to it; zero if the kernel does not tell.
-std::uint64_t identity_of(int socket);
+std::uint64_t socket_identity(int socket);
 // An attempt of another protocol, as it is told.
 Connection not_tcp(const Endpoint& target);
 
