@@ -634,7 +634,7 @@ TEST(ClampProperty, RequestsAreExactlyThoseThatRequestAndEveryCeilingSend) {
         expected = expected && sends(ceiling.ceiling.policy.net, one);
       }
       RC_ASSERT(sends(clamped.effective().net, one) == expected);
-      sent += expected && find_http_rule(clamped.effective().net, one.endpoint) != nullptr ? 1 : 0;
+      if (expected && find_http_rule(clamped.effective().net, one.endpoint) != nullptr) ++sent;
     }
   });
   EXPECT_GT(sent, 100U);
