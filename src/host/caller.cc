@@ -59,7 +59,16 @@ std::string absolute_variable(const Caller& caller, const char* name) {
 }
 
 void add_name(Caller& caller, const Canonical& found) {
-  if (found.lexical != found.path) caller.names.push_back({found.lexical, found.path});
+  if (found.lexical == found.path) return;
+  LinkedName one{found.lexical, found.path};
+  // Of /home/alex and /disk/home/alex the link is /home.
+  while (basename(one.name) == basename(one.path) && parent(one.name) != "/" &&
+         parent(one.path) != "/") {
+    const Result<Canonical> above = canonicalize(parent(one.name), "/", caller);
+    if (!above || above->path != parent(one.path)) break;
+    one = {std::string(parent(one.name)), std::string(parent(one.path))};
+  }
+  caller.names.push_back(std::move(one));
 }
 
 void add_home(Caller& caller, const std::string& written) {

@@ -123,26 +123,12 @@ ShownGrants shown_grants(const Effective& effective, const HostFacts& facts, Pla
   return shown;
 }
 
-namespace {
-
-// What both end with is the same on either way: the link is above.
-LinkedName without_common_end(LinkedName one) {
-  while (basename(one.name) == basename(one.path) && parent(one.name) != "/" &&
-         parent(one.path) != "/") {
-    one = {std::string(parent(one.name)), std::string(parent(one.path))};
-  }
-  return one;
-}
-
-}  // namespace
-
 std::vector<LinkedName> linked_names(const ShownGrants& grants, const Caller& caller) {
-  std::vector<LinkedName> names;
-  for (const LinkedName& one : caller.names) names.push_back(without_common_end(one));
+  std::vector<LinkedName> names = caller.names;
   for (const std::vector<Grant>* list : {&grants.read, &grants.write}) {
     for (const Grant& grant : *list) {
       if (grant.lexical.starts_with('/') && grant.lexical != grant.path)
-        names.push_back(without_common_end({grant.lexical, grant.path}));
+        names.push_back({grant.lexical, grant.path});
     }
   }
   std::ranges::sort(names);

@@ -67,7 +67,7 @@ ShownGrants shown_grants(const Effective& effective, const HostFacts& facts, Pla
 
 // The names by which the caller knows homes, the current directory and what is granted, where they
 // lead through a symlink of the host: scripts, settings and virtual environments have them written
-// down. Each as short as it can be, and none below another.
+// down. None is below another.
 std::vector<LinkedName> linked_names(const ShownGrants& grants, const Caller& caller);
 
 // PrivatePlaces: the private home and space of a run whose mechanism has no mounts. The host's own

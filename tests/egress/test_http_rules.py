@@ -113,7 +113,7 @@ for place in sys.argv[1:]:
         print(type(error).__name__, error.errno)
 """
     done, report = net.python(script, HOST, f"{OTHER}:{API_PORT}",
-                              options=["--policy", net.document(RULES), "--allow", "*.example"], env=trust)
+                              options=["--policy", net.document(RULES), "--allow", f"{OTHER}:{API_PORT}"], env=trust)
     lines = done.expect(0).out.splitlines()
     assert lines[0].startswith("PermissionError"), done.account()
     assert lines[1] == "connected", done.account()  # control: the other name leads to the same kind of server
@@ -194,7 +194,7 @@ def test_a_renewed_file_is_read_again(net, trust):
 def test_a_secret_that_cannot_be_read_refuses_the_run(net, trust, place, why):
     policy = operators(net, RULES.replace('base =', 'secret = "api-key"\nbase =') + secret_at(place))
     done = net.run("true", options=["--policy", policy], env=trust)
-    assert done.status == 125 and why in done.err and '"api-key"' in done.err, done.account()
+    assert done.status == 125 and why in done.err and "the secret api-key " in done.err, done.account()
 
 
 def test_a_file_that_the_command_can_read_is_no_secret(net, trust):
@@ -225,7 +225,7 @@ def test_a_caller_defines_no_secret(net, trust):
 @pytest.mark.once
 def test_a_ceiling_demands_requests_alone(net, trust):
     ceiling = net.document('version = 1\n[fs]\nread = ["@system", "@toolchains"]\nwrite = ["@cwd"]\n'
-                           f'[net]\nallow = ["*.example"]\n[[http]]\nhost = "{HOST}"\nallow = ["GET /v1/**"]\n'
+                           f'[net]\nallow = ["{HOST}", "{OTHER}"]\n[[http]]\nhost = "{HOST}"\nallow = ["GET /v1/**"]\n'
                            'base = "API_URL"\n', "ceiling.toml")
     bound = ["--ceiling", ceiling]
     done = net.run("true", options=[*bound, "--allow", HOST], env=trust)
