@@ -62,6 +62,7 @@ TEST(Presets, OthersDifferFromWorkspaceOnlyWhereTheySay) {
 
   expected = make_preset("workspace", kHost);
   expected.name = "agent";
+  std::erase(expected.fs.read, PathRule{"@caches", ""});
   expected.fs.home = HomeMode::Persistent;
   expected.net.mode = NetMode::Allow;
   EXPECT_EQ(make_preset("agent", kHost), expected);

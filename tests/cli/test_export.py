@@ -248,7 +248,7 @@ def checked(text):
 
 @pytest.mark.once
 def test_objects_of_kubernetes_fit_closed_schemas(world):
-    words = ("--image", IMAGE, "--inside", "/cordon-inside", "--name", "fix-tests",
+    words = ("--image", IMAGE, "--inside", "/cordon-inside", "--job-name", "fix-tests",
              "--drop", "limits.pids,limits.files", "--timeout", "90s", "--cpus", "1.5")
     plain = checked(export(world, "kube", *words, "--", "true").expect(0).out)
     assert set(plain) == {"NetworkPolicy", "ConfigMap", "Job"}
@@ -274,7 +274,7 @@ def test_objects_of_kubernetes_fit_closed_schemas(world):
 @pytest.mark.parametrize("words, complaint", [
     ((), "--image is missing"),
     (("--image", "example.com/tool:latest"), "not an image by its digest"),
-    (("--image", IMAGE, "--name", "Fix_Tests"), "not the name of an object"),
+    (("--image", IMAGE, "--job-name", "Fix_Tests"), "not the name of an object"),
     (("--image", IMAGE, "--inside", "cordon-inside"), "is not absolute"),
 ])
 def test_kubernetes_is_given_nothing_that_it_would_refuse(world, words, complaint):
@@ -288,7 +288,7 @@ def test_a_batch_script_runs_the_command_under_the_policy(world):
     out = world.home / "job"
     secret = world.outside / "secret"
     script = f"cat file.txt; cat '{secret}' && echo SEEN; printf '%s\\n' \"$0\""
-    export(world, "slurm", "--out", out, "--timeout", "90s", "--name", "fix", "--",
+    export(world, "slurm", "--out", out, "--timeout", "90s", "--job-name", "fix", "--",
            "/bin/sh", "-c", script, "a 'b' $c").expect(0)
     text = (out / "job.sh").read_text()
     assert "#SBATCH --time=3\n" in text and "#SBATCH --job-name=fix\n" in text
@@ -336,7 +336,7 @@ class Podman:
 def played(podman, name, digest, attempt, *options):
     """What one attempt of the probe came to in a pod."""
     inside = options or ("--inside", "/cordon-inside", "--drop", "limits.pids")
-    made = export(podman.world, "kube", "--kind", "pod", "--image", f"localhost/tool@{digest}", "--name", name,
+    made = export(podman.world, "kube", "--kind", "pod", "--image", f"localhost/tool@{digest}", "--job-name", name,
                   "--timeout", "60s", *inside, "--", "/bin/probe", *attempt)
     document = podman.world.write(podman.place / f"{name}.yaml", made.expect(0).out)
     podman("kube", "play", "--network", "none", document).expect(0)

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
@@ -57,13 +59,18 @@ TEST(FlagTable, SaysAFlagTakesAValueExactlyIfItHasAnArgument) {
   }
 }
 
+// The contract gives these names to two things each: what `mcp --http` listens on and what `run
+// --http` permits, the file of `learn --out` and the directory of `export --out`.
+constexpr std::array<std::string_view, 2> kNamesOfTwo{"--http", "--out"};
+
 TEST(FlagTable, OneFlagMeansTheSameInEveryVerb) {
   for (const Verb* one : everything()) {
     for (const Verb* other : everything()) {
       for (const FlagGroup& group : one->groups) {
         for (const Flag& flag : group.flags) {
           const Flag* same = find_flag(*other, flag.name);
-          if (same == nullptr) continue;
+          if (same == nullptr || std::ranges::find(kNamesOfTwo, flag.name) != kNamesOfTwo.end())
+            continue;
           EXPECT_EQ(same->id, flag.id) << flag.name;
           EXPECT_EQ(same->kind, flag.kind) << flag.name;
         }

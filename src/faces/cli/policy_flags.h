@@ -63,8 +63,8 @@ inline constexpr std::array kExplainOperands{
             ValueKind::Path,
             {}}};
 inline constexpr std::array kSchemaOperands{
-    Operand{"NAME", "policy, report, audit, changes, check, doctor, ... (default: policy)",
-            ValueKind::Choice, kSchemaChoices}};
+    Operand{"NAME", "policy, report, audit, check ... (default: policy)", ValueKind::Choice,
+            kSchemaChoices}};
 
 inline constexpr std::array kPolicyExamples{
     Example{"cordon policy show strict", "Print a preset as a policy file.", 0},

@@ -149,7 +149,7 @@ inline constexpr std::array kPolicy{
         "",
         ValueKind::None,
         Times::Once,
-        "let the command log in with the keys of the ssh agent",
+        "let the command log in by the keys of the ssh agent",
         "Let the command have the ssh agent of SSH_AUTH_SOCK list its keys and sign with them, and "
         "nothing else: no key leaves the agent, none is added or removed. Needs --allow HOST:22, "
         "and shows the lines of ~/.ssh/known_hosts for the hosts that are allowed. Under a ceiling "

@@ -34,7 +34,7 @@ inline constexpr Flag kExportDrop{
     {}};
 inline constexpr std::array<std::string_view, 2> kObjectKinds{"job", "pod"};
 inline constexpr Flag kObjectName{FlagId::ObjectName,
-                                  "--name",
+                                  "--job-name",
                                   "NAME",
                                   ValueKind::Free,
                                   Times::Once,

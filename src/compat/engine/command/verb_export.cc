@@ -106,7 +106,7 @@ Result<Exported> for_oci(const Arguments& arguments) {
 Result<std::string> object_name(const Arguments& arguments) {
   const std::string name(arguments.value(FlagId::ObjectName).value_or("cordon"));
   if (is_object_name(name)) return name;
-  return fail(usage_error("--name " + quote(name) + " is not the name of an object",
+  return fail(usage_error("--job-name " + quote(name) + " is not the name of an object",
                           "write small letters, digits and '-', at most 63 of them"));
 }
 

@@ -49,7 +49,7 @@ TEST(MxcPlan, TheDocument) {
       executor_of(*plan).document,
       R"({"version":"0.8.0-alpha","containment":"process","process":{"commandLine":"exec )"
       R"(/proc/self/fd/41 executor-inside","cwd":"/","env":[]},"filesystem":{)"
-      R"("readwritePaths":["/tmp","/var/tmp","/dev/shm","/home/alex","/home/alex/project"],)"
+      R"("readwritePaths":["/tmp","/var/tmp","/dev/shm","/run","/home/alex","/home/alex/project"],)"
       R"("readonlyPaths":["/usr","/etc/ld.so.cache","/etc/ssl/certs","/home/alex/.pyenv/versions"],)"
       R"("deniedPaths":[]},"network":{"egress":{"default":"deny"},"ingress":)"
       R"({"default":"deny","hostLoopback":"deny"}}})");
