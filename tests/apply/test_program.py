@@ -12,8 +12,8 @@ pytestmark = pytest.mark.once
 
 MOST_BYTES = 1_300_000
 # What was written for it. Shared with the rest of the product and not counted: the reader of JSON, the
-# table of system calls, the assembler of filters and its rules for arguments.
-MOST_LINES = 1_600
+# table of system calls, the assembler of filters and its rules for arguments. Nor are comments and empty lines.
+MOST_LINES = 1_300
 PARTS = ["src/faces/main_apply.cc", "src/sandbox/native/seccomp_filter.cc", "src/sys/landlock.cc",
          "src/compat/safeclaw/safeclaw_policy.cc"]
 
@@ -39,6 +39,7 @@ def test_it_needs_no_file_but_its_own(world):
 
 def test_its_sources_stay_short():
     own = [path for path in (ROOT / "src/compat/safeclaw/apply").iterdir() if not path.stem.endswith("_test")]
-    lines = sum(len(path.read_text().splitlines()) for path in [*own, *(ROOT / p for p in PARTS)])
-    assert 400 < lines <= MOST_LINES, lines
+    lines = [line.strip() for path in [*own, *(ROOT / p for p in PARTS)] for line in path.read_text().splitlines()]
+    code = [line for line in lines if line and not line.startswith("//")]
+    assert 400 < len(code) <= MOST_LINES, len(code)
     assert max(len(path.read_text().splitlines()) for path in own) <= 250

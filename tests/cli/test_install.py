@@ -32,7 +32,7 @@ def test_the_part_for_the_audit_log_is_found_where_it_was_put(prefix, tmp_path):
     environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([prefix / "bin/cordon", "audit", "list", "--json"], env=environment,
                           capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 1 and json.loads(done.stdout) == {"events": []}, done.stderr
+    assert done.returncode == 1 and json.loads(done.stdout) == {"schema": "cordon.audit-list/1", "events": []}, done.stderr
     copy = tmp_path / "alone"
     shutil.copy(prefix / "bin" / "cordon", copy)
     done = subprocess.run([copy, "audit", "list"], env=environment, capture_output=True, text=True,

@@ -77,7 +77,7 @@ def test_an_agent_works_through_the_plan(loop, world):
     assert names(events)[:2] == ["probe_started", "loop_started"]
     held = events[1]["enforcement"]
     assert held["namespaces"] and held["landlock"] and held["seccomp"] and held["network"] == "none"
-    assert {"event": "agent_said", "text": "working on one"} in events
+    assert {"schema": "cordon.loop/1", "event": "agent_said", "text": "working on one"} in events
     log = audit(world)
     for action in ("loop_probe", "loop_agent", "loop_verify"):
         assert action in log
@@ -278,7 +278,7 @@ def test_a_verify_command_that_passes_already_is_no_success_of_the_agent(loop, w
     done, events = loop.run(loop.agent(IDLE), *stage, "--attempts", "1")
     done.expect(1)
     [before] = [event for event in events if event["event"] == "baseline_ended"]
-    assert before == {"event": "baseline_ended", "id": "a", "passed": True, "status": 0}
+    assert before == {"schema": "cordon.loop/1", "event": "baseline_ended", "id": "a", "passed": True, "status": 0}
     [verdict] = [event for event in events if event["event"] == "verify_ended"]
     assert verdict["status"] == 0 and verdict["accepted"] is False
     assert verdict["refused"] == "passed before the agent began, and the agent changed nothing"
