@@ -97,13 +97,13 @@ Result<HostRule> parse_http_host(std::string_view text);
 struct SecretRule {
   // How it is added: as a header by itself, as the password of a user, or as a bearer token.
   enum class Kind { Header, Basic, Bearer };
-  std::string name;  // by which rules refer to it
-  HostRule host;     // one name and one port: it goes nowhere else
-  Kind kind = Kind::Header;
-  std::string header;    // of Kind::Header, in lower case
-  std::string user;      // of Kind::Basic
-  std::string from;      // "file:PATH", "file:PATH#/json/pointer", "env:NAME", "command:..."
-  std::string variable;  // that holds a placeholder inside; empty: none
+  std::string name;          // by which rules refer to it
+  HostRule host;             // one name and one port: it goes nowhere else
+  Kind kind = Kind::Header;  // how it is added
+  std::string header;        // of Kind::Header, in lower case
+  std::string user;          // of Kind::Basic
+  std::string from;          // "file:PATH", "file:PATH#/json/pointer", "env:NAME", "command:..."
+  std::string variable;      // that holds a placeholder inside; empty: none
   bool operator==(const SecretRule&) const = default;
 };
 
