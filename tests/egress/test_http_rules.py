@@ -97,6 +97,8 @@ def test_a_request_is_judged_and_sent(net, trust):
     assert sum(r["count"] for r in report["requests"] if r["refused"]) == 3, report["requests"]
     assert all(r["rule"] == f"[[http]] {PLACE}" and r["host"] == PLACE for r in report["requests"])
     assert sum(d["count"] for d in report["denials"] if d["what"] == "request") == 3
+    assert f"denied: request: POST {PLACE}: POST /v1/models is outside what is granted" in done.err, done.account()
+    assert "limit reached" not in done.err
     # The account of connections names the real host, and nothing of the way through the gate.
     assert [c["host"] for c in report["connections"] if c["allowed"]] == [NAME]
 

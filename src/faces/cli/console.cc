@@ -139,7 +139,8 @@ std::string denial_words(const Denial& denial) {
     return "denied: " + denial.what + " " + quote(denial.path) + " (" + denial.rule + ", " +
            denial.layer + times + ")";
   }
-  const bool limit = denial.layer != "broker" && denial.what != "git" && denial.what != "syscall";
+  const bool limit = denial.layer != "broker" && denial.layer != "gate" && denial.what != "git" &&
+                     denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
   if (denial.layer == "host") text = "from outside: ";
   text.append(denial.what).append(": ").append(denial.detail);
