@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -94,6 +95,15 @@ std::optional<std::uint8_t> answer_to(const Message& request) {
   return std::nullopt;
 }
 
+// Whoever listens at the name now. The name was looked at when the run began, and whoever may
+// rename there can have put another user's socket behind it since.
+bool is_of_this_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == ::geteuid();
+}
+
 Fd connect_to_agent(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -105,6 +115,10 @@ Fd connect_to_agent(const std::string& path) {
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.valid() &&
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0) {
+    return {};
+  }
+  if (socket.valid() && !is_of_this_user(socket.get())) {
+    errno = EACCES;
     return {};
   }
   return socket;

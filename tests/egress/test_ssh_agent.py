@@ -1,9 +1,12 @@
 """The person's ssh agent inside: it lists and signs, for who may reach the port of ssh, and does nothing else."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +109,65 @@ def test_nothing_but_list_and_sign_reaches_the_agent(net, agent):
     # The control: the agent does each of them for who reaches it.
     bare = net.bare("/usr/bin/python3", "-c", ASK, LIST, REMOVE_ALL, env=agent.env).expect(0)
     assert bare.out.split() == ["12", "6"] and agent.keys() == ["The agent has no identities."]
+
+
+LISTENER = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("listens", flush=True)
+while True:
+    one = s.accept()[0]
+    one.recv(100)
+    one.sendall(b"\\0\\0\\0\\5\\x0c\\0\\0\\0\\0")
+    one.close()
+"""
+
+
+def test_a_socket_of_somebody_else_that_takes_the_name_is_not_spoken_to(net, agent):
+    """The name is looked at when the run begins; who may rename there can lead it elsewhere."""
+    inside = ASK + """
+import time
+open("ready", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.02)
+try:
+    print(ask(b"\\x0b"))
+except OSError as error:
+    print("refused", error.errno)
+"""
+
+    def asked_after(swap):
+        for name in ("ready", "go"):
+            (net.project / name).unlink(missing_ok=True)
+        process = net.start([net.cordon, "run", *OPTIONS, "--", "/usr/bin/python3", "-c", inside, LIST],
+                            stdout=subprocess.PIPE, env=agent.env)
+        assert harness.wait_until((net.project / "ready").exists, 20)
+        swap()
+        net.own(net.write(net.project / "go", ""))
+        return process.communicate(timeout=20)[0].decode().split()
+
+    # The control: nothing was led elsewhere.
+    assert asked_after(lambda: None) == ["12", "12"]
+    # Beside the worlds, which are closed to others.
+    place = Path(tempfile.mkdtemp(prefix="cordon-other.", dir="/var/tmp"))
+    os.chown(place, 64131, 64131)
+    other = subprocess.Popen(["setpriv", "--reuid=64131", "--regid=64131", "--clear-groups", "--inh-caps=-all",
+                              "/usr/bin/python3", "-c", LISTENER, str(place / "s")], stdout=subprocess.PIPE,
+                             cwd="/")
+    try:
+        assert other.stdout.readline() == b"listens\n"
+
+        def lead_elsewhere():
+            os.rename(agent.socket, agent.socket.with_suffix(".old"))
+            os.rename(place / "s", agent.socket)
+            os.chown(agent.socket, net.who.uid, net.who.uid)
+        assert asked_after(lead_elsewhere) == ["12", "refused", "111"]
+    finally:
+        other.kill()
+        other.wait()
+        shutil.rmtree(place)
 
 
 def test_messages_that_end_early_or_are_too_long_end_the_connection(net, agent):
