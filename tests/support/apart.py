@@ -35,6 +35,16 @@ def own_uid(place: Path) -> int:
     raise SystemExit(f"{len(UNUSED_UIDS)} test processes run on this machine already (locks in {place})")
 
 
+def own_ports(uid: int) -> range:
+    """Below those that the kernel gives to whoever connects: a part for each test process, by its ordinary user."""
+    if uid in UNUSED_UIDS and os.geteuid() == 0:
+        part = UNUSED_UIDS.index(uid)
+    else:
+        part = os.getpid() % len(UNUSED_UIDS)
+    first = 20000 + part * 700
+    return range(first, first + 700)
+
+
 _entered: list[Path] = []
 
 

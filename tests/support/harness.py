@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
@@ -431,13 +432,49 @@ def _all_answers(done: Done, attempts: list[tuple]) -> list[Answer]:
 # Looking at the host.
 
 
-def wait_until(condition, seconds: float = 5.0, step: float = 0.01) -> bool:
+# What is promised within a second, on a machine that now and then stands still for some: what a test waits for so
+# lives much longer if nobody ends it.
+SOON = 10.0
+
+
+def wait_until(condition, seconds: float = 30.0, step: float = 0.01) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
             return True
         time.sleep(step)
     return bool(condition())
+
+
+def quickest(action, within: float, tries: int = 3) -> float:
+    """The least time that `action` took, tried again only while it took `within` seconds or more: a machine that
+    stands still makes one of a few slow, and nothing makes one quick that is slow by itself."""
+    least = float("inf")
+    for _ in range(tries):
+        begin = time.monotonic()
+        action()
+        least = min(least, time.monotonic() - begin)
+        if least < within:
+            break
+    return least
+
+
+_ports: list[int] = []
+
+
+def free_port() -> int:
+    """Another one each time: none that the kernel gives to whoever connects meanwhile, and none of another test
+    process."""
+    mine = apart.own_ports(ORDINARY_UID)
+    for _ in mine:
+        port = mine[len(_ports) % len(mine)]
+        _ports.append(port)
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            continue
+    raise AssertionError("no port is free")
 
 
 def processes_with(marker: str) -> list[int]:

@@ -116,17 +116,27 @@ def answer(zone, turns, query, log):
     return header + query[12:at + 5] + records
 
 
-def name_server(address, directory):
+def name_server(server, directory):
     zone = json.loads((directory / "zone.json").read_text())
     log, turns = directory / "queries", {}
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind((address, 53))
+    with server:
         while True:
             query, sender = server.recvfrom(4096)
             try:
                 server.sendto(answer(zone, turns, query, log), sender)
             except (IndexError, struct.error):
                 pass  # not a question
+
+
+def wait_for_listeners(*places):
+    """Of a program that says nothing when it is ready. Where it does not start, what asks it will tell."""
+    end = time.monotonic() + 30
+    for place in places:
+        while time.monotonic() < end:
+            with socket.socket() as client:
+                if client.connect_ex(place) == 0:
+                    break
+            time.sleep(0.005)
 
 
 def far(directory):
@@ -159,10 +169,12 @@ def far(directory):
                       f"--base-path={directory / 'git'}", "--listen=203.0.113.10",
                       "--listen=203.0.113.11"], env={**os.environ, "HOME": str(directory)})
     stand_ins.start(directory, repository)
+    wait_for_listeners(*((internet.ZONE[name][0], 9418) for name in ("good.example", "other.example")))
     # A host that never answers: nothing has its address, and nobody says so.
     run("ip", "route", "add", "blackhole", "203.0.113.200/32")
-    threading.Thread(target=name_server, args=(internet.NAME_SERVER, directory),
-                     daemon=True).start()
+    names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    names.bind((internet.NAME_SERVER, 53))
+    threading.Thread(target=name_server, args=(names, directory), daemon=True).start()
 
 
 def host(directory, other):

@@ -64,13 +64,26 @@ class Terminal:
             except OSError:
                 time.sleep(min(seconds, 0.01))
 
-    def expect(self, wanted: bytes, seconds: float = 10) -> None:
+    def read_rest(self) -> None:
+        """What was written before now. The kernel hands it over piece by piece, and later than the writer's end:
+        it is there when a mark that is written behind it has come."""
+        end = time.monotonic() + 30
+        mark = f"<{os.getpid()} {time.monotonic_ns()}>".encode()
+        written = False
+        while mark not in self.seen and time.monotonic() < end:
+            if not written and select.select([], [self.slave], [], 0)[1]:
+                os.write(self.slave, mark)
+                written = True
+            self.read_for(0.05)
+        self.seen = self.seen.replace(mark, b"")
+
+    def expect(self, wanted: bytes, seconds: float = 40) -> None:
         end = time.monotonic() + seconds
         while wanted not in self.seen and time.monotonic() < end:
             self.read_for(0.05)
         assert wanted in self.seen, f"{wanted!r} never came; seen: {self.seen!r}"
 
-    def wait(self, seconds: float = 10) -> int:
+    def wait(self, seconds: float = 40) -> int:
         """The exit status, 128+n for a signal."""
         end = time.monotonic() + seconds
         while self.status is None and time.monotonic() < end:
@@ -78,8 +91,8 @@ class Terminal:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.status = os.waitstatus_to_exitcode(status)
-        self.read_for(0.05)
         assert self.status is not None, f"still running; seen: {self.seen!r}"
+        self.read_rest()
         return self.status if self.status >= 0 else 128 - self.status
 
     def close(self) -> None:

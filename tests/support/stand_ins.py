@@ -175,11 +175,9 @@ class Shell(paramiko.ServerInterface):
         channel.close()
 
 
-def shells(directory: Path, repository: Path) -> None:
+def shells(listener: socket.socket, client: paramiko.PKey, repository: Path) -> None:
     host_key = paramiko.ECDSAKey.generate()
-    client = paramiko.ECDSAKey.generate()
-    client.write_private_key_file(str(directory / "client_key"))
-    with socket.create_server(("0.0.0.0", SSH_PORT)) as listener:
+    with listener:
         while True:
             one, _ = listener.accept()
             transport = paramiko.Transport(one)
@@ -243,4 +241,8 @@ def start(directory: Path, repository: Path) -> None:
     for server in (secure, api, Threads(("0.0.0.0", FILES_PORT), handler),
                    Threads(("0.0.0.0", DATABASE_PORT), Database)):
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    threading.Thread(target=shells, args=(clients, repository), daemon=True).start()
+    # Both are there when the internet says that it is ready.
+    client = paramiko.ECDSAKey.generate()
+    client.write_private_key_file(str(clients / "client_key"))
+    listener = socket.create_server(("0.0.0.0", SSH_PORT))
+    threading.Thread(target=shells, args=(listener, client, repository), daemon=True).start()
