@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from support.harness import ROOT
+from support.harness import ROOT, wait_until
 
 SETTINGS = ".vscode/settings.json"
 
@@ -112,8 +112,7 @@ def test_a_change_of_the_person_during_the_run_is_a_conflict(world):
     world.write(world.project / SETTINGS, "one\n")
     run = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
                        f"echo run > {SETTINGS}; touch ready; while [ ! -e go ]; do sleep 0.05; done"])
-    while not (world.project / "ready").exists():
-        assert run.poll() is None
+    assert wait_until((world.project / "ready").exists), run.poll()
     (world.project / SETTINGS).write_text("person\n")
     world.write(world.project / "go", "")
     run.communicate(timeout=30)

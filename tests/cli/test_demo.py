@@ -56,18 +56,23 @@ def shared_leftovers() -> set[str]:
     return {str(p) for d in ("/tmp", "/var/tmp") for p in Path(d).glob("*-cordon-demo.*")}
 
 
+def shares_no_more_than(before: set[str]) -> bool:
+    """A demonstration of another test process may be under way; what it makes there goes."""
+    return harness.wait_until(lambda: shared_leftovers() <= before)
+
+
 def test_every_scenario_behaves_and_nothing_is_left(world):
     world.plant(harness.SECRET_FILES)
     world.make_directory(homes(world)).chmod(0o700)
     before, shared = harness.tree_digest(world.home), shared_leftovers()
-    done = demo(world, "--no-pause", "--verbose", timeout=30).expect(0)
+    done = demo(world, "--no-pause", "--verbose", timeout=90).expect(0)
     assert f"{SCENARIOS}/{SCENARIOS} scenarios behaved exactly as designed" in done.out
     assert done.out.count("[OK]") == SCENARIOS and "NOT AS DESIGNED" not in done.out
     for word in ("command", "asked for", "clamp", "in force", "expected", "verdict"):
         assert done.out.count(f"\n    {word} ") == SCENARIOS - ACTS[7], word
     assert done.out.count("\n    seen ") == SCENARIOS
     assert done.err == ""
-    assert left(world) == [] and shared_leftovers() <= shared
+    assert left(world) == [] and shares_no_more_than(shared)
     assert harness.tree_digest(world.home) == before, "the user's own home was touched"
     assert running(world) == []
 
@@ -102,9 +107,9 @@ class Watched(Terminal):
         found = {}
         for act in ACTS:
             if act < len(ACTS):
-                assert harness.wait_until(lambda: self.prompts() == act, 20), self.seen
+                assert harness.wait_until(lambda: self.prompts() == act), self.seen
             else:
-                assert self.wait(30) == 0, self.seen
+                assert self.wait() == 0, self.seen
             lines = self.lines()
             headings = [i for i, line in enumerate(lines) if line.startswith(f"Act {act}: ")]
             assert headings, f"act {act} does not begin on this screen: {lines}"
@@ -173,7 +178,7 @@ def test_what_is_shown_without_cordon_was_done_without_cordon(world):
 
 def test_a_boundary_that_holds_nothing_is_told_in_plain_words(world):
     shared = shared_leftovers()
-    done = demo(world, "--no-pause", program=disguised("cordon-demo-unconfined")).expect(1)
+    done = demo(world, "--no-pause", program=disguised("cordon-demo-unconfined"), timeout=90).expect(1)
     inside = re.findall(r"^  BLOCKED +(.*)", done.out, re.M)
     assert len(inside) == 1 and inside[0].startswith("printenv "), "variables are no part of the boundary"
     assert re.search(r"^  NOT BLOCKED +cat ~/.ssh/id_ed25519 +PLANTED-KEY-93ab$", done.out, re.M), done.account()
@@ -186,7 +191,7 @@ def test_a_boundary_that_holds_nothing_is_told_in_plain_words(world):
         assert line + "\n" in done.out, done.account()
     [behaved] = re.findall(rf"^(\d+)/{SCENARIOS} scenarios", done.out, re.M)
     assert int(behaved) < SCENARIOS / 2, done.account()
-    assert left(world) == [] and shared_leftovers() <= shared
+    assert left(world) == [] and shares_no_more_than(shared)
 
 
 def with_other_cat(world, script) -> list:
@@ -202,7 +207,7 @@ def test_hostile_output_cannot_move_the_cursor(world):
     terminal = Watched(world, "--no-pause", "--act", "5", columns=80, rows=24, before=before,
                        env={"NO_COLOR": "1"})
     try:
-        assert terminal.wait(30) == 1, "what cat printed was not what was planted"
+        assert terminal.wait() == 1, "what cat printed was not what was planted"
         lines = terminal.lines()
     finally:
         terminal.close()
@@ -224,7 +229,7 @@ def test_a_command_that_fails_anyway_shows_nothing(world):
 
 
 # Outside of a sandbox, where there is such a home, it waits, with its process' number in there.
-WAITS = '#!/bin/sh\n[ -d "$HOME/Downloads" ] || exit 1\necho $$ > "$HOME/Downloads/waits"\nexec sleep 60\n'
+WAITS = '#!/bin/sh\n[ -d "$HOME/Downloads" ] || exit 1\necho $$ > "$HOME/Downloads/waits"\nexec sleep 300\n'
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -232,14 +237,14 @@ def test_a_signal_ends_what_runs_without_cordon(world, number):
     before = with_other_cat(world, WAITS)
     process = world.start([*before, world.cordon, "demo", "--no-pause", "--act", "2"])
     marks = lambda: [text for mark in homes(world).glob("*/home/Downloads/waits") if (text := mark.read_text())]
-    assert harness.wait_until(marks, 20)
+    assert harness.wait_until(marks)
     [waiting] = marks()
     command = Path(f"/proc/{int(waiting)}/cmdline")
-    assert harness.wait_until(lambda: command.read_bytes().startswith(b"sleep"), 5)
+    assert harness.wait_until(lambda: command.read_bytes().startswith(b"sleep"))
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode in (128 + number, -number), (out, err)
-    assert harness.wait_until(lambda: not Path(f"/proc/{int(waiting)}").exists(), 5)
+    assert harness.wait_until(lambda: not Path(f"/proc/{int(waiting)}").exists(), harness.SOON)
     if number != signal.SIGKILL:
         assert b"scenarios behaved" not in out
     else:
@@ -294,11 +299,14 @@ def test_the_bomb_cannot_end_the_process_that_waits_for_it(world):
     *shell, marks = bomb["requested"]["argv"]
     assert bomb["title"] == "set off a fork bomb" and marks.endswith("/Downloads/bomb")
     # Three processes are what one generation needs: whatever it forks after that fails.
+    went_off = 0
     for attempt in range(8):
         mark = world.project / f"bomb.{attempt}"
         world.run(*shell, mark, options=["--write", world.project, "--pids", "3",
-                                         "--timeout", "300ms"]).expect(124)
-        assert mark.stat().st_size >= 1, "it did not go off"
+                                         "--timeout", "500ms"]).expect(124)
+        went_off += mark.exists() and mark.stat().st_size >= 1
+    # A machine that stands still ends one or another before it has begun.
+    assert went_off >= 4, f"it went off {went_off} times"
 
 
 def test_first_act_runs_nothing(world):
@@ -334,7 +342,7 @@ def test_pauses_at_a_terminal(world):
         terminal.expect(b"Press Enter")
         assert b"runs nothing" in terminal.seen and b"Act 2" not in terminal.seen
         terminal.type(b"\r")
-        assert terminal.wait(20) == 0, terminal.seen
+        assert terminal.wait() == 0, terminal.seen
         assert b"4/4 scenarios" in terminal.seen and b"\x1b[32m" in terminal.seen
         assert terminal.seen.count(b"Press Enter") == 1
     finally:
@@ -351,7 +359,7 @@ def test_pauses_before_each_act_at_length(world):
         terminal.expect(b"runs nothing")
         assert b"Act 2" not in terminal.seen
         terminal.type(b"\r")
-        assert terminal.wait(20) == 0, terminal.seen
+        assert terminal.wait() == 0, terminal.seen
         assert b"4/4 scenarios" in terminal.seen and b"\x1b[32m" in terminal.seen
     finally:
         terminal.close()
@@ -361,7 +369,7 @@ def test_no_colour_with_no_color(world):
     terminal = Terminal(world, [world.cordon, "demo", "--no-pause", "--act", "2"],
                         env={"NO_COLOR": "1"})
     try:
-        assert terminal.wait(20) == 0 and b"\x1b" not in terminal.seen
+        assert terminal.wait() == 0 and b"\x1b" not in terminal.seen
     finally:
         terminal.close()
 
@@ -372,7 +380,7 @@ def test_ctrl_c_at_a_pause_cleans_up(world):
         terminal.expect(b"Press Enter")
         assert len(left(world)) == 1
         terminal.type(b"\x03")
-        assert terminal.wait(10) == 128 + signal.SIGINT
+        assert terminal.wait() == 128 + signal.SIGINT
     finally:
         terminal.close()
     assert left(world) == []
@@ -381,9 +389,9 @@ def test_ctrl_c_at_a_pause_cleans_up(world):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_in_the_middle_of_the_bomb_cleans_up(world, number):
     process = world.start([world.cordon, "demo", "--no-pause", "--act", "4"])
-    assert harness.wait_until(lambda: bombs(world) and running(world), 20)
+    assert harness.wait_until(lambda: bombs(world) and running(world))
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, (out, err)
     assert left(world) == [] and running(world) == []
     assert b"scenarios behaved" not in out
@@ -391,10 +399,10 @@ def test_a_signal_in_the_middle_of_the_bomb_cleans_up(world, number):
 
 def test_what_a_killed_one_left_is_removed_by_the_next(world):
     process = world.start([world.cordon, "demo", "--no-pause", "--act", "4"])
-    assert harness.wait_until(lambda: bombs(world) and running(world), 20)
+    assert harness.wait_until(lambda: bombs(world) and running(world))
     process.kill()
-    process.communicate(timeout=20)
-    assert harness.wait_until(lambda: running(world) == [], 5)
+    process.communicate(timeout=60)
+    assert harness.wait_until(lambda: running(world) == [], harness.SOON)
     [lost] = left(world)
     notes = [json.loads(note.read_text().splitlines()[0])
              for note in (lost / "home/.local/state/cordon/runs").iterdir()]
@@ -419,7 +427,7 @@ def test_a_living_one_and_foreign_directories_are_left_alone(world):
         demo(world, "--no-pause", "--act", "2").expect(0)
         assert living.exists() and foreign.exists() and (world.outside / "secret").exists()
         terminal.type(b"\x03")
-        terminal.wait(10)
+        terminal.wait()
     finally:
         terminal.close()
     assert left(world) == [foreign, link]
@@ -438,7 +446,7 @@ def test_no_sandbox_can_plant_a_home(world):
 def test_two_at_once(world):
     running = [world.start([world.cordon, "demo", "--no-pause", "--act", "2", "--act", "7"]) for _ in range(3)]
     for process in running:
-        out, err = process.communicate(timeout=40)
+        out, err = process.communicate(timeout=120)
         assert process.returncode == 0, (out, err)
     assert left(world) == []
 
@@ -481,7 +489,7 @@ def test_a_home_behind_a_link_works(world):
 def test_an_answer_that_nobody_takes_is_an_error(world):
     with open("/dev/full", "wb") as full:
         process = world.start([world.cordon, "demo", "--no-pause", "--act", "2"], stdout=full)
-        process.wait(timeout=30)
+        process.wait(timeout=60)
         process.stderr.close()
     assert process.returncode == 2 and left(world) == []
 
@@ -516,7 +524,7 @@ def test_a_backend_that_only_claims_is_found_out(world):
     assert {title for title, good in behaved.items() if good} == harmless, behaved
     bomb = next(e for e in done.json["scenarios"] if e["title"] == "set off a fork bomb")
     assert bomb["seen"] == "not started: the limit was not proven" and bomb["exit"] is None
-    assert left(world) == [] and shared_leftovers() <= shared
+    assert left(world) == [] and shares_no_more_than(shared)
 
 
 def test_a_host_without_user_namespaces_is_told(world):

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from support.cures import apply_cure
+from support.harness import free_port
 
 PYTHON = "/usr/bin/python3"
 NONE = 'net.mode = "none"'
@@ -138,11 +139,11 @@ def test_what_every_sandbox_is_built_of_is_written_by_none(world):
 LIMITS = {
     "memory": (python("x = bytearray(200 << 20)"), ["--memory", "48M"], ["--memory", "1G"], "--memory SIZE",
                'limits.memory = "48M"', {"cgroup", "rlimit", "watch"}),
-    "pids": (["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 1 & done; wait"], ["--pids", "6"], ["--pids", "60"],
+    "pids": (["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 3 & done; wait"], ["--pids", "6"], ["--pids", "60"],
              "--pids N", "limits.pids = 6", {"cgroup", "rlimit", "watch"}),
     "scratch": (["sh", "-c", "head -c 8M /dev/zero > /tmp/x && sleep 1"], ["--scratch", "1M"], ["--scratch", "64M"],
                 "--scratch SIZE", 'fs.scratch = "1M"', {"tmpfs", "watch"}),
-    "timeout": (["sleep", "1"], ["--timeout", "200ms"], ["--timeout", "20s"], "--timeout DURATION", None, set()),
+    "timeout": (["sleep", "3"], ["--timeout", "200ms"], ["--timeout", "30s"], "--timeout DURATION", None, set()),
 }
 
 
@@ -173,8 +174,8 @@ def in_policy(world, line):
 
 # As above; the server is the test's own, on loopback.
 
-SEVERAL = "a = [socket.create_connection(('127.0.0.1', PORT), 5) for _ in range(3)]"
-MUCH = "import time; a = socket.create_connection(('127.0.0.1', PORT), 5); a.sendall(b'x' * 100000); time.sleep(1)"
+SEVERAL = "a = [socket.create_connection(('127.0.0.1', PORT), 30) for _ in range(3)]"
+MUCH = "import time; a = socket.create_connection(('127.0.0.1', PORT), 30); a.sendall(b'x' * 100000); time.sleep(3)"
 FILE_LIMITS = {
     "output_total": (["sh", "-c", "head -c 3M /dev/zero"], '"1M"', '"64M"', "output", {"relay"}),
     "file_size": (["sh", "-c", "exec head -c 3M /dev/zero > big"], '"1M"', '"64M"', "file_size", {"rlimit"}),
@@ -229,7 +230,7 @@ def test_a_socket_of_the_host_with_a_cure(world, server):
         world.own(path)
         listener.listen()
         # Also beside a connection that was permitted, which has a list of its own.
-        beside = python(f"socket.create_connection(('127.0.0.1', {server}), 5)\n"
+        beside = python(f"socket.create_connection(('127.0.0.1', {server}), 30)\n"
                         f"socket.socket(socket.AF_UNIX).connect({str(path)!r})")
         for argv, options in ((connect, []), (beside, ["--allow", f"127.0.0.1:{server}"])):
             done, report = world.report(*argv, options=options)
@@ -281,12 +282,11 @@ REFUSED = {
 def test_an_option_beyond_a_ceiling_with_a_cure(world, name):
     words, table = REFUSED[name]
     path = world.project / "host.sock"
-    with socket.socket(socket.AF_UNIX) as listener, socket.create_server(("127.0.0.1", 0)) as free:
+    port = free_port()
+    with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         world.own(path)
         listener.listen()
-        port = free.getsockname()[1]
-        free.close()
         options = [{"OUTSIDE": str(world.outside), "SOCKET": str(path), "0": str(port)}.get(word, word) for word in words]
         file = world.write(world.trusted / "c.toml", f'version = 1\n[fs]\nread = ["@system"]\nwrite = ["{world.project}"]\n'
                            '[net]\nmode = "allow"\nallow = ["g.example:443"]\n[env]\npass = ["TERM"]\n'

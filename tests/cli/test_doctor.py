@@ -51,7 +51,7 @@ def test_colour_only_on_a_terminal(world):
     for variables, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
         terminal = Terminal(world, [world.cordon, "doctor"], env=variables)
         try:
-            terminal.wait(20)
+            terminal.wait()
             assert (b"\x1b[" in terminal.seen) == coloured, terminal.seen
         finally:
             terminal.close()

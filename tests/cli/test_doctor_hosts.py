@@ -532,12 +532,12 @@ def test_what_no_setting_takes_away_is_said(world, host):
     assert look(world, host, 1)["limit"]
 
 
-SLEEP = ["/usr/bin/python3", "-c", "import time; time.sleep(60)"]
+SLEEP = ["/usr/bin/python3", "-c", "import time; time.sleep(300)"]
 
 
 def running(world, host, lines, cwd=None):
     """Processes that are called like the host, with these words behind the program and nothing else."""
-    program = world.write(world.home / f"bin/{host}.js", "import time\ntime.sleep(60)\n")
+    program = world.write(world.home / f"bin/{host}.js", "import time\ntime.sleep(300)\n")
     # As node is started: words of its own may stand before the program.
     node = world.home / "bin/node"
     if not node.exists():
@@ -552,7 +552,7 @@ def seen(world, host, status, started):
     def all_there():
         found.update({process["pid"]: process for process in look(world, host, status)["processes"]})
         return set(pids) <= set(found)
-    assert wait_until(all_there, 10)
+    assert wait_until(all_there)
     return [found[pid] for pid in pids]
 
 

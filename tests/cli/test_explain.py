@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from support.cures import apply_cure
-from support.harness import ORDINARY_UID
+from support.harness import ORDINARY_UID, free_port
 
 # A seed is a world. `./test` takes the first ones; more by CORDON_EXPLAIN_SEEDS.
 SEEDS = range(int(os.environ.get("CORDON_EXPLAIN_SEEDS", "10")))
@@ -447,7 +447,7 @@ def test_connections_under_ceilings(world):
         first = explain(world, follower.options, "connect", target).expect(1).json
         assert first["rule"] == f'ceiling "{file}:6"' and "leave out --net none" in first["change"], first
         assert follower.follow()["allowed"]
-        code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5)"
+        code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 30)"
         world.run("/usr/bin/python3", "-I", "-c", code, options=follower.options).expect(0)
 
 
@@ -455,8 +455,7 @@ def test_connections_under_ceilings(world):
 @pytest.mark.parametrize("what", ["publish", "connect"])
 def test_ports_and_sockets_under_ceilings(world, what, listed):
     """The option that is told, and the line of each ceiling that does not list it; of no other."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = str(server.getsockname()[1])
+    port = str(free_port())
     place, other = world.outside / "s", world.outside / "other"
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
         one.bind(str(place))

@@ -111,7 +111,7 @@ def test_nothing_at_all_is_a_usage_error(world):
 def test_answers_go_nowhere_without_a_complaint_to_stdout(world):
     with open("/dev/full", "wb") as full:
         process = world.start([world.cordon, "policy", "show"], stdout=full)
-        process.wait(timeout=10)
+        process.wait(timeout=40)
         process.stderr.close()
     assert process.returncode == 2
 

@@ -11,7 +11,7 @@ from support.pty_session import Terminal
 
 def at_a_terminal(world, *argv):
     terminal = Terminal(world, [world.cordon, "run", *argv], columns=300)
-    status = terminal.wait(20)
+    status = terminal.wait()
     return status, terminal.seen.decode()
 
 

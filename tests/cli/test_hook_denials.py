@@ -73,8 +73,8 @@ def test_what_nothing_grants(world, place, line):
 
 LIMITS = {
     "memory": ("python3 -c 'bytearray(200 << 20)'", ["--memory", "48M"], ["--memory", "1G"]),
-    "pids": ("sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 1 & done; wait'", ["--pids", "6"], ["--pids", "60"]),
-    "timeout": ("sleep 1", ["--timeout", "200ms"], ["--timeout", "20s"]),
+    "pids": ("sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 3 & done; wait'", ["--pids", "6"], ["--pids", "60"]),
+    "timeout": ("sleep 3", ["--timeout", "200ms"], ["--timeout", "30s"]),
 }
 
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from support.harness import processes_with, wait_until
+from support.harness import SOON, processes_with, wait_until
 
 pytestmark = pytest.mark.once
 
@@ -93,7 +93,7 @@ def start_host(world, host, sleep, keep):
     started = world.start(["/usr/bin/python3", "-c", HOST, world.cordon, host, message, keep],
                           stdin=-1)
     assert started.stdout.readline() == b"started\n"
-    assert wait_until(lambda: sleeping(sleep), 20)
+    assert wait_until(lambda: sleeping(sleep))
     return started
 
 
@@ -106,7 +106,7 @@ def kill_host(started):
 def test_a_hooked_command_dies_with_its_host(world, host):
     sleep = f"300.{os.getpid()}{HOSTS.index(host)}"
     kill_host(start_host(world, host, sleep, "with"))
-    assert wait_until(lambda: not sleeping(sleep), 10)
+    assert wait_until(lambda: not sleeping(sleep), SOON)
 
 
 def test_without_the_option_it_goes_on(world):
@@ -118,7 +118,7 @@ def test_without_the_option_it_goes_on(world):
     finally:
         for pid in sleeping(sleep):
             os.kill(pid, signal.SIGKILL)
-    assert wait_until(lambda: not sleeping(sleep), 10)
+    assert wait_until(lambda: not sleeping(sleep), SOON)
 
 
 @pytest.mark.parametrize("wrapper, status", [
@@ -134,14 +134,15 @@ def test_what_starts_the_hook_is_taken_for_the_host(world, wrapper, status):
 
 
 def test_a_run_ends_with_the_process_it_names(world):
-    other = world.start(["sleep", "60"])
-    # Not "sleep" "302": the words of Cordon's own process would be those of the command.
-    run = world.start([world.cordon, "run", "--ends-with", str(other.pid), "--", "sh", "-c", "exec sleep 302"])
-    assert wait_until(lambda: sleeping("302"), 20)
+    other = world.start(["sleep", "300"])
+    sleep = f"302.{os.getpid()}"
+    # Not "sleep" and the time: the words of Cordon's own process would be those of the command.
+    run = world.start([world.cordon, "run", "--ends-with", str(other.pid), "--", "sh", "-c", f"exec sleep {sleep}"])
+    assert wait_until(lambda: sleeping(sleep))
     assert run.poll() is None
     other.kill()
     other.wait()
-    assert run.wait(10) == 137
+    assert run.wait(30) == 137
 
 
 @pytest.mark.parametrize("value", ["", "x", "0", "-1", "4294967297", "99999999999999999999"])
@@ -177,6 +178,6 @@ def test_a_command_behind_the_prefix_dies_with_its_host(world):
     start = "import subprocess, sys; subprocess.Popen(sys.argv[1:], start_new_session=True); sys.stdin.read()"
     host = world.start(["/usr/bin/python3", "-c", start, "/bin/bash", "-c", '"$0" -c "$1"; true', world.cordon,
                         f"sleep {sleep}"], stdin=-1)
-    assert wait_until(lambda: sleeping(sleep), 20)
+    assert wait_until(lambda: sleeping(sleep))
     kill_host(host)
-    assert wait_until(lambda: not sleeping(sleep), 10)
+    assert wait_until(lambda: not sleeping(sleep), SOON)

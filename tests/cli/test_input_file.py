@@ -114,7 +114,7 @@ def test_with_a_report_on_stdout(world, listing):
     assert '"stdout":"line 0\\n"' in (world.trusted / "r").read_text().replace('": "', '":"')
 
 
-@pytest.mark.parametrize("options,status", [(["--timeout", "1s"], 124), ([], 143)])
+@pytest.mark.parametrize("options,status", [(["--timeout", "5s"], 124), ([], 143)])
 def test_a_command_that_is_killed_leaves_the_rest(world, listing, options, status):
     kill = "" if options else "kill -TERM $$;"
     run = contained(world, "/bin/sh", "-c", f"read -r a; {kill} sleep 60", options=options)

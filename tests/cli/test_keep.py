@@ -131,7 +131,7 @@ def test_what_is_touched_is_young_again(kept):
 def waiting_run(kept, pool):
     """One that uses the home until the file `go` is there."""
     running = pool.submit(kept.world.run, "/bin/sh", "-c", WAITS, options=["--policy", kept.lasting])
-    assert wait_until(lambda: (kept.world.project / "begun").exists(), 20)
+    assert wait_until(lambda: (kept.world.project / "begun").exists())
     return running
 
 
@@ -154,7 +154,7 @@ def test_a_run_that_lasts_longer_uses_its_home_until_it_ends(kept):
 def test_a_run_that_is_killed_has_used_its_home_until_then(kept):
     world = kept.world
     process = world.start([world.cordon, "run", "--policy", kept.lasting, "--", "/bin/sh", "-c", WAITS])
-    assert wait_until(lambda: (world.project / "begun").exists(), 20)
+    assert wait_until(lambda: (world.project / "begun").exists())
     kept.age(kept.home_used, 31)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
@@ -274,7 +274,7 @@ def test_what_is_used_stays(kept):
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(kept.world.run, "/bin/sh", "-c", "touch begun; while [ ! -e go ]; do sleep 0.1; done; cat ~/login",
                               options=["--policy", kept.lasting])
-        assert wait_until(lambda: (kept.world.project / "begun").exists(), 20)
+        assert wait_until(lambda: (kept.world.project / "begun").exists())
         kept.age(kept.home_used, 31)
         kept.run("days = 30", 'size = "1K"').expect(0)
         assert (kept.home / "login").exists() and (kept.cache / "x/big").exists()
@@ -297,7 +297,7 @@ def test_a_run_takes_no_home_that_is_being_removed(kept):
     fcntl.flock(home, fcntl.LOCK_EX)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(world.run, "/bin/sh", "-c", "touch begun; echo new > ~/new", options=["--policy", kept.lasting])
-        assert wait_until(lambda: is_waited_for(kept.home) or running.done(), 20)
+        assert wait_until(lambda: is_waited_for(kept.home) or running.done())
         gone = kept.home.with_name(kept.home.name + ".gone")
         kept.home.rename(gone)
         assert not (world.project / "begun").exists()
@@ -377,7 +377,7 @@ def test_a_stage_that_another_run_works_in_is_given_back_whole(kept):
     process = world.start([world.cordon, "run", "--stage-from", kept.waiting, "--stage=review", "--",
                            "/bin/sh", "-c", "touch begun; read line"], stdin=subprocess.PIPE)
     uppers = lambda: [place / "0/upper" for place in kept.stages() if (place / "0/upper/begun").exists()]
-    assert wait_until(uppers, 20)
+    assert wait_until(uppers)
     kept.run('size = "1K"').expect(0)
     assert kept.note(kept.waiting).exists() and not kept.note(kept.applied).exists()
     [upper] = uppers()

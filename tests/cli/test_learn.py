@@ -195,7 +195,7 @@ def test_at_a_terminal_each_line_is_asked_for(world, outside):
                          ("write ~/tools/other", "y")):
         terminal.expect(f"cordon: {line}, asked for once? y, n, q (no more questions): ".encode())
         terminal.type(answer.encode() + b"\n")
-    assert terminal.wait(30) == 0, terminal.seen
+    assert terminal.wait() == 0, terminal.seen
     document = tomllib.loads(out.read_text())
     assert document["fs"] == {"read": ["~/tools/thing/one.txt"], "write": ["~/tools/other"]}
     assert '#   "~/tools/thing/two.txt"' in out.read_text() and out.stat().st_mode & 0o777 == 0o600
@@ -208,7 +208,7 @@ def test_giving_up_at_a_question(world, outside, key):
     terminal = Terminal(world, [world.cordon, "learn", "--out", str(out), "--", "cat", str(outside / "one.txt")])
     terminal.expect(b"(no more questions): ")
     terminal.type(key)
-    assert terminal.wait(20) == 2, terminal.seen
+    assert terminal.wait() == 2, terminal.seen
     assert b"given up" in terminal.seen and not out.exists() and nothing_left(world)
 
 
@@ -216,5 +216,5 @@ def test_an_interrupt_leaves_nothing(world, outside):
     process = world.start([world.cordon, "learn", "--", "sh", "-c", "echo x > made; echo up >&2; sleep 60"])
     assert process.stderr.readline() == b"up\n"
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) == 2
+    assert process.wait(timeout=40) == 2
     assert wait_until(lambda: nothing_left(world)) and not (world.project / "made").exists()

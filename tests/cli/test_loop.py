@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from support.harness import processes_with, wait_until
+from support.harness import SOON, processes_with, wait_until
 
 pytestmark = pytest.mark.once
 
@@ -121,7 +121,7 @@ def test_an_agent_that_hangs_is_ended(loop, world):
     done.expect(1)
     ended = next(event for event in events if event["event"] == "agent_ended")
     assert ended["timed_out"]
-    assert not processes_with(LONG)
+    assert wait_until(lambda: not processes_with(LONG), SOON)
 
 
 def test_nothing_goes_on_once_containment_is_in_doubt(loop, world):
@@ -133,13 +133,13 @@ def test_nothing_goes_on_once_containment_is_in_doubt(loop, world):
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", loop.agent(
         "#!/bin/sh\necho ready; while [ ! -e go ]; do sleep 0.05; done\n" + HONEST.split("\n", 1)[1],
         "slow")])
-    assert wait_until(lambda: state.joinpath("audit").exists() and any(state.joinpath("audit").glob("*.jsonl")), 10)
+    assert wait_until(lambda: state.joinpath("audit").exists() and any(state.joinpath("audit").glob("*.jsonl")))
     day = next(state.joinpath("audit").glob("*.jsonl"))
-    assert wait_until(lambda: day.read_text().count("loop_agent") >= 1, 10)
+    assert wait_until(lambda: day.read_text().count("loop_agent") >= 1)
     with open(day, "a") as log:
         log.write("{}\n")
     world.write(world.project / "go", "")
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     events = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 125, err
     assert events[-1]["why"] == "uncontained" and events[-1]["error"]["kind"] == "audit"
@@ -176,10 +176,10 @@ def test_a_ceiling_that_is_narrowed_holds_for_the_next_run(loop, world):
                       "echo x > $file\n")
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--attempts", "1",
                            "--ceiling", ceiling, "--", slow])
-    assert wait_until(lambda: (world.project / "up-one").exists(), 20)
+    assert wait_until(lambda: (world.project / "up-one").exists())
     world.document('version = 1\n[fs]\nread = ["/usr", "' + str(world.project) + '"]\n', "ceiling.toml")
     world.write(world.project / "go", "")
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
     assert process.returncode == 1, out
     assert (world.project / "one").exists(), "the run that was under way"
     assert not (world.project / "up-two").exists() and not (world.project / "two").exists()
@@ -220,10 +220,10 @@ def test_a_loop_that_was_killed_goes_on_where_it_was(loop, world):
                        "if [ $file = two ] && [ ! -e second-life ]; then echo x > second-life;"
                        f" sleep {LONG}; fi\necho x > $file\n")
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", agent])
-    assert wait_until(lambda: (world.project / "second-life").exists(), 20)
+    assert wait_until(lambda: (world.project / "second-life").exists())
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=10)
-    assert wait_until(lambda: not processes_with(LONG), 5)
+    process.communicate(timeout=40)
+    assert wait_until(lambda: not processes_with(LONG), SOON)
     done, events = loop.run(agent)
     done.expect(0)
     started = [event["id"] for event in events if event["event"] == "attempt_started"]
@@ -360,23 +360,23 @@ def test_a_signal_ends_agent_and_loop(loop, world):
     slow = loop.agent(f"#!/bin/sh\nsetsid sleep {LONG} & sleep {LONG}\n")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", slow])
-        assert wait_until(lambda: processes_with(LONG), 20)
+        assert wait_until(lambda: processes_with(LONG))
         os.kill(process.pid, number)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=40)
         assert process.returncode == 130, err
         assert json.loads(out.splitlines()[-1])["why"] == "stopped"
-        assert wait_until(lambda: not processes_with(LONG), 2)
+        assert wait_until(lambda: not processes_with(LONG), SOON)
 
 
 def test_two_loops_of_one_project(loop, world):
     slow = loop.agent(f"#!/bin/sh\nsleep {LONG}\n")
     process = world.start([world.cordon, "loop", "--json", "--net", "none", "--", slow])
-    assert wait_until(lambda: processes_with(LONG), 20)
+    assert wait_until(lambda: processes_with(LONG))
     done, events = loop.run(slow)
     done.expect(125)
     assert "another loop" in done.err and not events
     os.kill(process.pid, signal.SIGTERM)
-    process.communicate(timeout=10)
+    process.communicate(timeout=40)
 
 
 def test_budgets(loop, world):

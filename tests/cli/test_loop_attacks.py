@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from support.harness import processes_with, tree_digest, wait_until
+from support.harness import SOON, processes_with, tree_digest, wait_until
 
 HOSTILE = f"86399.{os.getpid()}"
 PLAN = "- [ ] one: T\n  attempts: 1\n  verify: sh check.sh\n"
@@ -124,12 +124,12 @@ def test_TH_nothing_stays_behind(arena, world):
               "mkdir -p ~/.config/systemd/user ~/.config/autostart; touch ~/.config/autostart/x.desktop\n"
               "echo '* * * * * true' | crontab - 2>/dev/null; true\n")
     _, events = arena.play(script)
-    assert not processes_with(HOSTILE) and states(events) == ["failed"]
+    assert wait_until(lambda: not processes_with(HOSTILE), SOON) and states(events) == ["failed"]
     assert not (world.home / ".config/autostart").exists()
     process = world.start(["/bin/sh", "-c", f"setsid sleep {HOSTILE} & true"])
-    process.wait(timeout=10)
+    process.wait(timeout=40)
     # The shell may have ended before its child has become `sleep`.
-    assert wait_until(lambda: processes_with(HOSTILE), 10), "the control"
+    assert wait_until(lambda: processes_with(HOSTILE)), "the control"
     for pid in processes_with(HOSTILE):
         os.kill(pid, signal.SIGKILL)
 
@@ -180,7 +180,7 @@ def test_TH_it_ends_nobody_but_itself(arena, world):
     _, events = arena.play(script, plan=plan)
     assert names(events).count("attempt_started") == 2, "the loop was ended by its agent"
     process = world.start(["/bin/sh", "-c", "kill -9 $$"])
-    assert process.wait(timeout=10) == -signal.SIGKILL, "the control"
+    assert process.wait(timeout=40) == -signal.SIGKILL, "the control"
 
 
 def test_TH_a_filled_home_and_scratch_stop_nobody(arena, world):

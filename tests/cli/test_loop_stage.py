@@ -95,13 +95,17 @@ def test_protected_files_of_an_accepted_attempt_wait(loop, world):
 
 def test_what_the_host_changed_meanwhile_is_not_overwritten(loop, world):
     loop.plan.write_text("- [ ] a: T\n  attempts: 1\n  verify: test -s made\n")
-    # What the host makes meanwhile may not be seen in a stage, so the agent waits for nothing of it.
-    agent = loop.agent("#!/bin/sh\ncat > /dev/null\necho x > made; echo run >> file.txt; echo ready\nsleep 4\n")
-    process = world.start([world.cordon, "loop", "--json", "--net", "none", "--stage", "--", agent])
+    # What the host makes meanwhile may not be seen in a stage: the agent waits for it in a directory that it reads.
+    go = world.outside / "go"
+    agent = loop.agent("#!/bin/sh\ncat > /dev/null\necho x > made; echo run >> file.txt; echo ready\n"
+                       f"while [ ! -e {go} ]; do sleep 0.05; done\n")
+    process = world.start([world.cordon, "loop", "--json", "--net", "none", "--stage", "--read", world.outside, "--",
+                           agent])
     for line in process.stdout:
         if json.loads(line).get("text") == "ready":
             break
     world.write(world.project / "file.txt", "host\n")
+    world.write(go, "")
     out, err = process.communicate(timeout=60)
     events = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 1, err

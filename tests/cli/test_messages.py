@@ -326,7 +326,7 @@ def test_a_builder_that_was_killed(world):
 
 def errors_at_a_terminal(world, *options, env=None):
     terminal = Terminal(world, [world.cordon, "policy", "check", *options, "none.toml"], env=env)
-    terminal.wait(20)
+    terminal.wait()
     return "\x1b[3" in terminal.seen.decode()
 
 

@@ -170,7 +170,7 @@ def test_what_is_hidden_behind_a_closed_directory(theirs):
                            stdin=subprocess.PIPE)
     assert process.stdout.readline() == b"data\n"
     closed.chmod(0o777)
-    out, err = process.communicate(b"go\n", timeout=20)
+    out, err = process.communicate(b"go\n", timeout=40)
     assert b"SECRET" not in out + err and process.returncode == 1, (out, err)
     # Nor is anything else in it shown, whose own mode would let the owner read it.
     theirs.write(closed / "other", "OTHER\n", 0o644)

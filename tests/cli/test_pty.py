@@ -1,5 +1,6 @@
 """`cordon run` at a terminal behaves like the program itself."""
 
+import contextlib
 import os
 import re
 import signal
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.harness import processes_with, wait_until
+from support.harness import SOON, processes_with, wait_until
 from support.pty_session import Terminal
 
 pytestmark = pytest.mark.once
@@ -35,12 +36,13 @@ def test_streams_are_a_terminal(world, at_terminal):
 
 def test_window_size_at_start_and_later(world, at_terminal):
     terminal = at_terminal("/bin/sh", "-c", "stty size; trap 'stty size' WINCH; echo READY;"
-                           "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; done")
+                           "while [ ! -e seen ]; do sleep 0.1; done")
     terminal.expect(b"33 99")
     terminal.expect(b"READY")
     terminal.resize(44, 111)
     os.kill(terminal.pid, signal.SIGWINCH)
     terminal.expect(b"44 111")
+    world.write(world.project / "seen", "")
     assert terminal.wait() == 0
 
 
@@ -61,7 +63,7 @@ def test_typing_reaches_the_command(world, at_terminal):
 def test_end_of_input(world, at_terminal):
     terminal = at_terminal("cat")
     # Typed before the relay is raw, the kernel would have kept the mark as a zero byte.
-    assert wait_until(lambda: terminal.modes() != terminal.before, 5)
+    assert wait_until(lambda: terminal.modes() != terminal.before)
     terminal.type(b"x\r")
     terminal.expect(b"x\r\nx\r\n")
     terminal.type(b"\x04")
@@ -78,9 +80,10 @@ def test_interrupt_goes_through_the_pty(world, at_terminal):
 
 
 def test_interrupt_ends_a_plain_command(world, at_terminal):
-    terminal = at_terminal("sleep", "30")
-    assert wait_until(lambda: terminal.modes() != terminal.before, 5)
-    terminal.read_for(0.2)
+    time = f"300.{os.getpid()}"
+    terminal = at_terminal("sleep", time)
+    assert wait_until(lambda: terminal.modes() != terminal.before)
+    assert wait_until(lambda: called(f"sleep\0{time}"))
     terminal.type(b"\x03")
     assert terminal.wait() == 128 + signal.SIGINT
 
@@ -93,7 +96,7 @@ def test_modes_are_restored_after_a_plain_end(world, at_terminal):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_modes_are_restored_after_a_signal(world, at_terminal, number):
-    terminal = at_terminal("/bin/sh", "-c", "echo READY; sleep 30")
+    terminal = at_terminal("/bin/sh", "-c", "echo READY; sleep 300")
     terminal.expect(b"READY")
     os.kill(terminal.pid, number)
     assert terminal.wait() == 128 + number
@@ -101,18 +104,18 @@ def test_modes_are_restored_after_a_signal(world, at_terminal, number):
 
 
 def test_modes_are_restored_after_a_timeout(world, at_terminal):
-    terminal = at_terminal("sleep", "30", options=["--timeout", "500ms"])
+    terminal = at_terminal("sleep", "300", options=["--timeout", "500ms"])
     assert terminal.wait() == 124
     assert terminal.modes() == terminal.before
 
 
 def test_hang_up_leaves_nothing(world, at_terminal):
     mark = f"pty-{os.getpid()}-{world.path.name}"
-    terminal = at_terminal("/bin/sh", "-c", f"echo READY; '{world.probe}' linger {mark} 30")
+    terminal = at_terminal("/bin/sh", "-c", f"echo READY; '{world.probe}' linger {mark} 300")
     terminal.expect(b"READY")
-    assert wait_until(lambda: processes_with(mark), 5)
+    assert wait_until(lambda: processes_with(mark))
     os.kill(terminal.pid, signal.SIGKILL)
-    assert wait_until(lambda: not processes_with(mark), 1), processes_with(mark)
+    assert wait_until(lambda: not processes_with(mark), SOON), processes_with(mark)
 
 
 def test_command_has_no_way_to_the_callers_terminal(world, at_terminal):
@@ -141,7 +144,7 @@ def test_redirect_makes_no_terminal(world):
 
 def test_job_control_shell(world, at_terminal):
     terminal = at_terminal("bash", "--norc", "-i")
-    terminal.type(b"sleep 30 &\r")
+    terminal.type(b"sleep 300 &\r")
     terminal.type(b"jobs; echo DO''NE\r")
     terminal.expect(b"DONE")
     assert b"Running" in terminal.seen, terminal.seen
@@ -172,32 +175,38 @@ def shell(world):
     terminal.close()
 
 
+def called(line):
+    """Processes whose command line begins so: what was started, and not those that were told to start it."""
+    found = []
+    for pid in processes_with(line):
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(line.encode()):
+                found.append(pid)
+    return found
+
+
 def status_of_last(shell):
     """Asked for once the terminal is the shell's again: until then keys are the command's."""
-    assert wait_until(lambda: not is_raw(shell), 10)
+    assert wait_until(lambda: not is_raw(shell))
     shell.line("echo status:$?:")
-    assert wait_until(lambda: shell.read_for(0.05) or re.search(rb"status:(\d+):", shell.seen), 10)
+    assert wait_until(lambda: shell.read_for(0.05) or re.search(rb"status:(\d+):", shell.seen))
     return int(re.search(rb"status:(\d+):", shell.seen).group(1))
 
 
 def test_suspend_key_stops_the_command_and_cordon(world, shell):
     mark = f"stop-{os.getpid()}-{world.path.name}"
-    shell.line(f"cordon run -- bash -c 'exec -a {mark} sleep 30'")
-
-    def called_so():
-        return [pid for pid in processes_with(mark)
-                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(mark.encode())]
-    assert wait_until(lambda: is_raw(shell) and called_so(), 10)
-    [inside] = called_so()
+    shell.line(f"cordon run -- bash -c 'exec -a {mark} sleep 300'")
+    assert wait_until(lambda: is_raw(shell) and called(mark))
+    [inside] = called(mark)
     shell.type(b"\x1a")
     shell.expect(b"Stopped")
-    assert wait_until(lambda: state_of(inside) == "T", 5), state_of(inside)
+    assert wait_until(lambda: state_of(inside) == "T"), state_of(inside)
     assert not is_raw(shell)
     shell.line("fg")
-    assert wait_until(lambda: is_raw(shell) and state_of(inside) != "T", 5), state_of(inside)
+    assert wait_until(lambda: is_raw(shell) and state_of(inside) != "T"), state_of(inside)
     shell.type(b"\x03")
     assert status_of_last(shell) == 130
-    assert not called_so()
+    assert not called(mark)
 
 
 def test_a_command_that_stops_itself_gives_the_terminal_back(world, shell):
@@ -222,7 +231,7 @@ def test_a_job_in_the_background_is_not_stopped(world, shell):
 def test_a_job_that_comes_to_the_foreground_takes_the_terminal(world, shell):
     shell.line("cordon run -- cat &")
     shell.line("fg")
-    assert wait_until(lambda: is_raw(shell), 10)
+    assert wait_until(lambda: is_raw(shell))
     shell.type(b"hel")
     shell.type(b"lo\r")
     shell.expect(b"hello\r\nhello\r\n")
@@ -233,23 +242,26 @@ def test_a_job_that_comes_to_the_foreground_takes_the_terminal(world, shell):
 
 def test_a_shell_inside_has_job_control_of_its_own(world, shell):
     shell.line("PS1= cordon run -- bash --norc -i")
-    assert wait_until(lambda: is_raw(shell), 10)
-    shell.line("echo IN''SIDE; sleep 30")
+    assert wait_until(lambda: is_raw(shell))
+    time = f"300.{os.getpid()}"
+    shell.line(f"echo IN''SIDE; sleep {time}")
     shell.expect(b"INSIDE")
-    shell.read_for(0.3)
+    # The key is the shell's own until it has started that.
+    assert wait_until(lambda: called(f"sleep\0{time}"))
     shell.type(b"\x1a")
     shell.expect(b"Stopped")
     assert is_raw(shell)
     shell.line("kill %1; echo LEA''VING; exit; exit")
     shell.expect(b"LEAVING")
-    assert wait_until(lambda: not is_raw(shell), 10)
+    assert wait_until(lambda: not is_raw(shell))
 
 
-@pytest.mark.parametrize("command", [("sleep", "30"), ("sh", "-c", "kill -STOP $$; sleep 30")])
+@pytest.mark.parametrize("command", [("sleep", "TIME"), ("sh", "-c", "kill -STOP $$; sleep TIME")])
 def test_where_nobody_could_continue_it_nothing_stays_stopped(world, at_terminal, command):
-    terminal = at_terminal(*command)
-    assert wait_until(lambda: terminal.modes() != terminal.before, 5)
-    terminal.read_for(0.3)
+    time = f"300.{os.getpid()}"
+    terminal = at_terminal(*(word.replace("TIME", time) for word in command))
+    assert wait_until(lambda: terminal.modes() != terminal.before)
+    assert wait_until(lambda: called(f"sleep\0{time}"))
     terminal.type(b"\x1a")
     terminal.read_for(0.3)
     terminal.type(b"\x03")

@@ -154,7 +154,7 @@ def test_a_fifo_is_written_to(world):
 def test_what_the_command_puts_there_is_not_replaced(world, trick):
     victim = world.write(world.outside / "victim", "precious\n")
     path = world.project / "report.json"
-    done = world.run("/bin/sh", "-c", trick, options=["--report", path], timeout=20).expect(141)
+    done = world.run("/bin/sh", "-c", trick, options=["--report", path]).expect(141)
     assert victim.read_text() == "precious\n"
     assert str(path) in done.err and not [
         entry for entry in os.listdir(world.project) if entry.startswith(".cordon-")]

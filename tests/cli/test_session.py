@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from support.harness import alive, descendants, processes_with, wait_until
+from support.harness import SOON, alive, descendants, processes_with, wait_until
 
 
 class Session:
@@ -23,8 +23,8 @@ class Session:
     def exec(self, *command, options=(), **how):
         return self.world.cordon_verb("session", "exec", self.id, *options, "--", *command, **how)
 
-    def report(self, *command, options=()):
-        done = self.exec(*command, options=["--json", *options])
+    def report(self, *command, options=(), **how):
+        done = self.exec(*command, options=["--json", *options], **how)
         return done, json.loads(done.out)
 
     def note(self):
@@ -58,7 +58,7 @@ def test_files_processes_and_servers_last_from_command_to_command(world, session
     server = ("import socket,time\ns=socket.socket(); s.bind(('127.0.0.1',5555)); s.listen()\n"
               "while True: c,_=s.accept(); c.sendall(b'served'); c.close()\n")
     session.exec("sh", "-c", f"python3 -c \"{server}\" >/dev/null 2>&1 & echo $! > ~/server").expect(0)
-    ask = "import socket; print(socket.create_connection(('127.0.0.1',5555),5).recv(9).decode())"
+    ask = "import socket; print(socket.create_connection(('127.0.0.1',5555),20).recv(9).decode())"
     assert wait_until(lambda: session.exec("python3", "-c", ask).out == "served\n")
     session.exec("sh", "-c", "kill $(cat ~/server)").expect(0)
     assert wait_until(lambda: session.exec("python3", "-c", ask).status == 1)
@@ -93,7 +93,7 @@ def test_streams(world, sessions):
     # What goes on in the background keeps nobody waiting.
     begin = time.monotonic()
     assert session.exec("sh", "-c", "sleep 60 & echo done").expect(0).out == "done\n"
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 30
 
 
 def test_the_same_layers_hold_every_command(world, sessions):
@@ -120,7 +120,7 @@ def test_the_same_layers_hold_every_command(world, sessions):
 def test_sessions_do_not_see_each_other(world, sessions):
     one, other = sessions(), sessions()
     hold = ("import socket,time,ctypes,os\ns=socket.socket(socket.AF_UNIX); s.bind('\\0of-one'); s.listen()\n"
-            "l=ctypes.CDLL(None); l.shmget(77,4096,0o1600)\nopen('/tmp/of-one','w').close()\ntime.sleep(60)\n")
+            "l=ctypes.CDLL(None); l.shmget(77,4096,0o1600)\nopen('/tmp/of-one','w').close()\ntime.sleep(600)\n")
     one.exec("sh", "-c", f"python3 -c \"{hold}\" >/dev/null 2>&1 & echo $! > ~/holder").expect(0)
     look = ("import socket,ctypes,os\n"
             "s=socket.socket(socket.AF_UNIX)\nprint(s.connect_ex('\\0of-one'), ctypes.CDLL(None).shmget(77,4096,0)>=0,"
@@ -141,33 +141,33 @@ def test_sessions_do_not_see_each_other(world, sessions):
 def test_a_limit_ends_what_came_of_one_command_alone(world, sessions):
     session = sessions()
     mark = f"of-{os.getpid()}-{world.path.name}"
-    session.exec("sh", "-c", f"'{world.probe}' linger {mark}-early 60 >/dev/null 2>&1 &").expect(0)
+    session.exec("sh", "-c", f"'{world.probe}' linger {mark}-early 600 >/dev/null 2>&1 &").expect(0)
     assert wait_until(lambda: processes_with(f"{mark}-early"))
     begin = time.monotonic()
-    done = session.exec("sh", "-c", f"setsid '{world.probe}' linger {mark}-late 60 & sleep 60",
+    done = session.exec("sh", "-c", f"setsid '{world.probe}' linger {mark}-late 600 & sleep 600",
                         options=["--timeout", "1s"])
     done.expect(124)
-    assert time.monotonic() - begin < 10
-    assert processes_with(f"{mark}-late") == [] and processes_with(f"{mark}-early")
+    assert time.monotonic() - begin < 30
+    assert wait_until(lambda: processes_with(f"{mark}-late") == [], SOON) and processes_with(f"{mark}-early")
     session.exec("true").expect(0)
     session.stop().expect(0)
-    assert wait_until(lambda: not processes_with(mark), 2)
+    assert wait_until(lambda: not processes_with(mark), SOON)
 
 
 HIDDEN = """
 import ctypes, os, sys, time
-if os.fork(): time.sleep(60)
+if os.fork(): time.sleep(120)
 os.setsid()
 if os.fork(): os._exit(0)
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
-time.sleep(60)
+time.sleep(120)
 """
 CHAIN = """
 import os, sys, time
-end = time.monotonic() + 30
+end = time.monotonic() + 120
 for _ in range(20):
     if os.fork() == 0: break
-else: time.sleep(60)
+else: time.sleep(120)
 while time.monotonic() < end:
     if os.fork(): os._exit(0)
 """
@@ -178,25 +178,25 @@ def test_nothing_steps_out_of_a_limit(world, sessions, script):
     mark = f"of-{os.getpid()}-{world.path.name}"
     session = sessions()
     begin = time.monotonic()
-    done = session.exec("python3", "-c", script, mark, options=["--timeout", "1s"], timeout=60)
+    done = session.exec("python3", "-c", script, mark, options=["--timeout", "1s"], timeout=90)
     assert done.status == 124 and time.monotonic() - begin < 30, done.account()
-    assert wait_until(lambda: not processes_with(mark), 5), processes_with(mark)
+    assert wait_until(lambda: not processes_with(mark), SOON), processes_with(mark)
 
 
 def test_a_command_ends_with_its_client_and_hears_its_signals(world, sessions):
     session = sessions()
     mark = f"of-{os.getpid()}-{world.path.name}"
-    words = [world.cordon, "session", "exec", session.id, "--", world.probe, "linger", mark, 60]
+    words = [world.cordon, "session", "exec", session.id, "--", world.probe, "linger", mark, 120]
     client = world.start(words)
     assert wait_until(lambda: processes_with(mark))
     client.kill()
     client.communicate()
-    assert wait_until(lambda: not processes_with(mark), 5)
+    assert wait_until(lambda: not processes_with(mark), SOON)
     client = world.start([world.cordon, "session", "exec", session.id, "--", "sh", "-c",
                           "trap 'echo heard; exit 3' INT; echo ready; while :; do sleep 0.05; done"])
     assert client.stdout.readline() == b"ready\n"
     client.send_signal(signal.SIGINT)
-    out, _ = client.communicate(timeout=20)
+    out, _ = client.communicate(timeout=40)
     assert out == b"heard\n" and client.returncode == 130, (out, client.returncode)
     session.exec("true").expect(0)
 
@@ -204,15 +204,15 @@ def test_a_command_ends_with_its_client_and_hears_its_signals(world, sessions):
 def test_when_the_server_is_killed_nothing_is_left(world, sessions):
     session = sessions()
     mark = f"of-{os.getpid()}-{world.path.name}"
-    session.exec("sh", "-c", f"'{world.probe}' linger {mark} 60 >/dev/null 2>&1 &").expect(0)
+    session.exec("sh", "-c", f"'{world.probe}' linger {mark} 120 >/dev/null 2>&1 &").expect(0)
     assert wait_until(lambda: processes_with(mark))
     server = session.note()["server"]
     tree = descendants(server)
-    client = world.start([world.cordon, "session", "exec", session.id, "--", "sleep", "60"])
+    client = world.start([world.cordon, "session", "exec", session.id, "--", "sleep", "120"])
     assert wait_until(lambda: len(descendants(server)) > len(tree))
     os.kill(server, signal.SIGKILL)
-    assert wait_until(lambda: not processes_with(mark) and not any(map(alive, tree)), 5)
-    _, err = client.communicate(timeout=20)
+    assert wait_until(lambda: not processes_with(mark) and not any(map(alive, tree)), SOON)
+    _, err = client.communicate(timeout=40)
     assert client.returncode == 125 and b"ended before it answered" in err, err
     assert open_ones(world) == []
     session.exec("true").expect(125)
@@ -270,15 +270,17 @@ def test_a_handle_can_go_through_a_descriptor(world, sessions):
     os.close(read)
 
 
+@pytest.mark.once
 def test_it_ends_by_itself(world, sessions):
-    idle = sessions("--idle", "2s")
-    idle.exec("sleep", "3").expect(0)  # a command that runs is no idleness
-    assert wait_until(lambda: idle.id not in [note["id"] for note in open_ones(world)], 10)
+    # Long enough for a machine that stands still for some seconds before the command.
+    idle = sessions("--idle", "4s")
+    idle.exec("sleep", "5").expect(0)  # a command that runs is no idleness
+    assert wait_until(lambda: idle.id not in [note["id"] for note in open_ones(world)])
     idle.exec("true").expect(125)
-    short = sessions("--lifetime", "4s")
+    short = sessions("--lifetime", "7s")
     begin = time.monotonic()
-    done, report = short.report("sleep", "60")
-    assert time.monotonic() - begin < 20 and done.status == 137, done.account()
+    done, report = short.report("sleep", "60", timeout=90)
+    assert time.monotonic() - begin < 50 and done.status == 137, done.account()
     assert "ended while the command ran" in json.dumps(report["denials"])
     assert f"cordon why {short.id}" in json.dumps(report["denials"])
     assert wait_until(lambda: "wall clock" in world.cordon_verb("why", short.id).out)
@@ -288,8 +290,9 @@ def test_each_command_is_told_that_the_session_ended(world, sessions):
     # The kernel ends the processes of a sandbox in no order: a command may go before what started it.
     session = sessions()
     with ThreadPoolExecutor(12) as pool:
-        running = [pool.submit(session.report, "sh", "-c", f"touch {n}; exec sleep 60") for n in range(12)]
-        assert wait_until(lambda: all((world.project / str(n)).exists() for n in range(12)), 30)
+        running = [pool.submit(session.report, "sh", "-c", f"touch {n}; exec sleep 300", timeout=120)
+                   for n in range(12)]
+        assert wait_until(lambda: all((world.project / str(n)).exists() for n in range(12)))
         session.stop()
         for done, report in [one.result() for one in running]:
             assert done.status == 137, done.account()
@@ -338,12 +341,12 @@ def test_every_command_is_recorded_before_it_runs(world, sessions):
     log = world.home / ".local/state/cordon/audit"
     session.exec("sh", "-c", "sleep 0.1").expect(0)
     before = sum(path.read_text().count('"exec"') for path in log.glob("*.jsonl"))
-    client = world.start([world.cordon, "session", "exec", session.id, "--", "sh", "-c", "echo runs; sleep 5"])
+    client = world.start([world.cordon, "session", "exec", session.id, "--", "sh", "-c", "echo runs; sleep 60"])
     assert client.stdout.readline() == b"runs\n"
     now = sum(path.read_text().count('"exec"') for path in log.glob("*.jsonl"))
     assert now > before
     client.terminate()
-    client.communicate(timeout=20)
+    client.communicate(timeout=40)
     session.stop().expect(0)
     world.cordon_verb("audit", "verify").expect(0)
 
@@ -361,7 +364,7 @@ def test_one_that_kills_its_own_session_is_told_so(world, sessions):
     session = sessions()
     done = session.exec("sh", "-c", "kill -9 -1")
     assert done.status == 137, done.account()
-    assert wait_until(lambda: open_ones(world) == [], 10)
+    assert wait_until(lambda: open_ones(world) == [])
 
 
 def test_messages(world, sessions):

@@ -220,7 +220,7 @@ def test_what_the_host_changed_too_is_kept_in_both_versions(world, case, when):
                                run + "; echo ready; read line"], stdin=-1)
         assert process.stdout.readline() == b"ready\n"
         world.bare("/bin/sh", "-ec", host).expect(0)
-        process.communicate(b"go\n", timeout=30)
+        process.communicate(b"go\n", timeout=60)
         assert process.returncode == 0
     name = "new" if case == "both create" else "file.txt"
     assert listed(world)[name][1] == "conflict"
@@ -251,7 +251,7 @@ def test_an_unrelated_change_beside_it_is_no_conflict(world):
     assert process.stdout.readline() == b"ready\n"
     world.write(world.project / "dir/b", "b\n")
     world.write(world.project / "c", "c\n")
-    process.communicate(b"go\n", timeout=30)
+    process.communicate(b"go\n", timeout=60)
     assert (world.project / "dir/a").read_text() == "a\nrun\n"
     assert not (world.project / "file.txt").exists()
 

@@ -225,9 +225,9 @@ def test_an_interrupt_does_not_wait_for_the_copy(world):
     for number in range(20000):
         os.link(first, world.project / f"tree/{number}")
     process = world.start([world.cordon, "run", "--stage=copy", "--", "sh", "-c", "echo x > made"])
-    assert wait_until(lambda: any((place / "0/copy").exists() for place in stages(world)))
+    assert wait_until(lambda: any((place / "0/copy").exists() for place in stages(world)), step=0.001)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and b"was being copied" in err, err
     assert stages(world) == [] and not (world.project / "made").exists()
 
@@ -237,13 +237,15 @@ def test_killed_it_leaves_a_whole_list_or_nothing(world, step):
     for number in range(300):
         world.write(world.project / f"tree/{number}", f"{number}\n")
     before = picture(world.project)
-    process = world.start([world.cordon, "run", "--stage=copy", "--", "sh", "-ec",
-                           "rm -r tree; echo x > made; echo ready; read line"], stdin=-1)
+    # The copy may be whole before the kill comes: then the command has changed one thing or nothing.
+    work = "rm -r tree; echo x > made" if step == "while it runs" else "echo x > made"
+    process = world.start([world.cordon, "run", "--stage=copy", "--", "sh", "-ec", work + "; echo ready; read line"],
+                          stdin=-1)
     if step == "while it runs":
         assert process.stdout.readline() == b"ready\n"
         assert wait_until(lambda: noted_processes(world.home))
     else:
-        assert wait_until(lambda: any((place / "0/copy").exists() for place in stages(world)))
+        assert wait_until(lambda: any((place / "0/copy").exists() for place in stages(world)), step=0.001)
     started = noted_processes(world.home)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
@@ -252,25 +254,26 @@ def test_killed_it_leaves_a_whole_list_or_nothing(world, step):
     def is_settled():
         # A run that was killed before it had a process is looked at when it is some seconds old.
         world.run("true").expect(0)
-        return not stages(world) or world.cordon_verb("changes", "list").status == 0
+        return not list((world.home / ".local/state/cordon/runs").iterdir())
 
     assert wait_until(is_settled)
     assert picture(world.project) == before
-    told = listed(world) if stages(world) else {}
+    told = listed(world) if world.cordon_verb("changes", "list").status == 0 else {}
     if step == "while it runs":
         assert "made" in told and sum(name.startswith("tree/") for name in told) == 300
         changes(world, "apply")
         assert not (world.project / "tree").exists() and (world.project / "made").read_text() == "x\n"
     else:
-        # It may have been whole by then, and the command have run.
-        assert not told or len(told) == 302, told
+        assert set(told) <= {"made"}, told
 
 
 def test_a_long_copy_counts_at_a_terminal(world):
     """What takes half a second or more says how far it is, and leaves no trace of that in the command's output."""
     command = ["run", "--stage=copy", "--", "echo", "done"]
     assert "copying" not in world.cordon_verb(*command).expect(0).err  # elsewhere nothing counts
-    fill = "import os\nfor d in range(15):\n    os.mkdir(f'd{d}')\n    for f in range(200): open(f'd{d}/{f}', 'w').close()"
+    # Names of one file are made quickly, and copied one by one.
+    fill = ("import os\nfor d in range(15):\n    os.mkdir(f'd{d}')\n"
+            "    for f in range(700): os.link('file.txt', f'd{d}/{f}')")
     world.bare("/usr/bin/python3", "-c", fill).expect(0)
     terminal = Terminal(world, [world.cordon, *command])
     try:

@@ -276,10 +276,10 @@ def test_root_goes_on_as_the_owner_of_the_project(world):
 
 
 def test_a_fork_that_was_cut_off_leaves_nothing(world):
-    first = run_of(staged(world, "mkdir many; cd many; for i in $(seq 4000); do echo $i > $i; done"))
+    first = run_of(staged(world, "mkdir many; cd many; for i in $(seq 10000); do echo $i > $i; done"))
     [place] = stages(world)
     process = world.start([world.cordon, "run", "--stage-fork", first, "--", "true"])
-    assert wait_until(lambda: any(one.name.endswith(".fork") for one in stages(world)))
+    assert wait_until(lambda: any(one.name.endswith(".fork") for one in stages(world)), step=0.001)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     world.let_notes_be_old()
@@ -287,4 +287,4 @@ def test_a_fork_that_was_cut_off_leaves_nothing(world):
     done.expect(0)
     assert "unchecked" not in done.err, done.account()
     assert stages(world) == [place]
-    assert len(listed(world, first)) == 4001
+    assert len(listed(world, first)) == 10001
