@@ -23,11 +23,11 @@ def read_later(world, paths, options, change):
     process = world.start([world.cordon, "run", "--write", world.project, *options, "--", "sh", "-c",
                            script, "sh", *paths])
     try:
-        assert wait_until(ready.exists, 20), process.communicate(timeout=10)
+        assert wait_until(ready.exists), process.poll()
         change()
         world.write(signs / "new", "new\n")
         os.rename(signs / "new", go)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     finally:
         if process.poll() is None:
             process.kill()

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from gitrepo import IDENTITY, git, make_repository
-from support.harness import tree_digest, wait_until
+from support.harness import alive, noted_processes, tree_digest, wait_until
 
 SETTINGS = ".vscode/settings.json"
 
@@ -273,12 +273,16 @@ def test_git_changes_a_tracked_link_inside_and_not_on_the_host(world):
 def test_a_killed_run_keeps_what_it_changed(world, branches):
     before = protected(branches)
     run = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
-                       f"echo evil > {SETTINGS}; echo evil > .mcp.json; touch ready; sleep 60"])
+                       f"echo evil > {SETTINGS}; echo evil > .mcp.json; touch ready; sleep 300"])
     try:
-        assert wait_until((branches / "ready").exists, 20)
+        assert wait_until((branches / "ready").exists)
+        # A start that cannot know whom to wait for, or for whom it waits too long, leaves it to a later one.
+        assert wait_until(lambda: noted_processes(world.home))
+        started = noted_processes(world.home)
         os.killpg(run.pid, signal.SIGKILL)
     finally:
         run.wait()
+    assert wait_until(lambda: not any(alive(one) for one in started))
     done, report = shell(world, f"cat {SETTINGS} .mcp.json")
     assert done.out == '{"on": "main"}\n{"on": "main"}\n', done.account()
     assert protected(branches) == before
@@ -381,13 +385,13 @@ def test_a_lock_or_a_change_of_the_host_wins(world):
               "while [ ! -e go ]; do sleep 0.05; done")
     for step in ("lock", "change"):
         run = world.start([world.cordon, "run", "--", "/bin/sh", "-c", safe(script)], env=IDENTITY)
-        assert wait_until((world.project / "ready").exists, 20)
+        assert wait_until((world.project / "ready").exists)
         if step == "lock":
             lock = world.write(world.project / ".git/config.lock", "")
         else:
             git(world, "config", "user.name", "Person")
         world.write(world.project / "go", "")
-        _, err = run.communicate(timeout=30)
+        _, err = run.communicate(timeout=60)
         assert b"held back: .git/config: branch.topic.remote" in err, err
         assert b"branch" not in config.read_bytes()
         if step == "lock":

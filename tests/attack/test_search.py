@@ -123,7 +123,7 @@ def test_what_an_older_run_planted_is_new_to_the_younger_one(world):
     first = ("echo evil > .mcp.json; ln .mcp.json spare; touch planted; "
              "until [ -e second ]; do sleep 0.05; done; ln spare later; true")
     older, older_report = started(world, first, name="older")
-    assert wait_until(lambda: (world.project / "planted").exists(), 30)
+    assert wait_until(lambda: (world.project / "planted").exists())
     second = ("touch second; until [ -e gone ]; do sleep 0.05; done; mv -f later .mcp.json; "
               "ls -la .mcp.json")
     younger, younger_report = started(world, second, name="younger")

@@ -10,7 +10,7 @@ import pytest
 
 from gitrepo import IDENTITY, git, make_repository
 from support import harness
-from support.harness import wait_until
+from support.harness import alive, noted_processes, wait_until
 
 SETTINGS = ".vscode/settings.json"
 AGENT = ".claude/settings.json"
@@ -249,10 +249,10 @@ def test_a_denied_name_does_not_pass(world, project):
 def test_what_the_person_changed_meanwhile_stays(world, project):
     run = world.start([world.cordon, "run", "--", "/bin/sh", "-c", PREPARE +
                        "git checkout -q feature; touch ready; while [ ! -e go ]; do sleep 0.05; done"])
-    assert wait_until((project / "ready").exists, 20)
+    assert wait_until((project / "ready").exists)
     world.write(project / SETTINGS, "mine\n")
     world.write(project / "go", "")
-    run.communicate(timeout=30)
+    run.communicate(timeout=60)
     assert (project / SETTINGS).read_text() == "mine\n"
     listed = world.cordon_verb("changes", "list", "--json").expect(0).json
     assert {e["path"]: e["state"] for e in listed["changes"]}[SETTINGS] == "held"
@@ -296,12 +296,16 @@ def test_a_commit_of_the_person_on_top_does_not_open_what_a_run_committed_below(
 def test_a_run_that_was_killed_wrote_its_tips_too(world, project):
     run = world.start([world.cordon, "run", "--", "/bin/sh", "-c", PREPARE +
                        f"git checkout -q -b evil; {PLANT} git commit -q -m evil; git checkout -q main; "
-                       "touch ready; sleep 60"], env=IDENTITY)
+                       "touch ready; sleep 300"], env=IDENTITY)
     try:
-        assert wait_until((project / "ready").exists, 20)
+        assert wait_until((project / "ready").exists)
+        # A start that cannot know whom to wait for, or for whom it waits too long, leaves it to a later one.
+        assert wait_until(lambda: noted_processes(world.home))
+        started = noted_processes(world.home)
         os.killpg(run.pid, signal.SIGKILL)
     finally:
         run.wait()
+    assert wait_until(lambda: not any(alive(one) for one in started))
     held(world, SETTINGS, "git checkout -q evil", '{"on": "main"}\n')
     shell(world, "git checkout -q -f main")
     # The person's own branches were there before that run, and its note says so.
@@ -440,12 +444,12 @@ def test_beside_another_run_nothing_passes(world, project):
     run = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
                        "touch ready; while [ ! -e go ]; do sleep 0.05; done"])
     try:
-        assert wait_until((project / "ready").exists, 20)
+        assert wait_until((project / "ready").exists)
         _, report = held(world, SETTINGS, "git checkout -q feature", '{"on": "main"}\n')
         assert "another run" in reason(report, SETTINGS)
         world.write(project / "go", "")
     finally:
-        run.communicate(timeout=30)
+        run.communicate(timeout=60)
     shell(world, "git checkout -q -f main")
     passed(world, SETTINGS, "git checkout -q feature", '{"on": "feature"}\n')
 
@@ -458,13 +462,13 @@ def test_two_runs_cannot_pass_a_tip_between_them(world, project):
                          f"git checkout -q -b evil; {PLANT} git commit -q -m evil; git checkout -q -f main; "
                          "touch made; " + wait.format("seen") + "git branch -q -D evil; touch back; "],
                         env=IDENTITY)
-    assert wait_until((project / "made").exists, 20)
+    assert wait_until((project / "made").exists)
     younger = world.start([world.cordon, "run", "--", "/bin/sh", "-c", PREPARE +
                            "e=$(git rev-parse evil); touch seen; " + wait.format("over") +
                            "git branch -q evil $e"], env=IDENTITY)
-    older.communicate(timeout=30)
+    older.communicate(timeout=60)
     world.write(project / "over", "")
-    younger.communicate(timeout=30)
+    younger.communicate(timeout=60)
     assert git(world, "show", f"evil:{SETTINGS}").out == EVIL
     held(world, SETTINGS, "git checkout -q -f evil", '{"on": "main"}\n')
 

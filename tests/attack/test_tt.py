@@ -55,7 +55,7 @@ def test_TT04_escape_sequences_in_cordons_own_words(world):
 
 def test_TT07_terminal_is_restored_after_a_kill(world):
     terminal = Terminal(world, [world.cordon, "run", "--", "/bin/sh", "-c",
-                                f"'{world.probe}' raw-mode; echo READY; sleep 30"])
+                                f"'{world.probe}' raw-mode; echo READY; sleep 300"])
     try:
         terminal.expect(b"READY")
         during = terminal.modes()

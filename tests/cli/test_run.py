@@ -10,7 +10,7 @@ import time
 import jsonschema
 import pytest
 
-from support.harness import BASE_PATH, ROOT, quickest
+from support.harness import BASE_PATH, ROOT
 
 REPORT_KEYS = {"schema", "run_id", "exit_code", "signal", "timed_out", "kill_reason", "duration_ms",
                "stdout", "stderr", "stdout_bytes", "stderr_bytes", "truncated", "enforcement",
