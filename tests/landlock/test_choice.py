@@ -401,7 +401,7 @@ class Server:
         return json.loads(answer["result"]["content"][0]["text"])
 
     def end(self):
-        _, err = self.process.communicate(timeout=20)
+        _, err = self.process.communicate(timeout=60)
         return err.decode()
 
 

@@ -203,7 +203,7 @@ def query(name):
     body = b"".join(bytes([len(l)]) + l.encode() for l in name.split(".")) + b"\0"
     return b"\1\2\1\0\0\1\0\0\0\0\0\0" + body + b"\0\1\0\1"
 def stream(server, name):
-    s = socket.create_connection((server, 53), 10)
+    s = socket.create_connection((server, 53), 30)
     s.sendall(struct.pack("!H", len(query(name))) + query(name))
     size, = struct.unpack("!H", s.recv(2))
     return s.recv(size)[3] & 15
@@ -211,13 +211,13 @@ def datagram(server, name):
     # As musl and others do: not connected, and the sender has to be the server.
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     u.bind(("0.0.0.0", 0))
-    u.settimeout(10)
+    u.settimeout(30)
     u.sendto(query(name), (server, 53))
     answer, sender = u.recvfrom(512)
     return sender == (server, 53), answer[3] & 15
 def message(server, name):
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    u.settimeout(10)
+    u.settimeout(30)
     u.sendmsg([query(name)], [], 0, (server, 53))
     u.connect((server, 53))
     head, tail = bytearray(12), bytearray(500)
@@ -283,9 +283,14 @@ for i in range(400):
         refused += error.errno == errno.EMFILE
 print(len(held) <= 128, refused > 0)
 held.clear()
-time.sleep(0.5)
-print(reach("good.example"))
-""", timeout=90)
+# That they are closed is noticed a little later.
+for _ in range(60):
+    answer = reach("good.example")
+    if answer == "ok":
+        break
+    time.sleep(0.5)
+print(answer)
+""", timeout=120)
     assert words == ["True", "True", "ok"], words
 
 
@@ -300,4 +305,4 @@ while True:
                                options=allow("good.example"))) as process:
         assert process.stdout.readline() == b"ok\n"
         os.kill(process.pid, signal.SIGKILL)
-        assert harness.wait_until(lambda: not harness.processes_with(marker), 2.0)
+        assert harness.wait_until(lambda: not harness.processes_with(marker), harness.SOON)

@@ -151,7 +151,7 @@ def test_persistent_home_and_caches(world):
 
 
 def test_other_runs_private_directories_are_out_of_reach(world):
-    process = world.start_run("/bin/sh", "-c", 'echo s > "$HOME/secret"; echo "$HOME"; sleep 30')
+    process = world.start_run("/bin/sh", "-c", 'echo s > "$HOME/secret"; echo "$HOME"; sleep 300')
     home = process.stdout.readline().decode().strip()
     try:
         assert Path(home, "secret").read_text() == "s\n"
@@ -166,21 +166,21 @@ def test_other_runs_private_directories_are_out_of_reach(world):
 
 def test_wall_clock(world):
     done = world.run("sleep", "60", options=["--timeout", "300ms"]).expect(124)
-    assert done.seconds < 5, done.account()
+    assert done.seconds < 30, done.account()
 
 
 def test_scratch_is_watched(world):
-    script = 'dd if=/dev/zero of="$TMPDIR/big" bs=1M count=64 2>/dev/null; sync; sleep 20'
+    script = 'dd if=/dev/zero of="$TMPDIR/big" bs=1M count=64 2>/dev/null; sync; sleep 60'
     done, report = world.report("/bin/sh", "-c", script, options=["--scratch", "8M"])
-    assert done.expect(137).seconds < 15
+    assert done.expect(137).seconds < 35
     assert report["kill_reason"] == "scratch", report
     assert world.left_behind() == []
 
 
 def test_memory(world):
-    code = "x = bytearray(512 << 20)\nimport time; time.sleep(20)"
+    code = "x = bytearray(512 << 20)\nimport time; time.sleep(60)"
     done, report = world.report("/usr/bin/python3", "-c", code, options=["--memory", "64M"])
-    assert done.expect(137).seconds < 15 and report["kill_reason"] == "oom", done.account()
+    assert done.expect(137).seconds < 35 and report["kill_reason"] == "oom", done.account()
     assert report["enforcement"]["limits"]["memory"] in ("cgroup", "watch")
 
 
@@ -188,7 +188,7 @@ def test_processes(world):
     code = ("import os, sys, time\nn = 0\n"
             "try:\n"
             "  while n < 400:\n"
-            "    if os.fork() == 0: time.sleep(30); os._exit(0)\n"
+            "    if os.fork() == 0: time.sleep(300); os._exit(0)\n"
             "    n += 1\n"
             "except BlockingIOError: pass\nprint(n)")
     done = world.run("/usr/bin/python3", "-c", code, options=["--pids", "50"])
@@ -237,7 +237,7 @@ def test_terminal(world):
                                 "--ceiling", world.ceiling, "--", "/bin/sh", "-c",
                                 "test -t 0 && echo TTY-yes; echo hello > /dev/tty"])
     try:
-        terminal.wait(20)
+        terminal.wait()
         assert b"TTY-yes" in terminal.seen and b"hello" in terminal.seen, terminal.seen
     finally:
         terminal.close()
