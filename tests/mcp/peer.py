@@ -114,7 +114,7 @@ class Peer:
         self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": self.params(params)})
         return id
 
-    def call(self, method: str, params: dict | None = None, id=None, timeout: float = 10) -> dict:
+    def call(self, method: str, params: dict | None = None, id=None, timeout: float = 40) -> dict:
         return self.answer(self.start(method, params, id), timeout)
 
     def tool(self, name: str, arguments: dict | None = None, **more) -> dict:
@@ -132,7 +132,7 @@ class Peer:
 
     # Hearing things.
 
-    def next(self, timeout: float = 10) -> dict | None:
+    def next(self, timeout: float = 40) -> dict | None:
         """The next message; None at the end of the stream."""
         line = self.lines.get(timeout=timeout)
         if line is None:
@@ -143,7 +143,7 @@ class Peer:
         assert message["jsonrpc"] == "2.0"
         return message
 
-    def wait_for(self, wanted, timeout: float = 10) -> dict:
+    def wait_for(self, wanted, timeout: float = 40) -> dict:
         for message in self.kept:
             if wanted(message):
                 self.kept.remove(message)
@@ -156,7 +156,7 @@ class Peer:
                 return message
             self.kept.append(message)
 
-    def answer(self, id, timeout: float = 10) -> dict:
+    def answer(self, id, timeout: float = 40) -> dict:
         return self.wait_for(lambda m: "method" not in m and "id" in m and m["id"] == id
                              and type(m["id"]) is type(id), timeout)
 
@@ -174,10 +174,10 @@ class Peer:
     def marks(self) -> list[str]:
         return self.marks_file.read_text().splitlines() if self.marks_file.exists() else []
 
-    def wait_mark(self, mark: str, timeout: float = 5) -> None:
+    def wait_mark(self, mark: str, timeout: float = harness.SOON) -> None:
         assert harness.wait_until(lambda: mark in self.marks(), timeout), self.marks()
 
-    def end(self, timeout: float = 5) -> tuple[int, str]:
+    def end(self, timeout: float = 20) -> tuple[int, str]:
         """Closes the pipe and waits."""
         if self.process.stdin and not self.process.stdin.closed:
             self.process.stdin.close()

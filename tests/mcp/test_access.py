@@ -364,15 +364,15 @@ def test_the_environment_form_is_such_a_ceiling(serve_full, world):
 # The end of it.
 
 def test_it_ends_by_the_clock_and_takes_its_runs_along(asking, world):
-    server = asking(ask_table(world, 'expires = "1s"\n'))
+    server = asking(ask_table(world, 'expires = "5s"\n'))
     id = approve(server, "read", world.outside)
-    started = server.good("start_process", {"argv": ["sleep", "60"]})
-    narrow = server.good("start_process", {"argv": ["sleep", "60"], "readonly_paths": []})
+    started = server.good("start_process", {"argv": ["sleep", "300"]})
+    narrow = server.good("start_process", {"argv": ["sleep", "300"], "readonly_paths": []})
 
     def state(of):
         listed = server.good("list_processes", {})["processes"]
         return next(one for one in listed if one["process_id"] == of["process_id"])
-    assert wait_until(lambda: state(started)["state"] != "running", 10)
+    assert wait_until(lambda: state(started)["state"] != "running")
     assert state(started)["kill_reason"] == "timeout"
     assert state(narrow)["state"] == "running"
     assert server.good("get_limits", {})["approvals"] == []

@@ -88,13 +88,13 @@ def with_handshake(peer):
     hello = {"protocolVersion": "2024-11-05", "capabilities": {}}
     assert peer.call("initialize", {"capabilities": {}})["error"]["code"] == PARAMS
     assert peer.call("initialize", hello)["result"]["protocolVersion"] == "2024-11-05"
-    peer.start_tool("wait", {"ms": 5000, "tag": "a"}, id=1)
+    peer.start_tool("wait", {"ms": 30_000, "tag": "a"}, id=1)
     peer.wait_mark("begin a")
     assert peer.call("initialize", hello)["error"]["code"] == INVALID
     peer.cancel(1)
     peer.wait_mark("cancelled a")
     assert harness.wait_until(
-        lambda: "result" in peer.call("initialize", {**hello, "protocolVersion": "1999-01-01"}), 5)
+        lambda: "result" in peer.call("initialize", {**hello, "protocolVersion": "1999-01-01"}))
     assert peer.call("initialize", {**hello, "protocolVersion": "2025-03-26"})["result"][
         "protocolVersion"] == "2025-11-25"
 
@@ -137,7 +137,7 @@ def test_36_cancelled_calls_stop_and_stay_silent(peer):
     id = peer.start_tool("wait", {"ms": 30_000, "tag": "a"})
     peer.wait_mark("begin a")
     peer.cancel(id)
-    peer.wait_mark("cancelled a", 1)
+    peer.wait_mark("cancelled a")
     assert [m for m in peer.sync() if m.get("id") == id] == []
     # Control: the same call that nobody cancels is answered.
     assert tool_text(peer.tool("wait", {"ms": 1, "tag": "b"})) == "waited b"
@@ -150,14 +150,14 @@ def test_36_cancel_racing_completion(peer):
         if n % 4 < 2:
             time.sleep(0.0005 * (n % 5))
         peer.cancel(5000 + n)
-    assert harness.wait_until(lambda: "result" in peer.tool("echo", {"text": "x"}), 5)
+    assert harness.wait_until(lambda: "result" in peer.tool("echo", {"text": "x"}))
     answers = [m["id"] for m in peer.sync() if "id" in m and m["id"] < 6000]
     assert len(answers) == len(set(answers))
 
 
 def test_36_a_call_that_waits_for_a_worker_is_cancelled_before_it_begins(start):
     peer = start("--workers", "1")
-    first = peer.start_tool("wait", {"ms": 10_000, "tag": "first"})
+    first = peer.start_tool("wait", {"ms": 60_000, "tag": "first"})
     peer.wait_mark("begin first")
     second = peer.start_tool("wait", {"ms": 1, "tag": "second"})
     peer.cancel(second)

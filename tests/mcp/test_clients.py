@@ -3,12 +3,13 @@ person approved."""
 
 import http.client
 import json
+import os
 
 import pytest
 
 from peer import MODERN, meta, told
 from served import ON, ceiling_of
-from support.harness import processes_with, stop, wait_until
+from support.harness import SOON, processes_with, stop, wait_until
 
 pytestmark = pytest.mark.once
 
@@ -168,24 +169,25 @@ def test_a_client_sees_and_stops_its_own_processes_alone(clients, world):
         given = {"id": id} if name == "explain_denial" else {"process_id": id}
         refused = other.call(name, **given, **more)
         assert refused["success"] is False and "private" not in json.dumps(refused), refused
-    read = mine.call("read_output", process_id=id, wait_ms=5000)
+    read = mine.call("read_output", process_id=id, wait_ms=20000)
     assert read["state"] == "running" and "private" in read["stdout"], read
     assert mine.call("stop_process", process_id=id)["success"]
 
 
 def test_processes_end_with_the_session(server, world):
     mine, other = LegacyClient(server), LegacyClient(server)
-    kept = other.call("start_process", argv=["sleep", "61.5"])["process_id"]
-    mine.call("start_process", argv=["sleep", "62.5"])
-    assert wait_until(lambda: processes_with("62.5"))
+    kept = other.call("start_process", argv=["sleep", "600"])["process_id"]
+    time = f"601.{os.getpid()}"
+    mine.call("start_process", argv=["sleep", time])
+    assert wait_until(lambda: processes_with(time))
     mine.leave()
-    assert wait_until(lambda: not processes_with("62.5")), "it goes on, and nobody can stop it"
+    assert wait_until(lambda: not processes_with(time), SOON), "it goes on, and nobody can stop it"
     assert other.call("read_output", process_id=kept)["state"] == "running"
 
 
 def test_a_session_with_a_process_is_not_displaced(server):
     mine = LegacyClient(server)
-    id = mine.call("start_process", argv=["sleep", "60"])["process_id"]
+    id = mine.call("start_process", argv=["sleep", "600"])["process_id"]
     for _ in range(80):
         LegacyClient(server)
     assert mine.call("read_output", process_id=id)["state"] == "running"

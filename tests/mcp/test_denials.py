@@ -113,11 +113,11 @@ def a_host_without_a_network(p): return {}, ("run_code", shell(": https://h.exam
 def a_name_without_a_network(p): return {}, ("run_code", python("socket.getaddrinfo('h.example', 443)")), "not among the hosts", HOST, {"more": '[net]\nmode = "allow"\nallow = ["h.example:443"]\n'}
 def a_name_of_another_host(p): return {"more": '[net]\nmode = "allow"\nallow = ["g.example:443"]\n'}, ("run_code", python("socket.getaddrinfo('h.example', 443)")), "not among the hosts", HOST, {"more": '[net]\nmode = "allow"\nallow = ["h.example:443"]\n'}
 def a_socket_of_the_host(p): return {}, ("run_code", python("socket.socket(socket.AF_UNIX).connect('host.sock')")), "not among the sockets", "[net] sockets of the ceiling", {"more": f'[net]\nsockets = ["{p.socket}"]\n'}
-def too_long(p): return {"more": '[limits]\nwall = "1s"\n'}, ("run_code", {"argv": ["sleep", "2"]}), "killed after 1s", LIMITS, {"more": '[limits]\nwall = "30s"\n'}
+def too_long(p): return {"more": '[limits]\nwall = "1s"\n'}, ("run_code", {"argv": ["sleep", "4"]}), "killed after 1s", LIMITS, {"more": '[limits]\nwall = "30s"\n'}
 def too_large_a_file(p): return {"more": '[limits]\nfile_size = "1M"\n'}, ("run_code", shell("exec head -c 3M /dev/zero > big")), "file_size", LIMITS, {"more": '[limits]\nfile_size = "64M"\n'}
 def too_much_output(p): return {"more": '[limits]\noutput_total = "1M"\n'}, ("run_code", shell("exec head -c 3M /dev/zero")), "output", LIMITS, {"more": '[limits]\noutput_total = "64M"\n'}
 def a_variable(p): return {"more": '[env]\npass = ["SHOWN"]\n'}, ("run_code", {**shell('test "$OTHER" = 1'), "env": ["OTHER=1"]}), "not among the variables", VARIABLE, {"more": '[env]\npass = ["SHOWN", "OTHER"]\n'}
-def too_many_processes(p): return {"more": "[limits]\npids = 12\n"}, ("run_code", shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 1 & done; wait")), "pids", LIMITS, {"more": "[limits]\npids = 200\n"}
+def too_many_processes(p): return {"more": "[limits]\npids = 12\n"}, ("run_code", shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 3 & done; wait")), "pids", LIMITS, {"more": "[limits]\npids = 200\n"}
 def too_much_memory(p): return {"more": '[limits]\nmemory = "48M"\n'}, ("run_code", python("x = bytearray(200 << 20)")), "memory", LIMITS, {"more": '[limits]\nmemory = "1G"\n'}
 
 
@@ -155,7 +155,7 @@ def refused(answer):
 def test_a_denial_says_what_refuses_and_what_helps(place, kind):
     bounds, (tool, arguments), rule, change, cured = kind(place)
     place.permit(**bounds)
-    answer, _ = place.server.result(tool, arguments, timeout=30)
+    answer, _ = place.server.result(tool, arguments, timeout=60)
     assert refused(answer), answer
     said = json.dumps(answer)
     assert rule in said and change in answer["help"], answer
@@ -168,7 +168,7 @@ def test_a_denial_says_what_refuses_and_what_helps(place, kind):
                                                        or answer.get("hints") else "policy"}), told
     if cured is not None:
         place.permit(**cured)
-        again, is_error = place.server.result(tool, arguments, timeout=30)
+        again, is_error = place.server.result(tool, arguments, timeout=60)
         assert not is_error and not refused(again) and "help" not in again, again
 
 
@@ -189,12 +189,12 @@ def test_a_connection_is_no_limit(place, kind):
 def test_a_program_that_asks_for_a_host_until_its_time_is_over(place):
     """As npm does: the clock ends it, and the cause is another."""
     asks = python("import time\nwhile True:\n  try: socket.getaddrinfo('h.example', 443)\n  except OSError: time.sleep(0.2)")
-    answer, _ = place.server.result("run_code", {**asks, "timeout_ms": 1500})
+    answer, _ = place.server.result("run_code", {**asks, "timeout_ms": 5000})
     assert answer["error"] == "Timeout" and "that is policy and not absence" in answer["help"] and HOST in answer["help"], answer
     told = place.server.good("explain_denial", {"id": answer["run_id"]})
     assert HOST in told["what_helps"], told
     # The control: of one that only took long nothing of the kind is said.
-    answer, _ = place.server.result("run_code", {"argv": ["sleep", "5"], "timeout_ms": 1500})
+    answer, _ = place.server.result("run_code", {"argv": ["sleep", "60"], "timeout_ms": 1500})
     assert answer["error"] == "Timeout" and "policy" not in answer["help"], answer
 
 

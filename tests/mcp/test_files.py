@@ -168,7 +168,7 @@ def test_no_update_is_lost_between_two_servers(full, serve_full):
         server = (full, other)[i % 2]
         pending.append((server, server.start_tool(
             "edit_local_file", edit(full, [("end", f"{i}\nend")]))))
-    done = [told(server.answer(id, 20)["result"])["success"]
+    done = [told(server.answer(id)["result"])["success"]
             for server, id in pending]
     assert sorted(path.read_text().split()[:-1]) == sorted(str(i) for i, ok in enumerate(done) if ok)
     assert sum(done) >= 6, done
@@ -363,14 +363,14 @@ def test_special_files_do_not_hang_a_search(full):
     began = time.monotonic()
     assert full.good("search_files", {"pattern": "project"})["count"] == 1
     assert "other fifo" in full.good("list_files", {})["entries"]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_a_pattern_without_end_is_ended(serve_full, world):
     server = serve_full(ceiling=ceiling_of(world, '[limits]\nwall = "1s"\nmemory = "256M"\n'))
     world.write(world.project / "as", "a" * 4000 + "\n" + "ab" * 2000)
     result, is_error = server.result("search_files", {
-        "pattern": r"^((a*)*b?)*(\2\1)*(a|aa)*\1\2c$"}, timeout=20)
+        "pattern": r"^((a*)*b?)*(\2\1)*(a|aa)*\1\2c$"})
     assert is_error, result
     server.good("search_files", {"pattern": "a"})
 

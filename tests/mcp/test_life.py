@@ -9,7 +9,7 @@ import time
 import pytest
 
 from peer import Peer, meta, sanitized, stage, tool_text
-from support.harness import alive, wait_until
+from support.harness import SOON, alive, wait_until
 
 pytestmark = pytest.mark.once
 
@@ -22,15 +22,13 @@ def test_37_every_end_cancels_and_ends(peer, how):
     for n in range(4):
         peer.start_tool("wait", {"ms": 60_000, "tag": str(n)})
         peer.wait_mark(f"begin {n}")
-    began = time.monotonic()
     if ENDS[how] is None:
         if how != "eof":
             peer.send_bytes(b'{"jsonrpc":"2.0","id":1,"meth')
         peer.process.stdin.close()
     else:
         peer.process.send_signal(ENDS[how])
-    assert peer.process.wait(2) == 0
-    assert time.monotonic() - began < 2
+    assert peer.process.wait(SOON) == 0
     for n in range(4):
         assert f"cancelled {n}" in peer.marks()
     rest = []
@@ -41,13 +39,13 @@ def test_37_every_end_cancels_and_ends(peer, how):
 
 @pytest.mark.parametrize("how", ENDS)
 def test_37_a_handler_that_does_not_listen_cannot_hold_the_process(peer, how):
-    peer.start_tool("stubborn", {"ms": 20_000, "tag": "s"})
+    peer.start_tool("stubborn", {"ms": 60_000, "tag": "s"})
     peer.wait_mark("begin s")
     if ENDS[how] is None:
         peer.process.stdin.close()
     else:
         peer.process.send_signal(ENDS[how])
-    assert peer.process.wait(2) == 0
+    assert peer.process.wait(SOON) == 0
 
 
 def test_37_the_parent_is_killed_and_somebody_holds_the_pipe(who, era):
@@ -56,7 +54,7 @@ def test_37_the_parent_is_killed_and_somebody_holds_the_pipe(who, era):
     script = ("import subprocess,sys,time\n"
               "p=subprocess.Popen(sys.argv[1:],stdin=0)\n"
               "print(p.pid,file=sys.stderr,flush=True)\n"
-              "time.sleep(60)\n")
+              "time.sleep(300)\n")
     parent = subprocess.Popen(
         [*who.prefix, "/usr/bin/python3", "-c", script, str(stage() / "mcp_fixture")],
         stdin=holder_in, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -66,7 +64,7 @@ def test_37_the_parent_is_killed_and_somebody_holds_the_pipe(who, era):
     assert json.loads(parent.stdout.readline())["result"] == {}
     parent.kill()
     parent.wait()
-    assert wait_until(lambda: not alive(server), 2)
+    assert wait_until(lambda: not alive(server), SOON)
     os.close(holder_out)
     parent.communicate()
 
@@ -80,7 +78,7 @@ def test_38_a_reader_that_is_gone_ends_the_server(who, era):
     params = {"_meta": meta()} if era == "modern" else {}
     process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list",
                                     "params": params}).encode() + b"\n")
-    assert process.wait(2) == 0
+    assert process.wait(SOON) == 0
     process.communicate()
 
 
@@ -132,7 +130,7 @@ def test_38_a_client_that_does_not_read_costs_no_memory(mute, era):
     assert memory_of(mute.process.pid) < limit
     # Signals are heeded although the writer is stuck.
     mute.process.send_signal(signal.SIGTERM)
-    assert mute.process.wait(2) == 0
+    assert mute.process.wait(SOON) == 0
 
 
 def test_38_what_was_asked_is_answered_once_the_client_reads(mute, era):
@@ -144,13 +142,16 @@ def test_38_what_was_asked_is_answered_once_the_client_reads(mute, era):
     time.sleep(0.3)
     mute.quiet = False
     for n in range(1, 21):
-        assert len(tool_text(mute.answer(n, 20))) == 500_000
+        assert len(tool_text(mute.answer(n))) == 500_000
 
 
 def test_39_many_calls_at_once(start):
     peer = start("--workers", "4", "--in-flight", "40")
-    ids = [peer.start_tool("wait", {"ms": 300, "tag": str(n)}, id=n) for n in range(1, 101)]
-    answers = [peer.answer(id, 20)["result"] for id in ids]
+    # In one piece, so that the first are not over before the last are there.
+    calls = [{"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": peer.params(
+        {"name": "wait", "arguments": {"ms": 500, "tag": str(n)}})} for n in range(1, 101)]
+    peer.send_bytes(b"".join(json.dumps(call).encode() + b"\n" for call in calls))
+    answers = [peer.answer(call["id"])["result"] for call in calls]
     busy = [a for a in answers if a["isError"]]
     done = [a for a in answers if not a["isError"]]
     assert len(done) == 40 and len(busy) == 60
@@ -161,7 +162,7 @@ def test_39_many_calls_at_once(start):
 def test_39_lists_are_answered_while_every_worker_is_busy(start, era):
     peer = start("--workers", "2")
     for n in range(10):
-        peer.start_tool("wait", {"ms": 5000, "tag": str(n)})
+        peer.start_tool("wait", {"ms": 60_000, "tag": str(n)})
     peer.wait_mark("begin 1")
     waits = []
     for _ in range(20):
@@ -170,7 +171,7 @@ def test_39_lists_are_answered_while_every_worker_is_busy(start, era):
         waits.append(time.monotonic() - began)
     if era == "legacy":
         assert peer.call("ping")["result"] == {}
-    assert sorted(waits)[10] < 0.05, waits
+    assert sorted(waits)[10] < 0.5, waits
     assert "end 0" not in peer.marks()
 
 

@@ -2,12 +2,13 @@
 
 import http.client
 import json
+import os
 
 import pytest
 
 import peer
 from served import ON, Served, audit_lines, ceiling_of
-from support.harness import processes_with, stop, tree_digest, wait_until
+from support.harness import SOON, processes_with, stop, tree_digest, wait_until
 
 pytestmark = pytest.mark.once
 
@@ -18,11 +19,11 @@ def sh(text):
 
 def test_a_session_lasts_from_call_to_call(serve, world):
     server = serve("--session", ceiling=ceiling_of(world), era="modern")
-    mark = f"of-{world.path.name}"
-    server.good("run_code", sh(f"echo kept > /tmp/note; '{world.probe}' linger {mark} 60 >/dev/null 2>&1 &"))
+    mark = f"of-{os.getpid()}-{world.path.name}"
+    server.good("run_code", sh(f"echo kept > /tmp/note; '{world.probe}' linger {mark} 300 >/dev/null 2>&1 &"))
     assert server.good("run_code", sh("cat /tmp/note"))["stdout"] == "kept\n"
     assert wait_until(lambda: processes_with(mark))
-    assert server.good("run_code", {"argv": ["true"], "timeout_ms": 1000})["exit_code"] == 0
+    assert server.good("run_code", {"argv": ["true"], "timeout_ms": 20000})["exit_code"] == 0
     # What narrows has a sandbox of its own, and so have file tools: both see the project.
     assert server.good("run_code", {"argv": ["ls", "/tmp"], "readonly_paths": []})["stdout"] == ""
     server.good("run_code", sh("echo made > made"))
@@ -32,7 +33,7 @@ def test_a_session_lasts_from_call_to_call(serve, world):
     assert slow["timed_out"] is True, slow
     assert processes_with(mark), "a limit of one call ended another's process"
     status, _ = server.end()
-    assert status == 0 and wait_until(lambda: not processes_with(mark), 5)
+    assert status == 0 and wait_until(lambda: not processes_with(mark), SOON)
     begun = [(line["action"], line["metadata"]["tool"]) for line in audit_lines(world) if line["phase"] == "pending"]
     assert begun.count(("run_code", "run_code")) >= 6 and begun.count(("session", "run_code")) == 1, begun
 
@@ -73,7 +74,7 @@ def test_a_stage_is_one_for_all_tools_and_a_person_applies_it(serve_full, world,
     patch = server.good("workspace_diff", {"format": "patch"})["patch"]
     assert "+more" in patch and "+two" in patch, patch
     assert tree_digest(world.project) == before
-    started = server.good("start_process", sh("cat sub/one; sleep 30"))
+    started = server.good("start_process", sh("cat sub/one; sleep 300"))
     assert wait_until(lambda: "one" in json.dumps(server.good(
         "read_output", {"process_id": started["process_id"]})))
     refused = server.bad("run_code", {"argv": ["true"], "readonly_paths": [str(world.project)]})
@@ -152,11 +153,11 @@ def test_clients_over_http_have_sessions_of_their_own(world):
         assert one("echo of-one > /tmp/note; cat /tmp/note")["stdout"] == "of-one\n"
         assert other("cat /tmp/note")["exit_code"] == 1
         assert one("cat /tmp/note")["stdout"] == "of-one\n"
-        mark = f"left-{world.path.name}"
-        one(f"'{world.probe}' linger {mark} 60 >/dev/null 2>&1 &")
+        mark = f"left-{os.getpid()}-{world.path.name}"
+        one(f"'{world.probe}' linger {mark} 300 >/dev/null 2>&1 &")
         assert wait_until(lambda: processes_with(mark))
         one.leave()
-        assert wait_until(lambda: not processes_with(mark), 5), "a session outlives its client"
+        assert wait_until(lambda: not processes_with(mark), SOON), "a session outlives its client"
     finally:
         stop(server)
 

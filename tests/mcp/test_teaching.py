@@ -131,7 +131,7 @@ def test_arguments_that_are_too_long_are_said_to_be_so(serve, serve_full, world,
 def test_the_profile_basic_is_what_it_was(serve):
     server = serve(env={**ON, "CORDON_ENABLE_UNSAFE_WRITE": "1"}, era="legacy")
     server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
-    line = server.lines.get(timeout=10)
+    line = server.lines.get(timeout=40)
     assert hashlib.sha256(line).hexdigest() == BASIC_LIST
     assert server.tool("start_process", {"argv": ["true"]})["error"]["code"] == -32602
 
@@ -332,8 +332,8 @@ def test_what_the_operator_is_told_to_change_for_a_host_grants_it(serve_full, wo
 
 def test_a_limit_that_was_met_is_explained(serve_full, world):
     server = serve_full(ceiling=ceiling_of(world, '[limits]\npids = 12\n'))
-    script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 1 & done; wait"
-    ran, _ = server.result("run_code", {"argv": ["sh", "-c", script]}, timeout=20)
+    script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 3 & done; wait"
+    ran, _ = server.result("run_code", {"argv": ["sh", "-c", script]})
     told = server.good("explain_denial", {"id": ran["run_id"]})
     assert "denials" in told["stopped_by"] and told["told"]["denials"][0]["what"] == "pids"
 

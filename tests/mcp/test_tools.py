@@ -12,7 +12,7 @@ import pytest
 
 from peer import MODERN, meta, told
 from served import ON, audit_bytes, audit_lines, ceiling_of
-from support.harness import ROOT, processes_with, stop, tree_digest, wait_until
+from support.harness import ROOT, SOON, processes_with, stop, tree_digest, wait_until
 
 pytestmark = pytest.mark.once
 
@@ -131,7 +131,7 @@ SAID = {
 @pytest.mark.parametrize("profile", ["basic", "full"])
 def test_progress_tells_bytes_and_the_last_line(serve, world, era, profile):
     server = serve("--profile", profile, ceiling=ceiling_of(world))
-    script = f"import sys, time\nout = {{}}.buffer\nout.write({{!r}})\nout.flush()\ntime.sleep(60)"
+    script = f"import sys, time\nout = {{}}.buffer\nout.write({{!r}})\nout.flush()\ntime.sleep(300)"
     ids = {}
     for name, (said, _) in SAID.items():
         text = script.format("sys.stdout" if said else "sys.stderr", said or b"an error\n")
@@ -368,7 +368,7 @@ def test_special_files_are_refused_at_once(served):
             result = served.bad(tool, {"path": str(path), **more})
             assert result["error"] == "Path not accessible", result
             assert result["type"] == "SandboxPolicyError"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert "directory" in served.bad("read_local_file",
                                      {"path": str(served.world.project)})["message"]
 
@@ -482,7 +482,8 @@ def test_a_killed_write_leaves_the_old_file(serve, world):
         server.start_tool("write_local_file", {"path": str(path), "content": content})
         time.sleep(step * 0.006)
         server.kill()
-        assert wait_until(lambda: not processes_with("file-inside"), 2)
+        # The helper of this server alone: others on the machine have theirs.
+        assert wait_until(lambda: not set(processes_with("file-inside")) & set(processes_with(str(path))), SOON)
         seen.add(path.read_text())
         left = set(os.listdir(world.project)) - {"file.txt", "probe", "kept"}
         assert all(name.startswith(".cordon-") for name in left) and len(left) <= 1
@@ -540,7 +541,7 @@ def test_unsafe_write_is_what_it_says(serve, world):
 # Ends.
 
 def sleeper(server, mark):
-    id = server.start_tool("run_code", {"argv": ["sh", "-c", f"sleep 60 & : {mark}; sleep 61"]})
+    id = server.start_tool("run_code", {"argv": ["sh", "-c", f"sleep 300 & : {mark}; sleep 301"]})
     assert wait_until(lambda: processes_with(mark)), "it did not start"
     return id
 
@@ -548,8 +549,8 @@ def sleeper(server, mark):
 def test_cancelling_kills_the_tree_and_is_recorded(served):
     mark = f"mark-{time.monotonic_ns()}"
     served.cancel(sleeper(served, mark))
-    assert wait_until(lambda: not processes_with(mark), 2)
-    assert wait_until(lambda: '"cancelled"' in json.dumps(audit_lines(served.world)[-1]), 2)
+    assert wait_until(lambda: not processes_with(mark), SOON)
+    assert wait_until(lambda: '"cancelled"' in json.dumps(audit_lines(served.world)[-1]))
     served.good("run_code", {"argv": ["true"]})
 
 
@@ -561,8 +562,8 @@ def test_every_end_leaves_no_process(served, how):
         served.process.stdin.close()
     else:
         served.process.send_signal(getattr(signal, how))
-    served.process.wait(2)
-    assert wait_until(lambda: not processes_with(mark), 2)
+    served.process.wait(SOON)
+    assert wait_until(lambda: not processes_with(mark), SOON)
 
 
 def test_a_long_run_holds_up_nobody(served):
@@ -570,7 +571,7 @@ def test_a_long_run_holds_up_nobody(served):
     sleeper(served, mark)
     began = time.monotonic()
     served.good("run_code", {"argv": ["true"]})
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.only("user")
@@ -599,7 +600,7 @@ def test_over_http(world):
             body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
                 "name": "run_code", "arguments": {"argv": ["cat", "token", "file.txt"]},
                 "_meta": meta()}}
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=40)
             connection.request("POST", "/mcp", json.dumps(body), {
                 "Authorization": f"Bearer {bearer}", "Content-Type": "application/json",
                 "Accept": "application/json, text/event-stream", "Mcp-Method": "tools/call",
@@ -622,12 +623,12 @@ def test_http_needs_a_token(world):
 def test_long_commands_keep_no_file_tool_waiting(serve, world, profile):
     server = serve("--profile", profile, ceiling=ceiling_of(world), era="modern")
     server.good("read_local_file", {"path": str(world.project / "file.txt")})
-    mark = f"long-{world.path.name}"
-    long = [server.start_tool("run_code", {"argv": [str(world.probe), "linger", mark, "20"]}) for _ in range(12)]
-    assert wait_until(lambda: len(processes_with(mark)) >= 8, 10)
+    mark = f"long-{os.getpid()}-{world.path.name}"
+    long = [server.start_tool("run_code", {"argv": [str(world.probe), "linger", mark, "120"]}) for _ in range(12)]
+    assert wait_until(lambda: len(processes_with(mark)) >= 8)
     begin = time.monotonic()
     assert "project file" in json.dumps(server.good("read_local_file", {"path": str(world.project / "file.txt")}))
     server.good("write_local_file", {"path": str(world.project / "new"), "content": "new"})
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 60
     for id in long:
         server.cancel(id)

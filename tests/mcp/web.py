@@ -15,7 +15,7 @@ TOKEN = "t0ken-" + "0123456789abcdef" * 4
 
 
 class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout: float = 10) -> None:
+    def __init__(self, path: str, timeout: float = 40) -> None:
         super().__init__("localhost", timeout=timeout)
         self.path = path
 
@@ -52,7 +52,7 @@ class Web:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/mcp"
 
-    def connect(self, timeout: float = 10) -> http.client.HTTPConnection:
+    def connect(self, timeout: float = 40) -> http.client.HTTPConnection:
         if self.address.startswith("/"):
             return UnixConnection(self.address, timeout)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -60,7 +60,7 @@ class Web:
     def marks(self) -> list[str]:
         return self.marks_file.read_text().splitlines() if self.marks_file.exists() else []
 
-    def wait_mark(self, mark: str, timeout: float = 5) -> None:
+    def wait_mark(self, mark: str, timeout: float = harness.SOON) -> None:
         assert harness.wait_until(lambda: mark in self.marks(), timeout), self.marks()
 
     def kill(self) -> None:

@@ -72,7 +72,7 @@ def drive(world: harness.World, argv: list, script: list[dict], environment: dic
     session = Session(**json.loads(answer.read_text()))
     assert status is None or session.status == status, session.account()
     # Each host ends its server in its own way; none may leave one behind.
-    assert harness.wait_until(lambda: not harness.processes_with(str(world.project)), 2)
+    assert harness.wait_until(lambda: not harness.processes_with(str(world.project)), harness.SOON)
     return session
 
 
