@@ -254,4 +254,4 @@ while True:
         assert connected(port), "the control is broken"
         os.kill(process.pid, signal.SIGKILL)
         assert harness.wait_until(
-            lambda: not harness.processes_with(marker) and not connected(port), 1.0)
+            lambda: not harness.processes_with(marker) and not connected(port), harness.SOON)

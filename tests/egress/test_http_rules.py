@@ -109,7 +109,7 @@ import socket, sys
 for place in sys.argv[1:]:
     host, port = place.rsplit(":", 1)
     try:
-        socket.create_connection((host, int(port)), 5)
+        socket.create_connection((host, int(port)), 30)
         print("connected")
     except OSError as error:
         print(type(error).__name__, error.errno)
@@ -183,7 +183,7 @@ def test_a_renewed_file_is_read_again(net, trust):
     process.stdin.write("\n")
     process.stdin.flush()
     second = process.stdout.readline()
-    process.communicate("\n", timeout=30)
+    process.communicate("\n", timeout=60)
     assert digest_of(second) == sha256("second-value")
 
 

@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 
-from support import harness
 from support.internet import allow
 
 
@@ -13,7 +12,6 @@ from support.internet import allow
 def tools(net, internet):
     """The files that clients need, in the project."""
     source = internet.directory / "for-clients"
-    assert harness.wait_until((source / "client_key").exists, 20)
     for name in ("ca.pem", "client_key"):
         shutil.copy(source / name, net.project / name)
         net.own(net.project / name)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -25,9 +26,14 @@ class Agent:
         self.socket = world.path / "agent.sock"
         self.process = subprocess.Popen([*world.who.prefix, "ssh-agent", "-D", "-a", str(self.socket)],
                                         env=world.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        assert harness.wait_until(self.socket.exists, 10)
+        assert harness.wait_until(self.answers)
         self.env = {"SSH_AUTH_SOCK": str(self.socket)}
         self.outside("ssh-add", "-q", key).expect(0)
+
+    def answers(self):
+        """The socket has its name a moment before anybody listens at it."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.socket)) == 0
 
     def outside(self, *words):
         return self.world.bare(*words, env=self.env)
@@ -39,14 +45,13 @@ class Agent:
 @pytest.fixture
 def agent(net, internet):
     source = internet.directory / "for-clients/client_key"
-    assert harness.wait_until(source.exists, 20)
     key = net.trusted / "client_key"
     shutil.copy(source, key)
     net.own(key).chmod(0o600)
     made = Agent(net, key)
     yield made
     made.process.send_signal(signal.SIGTERM)
-    made.process.wait(10)
+    made.process.wait(40)
 
 
 def host_key(world, name="good.example"):
@@ -143,10 +148,10 @@ except OSError as error:
             (net.project / name).unlink(missing_ok=True)
         process = net.start([net.cordon, "run", *OPTIONS, "--", "/usr/bin/python3", "-c", inside, LIST],
                             stdout=subprocess.PIPE, env=agent.env)
-        assert harness.wait_until((net.project / "ready").exists, 20)
+        assert harness.wait_until((net.project / "ready").exists)
         swap()
         net.own(net.write(net.project / "go", ""))
-        return process.communicate(timeout=20)[0].decode().split()
+        return process.communicate(timeout=60)[0].decode().split()
 
     # The control: nothing was led elsewhere.
     assert asked_after(lambda: None) == ["12", "12"]
@@ -244,6 +249,6 @@ def test_it_is_never_for_mcp(net, agent):
     server.stdin.flush()
     # Its input stays open until it has answered: what still runs at the end of it is ended.
     answers = [json.loads(server.stdout.readline()) for _ in range(2)]
-    server.communicate(timeout=20)
+    server.communicate(timeout=60)
     text = json.dumps(answers[1])
     assert answers[1]["id"] == 2 and "sock none" in text and "ssh-agent" not in text, answers
