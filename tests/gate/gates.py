@@ -31,7 +31,7 @@ OTHER = "other.example.com"
 SECRET = "sk-live-0123456789abcdefghij"
 PLACEHOLDER = "cordon-placeholder-for-key-1"
 OTHER_PLACEHOLDER = "cordon-placeholder-for-key-2"
-PATIENCE = 10
+PATIENCE = 30
 
 
 class Authority:
