@@ -292,4 +292,4 @@ def test_huge_and_odd_files_do_not_break_reading(busy):
         began = time.monotonic()
         busy.audit("verify", status=1)
         busy.world.cordon_verb("audit", "list")
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 60

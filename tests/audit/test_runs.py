@@ -9,7 +9,7 @@ import threading
 import jsonschema
 import pytest
 
-from support.harness import FILE_ERRORS, processes_with, wait_until
+from support.harness import FILE_ERRORS, SOON, free_port, processes_with, wait_until
 
 pytestmark = pytest.mark.once
 
@@ -97,8 +97,7 @@ def test_a_listed_socket_is_recorded_by_its_label(trail):
 
 
 def test_bytes_and_published_ports_are_recorded(trail):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        published = free.getsockname()[1]
+    published = free_port()
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         threading.Thread(target=lambda: server.accept()[0].recv(100), daemon=True).start()
@@ -207,11 +206,11 @@ def test_the_operator_may_choose_to_go_on(trail):
 def test_a_killed_run_is_closed_by_the_next(trail):
     world = trail.world
     mark = f"audit-{os.getpid()}-{world.path.name}"
-    process = world.start([world.cordon, "run", "--", world.probe, "linger", mark, "60"])
-    assert wait_until(lambda: len(processes_with(mark)) >= 2, 10)  # cordon itself has the word too
+    process = world.start([world.cordon, "run", "--", world.probe, "linger", mark, "300"])
+    assert wait_until(lambda: len(processes_with(mark)) >= 2)  # cordon itself has the word too
     process.kill()
     process.communicate()
-    assert wait_until(lambda: not processes_with(mark), 2)
+    assert wait_until(lambda: not processes_with(mark), SOON)
     killed = list(actions(trail).values())[-1]
     assert [record["phase"] for record in killed] == ["pending"]
     world.run("true").expect(0)
@@ -275,4 +274,4 @@ def test_no_command_is_released_whose_record_is_not_durable(trail, backend):
     done = world.execute([*strace, "-e", "inject=fdatasync:error=EIO:delay_enter=300000", *run]).expect(125)
     assert "audit" in done.err and "Input/output error" in done.err
     assert not mark.exists(), "a command ran that is not in the log"
-    assert processes_with(str(mark)) == []
+    assert wait_until(lambda: processes_with(str(mark)) == [], SOON)

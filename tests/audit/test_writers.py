@@ -72,7 +72,7 @@ def test_fifty_writers_lose_and_interleave_nothing(trail):
     processes = [trail.start("append", "20") for _ in range(50)]
     told = {}
     for process in processes:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 0, (out, err)
         told |= acknowledged(line.split() for line in out.decode().splitlines())
     assert len(told) == 1000 and all(told.values())
@@ -89,7 +89,7 @@ def test_killed_writers_lose_nothing_they_were_told(trail):
     def reap():
         process, first, _ = crowd.pop(0)
         os.kill(process.pid, signal.SIGKILL)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=120)
         whole = (first + out).decode().rpartition("\n")[0]
         return acknowledged(line.split() for line in whole.splitlines())
 

@@ -65,14 +65,15 @@ def test_a_copy_in_its_place_works(world, place):
 @pytest.mark.parametrize("behaviour,layer", [("NoNamespaces", "namespaces"),
                                              ("HostRoot", "new root")])
 def test_one_that_contains_nothing_is_found_out(world, place, behaviour, layer):
-    mounts = Path("/proc/self/mountinfo").read_text()
+    mounts = set(Path("/proc/self/mountinfo").read_text().splitlines())
     names = os.listdir("/")
     done = run(world, impostor(place, behaviour))
     error = done.json["error"]
     assert error["message"].startswith(f"layer {layer} is not in force"), done.account()
     assert done.status == 125 and not (world.project / "ran").exists(), done.account()
     # The first process found out before it did anything, as root too.
-    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert harness.wait_until(
+        lambda: set(Path("/proc/self/mountinfo").read_text().splitlines()) <= mounts, harness.SOON)
     assert os.listdir("/") == names
 
 
@@ -86,7 +87,7 @@ def test_one_that_is_mute_is_given_up(world, place):
     begin = time.monotonic()
     error = run(world, impostor(place, "Mute")).expect(125).json["error"]
     assert error["kind"] == "unavailable" and "does not answer" in error["message"], error
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - begin < 35
 
 
 def test_what_it_says_when_it_fails_is_passed_on_without_control_characters(world, place):

@@ -33,7 +33,7 @@ def below(pid, depth):
 def lingering(world):
     """A run that goes on, with bubblewrap's process and the sandbox's first one."""
     mark = f"lingers-{os.getpid()}-{world.path.name}."
-    process = world.start([world.cordon, "run", "--", world.probe, "linger", mark, "60"])
+    process = world.start([world.cordon, "run", "--", world.probe, "linger", mark, "300"])
     assert harness.wait_until(lambda: below(process.pid, 3)), "the command was not started"
     bwrap, first, command = below(process.pid, 3)
     assert harness.wait_until(lambda: command in harness.processes_with(mark))
@@ -43,7 +43,7 @@ def lingering(world):
 
 def gone(mark, *pids):
     return harness.wait_until(lambda: not harness.processes_with(mark)
-                              and not any(map(harness.alive, pids)), 3)
+                              and not any(map(harness.alive, pids)), harness.SOON)
 
 
 def test_nothing_outlives_cordon(lingering):
@@ -67,7 +67,7 @@ def test_a_run_does_not_depend_on_bubblewrap_any_more(lingering):
 def test_nothing_outlives_a_signal_to_cordon(lingering):
     process, mark, bwrap, first = lingering
     os.kill(process.pid, signal.SIGTERM)
-    assert process.wait(5) == 128 + signal.SIGTERM
+    assert process.wait(30) == 128 + signal.SIGTERM
     assert gone(mark, bwrap, first)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from functools import cache
@@ -164,8 +163,7 @@ class Shell:
     def _in_place_of(self, fence: fences.Fence) -> dict[str, str]:
         for name in fence.ports:
             if name not in self.ports:
-                with socket.create_server(("127.0.0.1", 0)) as listener:
-                    self.ports[name] = str(listener.getsockname()[1])
+                self.ports[name] = str(harness.free_port())
         return {**fence.stand_ins, **{name: self.ports[name] for name in fence.ports}}
 
     def environment(self) -> dict[str, str]:
@@ -178,7 +176,7 @@ class Shell:
         if isinstance(self.world, NetWorld):
             self._copy_what_clients_need()
         script = self.world.write(self.world.path / "typed.sh", SHELL + "\n".join(self.words) + END)
-        done = self.world.execute(["bash", script], env=self.environment(), timeout=150)
+        done = self.world.execute(["bash", script], env=self.environment(), timeout=300)
         answers = re.split(r"\n\036(\d+)\n", done.out)
         found = []
         for at, (fence, command) in enumerate(self.commands):
@@ -197,7 +195,6 @@ class Shell:
     def _copy_what_clients_need(self) -> None:
         """The key of the small internet's ssh server, in the directory that CLIENTS names."""
         source = self.world.internet.directory / "for-clients/client_key"
-        assert harness.wait_until(source.exists, 20)
         self.world.write(self.world.path / "clients/client_key", source.read_bytes(), 0o600)
 
     def _as_shown(self, text: str, fence: fences.Fence) -> str:

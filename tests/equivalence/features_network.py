@@ -112,8 +112,7 @@ def open_network(place) -> Facts:
 
 
 def publish(place) -> Facts:
-    with listening() as one, listening() as two:
-        ports = port_of(one), port_of(two)
+    ports = harness.free_port(), harness.free_port()
     script = ("import socket, sys\n"
               "servers = [socket.create_server(('127.0.0.1', int(p))) for p in sys.argv[1:]]\n"
               "print('ready', flush=True)\n"
@@ -124,7 +123,7 @@ def publish(place) -> Facts:
     process = place.start(place.command_line(command, ["--policy", text]), stdin=-1)
     try:
         assert process.stdout.readline() == b"ready\n", process.stderr.read()
-        with socket.create_connection(("127.0.0.1", ports[0]), 5) as caller:
+        with socket.create_connection(("127.0.0.1", ports[0]), 30) as caller:
             reached = caller.recv(5) == b"hello"
         with socket.socket() as caller:
             other = caller.connect_ex(("127.0.0.1", ports[1])) == 0

@@ -37,10 +37,10 @@ def host_processes(place) -> Facts:
 
 def end_of_the_tree(place) -> Facts:
     alive = place.project / "alive"
-    script = (f"'{place.probe}' daemonize {place.unique} 5 '{alive}' >/dev/null 2>&1; "
+    script = (f"'{place.probe}' daemonize {place.unique} 60 '{alive}' >/dev/null 2>&1; "
               f"while ! test -s '{alive}'; do sleep 0.02; done")
     place.contained("/bin/sh", "-c", script)
-    over = harness.wait_until(lambda: not harness.processes_with(place.unique), 1)
+    over = harness.wait_until(lambda: not harness.processes_with(place.unique), harness.SOON)
     for pid in harness.processes_with(place.unique):
         os.kill(pid, 9)
     return Facts(works={"what leaves its session is started": alive.stat().st_size > 0},
@@ -48,7 +48,7 @@ def end_of_the_tree(place) -> Facts:
 
 
 def wall(place) -> Facts:
-    done, report = place.contained("sleep", "1", options=["--timeout", "200ms"])
+    done, report = place.contained("sleep", "5", options=["--timeout", "200ms"])
     return Facts(holds={"it is ended": done.status == 124,
                         "the report says so": report.get("kill_reason") == "timeout"})
 
@@ -146,7 +146,7 @@ def suspend_key(place) -> Facts:
         harness.wait_until(lambda: seen(b"Stopped"), 0.5)
         # Whoever was not stopped hears the interrupt.
         session.type(b"\x03")
-        assert harness.wait_until(lambda: seen(b"Stopped", b"GOES ON"), 10), session.seen
+        assert harness.wait_until(lambda: seen(b"Stopped", b"GOES ON")), session.seen
         stopped = b"Stopped" in session.seen
     finally:
         session.close()

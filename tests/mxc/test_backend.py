@@ -152,8 +152,8 @@ def test_a_timeout_leaves_nothing(world, script):
     marker = f"{300 + os.getpid() % 50000}.{world.path.stat().st_ino}"
     done = world.run("/bin/sh", "-c", script.replace("300", marker),
                      options=strict(world, "--timeout", "700ms"), env=env).expect(124)
-    assert done.seconds < 5
-    assert harness.wait_until(lambda: not harness.processes_with(marker), 1)
+    assert done.seconds < 30
+    assert harness.wait_until(lambda: not harness.processes_with(marker), harness.SOON)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
@@ -165,8 +165,8 @@ def test_the_end_of_cordon_is_the_end_of_all(world, ending):
     assert process.stdout.readline() == b"up\n"
     assert harness.processes_with(marker)
     process.send_signal(ending)
-    process.communicate(timeout=20)
-    assert harness.wait_until(lambda: not harness.processes_with(marker), 1)
+    process.communicate(timeout=60)
+    assert harness.wait_until(lambda: not harness.processes_with(marker), harness.SOON)
 
 
 def test_a_signal_gives_the_command_its_second(world):
@@ -176,7 +176,7 @@ def test_a_signal_gives_the_command_its_second(world):
                           env=env)
     assert process.stdout.readline() == b"up\n"
     process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=60)
     assert out == b"heard\n" and process.returncode == 128 + signal.SIGTERM
 
 
@@ -200,15 +200,15 @@ def test_a_terminal(world):
 
 def test_limits(world):
     env = executor.pinned(world)
-    grow = "x = bytearray(400 << 20); import time; time.sleep(9)"
+    grow = "x = bytearray(400 << 20); import time; time.sleep(60)"
     world.run("/usr/bin/python3", "-c", grow, options=strict(world, "--memory", "64M"),
               env=env).expect(137)
     segment = ("import ctypes; c = ctypes.CDLL(None); i = c.shmget(0, 200 << 20, 0o1600);"
                "c.shmat.restype = ctypes.c_void_p; p = c.shmat(i, None, 0);"
-               "ctypes.memset(p, 1, 200 << 20); import time; time.sleep(20)")
+               "ctypes.memset(p, 1, 200 << 20); import time; time.sleep(60)")
     world.run("/usr/bin/python3", "-c", segment, options=strict(world, "--memory", "64M"),
               env=env).expect(137)
-    fork = "for i in $(seq 100); do sleep 5 & done"
+    fork = "for i in $(seq 100); do sleep 60 & done"
     done = world.run("/bin/sh", "-c", fork, options=strict(world, "--pids", "20"), env=env)
     assert "fork" in done.err, done.account()
 
@@ -331,11 +331,11 @@ def test_where_executors_are_found(world):
     prefix = world.path / "prefix"
     world.write(prefix / f"lib/node_modules/@microsoft/mxc-sdk/bin/{sdk.ARCH}/lxc-exec",
                 path.read_bytes(), 0o755)
-    world.write(prefix / "bin/npm", "#!/bin/sh\ntouch started\nsleep 30\n", 0o755)
+    world.write(prefix / "bin/npm", "#!/bin/sh\ntouch started\nsleep 60\n", 0o755)
     done = world.run("true", options=strict(world), env={"PATH": f"{prefix}/bin:{harness.BASE_PATH}"})
     # It was found without asking the package manager, which may be anything.
     done.expect(0)
-    assert done.seconds < 5 and not (world.project / "started").exists()
+    assert done.seconds < 30 and not (world.project / "started").exists()
     error = refused(run_json(world, "true", options=strict(world), env={}), "unavailable",
                     "no MXC executor for " + executor.KEY)
     assert "npm install" in error["hint"] and "MXC_BIN_DIR" in error["hint"]
@@ -486,8 +486,8 @@ def test_an_executor_that_ignores_its_timeout_is_ended(world):
     marker = f"{300 + os.getpid() % 50000}.{world.path.stat().st_ino}"
     done = world.run("/bin/sh", "-c", f"setsid sleep {marker} & sleep {marker}",
                      options=strict(world, "--scratch", "1M", "--timeout", "1s"), env=env).expect(124)
-    assert done.seconds < 5
-    assert harness.wait_until(lambda: not harness.processes_with(marker), 1)
+    assert done.seconds < 30
+    assert harness.wait_until(lambda: not harness.processes_with(marker), harness.SOON)
 
 
 def test_what_runs_is_what_was_hashed(world):
@@ -517,4 +517,5 @@ def test_nothing_is_left_behind(world):
     world.run("true", options=strict(world), env=env).expect(0)
     assert harness.tree_digest(world.project) == before
     assert not list((world.home / ".local/state/cordon/runs").iterdir())
-    assert not harness.processes_with("executor-inside")
+    # Another test process may be at it.
+    assert harness.wait_until(lambda: not harness.processes_with("executor-inside"))

@@ -101,7 +101,7 @@ def test_a_timeout_leaves_nothing(world, release):
         "script": f"trap '' TERM; (setsid sleep {marker} &) ; sleep {marker}",
         "policy": policy(timeoutMs=1500)})
     assert done["code"] == 255 and "timed out" in done["err"], done
-    assert harness.wait_until(lambda: not harness.processes_with(marker), 2)
+    assert harness.wait_until(lambda: not harness.processes_with(marker), harness.SOON)
 
 
 def test_errors_reach_the_caller_with_their_code(world):

@@ -60,18 +60,18 @@ def test_a_signal_reaches_the_command_and_the_status_tells(world, number):
                                             "while :; do sleep 0.05; done"])
     assert process.stdout.readline() == b"on\n"
     process.send_signal(number)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + number and out == b"trapped\n"
 
 
 def test_nothing_lives_on_when_srt_is_killed(world):
     """There the command goes on."""
-    marker = f"61.{world.who.uid}"
+    marker = f"601.{os.getpid()}{world.who.uid}"
     process = world.start([program(), "-c", f"echo on; sleep {marker}; sleep {marker}"])
     assert process.stdout.readline() == b"on\n" and harness.processes_with(marker)
     process.kill()
-    process.communicate(timeout=20)
-    assert harness.wait_until(lambda: not harness.processes_with(marker), 5)
+    process.communicate(timeout=60)
+    assert harness.wait_until(lambda: not harness.processes_with(marker), harness.SOON)
 
 
 @pytest.mark.parametrize("words", [(), ("-c", ""), ("-d",)])

@@ -134,7 +134,7 @@ class Conversation:
 
     def end(self):
         os.close(self.ours)
-        _, err = self.process.communicate(timeout=20)
+        _, err = self.process.communicate(timeout=60)
         return self.process.returncode, err.decode()
 
 
@@ -218,14 +218,14 @@ def test_the_end_of_the_channel_is_no_failure(net):
         talk.send(json.dumps(document(hosts=["other.example"])))  # the last line needs no end
         os.close(talk.ours)
         talk.ours = os.open("/dev/null", os.O_WRONLY)
-        assert harness.wait_until(lambda: talk.fetch("other.example") == "far", 10, 0.1)
+        assert harness.wait_until(lambda: talk.fetch("other.example") == "far", step=0.1)
         assert talk.fetch("good.example") == "failed"
         assert talk.end()[0] == 0
 
 
 def test_a_channel_that_breaks_before_anything_came_ends_the_run(world):
     """Whoever asked for it counts on it, perhaps to take something away."""
-    marker = f"71.{world.who.uid}"
+    marker = f"701.{os.getpid()}{world.who.uid}"
     with socket.create_server(("127.0.0.1", 0)) as server:
         ours = socket.create_connection(server.getsockname())
         theirs, _ = server.accept()
@@ -238,9 +238,9 @@ def test_a_channel_that_breaks_before_anything_came_ends_the_run(world):
         assert process.stdout.readline() == b"on\n"
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         ours.close()  # a reset, not an end
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
         assert process.returncode == 1 and b"control fd 20" in err, err
-    assert not harness.processes_with(marker)
+    assert harness.wait_until(lambda: not harness.processes_with(marker), harness.SOON)
 
 
 def test_descriptors_that_are_no_channel(world):

@@ -46,7 +46,7 @@ def group_of_run(process: subprocess.Popen) -> Path:
         found[:] = [group for group in cordons_groups() - before
                     if (group / "cgroup.procs").read_text().split()]
         return len(found) == 1
-    assert wait_until(there, 15), (process.poll(), found)
+    assert wait_until(there, 60), (process.poll(), found)
     return found[0]
 
 
@@ -54,7 +54,7 @@ def group_of_run(process: subprocess.Popen) -> Path:
 def nothing_of_cordons_is_left():
     group_of_run.before = cordons_groups()
     yield
-    assert wait_until(lambda: not cordons_groups() - group_of_run.before, 5), cordons_groups()
+    assert wait_until(lambda: not cordons_groups() - group_of_run.before), cordons_groups()
 
 
 def tidied_by_starts(world) -> bool:
@@ -94,7 +94,7 @@ class Shelf:
                     except OSError:
                         return False
             return not self.path.exists()
-        assert wait_until(gone, 5), [(path, (path / "cgroup.procs").read_text())
+        assert wait_until(gone), [(path, (path / "cgroup.procs").read_text())
                                      for path in self.path.iterdir() if path.is_dir()]
 
 
@@ -272,7 +272,7 @@ def test_the_whole_group_is_ended(grouped):
     try:
         process.communicate(timeout=60)
         assert process.returncode == 124
-        assert wait_until(lambda: inside.poll() == -9, 2)
+        assert wait_until(lambda: inside.poll() == -9, 20)
         assert not group.exists()
         assert outside.poll() is None
     finally:
@@ -289,10 +289,10 @@ def test_the_next_start_ends_what_a_killed_cordon_left(grouped):
     try:
         process.kill()
         process.communicate()
-        assert wait_until(lambda: not any(alive(pid) for pid in tree), 5)
+        assert wait_until(lambda: not any(alive(pid) for pid in tree), 20)
         assert group.exists() and left.poll() is None
         grouped.run("true").expect(0)
-        assert wait_until(lambda: left.poll() == -9, 2)
+        assert wait_until(lambda: left.poll() == -9, 20)
         assert not group.exists()
     finally:
         stop(left)
@@ -346,7 +346,7 @@ def test_a_group_of_ones_own_that_holds_processes(world):
     finally:
         for path in (group / "shell", group):
             if path.exists():
-                assert wait_until(lambda p=path: not p.exists() or not _try_rmdir(p), 5), path
+                assert wait_until(lambda p=path: not p.exists() or not _try_rmdir(p)), path
 
 
 def _try_rmdir(path: Path) -> str:
