@@ -78,8 +78,9 @@ struct Tracee {
   std::map<std::uint64_t, unsigned> seen;
 };
 
-constexpr int kHangSeconds = 5;
-constexpr int kLeftSeconds = 1;
+// Of a machine that stands still for some seconds now and then: a hang is for good.
+constexpr int kHangSeconds = 20;
+constexpr int kLeftSeconds = 10;
 volatile sig_atomic_t alarmed = 0;
 int answers = -1;
 

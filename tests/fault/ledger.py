@@ -218,7 +218,7 @@ class Runs:
             # Before Cordon watches for it, a signal ends it as any program.
             statuses = statuses | {-sent}
         try:
-            status = process.wait(20)
+            status = process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             status = process.wait()
@@ -244,7 +244,7 @@ class Runs:
                 time.sleep((number % 40) * 0.0005)
                 process.send_signal(sent)
                 statuses = statuses | {-sent}
-            status = process.wait(30)
+            status = process.wait(90)
             with self.lock:
                 self.counts[f"session: {command}"] += 1
                 if status not in statuses | late:
@@ -256,7 +256,7 @@ class Runs:
         elif way == "death of the server":
             server = json.loads(world.cordon_verb("session", "show", "--json", id).expect(0).out)["server"]
             os.kill(server, signal.SIGKILL)
-        ended = harness.wait_until(lambda: world.cordon_verb("session", "show", id).status == 1, 10)
+        ended = harness.wait_until(lambda: world.cordon_verb("session", "show", id).status == 1, 30)
         with self.lock:
             self.counts[f"session ended by {way}"] += 1
             if not ended:

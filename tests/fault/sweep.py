@@ -7,9 +7,9 @@ command is a judge that writes down whether it is confined. Whatever the fault:
 
 - if the command ran, it was confined, and saw nothing and had no limit beyond those of the run
   without a fault; protected files were held, and one it made appear is taken out of the tree;
-- Cordon ends within five seconds, with a clear error and a status of the contract, never by a crash,
+- Cordon ends by itself (within twenty seconds), with a clear error and a status of the contract, never by a crash,
   and never with success for a command that did not run;
-- a second later no process of the run is left, and no mount, no stub file, nothing outside; after
+- then no process of the run is left (after ten seconds at most), and no mount, no stub file, nothing outside; after
   the next start no note and no cgroup.
 
 Calls that the C library makes before main() are left out: no code of Cordon runs yet. So are calls
@@ -352,7 +352,7 @@ class Sweep:
     def group_problems(self) -> list[str]:
         """A group that stays empty; one that was just made, or is just going, is looked at again."""
         left = orphaned_groups() - self.known_groups
-        end = time.monotonic() + 3  # of a busy machine; what is left is left for good
+        end = time.monotonic() + 15  # of a busy machine; what is left is left for good
         while left and time.monotonic() < end:
             time.sleep(0.02)
             left &= orphaned_groups()
