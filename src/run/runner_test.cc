@@ -91,12 +91,12 @@ TEST_F(RunnerTest, PassesItsInputAndNothingElse) {
 
 TEST_F(RunnerTest, KeepsWhatWasPrintedBeforeATimeout) {
   Request slow = request({"sh", "-c", "echo early; sleep 30"});
-  slow.policy->limits.wall_ms = 300;
+  slow.policy->limits.wall_ms = 3000;
   const Report report = runner_.run(slow);
   ASSERT_TRUE(report.outcome);
-  EXPECT_EQ(report.outcome->end, End(TimedOut{300}));
+  EXPECT_EQ(report.outcome->end, End(TimedOut{3000}));
   EXPECT_EQ(report.outcome->out->text(), "early\n");
-  EXPECT_LT(report.outcome->duration_ms, 2300U);
+  EXPECT_LT(report.outcome->duration_ms, 20'000U);
 }
 
 TEST_F(RunnerTest, EndsWhenItIsCancelledFromAnotherThread) {
@@ -110,7 +110,7 @@ TEST_F(RunnerTest, EndsWhenItIsCancelledFromAnotherThread) {
   canceller.join();
   ASSERT_TRUE(report.outcome);
   EXPECT_EQ(report.outcome->end, End(Cancelled{0}));
-  EXPECT_LT(report.outcome->duration_ms, 5000U);
+  EXPECT_LT(report.outcome->duration_ms, 20'000U);
 }
 
 TEST_F(RunnerTest, CallsAMissingProgramAnErrorAndNotAnOutcome) {

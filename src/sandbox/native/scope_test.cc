@@ -61,7 +61,7 @@ TEST(Scope, AdoptsOrphans) {
               if (parent == 0) {
                 const pid_t before = ::getpid();
                 if (::fork() == 0) {
-                  for (int i = 0; i < 5000 && ::getppid() == before; ++i) ::usleep(1000);
+                  for (int i = 0; i < 60'000 && ::getppid() == before; ++i) ::usleep(1000);
                   ::_exit(::getppid() == before ? 8 : 7);
                 }
                 ::_exit(0);
