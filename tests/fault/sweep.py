@@ -272,11 +272,11 @@ def problems_of(scene: Scene, point: Point, baseline: str, ended: Ended) -> list
     if problem is not None:
         problems.append(f"THE COMMAND RAN AND WAS NOT CONFINED: {problem}")
     if ended.hang:
-        problems.append("did not end within 5 s")
+        problems.append("did not end within 20 s")
     elif (problem := status_problem(scene, point, ended)) is not None:
         problems.append(problem)
     if ended.left:
-        problems.append("processes were left a second after the end")
+        problems.append("processes were left ten seconds after the end")
     return problems + leftover_problems(scene, ended)
 
 
