@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,6 +25,7 @@
 #include "host/walk.h"
 #include "run/policy_source.h"
 #include "run/recovery.h"
+#include "run/run_note.h"
 
 namespace cordon::demo {
 namespace {
@@ -145,9 +147,20 @@ Caller living_in(const std::string& home, Caller caller) {
 
 bool is_locked(const Fd& directory) { return ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0; }
 
-// A demonstration that was killed could not remove its home. Its own state lies in there, so nobody
-// else knows of the cgroups that are noted in it. The notes can be believed: no sandbox can write
-// where they lie.
+// Of a killed demonstration, whose processes may still be on their way out: a run that is not
+// tidied up yet is left to the next start, and of these runs nobody else knows.
+void recover_lost(const Caller& resident) {
+  constexpr int kLooks = 150;
+  constexpr timespec kBetween{0, 20'000'000};
+  for (int look = 0; look < kLooks; ++look) {
+    (void)recover_runs(resident);
+    if (note_names(resident).names.empty()) return;
+    ::nanosleep(&kBetween, nullptr);
+  }
+}
+
+// A demonstration that was killed could not remove its home. Its own state lies in there, with the
+// notes of its cgroups. They can be believed: no sandbox can write where they lie.
 void remove_lost(const Fd& parent, const std::string& parent_path, const Caller& caller) {
   DirectoryNames names;
   if (!names.read(parent.get())) return;
@@ -161,7 +174,7 @@ void remove_lost(const Fd& parent, const std::string& parent_path, const Caller&
     if (!directory.valid() || ::fstat(directory.get(), &status) < 0) continue;
     if (status.st_uid != caller.uid || (status.st_mode & 077) != 0) continue;
     if (is_locked(directory)) continue;
-    (void)recover_runs(living_in(join(join(parent_path, name), "home"), caller));
+    recover_lost(living_in(join(join(parent_path, name), "home"), caller));
     for (const std::string_view place : {kTemporaryNote, kNeighbourNote, kDrop}) {
       ::unlink((std::string(place) + name).c_str());
     }
