@@ -31,6 +31,7 @@ GAPS: tuple[Gap, ...] = (
     *(Gap(f"tests/cli/test_awkward_hosts.py::test_{name}[*]", OLD, NO_SCOPES, seen) for name, seen in (
         ("a_system_configuration_of_git_is_not_seen", "needs Landlock ABI 6, this kernel has 2"),
         ("a_null_device_that_is_a_file_is_named", "needs Landlock ABI 6, this kernel has 2"),
+        ("a_host_without_a_usual_program_contains_all_the_same", "needs Landlock ABI 6, this kernel has 2"),
         ("a_covered_proc_is_named", "unmount it, since the kernel then refuses a fresh one"))),
     Gap("tests/audit/test_runs.py::test_no_command_is_released_whose_record_is_not_durable[*-landlock]", OLD, NO_SCOPES,
         "needs Landlock ABI 6, this kernel has 2"),
