@@ -215,6 +215,34 @@ def test_only_the_rules_name_is_answered_for(place):
     assert place.gate(place.server()).certificate is None
 
 
+def test_a_handshake_that_fails_is_told_as_a_refused_request(place):
+    gate = place.gate(place.server(), authority=True)
+
+    def refused(count):
+        return gate.told.wait("request", count)[-1]["refused"]
+    with pytest.raises(ssl.SSLError):
+        gate.connect_tls(server_name=OTHER)
+    assert refused(1) == f"its TLS names {OTHER}, and the rule is for {API}"
+    with pytest.raises(ssl.SSLError):
+        gate.connect_tls(server_name=None)
+    assert refused(2) == f"its TLS names no host, and the rule is for {API}"
+    with pytest.raises(ssl.SSLError):
+        gate.connect_tls(alpn=("h2",))
+    assert refused(3) == "it speaks no HTTP/1.1"
+    with pytest.raises(ssl.SSLCertVerificationError):
+        ssl.create_default_context().wrap_socket(gate.connect("api", "tls"), server_hostname=API)
+    assert "does not trust the authority of this run" in refused(4)
+    # Without TLS it is answered without TLS.
+    answer = Client(gate.connect("api", "tls")).get("/")
+    assert answer.status == 400 and "Use https://" in answer.error["message"]
+    assert "HTTP without TLS" in refused(5)
+    # Who leaves without a word has asked for nothing.
+    gate.connect("api", "tls").close()
+    assert Client(gate.connect_tls()).get("/").status == 200
+    told = gate.told.all("request")
+    assert len(told) == 6 and all(r["method"] == r["path"] == "" and r["rule"] == "api" for r in told[:5])
+
+
 def test_a_server_without_the_right_certificate_gets_nothing(place):
     stranger = Authority(place.path, "stranger")
     contexts = {"another name": place.authority.context(OTHER), "expired": place.authority.context(API, days=(-9, -2)),

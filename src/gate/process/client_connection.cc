@@ -200,9 +200,26 @@ bool ClientConnection::greet() {
       return false;
     case Channel::State::Ended:
     case Channel::State::Broken:
-      phase_ = Phase::Over;
-      return false;
+      return fail_greeting();
   }
+  return false;
+}
+
+// Whoever asked for another host, or does not trust the authority of the run, is a request that was
+// refused: it is told, though what would have been asked for is not known.
+bool ClientConnection::fail_greeting() {
+  const auto failure = RunAuthority::failure(client_.ssl(), rule().host);
+  if (failure && failure->in_the_clear) {
+    client_.secure(nullptr);
+    refuse({400, failure->reason, "Use https://, or the address that a variable tells."}, Judged(),
+           false);
+    return true;
+  }
+  if (failure) {
+    common_.tell(
+        Request{++common_.last_request, id_, rule().id, {}, {}, std::nullopt, failure->reason});
+  }
+  phase_ = Phase::Over;
   return false;
 }
 

@@ -120,6 +120,7 @@ class ClientConnection {
 
   bool step();
   bool greet();
+  bool fail_greeting();
   void check_idle_upstream();
   bool await_head();
   void begin_request(std::string_view head);

@@ -5,9 +5,11 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/sslerr.h>
 #include <openssl/x509v3.h>
 #include <strings.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <ctime>
@@ -99,6 +101,18 @@ std::string pem_of(X509* certificate) {
   if (!bio || PEM_write_bio_X509(bio.get(), certificate) != 1) return {};
   const long size = BIO_get_mem_data(bio.get(), &text);
   return {text, static_cast<std::size_t>(size)};
+}
+
+// What a client called the host. It may be anything, and is not repeated unless it is a name.
+std::string name_in_words(const SSL* ssl) {
+  const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  if (!asked) return "no host";
+  const std::string_view name(asked);
+  const bool plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+  return plain ? std::string(name) : "another host";
 }
 
 int take_name(SSL* ssl, int* alert, void* argument) {
@@ -229,6 +243,31 @@ Ssl RunAuthority::open(const std::string& host, int socket) {
   if (!ssl || SSL_set_fd(ssl.get(), socket) != 1) return nullptr;
   SSL_set_accept_state(ssl.get());
   return ssl;
+}
+
+std::optional<RunAuthority::Failure> RunAuthority::failure(const SSL* ssl,
+                                                           const std::string& host) {
+  const unsigned long first = ERR_peek_error();
+  if (ERR_GET_LIB(first) != ERR_LIB_SSL) return std::nullopt;
+  switch (ERR_GET_REASON(first)) {
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+      return std::nullopt;
+    case SSL_R_HTTP_REQUEST:
+      return Failure{"it is HTTP without TLS, and by its name the host is reached with TLS alone",
+                     true};
+    case SSL_R_CALLBACK_FAILED:
+      return Failure{"its TLS names " + name_in_words(ssl) + ", and the rule is for " + host};
+    case SSL_R_NO_APPLICATION_PROTOCOL:
+      return Failure{"it speaks no HTTP/1.1"};
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+      return Failure{
+          "the program does not trust the authority of this run: it reads certificates "
+          "from elsewhere than SSL_CERT_FILE and the other variables say"};
+    default:
+      return Failure{"it does not speak TLS 1.2 or newer as it should"};
+  }
 }
 
 }  // namespace cordon::gate

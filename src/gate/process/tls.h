@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,13 @@ class RunAuthority {
   // A server on a connected socket, with a certificate for `host`. A client that names another
   // host, or none, is refused, and one that cannot speak HTTP/1.1. Null if it cannot be made.
   Ssl open(const std::string& host, int socket);
+  // Why a handshake for `host` failed, right after it did. Nothing: the client went away before
+  // anything could be told of what it wanted.
+  struct Failure {
+    std::string reason;         // in words for a person
+    bool in_the_clear = false;  // it spoke HTTP without TLS, and can be answered so
+  };
+  static std::optional<Failure> failure(const SSL* ssl, const std::string& host);
 
  private:
   struct Leaf;
