@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "egress/datagram_stand_ins.h"
+#include "egress/dial.h"
 #include "egress/endpoint.h"
 #include "egress/file_changes.h"
 #include "egress/local_sockets.h"

@@ -206,6 +206,12 @@ Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t
   if (rule != nullptr) {
     return {true, "net.allow \"" + to_string(*rule) + "\"", "the rule covers host and port", {}};
   }
+  const auto same_host = std::ranges::find_if(
+      net.http, [&](const HttpRule& http) { return http.host.name == target->name; });
+  if (same_host != net.http.end()) {
+    return {false, "[[http]] " + to_string(same_host->host),
+            "the host is reached by requests alone, and not at this port", change};
+  }
   return {false, mode, why_nothing_allows(net, *target), change};
 }
 
