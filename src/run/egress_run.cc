@@ -92,10 +92,11 @@ Result<std::unique_ptr<Gate>> make_gate(const JudgedRun& run) {
   return Gate::start(effective, run.caller);
 }
 
-void add_requests(Gate& gate, Outcome& outcome) {
+void add_requests(const RunInput& input, const JudgedRun& run, Gate& gate, Outcome& outcome) {
   Gate::Account account = gate.end();
   outcome.requests = std::move(account.requests);
-  outcome.denials.insert(outcome.denials.end(), account.denials.begin(), account.denials.end());
+  if (input.cures) advise_requests(input, run, account.refused);
+  for (Gate::Refused& one : account.refused) outcome.denials.push_back(std::move(one.denial));
 }
 
 Result<std::optional<Publisher>> make_publisher(const NetRules& net) {

@@ -31,6 +31,6 @@ void serve_calls(const RunInput& input, const JudgedRun& run, BrokerSockets& egr
 void add_attempts(const RunInput& input, const JudgedRun& run, Broker& broker, Outcome& outcome);
 
 // The same of requests: what was sent, and as denials what was refused.
-void add_requests(Gate& gate, Outcome& outcome);
+void add_requests(const RunInput& input, const JudgedRun& run, Gate& gate, Outcome& outcome);
 
 }  // namespace cordon

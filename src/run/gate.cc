@@ -186,7 +186,7 @@ struct Gate::State : RequestGate {
   std::condition_variable settled;
   std::deque<std::uint64_t> to_dial;  // connections
   std::vector<SentRequests> sent;
-  std::vector<Denial> denials;
+  std::vector<Refused> refused;
   SentRequests unlisted{"not listed", "", "", 0, 0, 0, 0, ""};
   std::map<std::string, std::optional<std::string>> stamps;   // of secrets, by name
   std::map<std::string, Steady::time_point> asked;            // commands, by name
@@ -220,7 +220,7 @@ struct Gate::State : RequestGate {
   void take_done(const gate::Done& message);
   void renew(const std::string& secret);
   void count(SentRequests request);
-  void refuse(SentRequests request);
+  void refuse(const GateRequest& request, const std::string& reason);
   void reap();
 };
 
@@ -286,15 +286,19 @@ void Gate::State::count(SentRequests request) {
   }
 }
 
-void Gate::State::refuse(SentRequests request) {
-  const std::string detail = request.method + " " + request.host + ": " + request.refused;
-  const auto known = std::ranges::find(denials, detail, &Denial::detail);
-  if (known != denials.end()) {
-    ++known->count;
-  } else if (denials.size() < kMostKinds) {
-    denials.push_back({"request", detail, "gate", 1, request.host, "connect", request.rule});
+void Gate::State::refuse(const GateRequest& request, const std::string& reason) {
+  std::string detail = request.method.empty() ? std::string() : request.method + " ";
+  detail.append(request.host).append(": ").append(reason);
+  const auto is_it = [&](const Refused& one) { return one.denial.detail == detail; };
+  const auto known = std::ranges::find_if(refused, is_it);
+  if (known != refused.end()) {
+    ++known->denial.count;
+  } else if (refused.size() < kMostKinds) {
+    refused.push_back({{"request", detail, "gate", 1, request.host, "connect", request.rule},
+                       request.method,
+                       request.path});
   }
-  count(std::move(request));
+  count({request.rule, request.method, request.host, 0, 0, 0, 1, reason});
 }
 
 // Called before the word that lets a request go, and after a host has refused a secret. What cannot
@@ -322,14 +326,14 @@ void Gate::State::take_request(const gate::Request& message) {
   if (message.refused) {
     now.refuse(request, *message.refused);
     const std::lock_guard lock(mutex);
-    refuse({request.rule, request.method, request.host, 0, 0, 0, 1, *message.refused});
+    refuse(request, *message.refused);
     return;
   }
   const auto begun = now.begin(request);
   if (!begun) {
     {
       const std::lock_guard lock(mutex);
-      refuse({request.rule, request.method, request.host, 0, 0, 0, 1, begun.error().what});
+      refuse(request, begun.error().what);
     }
     (void)tell(gate::Stop{message.id, begun.error().what});
     return;
@@ -495,7 +499,7 @@ Gate::Account Gate::end() {
   const std::lock_guard lock(state_->mutex);
   state_->work = {};
   if (state_->unlisted.count > 0) state_->sent.push_back(state_->unlisted);
-  return {std::exchange(state_->sent, {}), std::exchange(state_->denials, {})};
+  return {std::exchange(state_->sent, {}), std::exchange(state_->refused, {})};
 }
 
 }  // namespace cordon

@@ -51,9 +51,14 @@ class Gate {
   [[nodiscard]] const std::string& certificate() const;
   // Once.
   void serve(Work work);
+  struct Refused {
+    Denial denial;
+    std::string method;  // empty if it could not be read
+    std::string path;    // the same, of the first of these requests
+  };
   struct Account {
     std::vector<SentRequests> requests;
-    std::vector<Denial> denials;  // of those that were refused
+    std::vector<Refused> refused;
   };
   // After the last process of the run has ended, once: no request goes on after it.
   Account end();

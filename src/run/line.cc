@@ -92,7 +92,7 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
   if (ready.broker) watching.over_sent = ready.broker->over_descriptor();
   CORDON_TRY(outcome, supervise(*launched.child, *ready.streams, watching));
   // Before the account of connections, which its own belong to.
-  if (ready.gate) add_requests(*ready.gate, outcome);
+  if (ready.gate) add_requests(input, run, *ready.gate, outcome);
   if (ready.broker) add_attempts(input, run, *ready.broker, outcome);
   if (ready.publisher) outcome.published = ready.publisher->end();
   return outcome;

@@ -175,4 +175,17 @@ void advise_connections(const RunInput& input, const JudgedRun& run, std::vector
   }
 }
 
+void advise_requests(const RunInput& input, const JudgedRun& run,
+                     std::vector<Gate::Refused>& refused) {
+  std::size_t asked = 0;
+  for (Gate::Refused& one : refused) {
+    if (one.method.empty() || one.path.empty() || asked++ >= kMostAdvised) continue;
+    const auto explained = explain_access(
+        input, {Question::Access::Request, one.method + " https://" + one.denial.path + one.path},
+        run.caller);
+    // What a rule allows was refused for something else: its size, its number, its form.
+    if (explained && !explained->allowed) one.denial.change = explained->change;
+  }
+}
+
 }  // namespace cordon

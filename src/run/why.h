@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "egress/path_watch.h"
+#include "run/gate.h"
 #include "run/judge.h"
 
 namespace cordon {
@@ -27,5 +28,8 @@ Result<Explanation> explain_hidden_place(const RunInput& input, const std::strin
 
 // Completes what the broker refused with a change that would permit it.
 void advise_connections(const RunInput& input, const JudgedRun& run, std::vector<Denial>& denials);
+// The same of requests that the gate refused by their method and path.
+void advise_requests(const RunInput& input, const JudgedRun& run,
+                     std::vector<Gate::Refused>& refused);
 
 }  // namespace cordon

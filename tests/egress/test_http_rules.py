@@ -123,6 +123,21 @@ for place in sys.argv[1:]:
     assert [c["host"] for c in refused] == [NAME] and "requests alone" in refused[0]["reason"]
 
 
+def test_a_refused_request_is_told_with_a_change_that_works(net, trust):
+    policy = net.document(RULES)
+    _, answers, report = ask(net, trust, policy, "GET /status/201", "GET /v1/admin/x")
+    assert [line.split(" ")[0] for line in answers] == ["403", "403"], answers
+    denials = {d["detail"].split(" ")[3]: d for d in report["denials"] if d["what"] == "request"}
+    option = f"--http 'GET {HOST}/status/201'"
+    assert {d["rule"] for d in denials.values()} == {f"[[http]] {HOST}"} and len(denials) == 2, denials
+    assert denials["/status/201"]["change"] == option, denials
+    assert option not in (denials["/v1/admin/x"]["change"] or ""), denials
+    told = net.cordon_verb("why").out
+    assert f"[[http]] {HOST}" in told and option in told, told
+    _, answers, _ = ask(net, trust, policy, "GET /status/201", options=["--http", f"GET {HOST}/status/201"])
+    assert answers[0].startswith("201 "), answers
+
+
 def test_a_secret_is_added_outside(net, trust):
     policy = operators(net, RULES.replace('base =', 'secret = "api-key"\nbase =') + secret_at("env:THE_KEY"))
     done, answers, report = ask(net, trust, policy, "GET /v1/models", "GET /redirect",

@@ -143,8 +143,9 @@ std::string denial_words(const Denial& denial) {
                      denial.what != "syscall";
   std::string text = limit ? "limit reached: " : "denied: ";
   if (denial.layer == "host") text = "from outside: ";
-  text.append(denial.what).append(": ").append(denial.detail);
-  return text.append(" (").append(denial.layer).append(times).append(")");
+  text.append(denial.what).append(": ").append(denial.detail).append(" (");
+  if (denial.what == "request") text.append(denial.rule).append(", ");
+  return text.append(denial.layer).append(times).append(")");
 }
 
 std::string denial_text(const Denial& denial) {
