@@ -94,6 +94,8 @@ std::string reduction_line(const Reduction& reduction) {
   text.append(": ").append(name_of(reduction.because));
   if (reduction.because == Reduction::Because::Login) {
     text.append(", its value may hold a password; --env " + reduction.asked + " passes it");
+  } else if (reduction.what == "trust") {
+    text.append("; a program that goes by it does not trust the authority of this run");
   } else if (reduction.what == "repository") {
     text.append("; --read " + quote(reduction.asked) + " shows it");
   }

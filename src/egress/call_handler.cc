@@ -313,9 +313,7 @@ int CallHandler::hand_to_gate(WaitingCall& call, const GivenSocket& socket,
   // A ceiling that was changed meanwhile holds for the next connection.
   if (find_http_rule(*rules_.now(), endpoint) == nullptr)
     return refuse("no rule allows it any more");
-  if (place_.gate == nullptr || !place_.gate->serves(way)) {
-    return refuse("the host is reached by requests alone, at the address that a variable tells");
-  }
+  if (place_.gate == nullptr) return refuse("the run has no gate for its requests");
   ConnectedPair pair = connect_over_loopback(socket.domain);
   if (pair.error != 0) return pair.error;
   copy_options(socket.fd.get(), pair.client.get());

@@ -15,7 +15,7 @@ namespace cordon {
 class RequestGate {
  public:
   // How a program inside found the way: by an address of the sandbox's loopback, where it speaks
-  // plain HTTP, or by the name of the host.
+  // plain HTTP, or by the name of the host, where it speaks TLS as with the host itself.
   enum class Way { Loopback, Name };
 
   RequestGate() = default;
@@ -23,8 +23,6 @@ class RequestGate {
   RequestGate(const RequestGate&) = delete;
   RequestGate& operator=(const RequestGate&) = delete;
 
-  // Whether connections that come that way can be served.
-  [[nodiscard]] virtual bool serves(Way way) const = 0;
   // False if it takes no more connections; then the other end sees the end of this one.
   virtual bool take(const HostRule& endpoint, Way way, Fd client) = 0;
 };

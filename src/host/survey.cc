@@ -20,6 +20,8 @@
 #include "host/resolve.h"
 #include "host/system_entries.h"
 #include "host/tree_survey.h"
+#include "host/trust_stores.h"
+#include "policy/http_rules.h"
 #include "sys/landlock.h"
 #include "sys/notify.h"
 
@@ -258,6 +260,7 @@ Result<Survey> survey_trees(const Clamped& clamped, const Caller& caller,
       system_entries(grants_nothing && !effective.scratch ? SystemEntry::Tier::Loader
                                                           : SystemEntry::Tier::Programs);
   if (effective.net.mode == NetMode::Open) out.facts.network_files = network_files();
+  if (judges_requests(effective.net)) out.facts.trust_stores = trust_stores();
   if (grants_nothing && effective.home == HomeMode::None) return out;
   const UserGit user = read_user_git_config(caller);
   if (effective.home == HomeMode::Private) {

@@ -155,9 +155,10 @@ struct Nested {
   const char* path;
 };
 // Directories of /etc of which only a part is public: the keys lie beside the certificates.
-constexpr std::array<Nested, 5> kNested = {{{"pki", "pki/ca-trust"},
+constexpr std::array<Nested, 6> kNested = {{{"pki", "pki/ca-trust"},
                                             {"pki", "pki/java"},
                                             {"pki", "pki/tls/certs"},
+                                            {"ssl", "ssl/cert.pem"},
                                             {"ssl", "ssl/certs"},
                                             {"ssl", "ssl/openssl.cnf"}}};
 

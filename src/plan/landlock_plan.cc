@@ -11,6 +11,7 @@
 #include "plan/limits.h"
 #include "plan/plan.h"
 #include "plan/tree.h"
+#include "plan/trust_files.h"
 #include "policy/decide.h"
 
 namespace cordon {
@@ -49,6 +50,7 @@ class LandlockPlanner {
     CORDON_CHECK(landlock());
     plan_command_among(places_, effective_, caller_, request_, plan_);
     leave_out_system_git();
+    trust();
     CORDON_CHECK(confine());
     return std::move(plan_);
   }
@@ -78,6 +80,9 @@ class LandlockPlanner {
   // /etc/gitconfig is no file that a sandbox shows. Where mounts hide it git finds none; here it is
   // there and refused, and git takes a configuration that it may not read for a fatal error.
   void leave_out_system_git();
+  // The certificates of a run with rules for requests, by variables alone: nothing covers the
+  // host's.
+  void trust();
   Result<void> confine();
 
   const Clamped& clamped_;
@@ -218,6 +223,16 @@ void LandlockPlanner::leave_out_system_git() {
     });
     if (!chosen) plan_.environment.push_back(prefix + "1");
   }
+}
+
+void LandlockPlanner::trust() {
+  if (request_.trust_directory.empty()) return;
+  allow(request_.trust_directory, LandlockUse::Read, FileKind::Directory);
+  for (const std::string& place : facts_.trust_stores) {
+    plan_.reductions.push_back({"trust", place, std::nullopt, Reduction::Because::Unenforceable});
+  }
+  note_missing_trust(request_, plan_);
+  add_trust_variables(request_.trust_directory, plan_);
 }
 
 Result<void> LandlockPlanner::confine() {

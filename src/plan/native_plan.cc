@@ -8,6 +8,7 @@
 #include "plan/git_environment.h"
 #include "plan/limits.h"
 #include "plan/native_planner.h"
+#include "plan/trust_files.h"
 #include "policy/agents.h"
 #include "policy/decide.h"
 #include "policy/environment.h"
@@ -43,6 +44,7 @@ Result<Plan> NativePlanner::make() {
   masks();
   holds();
   git();
+  trust();
   std::ranges::sort(plan_.keeping.paths);
   if (!plan_.keeping.empty()) lose(plan_, {Loss::Protected});
   finish_build();
@@ -190,6 +192,23 @@ void NativePlanner::own_persistent(const std::string& source, const std::string&
   own_writable_.push_back(path);
 }
 
+void NativePlanner::trust() {
+  if (request_.trust_directory.empty()) return;
+  tree_.bind(request_.trust_directory, std::string(kTrustInside), MountAccess::ReadOnly,
+             FileKind::Directory, {});
+  const auto is_hidden = [&](const std::string& path) {
+    return std::ranges::any_of(facts_.masked,
+                               [&](const Masked& mask) { return contains(mask.path, path); });
+  };
+  // For programs that read no variable.
+  for (const std::string& place : facts_.trust_stores) {
+    if (!tree_.from_host(place) || is_hidden(place)) continue;
+    tree_.bind(join(request_.trust_directory, kTrustBundle), place, MountAccess::ReadOnly,
+               FileKind::Regular, {});
+  }
+  note_missing_trust(request_, plan_);
+}
+
 void NativePlanner::finish_build() {
   tree_.directory(std::string(kEmptyDirectory));
   plan_.build.emplace_back(op::HostName{"cordon"});
@@ -256,6 +275,7 @@ void NativePlanner::command() {
   }
   plan_command(effective_, caller_, plan_);
   if (has_caches()) add_cache_variables(effective_, caller_, join(caller_.home, ".cache"), plan_);
+  if (!request_.trust_directory.empty()) add_trust_variables(std::string(kTrustInside), plan_);
   const bool other_objects = request_.private_copies || effective_.mode == WriteMode::Staged;
   if (other_objects && !facts_.git.empty()) add_git_stat_settings(plan_.environment);
   if (stages_part_of_repository()) {

@@ -98,6 +98,8 @@ class NativePlanner {
   [[nodiscard]] bool has_mounts_below(const std::string& path) const;
   void holds();
   void git();
+  // The certificates of a run with rules for requests, also in the place of the host's.
+  void trust();
   void finish_build();
   void landlock();
   void command();

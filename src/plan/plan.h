@@ -286,6 +286,12 @@ struct PlanRequest {
   // Host directory of this run alone, which does not exist yet: the private places of a backend
   // without mounts, or the private copies of what is held.
   std::string private_directory;
+  // Of a run with rules for requests: a host directory, which does not exist yet, with the
+  // certificates that programs inside are to trust (plan/trust_files.h). Empty: there are no such
+  // rules.
+  std::string trust_directory;
+  // The host's file that these begin with; empty: there is none.
+  std::string trust_source;
   // Host directory of a staged run, which does not exist yet: writable grants are overlays whose
   // upper directories lie in it. Empty: what is written is written at once.
   std::string stage_directory;

@@ -84,9 +84,10 @@ class Viewer {
   void carry_out(const op::Bind& one) {
     if (!contains(one.path, path_)) return;
     const bool own = one.source != one.path;
-    put(own ? Shown::Kept : Shown::Host, one.path, one.source,
-        one.access == MountAccess::ReadWrite);
-    found_.directory = own && one.path == path_;
+    const bool writable = one.access == MountAccess::ReadWrite;
+    const Shown kept = writable ? Shown::Kept : Shown::Made;
+    put(own ? kept : Shown::Host, one.path, one.source, writable);
+    found_.directory = own && one.path == path_ && one.kind == FileKind::Directory;
   }
   void carry_out(const op::Hold& one) {
     if (!contains(one.path, path_)) return;

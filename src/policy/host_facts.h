@@ -145,7 +145,9 @@ struct HostFacts {
   CgroupFacts cgroup;
   std::vector<SystemEntry> system;
   std::vector<std::string> network_files;  // of /etc/hosts and /etc/resolv.conf, those that exist
-  std::vector<SystemEntry> root_entries;   // the top of the file system, if a grant is "/" itself
+  // Of a run with rules for requests: the files of certificates that programs look for; canonical.
+  std::vector<std::string> trust_stores;
+  std::vector<SystemEntry> root_entries;  // the top of the file system, if a grant is "/" itself
   std::vector<Masked> masked;
   std::vector<Frozen> frozen;
   // Directories that had to be among `frozen` and may not be listed: new names in them are seen.

@@ -109,6 +109,10 @@ const HttpRule* find_http_rule(const NetRules& net, std::string_view host, std::
   return found == net.http.end() ? nullptr : &*found;
 }
 
+bool judges_requests(const NetRules& net) {
+  return net.mode == NetMode::Allow && !net.http.empty();
+}
+
 void allow_request(NetRules& net, const HostRule& endpoint, RequestPattern pattern) {
   // Under another mode the list begins anew.
   if (net.mode != NetMode::Allow) {

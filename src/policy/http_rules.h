@@ -24,6 +24,8 @@ std::optional<RequestPattern> intersect(const RequestPattern& a, const RequestPa
 // The rule of that endpoint; null if it has none.
 const HttpRule* find_http_rule(const NetRules& net, std::string_view host, std::uint16_t port);
 const HttpRule* find_http_rule(const NetRules& net, const HostRule& endpoint);
+// Whether some host is reached by requests alone, so that a run needs a gate.
+bool judges_requests(const NetRules& net);
 // Adds what may be asked of an endpoint, to its rule if there is one.
 void allow_request(NetRules& net, const HostRule& endpoint, RequestPattern pattern);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "policy/http_rules.h"
 #include "run/why.h"
 
 namespace cordon {
@@ -88,7 +89,7 @@ Result<std::optional<Broker>> make_broker(const RunInput& input, const JudgedRun
 
 Result<std::unique_ptr<Gate>> make_gate(const JudgedRun& run) {
   const Effective& effective = run.clamped.effective();
-  if (effective.net.mode != NetMode::Allow || effective.net.http.empty()) return nullptr;
+  if (!judges_requests(effective.net)) return nullptr;
   return Gate::start(effective, run.caller);
 }
 

@@ -31,6 +31,7 @@
 #include "base/text.h"
 #include "egress/waiting_call.h"
 #include "host/own_programs.h"
+#include "host/trust_stores.h"
 #include "policy/http_rules.h"
 #include "policy/net_rules.h"
 #include "run/secret_source.h"
@@ -48,12 +49,6 @@ constexpr std::size_t kDialThreads = 8;
 constexpr std::size_t kMostKinds = 1000;
 constexpr unsigned kUnauthorized = 401;
 
-// Where distributions keep the authorities that their programs trust, as OpenSSL and curl find
-// them.
-constexpr std::array<const char*, 5> kTrustStores{
-    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem", "/etc/pki/tls/cacert.pem"};
-
 Result<Fd> open_trust_store(const Caller& caller) {
   const auto named = caller.environment.find("SSL_CERT_FILE");
   if (named != caller.environment.end() && !named->second.empty()) {
@@ -62,8 +57,8 @@ Result<Fd> open_trust_store(const Caller& caller) {
     return fail(setup_error("cannot open " + quote(named->second), errno,
                             "SSL_CERT_FILE names the certificates that servers are judged by"));
   }
-  for (const char* path : kTrustStores) {
-    Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  for (const std::string& path : trust_stores()) {
+    Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.valid()) return file;
   }
   return fail(setup_error("cannot find the certificates that servers are judged by", ENOENT,
@@ -112,6 +107,8 @@ gate::Configuration configuration_of(const Effective& effective) {
     made.placeholder = placeholder_of(secret);
     configuration.secrets.push_back(std::move(made));
   }
+  // For programs that go by the host's name.
+  configuration.authority = true;
   return configuration;
 }
 
@@ -197,9 +194,6 @@ struct Gate::State : RequestGate {
   [[nodiscard]] const HostRule& endpoint_of(std::uint64_t connection) const {
     return rules[connection % kMostHttpRules % rules.size()].host;
   }
-  [[nodiscard]] bool serves(Way way) const override {
-    return way == Way::Loopback || !certificate.empty();
-  }
   bool take(const HostRule& endpoint, Way way, Fd client) override;
 
   bool tell(const gate::ToGate& message) {
@@ -265,7 +259,8 @@ Result<void> Gate::State::configure(const gate::Configuration& plain) {
   }
   const auto* ready = std::get_if<gate::Ready>(&answer);
   if (ready == nullptr) return fail(gate_error("it says something else than that it is ready"));
-  certificate = ready->certificate.value_or(std::string());
+  if (!ready->certificate) return fail(gate_error("it made no authority"));
+  certificate = *ready->certificate;
   return {};
 }
 

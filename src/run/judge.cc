@@ -31,6 +31,7 @@
 #include "run/run_note.h"
 #include "run/secret_source.h"
 #include "run/staged_run.h"
+#include "run/trust_copy.h"
 
 namespace cordon {
 namespace {
@@ -177,9 +178,11 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   request.private_copies = backend.kind() == BackendKind::Native && !effective.write.empty() &&
                            request.stage_directory.empty();
   const bool on_disk = backend.private_space() == Backend::PrivateSpace::OnDisk;
-  if ((on_disk && effective.scratch) || request.private_copies) {
+  const bool gated = judges_requests(effective.net);
+  if ((on_disk && effective.scratch) || request.private_copies || gated) {
     request.private_directory = join(private_directories(caller), random_id());
   }
+  if (gated) request.trust_directory = join(request.private_directory, "trust");
   return request;
 }
 
@@ -376,6 +379,7 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
                                     : new_stage_directory(effective, caller);
   PlanRequest request = plan_request(input, effective, caller, *backend, owner, std::move(start),
                                      std::move(stage_directory));
+  if (!request.trust_directory.empty()) request.trust_source = trust_source(judgement, caller);
   request.watched = input.why;
   request.stage_is_copy = as_copy && !request.stage_directory.empty();
   if (request.private_copies)

@@ -19,6 +19,7 @@
 #include "run/kept_run.h"
 #include "run/staged_run.h"
 #include "run/state_upkeep.h"
+#include "run/trust_copy.h"
 
 namespace cordon {
 namespace {
@@ -250,6 +251,7 @@ Result<void> Prepared::fill(const RunInput& input, JudgedRun& run, const std::st
   removal.emplace(run.survey.facts, effective.write);
   CORDON_TRY(made_gate, make_gate(run));
   gate = std::move(made_gate);
+  if (gate) CORDON_CHECK(write_trust(run.request, gate->certificate()));
   CORDON_TRY(made_broker, make_broker(input, run, gate.get()));
   if (made_broker) broker.emplace(std::move(*made_broker));
   CORDON_TRY(made_publisher, make_publisher(effective.net));

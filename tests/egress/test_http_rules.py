@@ -1,4 +1,5 @@
-"""Hosts that are reached by requests alone: what is sent, what is not, and where a secret is."""
+"""Hosts that are reached by requests alone: what is sent, what is not, and where a secret is. By an address of the
+loopback here; by the real name in test_real_name.py."""
 
 import base64
 import hashlib
@@ -101,26 +102,6 @@ def test_a_request_is_judged_and_sent(net, trust):
     assert "limit reached" not in done.err
     # The account of connections names the real host, and nothing of the way through the gate.
     assert [c["host"] for c in report["connections"] if c["allowed"]] == [NAME]
-
-
-def test_no_connection_leads_there_end_to_end(net, trust):
-    script = """
-import socket, sys
-for place in sys.argv[1:]:
-    host, port = place.rsplit(":", 1)
-    try:
-        socket.create_connection((host, int(port)), 30)
-        print("connected")
-    except OSError as error:
-        print(type(error).__name__, error.errno)
-"""
-    done, report = net.python(script, HOST, f"{OTHER}:{API_PORT}",
-                              options=["--policy", net.document(RULES), "--allow", f"{OTHER}:{API_PORT}"], env=trust)
-    lines = done.expect(0).out.splitlines()
-    assert lines[0].startswith("PermissionError"), done.account()
-    assert lines[1] == "connected", done.account()  # control: the other name leads to the same kind of server
-    refused = [c for c in report["connections"] if not c["allowed"]]
-    assert [c["host"] for c in refused] == [NAME] and "requests alone" in refused[0]["reason"]
 
 
 def test_a_refused_request_is_told_with_a_change_that_works(net, trust):

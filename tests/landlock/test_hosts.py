@@ -1,6 +1,7 @@
 """Network mode allow without a network of the sandbox's own: the command's sockets are the host's, so
 every way to the network is the broker's or refused. The cases of the other backends come first."""
 
+import json
 import os
 import signal
 
@@ -23,6 +24,7 @@ from egress.test_reach import (  # noqa: F401
     test_an_allowed_address_is_reached_and_another_is_not, test_both_families, test_ipv6_by_address,
     test_loopback_without_a_port_stays_inside, test_names, test_names_that_lead_astray,
     test_the_control_reaches_everything, test_the_hosts_file_of_the_host_counts)
+from egress.test_real_name import CLIENTS, HOST, RULE, URL, authority_of
 from egress.test_shared_sockets import (  # noqa: F401
     test_a_copy_in_another_process_is_refused, test_an_exclusive_watch_is_moved,
     test_programs_that_are_started_meanwhile_do_not_disturb)
@@ -42,6 +44,18 @@ def test_the_report_says_what_is_held_and_what_is_not(net):
     held = report["enforcement"]
     assert held["backend"] == "landlock" and held["network"] == "allow"
     assert "loopback" in held["lost"], held
+
+
+def test_a_host_with_rules_is_trusted_by_variables_alone(net):
+    trust = {"SSL_CERT_FILE": str(authority_of(net.internet))}
+    done, report = net.report(*CLIENTS["urllib"], URL, options=RULE, env=trust)
+    assert json.loads(done.expect(0).out)["path"] == "/v1/models", done.account()
+    assert [r["because"] for r in report["reductions"] if r["what"] == "trust"] == ["unenforceable"]
+    refused = net.run(*CLIENTS["urllib"], f"https://{HOST}/other", options=RULE, env=trust)
+    assert refused.status != 0 and "403" in refused.err, refused.account()
+    # What goes by the host's own bundle does not trust it.
+    refused = net.run(*CLIENTS["wget"], URL, options=RULE, env=trust)
+    assert refused.status != 0 and refused.out == "", refused.account()
 
 
 # What only an empty network stops elsewhere.

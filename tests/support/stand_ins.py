@@ -88,6 +88,8 @@ def wheel(directory: Path) -> None:
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
     def log_message(self, *_):
         pass
 
