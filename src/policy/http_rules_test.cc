@@ -36,6 +36,16 @@ bool sends(const NetRules& net, std::string_view method, std::string_view url) {
   return decide_request(net, parse_asked_request(method, url).value()).allowed;
 }
 
+TEST(HttpRules, AreNamedWhereTheirHostIsAskedForAtAnotherPort) {
+  NetRules net = reached_by({http_rule("api.example.com", {"GET /v1/*"})});
+  const Verdict refused = decide_connect(net, "api.example.com", 80, {});
+  EXPECT_FALSE(refused.allowed);
+  EXPECT_EQ(refused.rule, "[[http]] api.example.com:443");
+  EXPECT_EQ(refused.change, "--allow api.example.com:80");
+  net.allow.push_back(parse_host_rule("api.example.com:80").value());
+  EXPECT_TRUE(decide_connect(net, "api.example.com", 80, {}).allowed);
+}
+
 TEST(RequestPattern, IsAMethodAndAPathOfSegments) {
   EXPECT_EQ(to_string(pattern("POST /v1/messages")), "POST /v1/messages");
   EXPECT_EQ(to_string(pattern("* /v1/**")), "* /v1/**");
