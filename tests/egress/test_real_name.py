@@ -253,7 +253,8 @@ def test_an_authority_is_worth_nothing_in_another_run(net, trust):
 import shutil
 print(attempt("{NAME}", {API_PORT}, "{NAME}", cafile="old.pem" if os.path.exists("old.pem") else None))
 print(attempt("{NAME}", {API_PORT}, "{NAME}", cafile="{AUTHORITY}"))
-shutil.copy("{AUTHORITY}", "old.pem")
+if not os.path.exists("old.pem"):
+    shutil.copyfile("{AUTHORITY}", "old.pem")
 """
     assert net.python(script, options=RULE, env=trust)[0].expect(0).out.split() == ["200", "200"]
     assert net.python(script, options=RULE, env=trust)[0].expect(0).out.split() == ["untrusted", "200"]
