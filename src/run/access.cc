@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/inspect.h"
+#include "plan/trust_files.h"
 #include "plan/view.h"
 #include "run/rights.h"
 
@@ -47,6 +48,7 @@ class AccessQuestion {
       case Shown::Masked:
         return refused(Settled::Mask, said_.allowed ? mask_words() : said_.reason);
       case Shown::Made:
+        return shows_trust() ? trust() : own();
       case Shown::Process:
       case Shown::Device:
         return own();
@@ -102,6 +104,29 @@ class AccessQuestion {
     }
     if (said_.allowed) return permitted("gone", said_.reason);
     return refused(Settled::Policy, said_.reason);
+  }
+
+  [[nodiscard]] bool shows_trust() const {
+    const std::string& copies = run_.request.trust_directory;
+    return !copies.empty() && contains(copies, view_.source);
+  }
+  // The files of plan/trust_files.h, of which the policy says nothing.
+  [[nodiscard]] AccessAnswer trust() const {
+    const auto no = [](std::string reason) {
+      return AccessAnswer{{false, "[[http]]", std::move(reason), {}}, Settled::Policy, false, {}};
+    };
+    const bool there = view_.there || path_ == join(kTrustInside, kTrustBundle) ||
+                       path_ == join(kTrustInside, kRunAuthority);
+    if (!there) return no("it is none of the two files of certificates that are there inside");
+    if (writes()) return no("the certificates of the run are read-only inside");
+    if (access_ == Access::Execute) return no("it holds certificates, and no program");
+    return {{true,
+             "[[http]]",
+             "certificates: those that the host trusts, and that of the authority made for the run",
+             {}},
+            Settled::Yes,
+            true,
+            {}};
   }
 
   [[nodiscard]] AccessAnswer private_space() const {

@@ -308,3 +308,7 @@ def test_the_plan_shows_it(net, trust):
     assert TRUST in done.expect(0).out and USUAL in done.out, done.account()
     plain = net.run("true", options=[*allow(HOST), "--dry-run"], env=trust)
     assert TRUST not in plain.expect(0).out, plain.account()
+    for access, path, status in (("read", BUNDLE, 0), ("read", AUTHORITY, 0), ("read", USUAL, 0),
+                                 ("write", BUNDLE, 1), ("write", USUAL, 1), ("read", f"{TRUST}/key.pem", 1)):
+        done = net.execute([net.cordon, "policy", "explain", *RULE, access, path], env=trust)
+        assert done.status == status and "rule: [[http]]" in done.out, done.account()
