@@ -9,7 +9,7 @@ import ssl
 import pytest
 
 from support.internet import allow, running
-from support.stand_ins import API_PORT, GIT_TLS_PORT, NAME, OTHER
+from support.stand_ins import API_PORT, FILES_PORT, GIT_TLS_PORT, NAME, OTHER
 
 HOST = f"{NAME}:{API_PORT}"
 URL = f"https://{HOST}/v1/models"
@@ -101,6 +101,19 @@ def test_pip(net, trust):
     assert refused.status != 0 and not (net.project / "packages/simply.py").exists(), refused.account()
     net.run(*words, options=["--http", f"GET {FILES}/simple/**"], env=trust, timeout=60).expect(0)
     assert (net.project / "packages/simply.py").exists()
+
+
+@pytest.mark.once
+def test_npm(net, trust):
+    """What the package is called goes through the gate; its archive lies at a port without a rule."""
+    words = ["npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--fetch-retries=0", "--registry",
+             f"https://{FILES}/", "plain"]
+    net.write(net.project / "package.json", '{"name": "x", "version": "1.0.0"}\n')
+    archive = allow(f"{NAME}:{FILES_PORT}")
+    refused = net.run(*words, options=["--http", f"GET {FILES}/other", *archive], env=trust, timeout=60)
+    assert refused.status != 0 and "403" in refused.err, refused.account()
+    net.run(*words, options=["--http", f"GET {FILES}/plain", *archive], env=trust, timeout=60).expect(0)
+    assert (net.project / "node_modules/plain/index.js").exists()
 
 
 JAVA = """
@@ -206,7 +219,8 @@ def attempt(host, port, name, host_header=None, cafile=None, path="/v1/models"):
     try:
         connected = socket.create_connection((host, port), 20)
         peer = ssl.create_default_context(cafile=cafile).wrap_socket(connected, server_hostname=name)
-        asked = "GET %s HTTP/1.1\\r\\nHost: %s\\r\\nConnection: close\\r\\n\\r\\n" % (path, host_header or "good.example:9443")
+        host_header = host_header or "good.example:9443"
+        asked = "GET %s HTTP/1.1\\r\\nHost: %s\\r\\nConnection: close\\r\\n\\r\\n" % (path, host_header)
         peer.sendall(asked.encode())
         return peer.recv(12)[9:].decode()
     except ssl.SSLCertVerificationError as error:
@@ -243,7 +257,8 @@ print(answer.status, "https://" in answer.read().decode())
     assert any("HTTP without TLS" in one for one in told), told
     assert all(r["rule"] == f"[[http]] {HOST}" for r in report["requests"])
     refused = {c["port"]: c for c in report["connections"] if not c["allowed"]}
-    assert refused[API_PORT]["address"] == "203.0.113.10" and "no rule allows this address" in refused[API_PORT]["reason"]
+    assert refused[API_PORT]["address"] == "203.0.113.10", refused
+    assert "no rule allows this address" in refused[API_PORT]["reason"]
     assert refused[GIT_TLS_PORT]["rule"] == f"[[http]] {HOST}", refused
     assert "not at this port" in refused[GIT_TLS_PORT]["reason"]
 
