@@ -1,12 +1,12 @@
 // The line, as it is carried out:
 //
-//   tidy up    what runs left that were cut off, before anything is looked at (`tidy_up`)
+//   recover    what runs left that were cut off, before anything is looked at (`recover`)
 //   judge      resolve, clamp, survey, choose, plan; nothing is written or started (`judge`)
 //   prepare    the note, private copies, the stage, the broker, the streams (`Prepared::make`)
 //   launch     the sandbox's first process begins to build it (`Backend::build`)
 //   record     meanwhile: that this is about to happen, durably (`RunRecord::begin`)
 //   release    measured and compared with the plan, the command is let go (`Building::release`)
-//   supervise  until the last process has ended (`watch`)
+//   supervise  until the last process has ended (`supervise`)
 //   settle     what it wrote: kept, held back, put back or told as lost (`settle`)
 //   close      the record (`RunRecord::close`)
 //
@@ -175,7 +175,7 @@ Report carry_out(const RunInput& input, const Caller& caller) {
     report.error = std::move(record).error();
     return report;
   }
-  const std::vector<Quarantined> recovered = tidy_up(input.ceilings, caller);
+  const std::vector<Quarantined> recovered = recover(input.ceilings, caller);
   auto run =
       judge(input, caller, suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative);
   if (!run) {

@@ -402,7 +402,7 @@ void mark_looked(int file, const Bounds& bounds) {
 
 }  // namespace
 
-std::vector<Quarantined> tidy_up(std::span<const Ceiling> ceilings, const Caller& caller) {
+std::vector<Quarantined> recover(std::span<const Ceiling> ceilings, const Caller& caller) {
   std::vector<Quarantined> told = recover_runs(caller);
   const Bounds bounds = bounds_of(ceilings);
   if (!bounds.days && !bounds.bytes) return told;

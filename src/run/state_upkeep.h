@@ -36,7 +36,7 @@ namespace cordon {
 
 // At a start, before anything is looked at: what runs left that were cut off (run/recovery.h), then
 // what is kept no longer. Returns what people are to be told.
-std::vector<Quarantined> tidy_up(std::span<const Ceiling> ceilings, const Caller& caller);
+std::vector<Quarantined> recover(std::span<const Ceiling> ceilings, const Caller& caller);
 
 // An error of a run that then did not start: what was removed is told all the same.
 Error with_told(Error error, const std::vector<Quarantined>& told);
