@@ -53,7 +53,7 @@ void arrange(const VerifiedExecutor& executor, const InitStart& start) {
                     {executor.descriptor(), kExecutorFd},
                     {start.document, kDocumentFd},
                     {start.self, kSelfFd},
-                    {start.orders, kOrdersFd},
+                    {start.inside_plan, kPlanFd},
                     {start.report, kReportFd},
                     {start.release, kReleaseFd},
                     {start.groups[0], kFirstGroupFd},

@@ -42,7 +42,7 @@ struct InitStart {
   char* const* argv;  // of the executor
   int in, out, err;   // of the command
   int channel;        // seqpacket: orders in, messages out; its end is the supervisor's end
-  int document, self, orders, report, release;
+  int document, self, inside_plan, report, release;
   std::array<int, native::kMostGroups> groups;  // negative: none
   bool drop_groups;                             // root has others than its own
   bool terminal;                                // the streams are one, for the executor's session

@@ -55,7 +55,7 @@ int build_view(const Plan& plan, std::uint32_t& index) {
   return 0;
 }
 
-std::string pack_orders(const Plan& plan, bool terminal) {
+std::string encode_inside_plan(const Plan& plan, bool terminal) {
   Plan inside;
   inside.confine = plan.confine;
   inside.cwd = plan.cwd;
@@ -73,18 +73,18 @@ std::string pack_orders(const Plan& plan, bool terminal) {
   return (terminal ? "t" : "-") + encode_plan(inside);
 }
 
-std::optional<Orders> unpack_orders(std::string_view bytes) {
+std::optional<InsidePlan> decode_inside_plan(std::string_view bytes) {
   if (bytes.empty() || (bytes.front() != 't' && bytes.front() != '-')) return std::nullopt;
   auto plan = decode_plan(bytes.substr(1));
   if (!plan || plan->argv.empty()) return std::nullopt;
   plan->backend = BackendKind::Mxc;
-  return Orders{std::move(*plan), bytes.front() == 't'};
+  return InsidePlan{std::move(*plan), bytes.front() == 't'};
 }
 
 namespace {
 
 constexpr int kFailed = 125;
-constexpr std::size_t kMostOrdersBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostPlanBytes = std::size_t{64} << 20;
 
 int fail_with(native::Stage stage, std::uint32_t index, int error) {
   native::CommandReport report;
@@ -124,18 +124,18 @@ int run_inside() {
   start.mask = ::umask(0);
   start.report = kReportFd;
   start.groups.fill(-1);
-  if (!is_sealed(kOrdersFd) || ::lseek(kOrdersFd, 0, SEEK_SET) != 0) return kFailed;
-  const std::optional<std::string> bytes = read_all(kOrdersFd, kMostOrdersBytes);
-  const std::optional<Orders> orders = bytes ? unpack_orders(*bytes) : std::nullopt;
-  if (!orders) return fail_with(native::Stage::Seal, 0, EBADMSG);
-  const Plan& plan = orders->plan;
+  if (!is_sealed(kPlanFd) || ::lseek(kPlanFd, 0, SEEK_SET) != 0) return kFailed;
+  const std::optional<std::string> bytes = read_all(kPlanFd, kMostPlanBytes);
+  const std::optional<InsidePlan> inside_plan = bytes ? decode_inside_plan(*bytes) : std::nullopt;
+  if (!inside_plan) return fail_with(native::Stage::Seal, 0, EBADMSG);
+  const Plan& plan = inside_plan->plan;
   // Before anything of ours could have that number.
   if (::dup3(kReleaseFd, native::kReleaseFd, O_CLOEXEC) < 0) {
     return fail_with(native::Stage::Seal, 0, errno);
   }
 
   native::Prepared prepared = native::prepare(plan, ::geteuid());
-  prepared.terminal = orders->terminal;
+  prepared.terminal = inside_plan->terminal;
   if (const int error = make_probe(); error < 0) return fail_with(native::Stage::Seal, 0, -error);
   native::BuildState state;
   std::uint32_t index = 0;

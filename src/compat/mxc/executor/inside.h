@@ -24,7 +24,7 @@ int build_view(const Plan& plan, std::uint32_t& index);
 // Descriptors that go through the executor to the program inside; mxc_plan.cc names kSelfFd.
 inline constexpr int kDocumentFd = 40;
 inline constexpr int kSelfFd = 41;
-inline constexpr int kOrdersFd = 42;
+inline constexpr int kPlanFd = 42;
 inline constexpr int kReportFd = 43;
 inline constexpr int kReleaseFd = 44;
 inline constexpr int kFirstGroupFd = 45;
@@ -32,15 +32,15 @@ inline constexpr int kFirstGroupFd = 45;
 // The word that starts the program inside.
 inline constexpr std::string_view kInsideVerb = "executor-inside";
 
-struct Orders {
+struct InsidePlan {
   // Landlock rules, the operations of the command's process, argv, candidates, environment; no
   // other part of a plan.
   Plan plan;
   bool terminal = false;  // the streams are one
 };
-std::string pack_orders(const Plan& plan, bool terminal);
-// Nothing for anything that pack_orders did not write.
-std::optional<Orders> unpack_orders(std::string_view bytes);
+std::string encode_inside_plan(const Plan& plan, bool terminal);
+// Nothing for anything that encode_inside_plan did not write.
+std::optional<InsidePlan> decode_inside_plan(std::string_view bytes);
 
 // Returns only with a failure, as an exit status; nothing of the command ran then.
 int run_inside();

@@ -87,7 +87,7 @@ Result<Launched> launch_mxc(const Plan& plan, const HostFacts& facts, const std:
   const op::RunExecutor& chosen = executor_of(plan);
   CORDON_TRY(executor, verify_executor(chosen.path, chosen.sha256));
   CORDON_TRY(document, sealed_memory("document", chosen.document));
-  CORDON_TRY(orders, sealed_memory("orders", pack_orders(plan, streams.terminal)));
+  CORDON_TRY(inside_plan, sealed_memory("inside_plan", encode_inside_plan(plan, streams.terminal)));
   const Fd self(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!self.valid()) return fail(setup_error("cannot open " + quote(program), errno));
   CORDON_CHECK(native::check_host(plan));
@@ -122,7 +122,7 @@ Result<Launched> launch_mxc(const Plan& plan, const HostFacts& facts, const std:
                   .channel = channel.theirs.get(),
                   .document = document.get(),
                   .self = self.get(),
-                  .orders = orders.get(),
+                  .inside_plan = inside_plan.get(),
                   .report = report.theirs.get(),
                   .release = release_read.get(),
                   .groups = {-1, -1, -1},

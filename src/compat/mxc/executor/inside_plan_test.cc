@@ -28,12 +28,12 @@ Plan made_up_plan() {
   return plan;
 }
 
-TEST(MxcOrders, WhatIsPackedComesOutAgain) {
+TEST(MxcInsidePlan, WhatIsPackedComesOutAgain) {
   const Plan plan = made_up_plan();
-  const auto orders = unpack_orders(pack_orders(plan, true));
-  ASSERT_TRUE(orders);
-  EXPECT_TRUE(orders->terminal);
-  const Plan* back = &orders->plan;
+  const auto inside_plan = decode_inside_plan(encode_inside_plan(plan, true));
+  ASSERT_TRUE(inside_plan);
+  EXPECT_TRUE(inside_plan->terminal);
+  const Plan* back = &inside_plan->plan;
   EXPECT_EQ(back->cwd, plan.cwd);
   EXPECT_EQ(back->argv, plan.argv);
   EXPECT_EQ(back->candidates, plan.candidates);
@@ -53,20 +53,20 @@ TEST(MxcOrders, WhatIsPackedComesOutAgain) {
                          describe(Op(op::Execute{plan.argv}))}));
 }
 
-TEST(MxcOrders, NothingElseIsObeyed) {
-  const std::string good = pack_orders(made_up_plan(), true);
-  ASSERT_TRUE(unpack_orders(good));
-  EXPECT_FALSE(unpack_orders(""));
+TEST(MxcInsidePlan, NothingElseIsObeyed) {
+  const std::string good = encode_inside_plan(made_up_plan(), true);
+  ASSERT_TRUE(decode_inside_plan(good));
+  EXPECT_FALSE(decode_inside_plan(""));
   for (std::size_t size = 1; size < good.size(); ++size) {
-    EXPECT_FALSE(unpack_orders(std::string_view(good).substr(0, size))) << size;
+    EXPECT_FALSE(decode_inside_plan(std::string_view(good).substr(0, size))) << size;
   }
-  EXPECT_FALSE(unpack_orders(good + "x"));
+  EXPECT_FALSE(decode_inside_plan(good + "x"));
   Plan without = made_up_plan();
   without.argv.clear();
-  EXPECT_FALSE(unpack_orders(pack_orders(without, true)));
+  EXPECT_FALSE(decode_inside_plan(encode_inside_plan(without, true)));
   Plan nul = made_up_plan();
   nul.argv[0] = std::string("a\0b", 3);
-  EXPECT_FALSE(unpack_orders(pack_orders(nul, true)));
+  EXPECT_FALSE(decode_inside_plan(encode_inside_plan(nul, true)));
 }
 
 }  // namespace
