@@ -189,7 +189,7 @@ class Loop {
         finish(OverLimit{"sent"});
         break;
       case Source::PollHook:
-        run_errand();
+        act_on_poll_hook();
         break;
       case Source::RelayRead:
         relay_read(streams_.relays()[watched.relay]);
@@ -200,7 +200,7 @@ class Loop {
     }
   }
 
-  void run_errand() {
+  void act_on_poll_hook() {
     const PollHook::Next next = request_.poll_hook->act();
     poll_hook_done_ = next != PollHook::Next::Again;
     if (next == PollHook::Next::EndTheRun) finish(Cancelled{0});

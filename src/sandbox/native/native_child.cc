@@ -262,7 +262,7 @@ Result<void> NativeChild::verify_egress(SandboxEnds& ends) const {
     order.mask = asked.mask;
     order.address_size = static_cast<std::uint32_t>(asked.address.size());
     std::memcpy(order.address.data(), asked.address.data(), asked.address.size());
-    return send_errand(channel->get(), asked.socket, asked.directory, order);
+    return ask_for_bind(channel->get(), asked.socket, asked.directory, order);
   };
   return {};
 }

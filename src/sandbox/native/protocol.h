@@ -26,10 +26,10 @@ inline constexpr std::size_t kMostGroups = 3;
 // one.
 inline constexpr std::size_t kEgressDescriptors = 3;
 // A socket, the pipe for the answer, a directory.
-inline constexpr std::size_t kErrandDescriptors = 3;
+inline constexpr std::size_t kBindDescriptors = 3;
 // With them, or alone, one end of a socket pair over which sockets of this network are asked for.
 static_assert(kMostGroups <= sys::kMostPassed && kEgressDescriptors + 1 <= sys::kMostPassed &&
-              kErrandDescriptors <= sys::kMostPassed);
+              kBindDescriptors <= sys::kMostPassed);
 
 enum class Stage : std::uint32_t { Build, Confine, Seal, Execute };
 
@@ -97,7 +97,7 @@ struct Order {
     IdentityMapped,
     JoinGroups,  // carries the v1 groups of this run, for the command to join
     Signal,
-    Bind,  // carries what errand.h says; the rest of the order is its own
+    Bind,  // carries what sandbox_init.h says; the rest of the order is its own
   };
   Kind kind = Kind::Signal;
   std::int32_t signal = 0;

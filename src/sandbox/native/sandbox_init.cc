@@ -115,7 +115,7 @@ bool end_the_rest(TreeUsage& used) {
 
 namespace {
 
-// The order in which an errand's descriptors are passed; the directory may be left out.
+// The order in which the descriptors of a bind are passed; the directory may be left out.
 constexpr std::size_t kSocket = 0;
 constexpr std::size_t kAnswer = 1;
 constexpr std::size_t kDirectory = 2;
@@ -142,7 +142,7 @@ void tell(int pipe, std::int32_t error) {
 
 }  // namespace
 
-void run_errand(const Order& order, const sys::Passed& passed, int ruleset) {
+void bind_in_sandbox(const Order& order, const sys::Passed& passed, int ruleset) {
   if (passed.count > kAnswer && order.address_size <= order.address.size()) {
     const sys::CloneResult child = sys::clone_process(0, -1);
     if (child.pid == 0) {
@@ -158,12 +158,12 @@ void run_errand(const Order& order, const sys::Passed& passed, int ruleset) {
   for (std::size_t i = 0; i < passed.count; ++i) ::close(passed.descriptors[i]);
 }
 
-int send_errand(int channel, int socket, int directory, const Order& order) {
+int ask_for_bind(int channel, int socket, int directory, const Order& order) {
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) < 0) return errno;
   const Fd answer(pipe[0]);
   Fd theirs(pipe[1]);
-  const std::array<int, kErrandDescriptors> passed = {socket, theirs.get(), directory};
+  const std::array<int, kBindDescriptors> passed = {socket, theirs.get(), directory};
   const std::size_t count = directory < 0 ? kDirectory : passed.size();
   if (sys::send_passing(channel, &order, sizeof order, {passed.data(), count}) < 0) return EACCES;
   theirs.reset();
@@ -388,7 +388,7 @@ void obey(int ruleset, Stop& stop) {
   Order order;
   sys::Passed passed;
   if (sys::receive_passing(kChannelFd, &order, sizeof order, passed) != sizeof order) end();
-  if (order.kind == Order::Kind::Bind) run_errand(order, passed, ruleset);
+  if (order.kind == Order::Kind::Bind) bind_in_sandbox(order, passed, ruleset);
   if (order.kind != Order::Kind::Signal) return;
   if (order.signal == SIGSTOP) stop = Stop::Ordered;
   if (order.signal == SIGCONT) stop = Stop::None;

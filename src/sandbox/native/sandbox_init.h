@@ -27,10 +27,9 @@ bool end_the_rest(TreeUsage& used);
 
 namespace cordon::sys {
 
-// Errands: bind calls of the command that the supervisor lets be made inside. Each is made by a
-// short-lived child of the first process with the command's own rights: its identity, its view of
-// files, its Landlock rules, no capability. The supervisor has more of all of these, so it cannot
-// make the call itself.
+// Bind calls of the command that the supervisor lets be made inside. Each is made by a short-lived
+// child of the init with the command's own rights: its identity, its view of files, its Landlock
+// rules, no capability. The supervisor has more of all of these, so it cannot make the call itself.
 
 struct Passed;
 }  // namespace cordon::sys
@@ -39,13 +38,13 @@ namespace cordon::native {
 
 struct Order;
 
-// In the first process. Closes what was passed. `ruleset` is negative without Landlock. Whatever
-// fails is told to the supervisor by the errand's pipe, or by its end.
-void run_errand(const Order& order, const sys::Passed& passed, int ruleset);
+// In the init. Closes what was passed. `ruleset` is negative without Landlock. Whatever
+// fails is told to the supervisor by the pipe for the answer, or by its end.
+void bind_in_sandbox(const Order& order, const sys::Passed& passed, int ruleset);
 
 // In the supervisor, from any thread: sends the order and waits for its errno, 0 if it was done.
 // `directory` is negative if the address names no file.
-int send_errand(int channel, int socket, int directory, const Order& order);
+int ask_for_bind(int channel, int socket, int directory, const Order& order);
 
 // Pid 1 of a sandbox: it builds the root, starts the command confined, reads back what is in force,
 // reaps, forwards signals and ends with the supervisor. No allocation, no lock, no return.

@@ -76,7 +76,7 @@ class MxcPlanner {
       return std::holds_alternative<op::DropCapabilities>(operation);
     });
     for (Op& operation : plan_.confine) {
-      // The broker's errands need a first process of Cordon's own.
+      // A bind for the broker is made by an init of Cordon's own, and there is none.
       if (auto* filter = std::get_if<op::InstallSeccomp>(&operation)) {
         filter->brokered = filter->watched = false;
       }
