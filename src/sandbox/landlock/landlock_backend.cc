@@ -30,8 +30,8 @@ namespace {
 // Whoever kills Cordon by its name is not to kill what cleans up after it.
 constexpr char kName[] = "sandbox-guard";
 
-constexpr int kLeashFd = 0;
-constexpr int kFirstProcessFd = 1;
+constexpr int kLifetimeFd = 0;
+constexpr int kInitFd = 1;
 
 [[noreturn]] void give_up(int channel, int error) {
   native::Message message;
@@ -42,19 +42,19 @@ constexpr int kFirstProcessFd = 1;
   ::_exit(125);
 }
 
-// The leash and the first process, and nothing else of the caller's.
+// The lifetime pipe and the init, and nothing else of the caller's.
 void arrange(int lifetime_pipe, int pidfd) {
   const int high_lifetime_pipe = ::fcntl(lifetime_pipe, F_DUPFD_CLOEXEC, 64);
   const int high_pidfd = ::fcntl(pidfd, F_DUPFD_CLOEXEC, 64);
-  const bool placed = ::dup3(high_lifetime_pipe, kLeashFd, O_CLOEXEC) >= 0 &&
-                      ::dup3(high_pidfd, kFirstProcessFd, O_CLOEXEC) >= 0;
-  const bool closed = sys::close_range(kFirstProcessFd + 1, UINT_MAX) == 0;
+  const bool placed = ::dup3(high_lifetime_pipe, kLifetimeFd, O_CLOEXEC) >= 0 &&
+                      ::dup3(high_pidfd, kInitFd, O_CLOEXEC) >= 0;
+  const bool closed = sys::close_range(kInitFd + 1, UINT_MAX) == 0;
   // Without them it does at once what it would do at the end.
-  if (!placed || !closed) ::close(kLeashFd);
+  if (!placed || !closed) ::close(kLifetimeFd);
 }
 
 void wait_for_an_end() {
-  pollfd polled[] = {{kLeashFd, POLLIN, 0}, {kFirstProcessFd, POLLIN, 0}};
+  pollfd polled[] = {{kLifetimeFd, POLLIN, 0}, {kInitFd, POLLIN, 0}};
   while (::poll(polled, 2, -1) < 0 && errno == EINTR) {
   }
 }
@@ -167,7 +167,7 @@ class GuardedLauncher final : public native::NamespaceLauncher {
                                            const native::NamespaceIds& /*outside*/) const override {
     return landlock::verify(plan, measured);  // there are no namespaces to compare
   }
-  [[nodiscard]] bool is_leashed() const override { return true; }
+  [[nodiscard]] bool has_lifetime_pipe() const override { return true; }
 };
 
 }  // namespace

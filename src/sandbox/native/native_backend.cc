@@ -260,7 +260,7 @@ Result<std::unique_ptr<Building>> build_in(std::unique_ptr<NamespaceLauncher> la
   Fd release_write(release[1]);
   Fd lifetime_read;
   Fd lifetime_write;
-  if (launcher->is_leashed()) {
+  if (launcher->has_lifetime_pipe()) {
     int lifetime_pipe[2];
     if (::pipe2(lifetime_pipe, O_CLOEXEC) < 0)
       return fail(setup_error("cannot make a pipe", errno));

@@ -71,7 +71,7 @@ class NamespaceLauncher {
                                                    const NamespaceIds& outside) const;
   // True where no kernel ends the sandbox with its first process: what was started is ended by the
   // end of a pipe, and then ends what descends from it.
-  [[nodiscard]] virtual bool is_leashed() const { return false; }
+  [[nodiscard]] virtual bool has_lifetime_pipe() const { return false; }
 };
 Result<std::unique_ptr<Building>> build_in(std::unique_ptr<NamespaceLauncher> launcher,
                                            const Plan& plan, const HostFacts& facts,
