@@ -20,7 +20,8 @@ bool may_be_approved(const ResolvedCeiling& ceiling, const PathModes& ask, PathM
   });
   // The entry of [ask] itself counts too: an approval never opens what is held.
   const std::string_view above = parent(rule->grant->path);
-  return whole && bound_of(shield_below(ceiling, above, path, Grant::Source::Policy)) >= wish;
+  return whole &&
+         bound_of(protection_bound_below(ceiling, above, path, Grant::Source::Policy)) >= wish;
 }
 
 bool overlap(std::string_view a, std::string_view b) { return contains(a, b) || contains(b, a); }

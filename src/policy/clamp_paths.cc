@@ -122,7 +122,8 @@ PathMode PathMeet::protection_bound(std::string_view path) const {
       most = std::min(most, PathMode::Read);
     const PathEntry* rule = ceilings_[i].deepest(path);
     if (rule == nullptr) continue;
-    most = std::min(most, bound_of(shield_below(originals_[i], rule->grant->path, path, source)));
+    most = std::min(
+        most, bound_of(protection_bound_below(originals_[i], rule->grant->path, path, source)));
   }
   return most;
 }

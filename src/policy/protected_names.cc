@@ -434,8 +434,8 @@ bool is_in_git_part(std::string_view path, const HeldPlaces& places) {
   return is_git_name(below.substr(0, below.find('/')));
 }
 
-ProtectionBound shield_below(const ResolvedCeiling& ceiling, std::string_view root,
-                             std::string_view path, Grant::Source asked) {
+ProtectionBound protection_bound_below(const ResolvedCeiling& ceiling, std::string_view root,
+                                       std::string_view path, Grant::Source asked) {
   ProtectionBound protection_bound = ProtectionBound::None;
   for (; path != root && path != "/"; path = parent(path)) {
     if (is_denied(ceiling, path)) return ProtectionBound::Denied;
@@ -448,7 +448,7 @@ ProtectionBound protection_bound_of(const ResolvedCeiling& ceiling, std::string_
   const PathModes modes(ceiling.read, ceiling.write);
   const PathEntry* rule = modes.deepest(path);
   if (rule == nullptr) return ProtectionBound::None;
-  return shield_below(ceiling, rule->grant->path, path, Grant::Source::Policy);
+  return protection_bound_below(ceiling, rule->grant->path, path, Grant::Source::Policy);
 }
 
 PathMode bound_of(ProtectionBound protection_bound) {

@@ -98,12 +98,12 @@ bool is_in_git_part(std::string_view path, const HeldPlaces& places);
 
 // For a path below `root`, which is the ceiling's own rule that decides about it; what lies above
 // and the root itself are the operator's choice.
-ProtectionBound shield_below(const ResolvedCeiling& ceiling, std::string_view root,
-                             std::string_view path, Grant::Source asked);
+ProtectionBound protection_bound_below(const ResolvedCeiling& ceiling, std::string_view root,
+                                       std::string_view path, Grant::Source asked);
 // By the longest rule of the ceiling that covers `path`. None where no rule does.
 ProtectionBound protection_bound_of(const ResolvedCeiling& ceiling, std::string_view path);
 
-// The most a shield leaves.
+// The most that is left of a request.
 PathMode bound_of(ProtectionBound protection_bound);
 
 // Keeping: what a mechanism without mounts cannot hold. The content is kept before the run and put

@@ -155,8 +155,8 @@ Refused dropped_path(const Reduction& reduction) {
   return {option + " holds credentials, which no option grants", "leave the option out"};
 }
 
-Refused shielded_path(const std::string& option, const Grant& grant, const Resolved& request,
-                      Ceilings ceilings) {
+Refused protected_path(const std::string& option, const Grant& grant, const Resolved& request,
+                       Ceilings ceilings) {
   if (const ProtectedName* name = held_place(grant.path, request.held)) {
     const bool itself = held_name(grant.path, request.held) != nullptr;
     const std::string place = itself ? "" : " lies in " + quote(name->name) + " and";
@@ -233,7 +233,7 @@ Refused refused_path(const Reduction& reduction, const Resolved& request, Ceilin
             "leave one of them out: of two rules for one path the stricter holds"};
   }
   if (reduction.because == Because::Forbidden) {
-    return shielded_path(option, *grant, request, ceilings);
+    return protected_path(option, *grant, request, ceilings);
   }
   const PathMode mode = writes ? PathMode::Write : PathMode::Read;
   const Takers takers = takers_of(ceilings, [&](const ResolvedCeiling& ceiling) {

@@ -130,9 +130,9 @@ std::optional<std::string> unnameable(const std::optional<std::vector<std::strin
 }
 
 // The paths without those that would step round what is held; these are listed.
-std::optional<std::vector<std::string>> unshielded(
+std::optional<std::vector<std::string>> without_protected(
     const std::optional<std::vector<std::string>>& paths, RequestedAccess wish,
-    const CallCeilings& bounds, NodeList& shielded) {
+    const CallCeilings& bounds, NodeList& left_out) {
   if (!paths) return std::nullopt;
   std::vector<std::string> kept;
   for (const std::string& path : *paths) {
@@ -142,7 +142,7 @@ std::optional<std::vector<std::string>> unshielded(
     if (protection_bound == ProtectionBound::None) {
       kept.push_back(path);
     } else {
-      shielded.push_back(not_granted_entry(wish == RequestedAccess::Write ? "write" : "read", path,
+      left_out.push_back(not_granted_entry(wish == RequestedAccess::Write ? "write" : "read", path,
                                            protection_bound == ProtectionBound::Protected
                                                ? "protected: tools and agents load it"
                                                : "outside the operator's allowed paths"));
@@ -218,9 +218,10 @@ std::variant<RunRequest, ToolResult> run_request(ToolContext& context, const Cal
 
   RunRequest request{*caller, std::move(*bounds), {}, {}, {}};
   if (!bad) {
-    request.wish = {unshielded(wish.read, RequestedAccess::Read, request.bounds, request.refused),
-                    unshielded(wish.write, RequestedAccess::Write, request.bounds, request.refused),
-                    wish.timeout_ms, wish.unattended_wall_ms};
+    request.wish = {
+        without_protected(wish.read, RequestedAccess::Read, request.bounds, request.refused),
+        without_protected(wish.write, RequestedAccess::Write, request.bounds, request.refused),
+        wish.timeout_ms, wish.unattended_wall_ms};
     request.input = context.input(request.bounds, call, tool);
     request.input.ceilings_now = context.ceilings_now(*caller, call);
     request.input.argv = argv;

@@ -18,9 +18,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Because = Reduction::Because;
 
-class ShieldTest : public ::testing::Test {
+class ProtectionBoundTest : public ::testing::Test {
  protected:
-  ShieldTest() {
+  ProtectionBoundTest() {
     ceiling.write = {grant("/w")};
     ceiling.deny = {{"private", "", "private"}};
     ceiling.held = {{"/w/home"}, {"/w/tools/bin"}};
@@ -40,7 +40,7 @@ class ShieldTest : public ::testing::Test {
   Resolved request;
 };
 
-TEST_F(ShieldTest, LeavesARequestBelowAProtectedNameReadOnly) {
+TEST_F(ProtectionBoundTest, LeavesARequestBelowAProtectedNameReadOnly) {
   for (const char* path :
        {"/w/.claude/commands", "/w/a/.vscode", "/w/.git/hooks", "/w/.git", "/w/a/.git/modules/m",
         "/w/home/.ssh/keys", "/w/home/bin", "/w/tools/bin", "/w/tools/bin/x", "/w/.CLAUDE/x"}) {
@@ -53,7 +53,7 @@ TEST_F(ShieldTest, LeavesARequestBelowAProtectedNameReadOnly) {
 }
 
 // Whatever the git directory is called. A work tree may lie in a bare repository.
-TEST_F(ShieldTest, LeavesPartsOfAGitDirectoryReadOnly) {
+TEST_F(ProtectionBoundTest, LeavesPartsOfAGitDirectoryReadOnly) {
   request.held.git = {"/w/store", "/w/store/modules/m"};
   for (const char* path : {"/w/store/hooks", "/w/store/hooks/x", "/w/store/rebase-merge",
                            "/w/store/modules", "/w/store/modules/m/hooks", "/w/store/config"}) {
@@ -70,7 +70,7 @@ TEST_F(ShieldTest, LeavesPartsOfAGitDirectoryReadOnly) {
   EXPECT_THAT(clamp_write("/w/store/hooks").effective().write, IsEmpty());
 }
 
-TEST_F(ShieldTest, TakesTheNamesThatOperatorsAddAndRelease) {
+TEST_F(ProtectionBoundTest, TakesTheNamesThatOperatorsAddAndRelease) {
   ceiling.ceiling.policy.protect = {{"deploy"}, {".vscode"}};
   ceiling.held.protect = ceiling.ceiling.policy.protect;
   EXPECT_THAT(clamp_write("/w/a/deploy").effective().write, IsEmpty());
@@ -79,7 +79,7 @@ TEST_F(ShieldTest, TakesTheNamesThatOperatorsAddAndRelease) {
   EXPECT_THAT(clamp_write("/w/a/.claude").effective().write, IsEmpty());
 }
 
-TEST_F(ShieldTest, LeavesOtherRequestsAlone) {
+TEST_F(ProtectionBoundTest, LeavesOtherRequestsAlone) {
   for (const char* path : {"/w", "/w/a", "/w/bin", "/w/a/.ssh", "/w/tools", "/w/.github/workflows",
                            "/w/node_modules/p/.vscode", "/w/claude"}) {
     const Clamped clamped = clamp_write(path);
@@ -88,7 +88,7 @@ TEST_F(ShieldTest, LeavesOtherRequestsAlone) {
   }
 }
 
-TEST_F(ShieldTest, TakesAwayWhatLiesBelowADeniedName) {
+TEST_F(ProtectionBoundTest, TakesAwayWhatLiesBelowADeniedName) {
   for (const char* path : {"/w/private", "/w/private/x", "/w/a/private/b/c"}) {
     const Clamped clamped = clamp_read(path);
     EXPECT_THAT(clamped.effective().read, IsEmpty()) << path;
@@ -98,14 +98,14 @@ TEST_F(ShieldTest, TakesAwayWhatLiesBelowADeniedName) {
   EXPECT_THAT(paths(clamp_read("/w/public/x").effective().read), ElementsAre("/w/public/x"));
 }
 
-TEST_F(ShieldTest, LetsTheOperatorNameWhatLiesBelow) {
+TEST_F(ProtectionBoundTest, LetsTheOperatorNameWhatLiesBelow) {
   ceiling.write.push_back(grant("/w/.claude/worktrees"));
   EXPECT_THAT(paths(clamp_write("/w/.claude/worktrees/t").effective().write),
               ElementsAre("/w/.claude/worktrees/t"));
   EXPECT_THAT(clamp_write("/w/.claude/commands").effective().write, IsEmpty());
 }
 
-TEST_F(ShieldTest, NoGrantOpensAProtectedName) {
+TEST_F(ProtectionBoundTest, NoGrantOpensAProtectedName) {
   request.write = {grant("/w/.vscode")};
   const Clamped clamped = *clamp(request, {});
   EXPECT_THAT(clamped.effective().write, IsEmpty());
@@ -115,7 +115,7 @@ TEST_F(ShieldTest, NoGrantOpensAProtectedName) {
   EXPECT_THAT(paths(clamp(request, {})->effective().write), ElementsAre("/w/.claude/worktrees/t"));
 }
 
-TEST_F(ShieldTest, LetsTheGitDirectoryOfALinkedWorktreeBe) {
+TEST_F(ProtectionBoundTest, LetsTheGitDirectoryOfALinkedWorktreeBe) {
   request.write = {grant("/w/repo/.git/worktrees/t")};
   request.write.front().source = Grant::Source::GitDirectory;
   EXPECT_THAT(clamp(request, std::span(&ceiling, 1))->effective().write, ::testing::SizeIs(1));
@@ -125,7 +125,7 @@ TEST_F(ShieldTest, LetsTheGitDirectoryOfALinkedWorktreeBe) {
 }
 
 // Without any ceiling: the person at the keyboard asks for it by name.
-TEST_F(ShieldTest, NothingInAnAgentsOwnDirectoryIsWritable) {
+TEST_F(ProtectionBoundTest, NothingInAnAgentsOwnDirectoryIsWritable) {
   for (const char* path : {"/w/home/.codex", "/w/home/.codex/config.toml",
                            "/w/home/.claude/hooks/deep/x", "/w/home/.claude.json"}) {
     Resolved asked;
@@ -149,7 +149,7 @@ TEST_F(ShieldTest, NothingInAnAgentsOwnDirectoryIsWritable) {
 // What is left of a path's mode after what is held and denied below `root`.
 PathMode left_below(const ResolvedCeiling& rules, std::string_view root, std::string_view path,
                     PathMode mode) {
-  return std::min(mode, bound_of(shield_below(rules, root, path, Grant::Source::Policy)));
+  return std::min(mode, bound_of(protection_bound_below(rules, root, path, Grant::Source::Policy)));
 }
 
 // A run holds and masks from the outermost grant that covers a path.
@@ -180,7 +180,7 @@ std::vector<Grant> any_grants() {
   return made;
 }
 
-TEST(ShieldProperty, NoRequestReachesWhatTheGrantOfItsCeilingHolds) {
+TEST(ProtectionBoundProperty, NoRequestReachesWhatTheGrantOfItsCeilingHolds) {
   testing::check_cases(20'000, [] {
     ResolvedCeiling ceiling;
     ceiling.read = any_grants();
