@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "base/path.h"
-#include "host/aftermath_tree.h"
+#include "host/post_run_tree.h"
 #include "host/test_tree.h"
 #include "host/walk.h"
 
@@ -229,7 +229,7 @@ TEST_F(KnownDirectoriesTest, AFewTreesAreKept) {
 
 // What is known changes nothing of what a survey finds: the same tree is changed again and again
 // and looked at with it and without.
-class KnownSurvey : public testing::AftermathTree {
+class KnownSurvey : public testing::PostRunTree {
  protected:
   static std::vector<std::string> sorted(std::vector<std::string> paths) {
     std::ranges::sort(paths);

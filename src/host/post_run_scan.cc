@@ -62,10 +62,10 @@ using walk_state::kReported;
 
 constexpr std::size_t kMostClosedAgain = 10'000;
 
-class AftermathWalk final : public TreeVisitor {
+class PostRunWalk final : public TreeVisitor {
  public:
-  AftermathWalk(const Effective& effective, const Caller& caller, const TreeSnapshot& before,
-                const GrantPaths& grants, GitInspection& git, Quarantine& quarantine)
+  PostRunWalk(const Effective& effective, const Caller& caller, const TreeSnapshot& before,
+              const GrantPaths& grants, GitInspection& git, Quarantine& quarantine)
       : caller_(caller),
         before_(before),
         grants_(grants),
@@ -399,7 +399,7 @@ Result<std::vector<Quarantined>> post_run_scan(
   }
   const UserGit user = read_user_git_config(caller);
   GitInspection git(known, grants, caller, user, quarantine);
-  AftermathWalk walk(effective, caller, known, grants, git, quarantine);
+  PostRunWalk walk(effective, caller, known, grants, git, quarantine);
   Result<void> walked;
   const auto search = [&](const Grant& grant, const Grant& root) -> Result<void> {
     if (root.kind != FileKind::Directory || walk.hides_root(root.path)) return {};

@@ -1,4 +1,4 @@
-// aftermath: after the process tree is dead, one walk by name finds what a run made appear.
+// post_run_scan: after the process tree is dead, one walk by name finds what a run made appear.
 #pragma once
 
 #include <set>

@@ -149,7 +149,8 @@ Decision::Maybe Decision::by_hold() const {
   return std::nullopt;
 }
 
-// Names that are not there yet: the kernel lets them be made, the aftermath moves them away.
+// Names that are not there yet: the kernel lets them be made, the scan after the run moves them
+// away.
 Decision::Maybe Decision::by_protected_name() const {
   if (!writes() || grant_ == nullptr || grant_->mode != PathMode::Write) return std::nullopt;
   const std::string& root = grant_->grant->path;

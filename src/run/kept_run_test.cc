@@ -5,7 +5,7 @@
 #include <sys/time.h>
 
 #include "base/path.h"
-#include "host/aftermath_tree.h"
+#include "host/post_run_tree.h"
 #include "plan/keeping_plan.h"
 #include "run/recovery.h"
 #include "run/run_note.h"
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // A run whose mechanism holds nothing: begin(), change the tree, finish().
-class Kept : public AftermathTree {
+class Kept : public PostRunTree {
  protected:
   Keeping surveyed_keeping() {
     clamped_.emplace(clamped(writable({"@cwd"}), caller_));

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "host/aftermath_tree.h"
 #include "host/git/inspection.h"
 #include "host/git/program_files.h"
+#include "host/post_run_tree.h"
 
 namespace cordon {
 namespace {
@@ -20,10 +20,10 @@ using ::testing::Not;
 using testing::paths_of;
 using testing::TestTree;
 
-using AftermathOfGit = testing::AftermathTree;
+using PostRunScanOfGit = testing::PostRunTree;
 
 // git needs no right to list what it knows by name.
-TEST_F(AftermathOfGit, TakesClosedPartsOfARepository) {
+TEST_F(PostRunScanOfGit, TakesClosedPartsOfARepository) {
   git(caller_.cwd, "init -q");
   ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
   for (const std::string& path : {caller_.home, caller_.cwd, in(".git")})
@@ -43,7 +43,7 @@ TEST_F(AftermathOfGit, TakesClosedPartsOfARepository) {
 }
 
 // TH01 and the rest of what git runs unasked, in a repository that was there.
-TEST_F(AftermathOfGit, TakesWhatAppearedInAnExistingRepository) {
+TEST_F(PostRunScanOfGit, TakesWhatAppearedInAnExistingRepository) {
   git(caller_.cwd, "init -q");
   std::filesystem::remove_all(in(".git/hooks"));
   start();
@@ -62,14 +62,14 @@ TEST_F(AftermathOfGit, TakesWhatAppearedInAnExistingRepository) {
   git(caller_.cwd, "status");
 }
 
-TEST_F(AftermathOfGit, LeavesAnInterruptedRebaseOfTheHostAlone) {
+TEST_F(PostRunScanOfGit, LeavesAnInterruptedRebaseOfTheHostAlone) {
   git(caller_.cwd, "init -q");
   file(".git/rebase-merge/git-rebase-todo", "exec make test\n");
   start();
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(AftermathOfGit, LetsANewRepositoryWork) {
+TEST_F(PostRunScanOfGit, LetsANewRepositoryWork) {
   start();
   git(caller_.cwd, "init -q fresh");
   git(in("fresh"), "commit -q --allow-empty -m x");
@@ -83,7 +83,7 @@ TEST_F(AftermathOfGit, LetsANewRepositoryWork) {
 }
 
 // TH04 to TH07.
-TEST_F(AftermathOfGit, CleansTheConfigurationOfANewRepository) {
+TEST_F(PostRunScanOfGit, CleansTheConfigurationOfANewRepository) {
   start();
   git(caller_.cwd, "init -q fresh");
   git(in("fresh"), "config core.fsmonitor evil");
@@ -103,7 +103,7 @@ TEST_F(AftermathOfGit, CleansTheConfigurationOfANewRepository) {
   git(in("fresh"), "status");
 }
 
-TEST_F(AftermathOfGit, CleansWhatLooksLikeABareRepository) {
+TEST_F(PostRunScanOfGit, CleansWhatLooksLikeABareRepository) {
   start();
   file("innocent/HEAD", "ref: refs/heads/main\n");
   tree_.directory("home/project/innocent/objects");
@@ -114,7 +114,7 @@ TEST_F(AftermathOfGit, CleansWhatLooksLikeABareRepository) {
   EXPECT_THAT(paths_of(end()), ElementsAre("hidden/commondir", "innocent/config"));
 }
 
-TEST_F(AftermathOfGit, StillFindsProtectedNamesBesideAFakeRepository) {
+TEST_F(PostRunScanOfGit, StillFindsProtectedNamesBesideAFakeRepository) {
   start();
   file("x/HEAD");
   tree_.directory("home/project/x/objects");
@@ -123,7 +123,7 @@ TEST_F(AftermathOfGit, StillFindsProtectedNamesBesideAFakeRepository) {
   EXPECT_THAT(paths_of(end()), ElementsAre("x/.vscode"));
 }
 
-TEST_F(AftermathOfGit, TakesAPointerToAGitDirectoryItDoesNotKnow) {
+TEST_F(PostRunScanOfGit, TakesAPointerToAGitDirectoryItDoesNotKnow) {
   start();
   file("evil/HEAD", "ref: refs/heads/main\n");
   file("sub/.git", "gitdir: ../evil\n");
@@ -132,7 +132,7 @@ TEST_F(AftermathOfGit, TakesAPointerToAGitDirectoryItDoesNotKnow) {
   EXPECT_THAT(paths_of(end()), ElementsAre("sub/.git", "sub2/.git", "sub3/.git"));
 }
 
-TEST_F(AftermathOfGit, KeepsNewSubmodulesAndWorktreesThatLeadBack) {
+TEST_F(PostRunScanOfGit, KeepsNewSubmodulesAndWorktreesThatLeadBack) {
   const std::string library = tree_.directory("library");
   git(library, "init -q");
   git(library, "commit -q --allow-empty -m x");
@@ -152,7 +152,7 @@ TEST_F(AftermathOfGit, KeepsNewSubmodulesAndWorktreesThatLeadBack) {
   git(in("linked"), "status");
 }
 
-TEST_F(AftermathOfGit, TakesNewWorktreesAndModulesThatLeadElsewhere) {
+TEST_F(PostRunScanOfGit, TakesNewWorktreesAndModulesThatLeadElsewhere) {
   git(caller_.cwd, "init -q");
   start();
   file(".git/worktrees/w/HEAD", "ref: refs/heads/main\n");
@@ -167,7 +167,7 @@ TEST_F(AftermathOfGit, TakesNewWorktreesAndModulesThatLeadElsewhere) {
 }
 
 // TH02.
-TEST_F(AftermathOfGit, TakesHooksThatAppearWhereTheConfigurationLooksForThem) {
+TEST_F(PostRunScanOfGit, TakesHooksThatAppearWhereTheConfigurationLooksForThem) {
   git(caller_.cwd, "init -q");
   git(caller_.cwd, "config core.hooksPath .hooks");
   git(caller_.cwd, "config include.path ../more.inc");
@@ -179,7 +179,7 @@ TEST_F(AftermathOfGit, TakesHooksThatAppearWhereTheConfigurationLooksForThem) {
   EXPECT_TRUE(exists("less.inc"));
 }
 
-TEST_F(AftermathOfGit, TakesWhatTheUsersOwnConfigurationNamesWithoutARepository) {
+TEST_F(PostRunScanOfGit, TakesWhatTheUsersOwnConfigurationNamesWithoutARepository) {
   tree_.file("home/.gitconfig", "[core]\n\thooksPath = ~/project/hk/in/\n[include]\n\tpath = " +
                                     in("more.inc") + "\n");
   file("hk/plain");
@@ -191,7 +191,7 @@ TEST_F(AftermathOfGit, TakesWhatTheUsersOwnConfigurationNamesWithoutARepository)
   EXPECT_TRUE(exists("hk/other/pre-commit"));
 }
 
-TEST_F(AftermathOfGit, TakesALinkUnderTheNameOfTheHooks) {
+TEST_F(PostRunScanOfGit, TakesALinkUnderTheNameOfTheHooks) {
   git(caller_.cwd, "init -q");
   git(caller_.cwd, "config core.hooksPath .hooks");
   file("scripts/pre-commit");
@@ -201,7 +201,7 @@ TEST_F(AftermathOfGit, TakesALinkUnderTheNameOfTheHooks) {
 }
 
 // git writes the message of a commit through a link.
-TEST_F(AftermathOfGit, TakesLinksThatAppearInAGitDirectory) {
+TEST_F(PostRunScanOfGit, TakesLinksThatAppearInAGitDirectory) {
   git(caller_.cwd, "init -q");
   link(".git/old", "/nowhere");
   ::usleep(20'000);  // a tick of the clock that change times come from
@@ -216,7 +216,7 @@ TEST_F(AftermathOfGit, TakesLinksThatAppearInAGitDirectory) {
   EXPECT_TRUE(exists(".git/HEAD"));
 }
 
-TEST_F(AftermathOfGit, TakesWhatAnInterruptedRebaseWouldRun) {
+TEST_F(PostRunScanOfGit, TakesWhatAnInterruptedRebaseWouldRun) {
   git(caller_.cwd, "init -q");
   start();
   file(".git/rebase-merge/strategy", "planted/x\n");
@@ -230,7 +230,7 @@ TEST_F(AftermathOfGit, TakesWhatAnInterruptedRebaseWouldRun) {
 }
 
 // git asks the directory that a linked worktree shares for no HEAD.
-TEST_F(AftermathOfGit, CleansASharedDirectoryWithoutAHead) {
+TEST_F(PostRunScanOfGit, CleansASharedDirectoryWithoutAHead) {
   start();
   file("x/config", "[core]\n\tfsmonitor = evil\n");
   file("x/hooks/pre-commit");
@@ -244,7 +244,7 @@ TEST_F(AftermathOfGit, CleansASharedDirectoryWithoutAHead) {
 }
 
 // Named by a configuration above the grant, or by one that a `.git` file leads to.
-TEST_F(AftermathOfGit, TakesProgramsThatAConfigurationElsewhereNames) {
+TEST_F(PostRunScanOfGit, TakesProgramsThatAConfigurationElsewhereNames) {
   git(caller_.home, "init -q");
   git(caller_.home, "config core.fsmonitor ./project/tools/watch");
   git(caller_.home, "config core.editor 'sh project/edit.sh'");
@@ -255,7 +255,7 @@ TEST_F(AftermathOfGit, TakesProgramsThatAConfigurationElsewhereNames) {
   EXPECT_TRUE(exists("edit.sh"));
 }
 
-TEST_F(AftermathOfGit, LeavesAloneWhatLayThereBeforeANewRepository) {
+TEST_F(PostRunScanOfGit, LeavesAloneWhatLayThereBeforeANewRepository) {
   tree_.file("home/.gitconfig", "[diff \"d\"]\n\ttextconv = ./conv.sh\n\tcommand = ./new.sh\n");
   file("conv.sh");
   ::usleep(20'000);

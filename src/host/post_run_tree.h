@@ -14,9 +14,9 @@
 
 namespace cordon::testing {
 
-class AftermathTree : public ::testing::Test {
+class PostRunTree : public ::testing::Test {
  protected:
-  AftermathTree() : caller_(tree_.caller()) {}
+  PostRunTree() : caller_(tree_.caller()) {}
 
   void start(const Policy& policy = writable({"@cwd"})) {
     clamped_.emplace(clamped(policy, caller_));

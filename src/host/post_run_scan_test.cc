@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "host/aftermath_tree.h"
+#include "host/post_run_tree.h"
 
 namespace cordon {
 namespace {
@@ -18,9 +18,9 @@ using testing::surveyed;
 using testing::TestTree;
 using testing::writable;
 
-using Aftermath = testing::AftermathTree;
+using PostRunScan = testing::PostRunTree;
 
-TEST_F(Aftermath, LeavesOrdinaryWorkAlone) {
+TEST_F(PostRunScan, LeavesOrdinaryWorkAlone) {
   file("src/faces/main.cc");
   start();
   file("src/new.cc");
@@ -31,7 +31,7 @@ TEST_F(Aftermath, LeavesOrdinaryWorkAlone) {
 }
 
 // FS01, TH10 to TH12.
-TEST_F(Aftermath, MovesProtectedNamesThatAppeared) {
+TEST_F(PostRunScan, MovesProtectedNamesThatAppeared) {
   start();
   file(".vscode/tasks.json", "evil");
   file("deep/er/.mcp.json", "evil");
@@ -47,7 +47,7 @@ TEST_F(Aftermath, MovesProtectedNamesThatAppeared) {
   EXPECT_FALSE(exists("deep/er/.mcp.json"));
 }
 
-TEST_F(Aftermath, LeavesWhatWasThere) {
+TEST_F(PostRunScan, LeavesWhatWasThere) {
   file(".vscode/settings.json");
   file(".mcp.json");
   file("Makefile");
@@ -59,7 +59,7 @@ TEST_F(Aftermath, LeavesWhatWasThere) {
 }
 
 // FS44.
-TEST_F(Aftermath, KeepsTheHandoffDirectoryToItsOwner) {
+TEST_F(PostRunScan, KeepsTheHandoffDirectoryToItsOwner) {
   start();
   file(".mcp.json");
   ASSERT_EQ(end().size(), 1U);
@@ -70,7 +70,7 @@ TEST_F(Aftermath, KeepsTheHandoffDirectoryToItsOwner) {
   EXPECT_EQ(status.st_mode & 0777, 0700U);
 }
 
-TEST_F(Aftermath, RefusesAHandoffDirectoryThatIsALink) {
+TEST_F(PostRunScan, RefusesAHandoffDirectoryThatIsALink) {
   const std::string elsewhere = tree_.directory("elsewhere");
   tree_.link("home/.local/state/cordon/handoff", elsewhere);
   start();
@@ -83,7 +83,7 @@ TEST_F(Aftermath, RefusesAHandoffDirectoryThatIsALink) {
   EXPECT_THAT(moved[0].moved_to, HasSubstr("cordon-handoff-run-1"));
 }
 
-TEST_F(Aftermath, MovesAReplacementUnderARenamedParent) {
+TEST_F(PostRunScan, MovesAReplacementUnderARenamedParent) {
   file("sub/.vscode/settings.json");
   start();
   ASSERT_EQ(::rename(in("sub").c_str(), in("away").c_str()), 0);
@@ -93,7 +93,7 @@ TEST_F(Aftermath, MovesAReplacementUnderARenamedParent) {
 }
 
 // FS35.
-TEST_F(Aftermath, MovesALinkThatTookAProtectedName) {
+TEST_F(PostRunScan, MovesALinkThatTookAProtectedName) {
   file("evil/tasks.json");
   start();
   link(".vscode", "evil");
@@ -102,7 +102,7 @@ TEST_F(Aftermath, MovesALinkThatTookAProtectedName) {
   EXPECT_TRUE(exists("evil/tasks.json"));
 }
 
-TEST_F(Aftermath, MovesAnOldLinkWhoseWayWasRebuilt) {
+TEST_F(PostRunScan, MovesAnOldLinkWhoseWayWasRebuilt) {
   file("cfg/vs/settings.json");
   link(".vscode", "cfg/vs");
   link(".idea", "cfg2/missing");
@@ -114,7 +114,7 @@ TEST_F(Aftermath, MovesAnOldLinkWhoseWayWasRebuilt) {
 }
 
 // A freed inode number may be given to what takes the place of a link.
-TEST_F(Aftermath, IsNotFooledByAReusedInode) {
+TEST_F(PostRunScan, IsNotFooledByAReusedInode) {
   link(".vscode", "nowhere");
   start();
   ASSERT_EQ(::unlink(in(".vscode").c_str()), 0);
@@ -129,7 +129,7 @@ TEST_F(Aftermath, IsNotFooledByAReusedInode) {
 }
 
 // FS42, OV06.
-TEST_F(Aftermath, MovesFifosWithoutOpeningThem) {
+TEST_F(PostRunScan, MovesFifosWithoutOpeningThem) {
   start();
   ASSERT_EQ(::mkfifo(in(".mcp.json").c_str(), 0600), 0);
   EXPECT_THAT(paths_of(end()), ElementsAre(".mcp.json"));
@@ -137,7 +137,7 @@ TEST_F(Aftermath, MovesFifosWithoutOpeningThem) {
 }
 
 // FS29.
-TEST_F(Aftermath, GivesAwkwardNamesAPlainOne) {
+TEST_F(PostRunScan, GivesAwkwardNamesAPlainOne) {
   start();
   file("a\nb\x1b[31m%/.mcp.json");
   file(std::string(200, 'x') + "/" + std::string(200, 'y') + "/.mcp.json");
@@ -152,7 +152,7 @@ TEST_F(Aftermath, GivesAwkwardNamesAPlainOne) {
   EXPECT_EQ(moved[0].moved_to, handoff("a%0Ab%1B[31m%25%2F.mcp.json"));
 }
 
-TEST_F(Aftermath, KeepsTwoOfTheSameName) {
+TEST_F(PostRunScan, KeepsTwoOfTheSameName) {
   start();
   file(".mcp.json", "one");
   ASSERT_EQ(end().size(), 1U);
@@ -162,7 +162,7 @@ TEST_F(Aftermath, KeepsTwoOfTheSameName) {
   EXPECT_EQ(TestTree::read_path(handoff(".mcp.json~1")), "two");
 }
 
-TEST_F(Aftermath, OnlyReportsBuildFiles) {
+TEST_F(PostRunScan, OnlyReportsBuildFiles) {
   file("Makefile");
   file("old/package.json");
   file(".github/workflows/ci.yml");
@@ -179,7 +179,7 @@ TEST_F(Aftermath, OnlyReportsBuildFiles) {
   EXPECT_TRUE(exists("new/Makefile"));
 }
 
-TEST_F(Aftermath, MovesDeniedNamesThatAppeared) {
+TEST_F(PostRunScan, MovesDeniedNamesThatAppeared) {
   Policy policy = writable({"@cwd"});
   policy.fs.deny = {{".env", {}}, {"conf/secret", caller_.cwd}};
   file("a/.env");
@@ -194,7 +194,7 @@ TEST_F(Aftermath, MovesDeniedNamesThatAppeared) {
   EXPECT_TRUE(exists("conf/public"));
 }
 
-TEST_F(Aftermath, MovesADirectoryOnPathThatAppeared) {
+TEST_F(PostRunScan, MovesADirectoryOnPathThatAppeared) {
   caller_.environment["PATH"] = "/usr/bin:" + in("tools/bin");
   start();
   file("tools/bin/ls");
@@ -204,7 +204,7 @@ TEST_F(Aftermath, MovesADirectoryOnPathThatAppeared) {
   EXPECT_EQ(moved[0].kind, "path");
 }
 
-TEST_F(Aftermath, LooksIntoDirectoriesThatWereClosedToReading) {
+TEST_F(PostRunScan, LooksIntoDirectoriesThatWereClosedToReading) {
   ASSERT_EQ(::chmod(tree_.root().c_str(), 0777), 0);
   ASSERT_EQ(::chmod(caller_.home.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0777), 0);
@@ -223,7 +223,7 @@ TEST_F(Aftermath, LooksIntoDirectoriesThatWereClosedToReading) {
 }
 
 // What hides behind permissions is found, and the permissions are as the run left them.
-TEST_F(Aftermath, SearchesDirectoriesThatWereClosed) {
+TEST_F(PostRunScan, SearchesDirectoriesThatWereClosed) {
   ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(caller_.home.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0777), 0);
@@ -258,7 +258,7 @@ TEST_F(Aftermath, SearchesDirectoriesThatWereClosed) {
   }
 }
 
-TEST_F(Aftermath, SearchesAGrantThatWasClosed) {
+TEST_F(PostRunScan, SearchesAGrantThatWasClosed) {
   ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(caller_.home.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0777), 0);
@@ -273,7 +273,7 @@ TEST_F(Aftermath, SearchesAGrantThatWasClosed) {
   ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0755), 0);
 }
 
-TEST_F(Aftermath, LeavesDirectoriesThatWereClosedBefore) {
+TEST_F(PostRunScan, LeavesDirectoriesThatWereClosedBefore) {
   ASSERT_EQ(::chmod(tree_.root().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(caller_.home.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(caller_.cwd.c_str(), 0777), 0);
@@ -298,7 +298,7 @@ TEST_F(Aftermath, LeavesDirectoriesThatWereClosedBefore) {
   EXPECT_TRUE(exists("list/.vscode/tasks.json"));
 }
 
-TEST_F(Aftermath, KnowsAHeldFileByMoreThanItsNumber) {
+TEST_F(PostRunScan, KnowsAHeldFileByMoreThanItsNumber) {
   file(".mcp.json");
   file(".bashrc");
   start();
@@ -309,7 +309,7 @@ TEST_F(Aftermath, KnowsAHeldFileByMoreThanItsNumber) {
   EXPECT_TRUE(exists(".bashrc"));
 }
 
-TEST_F(Aftermath, SearchesDirectoriesUnderNamesThatAreReported) {
+TEST_F(PostRunScan, SearchesDirectoriesUnderNamesThatAreReported) {
   start();
   file("conftest.py/.vscode/tasks.json");
   file(".devcontainer/devcontainer.json");
@@ -319,7 +319,7 @@ TEST_F(Aftermath, SearchesDirectoriesUnderNamesThatAreReported) {
   EXPECT_TRUE(exists(".devcontainer/devcontainer.json"));
 }
 
-TEST_F(Aftermath, SearchesARootThatWasRenamed) {
+TEST_F(PostRunScan, SearchesARootThatWasRenamed) {
   const Clamped policy = clamped(writable({"@cwd"}), caller_);
   const Survey found = surveyed(policy, caller_);
   file(".vscode/tasks.json");
@@ -336,7 +336,7 @@ TEST_F(Aftermath, SearchesARootThatWasRenamed) {
   EXPECT_TRUE(tree_.exists("home/project/.vscode/mine"));
 }
 
-TEST_F(Aftermath, NamesAThousandAndTakesAll) {
+TEST_F(PostRunScan, NamesAThousandAndTakesAll) {
   start();
   constexpr int kMany = 1500;
   for (int i = 0; i < kMany; ++i) file("d" + std::to_string(i) + "/.mcp.json");
@@ -347,7 +347,7 @@ TEST_F(Aftermath, NamesAThousandAndTakesAll) {
   for (int i = 0; i < kMany; ++i) EXPECT_FALSE(exists("d" + std::to_string(i) + "/.mcp.json"));
 }
 
-TEST_F(Aftermath, LeavesADeniedRootAlone) {
+TEST_F(PostRunScan, LeavesADeniedRootAlone) {
   file("data/.vscode/tasks.json");
   Policy policy = writable({in("data")});
   policy.fs.deny.push_back({in("data"), {}});
@@ -357,7 +357,7 @@ TEST_F(Aftermath, LeavesADeniedRootAlone) {
 }
 
 // What the older run planted is new to the younger one; what was there before both is not.
-TEST_F(Aftermath, SharesWhatIsOldWithAnOlderRun) {
+TEST_F(PostRunScan, SharesWhatIsOldWithAnOlderRun) {
   file("mine/.mcp.json");
   const Clamped policy = clamped(writable({"@cwd"}), caller_);
   OlderRun older{"older", {caller_.cwd}, surveyed(policy, caller_).snapshot};
@@ -371,14 +371,14 @@ TEST_F(Aftermath, SharesWhatIsOldWithAnOlderRun) {
   EXPECT_TRUE(exists("mine/.mcp.json"));
 }
 
-TEST_F(Aftermath, TakesAConfigurationOfItsOwn) {
+TEST_F(PostRunScan, TakesAConfigurationOfItsOwn) {
   tree_.directory("home/.config");
   start(writable({"~/.config"}));
   tree_.file("home/.config/cordon/policies/evil.toml");
   EXPECT_THAT(paths_of(end()), ElementsAre(caller_.config_directory));
 }
 
-TEST_F(Aftermath, FollowsNoLinkOutOfTheTree) {
+TEST_F(PostRunScan, FollowsNoLinkOutOfTheTree) {
   tree_.file("outside/.vscode/settings.json");
   start();
   link("door", "../../outside");
