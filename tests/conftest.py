@@ -15,7 +15,7 @@ SEED_GROUPS = ("symlink", "traversal", "secrets", "network", "timeout", "binary 
 def pytest_configure(config):
     harness.hear_hangups()
     apart.enter_own_groups()
-    config.addinivalue_line("markers", "group(name): the seed group an attack case belongs to")
+    config.addinivalue_line("markers", "group(name): the group an attack case belongs to")
     config.addinivalue_line("markers", "only(person): the case concerns root or the user alone")
     config.addinivalue_line("markers", "once: what is asserted does not depend on who starts it")
     config.addinivalue_line("markers", "npm: the case needs programs that npm fetches")
@@ -96,7 +96,7 @@ def target(world):
 def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
-    report.seed_groups = [mark.args[0] for mark in item.iter_markers("group")]
+    report.case_groups = [mark.args[0] for mark in item.iter_markers("group")]
 
 
 def pytest_runtest_logreport(report):
@@ -113,7 +113,7 @@ def pytest_terminal_summary(terminalreporter, config):
     counts = {name: [0, 0] for name in SEED_GROUPS}
     for column, kind in enumerate(("passed", "failed")):
         for report in terminalreporter.stats.get(kind, []):
-            for name in getattr(report, "seed_groups", []):
+            for name in getattr(report, "case_groups", []):
                 if report.when == "call":
                     counts[name][column] += 1
     if any(sum(pair) for pair in counts.values()):

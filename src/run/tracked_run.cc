@@ -384,7 +384,7 @@ RunBranches RunBranches::read(const JudgedRun& run) {
     }
     found.repositories_.emplace(directory, read_branch_tips(directory));
   }
-  // FileInfo for after the tips were read: a run whose note is not there yet has started nothing.
+  // Looked for after the tips were read: a run whose note is not there yet has started nothing.
   const std::vector<OtherBranches> others =
       found.repositories_.empty() ? std::vector<OtherBranches>()
                                   : other_branches(run.caller, {}, run.clamped.effective());

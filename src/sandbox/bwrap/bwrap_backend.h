@@ -19,7 +19,7 @@ namespace cordon::bwrap {
 Result<Fd> sealed_text(std::string_view content);
 
 // The program that bubblewrap executes as the first process, copied into a sealed memory file: its
-// name on disk does not matter from then on. FileInfo for beside this program, then in the libexec
+// name on disk does not matter from then on. Looked for beside this program, then in the libexec
 // directory of its installation.
 Result<Program> sealed_inside();
 

@@ -27,9 +27,9 @@ EncodedPlan made_up_handover(std::string_view preset) {
   return encoded_plan;
 }
 
-class HandoverOf : public ::testing::TestWithParam<const char*> {};
+class EncodedPlanOf : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(HandoverOf, KeepsWhatIsCarriedOutInside) {
+TEST_P(EncodedPlanOf, KeepsWhatIsCarriedOutInside) {
   const EncodedPlan given = made_up_handover(GetParam());
   const auto taken = decode(encode(given));
   ASSERT_TRUE(taken);
@@ -56,7 +56,7 @@ TEST_P(HandoverOf, KeepsWhatIsCarriedOutInside) {
   EXPECT_EQ(encode(given), encode(*taken));
 }
 
-INSTANTIATE_TEST_SUITE_P(Presets, HandoverOf, ::testing::Values("strict", "workspace", "agent"));
+INSTANTIATE_TEST_SUITE_P(Presets, EncodedPlanOf, ::testing::Values("strict", "workspace", "agent"));
 
 TEST(EncodedPlan, IsRefusedUnlessItIsWhole) {
   const std::string whole = encode(made_up_handover("workspace"));

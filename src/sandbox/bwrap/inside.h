@@ -4,7 +4,7 @@
 
 namespace cordon::bwrap {
 
-// `handed` is the descriptor of a EncodedPlan. Returns only if there is nobody to tell.
+// `handed` is the descriptor of an EncodedPlan. Returns only if there is nobody to tell.
 int begin_inside(int handed);
 
 // Whether a first process could do its work here: it is the first, in a mount namespace of its own,

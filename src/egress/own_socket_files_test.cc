@@ -11,7 +11,7 @@
 namespace cordon {
 namespace {
 
-class MadeInsideTest : public ::testing::Test {
+class OwnSocketFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (std::filesystem::temp_directory_path() / "cordon-made.XXXXXX").string();
@@ -36,7 +36,7 @@ class MadeInsideTest : public ::testing::Test {
   OwnSocketFiles made_;
 };
 
-TEST_F(MadeInsideTest, FollowsTheFileAndNotTheName) {
+TEST_F(OwnSocketFilesTest, FollowsTheFileAndNotTheName) {
   const std::string own = make("own");
   const std::string other = make("other");
   ASSERT_TRUE(made_.add(open(own)));
@@ -49,7 +49,7 @@ TEST_F(MadeInsideTest, FollowsTheFileAndNotTheName) {
   EXPECT_FALSE(made_.holds(id_of(own)));
 }
 
-TEST_F(MadeInsideTest, KeepsARemovedFilesNumberFromAnother) {
+TEST_F(OwnSocketFilesTest, KeepsARemovedFilesNumberFromAnother) {
   const std::string own = make("own");
   const FileId id = id_of(own);
   ASSERT_TRUE(made_.add(open(own)));
@@ -57,7 +57,7 @@ TEST_F(MadeInsideTest, KeepsARemovedFilesNumberFromAnother) {
   for (int i = 0; i < 64; ++i) EXPECT_NE(id_of(make("new" + std::to_string(i))), id);
 }
 
-TEST_F(MadeInsideTest, IsBoundedAndMakesRoomForWhatWasRemoved) {
+TEST_F(OwnSocketFilesTest, IsBoundedAndMakesRoomForWhatWasRemoved) {
   for (std::size_t i = 0; i < OwnSocketFiles::kMost; ++i) {
     ASSERT_TRUE(made_.add(open(make(std::to_string(i)))));
   }
@@ -69,7 +69,7 @@ TEST_F(MadeInsideTest, IsBoundedAndMakesRoomForWhatWasRemoved) {
   EXPECT_TRUE(made_.holds(id_of(late)));
 }
 
-TEST_F(MadeInsideTest, RefusesWhatIsNoDescriptor) { EXPECT_FALSE(made_.add(Fd())); }
+TEST_F(OwnSocketFilesTest, RefusesWhatIsNoDescriptor) { EXPECT_FALSE(made_.add(Fd())); }
 
 }  // namespace
 }  // namespace cordon
