@@ -64,7 +64,7 @@ bool names(const Ceiling& ceiling, BackendKind kind) {
   return !backends || std::ranges::find(*backends, kind) != backends->end();
 }
 
-std::string option_of(const BackendWish& wish) {
+std::string option_of(const BackendRequest& wish) {
   switch (wish.by) {
     case ChosenBy::Option:
       return "--backend";
@@ -78,7 +78,7 @@ std::string option_of(const BackendWish& wish) {
 }
 
 // Which ceiling does not let it be used, and the line of it to change.
-Error not_permitted(const BackendWish& wish, BackendKind kind,
+Error not_permitted(const BackendRequest& wish, BackendKind kind,
                     const std::vector<Ceiling>& ceilings) {
   const std::string name(name_of(kind));
   const auto against =
@@ -197,11 +197,11 @@ HostProbe ask_this_host() {
   };
 }
 
-Result<BackendWish> backend_wish(std::optional<BackendKind> asked, ChosenBy by,
-                                 const Caller& caller) {
-  if (asked) return BackendWish{asked, by};
+Result<BackendRequest> backend_request(std::optional<BackendKind> asked, ChosenBy by,
+                                       const Caller& caller) {
+  if (asked) return BackendRequest{asked, by};
   const auto variable = caller.environment.find("CORDON_BACKEND");
-  if (variable == caller.environment.end()) return BackendWish{};
+  if (variable == caller.environment.end()) return BackendRequest{};
   if (variable->second.empty()) {
     return fail(usage_error("CORDON_BACKEND is set but empty",
                             "name a backend in it (" + known_backends() + "), or unset it"));
@@ -212,10 +212,10 @@ Result<BackendWish> backend_wish(std::optional<BackendKind> asked, ChosenBy by,
     error.what = "CORDON_BACKEND: " + error.what;
     return fail(std::move(error));
   }
-  return BackendWish{*kind, ChosenBy::Variable};
+  return BackendRequest{*kind, ChosenBy::Variable};
 }
 
-Result<BackendChoice> choose_backend(const BackendWish& wish, const Effective& effective,
+Result<BackendChoice> choose_backend(const BackendRequest& wish, const Effective& effective,
                                      const std::vector<Ceiling>& ceilings, Foresight foresight,
                                      const HostProbe& ask) {
   if (wish.backend) {

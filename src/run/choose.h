@@ -49,18 +49,18 @@ Result<BackendKind> parse_backend(std::string_view name);
 
 enum class Foresight { TakeNative, AskHost };
 
-struct BackendWish {
+struct BackendRequest {
   std::optional<BackendKind> backend;
   ChosenBy by = ChosenBy::Default;
 };
 // What was asked for on the command line or by the library, else CORDON_BACKEND. A variable that is
 // empty or names no backend is a usage error: it was meant to say something.
-Result<BackendWish> backend_wish(std::optional<BackendKind> asked, ChosenBy by,
-                                 const Caller& caller);
+Result<BackendRequest> backend_request(std::optional<BackendKind> asked, ChosenBy by,
+                                       const Caller& caller);
 
 // Pure but for `ask`. The first error wins: what no ceiling permits is refused before the host is
 // asked.
-Result<BackendChoice> choose_backend(const BackendWish& wish, const Effective& effective,
+Result<BackendChoice> choose_backend(const BackendRequest& wish, const Effective& effective,
                                      const std::vector<Ceiling>& ceilings, Foresight foresight,
                                      const HostProbe& ask);
 

@@ -47,7 +47,7 @@ Ceiling ceiling(std::string id, std::vector<Layer> accepted,
 
 Result<BackendChoice> choose(MadeUpHost& host, const Effective& effective = {},
                              const std::vector<Ceiling>& ceilings = {},
-                             Foresight foresight = Foresight::AskHost, BackendWish wish = {}) {
+                             Foresight foresight = Foresight::AskHost, BackendRequest wish = {}) {
   return choose_backend(wish, effective, ceilings, foresight, host.probe());
 }
 
@@ -137,15 +137,15 @@ TEST(Choose, NothingStandsInForOneThatIsNamed) {
 
 TEST(Choose, TheVariableIsReadWhereNothingElseWasSaid) {
   Caller caller;
-  EXPECT_EQ(backend_wish({}, ChosenBy::Option, caller)->backend, std::nullopt);
+  EXPECT_EQ(backend_request({}, ChosenBy::Option, caller)->backend, std::nullopt);
   caller.environment["CORDON_BACKEND"] = "landlock";
-  const auto variable = backend_wish({}, ChosenBy::Option, caller);
+  const auto variable = backend_request({}, ChosenBy::Option, caller);
   EXPECT_EQ(variable->backend, BackendKind::Landlock);
   EXPECT_EQ(variable->by, ChosenBy::Variable);
-  EXPECT_EQ(backend_wish(BackendKind::Mxc, ChosenBy::Option, caller)->backend, BackendKind::Mxc);
+  EXPECT_EQ(backend_request(BackendKind::Mxc, ChosenBy::Option, caller)->backend, BackendKind::Mxc);
   for (const char* bad : {"", "nativ", "Native", "native,bwrap"}) {
     caller.environment["CORDON_BACKEND"] = bad;
-    EXPECT_EQ(backend_wish({}, ChosenBy::Option, caller).error().kind, ErrorKind::Usage) << bad;
+    EXPECT_EQ(backend_request({}, ChosenBy::Option, caller).error().kind, ErrorKind::Usage) << bad;
   }
 }
 

@@ -253,7 +253,7 @@ Result<std::unique_ptr<Backend>> backend_of(const RunInput& input, const Backend
 
 Result<BackendChoice> choice_for(const RunInput& input, const Effective& effective,
                                  const Caller& caller, Foresight foresight) {
-  CORDON_TRY(wish, backend_wish(input.backend, input.backend_by, caller));
+  CORDON_TRY(wish, backend_request(input.backend, input.backend_by, caller));
   return choose_backend(wish, effective, input.ceilings, foresight, ask_this_host());
 }
 

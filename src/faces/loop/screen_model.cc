@@ -141,30 +141,31 @@ void ScreenModel::apply(const LoopEvent& event) {
   }
 }
 
-ScreenWish ScreenModel::press(int key) {
+ScreenAction ScreenModel::press(int key) {
   if (confirming_) {
-    if (key != 'y' && key != 'n' && key != '\x1b') return ScreenWish::None;
+    if (key != 'y' && key != 'n' && key != '\x1b') return ScreenAction::None;
     confirming_ = false;
-    return key == 'y' ? ScreenWish::Quit : ScreenWish::None;
+    return key == 'y' ? ScreenAction::Quit : ScreenAction::None;
   }
   switch (key) {
     case 'q':
-      if (mode_ == Mode::Ended) return ScreenWish::Leave;
-      if (mode_ == Mode::Probing) return ScreenWish::Quit;
+      if (mode_ == Mode::Ended) return ScreenAction::Leave;
+      if (mode_ == Mode::Probing) return ScreenAction::Quit;
       confirming_ = true;
-      return ScreenWish::None;
+      return ScreenAction::None;
     case 'p':
       if (mode_ == Mode::Paused || pausing_) {
         pausing_ = false;
-        return ScreenWish::Resume;
+        return ScreenAction::Resume;
       }
-      if (mode_ != Mode::Running) return ScreenWish::None;
+      if (mode_ != Mode::Running) return ScreenAction::None;
       pausing_ = true;
-      return ScreenWish::Pause;
+      return ScreenAction::Pause;
     case 's':
-      return mode_ == Mode::Running || mode_ == Mode::Paused ? ScreenWish::Skip : ScreenWish::None;
+      return mode_ == Mode::Running || mode_ == Mode::Paused ? ScreenAction::Skip
+                                                             : ScreenAction::None;
     default:
-      return ScreenWish::None;
+      return ScreenAction::None;
   }
 }
 

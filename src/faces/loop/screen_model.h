@@ -18,14 +18,14 @@ struct ScreenLine {
 };
 
 // What a key asks of the loop.
-enum class ScreenWish { None, Pause, Resume, Skip, Quit, Leave };
+enum class ScreenAction { None, Pause, Resume, Skip, Quit, Leave };
 
 class ScreenModel {
  public:
   void apply(const LoopEvent& event);
   // While agents work, leaving needs one confirmation; it is asked for once however often the key
   // is pressed.
-  ScreenWish press(int key);
+  ScreenAction press(int key);
   // Exactly `height` lines.
   [[nodiscard]] std::vector<ScreenLine> lines(std::size_t width, std::size_t height,
                                               std::uint64_t seconds) const;

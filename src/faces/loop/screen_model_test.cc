@@ -86,33 +86,33 @@ TEST(ScreenModel, KeepsWhatAnAgentWritesHarmless) {
 
 TEST(ScreenModel, AsksOnceBeforeARunningLoopIsLeft) {
   ScreenModel model;
-  EXPECT_EQ(model.press('q'), ScreenWish::Quit) << "nothing runs yet";
+  EXPECT_EQ(model.press('q'), ScreenAction::Quit) << "nothing runs yet";
   model.apply(started());
-  EXPECT_EQ(model.press('q'), ScreenWish::None);
+  EXPECT_EQ(model.press('q'), ScreenAction::None);
   EXPECT_THAT(screen(model), HasSubstr("y yes"));
-  EXPECT_EQ(model.press('q'), ScreenWish::None) << "no second question";
-  EXPECT_EQ(model.press('p'), ScreenWish::None);
-  EXPECT_EQ(model.press('n'), ScreenWish::None);
+  EXPECT_EQ(model.press('q'), ScreenAction::None) << "no second question";
+  EXPECT_EQ(model.press('p'), ScreenAction::None);
+  EXPECT_EQ(model.press('n'), ScreenAction::None);
   EXPECT_THAT(screen(model), HasSubstr("p pause"));
   model.press('q');
-  EXPECT_EQ(model.press('y'), ScreenWish::Quit);
+  EXPECT_EQ(model.press('y'), ScreenAction::Quit);
   model.press('q');
   model.apply(LoopEnded{LoopEnded::Why::Stopped, "asked", std::nullopt, {}});
-  EXPECT_EQ(model.press('q'), ScreenWish::Leave) << "an ended loop is left at once";
+  EXPECT_EQ(model.press('q'), ScreenAction::Leave) << "an ended loop is left at once";
 }
 
 TEST(ScreenModel, PausesAndGoesOn) {
   ScreenModel model;
-  EXPECT_EQ(model.press('p'), ScreenWish::None);
+  EXPECT_EQ(model.press('p'), ScreenAction::None);
   model.apply(started());
-  EXPECT_EQ(model.press('p'), ScreenWish::Pause);
-  EXPECT_EQ(model.press('p'), ScreenWish::Resume) << "before the pause was reached";
-  EXPECT_EQ(model.press('p'), ScreenWish::Pause);
+  EXPECT_EQ(model.press('p'), ScreenAction::Pause);
+  EXPECT_EQ(model.press('p'), ScreenAction::Resume) << "before the pause was reached";
+  EXPECT_EQ(model.press('p'), ScreenAction::Pause);
   model.apply(Paused{});
   EXPECT_THAT(screen(model), HasSubstr("paused"));
-  EXPECT_EQ(model.press('p'), ScreenWish::Resume);
+  EXPECT_EQ(model.press('p'), ScreenAction::Resume);
   model.apply(Resumed{});
-  EXPECT_EQ(model.press('s'), ScreenWish::Skip);
+  EXPECT_EQ(model.press('s'), ScreenAction::Skip);
 }
 
 TEST(ScreenModel, AFailureOfContainmentStaysInView) {

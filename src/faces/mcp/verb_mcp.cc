@@ -23,7 +23,7 @@
 namespace cordon {
 namespace {
 
-struct HttpWish {
+struct HttpOptions {
   mcp::HttpAddress address;
   std::string token;
 };
@@ -32,7 +32,7 @@ struct McpOptions {
   bool full = false;  // the profile
   std::vector<std::string> ceilings;
   std::vector<std::string> hidden;
-  std::optional<HttpWish> http;
+  std::optional<HttpOptions> http;
   std::optional<BackendKind> backend;
   MakeBackend backends;
   mcp::Sharing sharing = mcp::Sharing::None;
@@ -49,8 +49,8 @@ Result<std::string> absolute(std::string_view path, const Caller& caller) {
   return found.path;
 }
 
-Result<std::optional<HttpWish>> http_wish(const Arguments& arguments, McpOptions& options,
-                                          const Caller& caller) {
+Result<std::optional<HttpOptions>> http_options(const Arguments& arguments, McpOptions& options,
+                                                const Caller& caller) {
   const auto http = arguments.value(FlagId::Http);
   const auto socket = arguments.value(FlagId::Socket);
   const auto token_file = arguments.value(FlagId::TokenFile);
@@ -69,7 +69,7 @@ Result<std::optional<HttpWish>> http_wish(const Arguments& arguments, McpOptions
   CORDON_TRY(path, absolute(*token_file, caller));
   CORDON_TRY(token, mcp::read_token_file(path));
   options.hidden.push_back(path);
-  return HttpWish{std::move(address), std::move(token)};
+  return HttpOptions{std::move(address), std::move(token)};
 }
 
 Result<McpOptions> mcp_options(const Arguments& arguments, const Caller& caller) {
@@ -93,7 +93,7 @@ Result<McpOptions> mcp_options(const Arguments& arguments, const Caller& caller)
     }
     options.sharing = mcp::Sharing::Stage;
   }
-  CORDON_TRY(http, http_wish(arguments, options, caller));
+  CORDON_TRY(http, http_options(arguments, options, caller));
   options.http = std::move(http);
   return options;
 }
@@ -122,7 +122,7 @@ void say_banner(const mcp::Registry& registry, const mcp::CallCeilings& bounds) 
       "--allowedTools \"mcp__cordon__*\"");
 }
 
-Result<int> serve_over_http(mcp::Server& server, HttpWish wish) {
+Result<int> serve_over_http(mcp::Server& server, HttpOptions wish) {
   CORDON_TRY(listener, mcp::HttpListener::open(wish.address));
   if (const auto port = listener.port()) {
     say_line("mcp: listening on loopback, port " + std::to_string(*port));

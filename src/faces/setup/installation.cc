@@ -386,7 +386,7 @@ Result<void> check_directory(const std::string& path, const Caller& caller) {
 
 std::string Document::path() const { return join(directory, name); }
 
-Result<Prospect> look_around(const Wish& wish, const Caller& caller) {
+Result<Prospect> look_around(const SetupRequest& wish, const Caller& caller) {
   Prospect prospect;
   prospect.name = wish.name.empty() ? project_name_of(caller.cwd) : wish.name;
   CORDON_CHECK(check_project_name(prospect.name));

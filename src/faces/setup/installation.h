@@ -79,7 +79,7 @@ struct Document {
   [[nodiscard]] std::string path() const;
 };
 
-struct Wish {
+struct SetupRequest {
   std::string name;      // of the policy; empty: made from the current directory
   std::string env_file;  // as written; empty: the user's own installation
 };
@@ -101,7 +101,7 @@ Result<void> check_directory(const std::string& path, const Caller& caller);
 
 // An error if a directory or file that is there cannot be trusted, if a document that is there is
 // not valid, or if the current directory is none that a policy could make writable.
-Result<Prospect> look_around(const Wish& wish, const Caller& caller);
+Result<Prospect> look_around(const SetupRequest& wish, const Caller& caller);
 
 // Makes the directory if need be, owner-only, and the file in it at once, 0600. Answers with what
 // stood there before: somebody may have been faster, and then it is looked at and left.

@@ -216,16 +216,16 @@ Result<std::vector<SetupStep>> carry_out_plans(const Arguments& arguments, const
   return std::move(steps).finish();
 }
 
-Result<setup::Wish> wish_of(const Arguments& arguments) {
+Result<setup::SetupRequest> setup_request(const Arguments& arguments) {
   for (const FlagId id : {FlagId::ProjectName, FlagId::EnvFile}) {
     if (arguments.value(id) == "") return fail(usage_error("an option has an empty value"));
   }
-  return setup::Wish{std::string(arguments.value(FlagId::ProjectName).value_or("")),
-                     std::string(arguments.value(FlagId::EnvFile).value_or(""))};
+  return setup::SetupRequest{std::string(arguments.value(FlagId::ProjectName).value_or("")),
+                             std::string(arguments.value(FlagId::EnvFile).value_or(""))};
 }
 
 Result<int> set_up(const Arguments& arguments) {
-  CORDON_TRY(wish, wish_of(arguments));
+  CORDON_TRY(wish, setup_request(arguments));
   CORDON_TRY(caller, identify_caller());
   CORDON_TRY(prospect, setup::look_around(wish, caller));
   CORDON_TRY(hosts, host_part(arguments, prospect));

@@ -28,7 +28,7 @@ struct Exported {
 };
 
 // What the options of the command line come to.
-struct ExportWish {
+struct ExportOptions {
   Caller caller;
   AskedPolicy asked;
   std::vector<std::string> argv;
@@ -36,12 +36,12 @@ struct ExportWish {
   std::string out;  // absolute; empty: nothing is written
 };
 
-Result<ExportWish> export_wish(const Arguments& arguments) {
+Result<ExportOptions> export_options(const Arguments& arguments) {
   if (arguments.operands.empty()) {
     return fail(usage_error("no command was given",
                             "cordon export oci|kube|slurm [OPTION]... [--] CMD [ARG]..."));
   }
-  ExportWish wish;
+  ExportOptions wish;
   CORDON_TRY(caller, identify_caller());
   wish.caller = std::move(caller);
   CORDON_TRY(asked, asked_policy(arguments, wish.caller));
@@ -66,7 +66,7 @@ Result<ExportWish> export_wish(const Arguments& arguments) {
 }
 
 // The command could rewrite what bounds it.
-Result<void> refuse_within_grant(const ExportWish& wish, const Effective& effective) {
+Result<void> refuse_within_grant(const ExportOptions& wish, const Effective& effective) {
   for (const Grant& grant : effective.write) {
     if (wish.out.empty() || !contains(grant.path, wish.out)) continue;
     return fail(
@@ -77,7 +77,7 @@ Result<void> refuse_within_grant(const ExportWish& wish, const Effective& effect
   return {};
 }
 
-Result<Judgement> judged_for_export(const ExportWish& wish) {
+Result<Judgement> judged_for_export(const ExportOptions& wish) {
   CORDON_TRY(judgement, judge_policy(wish.asked.policy, wish.asked.ceilings, wish.caller,
                                      {{}, wish.caller.cwd, Keep::Something}));
   CORDON_CHECK(refuse_within_grant(wish, judgement.clamped.effective()));
@@ -90,13 +90,13 @@ Result<Judgement> judged_for_export(const ExportWish& wish) {
   return judgement;
 }
 
-EngineRequest engine_request(const ExportWish& wish, const Judgement& judgement) {
+EngineRequest engine_request(const ExportOptions& wish, const Judgement& judgement) {
   return {judgement.clamped, judgement.survey.facts, wish.caller,
           wish.argv,         wish.caller.cwd,        wish.given_up};
 }
 
 Result<Exported> for_oci(const Arguments& arguments) {
-  CORDON_TRY(wish, export_wish(arguments));
+  CORDON_TRY(wish, export_options(arguments));
   CORDON_TRY(judgement, judged_for_export(wish));
   CORDON_TRY(inside, own_program(wish.caller, "cordon-inside"));
   CORDON_TRY(made, export_oci(engine_request(wish, judgement), inside));
@@ -147,14 +147,14 @@ Result<KubeOptions> kube_options(const Arguments& arguments) {
 
 Result<Exported> for_kube(const Arguments& arguments) {
   CORDON_TRY(options, kube_options(arguments));
-  CORDON_TRY(wish, export_wish(arguments));
+  CORDON_TRY(wish, export_options(arguments));
   CORDON_TRY(judgement, judged_for_export(wish));
   CORDON_TRY(made, export_kube(engine_request(wish, judgement), options));
   return Exported{std::move(made), wish.out};
 }
 
 Result<Exported> for_slurm(const Arguments& arguments) {
-  CORDON_TRY(wish, export_wish(arguments));
+  CORDON_TRY(wish, export_options(arguments));
   CORDON_TRY(judgement, judged_for_export(wish));
   SlurmOptions options;
   CORDON_TRY(name, object_name(arguments));

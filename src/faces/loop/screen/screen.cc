@@ -113,22 +113,22 @@ void Screen::take_events() {
 void Screen::take_keys() {
   for (int key = ::getch(); key != ERR; key = ::getch()) {
     switch (model_.press(key)) {
-      case ScreenWish::None:
+      case ScreenAction::None:
         break;
-      case ScreenWish::Pause:
+      case ScreenAction::Pause:
         control_.pause();
         break;
-      case ScreenWish::Resume:
+      case ScreenAction::Resume:
         control_.resume();
         break;
-      case ScreenWish::Skip:
+      case ScreenAction::Skip:
         control_.skip();
         break;
-      case ScreenWish::Quit:
+      case ScreenAction::Quit:
         control_.quit();
         leave_at_end();
         break;
-      case ScreenWish::Leave:
+      case ScreenAction::Leave:
         left_ = true;
         break;
     }

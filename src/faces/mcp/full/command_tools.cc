@@ -95,7 +95,7 @@ ToolResult answer_running(const FullToolContext& bench, const Process& process,
     node.set("help", help_for(bounds, refusals_of(refused)));
   }
   if (!refused.empty()) node.set("not_granted", std::move(refused));
-  OutputWish wish;
+  OutputRequest wish;
   wish.room = room;
   add_output(node, bench, process, status, wish);
   return answer_node(node, false);

@@ -50,7 +50,7 @@ void add_status(Node& node, const ProcessStatus& status) {
 }
 
 void add_output(Node& node, const FullToolContext& bench, const Process& process,
-                const ProcessStatus& status, const OutputWish& wish) {
+                const ProcessStatus& status, const OutputRequest& wish) {
   constexpr std::size_t kFrame = 420;  // for the members below without their texts
   const std::size_t used = write_json(node, JsonStyle::Compact).size() + kFrame;
   const std::size_t room = wish.room > used ? wish.room - used : 0;
@@ -58,30 +58,31 @@ void add_output(Node& node, const FullToolContext& bench, const Process& process
     return output_page(process, bench.context->mask(),
                        {from, offset, most, wish.only_with, !status.running});
   };
-  const bool both = wish.streams == OutputWish::Streams::Both;
+  const bool both = wish.streams == OutputRequest::Streams::Both;
   Cursors::Place next = wish.from;
   std::uint64_t missing = 0;
   std::size_t masked = 0;
   OutputPage err;
-  if (wish.streams != OutputWish::Streams::Out) {
+  if (wish.streams != OutputRequest::Streams::Out) {
     // All of it is for errors if there is nothing else to show.
     const bool alone = !both || wish.from.first >= status.out_bytes;
     err = page(From::Err, wish.from.second, alone ? room : room / 3);
     next.second = err.next;
   }
   OutputPage out;
-  if (wish.streams != OutputWish::Streams::Err) {
+  if (wish.streams != OutputRequest::Streams::Err) {
     out = page(From::Out, wish.from.first, room - std::min(room, json_cost(err.text)));
     next.first = out.next;
     node.set("stdout", out.text);
   }
-  if (wish.streams != OutputWish::Streams::Out) node.set("stderr", err.text);
+  if (wish.streams != OutputRequest::Streams::Out) node.set("stderr", err.text);
   missing = out.missing + err.missing;
   masked = out.masked + err.masked;
   if (missing > 0) node.set("bytes_not_kept", missing);
   if (masked > 0) node.set("masked_secrets", masked);
-  const bool more = (wish.streams != OutputWish::Streams::Err && next.first < status.out_bytes) ||
-                    (wish.streams != OutputWish::Streams::Out && next.second < status.err_bytes);
+  const bool more =
+      (wish.streams != OutputRequest::Streams::Err && next.first < status.out_bytes) ||
+      (wish.streams != OutputRequest::Streams::Out && next.second < status.err_bytes);
   node.set("more", more);
   if (more || status.running) {
     node.set("next_cursor", bench.cursors.make(cursor_subject(status.id), next));
@@ -126,15 +127,17 @@ std::variant<About, ToolResult> about(FullToolContext& bench, const Call& call, 
   return About{std::move(recorded), std::move(process)};
 }
 
-OutputWish::Streams wanted_streams(const Call& call) {
+OutputRequest::Streams wanted_streams(const Call& call) {
   const std::string name = text_argument(call, "stream");
-  if (name == "stdout") return OutputWish::Streams::Out;
-  return name == "stderr" ? OutputWish::Streams::Err : OutputWish::Streams::Both;
+  if (name == "stdout") return OutputRequest::Streams::Out;
+  return name == "stderr" ? OutputRequest::Streams::Err : OutputRequest::Streams::Both;
 }
 
-bool has_more(const ProcessStatus& status, const OutputWish& wish) {
-  const bool out = wish.streams != OutputWish::Streams::Err && status.out_bytes > wish.from.first;
-  const bool err = wish.streams != OutputWish::Streams::Out && status.err_bytes > wish.from.second;
+bool has_more(const ProcessStatus& status, const OutputRequest& wish) {
+  const bool out =
+      wish.streams != OutputRequest::Streams::Err && status.out_bytes > wish.from.first;
+  const bool err =
+      wish.streams != OutputRequest::Streams::Out && status.err_bytes > wish.from.second;
   return out || err;
 }
 
@@ -145,7 +148,7 @@ ToolResult read_output(FullToolContext& bench, Call& call) {
   if (auto* refused = std::get_if<ToolResult>(&found)) return std::move(*refused);
   auto& [recorded, process] = std::get<About>(found);
   const Node& arguments = call.arguments();
-  OutputWish wish;
+  OutputRequest wish;
   wish.streams = wanted_streams(call);
   wish.only_with = text_argument(call, "grep");
   wish.room = wanted_room(call);

@@ -13,7 +13,7 @@ namespace cordon::mcp {
 // process_id, name, state, exit_code, signal, kill_reason, age_ms and sizes.
 void add_status(Node& node, const ProcessStatus& status);
 
-struct OutputWish {
+struct OutputRequest {
   enum class Streams { Both, Out, Err };
   Streams streams = Streams::Both;
   Cursors::Place from;
@@ -22,7 +22,7 @@ struct OutputWish {
 };
 // stdout, stderr and next_cursor, in what the node leaves of the room.
 void add_output(Node& node, const FullToolContext& bench, const Process& process,
-                const ProcessStatus& status, const OutputWish& wish);
+                const ProcessStatus& status, const OutputRequest& wish);
 
 // What a cursor of this process is sealed with.
 std::string cursor_subject(const std::string& process_id);

@@ -29,7 +29,7 @@ Node limits_node(const Effective& effective) {
   return node;
 }
 
-NodeList askable_kinds(const CallCeilings& bounds) {
+NodeList requestable_kinds(const CallCeilings& bounds) {
   NodeList kinds;
   const auto add = [&](const char* kind, const auto& list) {
     const auto has = [&](const Ceiling& ceiling) { return !(ceiling.ask.*list).empty(); };
@@ -75,7 +75,7 @@ Result<Node> limits_view(const CallCeilings& bounds, const std::vector<std::stri
       .set("process_wall_ms", number_or_null(longest.limits.wall_ms))
       .set("may_set_some_variables", variables)
       .set("a_ceiling_is_set", bounds.set_by_operator)
-      .set("can_be_asked_for", askable_kinds(bounds))
+      .set("can_be_asked_for", requestable_kinds(bounds))
       .set("approvals", approvals_node(bounds))
       .set("tools", std::move(names))
       .set(

@@ -159,9 +159,10 @@ std::string help_for(const CallCeilings& bounds, std::span<const Refusal> refusa
     help += lines[i];
   }
   help += '.';
-  const bool askable = holds(refusals, Refusal::Outside) || holds(refusals, Refusal::ReadOnly) ||
-                       holds(refusals, Refusal::Host);
-  if (bounds.can_ask && askable) {
+  const bool can_be_asked_for = holds(refusals, Refusal::Outside) ||
+                                holds(refusals, Refusal::ReadOnly) ||
+                                holds(refusals, Refusal::Host);
+  if (bounds.can_ask && can_be_asked_for) {
     help += " Some of it the user can approve for a while: request_access asks them.";
   }
   return help;
