@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMostThreads = 32;
 constexpr int kFirstThreads = 2;
-constexpr auto kPatience = std::chrono::seconds(1);
+constexpr auto kThreadsTimeout = std::chrono::seconds(1);
 
 std::vector<HostRule> endpoints_of(const NetRules& net) {
   std::vector<HostRule> endpoints;
@@ -155,7 +155,7 @@ Broker::~Broker() {
   std::unique_lock lock(state_->mutex);
   state_->stopping = true;
   state_->changed.notify_all();
-  state_->changed.wait_for(lock, kPatience, [&] { return state_->threads == 0; });
+  state_->changed.wait_for(lock, kThreadsTimeout, [&] { return state_->threads == 0; });
 }
 
 void Broker::serve(BrokerSockets sockets) {

@@ -42,12 +42,12 @@ int connect_given(int fd, const GivenAddress& address) {
 
 // How long a program waits for its socket, and what it is told when that is over. A send timeout
 // bounds the connect of a blocking socket too, and the kernel then says that it goes on.
-struct Patience {
+struct ConnectTimeout {
   milliseconds time;
   int over = ETIMEDOUT;
 };
 
-Patience patience_for(const GivenSocket& socket, milliseconds most) {
+ConnectTimeout connect_timeout_for(const GivenSocket& socket, milliseconds most) {
   const auto wanted = socket.blocking ? connect_timeout(socket.fd.get()) : std::nullopt;
   if (!wanted || *wanted >= most) return {most, ETIMEDOUT};
   return {*wanted, EINPROGRESS};
@@ -63,9 +63,9 @@ int connect_inside(const GivenSocket& socket, const GivenAddress& address, int s
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return EPERM;
   int error = connect_given(fd, address);
   if (error == EINPROGRESS) {
-    const Patience patience = patience_for(socket, kConnectInside);
-    error = wait_until_decided(fd, patience.time, stop);
-    if (error == ETIMEDOUT) error = patience.over;
+    const ConnectTimeout timeout = connect_timeout_for(socket, kConnectInside);
+    error = wait_until_decided(fd, timeout.time, stop);
+    if (error == ETIMEDOUT) error = timeout.over;
     // Asked once more, the kernel says what became of it and settles the socket's state.
     if (error == 0) error = connect_given(fd, address);
   }
@@ -379,12 +379,12 @@ Dialled CallHandler::dial_for_gate(const HostRule& endpoint) {
 
 int CallHandler::dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
                                     std::span<const Endpoint> targets, Connection attempt) {
-  const Patience patience =
-      patience_for(socket, socket.blocking ? kDialBlocking : kDialNonBlocking);
-  Dialled dialled = dial(targets, socket.domain, socket.fd.get(), patience.time, stop_);
+  const ConnectTimeout timeout =
+      connect_timeout_for(socket, socket.blocking ? kDialBlocking : kDialNonBlocking);
+  Dialled dialled = dial(targets, socket.domain, socket.fd.get(), timeout.time, stop_);
   attempt.address = to_string(dialled.target.address);
   int error = dialled.error;
-  if (error == ETIMEDOUT) error = patience.over;
+  if (error == ETIMEDOUT) error = timeout.over;
   if (error == 0) {
     const auto neighbours = shares_host() ? Neighbours::Host : Neighbours::OwnNamespace;
     error = replace_descriptor(call, socket, dialled.socket, neighbours, attempt.reason);

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kLongestValue = 8192;
 constexpr std::size_t kMostOfAFile = std::size_t{1} << 20U;
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kReadTimeout{30};
 
 std::string_view rest_of_source(const SecretRule& source) {
   return std::string_view(source.from).substr(source.from.find(':') + 1);
@@ -194,7 +194,7 @@ Result<void> in_another_process(const std::function<Result<void>()>& work) {
     ::_exit(done ? 0 : 1);
   }
   in.reset();
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kReadTimeout;
   std::string said;
   bool late = false;
   for (;;) {

@@ -183,7 +183,7 @@ int ask_socket_bytes(int questions, const SocketName& name, SocketBytes& bytes) 
 
 namespace {
 
-constexpr int kPatienceMilliseconds = 5000;
+constexpr int kLookTimeoutMs = 5000;
 
 struct Question {
   int domain = 0;
@@ -220,7 +220,7 @@ int take_socket(int taker, int domain) {
   pollfd polled{taker, POLLIN, 0};
   int ready = 0;
   do {
-    ready = ::poll(&polled, 1, kPatienceMilliseconds);
+    ready = ::poll(&polled, 1, kLookTimeoutMs);
   } while (ready < 0 && errno == EINTR);
   if (ready <= 0) return ready < 0 ? -errno : -ETIMEDOUT;
   Answer answer;

@@ -63,8 +63,8 @@ std::string summary(const Samples& samples) {
 void use_home(const std::string& home) { environment_of_commands.push_back("HOME=" + home); }
 
 bool wait_for_quiet() {
-  constexpr double kPatience = 30'000;
-  const double until = now() + kPatience;
+  constexpr double kLongestWait = 30'000;
+  const double until = now() + kLongestWait;
   unsigned quiet = 0;
   while (quiet < 3) {
     if (now() > until) return false;

@@ -66,7 +66,7 @@ Registry one_of_each() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ServerLimits limits;
   limits.workers = 1;
-  limits.answer_patience = std::chrono::milliseconds(1);
+  limits.answer_timeout = std::chrono::milliseconds(1);
   const std::string text(data, data + size);
   std::vector<std::shared_ptr<Counter>> requests;
   {

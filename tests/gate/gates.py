@@ -31,7 +31,7 @@ OTHER = "other.example.com"
 SECRET = "sk-live-0123456789abcdefghij"
 PLACEHOLDER = "cordon-placeholder-for-key-1"
 OTHER_PLACEHOLDER = "cordon-placeholder-for-key-2"
-PATIENCE = 30
+TIMEOUT = 30
 
 
 class Authority:
@@ -143,7 +143,7 @@ class Server:
 
     def _serve(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.settimeout(PATIENCE * 2)
+        connection.settimeout(TIMEOUT * 2)
         try:
             if self.context:
                 connection = self.context.wrap_socket(connection, server_side=True)
@@ -195,7 +195,7 @@ class Told:
             return [body for name, body in self.messages if name == kind]
 
     def wait(self, kind: str, count: int = 1) -> list[dict]:
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + TIMEOUT
         with self.changed:
             while len(found := [body for name, body in self.messages if name == kind]) < count:
                 assert self.changed.wait(limit - time.monotonic()), f"{count} of {kind}, not only {self.messages}"
@@ -268,7 +268,7 @@ class Supervisor:
         self.rules[self.number] = name
         self.say("connection", {"id": self.number, "rule": name, "mode": mode}, [theirs.fileno()])
         theirs.close()
-        ours.settimeout(PATIENCE)
+        ours.settimeout(TIMEOUT)
         return ours
 
     def connect_tls(self, name: str = "api", server_name: str | None = API, alpn=("http/1.1",)) -> ssl.SSLSocket:
@@ -284,13 +284,13 @@ class Supervisor:
             self.control.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-        self.reader.join(PATIENCE)
+        self.reader.join(TIMEOUT)
         self.control.close()
 
     def end(self) -> int:
         self.hang_up()
         try:
-            return self.process.wait(PATIENCE)
+            return self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from gates import API, OTHER, PATIENCE, PLACEHOLDER, SECRET, Authority, Client, Server, rule, secret
+from gates import API, OTHER, TIMEOUT, PLACEHOLDER, SECRET, Authority, Client, Server, rule, secret
 
 HEAD = b"POST /ok HTTP/1.1\r\nHost: api.example.com\r\n"
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: api.example.com\r\n\r\n"
@@ -316,7 +316,7 @@ def test_slow_peers_are_ended_and_disturb_nobody(place):
     def serve(peer):
         while head := peer.head():
             if b"/slow" in head or b"Content-Length" in head:
-                gave_up.wait(PATIENCE)
+                gave_up.wait(TIMEOUT)
             if b"/endless" in head:
                 peer.send(b"HTTP/1.1 200 OK\r\n\r\n", *[b"x" * 65536] * 400)
             peer.answer()
@@ -402,7 +402,7 @@ def test_wherever_the_gate_ends_requests_fail_and_nothing_opens(place, step, how
     gate = place.gate(None, rule(secret="key"), secrets=[secret()], upstream={"api": port}, holds=holds)
     client = Client(gate.connect()).send(STEPS[step])
     if step in ("in the body", "in the answer"):
-        assert reached.wait(PATIENCE)
+        assert reached.wait(TIMEOUT)
         if step == "in the answer":
             client.until(b"half")
     elif step not in ("before anything is read", "in the head"):
@@ -413,7 +413,7 @@ def test_wherever_the_gate_ends_requests_fail_and_nothing_opens(place, step, how
     before = server.received
     if how == "killed":
         gate.process.send_signal(signal.SIGKILL)
-        gate.process.wait(PATIENCE)
+        gate.process.wait(TIMEOUT)
     else:
         assert gate.end() == 0
     assert client.is_closed()
@@ -434,7 +434,7 @@ def test_a_configuration_that_is_none_starts_nothing(place, document, why):
     gate = Supervisor(place.program, place.authority.path, [], {}, prefix=place.prefix, raw=document)
     place.started.append(gate)
     assert why in gate.told.wait("failed")[0]["reason"]
-    assert gate.process.wait(PATIENCE) == 1
+    assert gate.process.wait(TIMEOUT) == 1
 
 
 def test_a_bundle_without_certificates_starts_nothing(place, tmp_path):

@@ -26,7 +26,7 @@ Options read_options(std::span<char* const> words) {
     if (flag == "--in-flight") options.limits.calls_in_flight = std::strtoul(value, nullptr, 10);
     if (flag == "--page") options.limits.page = std::strtoul(value, nullptr, 10);
     if (flag == "--answer-ms") {
-      options.limits.answer_patience = std::chrono::milliseconds(std::strtol(value, nullptr, 10));
+      options.limits.answer_timeout = std::chrono::milliseconds(std::strtol(value, nullptr, 10));
     }
     if (flag == "--http") options.http = value;
     if (flag == "--token-file") options.token_file = value;

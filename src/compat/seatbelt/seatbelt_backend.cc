@@ -82,7 +82,7 @@ Result<Plan> make_plan(const Clamped& clamped, const HostFacts& facts, const Cal
 
 namespace {
 
-constexpr int kPatience = 5000;
+constexpr int kTryTimeoutMs = 5000;
 constexpr const char* kPermits = "(version 1)\n(allow default)\n";
 constexpr const char* kDenies = "(version 1)\n(allow default)\n(deny file-write*)\n";
 
@@ -96,7 +96,7 @@ Result<bool> writes(const std::string& program, const char* profile) {
   Start start;
   start.argv = sandboxed(program, profile, {"/bin/sh", "-c", ": > /dev/null"});
   start.cwd = "/";
-  CORDON_TRY(status, run_briefly(start, kPatience));
+  CORDON_TRY(status, run_briefly(start, kTryTimeoutMs));
   if (!status) return fail(dead(program, "did not end within 5 s"));
   return WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
 }

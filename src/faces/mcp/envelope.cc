@@ -174,9 +174,9 @@ bool LineWriter::broken() const {
   return broken_;
 }
 
-bool LineWriter::flush(std::chrono::milliseconds deadlines) {
+bool LineWriter::flush(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  return empty_.wait_for(lock, deadlines, [&] { return broken_ || (queue_.empty() && !writing_); });
+  return empty_.wait_for(lock, timeout, [&] { return broken_ || (queue_.empty() && !writing_); });
 }
 
 void LineWriter::write_all() {

@@ -118,7 +118,7 @@ class LineWriter final : public ResponseSink {
   [[nodiscard]] bool congested() const;
   [[nodiscard]] bool broken() const;  // the reader is gone
   // True if everything was written in time.
-  [[nodiscard]] bool flush(std::chrono::milliseconds deadlines);
+  [[nodiscard]] bool flush(std::chrono::milliseconds timeout);
 
  private:
   void write_all();

@@ -48,9 +48,9 @@ Server::Server(ServerInfo info, Registry registry, ServerLimits limits)
       pool_(limits.workers, limits.queued_calls),
       lasting_(limits.lasting_workers, limits.queued_calls) {}
 
-bool Server::stop(std::chrono::milliseconds deadlines) {
-  const auto until = std::chrono::steady_clock::now() + deadlines;
-  const bool quick = pool_.stop(deadlines);
+bool Server::stop(std::chrono::milliseconds timeout) {
+  const auto until = std::chrono::steady_clock::now() + timeout;
+  const bool quick = pool_.stop(timeout);
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       until - std::chrono::steady_clock::now());
   const bool lasting = lasting_.stop(std::max(left, std::chrono::milliseconds(0)));
@@ -354,7 +354,7 @@ NodeMap Server::ask_now(const Exchange& exchange, const Call& call, const Flight
   NodeMap answers;
   for (const auto& [key, request] : call.pending()) {
     auto given = exchange.session->ask(*exchange.sink, request.method, request.params, flight,
-                                       limits_.answer_patience);
+                                       limits_.answer_timeout);
     if (given) answers.emplace_back(key, std::move(*given));
   }
   return answers;

@@ -26,9 +26,9 @@ struct ServerLimits {
   std::size_t workers = 8;
   std::size_t lasting_workers = 8;  // of calls that may last
   std::size_t queued_calls = 256;
-  std::size_t calls_in_flight = 64;                    // of one session, waiting ones included
-  std::size_t page = 100;                              // entries of a list
-  std::chrono::milliseconds answer_patience{120'000};  // for a question to a legacy client
+  std::size_t calls_in_flight = 64;                   // of one session, waiting ones included
+  std::size_t page = 100;                             // entries of a list
+  std::chrono::milliseconds answer_timeout{120'000};  // for a question to a legacy client
 };
 
 // What the transport knows about the era of a message.
@@ -52,7 +52,7 @@ class Server {
 
   // Takes no more calls; true if those that had begun ended in time. Their sessions must have
   // been cancelled before.
-  [[nodiscard]] bool stop(std::chrono::milliseconds deadlines);
+  [[nodiscard]] bool stop(std::chrono::milliseconds timeout);
 
  private:
   void take_notification(Session& session, const Notification& notification);

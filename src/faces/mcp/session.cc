@@ -111,7 +111,7 @@ bool Session::idle() const {
 }
 
 std::optional<Node> Session::ask(ResponseSink& sink, std::string_view method, const Node& params,
-                                 const Flight& flight, std::chrono::milliseconds deadlines) {
+                                 const Flight& flight, std::chrono::milliseconds timeout) {
   const auto question = std::make_shared<Question>();
   question->answered = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!question->answered.valid()) return std::nullopt;
@@ -124,7 +124,7 @@ std::optional<Node> Session::ask(ResponseSink& sink, std::string_view method, co
   }
   sink.send(encode_request(id, method, params), Weight::Needed);
 
-  const auto deadline = std::chrono::steady_clock::now() + deadlines;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());

@@ -117,7 +117,7 @@ class Session {
   // Sends a request to the client and waits for its result. Nothing: it answered with an error,
   // did not answer in time, or the call was cancelled; in the last two cases it is told so.
   std::optional<Node> ask(ResponseSink& sink, std::string_view method, const Node& params,
-                          const Flight& flight, std::chrono::milliseconds deadlines);
+                          const Flight& flight, std::chrono::milliseconds timeout);
   void take_response(const Response& response);  // stray and late ones are dropped
 
   void set_log_level(LogLevel level);

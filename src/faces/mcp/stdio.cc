@@ -36,8 +36,8 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kEndlessLineBytes = std::size_t{64} << 20U;
 constexpr int kMostFaultsInARow = 100;
-constexpr milliseconds kCallPatience{1000};
-constexpr milliseconds kFlushPatience{500};
+constexpr milliseconds kCallTimeout{1000};
+constexpr milliseconds kFlushTimeout{500};
 
 void note(const char* text) {
   // The answer pipe is not ours to talk on; hosts collect standard error.
@@ -68,8 +68,8 @@ class StdioLoop {
   int run() {
     while (!ended_) step();
     session_->cancel_all();
-    const bool quiet = server_.stop(kCallPatience);
-    const bool flushed = writer_->flush(kFlushPatience);
+    const bool quiet = server_.stop(kCallTimeout);
+    const bool flushed = writer_->flush(kFlushTimeout);
     // A worker or the writer hangs in a call that no lock of ours can end.
     if (!quiet || !flushed) std::_Exit(status_);
     return status_;

@@ -26,12 +26,12 @@ bool WorkerPool::submit(std::function<void()> work) {
   return true;
 }
 
-bool WorkerPool::stop(std::chrono::milliseconds deadlines) {
+bool WorkerPool::stop(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   stopped_ = true;
   queue_.clear();
   wake_.notify_all();
-  return quiet_.wait_for(lock, deadlines, [&] { return busy_ == 0; });
+  return quiet_.wait_for(lock, timeout, [&] { return busy_ == 0; });
 }
 
 // Signals belong to the thread that serves: one that were delivered here would end the process.

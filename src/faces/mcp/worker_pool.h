@@ -23,7 +23,7 @@ class WorkerPool {
   // False: the queue is full, or the pool was stopped.
   [[nodiscard]] bool submit(std::function<void()> work);
   // Takes no more work and drops what has not begun. True if all that had begun ended in time.
-  [[nodiscard]] bool stop(std::chrono::milliseconds deadlines);
+  [[nodiscard]] bool stop(std::chrono::milliseconds timeout);
 
  private:
   void work();

@@ -219,7 +219,7 @@ Error Bubblewrap::explain(Error error) const {
 
 namespace {
 
-constexpr std::chrono::seconds kStartPatience{5};
+constexpr std::chrono::seconds kStartTimeout{5};
 
 // Really starts the first process in namespaces of bubblewrap's and lets it mount something.
 Result<void> try_sandbox_init(const Program& program) {
@@ -229,7 +229,7 @@ Result<void> try_sandbox_init(const Program& program) {
                          {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
                           "--unshare-cgroup", "--unshare-net", "--as-pid-1", "--cap-add", "ALL",
                           "--tmpfs", "/", "--proc", "/proc", "--", descriptor, "try"},
-                         {inside.file.get()}, kStartPatience));
+                         {inside.file.get()}, kStartTimeout));
   if (WIFEXITED(answer.wait_status) && WEXITSTATUS(answer.wait_status) == 0) return {};
   return fail({.kind = ErrorKind::Unavailable,
                .what = "what bubblewrap starts on this host may not finish its root",

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 17> kOptions{
     "--cap-add",        "--perms",        "--size",        "--tmpfs",       "--dev-bind",
     "--bind-fd",        "--ro-bind-fd"};
 constexpr std::uint32_t kSetIds = S_ISUID | S_ISGID;
-constexpr std::chrono::seconds kAnswerPatience{5};
+constexpr std::chrono::seconds kAnswerTimeout{5};
 constexpr std::size_t kMostAnswer = std::size_t{64} << 10;
 
 Error untrusted(const std::string& what, const std::string& hint) {
@@ -150,7 +150,7 @@ Result<void> refuse_within_grants(const Program& program, const Plan& plan) {
 }
 
 Result<void> check_options(const Program& program) {
-  CORDON_TRY(answer, ask(program, {"--help"}, {}, kAnswerPatience));
+  CORDON_TRY(answer, ask(program, {"--help"}, {}, kAnswerTimeout));
   if (answer.wait_status != 0 || answer.out.empty()) return fail(no_answer(program));
   std::vector<std::string_view> known;
   for (const std::string_view line : split(answer.out, '\n')) {
@@ -168,7 +168,7 @@ Result<void> check_options(const Program& program) {
 }
 
 Result<Answer> ask(const Program& program, const std::vector<std::string>& words,
-                   const std::vector<int>& kept, std::chrono::milliseconds patience) {
+                   const std::vector<int>& kept, std::chrono::milliseconds timeout) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) return fail(setup_error("cannot make a pipe", errno));
   const Fd from(ends[0]);
@@ -185,7 +185,7 @@ Result<Answer> ask(const Program& program, const std::vector<std::string>& words
   ::setpgid(child.pid, child.pid);
   to.reset();
   Answer answer;
-  const Clock::time_point end = Clock::now() + patience;
+  const Clock::time_point end = Clock::now() + timeout;
   const bool told = read_answer(from.get(), answer.out, end) && wait_for(pidfd.get(), end);
   if (!told) ::kill(-child.pid, SIGKILL);
   while (::waitpid(child.pid, &answer.wait_status, 0) < 0 && errno == EINTR) {

@@ -37,6 +37,6 @@ struct Answer {
 // Runs it without an environment and with those of `kept` open. One that does not answer in time is
 // killed, which is an error.
 Result<Answer> ask(const Program& program, const std::vector<std::string>& words,
-                   const std::vector<int>& kept, std::chrono::milliseconds patience);
+                   const std::vector<int>& kept, std::chrono::milliseconds timeout);
 
 }  // namespace cordon::bwrap

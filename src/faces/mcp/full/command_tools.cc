@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 
 constexpr std::int64_t kDefaultWaitMs = 50'000;  // below every client's own deadline
 constexpr std::int64_t kDefaultReadyMs = 10'000;
-constexpr milliseconds kEndPatience{10'000};
+constexpr milliseconds kEndTimeout{10'000};
 
 // No more is kept on disk than the operator lets be kept of a stream.
 StoreBounds store_bounds(const CallCeilings& bounds) {
@@ -142,7 +142,7 @@ ToolResult run_command(FullToolContext& bench, Call& call) {
   Heartbeat heartbeat(call, **process, context.mask());
   // A run that is to end by its own clock is waited for until it has.
   const milliseconds deadlines =
-      goes_on ? milliseconds(wait_ms) : milliseconds(wait_ms) + kEndPatience;
+      goes_on ? milliseconds(wait_ms) : milliseconds(wait_ms) + kEndTimeout;
   (*process)->wait(call, deadlines, [&](const ProcessStatus& status) {
     heartbeat.beat(status);
     return false;

@@ -109,8 +109,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kInputPatience{500};
-constexpr milliseconds kKillPatience{10'000};
+constexpr milliseconds kInputTimeout{500};
+constexpr milliseconds kKillTimeout{10'000};
 constexpr std::int64_t kDefaultGraceMs = 1'000;
 
 // A recorded call about one process, or the answer if there is none of that id.
@@ -181,7 +181,7 @@ ToolResult write_stdin(FullToolContext& bench, Call& call) {
   auto found = about(bench, call, "write_stdin");
   if (auto* refused = std::get_if<ToolResult>(&found)) return std::move(*refused);
   auto& [recorded, process] = std::get<About>(found);
-  const auto written = process->write(text_argument(call, "data"), kInputPatience);
+  const auto written = process->write(text_argument(call, "data"), kInputTimeout);
   const ToolFault gone{"Write failed", "nobody reads the standard input of this process any more",
                        "read_output tells how it ended; start it again with start_process.",
                        "InvalidArguments"};
@@ -209,7 +209,7 @@ ToolResult stop_process(FullToolContext& bench, Call& call) {
     process->wait(call, milliseconds(grace_ms), never);
   }
   process->kill();
-  process->wait(call, kKillPatience, never);
+  process->wait(call, kKillTimeout, never);
   const ProcessStatus status = process->status();
   Node node{NodeMap{}};
   node.set("success", !status.running);

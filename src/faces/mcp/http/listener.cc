@@ -260,7 +260,7 @@ constexpr unsigned kMostConnections =
 constexpr unsigned kSilenceSeconds = 30;
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 constexpr std::size_t kStackBytes = std::size_t{1} << 20U;
-constexpr milliseconds kCallPatience{1000};
+constexpr milliseconds kCallTimeout{1000};
 
 struct Stop {
   void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
@@ -295,7 +295,7 @@ Result<int> serve_http(Server& server, HttpListener listener, std::string token)
     transport.deadlines().end_overdue();
   }
   transport.sessions().cancel_all();
-  if (!server.stop(kCallPatience)) std::_Exit(0);
+  if (!server.stop(kCallTimeout)) std::_Exit(0);
   daemon.reset();
   return 0;
 }

@@ -66,7 +66,7 @@ std::optional<EventStream::Plain> EventStream::take_plain() {
   return Plain{std::move(queue_.front()), error_code_};
 }
 
-EventStream::Next EventStream::next(int connection, std::chrono::milliseconds deadlines,
+EventStream::Next EventStream::next(int connection, std::chrono::milliseconds timeout,
                                     std::string& message) {
   const auto take = [&]() -> Next {
     const std::lock_guard lock(mutex_);
@@ -78,7 +78,7 @@ EventStream::Next EventStream::next(int connection, std::chrono::milliseconds de
   };
   if (const Next now = take(); now != Next::Quiet) return now;
   std::array<pollfd, 2> waits = {{{changed_.get(), POLLIN, 0}, {connection, POLLRDHUP, 0}}};
-  if (::poll(waits.data(), waits.size(), static_cast<int>(deadlines.count())) < 0) {
+  if (::poll(waits.data(), waits.size(), static_cast<int>(timeout.count())) < 0) {
     return errno == EINTR ? Next::Quiet : Next::Gone;
   }
   if (waits[1].revents != 0) return Next::Gone;

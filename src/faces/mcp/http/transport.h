@@ -42,14 +42,14 @@ class EventStream final : public ResponseSink {
   };
   std::optional<Plain> take_plain();
 
-  // What the connection's thread does next. Waits for a message, the end, or `patience`.
+  // What the connection's thread does next. Waits for a message, the end, or `timeout`.
   enum class Next {
     Gone,   // the client has closed the connection
     Ended,  // everything was taken
     Quiet,  // nothing happened
     Message,
   };
-  Next next(int connection, std::chrono::milliseconds deadlines, std::string& message);
+  Next next(int connection, std::chrono::milliseconds timeout, std::string& message);
 
  private:
   void tell() const;
