@@ -1,7 +1,11 @@
 #include "run/settle.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -10,13 +14,48 @@
 #include "host/post_run_scan.h"
 #include "host/search_turn.h"
 #include "plan/tree.h"
+#include "policy/effective.h"
 #include "run/held_run.h"
-#include "run/limit_rules.h"
+#include "run/lost_output.h"
 #include "run/run_record.h"
 #include "run/staged_run.h"
 
 namespace cordon {
 namespace {
+
+std::string sized(std::string_view key, const std::optional<std::uint64_t>& bytes) {
+  return bytes ? std::string(key) + " = \"" + format_size(*bytes) + "\"" : std::string();
+}
+
+std::string lasting(std::string_view key, const std::optional<std::uint64_t>& ms) {
+  return ms ? std::string(key) + " = \"" + format_duration(*ms) + "\"" : std::string();
+}
+
+std::string rule_of(const Effective& effective, const Denial& denial) {
+  const Limits& limits = effective.limits;
+  if (denial.what == "connect") {
+    return denial.detail.ends_with("net.sockets") ? "net.sockets" : std::string();
+  }
+  if (denial.what == "memory") return sized("limits.memory", limits.memory);
+  if (denial.what == "scratch") return sized("fs.scratch", effective.scratch);
+  if (denial.what == "output" && !is_lost_output(denial)) {
+    return sized("limits.output_total", limits.output_total);
+  }
+  if (denial.what == "file_size") return sized("limits.file_size", limits.file_size);
+  if (denial.what == "sent") return sized("limits.sent", limits.sent);
+  if (denial.what == "cpu") return lasting("limits.cpu", limits.cpu_ms);
+  if (denial.what == "pids" && limits.pids) return "limits.pids = " + std::to_string(*limits.pids);
+  return {};
+}
+
+// Which line of a policy set the limit that a run met: a denial without it is a number from
+// nowhere. Fills in the rule of denials that the kernel, a watch or the broker told without one: of
+// limits, and of sockets of the host.
+void name_rules(const Effective& effective, std::vector<Denial>& denials) {
+  for (Denial& denial : denials) {
+    if (denial.rule.empty()) denial.rule = rule_of(effective, denial);
+  }
+}
 
 // One entry for each name; the number of files and bytes is said with the first.
 void add_gone(const Gone& gone, const std::string& place, const std::string& words,

@@ -16,7 +16,7 @@
 #include "changes/take.h"
 #include "host/inspect.h"
 #include "host/walk.h"
-#include "run/own_git.h"
+#include "run/object_dialogue.h"
 
 namespace cordon {
 namespace {
