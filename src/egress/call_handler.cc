@@ -168,7 +168,8 @@ int CallHandler::connect(WaitingCall& call, std::uint64_t network) {
     return error;
   }
   if (socket.network != network) return connect_again(socket, address);
-  // Disconnecting inside stays inside.
+  // connect(2) with AF_UNSPEC disconnects the socket, which is the sandbox's own: nothing leaves
+  // it.
   if (address.bytes.ss_family == AF_UNSPEC) return connect_inside(socket, address, stop_);
   if (address.size < smallest_address(socket.domain)) return EINVAL;
   if (address.bytes.ss_family != socket.domain) return EAFNOSUPPORT;

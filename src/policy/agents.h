@@ -33,7 +33,8 @@ std::span<const AgentNeeds> known_agents();
 const AgentNeeds* find_agent(std::string_view name);
 // Onto the preset `agent`.
 void add_needs(const AgentNeeds& agent, Policy& policy);
-// And away again: what only the agent itself is to have.
+// Takes the agent's credentials and settings out of a policy again: they are for the agent itself,
+// and not for the command that verifies its work.
 void remove_needs(const AgentNeeds& agent, Policy& policy);
 
 // What a run for an agent is given of its credentials: the login if it is shared, else the first of

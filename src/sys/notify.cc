@@ -158,7 +158,8 @@ int open_memory(pid_t thread) {
 
 ssize_t read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t size) {
   const iovec local{into, size};
-  // An address of another process is a number here.
+  // process_vm_readv(2) takes the address in the other process as a pointer; it is not followed
+  // here.
   const iovec remote{reinterpret_cast<void*>(address), size};  // NOLINT(performance-no-int-to-ptr)
   const ssize_t got = ::process_vm_readv(thread, &local, 1, &remote, 1, 0);
   return got < 0 ? -errno : got;

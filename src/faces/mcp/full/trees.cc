@@ -224,7 +224,8 @@ void look_before_changes(FullToolContext& bench, Call& call) {
   const std::lock_guard lock(bench.start_mutex);
   if (bench.start_was_looked_at) return;
   FileCall file(*bench.context, call, kDiff, ".");
-  // What may not be seen has no beginning.
+  // Of a workspace that may not be read no snapshot is kept: there is nothing to compare with
+  // later.
   const bool seen = !file.prepare() && file.is_permitted();
   const auto answer = seen ? survey(file).answer : std::nullopt;
   // A look that was cancelled with its call is left to the next one.
