@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "audit/recorder.h"
 #include "compat/dialect/dialect.h"
@@ -53,6 +55,17 @@ Result<NetRules> network_of(const Node& document, const Settings& running, const
 
 // A descriptor that can be read, by its number.
 Result<int> control_descriptor(std::string_view number);
+
+// The caller's variables under `cordon srt`. sandbox-runtime passes all of them on; here what loads
+// or starts something, what may hold a secret and what leads past the sandbox is left out.
+
+struct Variables {
+  std::vector<std::string> passed;
+  // Name, and why with what passes it all the same. Those that every sandbox has of its own are in
+  // neither list.
+  std::vector<std::pair<std::string, std::string>> left_out;
+};
+Variables variables_of(const Caller& caller);
 
 class Control {
  public:

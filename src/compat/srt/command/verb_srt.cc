@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "compat/backends.h"
 #include "compat/srt/command/control.h"
-#include "compat/srt/command/variables.h"
 #include "faces/cli/console.h"
 #include "faces/cli/help_text.h"
 #include "faces/cli/policy_options.h"
