@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -14,7 +17,7 @@
 #include "changes/take.h"
 #include "faces/cli/changes_asked.h"
 #include "faces/cli/console.h"
-#include "faces/cli/diff_page.h"
+#include "faces/cli/html_page.h"
 #include "faces/cli/pager.h"
 #include "faces/cli/verbs.h"
 #include "host/inspect.h"
@@ -22,6 +25,69 @@
 
 namespace cordon {
 namespace {
+
+// The changes of a run as one page for a browser: the list, then each difference. It loads nothing
+// and runs nothing; every text of the run is escaped.
+class DiffPage {
+ public:
+  explicit DiffPage(std::string_view run) : run_(run) {}
+  struct Row {
+    std::string path;
+    std::string change;
+    std::string state;
+    std::string size;
+    std::string reason;
+  };
+  void add(const Row& row);
+  // In the unified form (changes/line_diff.h).
+  void add_difference(std::string_view path, std::string_view diff);
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::string run_;
+  std::vector<std::vector<HtmlPage::Markup>> rows_;
+  std::string differences_;
+};
+
+std::string_view mark_of(std::string_view line) {
+  if (line.starts_with("@@") || line.starts_with("+++ ") || line.starts_with("--- ")) return "i";
+  if (line.starts_with('+')) return "ins";
+  if (line.starts_with('-')) return "del";
+  return {};
+}
+
+void DiffPage::add(const Row& row) {
+  rows_.push_back({HtmlPage::element("code", row.path), HtmlPage::text_of(row.change),
+                   HtmlPage::text_of(row.state), HtmlPage::text_of(row.size),
+                   HtmlPage::text_of(row.reason)});
+}
+
+void DiffPage::add_difference(std::string_view path, std::string_view diff) {
+  differences_ +=
+      "<details open>" + HtmlPage::element("summary", path).text() + "<pre tabindex=\"0\">";
+  for (std::string_view rest = diff; !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    const std::string_view mark = mark_of(line);
+    const std::string text = HtmlPage::lines_of(line).text();
+    if (mark.empty()) {
+      differences_ += text;
+    } else {
+      const std::string tag(mark);
+      differences_ += "<" + tag + ">" + text + "</" + tag + ">";
+    }
+    differences_ += '\n';
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  differences_ += "</pre></details>\n";
+}
+
+std::string DiffPage::text() const {
+  HtmlPage page("Changes of run " + run_);
+  page.table("What the run changed", {"Path", "Change", "State", "Size", "Reason"}, rows_);
+  page.add(HtmlPage::Markup(differences_));
+  return page.text();
+}
 
 constexpr std::size_t kMostShown = std::size_t{64} * 1024 * 1024;
 
