@@ -3,7 +3,7 @@
 //   recover    what runs left that were cut off, before anything is looked at (`recover`)
 //   judge      resolve, clamp, survey, choose, plan; nothing is written or started (`judge`)
 //   prepare    the note, private copies, the stage, the broker, the streams (`Prepared::make`)
-//   launch     the sandbox's first process begins to build it (`Backend::build`)
+//   launch     the sandbox's init begins to build it (`Backend::build`)
 //   record     meanwhile: that this is about to happen, durably (`RunRecord::begin`)
 //   release    measured and compared with the plan, the command is let go (`Building::release`)
 //   supervise  until the last process has ended (`supervise`)
