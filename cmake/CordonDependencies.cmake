@@ -7,6 +7,8 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(SQLite3 REQUIRED)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+# Settings of maven, which are XML.
+pkg_check_modules(EXPAT REQUIRED IMPORTED_TARGET expat)
 
 # Debian's toml++ target links a shared library; the headers alone are enough.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
@@ -18,6 +20,7 @@ find_path(BOOST_BEAST_INCLUDE_DIR boost/beast/http/basic_parser.hpp REQUIRED)
 find_library(CORDON_CRYPTO_STATIC NAMES libcrypto.a)
 find_library(CORDON_SSL_STATIC NAMES libssl.a)
 find_library(CORDON_SODIUM_STATIC NAMES libsodium.a)
+find_library(CORDON_EXPAT_STATIC NAMES libexpat.a)
 find_library(CORDON_FMT_STATIC NAMES libfmt.a)
 find_library(CORDON_SQLITE_STATIC NAMES libsqlite3.a)
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "host/credentials.h"
 #include "host/inspect.h"
+#include "host/maven_settings.h"
 #include "host/resolve.h"
 #include "policy/environment.h"
 
@@ -58,16 +59,6 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// A token can be the user, the password, or part of a query. `${NAME}` would be asked of an
-// environment that has no such name.
-bool is_public(std::string_view value) {
-  const bool address = value.find("://") != std::string_view::npos;
-  const bool query = address && value.find_first_of("?#") != std::string_view::npos;
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; };
-  return !query && !may_hold_login(value) && value.find("${") == std::string_view::npos &&
-         value.find('@') == std::string_view::npos && std::ranges::none_of(value, is_control);
-}
-
 struct Line {
   std::string_view key;
   std::string_view value;
@@ -92,6 +83,16 @@ bool is_section(std::string_view text) {
 
 }  // namespace
 
+// A token can be the user, the password, or part of a query. `${NAME}` would be asked of an
+// environment that has no such name.
+bool is_public_setting(std::string_view value) {
+  const bool address = value.find("://") != std::string_view::npos;
+  const bool query = address && value.find_first_of("?#") != std::string_view::npos;
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; };
+  return !query && !may_hold_login(value) && value.find("${") == std::string_view::npos &&
+         value.find('@') == std::string_view::npos && std::ranges::none_of(value, is_control);
+}
+
 std::string copied_npmrc(std::string_view text) {
   std::string kept;
   for (const std::string_view raw : split(text, '\n')) {
@@ -99,7 +100,7 @@ std::string copied_npmrc(std::string_view text) {
     // What follows is of that section alone, and npm has none that matters.
     if (is_section(line)) break;
     const auto read = read_line(line);
-    if (!read || !is_public(read->value)) continue;
+    if (!read || !is_public_setting(read->value)) continue;
     if (!std::ranges::binary_search(kNpmKeys, read->key) && !is_registry_of_scope(read->key))
       continue;
     kept.append(read->key).append("=").append(read->value).append("\n");
@@ -124,7 +125,7 @@ class PipFile {
   void add_words(std::string_view value) {
     if (key_.empty()) return;
     for (const std::string_view word : split(value, ' ')) {
-      if (!word.empty() && is_public(word)) words_.emplace_back(word);
+      if (!word.empty() && is_public_setting(word)) words_.emplace_back(word);
     }
   }
   void end_key() {
@@ -213,9 +214,23 @@ void add_git_file(const Caller& caller, const UserGit& git, const char* key,
   if (auto content = out.read(*path)) out.add(".config/git/" + name, *std::move(content));
 }
 
+constexpr std::string_view kMavenSettings = ".m2/settings.xml";
+
+HasPlace places_of(const Effective& effective) {
+  return [&effective](std::string_view path) {
+    const auto covers = [&](const Grant& grant) {
+      return contains(grant.path, path) ||
+             (grant.lexical.starts_with('/') && contains(grant.lexical, path));
+    };
+    return std::ranges::any_of(effective.read, covers) ||
+           std::ranges::any_of(effective.write, covers);
+  };
+}
+
 }  // namespace
 
-std::vector<HomeFile> home_settings(const Caller& caller, const UserGit& git) {
+std::vector<HomeFile> home_settings(const Caller& caller, const UserGit& git,
+                                    const Effective& effective) {
   std::vector<HomeFile> files;
   if (caller.home.empty() || caller.config_directory.empty()) return files;
   Collected out(caller, files);
@@ -227,7 +242,26 @@ std::vector<HomeFile> home_settings(const Caller& caller, const UserGit& git) {
     out.add(".config/pip/pip.conf", copied_pip_conf(*text));
   if (const auto text = out.read(join(caller.home, ".pip/pip.conf")))
     out.add(".pip/pip.conf", copied_pip_conf(*text));
+  const std::string maven = join(caller.home, kMavenSettings);
+  if (const auto text = out.read(maven)) {
+    auto copy = copied_maven_settings(*text, maven, caller.home, places_of(effective));
+    if (copy) out.add(std::string(kMavenSettings), *std::move(copy));
+  }
   return files;
+}
+
+std::optional<Error> unread_settings(const Caller& caller) {
+  if (caller.home.empty()) return std::nullopt;
+  const std::string maven = join(caller.home, kMavenSettings);
+  const auto text = read_followed(maven, kLargestFile);
+  if (!text) {
+    if (!inspect_path(maven)) return std::nullopt;
+    return policy_error(quote(maven) + " is no readable file of at most 64 KiB");
+  }
+  const auto nowhere = [](std::string_view) { return false; };
+  const auto copy = copied_maven_settings(*text, maven, caller.home, nowhere);
+  if (copy) return std::nullopt;
+  return copy.error();
 }
 
 }  // namespace cordon

@@ -264,7 +264,7 @@ Result<Survey> survey_trees(const Clamped& clamped, const Caller& caller,
   if (grants_nothing && effective.home == HomeMode::None) return out;
   const UserGit user = read_user_git_config(caller);
   if (effective.home == HomeMode::Private) {
-    out.facts.home_files = home_settings(caller, user);
+    out.facts.home_files = home_settings(caller, user, effective);
     if (effective.net.ssh_agent) {
       std::string known = known_hosts_for(caller, effective.net);
       if (!known.empty()) out.facts.home_files.push_back({".ssh/known_hosts", std::move(known)});

@@ -104,6 +104,57 @@ def test_pip_asks_its_index(world):
         "global.timeout='60'", "install.trusted-host='pypi.example'"], done.account()
 
 
+MAVEN = """<?xml version="1.0" encoding="UTF-8"?>
+<settings>
+  <localRepository>{local}</localRepository>
+  <servers><server><id>corp</id><username>me</username><password>hunter2</password></server></servers>
+  <mirrors>
+    <mirror><id>corp</id><url>https://maven.example/all/</url><mirrorOf>*</mirrorOf></mirror>
+    <mirror><id>login</id><url>https://me:hunter2@maven.example/</url><mirrorOf>x</mirrorOf></mirror>
+  </mirrors>
+  <profiles><profile><id>sign</id><properties><passphrase>hunter2</passphrase></properties></profile></profiles>
+</settings>
+"""
+
+
+@pytest.mark.parametrize("preset", ["workspace", "build"])
+def test_maven_knows_its_mirror_and_no_password(world, preset):
+    world.write(world.home / ".m2/settings.xml", MAVEN.format(local="/nowhere/m2"), 0o600)
+    world.make_directory(world.home / ".m2/repository")
+    done = cat(world, ".m2/settings.xml", "--policy", preset).expect(0)
+    assert "<url>https://maven.example/all/</url>" in done.out and "<mirrorOf>*</mirrorOf>" in done.out
+    assert TOKEN not in done.out and "login" not in done.out and "/nowhere" not in done.out
+    assert "settings.xml" not in done.err
+    # Beside it the person's own repository is as it was.
+    assert world.run("ls", f"{world.home}/.m2", options=["--policy", preset]).expect(0).out.split() == [
+        "repository", "settings.xml"]
+
+
+@pytest.mark.once
+def test_mavens_repository_is_named_where_it_is_granted(world):
+    place = world.make_directory(world.outside / "m2")
+    world.write(world.home / ".m2/settings.xml", MAVEN.format(local=place), 0o600)
+    assert str(place) not in cat(world, ".m2/settings.xml").expect(0).out
+    granted = cat(world, ".m2/settings.xml", "--write", place).expect(0)
+    assert f"<localRepository>{place}</localRepository>" in granted.out
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("text, said", [("<settings>\n  <mirrors>\n</settings>\n", ":3:3: mismatched tag"),
+                                        ("<!DOCTYPE settings>\n<settings/>\n", "document type")])
+def test_settings_of_maven_that_cannot_be_read_are_told(world, text, said):
+    path = world.write(world.home / ".m2/settings.xml", text)
+    done = cat(world, ".m2/settings.xml")
+    assert done.status == 1 and done.out == "", done.account()
+    [told] = [line for line in done.err.splitlines() if "nothing of it is inside" in line]
+    assert f"{path}:" in told and said in told, done.account()
+    # The change that it names; and a policy without a home has nothing to tell.
+    assert "settings.xml" not in world.run("true", options=["--policy", "strict"]).err
+    world.write(path, MAVEN.format(local="/x"))
+    done = cat(world, ".m2/settings.xml").expect(0)
+    assert "maven.example" in done.out and "settings.xml" not in done.err
+
+
 @pytest.mark.once
 def test_copies_are_nobodys_loss_unless_they_were_changed(world):
     world.write(world.home / ".npmrc", NPMRC, 0o600)

@@ -24,6 +24,7 @@ from releasing.tree import Tree
 LICENCES = {
     "boost1.74": "BSL-1.0",
     "cross-toolchain-base": "LGPL-2.1-or-later",
+    "expat": "MIT",
     "fmtlib": "MIT",
     "gcc": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "gcc-cross": "GPL-3.0-or-later WITH GCC-exception-3.1",

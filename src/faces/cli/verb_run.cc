@@ -17,6 +17,7 @@
 #include "faces/cli/summary.h"
 #include "faces/cli/verbs.h"
 #include "host/git/attributes.h"
+#include "host/home_settings.h"
 #include "host/resolve.h"
 #include "policy/agents.h"
 #include "run/account.h"
@@ -165,9 +166,19 @@ void say_filters(const RunInput& input, const Caller& caller) {
   }
 }
 
+// Before a build asks elsewhere than it does outside.
+void say_unread_settings(const RunInput& input, const Caller& caller) {
+  if (input.policy.fs.home != HomeMode::Private) return;
+  const auto unread = unread_settings(caller);
+  if (!unread) return;
+  say_warning(message(*unread) +
+              ": nothing of it is inside, so maven knows no mirror or proxy there; correct it");
+}
+
 int run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
   say_dangers(input.policy.net.sockets);
   say_filters(input, caller);
+  say_unread_settings(input, caller);
   const Report report = run_contained(input, caller);
   if (!answer.json) {
     Notices notices(answer.layout, report.run_id);
