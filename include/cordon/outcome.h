@@ -189,13 +189,15 @@ enum class HintRule {
   Protected,  // what tools and agents load: the host keeps its own
   System,     // read-only in every sandbox
   Network,    // no rule allows the host
+  Call,       // a system call that is refused in every sandbox
 };
 
 // A path or a host among the arguments or the error messages of a command that failed, which its
-// policy does not grant. A guess: nobody watched what the command did.
+// policy does not grant; or a system call that no sandbox permits. A guess: nobody watched what the
+// command did.
 struct Hint {
-  std::string access;  // "read", "write" or "connect"
-  std::string path;    // absolute; HOST:PORT of a connection
+  std::string access;  // "read", "write", "connect" or "call"
+  std::string path;    // absolute; HOST:PORT of a connection; what was called
   std::string rule;    // what decides
   std::string change;  // what grants it; empty: nothing does, or it was judged by the policy alone
   HintRule kind = HintRule::Absent;  // of the rule, if it was judged by the policy alone

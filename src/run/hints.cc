@@ -11,6 +11,7 @@
 #include "policy/decide.h"
 #include "run/answers.h"
 #include "run/mentions.h"
+#include "run/refused_calls.h"
 #include "run/why.h"
 
 namespace cordon {
@@ -128,6 +129,35 @@ std::vector<Hint> hints_by(const By& by, const Mentions& mentions) {
   return hints;
 }
 
+// chmod leaves a directory its setgid bit whatever mode it is given, and so asks for it. Looked at
+// is what the command may write, and sees.
+bool names_setgid_directory(const JudgedRun& run, const Mentions& mentions) {
+  const auto has_bit = [&](const std::string& path) {
+    struct stat there {};
+    return decide(run.clamped, run.survey.facts, run.caller, Access::Write, path).allowed &&
+           ::lstat(path.c_str(), &there) == 0 && S_ISDIR(there.st_mode) &&
+           (there.st_mode & S_ISGID) != 0;
+  };
+  return std::ranges::any_of(mentions.names, has_bit) ||
+         std::ranges::any_of(mentions.paths, has_bit, &MentionedPath::path);
+}
+
+std::vector<Hint> calls_by_filter(const JudgedRun& run, const std::vector<std::string>& argv,
+                                  const std::vector<std::string>& messages,
+                                  const Mentions& mentions) {
+  const auto is_filter = [](const Op& operation) {
+    return std::holds_alternative<op::InstallSeccomp>(operation);
+  };
+  if (!std::ranges::any_of(run.plan.confine, is_filter)) return {};
+  std::vector<Hint> calls = refused_calls_in(argv, messages);
+  const Hint mode = refused_owners_mode();
+  if (sets_modes(argv) && std::ranges::find(calls, mode) == calls.end() &&
+      names_setgid_directory(run, mentions)) {
+    calls.insert(calls.begin(), mode);
+  }
+  return calls;
+}
+
 }  // namespace
 
 std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string>& argv,
@@ -140,6 +170,7 @@ std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string
     if (*stream) messages.push_back((*stream)->head + (*stream)->tail);
   }
   Mentions mentions = mentions_in(argv, messages, run.request.cwd, run.caller);
+  const std::vector<Hint> calls = calls_by_filter(run, argv, messages, mentions);
   std::erase_if(mentions.paths, [&](const MentionedPath& named) {
     return std::ranges::any_of(changes, [&](const Change& change) {
       return change.state == Change::State::Lost && contains(change.path, named.path);
@@ -162,8 +193,12 @@ std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string
       return denial.path.starts_with(place.host + ":");
     });
   });
-  return input.hints == HintsFrom::Host ? hints_by(ByHost(input, run), mentions)
-                                        : hints_by(ByPolicy(run), mentions);
+  std::vector<Hint> hints = input.hints == HintsFrom::Host ? hints_by(ByHost(input, run), mentions)
+                                                           : hints_by(ByPolicy(run), mentions);
+  // Of such a call it is sure that the filter refuses it.
+  hints.insert(hints.begin(), calls.begin(), calls.end());
+  if (hints.size() > kMostHints) hints.resize(kMostHints);
+  return hints;
 }
 
 }  // namespace cordon

@@ -129,6 +129,46 @@ def test_hostile_names_reach_no_terminal(world):
     assert told and "\x1b" not in told
 
 
+DATAGRAMS = ("import socket; a, b = socket.socketpair(socket.AF_UNIX, socket.{}); "
+             "a.send(b'one'); a.send(b'two'); print(b.recv(9), b.recv(9))")
+
+
+OWNERS_MODE = ("chmod with a setuid or setgid bit", "set the bit outside")
+
+
+@pytest.mark.parametrize("command, named, change", [
+    (["chmod", "g+s", "d"], *OWNERS_MODE),
+    (["sh", "-c", "install -d -m 2775 e"], *OWNERS_MODE),
+    (["git", "init", "-q", "--shared", "{at}/shared"], *OWNERS_MODE),
+    (["python3", "-c", DATAGRAMS.format("SOCK_DGRAM")], "a local socket of type SOCK_DGRAM", "use SOCK_SEQPACKET"),
+], ids=["chmod", "install", "git", "socketpair"])
+def test_a_call_that_no_sandbox_permits_is_told_by_name(world, command, named, change):
+    world.make_directory(world.project / "d")
+    inside = [word.replace("{at}", "/tmp") for word in command]
+    done = world.run(*inside)
+    assert done.status != 0, done.account()
+    [told] = lines(done.err, "refused in every sandbox")
+    assert named in told and "seccomp" in told and change in told
+    why = world.cordon_verb("why").expect(0).out
+    assert f"{named} is refused in every sandbox" in why and change in why
+    [hint] = [hint for hint in world.run(*inside, options=["--json"]).json["hints"] if hint["access"] == "call"]
+    assert hint["path"] == named and hint["change"].startswith(change)
+    # The control: outside nothing refuses it.
+    world.bare(*[word.replace("{at}", str(world.outside)) for word in command], cwd=world.project).expect(0)
+
+
+def test_what_is_told_instead_of_such_a_call_works(world):
+    done = world.run("python3", "-c", DATAGRAMS.format("SOCK_SEQPACKET")).expect(0)
+    assert done.out == "b'one' b'two'\n" and "refused" not in done.err
+    # A bit that was set outside stays, and what is made below has it.
+    place = world.make_directory(world.project / "d")
+    world.bare("chmod", "g+s", place).expect(0)
+    assert world.run("sh", "-c", "mkdir d/e && stat -c %A d/e").expect(0).out[6] == "s"
+    # chmod asks for it again, whatever it was told to change.
+    assert lines(world.run("chmod", "g-w", "d/e").expect(1).err, "refused in every sandbox")
+    assert "refused" not in world.run("sh", "-c", "mkdir f && chmod 1777 f; exit 3").expect(3).err
+
+
 def test_why_repeats_it(world):
     world.run("cat", world.home / "notes.txt").expect(1)
     told = world.cordon_verb("why").expect(0).out

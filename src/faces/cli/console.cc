@@ -161,6 +161,9 @@ std::string denial_text(const Denial& denial) {
 namespace {
 
 std::string hint_text(const Hint& hint) {
+  if (hint.access == "call") {
+    return "refused in every sandbox: " + hint.path + " (" + hint.rule + "); " + hint.change;
+  }
   const std::string asked = hint.access + " " + quote(hint.path);
   if (hint.change.empty()) return "outside what is granted: " + asked + " (" + hint.rule + ")";
   return "not granted: " + asked + "; " + hint.change;

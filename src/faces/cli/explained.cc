@@ -139,6 +139,12 @@ void explain_hints(const Node& report, Explained& explained) {
   for (const Node& one : list_in(report, "hints")) {
     const std::string asked = word_in(one, "access") + " " + quote(word_in(one, "path"));
     const std::string change = word_in(one, "change");
+    if (word_in(one, "access") == "call") {
+      explained.say_that("perhaps it failed of this: " + word_in(one, "path") +
+                             " is refused in every sandbox (" + word_in(one, "rule") + ")",
+                         change);
+      continue;
+    }
     explained.say_that(
         "perhaps it failed of this: " + asked + " is not granted (" + word_in(one, "rule") + ")",
         change.empty() ? "cordon policy explain " + asked + " says what to change" : change);

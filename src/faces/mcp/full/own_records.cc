@@ -121,13 +121,17 @@ const NodeList* entries_of(const Node& node, std::string_view name) {
   return entries != nullptr && !entries->empty() ? entries : nullptr;
 }
 
-// "read" or "write" is held by what the sandbox shows, "connect" by the broker.
+// "read" or "write" is held by what the sandbox shows, "connect" by the broker, "call" by the
+// filter.
 std::string_view layer_of_hints(const NodeList& hints) {
-  const bool network = std::ranges::all_of(hints, [](const Node& hint) {
-    const std::string* access = text_member(hint, "access");
-    return access != nullptr && *access == "connect";
-  });
-  return network ? "broker" : "mounts";
+  const auto all_ask = [&](std::string_view for_what) {
+    return std::ranges::all_of(hints, [&](const Node& hint) {
+      const std::string* access = text_member(hint, "access");
+      return access != nullptr && *access == for_what;
+    });
+  };
+  if (all_ask("call")) return "seccomp";
+  return all_ask("connect") ? "broker" : "mounts";
 }
 
 // What refused it: the layer of a limit or a filter, "mounts" or "broker"; "policy" if nothing was

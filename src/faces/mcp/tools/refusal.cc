@@ -38,6 +38,7 @@ std::string_view line_of(Refusal refusal) {
     case Refusal::Hidden:
     case Refusal::Protected:
     case Refusal::System:
+    case Refusal::Call:
       break;
   }
   return {};
@@ -78,6 +79,8 @@ Refusal refusal_of(const CallCeilings& bounds, const Hint& hint) {
       return Refusal::Protected;
     case HintRule::System:
       return Refusal::System;
+    case HintRule::Call:
+      return Refusal::Call;
     case HintRule::ReadOnly:
       return permitted(bounds, hint.path, RequestedAccess::Write) ? Refusal::Narrowed
                                                                   : Refusal::ReadOnly;
@@ -119,6 +122,8 @@ std::string_view reason_of(Refusal refusal) {
       return "a protected file: tools and agents load it, so the host keeps its own version";
     case Refusal::System:
       return "a part of the system, which is read-only in every sandbox: nothing grants it";
+    case Refusal::Call:
+      return "a system call that the filter refuses in every sandbox: nothing grants it";
     case Refusal::Host:
       return "not among the hosts that are granted";
     case Refusal::Socket:
@@ -140,6 +145,10 @@ std::string help_for(const CallCeilings& bounds, std::span<const Refusal> refusa
   }
   if (holds(refusals, Refusal::Hidden) || holds(refusals, Refusal::System)) {
     add("Go on without it, or tell the user what you needed it for: nothing can grant it.");
+  }
+  if (holds(refusals, Refusal::Call)) {
+    add("Do it without that call: for messages between processes SOCK_SEQPACKET works; a setuid or "
+        "setgid bit is set by a person, outside.");
   }
   if (holds(refusals, Refusal::Protected)) {
     add("Tell the user: a person can edit it; cordon changes list shows what a run made of it.");

@@ -20,6 +20,7 @@ enum class Refusal {
   Hidden,     // a credential, or a file of Cordon's own
   Protected,  // what tools and agents load
   System,     // a part of every sandbox
+  Call,       // a system call that no sandbox permits
   Host,       // no ceiling permits the host
   Socket,     // no ceiling permits the local socket of the host
   Variable,   // no ceiling lets a call set it
