@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/inspect.h"
+#include "policy/host_rule_index.h"
 #include "policy/net_rules.h"
 
 namespace cordon {
@@ -58,7 +59,7 @@ std::optional<HostRule> rule_of(std::string_view written) {
 
 class KnownHosts {
  public:
-  explicit KnownHosts(const NetRules& net) : net_(net) {
+  explicit KnownHosts(const NetRules& net) : allow_(net.allow), deny_(net.deny) {
     for (const HostRule& rule : net.allow) {
       for (std::string& name : names_to_hash(rule)) hashable_.push_back(std::move(name));
     }
@@ -82,8 +83,7 @@ class KnownHosts {
 
  private:
   [[nodiscard]] bool reaches(const HostRule& host) const {
-    const auto covering = [&](const HostRule& rule) { return covers(rule, host); };
-    return std::ranges::any_of(net_.allow, covering) && std::ranges::none_of(net_.deny, covering);
+    return allow_.any_covers(host) && !deny_.any_covers(host);
   }
 
   [[nodiscard]] std::string allowed(std::string_view field) const {
@@ -114,7 +114,8 @@ class KnownHosts {
     return {};
   }
 
-  const NetRules& net_;
+  HostRuleIndex allow_;
+  HostRuleIndex deny_;
   std::vector<std::string> hashable_;
 };
 

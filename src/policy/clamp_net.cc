@@ -71,16 +71,29 @@ bool has_to_be_named(const HostRule& rule) {
   return kind != AddressKind::Public && kind != AddressKind::Private;
 }
 
+// Hosts that a ceiling lets be reached by requests alone, and for which nothing else was asked.
+std::vector<HostRule> endpoints_of_ceilings(const NetRules& asked, const NetRules& got) {
+  std::set<HostRule> own;
+  for (const HttpRule& rule : asked.http) own.insert(rule.host);
+  std::vector<HostRule> endpoints;
+  for (const HttpRule& rule : got.http)
+    if (!own.contains(rule.host)) endpoints.push_back(rule.host);
+  return endpoints;
+}
+
 void report_hosts(const Policy& policy, const NetRules& got, Reductions& reductions) {
   const HostRuleIndex index(got.allow);
   const std::set<HostRule> options(policy.options.allow.begin(), policy.options.allow.end());
+  const std::vector<HostRule> endpoints = endpoints_of_ceilings(policy.net, got);
+  const HostRuleIndex by_requests(endpoints);
   for (const HostRule& rule : policy.net.allow) {
     const bool kept =
         has_to_be_named(rule) ? index.any_makes_needless(rule) : index.any_covers(rule);
     const Origin origin = options.contains(rule) ? Origin::Option : Origin::Document;
-    if (const HostRule* endpoint = narrowed_to_requests(rule, policy.net, got)) {
-      reductions.push_back({"allow", to_string(rule), "requests alone to " + to_string(*endpoint),
-                            Because::Narrowed, origin});
+    if (const auto narrowed = by_requests.covered_by(rule); !narrowed.empty()) {
+      reductions.push_back({"allow", to_string(rule),
+                            "requests alone to " + to_string(*narrowed.front()), Because::Narrowed,
+                            origin});
       continue;
     }
     if (kept) continue;

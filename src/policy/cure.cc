@@ -59,6 +59,17 @@ std::string in_document(const Ceiling& ceiling, std::string_view table,
   return text;
 }
 
+// What is to be added to a list of a ceiling's document.
+std::string added_in_document(const Ceiling& ceiling, std::string_view table, std::string_view key,
+                              std::span<const HostRule> added) {
+  std::string text;
+  for (const HostRule& rule : added)
+    text.append(text.empty() ? "add " : ", ").append(spelled(to_string(rule)));
+  const std::string quoted = "\"" + std::string(key) + "\" in \"" + std::string(table) + "\" of ";
+  const std::string plain = std::string(key) + " below [" + std::string(table) + "] in ";
+  return text + " to " + (ceiling.id.ends_with(".json") ? quoted : plain) + quote(ceiling.id);
+}
+
 std::string variable(std::string_view suffix, const std::string& value) {
   return "set CORDON_SANDBOX_" + std::string(suffix) + "=" + quote(value);
 }
@@ -124,12 +135,18 @@ std::string cure_for_group(const Ceiling& ceiling, std::string_view group) {
 }
 
 std::string cure_for_hosts(const Ceiling& ceiling, std::span<const HostRule> hosts) {
+  // Nobody types a list of a thousand hosts anew.
+  constexpr std::size_t kMostRepeated = 16;
   if (is_of_environment(ceiling)) return variable("NETWORK", std::string("allow"));
+  const NetRules& net = ceiling.policy.net;
+  if (net.mode == NetMode::Allow && net.allow.size() > kMostRepeated) {
+    return added_in_document(ceiling, "net", "allow", hosts);
+  }
   Texts texts;
-  for (const HostRule& rule : ceiling.policy.net.allow) texts.push_back(to_string(rule));
+  for (const HostRule& rule : net.allow) texts.push_back(to_string(rule));
   for (const HostRule& rule : hosts) texts.push_back(to_string(rule));
   std::vector<Entry> entries;
-  if (ceiling.policy.net.mode != NetMode::Allow) entries.push_back({"mode", spelled("allow")});
+  if (net.mode != NetMode::Allow) entries.push_back({"mode", spelled("allow")});
   entries.push_back({"allow", spelled(texts)});
   return in_document(ceiling, "net", entries);
 }

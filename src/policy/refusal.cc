@@ -28,6 +28,10 @@ struct Refused {
   std::string hint;
 };
 
+// What is told of each is found by going through all that was asked for and every ceiling; more
+// than a screen of them nobody reads.
+constexpr std::size_t kMostRefusedTold = 20;
+
 template <typename Takes>
 Takers takers_of(Ceilings ceilings, Takes takes) {
   Takers takers;
@@ -433,9 +437,10 @@ void add_refused(const Reduction& reduction, const Resolved& request, Ceilings c
     refused.push_back(refused_mode(reduction, ceilings));
   } else if (reduction.what == "net") {
     for (const HostRule& host : request.policy.options.allow) {
-      refused.push_back(refused_host(host, ceilings));
+      if (refused.size() < kMostRefusedTold) refused.push_back(refused_host(host, ceilings));
     }
     for (const HttpRule& rule : request.policy.options.http) {
+      if (refused.size() >= kMostRefusedTold) break;
       refused.push_back(refused_request(rule.host, rule.allow.front(), request, ceilings));
     }
   } else if (reduction.what == "http") {
@@ -500,8 +505,13 @@ std::optional<Error> refusal_of(const Resolved& request, Ceilings ceilings,
                            " needs a host whose port 22 may be reached by name",
                        "add --allow HOST:22"});
   }
+  std::size_t untold = 0;
   for (const Reduction& reduction : reductions) {
     if (reduction.origin != Origin::Option) continue;
+    if (refused.size() >= kMostRefusedTold) {
+      ++untold;
+      continue;
+    }
     const std::size_t before = refused.size();
     add_refused(reduction, request, ceilings, refused);
     // Whatever a part of the clamp may come to say, an option that was reduced does not pass.
@@ -511,7 +521,11 @@ std::optional<Error> refusal_of(const Resolved& request, Ceilings ceilings,
            "leave the option out"});
     }
   }
-  return one_error(refused);
+  auto error = one_error(refused);
+  if (error && untold > 0) {
+    error->notes.push_back("and " + std::to_string(untold) + " more options cannot be granted");
+  }
+  return error;
 }
 
 std::optional<Error> refusal_of_planned(std::span<const Reduction> reductions) {

@@ -144,6 +144,43 @@ TEST(Refusal, ThatADocumentAsksForTheSameDoesNotHideTheOption) {
   EXPECT_THAT(refused(request, {ceiling({"/p"}, {})}).what, HasSubstr("--write . is outside"));
 }
 
+HostRule numbered_host(const std::string& letter, int number) {
+  return *parse_host_rule(letter + std::to_string(number) + ".test:443");
+}
+
+// Each refusal goes through all options and every rule of the ceiling, and told with the whole list
+// it would be as long: ten thousand of them have to be refused as quickly as twenty.
+TEST(Refusal, TellsAFewOfManyHostsAndNotTheWholeCeiling) {
+  constexpr int kMany = 10'000;
+  ResolvedCeiling most = ceiling({}, {"/p"});
+  most.ceiling.policy.net.mode = NetMode::Allow;
+  Resolved request = workspace("/p");
+  for (int i = 0; i < kMany; ++i) {
+    most.ceiling.policy.net.allow.push_back(numbered_host("c", i));
+    request.policy.net.allow_host(numbered_host("o", i));
+    request.policy.options.allow.push_back(numbered_host("o", i));
+  }
+  const Error error = refused(request, {most});
+  EXPECT_EQ(error.what,
+            "--allow o0.test:443 is outside what is granted: the ceiling /c/ceiling.toml does not "
+            "cover it");
+  EXPECT_EQ(error.hint,
+            "leave the option out, or add \"o0.test:443\" to allow below [net] in "
+            "/c/ceiling.toml");
+  ASSERT_EQ(error.notes.size(), 20U);
+  EXPECT_EQ(error.notes.back(), "and 9980 more options cannot be granted");
+  for (const std::string& note : error.notes) EXPECT_LT(note.size(), 300U);
+  // A short list is told as a line that replaces the old one.
+  most.ceiling.policy.net.allow.resize(2);
+  EXPECT_THAT(refused(request, {most}).hint,
+              HasSubstr("below [net] in /c/ceiling.toml: allow = [\"c0.test:443\", "
+                        "\"c1.test:443\", \"o0.test:443\"]"));
+  most.ceiling.id = "/c/ceiling.json";
+  most.ceiling.policy.net.allow.resize(17, numbered_host("c", 1));
+  EXPECT_THAT(refused(request, {most}).hint,
+              HasSubstr("add \"o0.test:443\" to \"allow\" in \"net\" of /c/ceiling.json"));
+}
+
 TEST(Refusal, AnOptionThatARuleForReadingOverrulesIsRefused) {
   Resolved request;
   request.policy.name = "readonly";

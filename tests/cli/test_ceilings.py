@@ -54,6 +54,20 @@ def test_the_project_is_taken_away(world):
     assert done.out == f"{world.project}\n" and (world.project / "ran").exists()
 
 
+def test_of_a_long_list_of_hosts_only_what_is_to_be_added_is_told(world):
+    """A company's list of hosts was printed whole, once for each option."""
+    hosts = ",\n  ".join(f'"h{i}.example:443"' for i in range(2000))
+    file = ceiling(world, f'version = 1\n[fs]\nread = ["@system"]\nwrite = ["{world.project}"]\n'
+                          f'[net]\nmode = "allow"\nallow = [{hosts}]\n')
+    asked = [word for i in range(300) for word in ("--allow", f"other{i}.example:443")]
+    done = world.run("true", options=asked)
+    hint = refused(world, done, file, "other0.example:443", "and 280 more options cannot be granted")
+    assert hint == f'leave the option out, or add "other0.example:443" to allow below [net] in {file}'
+    assert len(done.err) < 10_000
+    apply_cure(hint)
+    assert world.run("true", options=[*asked[:2], "--dry-run"]).expect(0).err.count("other0") == 0
+
+
 def test_every_face_of_a_question_says_the_same(world):
     file = ceiling(world, elsewhere(world))
     said = world.run("true").expect(125).err

@@ -7,6 +7,7 @@ from pathlib import Path
 
 CLAUSE = re.compile(r'below \[(?P<table>\w+)\] in (?P<file>\S+): (?P<lines>.*)')
 JSON_CLAUSE = re.compile(r'in "(?P<table>\w+)" of (?P<file>\S+): (?P<lines>.*)')
+ADDED = re.compile(r'add (?P<values>"[^"]*"(?:, "[^"]*")*) to (?P<key>\w+) below \[(?P<table>\w+)\] in (?P<file>\S+)')
 SETTING = re.compile(r'set (?P<name>CORDON_SANDBOX_\w+)=(?P<value>.*)')
 
 
@@ -47,6 +48,12 @@ def apply_cure(hint: str) -> dict[str, str]:
             for line in re.split(r" and (?=\w+ = )", found["lines"]):
                 text = _put_line(text, found["table"], line)
             path.write_text(text)
+            done += 1
+        elif found := ADDED.fullmatch(clause):
+            path = Path(shlex.split(found["file"])[0])
+            before, head, list_ = path.read_text().partition(f"{found['key']} = [")
+            assert head and f"[{found['table']}]" in before, clause
+            path.write_text(f"{before}{head}{found['values']}, {list_}")
             done += 1
         elif found := JSON_CLAUSE.fullmatch(clause):
             path = Path(shlex.split(found["file"])[0])

@@ -287,9 +287,16 @@ void say_error(const Error& error) {
 }
 
 void say_reductions(const std::vector<Reduction>& reductions, Notices& notices) {
-  for (const Reduction& reduction : reductions) {
-    notices.add("reduced", reduction_line(reduction), Notices::Seen::Why);
+  // A list of a thousand hosts beside a ceiling; the report has them all.
+  constexpr std::size_t kMostLines = 20;
+  const bool folded = notices.layout() == Notices::Layout::Folded;
+  const std::size_t told = folded ? reductions.size() : std::min(reductions.size(), kMostLines);
+  for (std::size_t i = 0; i < told; ++i) {
+    notices.add("reduced", reduction_line(reductions[i]), Notices::Seen::Why);
   }
+  if (told == reductions.size()) return;
+  say_warning("and " + std::to_string(reductions.size() - told) +
+              " more were reduced; --report FILE has them all");
 }
 
 void say_warning(const std::string& line) { say_line(Tint::Warning, line); }
