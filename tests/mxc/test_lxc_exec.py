@@ -147,6 +147,38 @@ def test_denied_paths_lose_nothing(world):
     assert kept.read_text() == "kept" and "s3cret" not in done.out, done.account()
 
 
+def test_the_longer_path_decides(world):
+    """Within one document since 0.8, as in MXC; a deny of Cordon's own wins over every grant."""
+    top = world.make_directory(world.outside / "data")
+    child = world.make_directory(top / "child")
+    world.write(child / "keep", "kept\n")
+    world.write(top / "sibling", "s3cret\n")
+    script = f"cat {child}/keep; echo new > {child}/new && cat {child}/new; cat {top}/sibling; ls {top}; true"
+    files = {"readwritePaths": [str(child)], "deniedPaths": [str(top)]}
+    done = execute(world, request(script, filesystem=files)).expect(0)
+    assert done.out.startswith("kept\nnew\n") and "s3cret" not in done.out, done.account()
+    assert "sibling" not in done.out and (child / "new").read_text() == "new\n"
+    # Around the deny something is granted: what lies in it stays closed, and the rest is there.
+    files = {"readonlyPaths": [str(world.outside)], **files}
+    done = execute(world, request(script + f"; ls {world.outside}", filesystem=files)).expect(0)
+    assert "kept" not in done.out and "s3cret" not in done.out and "secret\n" in done.out, done.account()
+    # The control, and before 0.8 a denied parent wins.
+    assert "s3cret" in world.bare("sh", "-c", script).expect(0).out
+    old = request(script, filesystem={"readwritePaths": [str(child)], "deniedPaths": [str(top)]})
+    old["version"] = "0.7.0"
+    assert "kept" not in execute(world, old).expect(0).out
+
+
+def test_a_denied_link_closes_what_it_leads_to(world):
+    data = world.make_directory(world.outside / "object")
+    world.write(data / "secret", "s3cret\n")
+    link = world.link(world.outside / "alias", data)
+    script = f"cat {data}/secret || echo masked"
+    assert "s3cret" in execute(world, request(script, filesystem={"readwritePaths": [str(data)]})).expect(0).out
+    done = execute(world, request(script, filesystem={"readwritePaths": [str(data)], "deniedPaths": [str(link)]}))
+    assert done.expect(0).out == "masked\n", done.account()
+
+
 def test_ceilings_count(world):
     ceiling = world.document("version = 1\n[fs]\nread = [\"/usr\"]\n", "ceiling.toml")
     wish = request(f"touch {world.project}/new",

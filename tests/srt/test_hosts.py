@@ -146,7 +146,8 @@ def test_rules_are_replaced_while_a_command_runs(net):
         wait_for(talk, "Listening")
         for hosts in (["good.example"], ["other.example"], []):
             talk.update(hosts=hosts, **files)
-            wait_for(talk, "Config updated")
+            updated = wait_for(talk, "Config updated")
+            assert ("allowed: " + ", ".join(hosts) in updated) if hosts else "allowed" not in updated
             for name in ("good.example", "other.example"):
                 assert talk.fetch(name) == ("far" if name in hosts else "failed"), (name, hosts)
         status, _ = talk.end()

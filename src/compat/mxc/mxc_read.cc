@@ -85,6 +85,43 @@ Result<void> withhold_read_only(MxcDocument& document, const Places& places, FsR
   return {};
 }
 
+// What a sandbox has without any rule.
+bool is_of_every_sandbox(const std::string& real) {
+  constexpr std::array<std::string_view, 12> kPlaces{"/usr",   "/bin",  "/sbin", "/lib",
+                                                     "/lib64", "/etc",  "/var",  "/run",
+                                                     "/opt",   "/proc", "/sys",  "/dev"};
+  return real == "/" || std::ranges::any_of(
+                            kPlaces, [&](std::string_view place) { return contains(place, real); });
+}
+
+// A deny of a policy wins over every grant, so one around a grant would close it. Where no grant
+// lies around the deny it is left out: what no list names is not there, and nothing else comes into
+// view.
+Result<void> open_inside_denies(MxcDocument& document, const Places& places, FsRules& fs) {
+  std::vector<PathRule> kept;
+  for (PathRule& deny : fs.deny) {
+    CORDON_TRY(place, places.real(deny.text));
+    bool around = is_of_every_sandbox(place);
+    std::vector<std::string> inside;
+    for (const auto* rules : {&fs.read, &fs.write}) {
+      for (const PathRule& rule : *rules) {
+        CORDON_TRY(grant, places.real(rule.text));
+        around = around || contains(grant, place);
+        if (grant != place && contains(place, grant)) inside.push_back(rule.text);
+      }
+    }
+    if (!inside.empty() && !around) continue;
+    for (const std::string& path : inside) {
+      document.tables.lose("filesystem.deniedPaths",
+                           shown(path) + " lies in the denied " + shown(deny.text) +
+                               ", which lies in a granted path: it stays closed");
+    }
+    kept.push_back(std::move(deny));
+  }
+  fs.deny = std::move(kept);
+  return {};
+}
+
 }  // namespace
 
 Result<void> read_mxc_filesystem(MxcDocument& document, const Places& places, Policy& policy) {
@@ -107,8 +144,10 @@ Result<void> read_mxc_filesystem(MxcDocument& document, const Places& places, Po
     }
   }
   // Before 0.8 the lists were applied one after another, so a denied or read-only parent covered a
-  // writable child; since then the longer path decides, as it does in a policy.
-  if (!document.version.at_least(0, 8)) {
+  // writable child; since then the longer path decides.
+  if (document.version.at_least(0, 8)) {
+    CORDON_CHECK(open_inside_denies(document, places, policy.fs));
+  } else {
     const std::string_view lists = "filesystem.readwritePaths";
     CORDON_CHECK(withhold_denied(policy.fs.deny, places, "filesystem.readonlyPaths", policy.fs.read,
                                  document.tables));

@@ -160,15 +160,25 @@ Result<bool> is_granted(const FsRules& fs, const std::string& path, const Caller
   return granted;
 }
 
+Result<bool> is_denied(const FsRules& fs, const std::string& path, const Caller& caller) {
+  for (const PathRule& rule : fs.deny) {
+    CORDON_TRY(deny, canonicalize(rule.text, "/", caller));
+    if (contains(deny.path, path)) return true;
+  }
+  return false;
+}
+
 // Given: it must be visible inside, nothing is put in its place. Left out: the first writable
-// directory, else the first readable one, else the root.
+// directory that no deny closes, else the first such readable one, else the root.
 Result<std::string> start_directory(const MxcRequest& request, const Caller& caller) {
   const FsRules& fs = request.policy.fs;
   if (request.cwd.empty()) {
     for (const auto* rules : {&fs.write, &fs.read}) {
       for (const PathRule& rule : *rules) {
         CORDON_TRY(found, canonicalize_existing(rule.text, "/", caller));
-        if (found.kind == FileKind::Directory) return found.path;
+        if (found.kind != FileKind::Directory) continue;
+        CORDON_TRY(denied, is_denied(fs, found.path, caller));
+        if (!denied) return found.path;
       }
     }
     return std::string("/");

@@ -247,7 +247,11 @@ void Control::take_line(std::string_view line) {
     cordon::say("Invalid config on " + name_ + ": ignored, previous config still in force\n");
     say_error(applied.error());
   } else {
-    run_.debug.say("Config updated from " + name_);
+    // What holds from now on, which the ceilings may have narrowed.
+    std::string allowed;
+    for (const HostRule& rule : run_.rules.now()->allow)
+      allowed.append(allowed.empty() ? ", allowed: " : ", ").append(to_string(rule));
+    run_.debug.say("Config updated from " + name_ + allowed);
   }
 }
 
