@@ -130,8 +130,9 @@ public class Ask { public static void main(String[] a) throws Exception {
 def test_java_with_a_store_of_its_own(net, trust):
     """Java reads certificates from a store of its own form. What docs/gate.md says makes one."""
     net.write(net.project / "Ask.java", JAVA)
-    done, report = net.report("java", "Ask.java", URL, options=RULE, env=trust, timeout=90)
-    assert done.status != 0 and "does not trust the authority of this run" in refusals(report)[0], done.account()
+    done = net.run("java", "Ask.java", URL, options=RULE, env=trust, timeout=90)
+    # It may end before its alert has left: the gate need not hear of it.
+    assert done.status != 0 and "PKIX path building failed" in done.err, done.account()
     script = ('keytool -importcert -noprompt -alias cordon -file "$NODE_EXTRA_CA_CERTS" -keystore /tmp/trust '
               '-storepass changeit && java -Djavax.net.ssl.trustStore=/tmp/trust '
               '-Djavax.net.ssl.trustStorePassword=changeit Ask.java "$0"')
@@ -166,7 +167,7 @@ NAMES = sorted(["AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "CURL_CA_BUNDLE", "DENO_CE
 
 def test_what_is_shown_is_the_hosts_bundle_and_the_authority(net, trust):
     host = open(USUAL).read()
-    seen = net.python(LOOK, options=RULE, env=trust)[0].expect(0).json()
+    seen = net.python(LOOK, options=RULE, env=trust)[0].expect(0).json
     assert seen["names"] == NAMES
     assert seen["usual"] == seen["bundle"]
     assert seen["own"].count("BEGIN CERTIFICATE") == 1 and seen["own"] not in host
@@ -175,7 +176,7 @@ def test_what_is_shown_is_the_hosts_bundle_and_the_authority(net, trust):
     assert seen["bundle"].endswith(seen["own"])
     assert seen["bundle"].count("BEGIN CERTIFICATE") == host.count("BEGIN CERTIFICATE") + 1
     # Control: without a rule nothing of it is there, and the host's file never changed.
-    seen = net.python(LOOK, options=allow(HOST), env=trust)[0].expect(0).json()
+    seen = net.python(LOOK, options=allow(HOST), env=trust)[0].expect(0).json
     assert seen == {"names": [], "usual": host, "own": None, "bundle": None}
     assert not [p for p in (net.home / ".local/state/cordon/private").glob("*") if p.is_dir()]
 
@@ -203,13 +204,13 @@ def test_the_callers_own_bundle_counts_if_the_command_may_read_it(net, trust):
     place = net.write(net.project / "authorities.pem", "# ours\n" + authority_of(net.internet).read_text() +
                       "-----BEGIN PRIVATE KEY-----\nbm90aGluZw==\n-----END PRIVATE KEY-----\n")
     env = {"SSL_CERT_FILE": str(place)}
-    seen = net.python(LOOK, options=RULE, env=env)[0].expect(0).json()
+    seen = net.python(LOOK, options=RULE, env=env)[0].expect(0).json
     assert seen["bundle"] == authority_of(net.internet).read_text() + seen["own"]
     other = f"{OTHER}:{API_PORT}"
     done = net.run(*CLIENTS["urllib"], f"https://{other}/x", options=[*RULE, *allow(other)], env=env)
     assert json.loads(done.expect(0).out)["path"] == "/x"
     # One that it may not read is for the gate alone.
-    seen = net.python(LOOK, options=RULE, env=trust)[0].expect(0).json()
+    seen = net.python(LOOK, options=RULE, env=trust)[0].expect(0).json
     assert authority_of(net.internet).read_text().strip() not in seen["bundle"]
 
 
