@@ -48,7 +48,7 @@ ELSEWHERE = {
     "NT12": (("tests/gate/test_attacks.py", "test_requests_that_can_be_read_in_two_ways_end_at_the_gate",
               "test_only_the_rules_name_is_answered_for"),),
     "NT13": (("tests/gate/test_attacks.py", "test_only_the_rules_name_is_answered_for"),
-             ("tests/egress/test_http_rules.py", "test_no_connection_leads_there_end_to_end")),
+             ("tests/egress/test_real_name.py", "test_what_does_not_fit_the_rule_is_refused_and_told")),
     "NT15": (("tests/gate/test_requests.py", "test_a_websocket_passes_where_a_rule_says_so"),),
     "NT16": (("tests/gate/test_requests.py", "test_a_websocket_passes_where_a_rule_says_so"),),
     "NT40": (("tests/egress/test_http_rules.py", "test_a_request_is_judged_and_sent",
