@@ -85,13 +85,14 @@ Result<void> withhold_read_only(MxcDocument& document, const Places& places, FsR
   return {};
 }
 
-// What a sandbox has without any rule.
+// Whether some of it, or what it lies in, is in a sandbox without any rule.
 bool is_of_every_sandbox(const std::string& real) {
-  constexpr std::array<std::string_view, 12> kPlaces{"/usr",   "/bin",  "/sbin", "/lib",
-                                                     "/lib64", "/etc",  "/var",  "/run",
-                                                     "/opt",   "/proc", "/sys",  "/dev"};
-  return real == "/" || std::ranges::any_of(
-                            kPlaces, [&](std::string_view place) { return contains(place, real); });
+  constexpr std::array<std::string_view, 13> kPlaces{
+      "/usr",     "/bin",       "/sbin", "/lib",  "/lib64", "/etc", "/run",
+      "/var/lib", "/var/cache", "/opt",  "/proc", "/sys",   "/dev"};
+  return std::ranges::any_of(kPlaces, [&](std::string_view place) {
+    return contains(place, real) || contains(real, place);
+  });
 }
 
 // A deny of a policy wins over every grant, so one around a grant would close it. Where no grant
