@@ -216,7 +216,7 @@ namespace {
 // this process that is not a complete answer is made that status.
 
 constexpr int kBlocked = 2;
-constexpr unsigned kAnswerTimeoutSeconds = 10;
+constexpr unsigned kHookTimeoutSeconds = 10;
 constexpr std::size_t kLongestMessage = 8U << 20U;
 constexpr std::size_t kLongestStat = 4096;
 
@@ -235,7 +235,7 @@ void turn_deaths_into_refusals() {
                            SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGSYS}) {
     ::sigaction(signal, &action, nullptr);
   }
-  ::alarm(kAnswerTimeoutSeconds);
+  ::alarm(kHookTimeoutSeconds);
 }
 
 Result<std::string> read_message() {
