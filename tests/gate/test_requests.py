@@ -39,6 +39,7 @@ def test_connections_stay_open_and_requests_in_a_row_are_answered_in_a_row(place
                 b"GET /3 HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n")
     assert [client.answer().status for _ in range(3)] == [200] * 3
     assert client.is_closed()
+    gate.told.wait("done", 3)
     order = [kind for kind, _ in gate.told.messages]
     assert order == ["ready"] + ["request", "dial", "done"] + ["request", "done"] * 2
 
