@@ -287,6 +287,29 @@ TEST(NeverWider, SrtFilesAndHosts) {
   EXPECT_GT(reopened, in_this_build(20));
 }
 
+// "/a" is only to be read because it was denied and is opened again; what is writable in it is the
+// longer rule, and has a part that must not be written.
+TEST(NeverWider, SrtHoldsWhatLiesInAWritablePathOfAHeldOne) {
+  Node filesystem;
+  filesystem.set("denyRead", texts({"/a"}))
+      .set("allowRead", texts({"/a"}))
+      .set("allowWrite", texts({"/a", "/a/b", "/a/c/d"}))
+      .set("denyWrite", texts({"/a/b/b", "/a/c/d/e/f"}));
+  Node network;
+  network.set("allowedDomains", NodeList{}).set("deniedDomains", NodeList{});
+  Node document;
+  document.set("network", std::move(network)).set("filesystem", std::move(filesystem));
+  const auto imported = import_policy(Dialect::Srt, document, "x.json", plain_places(), {});
+  ASSERT_TRUE(imported.has_value());
+  const PolicyAccess access(imported->policy);
+  for (const char* held : {"/a/b/b", "/a/b/b/x", "/a/c/d/e/f", "/a", "/a/x", "/a/c", "/a/c/x"}) {
+    EXPECT_TRUE(access.may(Access::Read, held)) << held;
+    EXPECT_FALSE(access.may(Access::Write, held)) << held;
+  }
+  for (const char* writable : {"/a/b", "/a/b/x", "/a/c/d/x", "/a/c/d/e/x"})
+    EXPECT_TRUE(access.may(Access::Write, writable)) << writable;
+}
+
 TEST(NeverWider, SafeClawFiles) {
   int granted = 0;
   check_cases(1500, [&] {

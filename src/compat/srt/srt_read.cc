@@ -108,6 +108,7 @@ class SrtFiles {
   Result<void> read_writable();
   Result<std::string> place_of(const SrtEntry& held);
   [[nodiscard]] bool is_hidden(const std::string& path) const;
+  [[nodiscard]] bool keeps(const std::string& held, const std::string& path) const;
   Result<void> hold(const std::string& path);
   Result<void> refuse_links(const SrtEntry& entry);
   void pin(const std::string& path);
@@ -212,10 +213,18 @@ bool SrtFiles::is_hidden(const std::string& path) const {
   });
 }
 
+// Whether the rule of a held path covers `path`: a writable path between both is the longer rule.
+bool SrtFiles::keeps(const std::string& held, const std::string& path) const {
+  const auto opens_again = [&](const std::string& root) {
+    return root != held && contains(held, root) && contains(root, path);
+  };
+  return contains(held, path) && std::none_of(writable_.begin(), writable_.end(), opens_again);
+}
+
 // Keeps one path inside a writable one as it is.
 Result<void> SrtFiles::hold(const std::string& path) {
   const bool covered = std::any_of(held_.begin(), held_.end(), [&](const std::string& other) {
-    return other != path && contains(other, path);
+    return other != path && keeps(other, path);
   });
   if (covered || !any_holds(writable_, path) || is_hidden(path)) return {};
   pin(path);
@@ -246,7 +255,12 @@ Result<void> SrtFiles::refuse_links(const SrtEntry& entry) {
 // Directories on the way to a held path could be renamed, and others be put in their place, unless
 // they are mounts of their own.
 void SrtFiles::pin(const std::string& path) {
-  for (std::string_view place = parent(path); any_holds(writable_, std::string(place));
+  const auto is_kept = [&](const std::string& place) {
+    return std::any_of(held_.begin(), held_.end(),
+                       [&](const std::string& held) { return keeps(held, place); });
+  };
+  for (std::string_view place = parent(path);
+       any_holds(writable_, std::string(place)) && !is_kept(std::string(place));
        place = parent(place)) {
     const PathRule rule{std::string(place), {}};
     if (std::find(rules_.write.begin(), rules_.write.end(), rule) == rules_.write.end()) {
