@@ -20,15 +20,18 @@ namespace {
 
 constexpr std::size_t kMostTrusted = std::size_t{16} << 20U;
 
-// Other text of the file is left out, keys of its owner first of all.
+// Other text of the file is left out, keys of its owner first of all: also one that stands behind a
+// certificate that was cut off.
 std::string certificates_in(std::string_view text) {
   constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----";
   constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
+  constexpr std::string_view kDashes = "-----";
   std::string kept;
   for (std::size_t at = text.find(kBegin); at != std::string_view::npos;) {
-    const std::size_t end = text.find(kEnd, at);
+    const std::size_t end = text.find(kDashes, at + kBegin.size());
     if (end == std::string_view::npos) break;
-    kept.append(text.substr(at, end + kEnd.size() - at)).append("\n");
+    if (text.substr(end).starts_with(kEnd))
+      kept.append(text.substr(at, end + kEnd.size() - at)).append("\n");
     at = text.find(kBegin, end);
   }
   return kept;
@@ -66,11 +69,9 @@ Result<void> write_certificates(int directory, std::string_view name, std::strin
   const Fd out(::openat(directory, file.c_str(),
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!out.valid()) return failed();
-  while (!text.empty()) {
-    const ssize_t written = ::write(out.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return failed();
-    text.remove_prefix(static_cast<std::size_t>(written));
+  if (const int error = write_whole(out.get(), text); error != 0) {
+    errno = error;
+    return failed();
   }
   // Whoever the command runs as reads it, whatever the caller's mask is.
   if (::fchmod(out.get(), 0444) < 0) return failed();

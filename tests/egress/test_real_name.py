@@ -201,11 +201,14 @@ def test_a_variable_that_somebody_chose_stays_and_is_told(net, trust):
 
 
 def test_the_callers_own_bundle_counts_if_the_command_may_read_it(net, trust):
-    place = net.write(net.project / "authorities.pem", "# ours\n" + authority_of(net.internet).read_text() +
-                      "-----BEGIN PRIVATE KEY-----\nbm90aGluZw==\n-----END PRIVATE KEY-----\n")
+    # Of a key nothing is copied, behind a certificate that was cut off neither.
+    key = "-----BEGIN PRIVATE KEY-----\nbm90aGluZw==\n-----END PRIVATE KEY-----\n"
+    ours = authority_of(net.internet).read_text()
+    place = net.write(net.project / "authorities.pem",
+                      "# ours\n" + ours + "-----BEGIN CERTIFICATE-----\nY3V0\n" + key + ours + key)
     env = {"SSL_CERT_FILE": str(place)}
     seen = net.python(LOOK, options=RULE, env=env)[0].expect(0).json
-    assert seen["bundle"] == authority_of(net.internet).read_text() + seen["own"]
+    assert seen["bundle"] == ours + ours + seen["own"]
     other = f"{OTHER}:{API_PORT}"
     done = net.run(*CLIENTS["urllib"], f"https://{other}/x", options=[*RULE, *allow(other)], env=env)
     assert json.loads(done.expect(0).out)["path"] == "/x"
