@@ -60,6 +60,24 @@ def test_a_placeholder_goes_to_no_other_host_and_into_no_other_header(place):
     assert Client(gate.connect()).get("/", f"Authorization: Bearer {PLACEHOLDER}").status == 200
 
 
+def test_a_placeholder_in_a_body_stays_one(place):
+    """What a server does with a body, nobody knows: it may answer with it, or show it to others."""
+    bodies = []
+
+    def serve(peer):
+        peer.head()
+        bodies.append(peer.exactly(len(PLACEHOLDER)))
+        peer.answer()
+    server = place.server(serve)
+    gate = place.gate(server, rule(secret="key"), secrets=[secret()])
+    client = Client(gate.connect())
+    client.send(f"POST / HTTP/1.1\r\nHost: {API}\r\nContent-Length: {len(PLACEHOLDER)}\r\n\r\n{PLACEHOLDER}")
+    assert client.answer("POST").status == 200
+    assert bodies == [PLACEHOLDER.encode()] and server.received.count(SECRET.encode()) == 1, server.received
+    # The control: in the same request it is added where it belongs.
+    assert fields_at(server)["authorization"] == f"Bearer {SECRET}"
+
+
 @pytest.mark.parametrize("cut", range(0, len(SECRET) + 1, 3))
 def test_a_server_that_echoes_the_secret_is_masked(place, cut):
     echoed = f"you sent {SECRET}, sk-live-0123 and {SECRET}".encode()
