@@ -29,8 +29,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include "sys/answer.h"
+#include "sys/raw_call.h"
 
 namespace cordon::sys {
 namespace {
@@ -135,23 +137,7 @@ pid_t share_process(int (*body)(void*), void* argument, char* stack, std::size_t
 }
 
 int execute(const char* path, char* const* argv, char* const* environment) {
-#if defined(__aarch64__)
-  register long number asm("x8") = SYS_execve;
-  register long result asm("x0") = reinterpret_cast<long>(path);
-  register long second asm("x1") = reinterpret_cast<long>(argv);
-  register long third asm("x2") = reinterpret_cast<long>(environment);
-  asm volatile("svc 0" : "+r"(result) : "r"(number), "r"(second), "r"(third) : "memory");
-  return static_cast<int>(result);
-#elif defined(__x86_64__)
-  long result = SYS_execve;
-  asm volatile("syscall"
-               : "+a"(result)
-               : "D"(path), "S"(argv), "d"(environment)
-               : "rcx", "r11", "memory");
-  return static_cast<int>(result);
-#else
-#error "an execve without errno for this architecture"
-#endif
+  return static_cast<int>(raw_call(SYS_execve, path, argv, environment));
 }
 
 int pidfd_send_signal(int pidfd, int signal) {
@@ -418,11 +404,23 @@ int status_of(int fd, FileStatus& status) {
 }
 
 int status_at(const char* path, FileStatus& status) {
+  return status_below(AT_FDCWD, path, 0, status);
+}
+
+int link_status_at(const char* path, FileStatus& status) {
+  return status_below(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, status);
+}
+
+int status_below(int directory, const char* path, int flags, FileStatus& status) {
+  // The kernel's own structure is the library's on both architectures.
   struct stat data {};
-  if (::fstatat(AT_FDCWD, path, &data, 0) < 0) return -errno;
+  const long answer = raw_call(SYS_newfstatat, directory, path, &data, flags);
+  if (answer < 0) return static_cast<int>(answer);
   status = {data.st_dev, data.st_ino, data.st_mode};
   return 0;
 }
+
+bool may_write(const char* path) { return raw_call(SYS_faccessat, AT_FDCWD, path, W_OK) == 0; }
 
 bool is_full(const char* path) {
   struct statfs data {};
@@ -431,7 +429,9 @@ bool is_full(const char* path) {
 
 bool is_mount_root(const char* path) {
   struct statx data {};
-  if (::statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &data) < 0) return false;
+  if (raw_call(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &data) < 0) {
+    return false;
+  }
   constexpr std::uint64_t kMountRoot = 0x2000;  // STATX_ATTR_MOUNT_ROOT
   return (data.stx_attributes & kMountRoot) != 0;
 }
@@ -466,7 +466,8 @@ bool share_descriptors(pid_t one, pid_t other) {
 
 int mount_status(const char* path, MountStatus& status) {
   struct statfs data {};
-  if (::statfs(path, &data) < 0) return -errno;
+  const long answer = raw_call(SYS_statfs, path, &data);
+  if (answer < 0) return static_cast<int>(answer);
   constexpr long kReadOnlyFlag = 1;  // ST_RDONLY
   status.type = static_cast<std::uint64_t>(data.f_type) & 0xffffffffU;
   std::memcpy(&status.system, &data.f_fsid, sizeof status.system);

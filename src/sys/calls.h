@@ -78,7 +78,13 @@ struct FileStatus {
   std::uint32_t mode;
 };
 int status_of(int fd, FileStatus& status);
-int status_at(const char* path, FileStatus& status);  // follows symlinks
+
+// From here to mount_status errno is left alone: see raw_call.h.
+int status_at(const char* path, FileStatus& status);       // follows symlinks
+int link_status_at(const char* path, FileStatus& status);  // that of a symlink itself
+int status_below(int directory, const char* path, int flags, FileStatus& status);
+// By access(2): for the real user, and as the mount permits.
+bool may_write(const char* path);
 
 struct MountStatus {
   std::uint64_t type;

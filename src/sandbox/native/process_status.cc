@@ -8,6 +8,9 @@
 
 #include <cerrno>
 
+#include "sys/calls.h"
+#include "sys/raw_call.h"
+
 namespace cordon::native {
 namespace {
 
@@ -126,13 +129,16 @@ std::uint64_t count_tasks() {
 NamespaceIds own_namespaces() {
   constexpr const char* kNames[] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
   NamespaceIds found{};
-  const int directory = ::open("/proc/thread-self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const long directory =
+      sys::raw_call(SYS_openat, AT_FDCWD, "/proc/thread-self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return found;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    struct stat status {};
-    if (::fstatat(directory, kNames[i], &status, 0) == 0) found[i] = status.st_ino;
+    sys::FileStatus status{};
+    if (sys::status_below(static_cast<int>(directory), kNames[i], 0, status) == 0) {
+      found[i] = status.inode;
+    }
   }
-  ::close(directory);
+  sys::raw_call(SYS_close, directory);
   return found;
 }
 

@@ -17,7 +17,7 @@ void parse_status(std::string_view status, Measured& measured);
 // Processes and threads that /proc shows: all of this pid namespace.
 std::uint64_t count_tasks();
 // The namespaces of the calling thread. No other process may be asked: one that is not dumpable
-// hides its own.
+// hides its own. Leaves errno alone.
 NamespaceIds own_namespaces();
 
 }  // namespace cordon::native

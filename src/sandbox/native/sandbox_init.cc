@@ -13,9 +13,9 @@
 //   maps the identity      -> Plan::build, step by step
 //   makes v1 groups        -> shares a process            -> joins the groups
 //                          <- Places, Terminal               Plan::confine
-//                                                            tries what must be refused
+//                             reads the mounts back          tries what must be refused
 //                             Plan::seal                  <- its report
-//                             reads all of it back           waits
+//                             reads the rest back            waits
 //                          <- Confined, the listener
 //   compares with the plan
 //   one byte               -----------------------------> executes
@@ -330,8 +330,20 @@ int take_listener(pid_t command, const CommandReport& report) {
   return listener;
 }
 
+// What the command's process cannot change any more: until its release it carries out
+// Plan::confine alone, which changes no mount, and after that it has no capability. Leaves errno
+// alone.
+void measure_sandbox(const Prepared& prepared, Measured& measured) {
+  measured.namespaces = own_namespaces();
+  measure_mounts(*prepared.plan, measured);
+  sys::FileStatus scratch{};
+  if (prepared.scratch != nullptr && sys::status_at(prepared.scratch, scratch) == 0) {
+    measured.scratch_device = scratch.device;
+  }
+}
+
 void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command,
-                      const CommandReport& report) {
+                      const CommandReport& report, const Measured& sandbox) {
   std::uint32_t index = 0;
   for (const Op& operation : prepared.plan->seal) {
     if (const int error = carry_out(operation, prepared, state); error < 0) {
@@ -340,6 +352,7 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
     ++index;
   }
   Message message;
+  message.measured = sandbox;
   // With capabilities still: a command that kept some could not be looked at without.
   measure_process(command, message.measured);
   const int listener = take_listener(command, report);
@@ -356,16 +369,10 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   message.measured.filtered_call = report.filtered_call;
   message.measured.init_pid = ::getpid();
   message.measured.inotify_bound = state.inotify_bound ? 1 : 0;
-  message.measured.namespaces = own_namespaces();
   sys::MountStatus root{};
   if (sys::mount_status("/", root) == 0) {
     message.measured.root_type = root.type;
     message.measured.root_read_only = root.read_only ? 1 : 0;
-  }
-  measure_mounts(*prepared.plan, message.measured);
-  sys::FileStatus scratch{};
-  if (prepared.scratch != nullptr && sys::status_at(prepared.scratch, scratch) == 0) {
-    message.measured.scratch_device = scratch.device;
   }
   // Before the command is released: else it could read and write this process through /proc/1/mem.
   // Not earlier: before the id maps are written it would make them unwritable, and the command,
@@ -581,8 +588,11 @@ void run_sandbox_init(const Prepared& prepared, const SandboxInitFds& fds, Build
   const pid_t pid = sys::share_process(run_command, &command, command_stack, kCommandStack);
   if (pid < 0) give_up(Stage::Confine, 0, -pid);
 
-  // The command confines itself now; until it reports, nothing here may fail and set errno.
+  // The command confines itself now; until it reports, nothing here may fail and set errno. On a
+  // second processor the mounts are read back meanwhile.
   ::close(report_pipe[1]);
+  Measured sandbox;
+  measure_sandbox(prepared, sandbox);
   CommandReport report;
   if (!receive(report_pipe[0], report)) give_up(Stage::Confine, 0, EPIPE);
   if (report.error != 0) give_up(report.stage, report.index, report.error);
@@ -591,7 +601,7 @@ void run_sandbox_init(const Prepared& prepared, const SandboxInitFds& fds, Build
   for (const int group : command.start.groups) {
     if (group >= 0) ::close(group);
   }
-  seal_and_measure(prepared, state, pid, report);
+  seal_and_measure(prepared, state, pid, report, sandbox);
   supervise(prepared, pid, report_pipe[0], signals, state.ruleset, state.socket_source);
 }
 

@@ -2,8 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <string>
@@ -103,7 +101,8 @@ Result<void> verify_begun(const Plan& plan, const Measured& measured,
 
 namespace {
 
-// True if the mount of one operation is as planned. Read back after the root was sealed.
+// True if the mount of one operation is as planned. Read back while the command's process, which
+// shares errno, confines itself: nothing here sets it.
 class CheckMount {
  public:
   explicit CheckMount(std::uint64_t root_system) : root_system_(root_system) {}
@@ -175,10 +174,10 @@ class CheckMount {
            status.read_only;
   }
   bool operator()(const op::PrivateConfig& o) const {
-    struct stat data {};
-    if (::lstat(o.path.c_str(), &data) < 0) return false;
+    sys::FileStatus file{};
+    if (sys::link_status_at(o.path.c_str(), file) < 0) return false;
     sys::MountStatus mount{};
-    return S_ISLNK(data.st_mode) || state(o.path, MountAccess::ReadOnly, mount);
+    return S_ISLNK(file.mode) || state(o.path, MountAccess::ReadOnly, mount);
   }
   template <typename Other>
   bool operator()(const Other&) const {
@@ -196,7 +195,7 @@ class CheckMount {
     // Writing into a FIFO, a socket or a device is not writing to its file system: the kernel
     // allows it on a read-only mount, and only the flag tells.
     const bool stored = S_ISREG(file.mode) || S_ISDIR(file.mode);
-    return !stored || ::access(path.c_str(), W_OK) < 0;
+    return !stored || !sys::may_write(path.c_str());
   }
   static bool masked(const std::string& path, FileKind kind) {
     sys::MountStatus status{};

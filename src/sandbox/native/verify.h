@@ -24,8 +24,8 @@ Result<void> verify_begun(const Plan& plan, const Measured& measured,
 // Reading back, from inside, that every mount of a plan is there and says what was planned.
 // No allocation.
 
-// Counts what was checked and keeps the index of the first mount that is not as planned. Call after
-// the root was sealed.
+// Counts what was checked and keeps the index of the first mount that is not as planned. Call when
+// all of Plan::build is done; sealing changes the root's own mount alone. Leaves errno alone.
 void measure_mounts(const Plan& plan, Measured& measured);
 
 }  // namespace cordon::native
