@@ -25,10 +25,11 @@
 //                      refused, with that process in the report.
 //
 // One kind of holder is harmless: every program that starts another forks first, and for a moment
-// the child holds a copy of everything, which it closes when it executes if the flag says so. So
-// whoever holds the socket at the first look has a second to let go. A child that was forked after
-// that look (PF_FORKNOEXEC, and close-on-exec on each of its copies) is not waited for, or a busy
-// program would never connect.
+// the child holds a copy of everything, which it closes when it executes if the flag says so
+// (PF_FORKNOEXEC, and close-on-exec on each of its copies). So whoever holds the socket at the
+// first look has a second to let go, and such a child three: on a busy machine its turn to execute
+// comes late. One that was forked after that look is not waited for, or a busy program would never
+// connect.
 //
 // Any step may fail, and until the last one the program must be able to go on with what it had. The
 // order is therefore: find all uses, look for other holders, make the watches, put the descriptors
@@ -167,6 +168,7 @@ void finish_watches(Watches watches, int old_socket, int connected) {
 }
 
 constexpr int kLooks = 100;
+constexpr int kLooksAtPassing = 300;  // while all that hold it are about to execute
 constexpr std::chrono::milliseconds kBetweenLooks{10};
 
 int set_blocking(int fd, bool blocking) {
@@ -183,7 +185,7 @@ int refuse_shared(const WaitingCall& call, int socket, Neighbours neighbours, st
   if (::fstat(socket, &status) < 0) return errno;
   std::set<pid_t> at_first;
   std::vector<SocketHolder> holders;
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0;; ++look) {
     if (look > 0) std::this_thread::sleep_for(kBetweenLooks);
     if (const int error = find_other_holders(call.thread(), status.st_ino, neighbours, holders);
         error != 0) {
@@ -196,6 +198,8 @@ int refuse_shared(const WaitingCall& call, int socket, Neighbours neighbours, st
       return holder.in_passing && !at_first.contains(holder.process);
     });
     if (holders.empty()) return 0;
+    const bool passing = std::ranges::all_of(holders, &SocketHolder::in_passing);
+    if (look + 1 >= (passing ? kLooksAtPassing : kLooks)) break;
   }
   reason = "the socket is shared with process " + std::to_string(holders.front().process) +
            ", where it would stay unconnected";
