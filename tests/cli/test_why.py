@@ -67,6 +67,28 @@ def test_what_was_moved_can_be_taken_as_told(world):
     assert (world.project / ".vscode/tasks.json").exists()
 
 
+def test_what_waits_is_told_until_it_is_taken(world):
+    world.run("sh", "-c", "echo a > a.txt; echo b > b.txt; mkdir sub .vscode; echo a > sub/a.txt; echo {} > .vscode/x",
+              options=["--stage=review"]).expect(0)
+    told = why(world)
+    assert "not applied yet: a.txt\n" in told and "not applied yet: sub/a.txt\n" in told, told
+    assert "held back: .vscode (editor)" in told and "()" not in told, told
+    [line] = [line for line in told.splitlines() if line.endswith(" a.txt takes it")]
+    world.cordon_verb(*line.split(" takes it")[0].split()[1:]).expect(0)
+    told = why(world)
+    assert "yet: a.txt" not in told and "yet: b.txt" in told and "yet: sub/a.txt" in told, told
+    world.cordon_verb("changes", "discard").expect(0)
+    assert "yet:" not in (told := why(world, status=1)) and "held back" not in told, told
+
+
+def test_what_was_moved_is_told_once_and_what_became_of_it(world):
+    world.run("sh", "-c", "mkdir .vscode && echo {} > .vscode/tasks.json").expect(0)
+    assert why(world).count(": .vscode") == 1
+    world.cordon_verb("changes", "apply", "last", ".vscode").expect(0)
+    told = why(world)
+    assert "moved out of the tree: .vscode (editor); applied since" in told and "takes it" not in told, told
+
+
 def test_a_command_of_a_session_has_an_account(world):
     started = world.cordon_verb("session", "start").expect(0).out.strip()
     try:

@@ -1,6 +1,7 @@
 #include "faces/cli/explained.h"
 
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "faces/cli/console.h"
@@ -162,29 +163,64 @@ void explain_reductions(const Node& report, Explained& explained) {
   }
 }
 
-void explain_files(const Node& report, const std::string& run_id, Explained& explained) {
+// What was moved out of the tree while the run went on, or when it ended.
+void explain_moved(const Node& one, const std::string& run_id,
+                   const std::optional<Change::State>& now, Explained& explained) {
+  const std::string path = word_in(one, "path");
+  const std::string kind = word_in(one, "kind");
+  if (kind.starts_with("unchecked") || kind.starts_with("removed: ")) {
+    explained.say_that(path + ": " + kind);
+    return;
+  }
+  const std::string moved = "moved out of the tree: " + path + " (" + kind + ")";
+  if (now == Change::State::Applied) {
+    explained.say_that(moved + "; applied since");
+  } else if (now == Change::State::Discarded) {
+    explained.say_that(moved + "; discarded since");
+  } else {
+    explained.say_that(moved, "cordon changes apply " + run_id + " " + quote(path) + " takes it");
+  }
+}
+
+// What waits. An ordinary change waits because the run was to be reviewed, and has no reason.
+void explain_change(const Node& one, const std::string& run_id, Change::State state,
+                    Explained& explained) {
+  const std::string path = word_in(one, "path");
+  const std::string reason = word_in(one, "reason");
+  const std::string operands = run_id + " " + quote(path);
+  if (state == Change::State::Conflict) {
+    explained.say_that("not applied, since the host changed it too: " + path,
+                       "cordon changes diff " + operands + " shows both");
+  } else if (state == Change::State::Held && reason.empty()) {
+    explained.say_that("not applied yet: " + path,
+                       "cordon changes apply " + operands + " takes it");
+  } else if (state == Change::State::Held) {
+    explained.say_that("held back: " + path + " (" + reason + ")",
+                       "cordon changes diff " + operands + " shows it");
+  }
+}
+
+void explain_files(const Node& report, const std::string& run_id, const StateNow& now,
+                   Explained& explained) {
+  const auto state_now = [&](const std::string& path) {
+    return now ? now(path) : std::optional<Change::State>();
+  };
+  std::set<std::string> told;
   for (const Node& one : list_in(report, "handoff")) {
     const std::string path = word_in(one, "path");
-    const std::string kind = word_in(one, "kind");
-    if (kind.starts_with("unchecked") || kind.starts_with("removed: ")) {
-      explained.say_that(path + ": " + kind);
-    } else {
-      explained.say_that("moved out of the tree: " + path + " (" + kind + ")",
-                         "cordon changes apply " + run_id + " " + quote(path) + " takes it");
-    }
+    explain_moved(one, run_id, state_now(path), explained);
+    told.insert(path);
   }
   std::size_t lost = 0;
   for (const Node& one : list_in(report, "changes")) {
-    const std::string state = word_in(one, "state");
     const std::string path = word_in(one, "path");
-    if (state == "lost") ++lost;
-    if (state == "held") {
-      explained.say_that("held back: " + path + " (" + word_in(one, "reason") + ")",
-                         "cordon changes diff " + run_id + " " + quote(path) + " shows it");
-    }
-    if (state == "conflict") {
-      explained.say_that("not applied, since the host changed it too: " + path,
-                         "cordon changes diff " + run_id + " " + quote(path) + " shows both");
+    const std::string then = word_in(one, "state");
+    if (then == name_of(Change::State::Lost)) ++lost;
+    if (told.contains(path)) continue;
+    for (const Change::State waits : {Change::State::Held, Change::State::Conflict}) {
+      if (then == name_of(waits)) {
+        explain_change(one, run_id, state_now(path).value_or(waits), explained);
+      }
     }
   }
   if (lost > 0) {
@@ -196,14 +232,14 @@ void explain_files(const Node& report, const std::string& run_id, Explained& exp
 
 }  // namespace
 
-std::vector<ExplainedLine> explain_report(const Node& report) {
+std::vector<ExplainedLine> explain_report(const Node& report, const StateNow& now) {
   Explained explained;
   explain_end(report, explained);
   explain_connections(report, explained);
   explain_denials(report, explained);
   explain_hints(report, explained);
   explain_reductions(report, explained);
-  explain_files(report, word_in(report, "run_id"), explained);
+  explain_files(report, word_in(report, "run_id"), now, explained);
   return std::move(explained).take();
 }
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/node.h"
+#include "cordon/change.h"
 
 namespace cordon {
 
@@ -16,8 +18,13 @@ struct ExplainedLine {
   std::string cure;  // empty: there is none
 };
 
-// Nothing if nothing was denied, taken away, moved, held back or lost that left a trace.
-std::vector<ExplainedLine> explain_report(const Node& report);
+// What has become of a change since the run ended, by its path as the report has it; nothing if
+// that is not known.
+using StateNow = std::function<std::optional<Change::State>(const std::string& path)>;
+
+// Nothing if nothing was denied, taken away, moved, held back or lost that left a trace. Without
+// `now` everything is as it was when the run ended.
+std::vector<ExplainedLine> explain_report(const Node& report, const StateNow& now = {});
 
 // "exit status 3" or the name of a signal; empty for a run that was not started.
 std::string ended_words(const Node& report);

@@ -1,5 +1,6 @@
 // cordon why: what was denied in a run that is over, by what, and what to change.
 #include "base/text.h"
+#include "changes/manifest.h"
 #include "faces/cli/console.h"
 #include "faces/cli/explained.h"
 #include "faces/cli/report_page.h"
@@ -24,6 +25,19 @@ std::string explanation(const Node& report, const std::vector<ExplainedLine>& li
         "command: run it with --why, or ask of one path with cordon policy explain read PATH\n";
   }
   return text;
+}
+
+// What `cordon changes` did with them since. The report has a path as it was seen from where the
+// run was started: relative, it is the nearest of those that end so.
+StateNow states_now(const Manifest& manifest) {
+  return [&manifest](const std::string& path) {
+    const ChangeRecord* found = nullptr;
+    for (const ChangeRecord& record : manifest.records) {
+      const bool same = record.path == path || record.path.ends_with("/" + path);
+      if (same && (found == nullptr || record.path.size() < found->path.size())) found = &record;
+    }
+    return found == nullptr ? std::nullopt : std::optional(found->state);
+  };
 }
 
 Result<int> why(const Arguments& arguments) {
@@ -51,7 +65,9 @@ Result<int> why(const Arguments& arguments) {
   if (arguments.has(FlagId::Html)) {
     return say_answer(report_page(report, {})) ? kAnswerYes : kAnswerError;
   }
-  const std::vector<ExplainedLine> lines = explain_report(report);
+  CORDON_TRY(manifest, read_manifest(handoff_directory(caller.state_directory), account->run_id));
+  const std::vector<ExplainedLine> lines =
+      explain_report(report, manifest ? states_now(*manifest) : StateNow());
   const int status = lines.empty() ? kAnswerNo : kAnswerYes;
   return say_answer(explanation(report, lines)) ? status : kAnswerError;
 }
