@@ -301,6 +301,18 @@ def test_a_batch_script_runs_the_command_under_the_policy(world):
 
 
 @pytest.mark.once
+def test_a_document_that_is_only_printed_says_what_is_missing(world):
+    """A script that was copied from the terminal names a policy that nobody wrote."""
+    words = ("--image", IMAGE, "--inside", "/cordon-inside", "--drop", "limits.pids,limits.files")
+    for engine, document, more in (("slurm", "job.sh", ()), ("oci", "config.json", ("--drop", "limits"))):
+        shown = export(world, engine, *more, "--", "true").expect(0)
+        assert f"only {document} is printed" in shown.err and "--out DIR writes all" in shown.err, shown.err
+        written = export(world, engine, *more, "--out", world.home / engine, "--", "true").expect(0)
+        assert "is printed" not in written.err, written.err
+    assert "is printed" not in export(world, "kube", *words, "--", "true").expect(0).err
+
+
+@pytest.mark.once
 def test_a_policy_means_the_same_in_its_new_place(world):
     world.make_directory(world.trusted / "data")
     policy = world.document('version = 1\nextends = "strict"\n[fs]\nread = ["data", "@cwd"]\ndeny = [".env"]\n')

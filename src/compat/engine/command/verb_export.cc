@@ -250,6 +250,13 @@ void say_account(const std::vector<Carriage>& account) {
   }
 }
 
+// A document that was only printed may name files that belong to it.
+void say_what_is_missing(const EngineExport& made) {
+  if (made.entries.size() < 2) return;
+  say("cordon: only " + made.document +
+      " is printed, and what it names beside it was not written; --out DIR writes all of it\n");
+}
+
 int finish_export(const Arguments& arguments, Engine engine, Result<Exported> done) {
   if (done && !done->directory.empty()) {
     if (auto written = write_export(*done); !written) done = fail(std::move(written).error());
@@ -260,6 +267,7 @@ int finish_export(const Arguments& arguments, Engine engine, Result<Exported> do
   } else if (done) {
     say_account(done->made.account);
     if (done->directory.empty()) {
+      say_what_is_missing(done->made);
       for (const ArtefactEntry& entry : done->made.entries) {
         if (entry.path == done->made.document && !say_answer(entry.content)) return kAnswerError;
       }
