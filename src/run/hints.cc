@@ -114,13 +114,27 @@ class ByHost {
   const JudgedRun& run_;
 };
 
+// A protected name may be written inside: the host keeps its own, or what appeared is moved away
+// afterwards. Such a write fails only where a mount holds it.
+bool failed_inside(const JudgedRun& run, const Hint& hint) {
+  const bool is_protected = hint.kind == HintRule::Protected ||
+                            hint.rule.starts_with("protected ") || hint.rule.starts_with("hold ");
+  if (hint.access != "write" || !is_protected) return true;
+  return std::ranges::any_of(run.plan.build, [&](const Op& operation) {
+    const auto* hold = std::get_if<op::Hold>(&operation);
+    return hold != nullptr && hold->access == MountAccess::ReadOnly &&
+           contains(hold->path, hint.path);
+  });
+}
+
 template <typename By>
-std::vector<Hint> hints_by(const By& by, const Mentions& mentions) {
+std::vector<Hint> hints_by(const By& by, const JudgedRun& run, const Mentions& mentions) {
   std::vector<Hint> hints;
   const auto add = [&](const auto& mentioned) {
     for (const auto& one : mentioned) {
       if (hints.size() >= kMostHints) return;
-      if (auto hint = by.of(one)) hints.push_back(std::move(*hint));
+      auto hint = by.of(one);
+      if (hint && failed_inside(run, *hint)) hints.push_back(std::move(*hint));
     }
   };
   add(mentions.hosts);
@@ -193,8 +207,9 @@ std::vector<Hint> hints_for(const RunInput& input, const std::vector<std::string
       return denial.path.starts_with(place.host + ":");
     });
   });
-  std::vector<Hint> hints = input.hints == HintsFrom::Host ? hints_by(ByHost(input, run), mentions)
-                                                           : hints_by(ByPolicy(run), mentions);
+  std::vector<Hint> hints = input.hints == HintsFrom::Host
+                                ? hints_by(ByHost(input, run), run, mentions)
+                                : hints_by(ByPolicy(run), run, mentions);
   // Of such a call it is sure that the filter refuses it.
   hints.insert(hints.begin(), calls.begin(), calls.end());
   if (hints.size() > kMostHints) hints.resize(kMostHints);

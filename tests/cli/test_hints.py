@@ -57,6 +57,19 @@ def test_what_the_command_made_in_a_private_place_was_there(world):
     assert "granted" in world.run("sh", "-c", "test -s ~/other").expect(1).err
 
 
+def test_a_protected_name_that_the_command_could_write_is_no_reason(world):
+    """The host keeps its own, or what appeared is moved away: inside the write went through."""
+    world.write(world.project / ".mcp.json", "{}\n")
+    for name in (".mcp.json", ".vscode"):
+        path = world.project / name
+        done = world.run("sh", "-c", f"echo x > {path} && grep -q x {path} && exit 3").expect(3)
+        assert "granted" not in done.err and "held back" in done.err, done.err
+    # The control: git finds the repository by this file, which a mount holds.
+    world.bare("git", "init", "-q", "--separate-git-dir", world.outside / "repository", world.project).expect(0)
+    pointer = world.project / ".git"
+    assert "granted" in world.run("sh", "-c", f"echo x > {pointer}").expect(2).err
+
+
 def test_nothing_grants_a_credential(world):
     key = world.write(world.home / ".ssh/id_ed25519", "PLANTED\n")
     status, seen = at_a_terminal(world, "--", "cat", str(key))
