@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/text.h"
 #include "egress/endpoint.h"
 #include "policy/net_rules.h"
 
@@ -50,9 +51,22 @@ int listen_at(int domain, std::uint16_t port, Fd& listener) {
   return 0;
 }
 
-std::string hint_for(int error) {
-  if (error == EADDRINUSE) return "end what listens there, or publish \"HOSTPORT:PORT\"";
-  if (error == EACCES) return "ports below 1024 are for root: publish \"HOSTPORT:PORT\"";
+// The same port inside, at another one of the host.
+std::string elsewhere(const PublishRule& rule) {
+  constexpr std::uint16_t kFirstOfUsers = 1024;
+  constexpr std::uint16_t kFromSystem = 8000;
+  constexpr std::uint16_t kFurther = 10'000;
+  PublishRule other = rule;
+  const int port = rule.host_port;
+  const bool low = port < 2 * kFurther;
+  other.host_port = static_cast<std::uint16_t>(
+      port < kFirstOfUsers ? port + kFromSystem : (low ? port + kFurther : port - kFurther));
+  return quote(to_string(other));
+}
+
+std::string hint_for(int error, const PublishRule& rule) {
+  if (error == EADDRINUSE) return "end what listens there, or publish " + elsewhere(rule);
+  if (error == EACCES) return "ports below 1024 are for root: publish " + elsewhere(rule);
   return {};
 }
 
@@ -70,7 +84,7 @@ Result<std::vector<LoopbackPort>> listen_at_loopback(const std::vector<PublishRu
       if (error != 0) {
         const std::string where = to_string(loopback_at(domain, rule.host_port));
         return fail(setup_error("cannot publish \"" + to_string(rule) + "\" at " + where, error,
-                                hint_for(error)));
+                                hint_for(error, rule)));
       }
       port.listeners.push_back(std::move(listener));
     }

@@ -151,3 +151,11 @@ def test_the_page_has_everything_and_runs_nothing(world):
     assert "\x1b" not in page.text and "+more" in page.text
     assert "editor" in page.text and "held" in page.text
     assert diff(world, "--html", "last", "absent.txt", status=1) == ""
+
+
+def test_a_word_that_names_no_change_is_named(world):
+    """Any word but a run's id is a path: who mistyped one is told which word was not found."""
+    staged(world, "echo x > made")
+    told = world.cordon_verb("changes", "list", "mede").expect(1).err
+    assert "none of its changes lies at" in told and "mede" in told, told
+    assert "made" in world.cordon_verb("changes", "list", "made").expect(0).out

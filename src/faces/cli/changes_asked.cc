@@ -147,7 +147,11 @@ int answer_nothing(const Arguments& arguments, const AskedChanges& asked) {
   if (!asked.manifest) {
     say("cordon: no run has held anything back\n");
   } else {
-    say("cordon: nothing to do for run " + asked.manifest->run_id + "\n");
+    std::string places;
+    for (const std::string& path : asked.paths) {
+      places += (places.empty() ? ": none of its changes lies at " : ", ") + quote(path);
+    }
+    say("cordon: nothing to do for run " + asked.manifest->run_id + places + "\n");
   }
   return kAnswerNo;
 }
