@@ -203,8 +203,13 @@ void add_git_of(const std::optional<EnclosingRepository>& repository, const Call
 }
 
 Error no_project(const Caller& caller) {
+  const bool own_inside = contains("/dev", caller.cwd) || contains("/proc", caller.cwd);
   return policy_error("the current directory " + quote(caller.cwd) + " is not a project directory",
-                      "change into a project, use --policy readonly, or name a --write PATH");
+                      own_inside
+                          ? "copy the project to a directory elsewhere: the sandbox has a /dev and "
+                            "a /proc of its own"
+                          : "change into a project, use --policy readonly, or name a --write "
+                            "PATH");
 }
 
 // One list of a policy. A current directory that is no project is dropped from the writable paths

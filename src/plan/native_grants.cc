@@ -94,7 +94,7 @@ Result<void> NativePlanner::grants() {
       if (contains(reserved, grant->path)) {
         return fail(policy_error(
             "a grant below " + std::string(reserved) + " cannot be given: " + quote(grant->written),
-            "the sandbox has its own"));
+            "the sandbox has its own; copy what is needed to a directory elsewhere"));
       }
     }
     if (access == MountAccess::ReadWrite) CORDON_CHECK(refuse_over_system(*grant));

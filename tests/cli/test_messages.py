@@ -305,6 +305,15 @@ def test_setup_in_a_home(world):
     typed(world, "setup", "--yes", cwd=project, status=0)
 
 
+def test_a_project_in_the_devices(world):
+    """Neither another preset nor another grant helps there: the advice of other places would be refused."""
+    done = world.run("true", cwd="/dev/shm").expect(125)
+    assert "not a project directory" in done.err
+    told = hint_of(done)
+    assert "copy the project" in told and "--policy" not in told and "--write" not in told
+    world.run("true", cwd=world.make_directory(world.outside / "copied")).expect(0)
+
+
 def test_a_limit_of_open_files(world):
     done = world.bare("sh", "-c", f"ulimit -Sn 20; exec {world.cordon} run -- true")
     cure = re.search(r"ulimit -\w*n \d+", hint_of(done))
