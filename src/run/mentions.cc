@@ -229,8 +229,9 @@ class Collected {
     for (const std::string_view found : words_in(line)) {
       const std::string_view word = without_quotation(found);
       if (file && is_anchored(word)) add_path(word, written);
-      if (refused && is_relative(word)) add_path(word, written);
-      // The first word of a line is the program's name for itself ("socket.gaierror: ...").
+      // The first word of a line is the program's name for itself ("mkdir: cannot ...").
+      const bool of_itself = first && word.find('/') == std::string_view::npos;
+      if (refused && !of_itself && is_relative(word)) add_path(word, written);
       if (network && !first) add_network_word(word);
       first = false;
     }

@@ -48,6 +48,15 @@ TEST_F(Mentioned, OnlyLinesThatTellOfAnErrorCount) {
               ElementsAre(MentionedPath{"/srv/gone"}, MentionedPath{"/usr/new", true}));
 }
 
+TEST_F(Mentioned, AProgramIsNotThePathThatItFailedOf) {
+  EXPECT_THAT(in({"sh", "-c", "mkdir -p made"},
+                 {"mkdir: cannot create directory 'made': Read-only file system\n"}),
+              ElementsAre(MentionedPath{"/home/u/project/made", true}));
+  // A script that may not be executed begins the line as well.
+  EXPECT_THAT(in({"sh", "-c", "exec bin/tool"}, {"bin/tool: Permission denied\n"}),
+              ElementsAre(MentionedPath{"/home/u/project/bin/tool"}));
+}
+
 TEST_F(Mentioned, EachOnceAndNoMoreThanAreWorthJudging) {
   std::string flood;
   for (int i = 0; i < 1000; ++i) flood += "/a" + std::to_string(i) + ": not found\n";
