@@ -110,6 +110,8 @@ struct RunInput {
   // Told once, before anything is started, if native does not carry out the run or the run goes
   // without something.
   std::function<void(const std::string& line)> tell_choice;
+  // Told once, when the command was let go.
+  std::function<void()> tell_started;
   // Every now and then while a stage that is a copy is made; nothing at its end.
   std::function<void(std::optional<std::uint64_t> copied)> tell_copying;
   // Told once, while the command runs: a directory that cannot be renamed in a stage.

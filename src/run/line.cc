@@ -51,8 +51,8 @@ Result<Launched> build_and_release(const JudgedRun& run, Prepared& ready, RunRec
   return building->release();
 }
 
-Result<Launched> launch(const JudgedRun& run, Prepared& ready, RunRecord& record,
-                        const Report& report) {
+Result<Launched> launch(const RunInput& input, const JudgedRun& run, Prepared& ready,
+                        RunRecord& record, const Report& report) {
   auto launched = build_and_release(run, ready, record, report);
   if (!launched) {
     // What a foreign mechanism said for itself before it failed.
@@ -62,6 +62,7 @@ Result<Launched> launch(const JudgedRun& run, Prepared& ready, RunRecord& record
   }
   ready.started();
   ready.note.started(launched->child->init_process());
+  if (input.tell_started) input.tell_started();
   return launched;
 }
 
@@ -110,7 +111,7 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   Prepared& prepared = *remains.prepared;
   report.credential = run.plan.credential;
   report.reductions = run.reductions;
-  CORDON_TRY(sandbox, launch(run, prepared, record, report));
+  CORDON_TRY(sandbox, launch(input, run, prepared, record, report));
   Launched& launched = remains.launched.emplace(std::move(sandbox));
   report.identity = identity_of(launched.child->init_process());
   if (input.session != nullptr) input.session->opened(run, prepared, launched, report);

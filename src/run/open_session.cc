@@ -280,6 +280,7 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
   CORDON_TRY(child,
              session::start_in_session(spawner_.get(), start, streams.command_ends(), init_));
   streams.command_started();
+  if (asked.tell_started) asked.tell_started();
   SuperviseRequest watching;
   watching.wall_ms = smaller(limits.wall_ms, asked.wall_ms);
   watching.output_total = limits.output_total;

@@ -22,6 +22,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,7 +49,8 @@ struct ExecInput {
   std::optional<Cancel> cancel;
   std::optional<Cancel> terminate;
   Asker asker;
-  bool describe_policy = true;  // the report is to carry the effective policy
+  bool describe_policy = true;         // the report is to carry the effective policy
+  std::function<void()> tell_started;  // as RunInput has it
 };
 
 class OpenSession final : private SessionRun {

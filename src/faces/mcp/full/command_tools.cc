@@ -17,6 +17,7 @@ using std::chrono::steady_clock;
 constexpr std::int64_t kDefaultWaitMs = 50'000;  // below every client's own deadline
 constexpr std::int64_t kDefaultReadyMs = 10'000;
 constexpr milliseconds kEndTimeout{10'000};
+constexpr milliseconds kStartTimeout{10'000};
 
 // No more is kept on disk than the operator lets be kept of a stream.
 StoreBounds store_bounds(const CallCeilings& bounds) {
@@ -177,6 +178,8 @@ ToolResult start_process(FullToolContext& bench, Call& call) {
     const std::uint64_t begin = bytes > kLookedAt ? bytes - kLookedAt : 0;
     return (*process)->read(from, begin, kLookedAt).bytes.find(ready) != std::string::npos;
   };
+  // A sandbox that is still being built on a busy machine is no running command yet.
+  (*process)->wait(call, kStartTimeout, [](const ProcessStatus& status) { return status.started; });
   // Without a text to wait for, only long enough to see it fail at once.
   const milliseconds deadlines = ready.empty() ? milliseconds(150) : milliseconds(ready_ms);
   Heartbeat heartbeat(call, **process, context.mask());

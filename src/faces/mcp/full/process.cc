@@ -40,6 +40,11 @@ Process::Process(Order order)
   request_.input.terminate = terminate_;
   request_.input.streams.out =
       Output::heard_by([this](OutputFrom from, std::string_view bytes) { hear(from, bytes); });
+  request_.input.tell_started = [this] {
+    const std::lock_guard lock(mutex_);
+    is_started_ = true;
+    changed_.notify_all();
+  };
 }
 
 Result<std::shared_ptr<Process>> Process::start(Order order) {
@@ -94,6 +99,7 @@ ProcessStatus Process::status_now() const {
   ProcessStatus status;
   status.id = id_;
   status.name = name_;
+  status.started = is_started_;
   status.running = report_ == nullptr;
   status.age_ms = ms_between(started_, steady_clock::now());
   status.out_bytes = out_.bytes();

@@ -25,7 +25,8 @@ namespace cordon::mcp {
 struct ProcessStatus {
   std::string id;
   std::string name;
-  bool running = true;
+  bool started = false;      // the command was let go
+  bool running = true;       // it has not ended, and has not failed to start
   std::uint64_t age_ms = 0;  // since it was started
   std::uint64_t out_bytes = 0;
   std::uint64_t err_bytes = 0;
@@ -97,6 +98,7 @@ class Process final : public Activity {
   mutable std::condition_variable changed_;
   OutputStore out_;
   OutputStore err_;
+  bool is_started_ = false;
   std::shared_ptr<const Report> report_;
   std::optional<std::chrono::steady_clock::time_point> ended_;
   std::mutex input_mutex_;

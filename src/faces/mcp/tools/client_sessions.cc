@@ -43,6 +43,7 @@ ExecInput exec_input(const RunInput& of_call) {
   input.terminate = of_call.terminate;
   input.asker = of_call.asker;
   input.describe_policy = of_call.describe_policy;
+  input.tell_started = of_call.tell_started;
   return input;
 }
 
