@@ -1,4 +1,4 @@
-// look: identifying and reading objects relative to a directory descriptor, never through a
+// inspect: identifying and reading objects relative to a directory descriptor, never through a
 // symlink. Everything in host/ that touches a tree a contained program may have written goes
 // through here, so that a planted link, FIFO or device is seen for what it is.
 #pragma once

@@ -1,3 +1,45 @@
+// The survey
+//
+// A plan is made of values alone, so whatever it has to know of this host is looked up here, once,
+// between the clamp and the plan. What comes of it is of two kinds: HostFacts, the objects to mask,
+// hold, pin and bind, each with its identity; and a TreeSnapshot, by which the search after the run
+// tells what was there before (post_run_scan.cc). The trees were written by earlier runs, or are
+// written by one that goes on now, and whoever wrote them knows this order. Each step is against
+// something that one can have left:
+//
+//   The clock           is read before anything is looked at. For a younger run in the same trees,
+//                       what changed later than that counts as made by this one.
+//   Known names         are looked up, not searched for: credential stores, secrets of the machine,
+//                       Cordon's own files and programs. A store that is a link is hidden at its
+//                       target, which may lie in a grant when the link does not. Each name is
+//                       noted for the pins.
+//   The walk            finds what has no known place: protected names, git directories, what
+//                       patterns deny (tree_survey.cc).
+//   Second names        by bind mounts: a mask lies on one mount's view of an object, and another
+//                       view shows it. The table of mounts says where to look, the identity of both
+//                       names decides. After the walk, since what that masks has such names too.
+//   Pins                keep the way to every noted name, so the next run's look-up ends where this
+//                       one's did. After all steps that note names.
+//   Hard links          are searched for last: whatever is masked or held by now may have some
+//                       (hard_links.cc).
+//   The outermost       of what lies inside each other is kept. Then follow the directories in
+//                       which something must not appear (frozen.cc), and what git has of worktrees
+//                       that the run does not see (git/unseen_worktrees.h).
+//   The bound           of 4096 mounts: a run that leaves a million files called `.env` makes the
+//                       next one refuse with a reason, and not start for an hour.
+//
+// No step believes a failure. A name that is absent, or closed to the caller, is closed to the
+// command too; any other error (a full table of descriptors, a bad disk) may stand for a file that
+// would be left open, so one that LookFailures noted refuses the run (ADR 0017).
+//
+// Nothing stands still meanwhile, and nothing has to. What is written down is identity: device and
+// inode, and the time of birth where a number could be used again. Whoever builds the sandbox opens
+// each object anew, through no link, and compares; a swap ends the start (ESTALE). A run that
+// begins at the same time could plant what this one takes for old, so the survey is made again if
+// another run's note appeared while it was made (run/judge.cc).
+//
+// A question is answered from a survey of the way to its paths alone (survey_ways). It leaves the
+// hard links out, and no run may start from it.
 #include "host/survey.h"
 
 #include <sched.h>

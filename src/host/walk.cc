@@ -1,3 +1,40 @@
+// Walking a hostile tree
+//
+// Before a run and after it the trees that a command may write are walked. Whoever made them can
+// make them deep, wide, closed or keep them in motion, so that the walk ends early, runs out of
+// something or looks elsewhere. What it does not see would be neither held nor moved away.
+//
+//   Deep       There is no recursion: a frame on the heap for each level, and one path that grows
+//              and shrinks. The way down is openat by a single name, which PATH_MAX does not bound.
+//              Of the ancestors only the nearest 16 stay open.
+//   Wide       getdents64 is shown to the visitor in portions of some 64,000 names. Children that
+//              wait are names, packed behind each other on one stack, those of the deepest
+//              directory on top: no descriptor and no allocation for each.
+//   Planted    Every directory is opened with O_DIRECTORY and O_NOFOLLOW. A link, a FIFO or a
+//              device in the place of one that was listed is neither followed nor waited for: it
+//              answers ENOTDIR and is passed over. The type and the inode of an entry are hints;
+//              identity is that of the open descriptor.
+//   Closed     Without the right to list, opening answers EACCES. A directory that can be listed
+//              and not searched opens, and none of its children would; may_search() finds it. In
+//              both cases the visitor decides: the survey holds such a directory as it is, the
+//              search after the run opens it.
+//   In motion  The way up is the parent's descriptor or, where that was given up, "..". Whoever
+//              moves the lower directory meanwhile makes ".." lead where they want, out of the
+//              tree too. So what is reached is compared with the identity from the way down, and
+//              looked for once more by its path. If that is another directory as well, the walk is
+//              an error: nobody may take this tree for searched. For the same reason a root may be
+//              given as a descriptor, when its name could lead elsewhere by now.
+//
+// It ends: no link is followed, a directory has one parent, and the kernel has a finite tree of
+// mounts. Mount points are crossed, since a grant covers what is mounted below it. The order is
+// depth first, the last name first; nobody may rely on it.
+//
+// A path over 16 MiB, and any error that does not say "not there" or "not allowed", is noted with
+// LookFailures: whoever started the walk has to ask it whether everything was seen.
+//
+// Nearly all of a large tree is as it was. Where KnownDirectories has what mattered in a directory
+// and its change time is the same, that is shown in place of a new listing; where nothing mattered,
+// it is not even opened (known_directories.cc has what makes this as good as reading).
 #include "host/walk.h"
 
 #include <sys/stat.h>
