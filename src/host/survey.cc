@@ -7,8 +7,8 @@
 // written by one that goes on now, and whoever wrote them knows this order. Each step is against
 // something that one can have left:
 //
-//   The clock           is read before anything is looked at. For a younger run in the same trees,
-//                       what changed later than that counts as made by this one.
+//   The clock           is read before anything is looked at. To a younger run in the same trees,
+//                       what changed later and is not in this snapshot was made by this run.
 //   Known names         are looked up, not searched for: credential stores, secrets of the machine,
 //                       Cordon's own files and programs. A store that is a link is hidden at its
 //                       target, which may lie in a grant when the link does not. Each name is
