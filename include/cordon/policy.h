@@ -104,6 +104,7 @@ struct SecretRule {
   std::string user;          // of Kind::Basic
   std::string from;          // "file:PATH", "file:PATH#/json/pointer", "env:NAME", "command:..."
   std::string variable;      // that holds a placeholder inside; empty: none
+  std::optional<std::uint64_t> requests;  // of one run that may carry it
   bool operator==(const SecretRule&) const = default;
 };
 
@@ -168,7 +169,9 @@ struct Limits {
   std::optional<std::uint64_t> output;        // bytes kept per captured stream
   std::optional<std::uint64_t> output_total;  // bytes after which the command is killed
   std::optional<std::uint64_t> connections;   // made to the outside in network mode allow
-  std::optional<std::uint64_t> sent;  // bytes sent over them after which the command is killed
+  std::optional<std::uint64_t> sent;      // bytes sent over them after which the command is killed
+  std::optional<std::uint64_t> requests;  // sent by rules for requests
+  std::optional<std::uint64_t> request_traffic;  // bytes of them and of their answers
   bool operator==(const Limits&) const = default;
 };
 

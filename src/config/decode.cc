@@ -208,7 +208,7 @@ struct LimitKey {
   Result<Number> (Section::*read)(std::string_view) const;
 };
 
-constexpr std::array<LimitKey, 11> kLimits{{
+constexpr std::array<LimitKey, 13> kLimits{{
     {"wall", &Limits::wall_ms, &Section::duration},
     {"cpu", &Limits::cpu_ms, &Section::duration},
     {"memory", &Limits::memory, &Section::size},
@@ -220,6 +220,8 @@ constexpr std::array<LimitKey, 11> kLimits{{
     {"output_total", &Limits::output_total, &Section::size},
     {"connections", &Limits::connections, &Section::count},
     {"sent", &Limits::sent, &Section::size},
+    {"requests", &Limits::requests, &Section::count},
+    {"request_traffic", &Limits::request_traffic, &Section::size},
 }};
 
 constexpr auto kLimitKeys = [] {

@@ -16,8 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 10> kHttpKeys{
     "host",           "allow",      "deny",      "strip",  "request_bytes",
     "response_bytes", "per_minute", "websocket", "secret", "base"};
-constexpr std::array<std::string_view, 7> kSecretKeys{"name",   "host", "header",  "basic",
-                                                      "bearer", "from", "variable"};
+constexpr std::array<std::string_view, 8> kSecretKeys{"name",   "host", "header",   "basic",
+                                                      "bearer", "from", "variable", "requests"};
 
 // Without one of these a message has another length, another receiver or another meaning.
 constexpr std::array<std::string_view, 8> kFraming{
@@ -250,6 +250,8 @@ Result<SecretRule> decode_secret(const Section& section) {
   }
   CORDON_CHECK(decode_variable(section, "variable", secret.variable));
   CORDON_CHECK(decode_from(section, secret));
+  CORDON_TRY(requests, section.count("requests"));
+  secret.requests = requests;
   return secret;
 }
 

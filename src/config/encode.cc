@@ -99,6 +99,7 @@ Node encode_secret(const SecretRule& secret) {
   }
   table.set("from", Node(secret.from));
   if (!secret.variable.empty()) table.set("variable", Node(secret.variable));
+  set_count(table, "requests", secret.requests);
   return table;
 }
 
@@ -135,6 +136,8 @@ Node encode_limits(const Limits& limits) {
   set_size(table, "output_total", limits.output_total);
   set_count(table, "connections", limits.connections);
   set_size(table, "sent", limits.sent);
+  set_count(table, "requests", limits.requests);
+  set_size(table, "request_traffic", limits.request_traffic);
   return table;
 }
 
@@ -283,6 +286,11 @@ Node encode_effective_limits(const Limits& limits) {
       .set("output_total_bytes", number(limits.output_total))
       .set("connections", number(limits.connections))
       .set("sent_bytes", number(limits.sent));
+  // Left out if nobody set them, so that the digest of such a policy stays what it was.
+  if (limits.requests) table.set("requests", number(limits.requests));
+  if (limits.request_traffic) {
+    table.set("request_traffic_bytes", number(limits.request_traffic));
+  }
   return table;
 }
 
@@ -327,6 +335,7 @@ Node encode_effective(const Effective& effective) {
                    table.set("name", Node(secret.name))
                        .set("host", Node(to_string(secret.host)))
                        .set("kind", Node(name_of(secret.kind)));
+                   if (secret.requests) table.set("requests", number(secret.requests));
                    return table;
                  }));
   }

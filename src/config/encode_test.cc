@@ -66,6 +66,8 @@ Limits generate_limits() {
   limits.output_total = *size();
   limits.connections = *count(INT64_MAX);
   limits.sent = *size();
+  limits.requests = *count(INT64_MAX);
+  limits.request_traffic = *size();
   return limits;
 }
 
@@ -261,6 +263,10 @@ TEST(EncodeEffective, ShowsEveryWidening) {
       [](Effective& e) { e.limits.output_total = 1; },
       [](Effective& e) { e.limits.connections = 1; },
       [](Effective& e) { e.limits.sent = 1; },
+      [](Effective& e) { e.limits.requests = 1; },
+      [](Effective& e) { e.limits.request_traffic = 1; },
+      [](Effective& e) { e.secrets = {SecretRule{.name = "key"}}; },
+      [](Effective& e) { e.secrets = {SecretRule{.name = "key", .requests = 1}}; },
       [](Effective& e) {
         e.net.publish = {{8080, 8080}};
       },

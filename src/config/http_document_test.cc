@@ -40,6 +40,7 @@ host = "api.example.com"
 header = "X-Api-Key"
 from = "file:~/.config/example.json#/keys/0"
 variable = "EXAMPLE_KEY"
+requests = 40
 
 [[secret]]
 name = "git"
@@ -73,6 +74,8 @@ TEST(HttpDocument, EveryKeyIsRead) {
   ASSERT_EQ(policy->secrets.size(), 3U);
   EXPECT_EQ(policy->secrets[0].header, "x-api-key");
   EXPECT_EQ(policy->secrets[0].variable, "EXAMPLE_KEY");
+  EXPECT_EQ(policy->secrets[0].requests, 40U);
+  EXPECT_EQ(policy->secrets[1].requests, std::nullopt);
   EXPECT_EQ(policy->secrets[1].kind, SecretRule::Kind::Basic);
   EXPECT_EQ(policy->secrets[1].user, "me");
   EXPECT_EQ(policy->secrets[2].variable, "EXAMPLE_TOKEN");  // programs look there inside as well
@@ -118,6 +121,9 @@ TEST(HttpDocument, FaultsAreNamed) {
       {"[[secret]]\nname = \"a\"\nhost = \"x.org\"\nbearer = true\nbasic = \"u\"\nfrom = "
        "\"env:A\"\n",
        "one way to be added"},
+      {"[[secret]]\nname = \"a\"\nhost = \"x.org\"\nbearer = true\nfrom = \"env:A\"\nrequests = "
+       "0\n",
+       "more than zero"},
       {"[[secret]]\nname = \"a b\"\nhost = \"x.org\"\nbearer = true\nfrom = \"env:A\"\n",
        "not a name of a secret"},
       {"[[secret]]\nname = \"a\"\nhost = \"x.org\"\nbearer = true\n", "missing key \"from\""},

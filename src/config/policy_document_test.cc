@@ -47,6 +47,8 @@ output = "10K"
 output_total = "256M"
 connections = 100
 sent = "1M"
+requests = 500
+request_traffic = "64M"
 
 [require]
 layers = ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"]
@@ -67,7 +69,7 @@ constexpr std::string_view kEveryKeyAsJson = R"({
   "env": { "pass": ["LANG", "TERM"], "set": { "CI": "1" } },
   "limits": { "wall": "30s", "cpu": "90s", "memory": "1G", "pids": 2048, "cpus": 2.5,
               "files": 256, "file_size": "2G", "output": "10K", "output_total": "256M",
-              "connections": 100, "sent": "1M" },
+              "connections": 100, "sent": "1M", "requests": 500, "request_traffic": "64M" },
   "require": { "layers": ["namespaces", "landlock", "seccomp", "capabilities", "cgroup"] },
   "agent": { "name": "claude", "share_login": true }
 })";
@@ -102,7 +104,9 @@ Policy every_key(const std::string& file) {
                          .output = 10 * 1024,
                          .output_total = 256ULL << 20U,
                          .connections = 100,
-                         .sent = 1ULL << 20U};
+                         .sent = 1ULL << 20U,
+                         .requests = 500,
+                         .request_traffic = 64ULL << 20U};
   policy.require.layers = {Layer::Namespaces, Layer::Landlock, Layer::Seccomp, Layer::Capabilities,
                            Layer::Cgroup};
   return policy;
@@ -265,7 +269,7 @@ TEST(DecodePolicy, RefusesAnUnknownFieldInEveryTableAndNamesTheNearest) {
 // PL16: no spelling of a limit may come to mean "no limit".
 TEST(DecodePolicy, RefusesEveryLimitThatIsNotAPositiveQuantity) {
   for (const char* key : {"wall", "cpu", "memory", "pids", "cpus", "files", "file_size", "output",
-                          "output_total", "connections", "sent"}) {
+                          "output_total", "connections", "sent", "requests", "request_traffic"}) {
     for (const char* value : {"0",
                               "-1",
                               "nan",

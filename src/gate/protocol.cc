@@ -198,6 +198,7 @@ std::optional<Bounds> bounds_of(const Node* node) {
   bounds.connections = members.number<std::uint32_t>("connections");
   bounds.client_seconds = members.number<std::uint32_t>("client_seconds");
   bounds.upstream_seconds = members.number<std::uint32_t>("upstream_seconds");
+  bounds.traffic = members.number_or_null("traffic");
   if (bounds.connections == 0 || bounds.client_seconds == 0 || bounds.upstream_seconds == 0)
     return std::nullopt;
   return members.whole(bounds);
@@ -398,6 +399,7 @@ std::string encode(const Configuration& configuration) {
   Node bounds = number("connections", configuration.bounds.connections);
   bounds.set("client_seconds", std::uint64_t{configuration.bounds.client_seconds});
   bounds.set("upstream_seconds", std::uint64_t{configuration.bounds.upstream_seconds});
+  bounds.set("traffic", or_null(configuration.bounds.traffic));
   Node body = object();
   body.set("rules", std::move(rules)).set("secrets", std::move(secrets));
   body.set("authority", configuration.authority).set("bounds", std::move(bounds));
@@ -426,6 +428,14 @@ Result<Configuration> decode_configuration(std::string_view text) {
   if (!whole || !bounds) return invalid("a member is missing, unknown or not what it should be");
   if (auto fault = fault_of(*whole)) return invalid(*std::move(fault));
   return *std::move(whole);
+}
+
+std::string traffic_budget(std::uint64_t most) {
+  return "limits.request_traffic = \"" + format_size(most) + "\"";
+}
+
+std::string beyond_traffic_budget(std::uint64_t most) {
+  return "it is more than is left of " + traffic_budget(most);
 }
 
 std::string encode(const ToGate& message) { return std::visit(ToGateText(), message); }

@@ -82,13 +82,15 @@ struct Secret {
   bool operator==(const Secret&) const = default;
 };
 
-// How long the gate waits for a peer that does nothing, and how many connections it holds.
+// How long the gate waits for a peer that does nothing, how many connections it holds, and how much
+// it moves.
 struct Bounds {
   std::uint32_t connections = 1024;
   std::uint32_t client_seconds =
       30;  // a head, the next piece of a body, or room for the next piece of an answer
   std::uint32_t upstream_seconds =
       600;  // the same of the server; a model may think before its first byte
+  std::optional<std::uint64_t> traffic;  // bytes of all requests and answers together; absent: any
   bool operator==(const Bounds&) const = default;
 };
 
@@ -176,6 +178,11 @@ struct Done {
   bool operator==(const Done&) const = default;
 };
 using FromGate = std::variant<Ready, Failed, Dial, Request, Done>;
+
+// The bound of Bounds::traffic as a policy says it, and why an exchange was not begun, or not
+// carried through, for it.
+std::string traffic_budget(std::uint64_t most);
+std::string beyond_traffic_budget(std::uint64_t most);
 
 std::string encode(const ToGate& message);
 std::string encode(const FromGate& message);

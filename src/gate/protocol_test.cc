@@ -26,6 +26,7 @@ Configuration two_rules() {
                             "s3cret \"value\"", "cordon-placeholder-1"}};
   configuration.authority = true;
   configuration.bounds.client_seconds = 5;
+  configuration.bounds.traffic = 1 << 20;
   return configuration;
 }
 
@@ -40,6 +41,9 @@ TEST(GateProtocol, AConfigurationComesBackAsItWas) {
   const auto read = decode_configuration(encode(two_rules()));
   ASSERT_TRUE(read.has_value()) << read.error().what;
   EXPECT_EQ(*read, two_rules());
+  Configuration unbounded = two_rules();
+  unbounded.bounds.traffic.reset();
+  EXPECT_EQ(decode_configuration(encode(unbounded)).value(), unbounded);
 }
 
 TEST(GateProtocol, AConfigurationIsComplete) {

@@ -103,7 +103,7 @@ TEST(PlanCodec, WordsSurvive) {
   plan.argv = {"sh", "", "\xff\xfe", "two words"};
   plan.candidates = {"/usr/bin/sh", "/bin/sh"};
   plan.environment = {"PATH=/usr/bin", "EMPTY="};
-  plan.limits = {{"memory", 7, LimitBy::Watch}};
+  plan.limits = {{"memory", 7, LimitBy::Watch}, {"requests", 5, LimitBy::Gate}};
   const auto taken = decode_plan(encode_plan(plan));
   ASSERT_TRUE(taken);
   EXPECT_EQ(taken->cwd, plan.cwd);

@@ -199,6 +199,8 @@ std::string_view name_of(LimitBy by) {
       return "broker";
     case LimitBy::Watch:
       return "watch";
+    case LimitBy::Gate:
+      return "gate";
   }
   return "";
 }
@@ -208,7 +210,7 @@ std::string describe(const Op& operation) { return std::visit(Describe{}, operat
 std::string describe(const PlannedLimit& limit) {
   const bool size = limit.name == "memory" || limit.name == "scratch" || limit.name == "output" ||
                     limit.name == "output_total" || limit.name == "file_size" ||
-                    limit.name == "sent";
+                    limit.name == "sent" || limit.name == "request_traffic";
   const bool time = limit.name == "wall" || limit.name == "cpu";
   std::string value = fmt::format("{}", limit.value);
   if (size) value = format_size(limit.value);

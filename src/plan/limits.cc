@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/path.h"
+#include "policy/http_rules.h"
 
 namespace cordon {
 namespace {
@@ -28,7 +29,7 @@ Error needs_cgroup(const std::string& limit, const std::string& why) {
 
 }  // namespace
 
-Result<LimitPlan> plan_limits(const Limits& limits, NetMode net, const HostFacts& facts,
+Result<LimitPlan> plan_limits(const Limits& limits, const NetRules& net, const HostFacts& facts,
                               std::uint32_t uid) {
   LimitPlan plan;
   // A core dump would carry the command's memory out through the host's core pattern.
@@ -77,18 +78,31 @@ Result<LimitPlan> plan_limits(const Limits& limits, NetMode net, const HostFacts
     plan.planned.push_back({"output_total", *limits.output_total, LimitBy::Relay});
   }
   const bool counts_connections = limits.connections || limits.sent;
-  if (counts_connections && net == NetMode::Open) {
+  if (counts_connections && net.mode == NetMode::Open) {
     return fail({.kind = ErrorKind::Unsupported,
                  .what = "connections cannot be counted with network mode open by native",
                  .hint = "name the hosts with --allow, or remove limits.connections and "
                          "limits.sent"});
   }
+  if ((limits.requests || limits.request_traffic) && net.mode == NetMode::Open) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what =
+                     "requests cannot be counted with network mode open: nothing of them passes "
+                     "through Cordon",
+                 .hint = "name the requests with --http, or remove limits.requests and "
+                         "limits.request_traffic"});
+  }
   // Without a way out they hold by themselves.
-  if (limits.connections && net == NetMode::Allow) {
+  if (limits.connections && net.mode == NetMode::Allow) {
     plan.planned.push_back({"connections", *limits.connections, LimitBy::Broker});
   }
-  if (limits.sent && net == NetMode::Allow) {
+  if (limits.sent && net.mode == NetMode::Allow) {
     plan.planned.push_back({"sent", *limits.sent, LimitBy::Watch});
+  }
+  if (!judges_requests(net)) return plan;
+  if (limits.requests) plan.planned.push_back({"requests", *limits.requests, LimitBy::Gate});
+  if (limits.request_traffic) {
+    plan.planned.push_back({"request_traffic", *limits.request_traffic, LimitBy::Gate});
   }
   return plan;
 }

@@ -13,8 +13,8 @@ struct LimitPlan {
 };
 
 // Refuses a limit that nothing here can hold: a processor share without a cgroup, connections that
-// no broker makes.
-Result<LimitPlan> plan_limits(const Limits& limits, NetMode net, const HostFacts& facts,
+// no broker makes, requests that no gate sends.
+Result<LimitPlan> plan_limits(const Limits& limits, const NetRules& net, const HostFacts& facts,
                               std::uint32_t uid);
 
 // True if the policy requires cgroup limits and this host has none for one of its bounds, and no

@@ -288,7 +288,7 @@ void NativePlanner::command() {
 }
 
 Result<void> NativePlanner::confine() {
-  CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net.mode, facts_, caller_.uid));
+  CORDON_TRY(limits, plan_limits(effective_.limits, effective_.net, facts_, caller_.uid));
   plan_.limits.insert(plan_.limits.end(), limits.planned.begin(), limits.planned.end());
   lose(plan_, limit_losses(limits.planned));
   lose(plan_, general_losses(effective_, facts_));

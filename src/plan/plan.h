@@ -27,7 +27,7 @@ enum class LandlockUse {
   Device,       // read, write and ioctl of device nodes
 };
 
-enum class LimitBy { None, CgroupV2, CgroupV1, Rlimit, Tmpfs, Clock, Relay, Broker, Watch };
+enum class LimitBy { None, CgroupV2, CgroupV1, Rlimit, Tmpfs, Clock, Relay, Broker, Watch, Gate };
 
 namespace op {
 

@@ -197,29 +197,43 @@ void clamp_net(const Resolved& request, Ceilings ceilings, Effective& result,
 
 // The definitions are the operator's: those of the policy, if it is a file of theirs, and of every
 // ceiling. Each is used only by the rules that name it, and goes only to its own host. Two that
-// differ are none: nobody could say which one was meant.
+// differ are none: nobody could say which one was meant. How many requests may carry it is a bound:
+// the smallest holds.
 void clamp_secrets(const Resolved& request, Ceilings ceilings, Effective& result,
                    Reductions& reductions) {
   for (HttpRule& rule : result.net.http) {
     if (rule.secret.empty()) continue;
-    const SecretRule* found = nullptr;
+    std::optional<SecretRule> found;
+    std::optional<std::uint64_t> asked;
     bool agreed = true;
     const auto look = [&](const Policy& policy) {
       for (const SecretRule& secret : policy.secrets) {
         if (secret.name != rule.secret || secret.host != rule.host) continue;
-        agreed = agreed && (found == nullptr || *found == secret);
-        found = &secret;
+        SecretRule bounded = secret;
+        if (found) {
+          const auto& bound = found->requests;
+          if (bound) bounded.requests = std::min(*bound, secret.requests.value_or(*bound));
+          found->requests = bounded.requests;
+          agreed = agreed && *found == bounded;
+        }
+        found = std::move(bounded);
       }
     };
     look(request.policy);
+    if (found) asked = found->requests;
     for (const ResolvedCeiling& ceiling : ceilings) look(ceiling.ceiling.policy);
-    if (found == nullptr || !agreed) {
+    if (!found || !agreed) {
       reductions.push_back({"secret", rule.secret, std::nullopt,
-                            found == nullptr ? Because::Nonexistent : Because::Malformed});
+                            !found ? Because::Nonexistent : Because::Malformed});
       rule.secret.clear();
-    } else if (std::ranges::find(result.secrets, *found) == result.secrets.end()) {
-      result.secrets.push_back(*found);
+      continue;
     }
+    if (std::ranges::find(result.secrets, *found) != result.secrets.end()) continue;
+    if (asked && asked != found->requests) {
+      reductions.push_back({"secret", rule.secret + " requests " + std::to_string(*asked),
+                            std::to_string(*found->requests), Because::Narrowed});
+    }
+    result.secrets.push_back(*std::move(found));
   }
   std::ranges::sort(result.secrets, {},
                     [](const SecretRule& secret) { return std::pair(secret.name, secret.host); });

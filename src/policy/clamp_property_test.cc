@@ -201,7 +201,9 @@ Policy any_policy(Choices& choices) {
   Policy policy;
   policy.net = any_net(choices);
   for (const HostRule& endpoint : endpoint_alphabet()) {
-    if (choices.one_in(2)) policy.secrets.push_back(secret_for(endpoint));
+    if (choices.one_in(2)) continue;
+    policy.secrets.push_back(secret_for(endpoint));
+    if (choices.one_in(2)) policy.secrets.back().requests = 1 + choices.below(3);
   }
   for (const std::string& name : kVariables) {
     if (choices.one_in(2)) policy.env.pass.push_back(name);
@@ -425,6 +427,18 @@ void assert_limits_within(const Limits& result, const Limits& bound) {
   }
 }
 
+// Who defines a secret bounds how many requests may carry it.
+void assert_secrets_within(const std::vector<SecretRule>& result,
+                           const std::vector<SecretRule>& bounds) {
+  for (const SecretRule& secret : result) {
+    for (const SecretRule& bound : bounds) {
+      if (bound.name != secret.name || bound.host != secret.host || !bound.requests) continue;
+      RC_ASSERT(secret.requests.has_value());
+      RC_ASSERT(*secret.requests <= *bound.requests);
+    }
+  }
+}
+
 void assert_within_request(const Effective& result, const Resolved& request) {
   for (const std::string& path : all_paths()) {
     RC_ASSERT(reading(result.read, result.write, path) <=
@@ -437,6 +451,7 @@ void assert_within_request(const Effective& result, const Resolved& request) {
     RC_ASSERT((!sends(result.net, one) || sends(request.policy.net, one)));
   }
   assert_rules_within(result.net, request.policy.net);
+  assert_secrets_within(result.secrets, request.policy.secrets);
   RC_ASSERT(is_subset(result.sockets, request.sockets));
   RC_ASSERT(is_subset(result.env.pass, request.policy.env.pass));
   for (const auto& [name, value] : result.env.set) {
@@ -467,6 +482,7 @@ void assert_within_ceiling(const Effective& result, const ResolvedCeiling& bound
     RC_ASSERT((!sends(result.net, one) || sends(net_of(bound), one)));
   }
   if (ceiling.bounds_net) assert_rules_within(result.net, ceiling.policy.net);
+  assert_secrets_within(result.secrets, ceiling.policy.secrets);
   if (ceiling.bounds_net) RC_ASSERT(is_subset(result.sockets, bound.sockets));
   if (ceiling.bounds_env) {
     RC_ASSERT(is_subset(names_in(result.env), names_in(ceiling.policy.env)));

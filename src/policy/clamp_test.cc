@@ -263,6 +263,43 @@ TEST(ClampNet, AccumulatesDenies) {
               ElementsAre(host("x.b.org"), host("y.b.org:443")));
 }
 
+Policy with_secret(std::optional<std::uint64_t> requests) {
+  Policy policy;
+  policy.net.mode = NetMode::Allow;
+  HttpRule& rule = policy.net.http.emplace_back();
+  rule.host = host("a.org:443");
+  rule.secret = "key";
+  SecretRule& secret = policy.secrets.emplace_back();
+  secret.name = "key";
+  secret.host = rule.host;
+  secret.from = "env:KEY";
+  secret.requests = requests;
+  return policy;
+}
+
+TEST(ClampSecrets, OfSeveralDefinitionsTheSmallestBoundHolds) {
+  Resolved asked;
+  asked.policy = with_secret(9);
+  std::vector<ResolvedCeiling> bounds(3);
+  bounds[0].ceiling.policy = with_secret(std::nullopt);
+  bounds[1].ceiling.policy = with_secret(4);
+  bounds[2].ceiling.policy = with_secret(7);
+  const auto narrowed = *clamp(asked, bounds);
+  ASSERT_EQ(narrowed.effective().secrets.size(), 1U);
+  EXPECT_EQ(narrowed.effective().secrets[0].requests, 4U);
+  EXPECT_THAT(narrowed.reductions(),
+              ElementsAre(reduction("secret", "key requests 9", "4", Because::Narrowed)));
+  asked.policy = with_secret(3);
+  const auto kept = *clamp(asked, bounds);
+  EXPECT_EQ(kept.effective().secrets[0].requests, 3U);
+  EXPECT_THAT(kept.reductions(), IsEmpty());
+  asked.policy = with_secret(std::nullopt);
+  EXPECT_EQ(clamp(asked, bounds)->effective().secrets[0].requests, 4U);
+  // A bound makes no two definitions of two that differ in anything else.
+  bounds[1].ceiling.policy.secrets[0].from = "env:OTHER";
+  EXPECT_THAT(clamp(asked, bounds)->effective().secrets, IsEmpty());
+}
+
 TEST(ClampEnv, PermitsOnlyNamesACeilingListsOnceItListsAny) {
   Resolved asked;
   asked.policy.env.pass = {"LANG", "SECRET"};

@@ -410,6 +410,23 @@ std::uint16_t gate_port(std::size_t place) {
 
 std::string placeholder_of(const SecretRule& secret) { return "cordon-placeholder-" + secret.name; }
 
+std::string budget_of(const SecretRule& secret) {
+  return "[[secret]] " + secret.name +
+         ": requests = " + std::to_string(secret.requests.value_or(0));
+}
+
+std::vector<std::string> budgets_of(const Effective& effective, const HttpRule& rule) {
+  std::vector<std::string> budgets;
+  const Limits& limits = effective.limits;
+  if (limits.requests) budgets.push_back("limits.requests = " + std::to_string(*limits.requests));
+  if (limits.request_traffic) {
+    budgets.push_back("limits.request_traffic = \"" + format_size(*limits.request_traffic) + "\"");
+  }
+  const auto secret = std::ranges::find(effective.secrets, rule.secret, &SecretRule::name);
+  if (secret != effective.secrets.end() && secret->requests) budgets.push_back(budget_of(*secret));
+  return budgets;
+}
+
 std::vector<GivenVariable> variables_for_requests(const Effective& effective) {
   std::vector<GivenVariable> variables;
   for (std::size_t i = 0; i < effective.net.http.size(); ++i) {

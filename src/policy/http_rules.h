@@ -74,6 +74,10 @@ struct GivenVariable {
 std::vector<GivenVariable> variables_for_requests(const Effective& effective);
 // Worthless anywhere else, and the same in every run.
 std::string placeholder_of(const SecretRule& secret);
+// How many requests may carry it, in words: "[[secret]] example-key: requests = 40".
+std::string budget_of(const SecretRule& secret);
+// The budgets of a run that a request by this rule takes from, as a policy says them.
+std::vector<std::string> budgets_of(const Effective& effective, const HttpRule& rule);
 
 // Where programs look for another address of a host they know: the variable, and what is appended
 // to the address. Nothing for a host without one.

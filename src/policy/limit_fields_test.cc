@@ -17,7 +17,7 @@ TEST(LimitFields, NameEveryLimitOnce) {
   }
   EXPECT_EQ(keys, (std::set<std::string_view>{"wall", "cpu", "memory", "pids", "cpus", "files",
                                               "file_size", "output", "output_total", "connections",
-                                              "sent"}));
+                                              "sent", "requests", "request_traffic"}));
 }
 
 TEST(LimitFields, WriteValuesAsAPersonWould) {

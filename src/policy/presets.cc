@@ -92,7 +92,7 @@ Policy make_preset(std::string_view name, const PresetHost& host) {
 
 namespace {
 
-constexpr std::array<LimitField, 11> kFields{{
+constexpr std::array<LimitField, 13> kFields{{
     {"wall", &Limits::wall_ms, LimitUnit::Milliseconds},
     {"cpu", &Limits::cpu_ms, LimitUnit::Milliseconds},
     {"memory", &Limits::memory, LimitUnit::Bytes},
@@ -104,6 +104,8 @@ constexpr std::array<LimitField, 11> kFields{{
     {"output_total", &Limits::output_total, LimitUnit::Bytes},
     {"connections", &Limits::connections, LimitUnit::Count},
     {"sent", &Limits::sent, LimitUnit::Bytes},
+    {"requests", &Limits::requests, LimitUnit::Count},
+    {"request_traffic", &Limits::request_traffic, LimitUnit::Bytes},
 }};
 static_assert(sizeof(Limits) == kFields.size() * sizeof(std::optional<std::uint64_t>),
               "every limit stands in the table");

@@ -143,7 +143,15 @@ Result<Explained> explain_request(const RunInput& input, const std::string& targ
                           std::string_view(target).substr(0, space),
                           std::string_view(target).substr(std::min(space + 1, target.size()))));
   CORDON_TRY(run, judge_question(input, caller, std::vector<std::string>()));
-  Verdict verdict = decide_request(run.clamped.effective().net, request);
+  const Effective& effective = run.clamped.effective();
+  Verdict verdict = decide_request(effective.net, request);
+  const HttpRule* rule = find_http_rule(effective.net, request.endpoint);
+  if (verdict.allowed && rule != nullptr) {
+    const std::vector<std::string> budgets = budgets_of(effective, *rule);
+    for (const std::string& budget : budgets) {
+      verdict.reason += (&budget == &budgets.front() ? "; a run has " : ", ") + budget;
+    }
+  }
   if (!verdict.allowed) {
     const auto sends = [&](const RunInput& changed) -> Result<Verdict> {
       CORDON_TRY(again, judge_question(changed, caller, std::vector<std::string>()));

@@ -109,6 +109,7 @@ gate::Configuration configuration_of(const Effective& effective) {
   }
   // For programs that go by the host's name.
   configuration.authority = true;
+  configuration.bounds.traffic = effective.limits.request_traffic;
   return configuration;
 }
 
@@ -158,13 +159,17 @@ bool same_kind(const SentRequests& a, const SentRequests& b) {
 
 struct Gate::State : RequestGate {
   State(const Effective& effective, Caller who)
-      : rules(effective.net.http), sources(effective.secrets), caller(std::move(who)) {}
+      : rules(effective.net.http),
+        sources(effective.secrets),
+        limits(effective.limits),
+        caller(std::move(who)) {}
   ~State() override {
     if (process > 0) reap();
   }
 
   const std::vector<HttpRule> rules;
   const std::vector<SecretRule> sources;
+  const Limits limits;
   const Caller caller;
   pid_t process = -1;
   Fd control;
@@ -185,9 +190,13 @@ struct Gate::State : RequestGate {
   std::vector<SentRequests> sent;
   std::vector<Refused> refused;
   SentRequests unlisted{"not listed", "", "", 0, 0, 0, 0, ""};
-  std::map<std::string, std::optional<std::string>> stamps;   // of secrets, by name
-  std::map<std::string, Steady::time_point> asked;            // commands, by name
-  std::string packet = std::string(gate::kMostPacket, '\0');  // of the thread that listens
+  std::map<std::string, std::optional<std::string>> stamps;  // of secrets, by name
+  std::map<std::string, Steady::time_point> asked;           // commands, by name
+  // Of the thread that listens: what of the budgets is used.
+  std::uint64_t requests = 0;
+  std::map<std::string, std::uint64_t> carried;  // requests, by the name of their secret
+  std::uint64_t traffic = 0;
+  std::string packet = std::string(gate::kMostPacket, '\0');
   std::thread listener;
 
   // The number of a connection tells its rule, so that nothing has to be kept of one.
@@ -213,7 +222,13 @@ struct Gate::State : RequestGate {
   void take_request(const gate::Request& message);
   void take_done(const gate::Done& message);
   void renew(const std::string& secret);
+  struct Spent {
+    std::string rule;  // the budget, as a policy says it
+    std::string reason;
+  };
+  std::optional<Spent> take_from_budgets(const std::string& secret);
   void count(SentRequests request);
+  void deny(const GateRequest& request, const std::string& reason);
   void refuse(const GateRequest& request, const std::string& reason);
   void reap();
 };
@@ -281,7 +296,28 @@ void Gate::State::count(SentRequests request) {
   }
 }
 
-void Gate::State::refuse(const GateRequest& request, const std::string& reason) {
+// Whatever is about to be sent counts, whether or not somebody answers: with the record of the
+// request that it belongs to. A request that is refused for one budget takes nothing of another.
+std::optional<Gate::State::Spent> Gate::State::take_from_budgets(const std::string& secret) {
+  const auto used_up = [](const std::string& rule) { return Spent{rule, rule + " is used up"}; };
+  if (limits.request_traffic && traffic >= *limits.request_traffic) {
+    const std::string rule = gate::traffic_budget(*limits.request_traffic);
+    return Spent{rule, gate::beyond_traffic_budget(*limits.request_traffic)};
+  }
+  if (limits.requests && requests >= *limits.requests) {
+    return used_up("limits.requests = " + std::to_string(*limits.requests));
+  }
+  if (!secret.empty()) {
+    const auto source = std::ranges::find(sources, secret, &SecretRule::name);
+    const bool bounded = source != sources.end() && source->requests;
+    if (bounded && carried[secret] >= *source->requests) return used_up(budget_of(*source));
+    ++carried[secret];
+  }
+  ++requests;
+  return std::nullopt;
+}
+
+void Gate::State::deny(const GateRequest& request, const std::string& reason) {
   std::string detail = request.method.empty() ? std::string() : request.method + " ";
   detail.append(request.host).append(": ").append(reason);
   const auto is_it = [&](const Refused& one) { return one.denial.detail == detail; };
@@ -293,6 +329,10 @@ void Gate::State::refuse(const GateRequest& request, const std::string& reason) 
                        request.method,
                        request.path});
   }
+}
+
+void Gate::State::refuse(const GateRequest& request, const std::string& reason) {
+  deny(request, reason);
   count({request.rule, request.method, request.host, 0, 0, 0, 1, reason});
 }
 
@@ -322,6 +362,16 @@ void Gate::State::take_request(const gate::Request& message) {
     now.refuse(request, *message.refused);
     const std::lock_guard lock(mutex);
     refuse(request, *message.refused);
+    return;
+  }
+  if (const auto spent = take_from_budgets(request.secret)) {
+    request.rule = spent->rule;
+    now.refuse(request, spent->reason);
+    {
+      const std::lock_guard lock(mutex);
+      refuse(request, spent->reason);
+    }
+    (void)tell(gate::Stop{message.id, spent->reason});
     return;
   }
   const auto begun = now.begin(request);
@@ -354,6 +404,13 @@ void Gate::State::take_done(const gate::Done& message) {
     now = work;
     count({done.request.rule, done.request.method, done.request.host, message.status, message.sent,
            message.received, 1, message.ended.value_or(std::string())});
+    traffic += message.sent + message.received;
+    if (limits.request_traffic &&
+        message.ended == gate::beyond_traffic_budget(*limits.request_traffic)) {
+      GateRequest cut = done.request;
+      cut.rule = gate::traffic_budget(*limits.request_traffic);
+      deny(cut, *message.ended);
+    }
   }
   now.end(done.begun, message);
   if (message.status != kUnauthorized || done.request.secret.empty()) return;

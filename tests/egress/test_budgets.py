@@ -132,7 +132,7 @@ def test_a_ceiling_bounds_both(net):
     assert report["policy"]["limits"]["sent_bytes"] == 1 << 20
 
 
-@pytest.mark.parametrize("limit", ["connections = 1", 'sent = "1M"'])
+@pytest.mark.parametrize("limit", ["connections = 1", 'sent = "1M"', "requests = 1", 'request_traffic = "1M"'])
 def test_an_open_network_cannot_be_counted(world, limit):
     policy = world.document(f'version = 1\nextends = "workspace"\n[net]\nmode = "open"\n[limits]\n'
                             f'{limit}\n')

@@ -32,7 +32,8 @@ are refused.
   for that policy. Nothing was run. `not asked` is what a profile does not concern and the
   [runner](#seatbelt) has to see to; of the contract's probes it is asked those about files and
   connections.
-- `limits.cpus` is no row: it needs a cgroup, which is the host's to give, under every backend alike.
+- `limits.cpus` is no row: it needs a cgroup, which is the host's to give, under every backend alike. Nor are
+  `limits.requests` and `limits.request_traffic`: they are counted outside, wherever network mode `allow` is there.
 
 """
 

@@ -213,7 +213,7 @@ class Supervisor:
         self.process = subprocess.Popen([*prefix, program], pass_fds=(3,), stdin=subprocess.DEVNULL,
                                         preexec_fn=lambda: os.dup2(theirs.fileno(), 3))
         theirs.close()
-        limits = {"connections": 1024, "client_seconds": 30, "upstream_seconds": 30, **(bounds or {})}
+        limits = {"connections": 1024, "client_seconds": 30, "upstream_seconds": 30, "traffic": None, **(bounds or {})}
         document = {"configure": {"rules": rules, "secrets": list(secrets), "authority": authority, "bounds": limits}}
         memory = os.memfd_create("configuration", os.MFD_ALLOW_SEALING)
         os.write(memory, raw if raw is not None else json.dumps(document).encode())

@@ -237,6 +237,8 @@ void give_up_limits(Exporter& out, bool wall) {
   if (out.policy.net.mode == NetMode::Allow) {
     give_up("connections", limits.connections);
     give_up("sent", limits.sent);
+    give_up("requests", limits.requests);
+    give_up("request_traffic", limits.request_traffic);
   }
   if (limits.output) out.lose("limits.output", "how much is captured is for the caller to say");
 }

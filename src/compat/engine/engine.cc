@@ -116,7 +116,7 @@ struct DroppableKey {
   bool (*take)(Policy&);
 };
 
-constexpr std::array<DroppableKey, 13> kDroppable{{
+constexpr std::array<DroppableKey, 15> kDroppable{{
     {"fs.deny", [](Policy& p) { return take_out(p.fs.deny); }},
     {"fs.mode", take_out_staging},
     {"net.deny", [](Policy& p) { return take_out(p.net.deny); }},
@@ -130,6 +130,8 @@ constexpr std::array<DroppableKey, 13> kDroppable{{
     {"limits.output_total", [](Policy& p) { return take_out(p.limits.output_total); }},
     {"limits.connections", [](Policy& p) { return take_out(p.limits.connections); }},
     {"limits.sent", [](Policy& p) { return take_out(p.limits.sent); }},
+    {"limits.requests", [](Policy& p) { return take_out(p.limits.requests); }},
+    {"limits.request_traffic", [](Policy& p) { return take_out(p.limits.request_traffic); }},
 }};
 
 }  // namespace
@@ -225,6 +227,12 @@ void lose_what_needs_a_supervisor(const Effective& effective, LossReport& report
   }
   if (effective.net.mode == NetMode::Allow && limits.sent) {
     report.carried("limits.sent", "there is nothing to send to");
+  }
+  if (effective.net.mode == NetMode::Allow && limits.requests) {
+    report.carried("limits.requests", "there is nobody to ask");
+  }
+  if (effective.net.mode == NetMode::Allow && limits.request_traffic) {
+    report.carried("limits.request_traffic", "there is nobody to ask");
   }
   if (!effective.sockets.empty()) {
     report.left_out("net.sockets", "nobody judges connections to local sockets: there are none");

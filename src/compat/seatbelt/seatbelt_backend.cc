@@ -49,7 +49,7 @@ Result<void> plan_bounds(const Effective& effective, const Caller& caller, Plan&
                     "remove limits.pids from the policy, or run as an ordinary user"));
   }
   // There are no cgroups.
-  CORDON_TRY(limits, plan_limits(effective.limits, effective.net.mode, HostFacts(), caller.uid));
+  CORDON_TRY(limits, plan_limits(effective.limits, effective.net, HostFacts(), caller.uid));
   plan.limits.insert(plan.limits.end(), limits.planned.begin(), limits.planned.end());
   for (op::ResourceLimit& limit : limits.resource_limits)
     plan.confine.emplace_back(std::move(limit));

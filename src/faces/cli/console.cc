@@ -139,12 +139,14 @@ std::string denial_words(const Denial& denial) {
     return "denied: " + denial.what + " " + quote(denial.path) + " (" + denial.rule + ", " +
            denial.layer + times + ")";
   }
-  const bool limit = denial.layer != "broker" && denial.layer != "gate" && denial.what != "git" &&
-                     denial.what != "syscall";
+  const bool budget = denial.layer == "gate" && !denial.rule.starts_with("[[http]]");
+  const bool limit = budget || (denial.layer != "broker" && denial.layer != "gate" &&
+                                denial.what != "git" && denial.what != "syscall");
   std::string text = limit ? "limit reached: " : "denied: ";
   if (denial.layer == "host") text = "from outside: ";
   text.append(denial.what).append(": ").append(denial.detail).append(" (");
-  if (denial.what == "request") text.append(denial.rule).append(", ");
+  // The words of a budget name it.
+  if (denial.what == "request" && !budget) text.append(denial.rule).append(", ");
   return text.append(denial.layer).append(times).append(")");
 }
 

@@ -60,6 +60,20 @@ std::string cure_of_limit(const std::string& what) {
                 : "write a larger " + found->second + " into a policy of your own";
 }
 
+// What raises the budget that a request met: "limits.requests = 5", "[[secret]] key: requests = 2".
+std::string cure_of_budget(const std::string& rule) {
+  constexpr std::string_view kLimits = "limits.";
+  constexpr std::string_view kSecret = "[[secret]] ";
+  if (rule.starts_with(kLimits)) {
+    return "write a larger " + rule.substr(0, rule.find(' ')) + " into a policy of your own";
+  }
+  if (rule.starts_with(kSecret)) {
+    return "write a larger \"requests\" into the [[secret]] " +
+           rule.substr(kSecret.size(), rule.find(':') - kSecret.size());
+  }
+  return {};
+}
+
 class Explained {
  public:
   void say_that(const std::string& what, const std::string& cure = {}) {
@@ -123,6 +137,7 @@ void explain_denials(const Node& report, Explained& explained) {
     // Told with the connections.
     if (denial.what == "connect" && !socket && !list_in(report, "connections").empty()) continue;
     std::string cure = socket ? cure_of_socket(denial.detail) : cure_of_limit(denial.what);
+    if (denial.what == "request") cure = cure_of_budget(denial.rule);
     if (!denial.change.empty()) {
       cure = denial.change;
     } else if (!denial.path.empty() && denial.access != "connect") {

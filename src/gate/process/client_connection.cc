@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <span>
 
 #include "base/text.h"
 
@@ -168,26 +170,50 @@ bool ClientConnection::step() {
   return false;
 }
 
+std::uint64_t ClientConnection::traffic_left() const {
+  if (!common_.bounds.traffic) return std::numeric_limits<std::uint64_t>::max();
+  return *common_.bounds.traffic - std::min(common_.traffic, *common_.bounds.traffic);
+}
+
 // True if bytes came; `state` tells why not.
 bool ClientConnection::fill(Channel& from, ByteQueue& into, Channel::State& state) {
   std::array<char, kAtOnce> room;
-  const Channel::Moved moved = from.read(room);
+  std::size_t most = room.size();
+  if (&from == &upstream_) most = std::min<std::uint64_t>(most, traffic_left());
+  if (most == 0) {
+    current_->spent = true;
+    state = Channel::State::Blocked;
+    return false;
+  }
+  const Channel::Moved moved = from.read(std::span(room).first(most));
   state = moved.state;
   if (moved.state != Channel::State::Ok) return false;
   into.append({room.data(), moved.bytes});
   (&from == &client_ ? client_moved_ : upstream_moved_) = now_;
-  if (&from == &upstream_ && current_) current_->received += moved.bytes;
+  if (&from != &upstream_) return true;
+  current_->received += moved.bytes;
+  common_.traffic += moved.bytes;
   return true;
 }
 
 bool ClientConnection::flush(Channel& to, ByteQueue& from, Channel::State& state) {
   if (from.empty()) return false;
-  const Channel::Moved moved = to.write(from.view());
+  std::string_view piece = from.view();
+  if (&to == &upstream_)
+    piece = piece.substr(0, std::min<std::uint64_t>(piece.size(), traffic_left()));
+  if (piece.empty()) {
+    current_->spent = true;
+    state = Channel::State::Blocked;
+    return false;
+  }
+  const Channel::Moved moved = to.write(piece);
   state = moved.state;
   if (moved.state != Channel::State::Ok) return false;
   from.consume(moved.bytes);
   (&to == &client_ ? client_moved_ : upstream_moved_) = now_;
-  if (&to == &upstream_ && current_) current_->sent += moved.bytes;
+  if (&to != &upstream_) return true;
+  current_->sent += moved.bytes;
+  common_.traffic += moved.bytes;
   return true;
 }
 
@@ -409,7 +435,12 @@ void ClientConnection::begin_exchange() {
     head += "Content-Length: 0\r\n";
   if (exchange.request.framing() == Framing::Chunked) head += "Transfer-Encoding: chunked\r\n";
   if (judged.websocket) head += "Connection: Upgrade\r\nUpgrade: websocket\r\n";
-  to_upstream_.append(head + "\r\n");
+  head += "\r\n";
+  // What is known to be more than is left is not begun.
+  if (exchange.request.length() > traffic_left() ||
+      head.size() > traffic_left() - exchange.request.length())
+    return traffic_failed();
+  to_upstream_.append(head);
   exchange.response.emplace(judged.method == "HEAD" ? MessageReader::Of::ResponseToHead
                                                     : MessageReader::Of::Response);
   served_ = true;
@@ -429,6 +460,10 @@ bool ClientConnection::exchange() {
   // As much as fits before it is sent on: fewer calls, and nothing waits, since a stream that
   // pauses ends this.
   while (still() && move_response()) moved = true;
+  if (still() && current_->spent && !current_->response_whole) {
+    traffic_failed();
+    return true;
+  }
   state = Channel::State::Ok;
   if (still() && flush(client_, to_client_, state)) moved = true;
   if (still() && (state == Channel::State::Broken || state == Channel::State::Ended)) {
@@ -689,7 +724,9 @@ bool ClientConnection::tunnel() {
     return state == Channel::State::Ended || state == Channel::State::Broken;
   };
   const bool too_long = rule().response_bytes && current_->response_body > *rule().response_bytes;
-  if (too_long) {
+  if (current_->spent) {
+    traffic_failed();
+  } else if (too_long) {
     break_off("more came back than the rule allows");
   } else if (is_gone(back) && to_client_.empty()) {
     to_client_.append(current_->mask.finish());
@@ -742,6 +779,10 @@ void ClientConnection::upstream_failed(unsigned status, std::string reason) {
   current_.reset();
   drop(upstream_);
   answer({status, theirs ? rule().host + ": " + reason : std::move(reason), {}}, method, stays);
+}
+
+void ClientConnection::traffic_failed() {
+  upstream_failed(403, beyond_traffic_budget(*common_.bounds.traffic));
 }
 
 // The client has a part of an answer and is to see that it is not the whole.

@@ -42,6 +42,7 @@ struct Common {
   std::function<void(const FromGate&)> tell;
   std::function<void(int)> forget;  // before a socket is closed
   std::uint64_t last_request = 0;
+  std::uint64_t traffic = 0;  // bytes to and from all servers, as Bounds::traffic counts them
 };
 
 class ClientConnection {
@@ -113,6 +114,7 @@ class ClientConnection {
     bool reused = false;  // over a socket that served before
     bool retried = false;
     bool upstream_deaf = false;  // takes no more of the request
+    bool spent = false;          // more would have to be moved than Bounds::traffic leaves
     bool response_whole = false;
     bool closes = false;  // the client's connection ends with it
     bool told = false;    // that it is done
@@ -127,6 +129,7 @@ class ClientConnection {
   void refuse(const Refusal& refusal, const Judged& judged, bool stays);
   void answer(const Refusal& refusal, std::string_view method, bool stays);
   bool is_too_often();
+  [[nodiscard]] std::uint64_t traffic_left() const;
   bool meet();
   void begin_exchange();
   bool exchange();
@@ -145,6 +148,7 @@ class ClientConnection {
   bool flush(Channel& to, ByteQueue& from, Channel::State& state);
   void end_exchange();
   void upstream_failed(unsigned status, std::string reason);
+  void traffic_failed();
   void break_off(const std::string& reason);
   void tell_done(const std::optional<std::string>& ended);
   void drop(Channel& channel);

@@ -86,6 +86,7 @@ class Gate {
                 configuration.bounds,
                 [this](const FromGate& message) { tell(message); },
                 [this](int socket) { ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr); },
+                0,
                 0} {}
 
   [[nodiscard]] std::optional<std::string> certificate() const {
