@@ -92,7 +92,16 @@ void ChainWalk::take_damaged(const Line& line, const std::string& why) {
   last_line_ = line.number;
   last_file_ = file_;
   resync_ = true;
-  seen_.resize(std::max<std::size_t>(seen_.size(), seq - result_.first_seq + 1));
+  reserve_for(seq);
+}
+
+// A forged number must not make us reserve the memory of all that it skips.
+bool ChainWalk::reserve_for(std::uint64_t seq) {
+  constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 24U;
+  const std::uint64_t at = seq - result_.first_seq;
+  if (at >= seen_.size() + kLargestStep) return false;
+  seen_.resize(std::max<std::size_t>(seen_.size(), at + 1));
+  return true;
 }
 
 void ChainWalk::begin(const Line& line, const Record& record) {
@@ -184,12 +193,8 @@ void ChainWalk::advance(const Line& line, const Record& record) {
   last_file_ = file_;
   resync_ = false;
   if (record.boot_id != current_boot_) last_before_boot_ = record.seq;
-  const std::uint64_t at = record.seq - result_.first_seq;
-  // A forged number must not make us reserve the memory of all that it skips.
-  constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 24U;
-  if (at < seen_.size() + kLargestStep) {
-    seen_.resize(std::max<std::size_t>(seen_.size(), at + 1));
-    seen_[at] = beginning_of(record.digest);
+  if (reserve_for(record.seq)) {
+    seen_[record.seq - result_.first_seq] = beginning_of(record.digest);
   }
 }
 

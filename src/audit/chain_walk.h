@@ -52,6 +52,7 @@ class ChainWalk {
   void begin(const Line& line, const Record& record);
   void pair(const Line& line, const Record& record);
   void advance(const Line& line, const Record& record);
+  bool reserve_for(std::uint64_t seq);
 
   // Numbers that were not where they belong, and the finding that says so.
   struct Missing {

@@ -64,6 +64,22 @@ TEST_F(AuditVerify, DoesNotReserveMemoryForAForgedNumber) {
   EXPECT_FALSE(found().holds());
 }
 
+// The number of a damaged line is the one behind the line before, however large that is.
+TEST_F(AuditVerify, DoesNotReserveMemoryForADamagedLineBehindAForgedNumber) {
+  std::string bytes = read(day_);
+  const std::size_t last = bytes.rfind('\n', bytes.size() - 2) + 1;
+  std::string line = bytes.substr(last);
+  line.replace(line.find("\"seq\":10"), 8, "\"seq\":9223372036854775806");
+  const std::size_t tail = line.rfind(",\"hash\":\"");
+  line = line.substr(0, tail) + ",\"hash\":\"" + sha256_hex(line.substr(0, tail)) + "\"}\n";
+  put(day_, bytes.substr(0, last) + line + "damaged\n");
+  // Without its head nothing tells which lines must be keyed.
+  ASSERT_TRUE(std::filesystem::remove(path("head")));
+  const Verification verified = found();
+  EXPECT_FALSE(verified.holds());
+  EXPECT_EQ(verified.records, 11U);
+}
+
 TEST_F(AuditVerify, HasANameForEveryFault) {
   std::vector<std::string_view> names;
   for (const Fault fault :
