@@ -31,7 +31,7 @@ OpenEntry entry_of(const Record& record, const std::string& day, std::uint64_t o
   entry.day = day;
   entry.offset = offset;
   entry.boot_ms = record.boot_ms;
-  if (const Node* writer = record.metadata.find("writer")) {
+  if (const LineValue* writer = record.metadata->find("writer")) {
     entry.pid = static_cast<std::uint64_t>(number_in(*writer, "pid").value_or(0));
     entry.pid_namespace =
         static_cast<std::uint64_t>(number_in(*writer, "pid_namespace").value_or(0));
@@ -59,7 +59,7 @@ bool is_ours(const Line& line, const Record& record, const Head& head, const Key
 bool follows(const Record& record, const End& end, bool first) {
   if (first) return true;
   // A recovery may have skipped numbers that a power cut took; verify judges that.
-  return record.prev == to_hex(end.last.hash) && record.seq > end.last.seq;
+  return record.prev == end.last.hash && record.seq > end.last.seq;
 }
 
 // Walks one file as far as its records follow one another.
@@ -137,9 +137,9 @@ Result<void> search_open(int directory, const std::string& day, std::uint64_t fr
     if (record->phase == Phase::Pending) {
       OpenEntry entry = entry_of(*record, day, line.offset);
       entry.pid = 0;  // nobody lives through a restart
-      opened[record->event_id] = std::move(entry);
+      opened[std::string(record->event_id)] = std::move(entry);
     } else if (record->phase == Phase::Closing) {
-      opened.erase(record->event_id);
+      opened.erase(std::string(record->event_id));
     }
   }
 }
@@ -221,7 +221,7 @@ Result<void> Chain::adopt(const Record& record, std::uint64_t offset, std::uint6
     head.adopted_to = 0;
   }
   note_adopted(head, record.seq, record.seq);
-  if (!record.mac.empty() && head.keyed_from == 0) head.keyed_from = record.seq;
+  if (record.mac && head.keyed_from == 0) head.keyed_from = record.seq;
   return write_head(head);
 }
 
@@ -248,7 +248,7 @@ Result<void> Chain::settle_tail(std::uint64_t size) {
   }
   const auto record = decode_line(line.text);
   const bool next = record && is_ours(line, *record, head_, key_) &&
-                    record->prev == to_hex(head_.last.hash) && record->seq == head_.last.seq + 1 &&
+                    record->prev == head_.last.hash && record->seq == head_.last.seq + 1 &&
                     line.end() == size;
   if (!next) {
     return fail(contradiction("audit/" + file_of_day(head_.day) +

@@ -25,8 +25,8 @@ std::string range(std::uint64_t from, std::uint64_t to) {
 // A recovery may go on behind numbers that a power cut took.
 bool tells_loss(const Record& record, const Link& last) {
   if (record.phase != Phase::Note || record.action != "audit.recovery") return false;
-  const auto from = number_in(record.metadata, "lost_from");
-  const auto to = number_in(record.metadata, "lost_to");
+  const auto from = number_in(*record.metadata, "lost_from");
+  const auto to = number_in(*record.metadata, "lost_to");
   return from && to && static_cast<std::uint64_t>(*from) == last.seq + 1 &&
          static_cast<std::uint64_t>(*to) + 1 == record.seq;
 }
@@ -34,7 +34,7 @@ bool tells_loss(const Record& record, const Link& last) {
 }  // namespace
 
 void ChainWalk::enter_day(const std::string& day) {
-  day_ = day;
+  day_end_us_ = start_of_day(day).value_or(0) + kDayUs;
   file_ = file_of_day(day);
   result_.days.push_back({day, last_, 0});
 }
@@ -70,13 +70,13 @@ void ChainWalk::take(const DecodedLine& decoded) {
   ++result_.records;
   ++result_.days.back().records;
   if (line.overlong) return take_damaged(line, "the line is longer than a record");
-  const Result<Record>& record = *decoded.record;
-  if (!record) return take_damaged(line, record.error().what);
-  if (!record->intact) return take_damaged(line, "its hash is not that of its bytes");
-  if (keyed_from_ && record->seq >= *keyed_from_ && !decoded.keyed) {
+  if (decoded.fault) return take_damaged(line, decoded.fault->what);
+  const Record& record = decoded.record;
+  if (!record.intact) return take_damaged(line, "its hash is not that of its bytes");
+  if (keyed_from_ && record.seq >= *keyed_from_ && !decoded.keyed) {
     return take_damaged(line, "it was not written with audit/key");
   }
-  take_record(line, *record);
+  take_record(line, record);
 }
 
 // Whatever number it carries now, it stands where the next record belongs.
@@ -111,7 +111,7 @@ void ChainWalk::begin(const Line& line, const Record& record) {
   // which record the chain then must come to.
   const bool unfinished_prune = record.seq <= before.seq;
   const bool at_start =
-      unfinished_prune || (record.seq == before.seq + 1 && record.prev == to_hex(before.hash));
+      unfinished_prune || (record.seq == before.seq + 1 && record.prev == before.hash);
   result_.first_seq = record.seq;
   if (!at_start) {
     const bool earlier = record.seq > before.seq + 1;
@@ -150,7 +150,7 @@ bool ChainWalk::displaced(const Line& line, const Record& record) {
 
 void ChainWalk::check_link(const Line& line, const Record& record) {
   const std::uint64_t expected = last_.seq + 1;
-  const bool links = record.prev == to_hex(last_.hash);
+  const bool links = record.prev == last_.hash;
   if (record.seq == expected) {
     // Both lines have the hash of their bytes, and the later one is what the next refers to: the
     // earlier one was rewritten.
@@ -174,12 +174,14 @@ void ChainWalk::pair(const Line& line, const Record& record) {
   const auto unpaired = [&](std::string what) {
     unpaired_.push_back({Fault::Pairing, file_, line.number, record.seq, std::move(what)});
   };
-  if (record.phase == Phase::Pending && !open_.emplace(record.event_id, record.seq).second) {
+  if (record.phase == Phase::Pending &&
+      !open_.emplace(std::string(record.event_id), record.seq).second) {
     unpaired("the action was begun before");
   }
-  const auto closes = number_in(record.metadata, "pending_seq");
-  if (record.phase != Phase::Closing || !closes) return;
-  const auto opened = open_.find(record.event_id);
+  if (record.phase != Phase::Closing) return;
+  const auto closes = number_in(*record.metadata, "pending_seq");
+  if (!closes) return;
+  const auto opened = open_.find(std::string(record.event_id));
   if (opened != open_.end() && opened->second == static_cast<std::uint64_t>(*closes)) {
     open_.erase(opened);
   } else if (static_cast<std::uint64_t>(*closes) >= result_.first_seq) {
@@ -202,7 +204,7 @@ void ChainWalk::take_record(const Line& line, const Record& record) {
   if (!begun_) begin(line, record);
   if (displaced(line, record)) return;
   check_link(line, record);
-  if (day_of(record.wall_us) > day_) {
+  if (record.wall_us >= day_end_us_) {
     add(Fault::Reorder, line.number, record.seq, "it was written after the day of this file");
   }
   pair(line, record);

@@ -65,7 +65,7 @@ class ChainWalk {
   std::string current_boot_;
   std::optional<std::uint64_t> keyed_from_;
   Verification result_;
-  std::string day_;
+  std::int64_t day_end_us_ = 0;  // behind the last microsecond of the day
   std::string file_;
   Link last_;
   std::uint64_t last_line_ = 0;

@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 18> kRecordKeys{
     "metadata", "mac",     "hash"};
 constexpr std::size_t kMetadata = 15;
 constexpr std::size_t kMac = 16;
+constexpr std::size_t kHash = 17;
 // Releases before the mac wrote all the others.
 constexpr auto kOlderKeys = [] {
   std::array<std::string_view, kRecordKeys.size() - 1> keys;
@@ -27,17 +28,25 @@ constexpr std::size_t kHashLength = 64;
 constexpr std::size_t kTailLength = kBeforeHash.size() + kHashLength + 2;
 constexpr std::size_t kMacLength = kBeforeMac.size() + kHashLength + 1;
 
-bool is_hex_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+constexpr std::uint8_t kNoDigit = 0xff;
+// What each byte is worth as a lower-case hexadecimal digit.
+constexpr auto kDigitOf = [] {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<std::uint8_t, 256> worth{};
+  worth.fill(kNoDigit);
+  for (std::size_t i = 0; i < kDigits.size(); ++i) {
+    worth[static_cast<unsigned char>(kDigits[i])] = static_cast<std::uint8_t>(i);
+  }
+  return worth;
+}();
 
-bool is_hex(std::string_view text, std::size_t length) {
-  return text.size() == length && std::ranges::all_of(text, is_hex_digit);
-}
+std::uint8_t digit_of(char c) { return kDigitOf[static_cast<unsigned char>(c)]; }
 
 bool is_uuid(std::string_view text) {
   if (text.size() != 36) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? text[i] != '-' : !is_hex_digit(text[i])) return false;
+    if (dash ? text[i] != '-' : digit_of(text[i]) == kNoDigit) return false;
   }
   return true;
 }
@@ -46,30 +55,43 @@ Error odd_key(std::string_view key) {
   return audit_error("\"" + std::string(key) + "\" is not as published", 0);
 }
 
-// The members of a line, looked at in the published order. Each text is taken out.
-class Members {
- public:
-  explicit Members(NodeMap& map) : map_(map) {}
+// The members of a line, in the published order.
+using Members = std::array<const LineValue*, kRecordKeys.size()>;
 
-  Result<std::string> text(std::size_t at) {
-    auto* found = std::get_if<std::string>(&map_[at].second.value);
-    if (found == nullptr || found->empty()) return fail(odd_key(kRecordKeys[at]));
-    return std::move(*found);
+// Those of a line that has these keys, in their order, and no other.
+template <std::size_t N>
+std::optional<Members> members_of(const LineValue& line,
+                                  const std::array<std::string_view, N>& keys) {
+  if (line.kind != LineValue::Kind::Map) return std::nullopt;
+  Members members{};
+  std::size_t count = 0;
+  for (const LineValue& member : line) {
+    if (count == N || member.key != keys[count]) return std::nullopt;
+    members[count++] = &member;
   }
-  Result<std::string> text_or_null(std::size_t at) {
-    if (std::holds_alternative<std::nullptr_t>(map_[at].second.value)) return std::string();
-    return text(at);
-  }
-  Result<std::uint64_t> number(std::size_t at) const {
-    const auto* found = std::get_if<std::int64_t>(&map_[at].second.value);
-    if (found == nullptr || *found < 0) return fail(odd_key(kRecordKeys[at]));
-    return static_cast<std::uint64_t>(*found);
-  }
-  Node& node(std::size_t at) { return map_[at].second; }
+  return count == N ? std::optional(members) : std::nullopt;
+}
 
- private:
-  NodeMap& map_;
-};
+Result<std::string_view> text_at(const Members& members, std::size_t at) {
+  const LineValue& value = *members[at];
+  if (value.kind != LineValue::Kind::Text || value.text.empty()) {
+    return fail(odd_key(kRecordKeys[at]));
+  }
+  return value.text;
+}
+
+Result<std::string_view> text_or_null_at(const Members& members, std::size_t at) {
+  if (members[at]->kind == LineValue::Kind::Null) return std::string_view();
+  return text_at(members, at);
+}
+
+Result<std::uint64_t> number_at(const Members& members, std::size_t at) {
+  const LineValue& value = *members[at];
+  if (value.kind != LineValue::Kind::Integer || value.number < 0) {
+    return fail(odd_key(kRecordKeys[at]));
+  }
+  return static_cast<std::uint64_t>(value.number);
+}
 
 bool outcome_fits(const Record& record) {
   switch (record.phase) {
@@ -85,82 +107,83 @@ bool outcome_fits(const Record& record) {
   return false;
 }
 
-Result<void> read_head(Members& members, Record& record) {
-  CORDON_TRY(version, members.number(0));
+Result<void> read_head(const Members& members, Record& record) {
+  CORDON_TRY(version, number_at(members, 0));
   if (version != 1) return fail(odd_key("v"));
-  CORDON_TRY(seq, members.number(1));
+  CORDON_TRY(seq, number_at(members, 1));
   if (seq == 0) return fail(odd_key("seq"));
   record.seq = seq;
-  CORDON_TRY(event_id, members.text(2));
+  CORDON_TRY(event_id, text_at(members, 2));
   if (!is_uuid(event_id)) return fail(odd_key("event_id"));
-  record.event_id = std::move(event_id);
-  CORDON_TRY(timestamp, members.text(3));
+  record.event_id = event_id;
+  CORDON_TRY(timestamp, text_at(members, 3));
   const auto moment = parse_moment(timestamp);
   if (!moment) return fail(odd_key("timestamp"));
   record.wall_us = *moment;
-  record.timestamp = std::move(timestamp);
-  CORDON_TRY(boot_id, members.text(4));
+  record.timestamp = timestamp;
+  CORDON_TRY(boot_id, text_at(members, 4));
   if (!is_uuid(boot_id)) return fail(odd_key("boot_id"));
-  record.boot_id = std::move(boot_id);
-  CORDON_TRY(boot_ms, members.number(5));
+  record.boot_id = boot_id;
+  CORDON_TRY(boot_ms, number_at(members, 5));
   record.boot_ms = boot_ms;
-  CORDON_TRY(word, members.text(6));
+  CORDON_TRY(word, text_at(members, 6));
   const auto phase = phase_named(word);
   if (!phase) return fail(odd_key("phase"));
   record.phase = *phase;
-  CORDON_TRY(prev, members.text(7));
-  if (!is_hex(prev, kHashLength)) return fail(odd_key("prev"));
-  record.prev = std::move(prev);
+  CORDON_TRY(prev, text_at(members, 7));
+  const auto digest = digest_from_hex(prev);
+  if (!digest) return fail(odd_key("prev"));
+  record.prev = *digest;
   return {};
 }
 
-Result<void> read_content(Members& members, Record& record) {
-  CORDON_CHECK(members.text_or_null(8));
-  CORDON_TRY(action, members.text(9));
-  record.action = std::move(action);
-  CORDON_TRY(resource, members.text_or_null(10));
-  record.resource = std::move(resource);
-  CORDON_TRY(outcome, members.text(11));
-  record.outcome = std::move(outcome);
-  CORDON_TRY(reason, members.text_or_null(12));
-  record.reason = std::move(reason);
+Result<void> read_content(const Members& members, Record& record) {
+  CORDON_CHECK(text_or_null_at(members, 8));
+  CORDON_TRY(action, text_at(members, 9));
+  record.action = action;
+  CORDON_TRY(resource, text_or_null_at(members, 10));
+  record.resource = resource;
+  CORDON_TRY(outcome, text_at(members, 11));
+  record.outcome = outcome;
+  CORDON_TRY(reason, text_or_null_at(members, 12));
+  record.reason = reason;
   if (!outcome_fits(record)) return fail(odd_key("outcome"));
-  CORDON_TRY(type, members.text(13));
+  CORDON_TRY(type, text_at(members, 13));
   if (type != "agent" && type != "delegated-human" && type != "none") {
     return fail(odd_key("attribution_type"));
   }
-  CORDON_CHECK(members.text(14));
-  Node& metadata = members.node(kMetadata);
-  if (metadata.map() == nullptr) return fail(odd_key("metadata"));
-  record.metadata = std::move(metadata);
+  CORDON_CHECK(text_at(members, 14));
+  record.metadata = members[kMetadata];
+  if (record.metadata->kind != LineValue::Kind::Map) return fail(odd_key("metadata"));
   return {};
 }
 
 }  // namespace
 
 Result<Record> decode_line(std::string_view line) {
+  Record record;
+  CORDON_CHECK(decode_line(line, record));
+  return record;
+}
+
+Result<void> decode_line(std::string_view line, Record& record) {
+  record = Record{.json = std::move(record.json)};
   if (line.size() >= kLongestLine) return fail(audit_error("the line is too long", 0));
   // The tail has a fixed form, because the hash is that of the bytes in front of it.
   if (line.size() < kTailLength || !line.ends_with("\"}") ||
       line.substr(line.size() - kTailLength, kBeforeHash.size()) != kBeforeHash) {
     return fail(audit_error("the line does not end with its hash", 0));
   }
-  std::optional<Node> read = read_json_line(line);
-  if (!read) return fail(audit_error("the line is not JSON", 0));
-  NodeMap* map = std::get_if<NodeMap>(&read->value);
-  const auto has_keys = [&](const auto& keys) {
-    return map != nullptr && std::ranges::equal(*map, keys, {}, &NodeMap::value_type::first);
-  };
-  const bool has_mac = has_keys(kRecordKeys);
-  if (!has_mac && !has_keys(kOlderKeys)) {
-    return fail(audit_error("the keys are not as published", 0));
-  }
-  Members members(*map);
-  Record record;
-  CORDON_CHECK(read_head(members, record));
-  CORDON_CHECK(read_content(members, record));
-  record.hash = std::string(line.substr(line.size() - kHashLength - 2, kHashLength));
-  if (!is_hex(record.hash, kHashLength)) return fail(odd_key("hash"));
+  if (!record.json.read(line)) return fail(audit_error("the line is not JSON", 0));
+  auto members = members_of(record.json.root(), kRecordKeys);
+  const bool has_mac = members.has_value();
+  if (!has_mac) members = members_of(record.json.root(), kOlderKeys);
+  if (!members) return fail(audit_error("the keys are not as published", 0));
+  CORDON_CHECK(read_head(*members, record));
+  CORDON_CHECK(read_content(*members, record));
+  const auto hash = digest_from_hex(line.substr(line.size() - kHashLength - 2, kHashLength));
+  if (!hash) return fail(odd_key("hash"));
+  record.hash = (*members)[has_mac ? kHash : kMac]->text;
   const std::string_view hashed = line.substr(0, line.size() - kTailLength);
   if (has_mac) {
     // As fixed as the tail: it is made of the bytes in front of it.
@@ -168,37 +191,53 @@ Result<Record> decode_line(std::string_view line) {
         hashed.substr(hashed.size() - kMacLength, kBeforeMac.size()) != kBeforeMac) {
       return fail(odd_key("mac"));
     }
-    record.mac = std::string(hashed.substr(hashed.size() - kHashLength - 1, kHashLength));
-    if (!is_hex(record.mac, kHashLength)) return fail(odd_key("mac"));
+    record.mac = digest_from_hex(hashed.substr(hashed.size() - kHashLength - 1, kHashLength));
+    if (!record.mac) return fail(odd_key("mac"));
   }
   record.digest = sha256(hashed);
-  record.intact = to_hex(record.digest) == record.hash;
-  return record;
+  record.intact = record.digest == *hash;
+  return {};
 }
 
 bool is_keyed(const Key& key, std::string_view line, const Record& record) {
-  const auto mac = digest_from_hex(record.mac);
-  if (!mac || line.size() < kTailLength + kMacLength) return false;
+  return is_keyed(Hmac(key), line, record);
+}
+
+bool is_keyed(const Hmac& key, std::string_view line, const Record& record) {
+  if (!record.mac || line.size() < kTailLength + kMacLength) return false;
   const Digest expected =
       keyed(key, "line", line.substr(0, line.size() - kTailLength - kMacLength));
   // In time that does not depend on where they differ.
   unsigned difference = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    difference |= static_cast<unsigned>(expected[i] ^ (*mac)[i]);
+    difference |= static_cast<unsigned>(expected[i] ^ (*record.mac)[i]);
   }
   return difference == 0;
 }
 
 std::optional<Digest> digest_from_hex(std::string_view text) {
-  if (!is_hex(text, kHashLength)) return std::nullopt;
-  const auto value = [](char c) {
-    return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
-  };
+  if (text.size() != kHashLength) return std::nullopt;
   Digest digest{};
+  unsigned seen = 0;
   for (std::size_t i = 0; i < digest.size(); ++i) {
-    digest[i] = static_cast<std::uint8_t>(value(text[2 * i]) * 16 + value(text[2 * i + 1]));
+    const unsigned high = digit_of(text[2 * i]);
+    const unsigned low = digit_of(text[2 * i + 1]);
+    seen |= high | low;
+    digest[i] = static_cast<std::uint8_t>(high * 16 + low);
   }
-  return digest;
+  return seen < 16 ? std::optional(digest) : std::nullopt;
+}
+
+std::optional<std::int64_t> number_in(const LineValue& metadata, std::string_view key) {
+  const LineValue* value = metadata.find(key);
+  if (value == nullptr || value->kind != LineValue::Kind::Integer) return std::nullopt;
+  return value->number;
+}
+
+std::optional<std::string_view> text_in(const LineValue& metadata, std::string_view key) {
+  const LineValue* value = metadata.find(key);
+  if (value == nullptr || value->kind != LineValue::Kind::Text) return std::nullopt;
+  return value->text;
 }
 
 std::optional<std::int64_t> number_in(const Node& metadata, std::string_view key) {

@@ -1,6 +1,7 @@
 #include "audit/decoded_lines.h"
 
 #include <algorithm>
+#include <span>
 #include <system_error>
 #include <thread>
 
@@ -8,7 +9,7 @@ namespace cordon::audit {
 namespace {
 
 // What one thread decodes at a time: enough that starting it costs nothing.
-constexpr std::size_t kBatchLines = 2048;
+constexpr std::size_t kBatchLines = 1024;
 constexpr std::size_t kBatchBytes = 2 * 1024 * 1024;
 constexpr std::size_t kFewLines = 64;
 constexpr unsigned kMostThreads = 8;
@@ -16,16 +17,18 @@ constexpr unsigned kMostThreads = 8;
 }  // namespace
 
 Result<const DecodedLine*> DecodedLines::next() {
-  while (batch_ == nullptr || at_ == batch_->lines.size()) {
+  while (batch_ == nullptr || at_ == batch_->count) {
     if (read_all_ && decoding_.empty() && batch_ != nullptr) return nullptr;
     CORDON_CHECK(advance());
   }
   return &batch_->lines[at_++];
 }
 
-// Keeps every processor at a batch, and takes the oldest.
+// Keeps every processor at a batch, and one more waiting while lines are made use of; takes the
+// oldest.
 Result<void> DecodedLines::advance() {
-  const std::size_t most = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
+  const std::size_t most = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads) + 1;
+  spent_ = std::move(batch_);
   while (!read_all_ && decoding_.size() < most) {
     CORDON_TRY(batch, read());
     // Handed over in a pointer of its own: the task may have to be made a second time.
@@ -34,7 +37,7 @@ Result<void> DecodedLines::advance() {
       decode(**held);
       return std::move(*held);
     };
-    const bool few = (*held)->lines.size() < kFewLines;
+    const bool few = (*held)->count < kFewLines;
     try {
       decoding_.push_back(std::async(few ? std::launch::deferred : std::launch::async, work));
     } catch (const std::system_error&) {
@@ -48,21 +51,29 @@ Result<void> DecodedLines::advance() {
   return {};
 }
 
+DecodedLines::Owned DecodedLines::empty_batch() {
+  Owned batch = spent_ != nullptr ? std::move(spent_) : std::make_unique<Batch>();
+  batch->bytes.clear();
+  batch->count = 0;
+  return batch;
+}
+
 Result<DecodedLines::Owned> DecodedLines::read() {
-  auto batch = std::make_unique<Batch>();
+  Owned batch = empty_batch();
   Line line;
-  while (batch->lines.size() < kBatchLines && batch->bytes.size() < kBatchBytes) {
+  while (batch->count < kBatchLines && batch->bytes.size() < kBatchBytes) {
     CORDON_TRY(more, reader_.next(line));
     if (!more) {
       read_all_ = true;
       break;
     }
     batch->bytes.append(line.text);
-    batch->lines.push_back({line, std::nullopt, false});
+    if (batch->count == batch->lines.size()) batch->lines.emplace_back();
+    batch->lines[batch->count++].line = line;
   }
   // Only now: `bytes` has stopped moving.
   std::size_t at = 0;
-  for (DecodedLine& decoded : batch->lines) {
+  for (DecodedLine& decoded : std::span(batch->lines).first(batch->count)) {
     const std::size_t size = decoded.line.text.size();
     decoded.line.text = std::string_view(batch->bytes).substr(at, size);
     at += size;
@@ -71,11 +82,16 @@ Result<DecodedLines::Owned> DecodedLines::read() {
 }
 
 void DecodedLines::decode(Batch& batch) const {
-  for (DecodedLine& decoded : batch.lines) {
+  for (DecodedLine& decoded : std::span(batch.lines).first(batch.count)) {
+    decoded.has_record = false;
+    decoded.fault.reset();
+    decoded.keyed = false;
     if (!decoded.line.complete || decoded.line.overlong) continue;
-    decoded.record.emplace(decode_line(decoded.line.text));
-    const Result<Record>& record = *decoded.record;
-    decoded.keyed = key_ && record && is_keyed(*key_, decoded.line.text, *record);
+    auto done = decode_line(decoded.line.text, decoded.record);
+    decoded.has_record = done.has_value();
+    if (!done) decoded.fault = std::move(done).error();
+    decoded.keyed =
+        key_ && decoded.has_record && is_keyed(*key_, decoded.line.text, decoded.record);
   }
 }
 

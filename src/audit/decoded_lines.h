@@ -13,13 +13,16 @@
 
 #include "audit/decode_line.h"
 #include "audit/files.h"
+#include "base/hmac.h"
 
 namespace cordon::audit {
 
 struct DecodedLine {
   Line line;
-  // Nothing for a line that is not complete or longer than a record.
-  std::optional<Result<Record>> record;
+  // A line that is not complete, or longer than a record, has neither.
+  bool has_record = false;
+  std::optional<Error> fault;  // why it has none
+  Record record;               // if it has one
   // Whether its mac is of the key; false without a key or a record.
   bool keyed = false;
 };
@@ -28,7 +31,7 @@ class DecodedLines {
  public:
   // Reads [from, until) of the descriptor, which stays the caller's.
   DecodedLines(int file, std::uint64_t from, std::uint64_t until, std::optional<Key> key)
-      : reader_(file, from, until), key_(key) {}
+      : reader_(file, from, until), key_(key ? std::optional(Hmac(*key)) : std::nullopt) {}
   DecodedLines(const DecodedLines&) = delete;
   DecodedLines& operator=(const DecodedLines&) = delete;
 
@@ -37,20 +40,23 @@ class DecodedLines {
 
  private:
   struct Batch {
-    std::string bytes;  // what the lines are views of
-    std::vector<DecodedLine> lines;
+    std::string bytes;               // what the lines are views of
+    std::vector<DecodedLine> lines;  // the first `count` are those of the batch
+    std::size_t count = 0;
   };
   // Stays where it is: the lines of a short one would be views of what moved.
   using Owned = std::unique_ptr<Batch>;
 
   Result<Owned> read();
+  Owned empty_batch();
   void decode(Batch& batch) const;
   Result<void> advance();
 
   LineReader reader_;
   bool read_all_ = false;
-  std::optional<Key> key_;
+  std::optional<Hmac> key_;
   Owned batch_;  // whose lines are given out
+  Owned spent_;  // one whose lines were given out: its memory is used again
   std::size_t at_ = 0;
   std::deque<std::future<Owned>> decoding_;  // in order; each is waited for before the rest goes
 };

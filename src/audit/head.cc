@@ -204,7 +204,7 @@ Result<void> OpenTable::read() {
   return {};
 }
 
-std::optional<std::size_t> OpenTable::slot_of(const std::string& event_id) const {
+std::optional<std::size_t> OpenTable::slot_of(std::string_view event_id) const {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].seq != 0 && slots_[i].event_id == event_id) return i;
   }

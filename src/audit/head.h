@@ -72,7 +72,7 @@ class OpenTable {
   Result<void> read();
   // Valid after read().
   [[nodiscard]] const std::vector<OpenEntry>& slots() const { return slots_; }
-  [[nodiscard]] std::optional<std::size_t> slot_of(const std::string& event_id) const;
+  [[nodiscard]] std::optional<std::size_t> slot_of(std::string_view event_id) const;
   [[nodiscard]] std::size_t free_slot() const;  // may lie behind the last one
   [[nodiscard]] const OpenEntry* oldest() const;
 

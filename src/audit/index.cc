@@ -129,11 +129,13 @@ Result<void> Index::update(const Progress& progress) {
       const Line& line = decoded->line;
       done += line.length + 1;
       if (progress && line.number % 4096 == 0) progress(done, total);
-      if (!decoded->record) continue;
-      const Result<Record>& record = *decoded->record;
-      if (!record || !record->intact) continue;  // verify tells
-      if (!update.take(*record, day, line.offset)) return fail(unusable_index());
-      followed = {day, line.offset, line.end(), record->hash};
+      const Record& record = decoded->record;
+      if (!decoded->has_record || !record.intact) continue;  // verify tells
+      if (!update.take(record, day, line.offset)) return fail(unusable_index());
+      followed.day = day;
+      followed.line_start = line.offset;
+      followed.offset = line.end();
+      followed.hash = record.hash;
       moved = true;
     }
   }

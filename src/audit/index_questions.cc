@@ -63,7 +63,7 @@ class Where {
           " WHERE text >= ? AND text < 'agent;')",
           std::string("agent:"));
     }
-    if (!filter.path.empty()) add(kLabelled, searched_label(filter.path));
+    if (!filter.path.empty()) add(kLabelled, std::string(searched_label(filter.path)));
   }
   [[nodiscard]] const std::string& text() const { return text_; }
   void bind_to(Statement& statement) const {

@@ -7,7 +7,7 @@
 namespace cordon::audit {
 namespace {
 
-void bind_text(Statement& statement, int at, const std::string& text) {
+void bind_text(Statement& statement, int at, std::string_view text) {
   if (text.empty()) {
     statement.bind_null(at);
   } else {
@@ -29,11 +29,11 @@ std::int64_t signed_of(std::uint64_t number) { return static_cast<std::int64_t>(
 void bind_end(Statement& statement, int at, const Record& record, const std::string& day,
               std::uint64_t offset) {
   statement.bind(at, record.wall_us);
-  bind_number(statement, at + 1, number_in(record.metadata, "exit_code"));
-  bind_text(statement, at + 2, text_in(record.metadata, "signal").value_or(""));
-  bind_number(statement, at + 3, number_in(record.metadata, "duration_ms"));
-  statement.bind(at + 4, number_in(record.metadata, "denial_count").value_or(0));
-  bind_text(statement, at + 5, text_in(record.metadata, "error_kind").value_or(""));
+  bind_number(statement, at + 1, number_in(*record.metadata, "exit_code"));
+  bind_text(statement, at + 2, text_in(*record.metadata, "signal").value_or(""));
+  bind_number(statement, at + 3, number_in(*record.metadata, "duration_ms"));
+  statement.bind(at + 4, number_in(*record.metadata, "denial_count").value_or(0));
+  bind_text(statement, at + 5, text_in(*record.metadata, "error_kind").value_or(""));
   statement.bind(at + 6, day).bind(at + 7, signed_of(offset));
 }
 
@@ -57,9 +57,9 @@ const char* const kIndexOrders =
     "CREATE INDEX IF NOT EXISTS event_by_day ON event(day, tool, action, outcome, reason, begun,"
     " duration, denials);";
 
-std::string searched_label(const std::string& label) {
+std::string_view searched_label(std::string_view label) {
   const std::size_t hash = label.find('#');
-  return hash == std::string::npos ? label : label.substr(hash);
+  return hash == std::string_view::npos ? label : label.substr(hash);
 }
 
 IndexUpdate::IndexUpdate(const Database& database)
@@ -86,44 +86,44 @@ IndexUpdate::IndexUpdate(const Database& database)
       follow_(database.prepare("INSERT INTO followed VALUES(?,?,?,?)")) {}
 
 // A label stands in thousands of actions: each is stored once, and its number beside the action's.
-std::optional<std::int64_t> IndexUpdate::word_of(const std::string& text) {
+std::optional<std::int64_t> IndexUpdate::word_of(std::string_view text) {
   constexpr std::size_t kMostWords = 100'000;
-  const auto known = words_.find(text);
+  const auto known = words_.find(std::string(text));
   if (known != words_.end()) return known->second;
   if (!word_.bind(1, text).step()) return std::nullopt;
   const std::int64_t id = word_.number(0);
   word_.reset();
   if (words_.size() == kMostWords) words_.clear();
-  words_.emplace(text, id);
+  words_.emplace(std::string(text), id);
   return id;
 }
 
-bool IndexUpdate::add_word(std::uint64_t seq, const std::string& text) {
+bool IndexUpdate::add_word(std::uint64_t seq, std::string_view text) {
   const auto word = word_of(text);
   return word && label_.bind(1, *word).bind(2, signed_of(seq)).run();
 }
 
 // Who acted stands among the labels, where no path can be called so: paths begin with '/' or '@'.
-bool IndexUpdate::label_of_who(const std::string& kind, const std::string& who, std::uint64_t seq) {
-  return add_word(seq, kind + ":" + who);
+bool IndexUpdate::label_of_who(std::string_view kind, std::string_view who, std::uint64_t seq) {
+  return add_word(seq, std::string(kind).append(":").append(who));
 }
 
-bool IndexUpdate::add_label(std::uint64_t seq, const std::string& label) {
+bool IndexUpdate::add_label(std::uint64_t seq, std::string_view label) {
   return label.empty() || add_word(seq, searched_label(label));
 }
 
-bool IndexUpdate::add_labels(std::uint64_t seq, const Record& record, const Node& request) {
+bool IndexUpdate::add_labels(std::uint64_t seq, const Record& record, const LineValue& request) {
   bool good =
       add_label(seq, record.resource) && add_label(seq, text_in(request, "cwd").value_or(""));
   for (const char* name : {"session", "agent"}) {
     const auto who = text_in(request, name);
     if (who) good = good && label_of_who(name, *who, seq);
   }
-  for (const char* list : {"read", "write"}) {
-    const Node* labels = request.find(list);
-    if (labels == nullptr || labels->list() == nullptr) continue;
-    for (const Node& label : *labels->list()) {
-      good = good && (label.text() == nullptr || add_label(seq, *label.text()));
+  for (const char* name : {"read", "write"}) {
+    const LineValue* labels = request.find(name);
+    if (labels == nullptr || labels->kind != LineValue::Kind::List) continue;
+    for (const LineValue& label : *labels) {
+      good = good && (label.kind != LineValue::Kind::Text || add_label(seq, label.text));
     }
   }
   return good;
@@ -134,15 +134,15 @@ bool IndexUpdate::begin_event(const Record& record, const std::string& day, std:
   if (begun_.size() == kMostBegun && !finish()) return false;
   Begun begun{record.seq,
               record.wall_us,
-              record.action,
-              text_in(record.metadata, "tool").value_or(""),
-              record.resource,
-              text_in(record.metadata, "cwd").value_or(""),
-              text_in(record.metadata, "backend").value_or(""),
+              std::string(record.action),
+              std::string(text_in(*record.metadata, "tool").value_or("")),
+              std::string(record.resource),
+              std::string(text_in(*record.metadata, "cwd").value_or("")),
+              std::string(text_in(*record.metadata, "backend").value_or("")),
               day,
               offset};
-  begun_.insert_or_assign(record.event_id, std::move(begun));
-  return add_labels(record.seq, record, record.metadata);
+  begun_.insert_or_assign(std::string(record.event_id), std::move(begun));
+  return add_labels(record.seq, record, *record.metadata);
 }
 
 bool IndexUpdate::write_begun(const std::string& event_id, const Begun& begun) {
@@ -182,11 +182,13 @@ bool IndexUpdate::write_both(const Begun& begun, const Record& record, const std
 }
 
 bool IndexUpdate::end_event(const Record& record, const std::string& day, std::uint64_t offset) {
-  const Node* asked = record.metadata.find("request");
-  const Node request = asked == nullptr ? Node() : *asked;
-  if (const auto begun = begun_.extract(record.event_id)) {
+  static constexpr LineValue kNothing{};
+  const LineValue* asked = record.metadata->find("request");
+  const LineValue& request = asked == nullptr ? kNothing : *asked;
+  const bool has_request = request.kind == LineValue::Kind::Map;
+  if (const auto begun = begun_.extract(std::string(record.event_id))) {
     return write_both(begun.mapped(), record, day, offset) &&
-           (request.map() == nullptr || add_labels(begun.mapped().seq, record, request));
+           (!has_request || add_labels(begun.mapped().seq, record, request));
   }
   end_.bind(1, signed_of(record.seq)).bind(2, record.event_id).bind(3, record.wall_us);
   end_.bind(4, record.wall_us / kDayUs);
@@ -198,7 +200,7 @@ bool IndexUpdate::end_event(const Record& record, const std::string& day, std::u
   bind_text(end_, 10, record.reason);
   bind_text(end_, 11, text_in(request, "backend").value_or(""));
   bind_end(end_, 12, record, day, offset);
-  return end_.run() && (request.map() == nullptr || add_labels(record.seq, record, request));
+  return end_.run() && (!has_request || add_labels(record.seq, record, request));
 }
 
 bool IndexUpdate::take(const Record& record, const std::string& day, std::uint64_t offset) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "audit/decode_line.h"
@@ -51,11 +52,11 @@ class IndexUpdate {
   bool write_begun(const std::string& event_id, const Begun& begun);
   bool write_both(const Begun& begun, const Record& record, const std::string& day,
                   std::uint64_t offset);
-  std::optional<std::int64_t> word_of(const std::string& text);
-  bool add_word(std::uint64_t seq, const std::string& text);
-  bool add_labels(std::uint64_t seq, const Record& record, const Node& request);
-  bool add_label(std::uint64_t seq, const std::string& label);
-  bool label_of_who(const std::string& kind, const std::string& who, std::uint64_t seq);
+  std::optional<std::int64_t> word_of(std::string_view text);
+  bool add_word(std::uint64_t seq, std::string_view text);
+  bool add_labels(std::uint64_t seq, const Record& record, const LineValue& request);
+  bool add_label(std::uint64_t seq, std::string_view label);
+  bool label_of_who(std::string_view kind, std::string_view who, std::uint64_t seq);
 
   Statement begin_;
   Statement both_;
@@ -68,6 +69,6 @@ class IndexUpdate {
 };
 
 // What a label is found by: its hash, or itself if it has none.
-std::string searched_label(const std::string& label);
+std::string_view searched_label(std::string_view label);
 
 }  // namespace cordon::audit

@@ -36,10 +36,12 @@ Result<Key> make_key(int directory, const char* name) {
 }  // namespace
 
 Digest keyed(const Key& key, std::string_view use, std::string_view bytes) {
-  std::string text;
-  text.reserve(use.size() + 1 + bytes.size());
-  text.append(use).append(1, '\0').append(bytes);
-  return hmac_sha256(key, text);
+  return keyed(Hmac(key), use, bytes);
+}
+
+Digest keyed(const Hmac& key, std::string_view use, std::string_view bytes) {
+  constexpr std::string_view kBehindUse("\0", 1);
+  return key.of({use, kBehindUse, bytes});
 }
 
 Result<Key> random_key() {

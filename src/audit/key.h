@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/hmac.h"
 #include "base/result.h"
 #include "base/sha256.h"
 
@@ -16,6 +17,8 @@ using Key = std::array<std::uint8_t, 32>;
 // HMAC-SHA-256 of `use`, a zero byte and the bytes: a hash made for one use means nothing in
 // another.
 Digest keyed(const Key& key, std::string_view use, std::string_view bytes);
+// The same, for many.
+Digest keyed(const Hmac& key, std::string_view use, std::string_view bytes);
 
 Result<Key> random_key();
 // Reads the 32 bytes of `name`, or makes them, owner-only and durable. `directory` is locked by the

@@ -109,7 +109,8 @@ Result<std::vector<std::string>> Log::close_lost() {
       CORDON_CHECK(locked.table().clear(slot));
       continue;
     }
-    const Receipt receipt{entry.event_id, entry.seq, slot, record->action, record->resource};
+    const Receipt receipt{entry.event_id, entry.seq, slot, std::string(record->action),
+                          std::string(record->resource)};
     Closing closing;
     closing.ending = Ending::Crash;
     const Body body{Phase::Closing, entry.event_id, now_us, boot_ms,

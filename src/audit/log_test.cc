@@ -27,9 +27,9 @@ TEST_F(LogOnDisk, PairsAPendingRecordWithOneClosingOne) {
   EXPECT_EQ(found[0].phase, Phase::Pending);
   EXPECT_EQ(found[1].phase, Phase::Closing);
   EXPECT_EQ(found[0].event_id, found[1].event_id);
-  EXPECT_EQ(number_in(found[1].metadata, "pending_seq"), 1);
-  EXPECT_EQ(found[0].prev, std::string(64, '0'));
-  EXPECT_EQ(found[1].prev, found[0].hash);
+  EXPECT_EQ(number_in(*found[1].metadata, "pending_seq"), 1);
+  EXPECT_EQ(found[0].prev, Digest{});
+  EXPECT_EQ(found[1].prev, found[0].digest);
 }
 
 TEST_F(LogOnDisk, ClosesAnActionOnlyOnce) {
@@ -51,9 +51,11 @@ TEST_F(LogOnDisk, RecordsARefusalWithoutAPendingRecord) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].event_id, *id);
   EXPECT_EQ(found[0].reason, "refused");
-  EXPECT_EQ(text_in(found[0].metadata, "error_kind"), "policy");
-  EXPECT_EQ(number_in(found[0].metadata, "pending_seq"), std::nullopt);
-  EXPECT_NE(found[0].metadata.find("request")->map(), nullptr);
+  EXPECT_EQ(text_in(*found[0].metadata, "error_kind"), "policy");
+  EXPECT_EQ(number_in(*found[0].metadata, "pending_seq"), std::nullopt);
+  const LineValue* request = found[0].metadata->find("request");
+  ASSERT_NE(request, nullptr);
+  EXPECT_EQ(request->kind, LineValue::Kind::Map);
 }
 
 TEST_F(LogOnDisk, TakesNoActionWithoutAName) {
@@ -72,7 +74,7 @@ TEST_F(LogOnDisk, StartsANewFileAtMidnightInUtc) {
   EXPECT_TRUE(log.close(*receipt, {}).has_value());
   EXPECT_EQ(records("2025-11-07.jsonl").size(), 2U);
   EXPECT_EQ(records("2025-11-08.jsonl").size(), 2U);
-  EXPECT_EQ(records("2025-11-08.jsonl")[0].prev, records("2025-11-07.jsonl").back().hash);
+  EXPECT_EQ(records("2025-11-08.jsonl")[0].prev, records("2025-11-07.jsonl").back().digest);
 }
 
 TEST_F(LogOnDisk, StaysInTheLaterFileWhenTheClockGoesBack) {

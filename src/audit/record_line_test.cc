@@ -34,7 +34,7 @@ TEST(AuditLine, IsReadAsItWasComposed) {
   EXPECT_EQ(record->timestamp, "2023-11-14T22:13:20.123456Z");
   EXPECT_EQ(record->wall_us, 1'700'000'000'123'456);
   EXPECT_EQ(record->boot_ms, 42U);
-  EXPECT_EQ(number_in(record->metadata, "cut_bytes"), 3);
+  EXPECT_EQ(number_in(*record->metadata, "cut_bytes"), 3);
 }
 
 TEST(AuditLine, IsKeyed) {

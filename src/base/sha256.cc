@@ -6,6 +6,8 @@
 
 #include "base/sha256.h"
 
+#include "base/hmac.h"
+
 #include <openssl/sha.h>
 
 namespace cordon {
@@ -13,27 +15,26 @@ namespace {
 
 constexpr std::size_t kBlock = 64;
 
-Digest digest_of(std::string_view first, std::string_view second) {
+}  // namespace
+
+Digest sha256(std::string_view bytes) {
   SHA256_CTX context;
   Digest digest{};
   SHA256_Init(&context);
-  SHA256_Update(&context, first.data(), first.size());
-  SHA256_Update(&context, second.data(), second.size());
+  SHA256_Update(&context, bytes.data(), bytes.size());
   SHA256_Final(digest.data(), &context);
   return digest;
 }
 
-std::string_view view_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
-
-Digest sha256(std::string_view bytes) { return digest_of(bytes, {}); }
-
 std::string sha256_hex(std::string_view bytes) { return to_hex(sha256(bytes)); }
 
-Digest hmac_sha256(std::span<const std::uint8_t, 32> key, std::string_view bytes) {
+// Both passes behind the block that the key fills.
+struct Hmac::Begun {
+  SHA256_CTX inner{};
+  SHA256_CTX outer{};
+};
+
+Hmac::Hmac(std::span<const std::uint8_t, 32> key) {
   std::array<std::uint8_t, kBlock> inner{};
   std::array<std::uint8_t, kBlock> outer{};
   for (std::size_t i = 0; i < kBlock; ++i) {
@@ -41,8 +42,29 @@ Digest hmac_sha256(std::span<const std::uint8_t, 32> key, std::string_view bytes
     inner[i] = static_cast<std::uint8_t>(byte ^ 0x36U);
     outer[i] = static_cast<std::uint8_t>(byte ^ 0x5cU);
   }
-  const Digest first = digest_of(view_of(inner), bytes);
-  return digest_of(view_of(outer), view_of(first));
+  const auto begun = std::make_shared<Begun>();
+  SHA256_Init(&begun->inner);
+  SHA256_Update(&begun->inner, inner.data(), inner.size());
+  SHA256_Init(&begun->outer);
+  SHA256_Update(&begun->outer, outer.data(), outer.size());
+  begun_ = begun;
+}
+
+Digest Hmac::of(std::initializer_list<std::string_view> pieces) const {
+  Digest digest{};
+  SHA256_CTX context = begun_->inner;
+  for (const std::string_view piece : pieces) {
+    SHA256_Update(&context, piece.data(), piece.size());
+  }
+  SHA256_Final(digest.data(), &context);
+  context = begun_->outer;
+  SHA256_Update(&context, digest.data(), digest.size());
+  SHA256_Final(digest.data(), &context);
+  return digest;
+}
+
+Digest hmac_sha256(std::span<const std::uint8_t, 32> key, std::string_view bytes) {
+  return Hmac(key).of({bytes});
 }
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+
+#include "base/hmac.h"
 
 namespace cordon {
 namespace {
@@ -24,6 +27,20 @@ TEST(HmacSha256, MatchesThePublishedVectors) {
   key = {'J', 'e', 'f', 'e'};
   EXPECT_EQ(to_hex(hmac_sha256(key, "what do ya want for nothing?")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+TEST(HmacSha256, IsTheSameOfAnyPieces) {
+  Digest key{};
+  key[7] = 1;
+  const std::string text(200, 'x');
+  const Hmac hmac(key);
+  const Hmac copy = hmac;
+  const std::string_view all = text;
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    EXPECT_EQ(hmac.of({all.substr(0, at), "", all.substr(at)}), hmac_sha256(key, text));
+  }
+  EXPECT_EQ(copy.of({text}), hmac.of({text}));
+  EXPECT_NE(copy.of({"x"}), hmac.of({"y"}));
 }
 
 TEST(HmacSha256, DependsOnEveryByteOfTheKey) {

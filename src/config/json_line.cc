@@ -1,17 +1,17 @@
-// Reads JSON that Cordon itself wrote, one value on a line. A log of years is millions of them, and
-// the reader for documents spends most of its time on places and messages that nobody asks for
-// here.
+// Reads JSON that Cordon itself wrote, one value on a line: the reader for documents spends most of
+// its time on places and messages that nobody asks for here.
 #if defined(__SSE2__)
 #define RAPIDJSON_SSE2
 #elif defined(__ARM_NEON)
 #define RAPIDJSON_NEON
 #endif
+#include "config/json_line.h"
+
 #include <rapidjson/reader.h>
 
+#include <array>
 #include <charconv>
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include "config/node.h"
 
@@ -22,11 +22,14 @@ namespace {
 class LineBuilder {
  public:
   // `escaped`: the text names characters by their numbers.
-  explicit LineBuilder(bool escaped) : escaped_(escaped) { frames_.reserve(kUsualDepth); }
-  Node take() && { return std::move(root_); }
+  LineBuilder(std::vector<LineValue>& values, bool escaped) : values_(values), escaped_(escaped) {}
 
-  bool Null() { return add(Node(nullptr)); }
-  bool Bool(bool value) { return add(Node(value)); }
+  bool Null() { return add(LineValue::Kind::Null); }
+  bool Bool(bool value) {
+    add(LineValue::Kind::Bool);
+    values_.back().truth = value;
+    return true;
+  }
   // Never called: numbers come as they are written.
   bool Int(int /*value*/) { return false; }
   bool Uint(unsigned /*value*/) { return false; }
@@ -35,29 +38,36 @@ class LineBuilder {
   bool Double(double /*value*/) { return false; }
   bool RawNumber(const char* text, rapidjson::SizeType length, bool /*copy*/) {
     const std::string_view number(text, length);
-    if (number.find_first_of(".eE") != std::string_view::npos) return add_number<double>(number);
-    return add_number<std::int64_t>(number);
+    if (number.find_first_of(".eE") != std::string_view::npos) {
+      double value = 0;
+      add(LineValue::Kind::Real);
+      values_.back().text = number;
+      return is_number(number, value);
+    }
+    add(LineValue::Kind::Integer);
+    return is_number(number, values_.back().number);
   }
   bool String(const char* text, rapidjson::SizeType length, bool /*copy*/) {
-    return is_text({text, length}) && add(Node(std::string(text, length)));
+    add(LineValue::Kind::Text);
+    values_.back().text = {text, length};
+    return is_text(values_.back().text);
   }
-  bool StartObject() {
-    // A record, and what it says of its action, are larger than what lies below.
-    constexpr std::size_t kOfARecord = 24;
-    NodeMap members;
-    members.reserve(frames_.size() < 2 ? kOfARecord : 2);
-    return open(Node(std::move(members)));
-  }
+  bool StartObject() { return open(LineValue::Kind::Map); }
   bool Key(const char* text, rapidjson::SizeType length, bool /*copy*/) {
-    Frame& frame = frames_.back();
-    frame.key.assign(text, length);
-    return is_text(frame.key) && frame.node.find(frame.key) == nullptr;
+    key_ = {text, length};
+    return is_text(key_) && is_new(key_);
   }
   bool EndObject(rapidjson::SizeType /*members*/) { return close(); }
-  bool StartArray() { return open(Node(NodeList{})); }
+  bool StartArray() { return open(LineValue::Kind::List); }
   bool EndArray(rapidjson::SizeType /*elements*/) { return close(); }
 
  private:
+  // A list or map whose end was not met.
+  struct Open {
+    std::size_t at = 0;         // its place in the list
+    std::uint64_t letters = 0;  // which keys it may have: a bit for each, shared by several
+  };
+
   // The parser takes the second half of a pair of UTF-16 alone for a character.
   [[nodiscard]] bool is_text(std::string_view text) const {
     constexpr char kFirst = '\xed';
@@ -67,45 +77,51 @@ class LineBuilder {
     }
     return true;
   }
-  struct Frame {
-    Node node;
-    std::string key;
-  };
-
-  template <typename Number>
-  bool add_number(std::string_view text) {
-    Number value{};
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc() && end == text.data() + text.size() && add(Node(value));
-  }
-  bool add(Node node) {
-    if (frames_.empty()) {
-      root_ = std::move(node);
-      return true;
-    }
-    Frame& frame = frames_.back();
-    if (auto* list = std::get_if<NodeList>(&frame.node.value)) {
-      list->push_back(std::move(node));
-    } else {
-      std::get<NodeMap>(frame.node.value).emplace_back(std::move(frame.key), std::move(node));
+  // Nearly always told by one bit, without comparing the key with each one before it.
+  bool is_new(std::string_view key) {
+    Open& map = open_[depth_ - 1];
+    constexpr std::size_t kBits = 64;
+    const std::size_t last = key.empty() ? 0 : static_cast<unsigned char>(key.back());
+    const std::size_t first = key.empty() ? 0 : static_cast<unsigned char>(key.front());
+    const std::uint64_t bit = std::uint64_t{1} << ((first + 7 * last + 13 * key.size()) % kBits);
+    const bool may_be_there = (map.letters & bit) != 0;
+    map.letters |= bit;
+    if (!may_be_there) return true;
+    // Not `find`: the map is still open, and its span not known.
+    for (std::size_t at = map.at + 1; at < values_.size(); at += values_[at].span) {
+      if (values_[at].key == key) return false;
     }
     return true;
   }
-  bool open(Node container) {
-    if (frames_.size() == kMaxDocumentDepth) return false;
-    frames_.push_back({std::move(container), {}});
+  template <typename Number>
+  static bool is_number(std::string_view text, Number& value) {
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return fault == std::errc() && end == text.data() + text.size();
+  }
+  bool add(LineValue::Kind kind) {
+    LineValue& value = values_.emplace_back();
+    value.kind = kind;
+    const bool in_map = depth_ > 0 && values_[open_[depth_ - 1].at].kind == LineValue::Kind::Map;
+    if (in_map) value.key = key_;
+    return true;
+  }
+  bool open(LineValue::Kind kind) {
+    if (depth_ == open_.size()) return false;
+    add(kind);
+    open_[depth_++] = {values_.size() - 1, 0};
     return true;
   }
   bool close() {
-    Node node = std::move(frames_.back().node);
-    frames_.pop_back();
-    return add(std::move(node));
+    const std::size_t at = open_[--depth_].at;
+    values_[at].span = static_cast<std::uint32_t>(values_.size() - at);
+    return true;
   }
 
-  static constexpr std::size_t kUsualDepth = 4;
+  std::vector<LineValue>& values_;
   const bool escaped_;
-  std::vector<Frame> frames_;
-  Node root_;
+  std::array<Open, kMaxDocumentDepth> open_;
+  std::size_t depth_ = 0;
+  std::string_view key_;
 };
 
 bool is_ascii(std::string_view text) {
@@ -123,29 +139,40 @@ constexpr unsigned kLineFlags = rapidjson::kParseIterativeFlag |
                                 rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseInsituFlag;
 
 template <unsigned kFlags>
-std::optional<Node> parse_in_place(std::string& text) {
-  LineBuilder builder(text.find("\\u") != std::string::npos);
-  rapidjson::InsituStringStream stream(text.data());
-  rapidjson::Reader reader;
-  if (reader.Parse<kFlags>(stream, builder).IsError()) return std::nullopt;
-  return std::move(builder).take();
+bool parse_in_place(char* text, LineBuilder& builder) {
+  rapidjson::CrtAllocator heap;
+  rapidjson::Reader reader(&heap);
+  rapidjson::InsituStringStream stream(text);
+  return !reader.Parse<kFlags>(stream, builder).IsError();
+}
+
+// What one long line needed is not kept for those behind it.
+template <typename Item>
+void clear(std::vector<Item>& items, std::size_t usual) {
+  items.clear();
+  if (items.capacity() > 4 * usual) items.shrink_to_fit();
+  items.reserve(usual);
 }
 
 }  // namespace
 
-std::optional<Node> read_json_line(std::string_view text) {
-  if (text.size() > kMaxDocumentBytes || text.find('\0') != std::string_view::npos) {
-    return std::nullopt;
-  }
+bool JsonLine::read(std::string_view text) {
+  if (text.size() > kMaxDocumentBytes || text.find('\0') != std::string_view::npos) return false;
   // A copy that the parser may write into: no text has to be put together beside it. It looks at so
   // many bytes at a time, from the last one on past the end.
   constexpr std::size_t kAtATime = 16;
-  std::string copy;
-  copy.reserve(text.size() + kAtATime);
-  copy.append(text).append(kAtATime, '\0');
+  constexpr std::size_t kUsualBytes = 1536;
+  constexpr std::size_t kUsualValues = 64;
+  clear(bytes_, kUsualBytes);
+  clear(values_, kUsualValues);
+  bytes_.reserve(text.size() + kAtATime);
+  bytes_.insert(bytes_.end(), text.begin(), text.end());
+  bytes_.insert(bytes_.end(), kAtATime, '\0');
+  LineBuilder builder(values_, text.find("\\u") != std::string_view::npos);
   // Most lines are ASCII, of which every sequence is UTF-8.
-  return is_ascii(text) ? parse_in_place<kLineFlags>(copy)
-                        : parse_in_place<kLineFlags | rapidjson::kParseValidateEncodingFlag>(copy);
+  return is_ascii(text) ? parse_in_place<kLineFlags>(bytes_.data(), builder)
+                        : parse_in_place<kLineFlags | rapidjson::kParseValidateEncodingFlag>(
+                              bytes_.data(), builder);
 }
 
 }  // namespace cordon

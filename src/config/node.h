@@ -46,8 +46,6 @@ struct Node {
 // over 1 MiB, with the place. `name` is used in messages only.
 Result<Node> read_json(std::string_view text, const std::string& name);
 Result<Node> read_toml(std::string_view text, const std::string& name);
-// The same of a line that Cordon wrote, without places and reasons, and several times as fast.
-std::optional<Node> read_json_line(std::string_view text);
 
 // What one message of a peer may hold. The values are bounded beside the bytes: "[1,1,1...]" grows
 // thirtyfold when it is read.

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import re
 import shutil
 from pathlib import Path
@@ -172,6 +173,62 @@ def test_a_forged_record_at_the_end(three_days, count):
     findings = [(f["kind"], f["file"], f["line"], f["seq"]) for f in three_days.verdict()["findings"]]
     assert [finding[0] for finding in findings] == ["edit"] * count
     assert findings == verify.verify(three_days.directory)[0]
+
+
+def tamper(rng, trail):
+    """Changes one thing, of every kind; answers with what was done."""
+    names = trail.days
+    name = rng.choice(names)
+    path = trail.directory / name
+    data, lines = path.read_bytes(), trail.lines(name)
+    how = rng.choice(["bit", "cut", "swap", "move", "double", "remove", "wrong mac", "no mac", "exchange", "graft",
+                      "junk"])
+    at, to = rng.randrange(len(lines)), rng.randrange(len(lines))
+    if how == "bit":
+        changed = bytearray(data)
+        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        lines = [bytes(changed)]
+    elif how == "cut":
+        lines = [data[:rng.randrange(len(data))]]
+    elif how == "swap":
+        lines[at], lines[to] = lines[to], lines[at]
+    elif how == "move":
+        lines.insert(to, lines.pop(at))
+    elif how == "double":
+        lines.insert(to, lines[at])
+    elif how == "remove":
+        del lines[at:at + rng.randrange(1, 4)]
+    elif how == "wrong mac":
+        lines[at] = rehashed(lines[at], lambda body: body[:-65] + b"0" * 64 + b'"')
+    elif how == "no mac":
+        lines[at] = rehashed(lines[at], lambda body: body[:body.rindex(b',"mac":"')])
+    elif how == "exchange":
+        other = trail.directory / rng.choice(names)
+        lines = [other.read_bytes()]
+        other.write_bytes(data)
+    elif how == "graft":
+        lines.insert(to, rng.choice(trail.lines(rng.choice(names))))
+    elif how == "junk":
+        lines[at] = rng.choice([b"", b"{}", b"null", b"x" * 70000, b"\0", b"[" * 100]) + b"\n"
+    trail.put_lines(lines, name)
+    return how, name, at, to
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_change_is_first_seen_at_the_same_place_by_both(three_days, seed):
+    """Lines are decoded many at a time; what is said of them is what one after the other says."""
+    rng = random.Random(seed)
+    before = {name: (three_days.directory / name).read_bytes() for name in three_days.days}
+    for _ in range(12):
+        done = tamper(rng, three_days)
+        findings = [(f["kind"], f["file"], f["line"], f["seq"]) for f in three_days.verdict()["findings"]]
+        faults, _ = verify.verify(three_days.directory)
+        assert findings[:1] == faults[:1], (done, findings, faults)
+        changed = any((three_days.directory / name).read_bytes() != data for name, data in before.items())
+        assert bool(findings) == changed, (done, findings)
+        for name, data in before.items():
+            (three_days.directory / name).write_bytes(data)
+    three_days.holds()
 
 
 def test_lines_of_another_log(three_days, tmp_path):

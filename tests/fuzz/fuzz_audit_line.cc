@@ -40,14 +40,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expected = line.end();
     if (!line.overlong) require_that(line.text == text.substr(line.offset, line.length));
     (void)read_checkpoint(line.text);
-    require_that((*next)->record.has_value() == (line.complete && !line.overlong));
+    require_that(((*next)->has_record || (*next)->fault) == (line.complete && !line.overlong));
     if (!line.complete) continue;
     walk.take(**next);
     if (line.overlong) continue;
-    const cordon::Result<Record>& record = *(*next)->record;
-    if (record && record->intact) {
-      require_that(line.text.ends_with(record->hash + "\"}"));
-      require_that(record->seq > 0);
+    if ((*next)->has_record && (*next)->record.intact) {
+      const Record& record = (*next)->record;
+      require_that(line.text.ends_with(std::string(record.hash) + "\"}"));
+      require_that(record.seq > 0);
     }
   }
   require_that(expected == text.size());

@@ -366,11 +366,12 @@ std::string shown(const std::string& line, bool json) {
   if (json) return sanitize(line) + "\n";
   const auto record = audit::decode_line(line);
   if (!record) return "? " + sanitize(line.substr(0, 60)) + "\n";
-  std::string text = record->timestamp.substr(11, 12) + "  " + std::to_string(record->seq) + "  " +
-                     record->action + " " + (record->resource.empty() ? "-" : record->resource) +
-                     " " + (record->phase == audit::Phase::Note ? "note" : record->outcome);
-  if (!record->reason.empty()) text += " (" + record->reason + ")";
-  if (const auto code = audit::number_in(record->metadata, "exit_code")) {
+  std::string text(record->timestamp.substr(11, 12));
+  text.append("  ").append(std::to_string(record->seq)).append("  ").append(record->action);
+  text.append(" ").append(record->resource.empty() ? "-" : record->resource);
+  text.append(" ").append(record->phase == audit::Phase::Note ? "note" : record->outcome);
+  if (!record->reason.empty()) text.append(" (").append(record->reason).append(")");
+  if (const auto code = audit::number_in(*record->metadata, "exit_code")) {
     text += " exit " + std::to_string(*code);
   }
   return sanitize(text) + "\n";
