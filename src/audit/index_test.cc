@@ -59,5 +59,46 @@ TEST_F(IndexOfLog, ADayThatVanishesMeanwhileDoesNotCostTheIndex) {
   EXPECT_EQ(events(*index), 2U);
 }
 
+// Somebody doubled lines, which verify tells: what was asked before can still be asked.
+TEST_F(IndexOfLog, AnActionThatStandsThereTwiceIsOne) {
+  Log log = open();
+  run(log);
+  run(log);
+  const auto open_one = log.begin(a_run(log));
+  ASSERT_TRUE(open_one.has_value());
+  const std::string day = "2025-11-07.jsonl";
+  const std::string bytes = read(day);
+  put(day, bytes + bytes);
+  const auto index = Index::open(place_, {});
+  ASSERT_TRUE(index.has_value()) << message(index.error());
+  const auto found = index->list({});
+  ASSERT_TRUE(found.has_value());
+  ASSERT_EQ(found->size(), 3U);
+  EXPECT_EQ((*found)[0].outcome, "pending");
+  EXPECT_EQ((*found)[1].outcome, "success");
+  EXPECT_EQ((*found)[2].outcome, "success");
+}
+
+// The end of an action is found although the index was brought up to date between the two.
+TEST_F(IndexOfLog, AnActionEndsInALaterUpdate) {
+  Log log = open();
+  const auto receipt = log.begin(a_run(log));
+  ASSERT_TRUE(receipt.has_value());
+  ASSERT_TRUE(Index::open(place_, {}).has_value());
+  Closing closing;
+  closing.ending = Ending::Success;
+  ASSERT_TRUE(log.close(*receipt, closing).has_value());
+  const auto index = Index::open(place_, {});
+  ASSERT_TRUE(index.has_value());
+  const auto found = index->list({});
+  ASSERT_TRUE(found.has_value());
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ((*found)[0].outcome, "success");
+  const auto lines = index->lines((*found)[0]);
+  ASSERT_TRUE(lines.has_value());
+  EXPECT_TRUE(lines->pending.find("\"phase\":\"pending\"") != std::string::npos);
+  EXPECT_TRUE(lines->closing.find("\"phase\":\"closing\"") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace cordon::audit

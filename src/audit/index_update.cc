@@ -11,7 +11,7 @@ void bind_text(Statement& statement, int at, std::string_view text) {
   if (text.empty()) {
     statement.bind_null(at);
   } else {
-    statement.bind(at, text);
+    statement.lend(at, text);
   }
 }
 
@@ -34,7 +34,7 @@ void bind_end(Statement& statement, int at, const Record& record, const std::str
   bind_number(statement, at + 3, number_in(*record.metadata, "duration_ms"));
   statement.bind(at + 4, number_in(*record.metadata, "denial_count").value_or(0));
   bind_text(statement, at + 5, text_in(*record.metadata, "error_kind").value_or(""));
-  statement.bind(at + 6, day).bind(at + 7, signed_of(offset));
+  statement.lend(at + 6, day).bind(at + 7, signed_of(offset));
 }
 
 }  // namespace
@@ -62,16 +62,19 @@ std::string_view searched_label(std::string_view label) {
   return hash == std::string_view::npos ? label : label.substr(hash);
 }
 
+IndexUpdate::Insertion::Insertion(const Database& database, const std::string& columns_and_values)
+    : fresh(database.prepare("INSERT INTO " + columns_and_values)),
+      replacing(database.prepare("INSERT OR REPLACE INTO " + columns_and_values)) {}
+
 IndexUpdate::IndexUpdate(const Database& database)
-    : begin_(database.prepare(
-          "INSERT OR REPLACE INTO event(seq, event_id, begun, day, action, tool, resource, cwd,"
-          " outcome, backend, denials, pending_day, pending_offset)"
-          " VALUES(?,?,?,?,?,?,?,?,?,?,0,?,?)")),
-      both_(database.prepare(
-          "INSERT OR REPLACE INTO event(seq, event_id, begun, day, action, tool, resource, cwd,"
-          " backend, pending_day, pending_offset, outcome, reason, ended, exit_code, signal,"
-          " duration, denials, error_kind, closing_day, closing_offset)"
-          " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")),
+    : begin_(database,
+             "event(seq, event_id, begun, day, action, tool, resource, cwd, outcome, backend,"
+             " denials, pending_day, pending_offset) VALUES(?,?,?,?,?,?,?,?,?,?,0,?,?)"),
+      both_(database,
+            "event(seq, event_id, begun, day, action, tool, resource, cwd, backend, pending_day,"
+            " pending_offset, outcome, reason, ended, exit_code, signal, duration, denials,"
+            " error_kind, closing_day, closing_offset)"
+            " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
       end_(database.prepare(
           "INSERT INTO event(seq, event_id, begun, day, action, tool, resource, cwd, outcome,"
           " reason, backend, ended, exit_code, signal, duration, denials, error_kind, closing_day,"
@@ -88,7 +91,7 @@ IndexUpdate::IndexUpdate(const Database& database)
 // A label stands in thousands of actions: each is stored once, and its number beside the action's.
 std::optional<std::int64_t> IndexUpdate::word_of(std::string_view text) {
   constexpr std::size_t kMostWords = 100'000;
-  const auto known = words_.find(std::string(text));
+  const auto known = words_.find(text);
   if (known != words_.end()) return known->second;
   if (!word_.bind(1, text).step()) return std::nullopt;
   const std::int64_t id = word_.number(0);
@@ -113,8 +116,8 @@ bool IndexUpdate::add_label(std::uint64_t seq, std::string_view label) {
 }
 
 bool IndexUpdate::add_labels(std::uint64_t seq, const Record& record, const LineValue& request) {
-  bool good =
-      add_label(seq, record.resource) && add_label(seq, text_in(request, "cwd").value_or(""));
+  const std::string_view cwd = text_in(request, "cwd").value_or("");
+  bool good = add_label(seq, record.resource) && (cwd == record.resource || add_label(seq, cwd));
   for (const char* name : {"session", "agent"}) {
     const auto who = text_in(request, name);
     if (who) good = good && label_of_who(name, *who, seq);
@@ -146,16 +149,17 @@ bool IndexUpdate::begin_event(const Record& record, const std::string& day, std:
 }
 
 bool IndexUpdate::write_begun(const std::string& event_id, const Begun& begun) {
-  begin_.bind(1, signed_of(begun.seq)).bind(2, event_id).bind(3, begun.wall_us);
-  begin_.bind(4, begun.wall_us / kDayUs);
-  bind_text(begin_, 5, begun.action);
-  bind_text(begin_, 6, begun.tool);
-  bind_text(begin_, 7, begun.resource);
-  bind_text(begin_, 8, begun.cwd);
-  begin_.bind(9, std::string("pending"));
-  bind_text(begin_, 10, begun.backend);
-  begin_.bind(11, begun.day).bind(12, signed_of(begun.offset));
-  return begin_.run();
+  return begin_.run([&](Statement& row) {
+    row.bind(1, signed_of(begun.seq)).lend(2, event_id).bind(3, begun.wall_us);
+    row.bind(4, begun.wall_us / kDayUs);
+    bind_text(row, 5, begun.action);
+    bind_text(row, 6, begun.tool);
+    bind_text(row, 7, begun.resource);
+    bind_text(row, 8, begun.cwd);
+    row.lend(9, "pending");
+    bind_text(row, 10, begun.backend);
+    row.lend(11, begun.day).bind(12, signed_of(begun.offset));
+  });
 }
 
 bool IndexUpdate::finish() {
@@ -167,18 +171,19 @@ bool IndexUpdate::finish() {
 
 bool IndexUpdate::write_both(const Begun& begun, const Record& record, const std::string& day,
                              std::uint64_t offset) {
-  both_.bind(1, signed_of(begun.seq)).bind(2, record.event_id).bind(3, begun.wall_us);
-  both_.bind(4, begun.wall_us / kDayUs);
-  bind_text(both_, 5, begun.action);
-  bind_text(both_, 6, begun.tool);
-  bind_text(both_, 7, begun.resource);
-  bind_text(both_, 8, begun.cwd);
-  bind_text(both_, 9, begun.backend);
-  both_.bind(10, begun.day).bind(11, signed_of(begun.offset));
-  bind_text(both_, 12, record.outcome);
-  bind_text(both_, 13, record.reason);
-  bind_end(both_, 14, record, day, offset);
-  return both_.run();
+  return both_.run([&](Statement& row) {
+    row.bind(1, signed_of(begun.seq)).lend(2, record.event_id).bind(3, begun.wall_us);
+    row.bind(4, begun.wall_us / kDayUs);
+    bind_text(row, 5, begun.action);
+    bind_text(row, 6, begun.tool);
+    bind_text(row, 7, begun.resource);
+    bind_text(row, 8, begun.cwd);
+    bind_text(row, 9, begun.backend);
+    row.lend(10, begun.day).bind(11, signed_of(begun.offset));
+    bind_text(row, 12, record.outcome);
+    bind_text(row, 13, record.reason);
+    bind_end(row, 14, record, day, offset);
+  });
 }
 
 bool IndexUpdate::end_event(const Record& record, const std::string& day, std::uint64_t offset) {
@@ -186,11 +191,12 @@ bool IndexUpdate::end_event(const Record& record, const std::string& day, std::u
   const LineValue* asked = record.metadata->find("request");
   const LineValue& request = asked == nullptr ? kNothing : *asked;
   const bool has_request = request.kind == LineValue::Kind::Map;
-  if (const auto begun = begun_.extract(std::string(record.event_id))) {
+  if (const auto found = begun_.find(record.event_id); found != begun_.end()) {
+    const auto begun = begun_.extract(found);
     return write_both(begun.mapped(), record, day, offset) &&
            (!has_request || add_labels(begun.mapped().seq, record, request));
   }
-  end_.bind(1, signed_of(record.seq)).bind(2, record.event_id).bind(3, record.wall_us);
+  end_.bind(1, signed_of(record.seq)).lend(2, record.event_id).bind(3, record.wall_us);
   end_.bind(4, record.wall_us / kDayUs);
   bind_text(end_, 5, record.action);
   bind_text(end_, 6, text_in(request, "tool").value_or(""));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,32 @@ class IndexUpdate {
     std::uint64_t offset = 0;
   };
 
+  // Texts that are looked up without being copied.
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  template <typename Value>
+  using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+  // A row that is put in. Nearly none is there before, and who replaces nothing keeps no journal of
+  // its own of each page: that is tried first.
+  struct Insertion {
+    Statement fresh;
+    Statement replacing;
+    Insertion(const Database& database, const std::string& columns_and_values);
+    // `bind` binds all that is put in.
+    template <typename Bind>
+    bool run(const Bind& bind) {
+      bind(fresh);
+      const Statement::Ran ran = fresh.try_run();
+      if (ran != Statement::Ran::Conflict) return ran == Statement::Ran::Done;
+      bind(replacing);
+      return replacing.run();
+    }
+  };
+
   bool begin_event(const Record& record, const std::string& day, std::uint64_t offset);
   bool end_event(const Record& record, const std::string& day, std::uint64_t offset);
   bool write_begun(const std::string& event_id, const Begun& begun);
@@ -58,14 +85,14 @@ class IndexUpdate {
   bool add_label(std::uint64_t seq, std::string_view label);
   bool label_of_who(std::string_view kind, std::string_view who, std::uint64_t seq);
 
-  Statement begin_;
-  Statement both_;
+  Insertion begin_;
+  Insertion both_;
   Statement end_;
   Statement word_;
   Statement label_;
   Statement follow_;
-  std::unordered_map<std::string, Begun> begun_;  // by event id
-  std::unordered_map<std::string, std::int64_t> words_;
+  ByText<Begun> begun_;  // by event id
+  ByText<std::int64_t> words_;
 };
 
 // What a label is found by: its hash, or itself if it has none.

@@ -11,13 +11,22 @@ Statement& Statement::bind(int at, std::int64_t value) {
   return *this;
 }
 
-Statement& Statement::bind(int at, std::string_view text) {
-  constexpr auto kCopied = -1;  // the library copies the bytes before it returns
+Statement& Statement::bind_bytes(int at, std::string_view text, std::intptr_t keeping) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): so the library spells it
-  const auto copied = reinterpret_cast<sqlite3_destructor_type>(std::intptr_t{kCopied});
-  failed_ = failed_ || sqlite3_bind_text64(statement_.get(), at, text.data(), text.size(), copied,
+  const auto kept = reinterpret_cast<sqlite3_destructor_type>(keeping);
+  failed_ = failed_ || sqlite3_bind_text64(statement_.get(), at, text.data(), text.size(), kept,
                                            SQLITE_UTF8) != SQLITE_OK;
   return *this;
+}
+
+Statement& Statement::bind(int at, std::string_view text) {
+  constexpr std::intptr_t kCopied = -1;  // the library copies the bytes before it returns
+  return bind_bytes(at, text, kCopied);
+}
+
+Statement& Statement::lend(int at, std::string_view text) {
+  constexpr std::intptr_t kStays = 0;
+  return bind_bytes(at, text, kStays);
 }
 
 Statement& Statement::bind_null(int at) {
@@ -25,24 +34,26 @@ Statement& Statement::bind_null(int at) {
   return *this;
 }
 
-bool Statement::run() {
+Statement::Ran Statement::try_run() {
   while (step()) {
   }
-  const bool good = !failed_;
+  const Ran ran = conflict_ ? Ran::Conflict : failed_ ? Ran::Failed : Ran::Done;
   reset();
-  return good;
+  return ran;
 }
 
 bool Statement::step() {
   if (failed_ || statement_ == nullptr) return false;
   const int answer = sqlite3_step(statement_.get());
   failed_ = answer != SQLITE_ROW && answer != SQLITE_DONE;
+  conflict_ = answer == SQLITE_CONSTRAINT;
   return answer == SQLITE_ROW;
 }
 
 void Statement::reset() {
   sqlite3_reset(statement_.get());
   failed_ = false;
+  conflict_ = false;
 }
 
 std::int64_t Statement::number(int column) const {

@@ -22,8 +22,14 @@ class Statement {
   // Parameters count from 1. A statement that ran may be bound and run again.
   Statement& bind(int at, std::int64_t value);
   Statement& bind(int at, std::string_view text);  // copied
+  // Not copied: it must stay until the statement ran. What is bound is bound anew for the next
+  // time.
+  Statement& lend(int at, std::string_view text);
   Statement& bind_null(int at);
-  bool run();   // to its end; for what answers no rows
+  // To its end; for what answers no rows. Conflict: a row is there that excludes this one.
+  enum class Ran { Done, Conflict, Failed };
+  Ran try_run();
+  bool run() { return try_run() == Ran::Done; }
   bool step();  // true: a row is there
   [[nodiscard]] bool failed() const { return failed_; }
   void reset();
@@ -36,8 +42,11 @@ class Statement {
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
+  Statement& bind_bytes(int at, std::string_view text, std::intptr_t keeping);
+
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   bool failed_ = false;
+  bool conflict_ = false;
 };
 
 class Database {
