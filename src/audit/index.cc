@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <unordered_set>
 
 #include "audit/decoded_lines.h"
 #include "audit/files.h"
 #include "audit/index_update.h"
 #include "audit/record.h"
 #include "base/path.h"
+#include "base/text.h"
 
 namespace cordon::audit {
 namespace {
@@ -177,6 +179,93 @@ Result<Index> Index::open(const Place& place, const Progress& progress) {
   }
   if (auto index = open_as(place, path, progress)) return index;
   return open_as(place, {}, progress);  // a directory that cannot be written
+}
+
+namespace {
+
+// Reads the records of one file after the other into an index.
+class FileRecords {
+ public:
+  FileRecords(const Database& database, std::uint64_t& strange, const Progress& progress)
+      : update_(database), strange_(strange), progress_(progress) {}
+
+  Result<void> read(const std::string& path) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!file.valid() || ::fstat(file.get(), &status) != 0) {
+      Error unreadable = usage_error("cannot read " + quote(path));
+      unreadable.error_number = errno;
+      return fail(std::move(unreadable));
+    }
+    if (!S_ISREG(status.st_mode)) {
+      return fail(usage_error(quote(path) + " is not a regular file",
+                              "name files of records, as cordon audit export writes them"));
+    }
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    DecodedLines lines(file.get(), 0, size, std::nullopt);
+    std::uint64_t records = 0;
+    for (;;) {
+      CORDON_TRY(decoded, lines.next());
+      if (decoded == nullptr) break;
+      if (progress_ && decoded->line.number % 4096 == 0) progress_(decoded->line.offset, size);
+      if (!decoded->has_record || !decoded->record.intact) {
+        ++strange_;
+        continue;
+      }
+      ++records;
+      if (!take(decoded->record, decoded->line.text)) return fail(unusable_index());
+    }
+    if (progress_ && size != 0) progress_(size, size);
+    if (records == 0 && size != 0) {
+      return fail(usage_error(quote(path) + " holds no record of an audit log",
+                              "name files of records, as cordon audit export writes them"));
+    }
+    return {};
+  }
+  bool finish() {
+    Record record;
+    const auto put_line = [&](const std::string& line) {
+      return decode_line(line, record).has_value() && put(record);
+    };
+    return std::ranges::all_of(early_, put_line) && update_.finish();
+  }
+
+ private:
+  bool take(const Record& record, std::string_view line) {
+    if (!seen_.emplace(record.hash).second) return true;
+    if (record.phase == Phase::Pending) begun_.emplace(record.event_id);
+    const bool begun = record.phase != Phase::Closing ||
+                       !number_in(*record.metadata, "pending_seq") ||
+                       begun_.contains(std::string(record.event_id));
+    if (begun) return put(record);
+    early_.emplace_back(line);
+    return true;
+  }
+  // Numbers of several logs are the same: an action is found again by its event id alone.
+  bool put(const Record& record) { return update_.take_as(++number_, record, {}, 0); }
+
+  IndexUpdate update_;
+  std::uint64_t& strange_;
+  const Progress& progress_;
+  std::unordered_set<std::string> seen_;   // hashes
+  std::unordered_set<std::string> begun_;  // event ids
+  std::vector<std::string> early_;         // lines: the day of the end was named before the other
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace
+
+Result<Index> Index::of_files(std::span<const std::string> files, std::uint64_t& strange,
+                              const Progress& progress) {
+  auto database = Database::open({});
+  if (!database) return fail(unusable_index());
+  Index index(Fd(), std::move(*database));
+  if (!index.prepare_tables() || !index.database_.run("BEGIN")) return fail(unusable_index());
+  strange = 0;
+  FileRecords records(index.database_, strange, progress);
+  for (const std::string& file : files) CORDON_CHECK(records.read(file));
+  if (!records.finish() || !index.database_.run("COMMIT")) return fail(unusable_index());
+  return index;
 }
 
 Result<Lines> Index::lines(const Event& event) const {

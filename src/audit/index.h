@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,12 @@ class Index {
  public:
   // Opens, and brings it up to date.
   static Result<Index> open(const Place& place, const Progress& progress);
+  // In memory, of records in files: of day files and what `audit export` wrote, also of several
+  // logs, in any order of the files. A record that stands there twice counts once. Lines that are
+  // no records are counted in `strange`; an error if there is nothing else. Only lists and sums can
+  // be asked for: numbers are not those of the records.
+  static Result<Index> of_files(std::span<const std::string> files, std::uint64_t& strange,
+                                const Progress& progress);
 
   [[nodiscard]] Result<std::vector<Event>> list(const Filter& filter) const;  // newest first
   // Oldest first (with a limit: of the newest), one at a time; stops when `take` answers false.

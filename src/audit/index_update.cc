@@ -132,10 +132,11 @@ bool IndexUpdate::add_labels(std::uint64_t seq, const Record& record, const Line
   return good;
 }
 
-bool IndexUpdate::begin_event(const Record& record, const std::string& day, std::uint64_t offset) {
+bool IndexUpdate::begin_event(std::uint64_t seq, const Record& record, const std::string& day,
+                              std::uint64_t offset) {
   constexpr std::size_t kMostBegun = 4096;
   if (begun_.size() == kMostBegun && !finish()) return false;
-  Begun begun{record.seq,
+  Begun begun{seq,
               record.wall_us,
               std::string(record.action),
               std::string(text_in(*record.metadata, "tool").value_or("")),
@@ -145,7 +146,7 @@ bool IndexUpdate::begin_event(const Record& record, const std::string& day, std:
               day,
               offset};
   begun_.insert_or_assign(std::string(record.event_id), std::move(begun));
-  return add_labels(record.seq, record, *record.metadata);
+  return add_labels(seq, record, *record.metadata);
 }
 
 bool IndexUpdate::write_begun(const std::string& event_id, const Begun& begun) {
@@ -186,7 +187,8 @@ bool IndexUpdate::write_both(const Begun& begun, const Record& record, const std
   });
 }
 
-bool IndexUpdate::end_event(const Record& record, const std::string& day, std::uint64_t offset) {
+bool IndexUpdate::end_event(std::uint64_t seq, const Record& record, const std::string& day,
+                            std::uint64_t offset) {
   static constexpr LineValue kNothing{};
   const LineValue* asked = record.metadata->find("request");
   const LineValue& request = asked == nullptr ? kNothing : *asked;
@@ -196,7 +198,7 @@ bool IndexUpdate::end_event(const Record& record, const std::string& day, std::u
     return write_both(begun.mapped(), record, day, offset) &&
            (!has_request || add_labels(begun.mapped().seq, record, request));
   }
-  end_.bind(1, signed_of(record.seq)).lend(2, record.event_id).bind(3, record.wall_us);
+  end_.bind(1, signed_of(seq)).lend(2, record.event_id).bind(3, record.wall_us);
   end_.bind(4, record.wall_us / kDayUs);
   bind_text(end_, 5, record.action);
   bind_text(end_, 6, text_in(request, "tool").value_or(""));
@@ -206,15 +208,16 @@ bool IndexUpdate::end_event(const Record& record, const std::string& day, std::u
   bind_text(end_, 10, record.reason);
   bind_text(end_, 11, text_in(request, "backend").value_or(""));
   bind_end(end_, 12, record, day, offset);
-  return end_.run() && (!has_request || add_labels(record.seq, record, request));
+  return end_.run() && (!has_request || add_labels(seq, record, request));
 }
 
-bool IndexUpdate::take(const Record& record, const std::string& day, std::uint64_t offset) {
+bool IndexUpdate::take_as(std::uint64_t seq, const Record& record, const std::string& day,
+                          std::uint64_t offset) {
   switch (record.phase) {
     case Phase::Pending:
-      return begin_event(record, day, offset);
+      return begin_event(seq, record, day, offset);
     case Phase::Closing:
-      return end_event(record, day, offset);
+      return end_event(seq, record, day, offset);
     case Phase::Note:
       return true;
   }

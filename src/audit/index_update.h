@@ -28,7 +28,12 @@ struct Followed {
 class IndexUpdate {
  public:
   explicit IndexUpdate(const Database& database);
-  bool take(const Record& record, const std::string& day, std::uint64_t offset);
+  bool take(const Record& record, const std::string& day, std::uint64_t offset) {
+    return take_as(record.seq, record, day, offset);
+  }
+  // Under a number that is not the record's own.
+  bool take_as(std::uint64_t seq, const Record& record, const std::string& day,
+               std::uint64_t offset);
   // Behind the last record: what was begun and has not ended is written as well.
   bool finish();
   bool follow(const Followed& followed);
@@ -74,8 +79,10 @@ class IndexUpdate {
     }
   };
 
-  bool begin_event(const Record& record, const std::string& day, std::uint64_t offset);
-  bool end_event(const Record& record, const std::string& day, std::uint64_t offset);
+  bool begin_event(std::uint64_t seq, const Record& record, const std::string& day,
+                   std::uint64_t offset);
+  bool end_event(std::uint64_t seq, const Record& record, const std::string& day,
+                 std::uint64_t offset);
   bool write_begun(const std::string& event_id, const Begun& begun);
   bool write_both(const Begun& begun, const Record& record, const std::string& day,
                   std::uint64_t offset);

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import time
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
@@ -139,6 +140,40 @@ def test_stats(busy):
     text = busy.audit("stats").out
     assert "14 actions" in text and "#" in text and "█" not in text
     assert busy.audit("stats", "--json", "--outcome", "timeout").json["all"]["actions"] == 4
+
+
+def test_stats_of_files(busy, world):
+    """What other hosts exported is summed up as one's own log is, whatever the order and however often it is named."""
+    own = busy.audit("stats", "--json").json
+    files = [world.write(world.outside / day, (busy.directory / day).read_bytes()) for day in busy.days]
+    for named in (files, files[::-1], files * 2):
+        assert busy.audit("stats", "--json", *named).json == own
+    assert busy.audit("stats", "--json", "--outcome", "timeout", *files).json["all"]["actions"] == 4
+    exported = world.write(world.outside / "export.jsonl", busy.audit("export").out)
+    shutil.rmtree(busy.directory)
+    assert busy.audit("stats", "--json", exported).json == own
+    assert not busy.directory.exists(), "asking makes nothing"
+    # An action that ends in another file than it began in is one action, in either order.
+    for name, kept in (("begun", '"phase":"pending"'), ("ended", '"phase":"closing"')):
+        text = exported.read_text().splitlines(keepends=True)
+        world.write(world.outside / name, "".join(line for line in text if kept in line))
+    halves = [world.outside / "begun", world.outside / "ended"]
+    for named in (halves, halves[::-1]):
+        assert busy.audit("stats", "--json", *named).json == own
+    # What is no record is not counted, and told.
+    torn = exported.read_bytes()[:-5] + b"\nno record\n"
+    done = busy.audit("stats", "--json", world.write(world.outside / "torn", torn))
+    assert "2 line(s) are no records" in done.err, done.account()
+    for bad in (world.write(world.outside / "text", "hello\n"), world.outside / "missing", world.outside):
+        said = busy.audit("stats", bad, status=2).err
+        assert str(bad) in said, said
+
+
+def test_stats_count_what_a_limit_ended(busy):
+    answer = busy.audit("stats", "--json").json
+    assert answer["all"]["limits"] == 4 == answer["outcomes"]["timeout"]["limits"]
+    assert answer["outcomes"]["exit"]["limits"] == 0
+    assert "4 ended by a limit" in busy.audit("stats").out
 
 
 def test_stats_draw_blocks_on_a_terminal(busy):

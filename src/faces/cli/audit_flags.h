@@ -174,6 +174,9 @@ inline constexpr std::array kAuditPruneGroups{FlagGroup{"What to do", kAuditPrun
 inline constexpr std::array kAuditShowOperands{
     Operand{"ID", "an event id, the beginning of one, a number, or last", ValueKind::Free, {}}};
 
+inline constexpr std::array kAuditStatsOperands{
+    Operand{"FILE", "exported records, in place of the log", ValueKind::File, {}}};
+
 inline constexpr std::array kAuditExamples{
     Example{"cordon audit list --since 2h", "What ran lately; 1 if nothing did.", 1},
     Example{"cordon audit list --denied", "What was denied; 1 if nothing was.", 1},
@@ -199,7 +202,8 @@ inline constexpr std::array kAuditTailExamples{
 inline constexpr std::array kAuditStatsExamples{
     Example{"cordon audit stats", "Everything; 1 if there is nothing.", 1},
     Example{"cordon audit stats --since 30d --tool run_code", "One tool, one month.", 1},
-    Example{"cordon audit stats --json", "The same for machines.", 1},
+    Example{"cordon audit stats --json node1.jsonl node2.jsonl",
+            "What the logs of two hosts hold, for machines; 2 if a file is missing.", 2},
 };
 inline constexpr std::array kAuditVerifyExamples{
     Example{"cordon audit verify", "Whether every record is there as it was written; 1 if not.", 1},
@@ -223,6 +227,12 @@ inline constexpr std::string_view kAuditVerifyText =
     "knows where the log ends. It names file, line and number of each record that was edited, "
     "removed, moved, doubled or cut off. What a crash or a power cut explains is told apart. The "
     "exit status is 0 if the log holds, 1 if it does not or there is none.";
+
+inline constexpr std::string_view kAuditStatsText =
+    "Counts actions by outcome, tool and day: how many there were, failed, were refused, how much "
+    "was denied in them, how many a limit ended and how long they took. With FILEs it counts what "
+    "they hold, records as `cordon audit export` writes them or days of a log, of this host or of "
+    "others; a record that stands in them twice counts once.";
 
 inline constexpr std::string_view kAuditPruneText =
     "Removes whole days from the beginning of a log that verifies. The last record that goes is "
@@ -262,14 +272,8 @@ inline constexpr std::array kAuditVerbs{
          {},
          kAuditTailExamples,
          kAuditUsage},
-    Verb{"audit stats",
-         "",
-         "how much, how long, how it ended",
-         "Counts actions by outcome, tool and day.",
-         kAuditListGroups,
-         {},
-         kAuditStatsExamples,
-         kAuditUsage},
+    Verb{"audit stats", "[FILE]...", "how much, how long, how it ended", kAuditStatsText,
+         kAuditListGroups, kAuditStatsOperands, kAuditStatsExamples, kAuditUsage},
     Verb{"audit verify",
          "",
          "whether the log is whole and unchanged",

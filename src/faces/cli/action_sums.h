@@ -1,0 +1,37 @@
+// Sums over recorded actions, by how they ended, by what asked for them and by day: the answer of
+// `cordon audit stats`, wherever the actions stand.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "audit/index.h"
+#include "config/node.h"
+
+namespace cordon {
+
+struct ActionSum {
+  std::uint64_t count = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t denials = 0;
+  std::uint64_t refusals = 0;
+  std::uint64_t limits = 0;  // ended by the wall clock or another limit
+  std::uint64_t duration_ms = 0;
+  void add(const audit::Tally& tally);
+};
+
+struct ActionSums {
+  using Rows = std::map<std::string, ActionSum>;
+  ActionSum all;
+  Rows outcomes;
+  Rows tools;
+  Rows days;
+
+  void add(const audit::Tally& tally);
+};
+
+std::string sums_text(const ActionSums& sums);  // tables
+std::string sums_json(const ActionSums& sums);  // cordon.audit-stats/1
+
+}  // namespace cordon
