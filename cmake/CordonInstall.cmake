@@ -90,7 +90,7 @@ file(WRITE ${made}/check_made.cmake "foreach(file IN ITEMS ${made_files})
 endforeach()
 ")
 
-set(cordon_helpers cordon-tools cordon-inside cordon-gate)
+set(cordon_helpers cordon-tools cordon-inside cordon-gate cordon-ship)
 if(CORDON_COMPAT)
   list(APPEND cordon_helpers cordon-apply)
 endif()

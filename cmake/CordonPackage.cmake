@@ -22,7 +22,7 @@ else()
 endif()
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "apparmor, bubblewrap")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "apparmor, bubblewrap, libpq5")
 # xz would save a quarter of the size for ten times the work.
 set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

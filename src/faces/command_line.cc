@@ -97,7 +97,7 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
     return print_for_apply(arguments);
   }
   const Entry entry = entry_of(verb);
-  return entry != nullptr ? entry(arguments) : become_helper(verb, words);
+  return entry != nullptr ? entry(arguments) : become_helper(verb, arguments, words);
 }
 
 // As `sh -c`: a host that puts a prefix before its commands gives one word.

@@ -1,7 +1,7 @@
-// cordon: run, session, policy, doctor, hook and help. The other verbs are those of cordon-tools
-// and cordon-apply, which it becomes: linked into this one, the database and the signing library
-// would nearly double the time of every start, for their relocations alone. A link to it that is
-// named lxc-exec or srt is a drop-in for that tool.
+// cordon: run, session, policy, doctor, hook and help. The other verbs are those of cordon-tools,
+// cordon-ship and cordon-apply, which it becomes: linked into this one, the database and the
+// signing library would nearly double the time of every start, for their relocations alone. A link
+// to it that is named lxc-exec or srt is a drop-in for that tool.
 #include <span>
 #include <vector>
 

@@ -29,7 +29,7 @@ std::vector<std::string> own_programs(const Caller& caller) {
   if (caller.executable.empty()) return {};
   std::vector<std::string> programs{caller.executable};
   for (const char* name :
-       {"cordon", "cordon-apply", "cordon-gate", "cordon-inside", "cordon-tools"}) {
+       {"cordon", "cordon-apply", "cordon-gate", "cordon-inside", "cordon-ship", "cordon-tools"}) {
     for (std::string& place : own_places(parent(caller.executable), name))
       programs.push_back(std::move(place));
   }

@@ -15,7 +15,7 @@ VERBS = [(), ("run",), ("session",), ("session", "start"), ("session", "exec"), 
          ("session", "show"), ("session", "stop"), ("why",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
-         ("audit", "export"), ("audit", "prune"), ("mcp",), ("loop",), ("hook",),
+         ("audit", "export"), ("audit", "prune"), ("audit", "ship"), ("mcp",), ("loop",), ("hook",),
          ("hook", "claude"), ("hook", "codex"), ("hook", "copilot"), ("hook", "gemini"), ("setup",), ("demo",), ("mxc",), ("srt",), ("apply",),
          ("doctor",), ("completion",), ("help",)]
 NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
@@ -23,6 +23,7 @@ NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
 NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon policy explain read ~/.ssh/id_ed25519": 1,
            "cordon policy explain connect example.com:443": 1,
+           "cordon audit ship --schema": 0, "cordon audit ship --enroll --node build7": 0,
            "cordon audit stats --json node1.jsonl node2.jsonl": 2,
            "cordon policy check missing.toml": 2, "cordon mxc missing.json": 1,
            "cordon srt -c 'echo hi > new-file'": 1, "cordon srt -s missing.json true": 1,

@@ -28,7 +28,7 @@ def own_programs() -> Path:
     """A directory for PATH with `cordon` in it, and nothing else."""
     place = harness.stage().path / "path"
     place.mkdir(mode=0o755)
-    for name in ("cordon", "cordon-tools", "cordon-inside", "cordon-gate", "cordon-apply"):
+    for name in ("cordon", "cordon-tools", "cordon-inside", "cordon-gate", "cordon-ship", "cordon-apply"):
         os.link(harness.stage().cordon.parent / name, place / name)
     return place
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from support.harness import ROOT
 
 DEBIAN_NAMES = {"aarch64": "arm64", "x86_64": "amd64"}
-HELPERS = ("cordon-apply", "cordon-gate", "cordon-inside", "cordon-tools")
+HELPERS = ("cordon-apply", "cordon-gate", "cordon-inside", "cordon-ship", "cordon-tools")
 EPOCH = 1767225600  # of the commits made here: 2026-01-01
 
 

@@ -148,15 +148,28 @@ def test_the_archive_has_all_of_it_and_nothing_of_the_machine(products):
 
 def test_executables_are_static_stripped_and_know_no_directory_of_the_build(products, unpacked):
     for name, path in executables(unpacked).items():
+        loads = name == "cordon-ship"  # the next test
         header = call("readelf", "--file-header", "--dynamic", "--section-headers", "--wide", path).stdout
         assert "DYN (Position-Independent Executable file)" in header, name
-        assert "(NEEDED)" not in header and ".symtab" not in header, name
+        assert ("(NEEDED)" in header) == loads and ".symtab" not in header, name
         content = path.read_bytes()
         for place in (ROOT, products.directory):
             assert str(place).encode() + b"/" not in content, (name, place)
     # The control: the executable that was not stripped has its symbols.
     built = ROOT / "build/cordon"
     assert ".symtab" in call("readelf", "--section-headers", "--wide", built).stdout
+
+
+def test_the_one_that_loads_libraries_needs_an_old_c_library_and_nothing_else(unpacked):
+    """No libpq, which it looks for once a database is named, and no glibc after 2.34: Debian 12, RHEL 9, Ubuntu 22.04."""
+    ship = unpacked / "libexec/cordon/cordon-ship"
+    read = call("readelf", "--dynamic", "--version-info", "--wide", ship).stdout
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", read))
+    assert needed <= {"libc.so.6", "libm.so.6", "libresolv.so.2", "libgcc_s.so.1"} | {name for name in needed if name.startswith("ld-linux")}
+    versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([0-9.]+)", read)}
+    assert versions and max(versions) <= (2, 34), versions
+    assert "RPATH" not in read and "RUNPATH" not in read
+    assert "cordon_ship" in call(unpacked / "bin/cordon", "audit", "ship", "--schema").stdout
 
 
 def test_it_runs_where_it_is_unpacked(products, world):
@@ -173,7 +186,7 @@ def test_it_runs_where_it_is_unpacked(products, world):
 
 def test_the_package_installs_below_usr_alone_and_needs_nothing(products, package_root):
     control = call("dpkg-deb", "--field", products.package).stdout
-    assert "Package: cordon\n" in control and "Depends:" not in control
+    assert "Package: cordon\n" in control and "Depends:" not in control and "libpq5" in control
     assert re.search(r"^Version: [0-9.]+~trial-1$", control, re.M)
     assert sorted(path.name for path in package_root.iterdir()) == ["usr"]
     for line in call("dpkg-deb", "--contents", products.package).stdout.splitlines():

@@ -91,7 +91,7 @@ class Stage:
         binaries = self.path / "bin"
         binaries.mkdir(mode=0o755)
         self.cordon = self._copy(source_binary(), binaries / "cordon")
-        for name in ("cordon-tools", "cordon-inside", "cordon-gate", "cordon-apply"):
+        for name in ("cordon-tools", "cordon-inside", "cordon-gate", "cordon-ship", "cordon-apply"):
             companion = source_binary().parent / name
             if companion.exists():
                 self._copy(companion, binaries / name)

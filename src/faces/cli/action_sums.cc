@@ -24,6 +24,12 @@ void ActionSums::add(const audit::Tally& tally) {
   days[tally.day].add(tally);
 }
 
+void ActionSums::add(const std::string& node, const audit::Tally& tally) {
+  add(tally);
+  if (!nodes) nodes.emplace();
+  (*nodes)[node].add(tally);
+}
+
 namespace {
 
 std::string duration_text(std::uint64_t ms) {
@@ -92,6 +98,7 @@ std::string sums_json(const ActionSums& sums) {
       .set("outcomes", rows_node(sums.outcomes))
       .set("tools", rows_node(sums.tools))
       .set("days", rows_node(sums.days));
+  if (sums.nodes) node.set("nodes", rows_node(*sums.nodes));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 
@@ -101,6 +108,7 @@ std::string sums_text(const ActionSums& sums) {
                      std::to_string(sums.all.denials) + " denials, " +
                      std::to_string(sums.all.limits) + " ended by a limit, " +
                      duration_text(sums.all.duration_ms) + " in all\n\n";
+  if (sums.nodes) text += chart("NODE", *sums.nodes) + "\n";
   return text + chart("OUTCOME", sums.outcomes) + "\n" + chart("TOOL", sums.tools) + "\n" +
          chart("DAY", last_of(sums.days));
 }

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "audit/index.h"
 #include "config/node.h"
@@ -27,8 +29,11 @@ struct ActionSums {
   Rows outcomes;
   Rows tools;
   Rows days;
+  // By node; nothing where the actions of one log are summed up.
+  std::optional<Rows> nodes;
 
   void add(const audit::Tally& tally);
+  void add(const std::string& node, const audit::Tally& tally);
 };
 
 std::string sums_text(const ActionSums& sums);  // tables

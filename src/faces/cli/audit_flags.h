@@ -106,6 +106,85 @@ inline constexpr std::array kAuditFilter{
          {}},
 };
 
+inline constexpr std::array kAuditFleet{
+    Flag{FlagId::From,
+         "--from",
+         "URL",
+         ValueKind::Free,
+         Times::Once,
+         "ask the logs of a fleet in PostgreSQL",
+         "Ask what nodes have copied to this database with cordon audit ship, in place of the log "
+         "of this host: postgresql://USER@HOST/DATABASE, without a password. Over a network "
+         "sslmode is verify-full.",
+         {}},
+    Flag{FlagId::NodeName,
+         "--node",
+         "NAME",
+         ValueKind::Free,
+         Times::Once,
+         "with --from: of this node alone",
+         "With --from: only of the node that is enrolled under NAME.",
+         {}},
+};
+
+inline constexpr std::array kAuditShip{
+    Flag{FlagId::To,
+         "--to",
+         "URL",
+         ValueKind::Free,
+         Times::Once,
+         "the database: postgresql://USER@HOST/DATABASE",
+         "The database, as PostgreSQL's own programs take it: postgresql://USER@HOST/DATABASE. It "
+         "holds no password: libpq reads one from ~/.pgpass or PGPASSFILE, and a client "
+         "certificate from sslcert and sslkey. Over a network sslmode is verify-full; sslrootcert "
+         "names the authority.",
+         {}},
+    Flag{FlagId::Follow,
+         "--follow",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "go on with what is recorded later",
+         "Go on and copy records as they are written, until INT or TERM: for a service.",
+         {}},
+    Flag{FlagId::Once,
+         "--once",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "do not wait for a database that is away",
+         "If the database is away, say so and end with status 2 in place of waiting for it: for a "
+         "timer, which tries again by itself.",
+         {}},
+    Flag{FlagId::Tables,
+         "--schema",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "print the SQL of the tables",
+         "Print what an administrator of the database runs once: tables, roles and their "
+         "privileges.",
+         {}},
+    Flag{FlagId::Enroll,
+         "--enroll",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "print the SQL that enrols this log",
+         "Print what an administrator of the database runs for this log: a role that may add "
+         "records of this node alone, and the public key that its checkpoints are signed with.",
+         {}},
+    Flag{FlagId::NodeName,
+         "--node",
+         "NAME",
+         ValueKind::Free,
+         Times::Once,
+         "with --enroll: under this name",
+         "With --enroll: the name of the node; without it that of the host. Each log is a node: "
+         "those of two accounts of one host have two names.",
+         {}},
+};
+
 inline constexpr std::array kAuditTail{
     Flag{FlagId::Follow,
          "-f",
@@ -158,14 +237,18 @@ inline constexpr std::array kAuditPrune{
 };
 
 inline constexpr FlagGroup kAuditFilterGroup{"Which", kAuditFilter};
+inline constexpr FlagGroup kAuditFleetGroup{"Whose", kAuditFleet};
 
 inline constexpr std::array kAuditBareGroups{kBareHelpGroup};
 inline constexpr std::array kAuditShowGroups{kAnswerGroup, kHelpGroup};
-inline constexpr std::array kAuditListGroups{kAuditFilterGroup, kAnswerGroup, kHelpGroup};
+inline constexpr std::array kAuditListGroups{kAuditFilterGroup, kAuditFleetGroup, kAnswerGroup,
+                                             kHelpGroup};
+inline constexpr std::array kAuditShipGroups{FlagGroup{"What to do", kAuditShip}, kAnswerGroup,
+                                             kHelpGroup};
 inline constexpr std::array kAuditTailGroups{FlagGroup{"Which", kAuditTail}, kAnswerGroup,
                                              kHelpGroup};
-inline constexpr std::array kAuditVerifyGroups{FlagGroup{"What to do", kAuditVerify}, kAnswerGroup,
-                                               kHelpGroup};
+inline constexpr std::array kAuditVerifyGroups{FlagGroup{"What to do", kAuditVerify},
+                                               kAuditFleetGroup, kAnswerGroup, kHelpGroup};
 inline constexpr std::array kAuditExportGroups{kAuditFilterGroup, FlagGroup{"Answer", kAuditExport},
                                                kHelpGroup};
 inline constexpr std::array kAuditPruneGroups{FlagGroup{"What to do", kAuditPrune}, kAnswerGroup,
@@ -221,12 +304,30 @@ inline constexpr std::array kAuditPruneExamples{
     Example{"cordon audit prune --json --keep-days 365", "The same for machines.", 1},
 };
 
+inline constexpr std::array kAuditShipExamples{
+    Example{"cordon audit ship --once --to postgresql://build7@db.example.org/audit",
+            "For a timer; 1 if there is no log.", 1},
+    Example{"cordon audit ship --schema", "The SQL of the tables and roles.", 0},
+    Example{"cordon audit ship --enroll --node build7", "The SQL that enrols this log.", 0},
+};
+
+inline constexpr std::string_view kAuditShipText =
+    "Copies the audit log of this host, as it stands, to a PostgreSQL database that has those of a "
+    "fleet. Each record arrives at least once and is stored exactly once; the log here stays the "
+    "truth. If the database is away nothing is lost: the log is the queue, and the next attempt "
+    "goes on where the last one came to. Without --once and --follow it ends when everything is "
+    "copied, and waits for a database that is away.\n\n"
+    "The login of a node can add records of that node and do nothing else. It needs libpq "
+    "(libpq5).";
+
 inline constexpr std::string_view kAuditVerifyText =
     "Reads the whole log and checks that every record is there as it was written: the hash of each "
     "line, the chain from line to line and day to day, the signed checkpoints, and the head, which "
     "knows where the log ends. It names file, line and number of each record that was edited, "
     "removed, moved, doubled or cut off. What a crash or a power cut explains is told apart. The "
-    "exit status is 0 if the log holds, 1 if it does not or there is none.";
+    "exit status is 0 if the log holds, 1 if it does not or there is none.\n\n"
+    "With --from it checks the logs of a fleet as the database has them: the chain and the signed "
+    "checkpoints of each node, and whether a node sent two records with one number.";
 
 inline constexpr std::string_view kAuditStatsText =
     "Counts actions by outcome, tool and day: how many there were, failed, were refused, how much "
@@ -243,7 +344,7 @@ inline constexpr int kAuditUsage = 2;
 inline constexpr std::array kAuditVerbs{
     Verb{
         "audit",
-        "list|show|tail|stats|verify|export|prune [ARG]...",
+        "list|show|tail|stats|verify|export|prune|ship [ARG]...",
         "what was done, and whether the account of it holds",
         "Answers questions about the audit log. It holds labels and keyed hashes, never arguments, "
         "paths below a home, variables or content.",
@@ -289,6 +390,14 @@ inline constexpr std::array kAuditVerbs{
          kAuditExportGroups,
          {},
          kAuditExportExamples,
+         kAuditUsage},
+    Verb{"audit ship",
+         "",
+         "copy the log to a database of a fleet",
+         kAuditShipText,
+         kAuditShipGroups,
+         {},
+         kAuditShipExamples,
          kAuditUsage},
     Verb{"audit prune",
          "",

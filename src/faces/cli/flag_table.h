@@ -77,6 +77,10 @@ enum class FlagId {
   Follow,
   Checkpoint,
   KeepDays,
+  NodeName,
+  Once,
+  Enroll,
+  Tables,
   // mcp
   Profile,
   Workspace,

@@ -60,8 +60,9 @@ TEST(FlagTable, SaysAFlagTakesAValueExactlyIfItHasAnArgument) {
 }
 
 // The contract gives these names to two things each: what `mcp --http` listens on and what `run
-// --http` permits, the file of `learn --out` and the directory of `export --out`.
-constexpr std::array<std::string_view, 2> kNamesOfTwo{"--http", "--out"};
+// --http` permits, the file of `learn --out` and the directory of `export --out`, the languages of
+// `policy convert --from --to` and the databases of `audit`.
+constexpr std::array<std::string_view, 4> kNamesOfTwo{"--from", "--http", "--out", "--to"};
 
 TEST(FlagTable, OneFlagMeansTheSameInEveryVerb) {
   for (const Verb* one : everything()) {

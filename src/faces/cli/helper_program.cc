@@ -73,11 +73,21 @@ int become(const std::string& name, std::span<const std::string> verb,
 
 }  // namespace
 
-int become_helper(const Verb& verb, std::span<const char* const> words) {
+namespace {
+
+std::string helper_of(const Verb& verb, const Arguments& arguments) {
+  if (verb.name == "apply") return "cordon-apply";
+  const bool of_database = verb.name.starts_with("audit ") && arguments.has(FlagId::From);
+  return of_database || verb.name == "audit ship" ? "cordon-ship" : "cordon-tools";
+}
+
+}  // namespace
+
+int become_helper(const Verb& verb, const Arguments& arguments,
+                  std::span<const char* const> words) {
   std::vector<std::string> names;
   for (const std::string_view word : split(verb.name, ' ')) names.emplace_back(word);
-  return become(verb.name == "apply" ? "cordon-apply" : "cordon-tools", names, words,
-                verb.usage_status);
+  return become(helper_of(verb, arguments), names, words, verb.usage_status);
 }
 
 std::optional<std::string_view> drop_in_called(std::string_view name) {

@@ -19,8 +19,9 @@ Result<std::string> own_executable();
 // The verbs that no run needs belong to programs of their own; see main.cc. Such a program is
 // looked for beside this one, then in the libexec directory of its installation.
 
-// Becomes the program of `verb` with the words behind the verb. Returns only with a failure.
-int become_helper(const Verb& verb, std::span<const char* const> words);
+// Becomes the program of `verb` with the words behind the verb, which were read as `arguments`.
+// Returns only with a failure.
+int become_helper(const Verb& verb, const Arguments& arguments, std::span<const char* const> words);
 
 // The verb that a program of this name stands for: "srt" for srt, "mxc" for lxc-exec.
 std::optional<std::string_view> drop_in_called(std::string_view name);

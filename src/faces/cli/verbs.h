@@ -26,6 +26,10 @@ int verb_audit_stats(const Arguments& arguments);
 int verb_audit_verify(const Arguments& arguments);
 int verb_audit_export(const Arguments& arguments);
 int verb_audit_prune(const Arguments& arguments);
+int verb_audit_ship(const Arguments& arguments);
+int fleet_list(const Arguments& arguments);  // audit list --from
+int fleet_stats(const Arguments& arguments);
+int fleet_verify(const Arguments& arguments);
 int verb_changes_list(const Arguments& arguments);
 int verb_changes_show(const Arguments& arguments);
 int verb_changes_diff(const Arguments& arguments);
