@@ -106,10 +106,11 @@ struct Quarantined {
 
 // The one credential of its agent that a run was given: what it is called, never what it says.
 struct Credential {
-  // A variable of the environment, or a login file.
-  enum class Kind { Variable, Login };
+  // A variable of the environment, a login file, or a variable that is added to requests outside
+  // and holds a placeholder inside.
+  enum class Kind { Variable, Login, Outside };
   std::string agent;           // "claude"
-  Kind kind = Kind::Variable;  // which of the two
+  Kind kind = Kind::Variable;  // which of them
   std::string label;           // the variable's name, or the login file below the home
   bool copied = false;         // by this run, from the host's login file
   bool operator==(const Credential&) const = default;

@@ -4,6 +4,9 @@
 #include <array>
 
 #include "base/check.h"
+#include "policy/clamp.h"
+#include "policy/decide.h"
+#include "policy/http_rules.h"
 #include "policy/net_rules.h"
 
 namespace cordon {
@@ -15,6 +18,8 @@ constexpr std::array kClaudeHosts{
 };
 constexpr std::array<std::string_view, 2> kClaudeCredentials{"ANTHROPIC_API_KEY",
                                                              "CLAUDE_CODE_OAUTH_TOKEN"};
+constexpr std::array kClaudeKeys{AgentKey{"ANTHROPIC_API_KEY", "x-api-key"},
+                                 AgentKey{"CLAUDE_CODE_OAUTH_TOKEN", {}}};
 // Without it the agent refuses to work for root, although nothing of root is inside.
 constexpr std::array<std::string_view, 2> kClaudeSettings{
     "IS_SANDBOX", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"};
@@ -24,11 +29,13 @@ constexpr std::array kCodexHosts{
     AgentHost{"auth.openai.com:443", "renewing a login made inside"},
 };
 constexpr std::array<std::string_view, 2> kCodexCredentials{"CODEX_API_KEY", "OPENAI_API_KEY"};
+constexpr std::array kCodexKeys{AgentKey{"CODEX_API_KEY", {}}, AgentKey{"OPENAI_API_KEY", {}}};
 
 constexpr std::array kGeminiHosts{
     AgentHost{"generativelanguage.googleapis.com:443", "the model"},
 };
 constexpr std::array<std::string_view, 1> kGeminiCredentials{"GEMINI_API_KEY"};
+constexpr std::array kGeminiKeys{AgentKey{"GEMINI_API_KEY", "x-goog-api-key"}};
 
 constexpr std::array kCopilotHosts{
     AgentHost{"api.githubcopilot.com:443", "the model"},
@@ -38,19 +45,42 @@ constexpr std::array<std::string_view, 1> kCopilotCredentials{"COPILOT_GITHUB_TO
 
 constexpr std::array kAgents{
     AgentNeeds{"claude", kClaudeHosts, kClaudeCredentials, kClaudeSettings,
-               ".claude/.credentials.json"},
-    AgentNeeds{"codex", kCodexHosts, kCodexCredentials, {}, ".codex/auth.json"},
-    AgentNeeds{"gemini", kGeminiHosts, kGeminiCredentials, {}, {}},
-    AgentNeeds{"copilot", kCopilotHosts, kCopilotCredentials, {}, {}},
+               ".claude/.credentials.json", "api.anthropic.com", kClaudeKeys},
+    AgentNeeds{"codex",
+               kCodexHosts,
+               kCodexCredentials,
+               {},
+               ".codex/auth.json",
+               "api.openai.com",
+               kCodexKeys},
+    AgentNeeds{"gemini",
+               kGeminiHosts,
+               kGeminiCredentials,
+               {},
+               {},
+               "generativelanguage.googleapis.com",
+               kGeminiKeys},
+    // It exchanges its token for another one, which it keeps.
+    AgentNeeds{"copilot", kCopilotHosts, kCopilotCredentials, {}, {}, {}, {}},
 };
 
-bool has_value(const Effective& effective, const Caller& caller, const std::string& name) {
-  if (const auto set = effective.env.set.find(name); set != effective.env.set.end()) {
-    return !set->second.empty();
-  }
+bool has_value(const EnvRules& env, const Caller& caller, const std::string& name) {
+  if (const auto set = env.set.find(name); set != env.set.end()) return !set->second.empty();
   const auto outside = caller.environment.find(name);
-  return std::ranges::find(effective.env.pass, name) != effective.env.pass.end() &&
+  return std::ranges::find(env.pass, name) != env.pass.end() &&
          outside != caller.environment.end() && !outside->second.empty();
+}
+
+HostRule model_of(const AgentNeeds& agent) {
+  const auto host = parse_http_host(agent.model);
+  CORDON_ASSERT(host.has_value());
+  return *host;
+}
+
+// A program that is told another address has its key for whoever is there.
+bool is_led_elsewhere(const AgentNeeds& agent, const EnvRules& env, const Caller& caller) {
+  const auto base = known_base_variable(agent.model);
+  return base && has_value(env, caller, std::string(base->name));
 }
 
 }  // namespace
@@ -75,11 +105,65 @@ void add_needs(const AgentNeeds& agent, Policy& policy) {
 
 void remove_needs(const AgentNeeds& agent, Policy& policy) {
   policy.agent = {};
+  withhold_credentials(agent, policy);
+  for (const std::string_view name : agent.settings) policy.env.set.erase(std::string(name));
+}
+
+void withhold_credentials(const AgentNeeds& agent, Policy& policy) {
   for (const std::string_view name : agent.credentials) {
     std::erase(policy.env.pass, name);
     policy.env.set.erase(std::string(name));
   }
-  for (const std::string_view name : agent.settings) policy.env.set.erase(std::string(name));
+}
+
+Policy with_key_outside(Policy policy, std::span<const Ceiling> ceilings, const Caller& caller) {
+  const AgentNeeds* agent = find_agent(policy.agent.name);
+  if (agent == nullptr || agent->model.empty() || policy.agent.share_login) return policy;
+  const auto valued = [&](const AgentKey& key) {
+    return has_value(policy.env, caller, std::string(key.variable));
+  };
+  const auto key = std::ranges::find_if(agent->keys, valued);
+  if (key == agent->keys.end() || policy.env.set.contains(std::string(key->variable)))
+    return policy;
+  const auto permits = [&](const Ceiling& ceiling) {
+    return permits_variable(ceiling, std::string(key->variable));
+  };
+  if (!std::ranges::all_of(ceilings, permits)) return policy;
+  const HostRule model = model_of(*agent);
+  const bool reached = policy.net.mode == NetMode::Allow &&
+                       decide_connect(policy.net, model.name, model.first_port, {}).allowed;
+  if (!reached || is_led_elsewhere(*agent, policy.env, caller)) return policy;
+  auto rule = std::ranges::find(policy.net.http, model, &HttpRule::host);
+  const std::string name = std::string(agent->name) + "-key";
+  // Who wrote another secret into the rule meant that one.
+  if (rule != policy.net.http.end() && !rule->secret.empty() && rule->secret != name) return policy;
+  if (rule == policy.net.http.end()) {
+    HttpRule made;
+    made.host = model;
+    made.allow = {{"*", "/**"}};
+    made.websocket = true;
+    rule = policy.net.http.insert(policy.net.http.end(), std::move(made));
+  }
+  SecretRule secret;
+  secret.name = name;
+  secret.host = model;
+  secret.kind = key->header.empty() ? SecretRule::Kind::Bearer : SecretRule::Kind::Header;
+  secret.header = key->header;
+  secret.from = "env:" + std::string(key->variable);
+  secret.variable = key->variable;
+  rule->secret = secret.name;
+  // An operator may say where the secret of that name comes from.
+  const auto defines = [&](const Policy& by) {
+    return std::ranges::any_of(by.secrets, [&](const SecretRule& other) {
+      return other.name == secret.name && other.host == secret.host;
+    });
+  };
+  const bool defined =
+      defines(policy) || std::ranges::any_of(ceilings, [&](const Ceiling& ceiling) {
+        return defines(ceiling.policy);
+      });
+  if (!defined) policy.secrets.push_back(std::move(secret));
+  return policy;
 }
 
 std::optional<Credential> credential_of(const Effective& effective, const Caller& caller) {
@@ -93,9 +177,17 @@ std::optional<Credential> credential_of(const Effective& effective, const Caller
   const auto stands_outside = [&](const SecretRule& secret) {
     return std::ranges::find(agent->credentials, secret.variable) != agent->credentials.end();
   };
-  if (std::ranges::any_of(effective.secrets, stands_outside)) return std::nullopt;
+  const auto outside = std::ranges::find_if(effective.secrets, stands_outside);
+  if (outside != effective.secrets.end()) {
+    return Credential{effective.agent.name, Credential::Kind::Outside, outside->variable};
+  }
+  // Nor does one to whose host a ceiling permits requests without it.
+  if (!agent->model.empty() && find_http_rule(effective.net, model_of(*agent)) != nullptr &&
+      !is_led_elsewhere(*agent, effective.env, caller)) {
+    return std::nullopt;
+  }
   for (const std::string_view name : agent->credentials) {
-    if (!has_value(effective, caller, std::string(name))) continue;
+    if (!has_value(effective.env, caller, std::string(name))) continue;
     return Credential{effective.agent.name, Credential::Kind::Variable, std::string(name)};
   }
   return std::nullopt;
@@ -110,11 +202,32 @@ bool is_withheld(std::string_view variable, const AgentRules& agent,
   return credential && (!given || given->label != variable);
 }
 
+std::string_view name_of(Credential::Kind kind) {
+  switch (kind) {
+    case Credential::Kind::Variable:
+      return "variable";
+    case Credential::Kind::Login:
+      return "login";
+    case Credential::Kind::Outside:
+      return "outside";
+  }
+  return "";
+}
+
 std::string describe(const Credential& credential) {
   std::string text = "credential of " + credential.agent + ": " + credential.label;
+  switch (credential.kind) {
+    case Credential::Kind::Outside:
+      return text + ", added to its requests outside; inside is a placeholder";
+    case Credential::Kind::Variable:
+      return text + ", which whatever runs inside can read";
+    case Credential::Kind::Login:
+      text += ", which whatever runs inside can read";
+      break;
+  }
   if (credential.copied) {
     text +=
-        ", copied from the host; a login is renewed by replacing it, so whichever of the two is"
+        "; copied from the host: a login is renewed by replacing it, so whichever of the two is"
         " renewed first may log the other out";
   }
   return text;

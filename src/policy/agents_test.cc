@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "policy/environment.h"
+#include "policy/http_rules.h"
+#include "policy/net_rules.h"
 #include "policy/presets.h"
 
 namespace cordon {
@@ -62,6 +64,124 @@ TEST(AgentCredential, MeansNothingToARunForNoAgent) {
   caller.environment = {{"OPENAI_API_KEY", "a"}};
   EXPECT_EQ(credential_of(effective, caller), std::nullopt);
   EXPECT_TRUE(holds(build_environment(effective, caller, "/"), "OPENAI_API_KEY=a"));
+}
+
+Caller with_variables(std::map<std::string, std::string> variables) {
+  Caller caller;
+  caller.environment = std::move(variables);
+  return caller;
+}
+
+TEST(AgentKey, StandsOutsideForEveryAgentWhoseModelTakesIt) {
+  for (const AgentNeeds& agent : known_agents()) {
+    for (const AgentKey& key : agent.keys) {
+      const std::string variable(key.variable);
+      const Policy preset = make_preset("agent:" + std::string(agent.name), {});
+      const Policy policy = with_key_outside(preset, {}, with_variables({{variable, "a"}}));
+      ASSERT_EQ(policy.secrets.size(), 1U) << variable;
+      const SecretRule& secret = policy.secrets.front();
+      EXPECT_EQ(secret.variable, variable);
+      EXPECT_EQ(secret.from, "env:" + variable);
+      EXPECT_EQ(secret.header, key.header);
+      ASSERT_EQ(policy.net.http.size(), 1U);
+      EXPECT_EQ(policy.net.http.front().host, secret.host);
+      EXPECT_EQ(policy.net.http.front().secret, secret.name);
+      EXPECT_TRUE(known_base_variable(secret.host.name)) << "nobody would tell it the way";
+      EXPECT_TRUE(std::ranges::any_of(policy.net.allow, [&](const HostRule& host) {
+        return covers(host, secret.host);
+      })) << "the preset does not lead there";
+      Effective effective;
+      effective.net = policy.net;
+      effective.env = policy.env;
+      effective.agent = policy.agent;
+      effective.secrets = policy.secrets;
+      const Caller caller = with_variables({{variable, "a"}});
+      EXPECT_EQ(credential_of(effective, caller),
+                (Credential{std::string(agent.name), Credential::Kind::Outside, variable}));
+      const auto environment = build_environment(effective, caller, "/");
+      EXPECT_FALSE(holds(environment, variable + "=a"));
+      EXPECT_TRUE(holds(environment, variable + "=" + placeholder_of(secret)));
+      // A ceiling that takes the secret takes the key.
+      effective.secrets.clear();
+      effective.net.http.front().secret.clear();
+      EXPECT_EQ(credential_of(effective, caller), std::nullopt);
+      EXPECT_FALSE(holds(build_environment(effective, caller, "/"), variable + "=a"));
+    }
+  }
+}
+
+TEST(AgentKey, OfSeveralTheFirstWithAValueIsUsed) {
+  const Policy preset = make_preset("agent:claude", {});
+  const auto secret_with = [&](std::map<std::string, std::string> variables) {
+    return with_key_outside(preset, {}, with_variables(std::move(variables))).secrets.at(0);
+  };
+  EXPECT_EQ(secret_with({{"ANTHROPIC_API_KEY", "a"}, {"CLAUDE_CODE_OAUTH_TOKEN", "b"}}).variable,
+            "ANTHROPIC_API_KEY");
+  const SecretRule token =
+      secret_with({{"ANTHROPIC_API_KEY", ""}, {"CLAUDE_CODE_OAUTH_TOKEN", "b"}});
+  EXPECT_EQ(token.variable, "CLAUDE_CODE_OAUTH_TOKEN");
+  EXPECT_EQ(token.kind, SecretRule::Kind::Bearer);
+}
+
+TEST(AgentKey, ChangesNothingWhereItCannotStandOutside) {
+  const Policy preset = make_preset("agent:claude", {});
+  const Caller caller = with_variables({{"ANTHROPIC_API_KEY", "a"}});
+  const auto unchanged = [](const Policy& policy, const Caller& who,
+                            std::span<const Ceiling> ceilings = {}) {
+    return with_key_outside(policy, ceilings, who) == policy;
+  };
+  EXPECT_FALSE(unchanged(preset, caller));  // control
+  EXPECT_TRUE(unchanged(preset, Caller()));
+  EXPECT_TRUE(
+      unchanged(make_preset("agent:copilot", {}), with_variables({{"COPILOT_GITHUB_TOKEN", "a"}})));
+  EXPECT_TRUE(unchanged(make_preset("agent", {}), caller));
+  Policy policy = preset;
+  policy.net = {};
+  EXPECT_TRUE(unchanged(policy, caller));
+  policy.net.mode = share_the_hosts_network();
+  EXPECT_TRUE(unchanged(policy, caller));
+  policy = preset;
+  policy.net.allow = {parse_host_rule("example.com:443").value()};
+  EXPECT_TRUE(unchanged(policy, caller));
+  policy = preset;
+  policy.net.deny = {parse_host_rule("*.anthropic.com").value()};
+  EXPECT_TRUE(unchanged(policy, caller));
+  policy = preset;
+  policy.agent.share_login = hand_over_the_agents_login();
+  EXPECT_TRUE(unchanged(policy, caller));
+  policy = preset;
+  policy.env.set["ANTHROPIC_API_KEY"] = "of the policy";
+  EXPECT_TRUE(unchanged(policy, caller));
+  policy = preset;
+  policy.env.set["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:8080";
+  EXPECT_TRUE(unchanged(policy, caller));
+  policy = preset;
+  policy.env.pass.emplace_back("ANTHROPIC_BASE_URL");
+  EXPECT_FALSE(unchanged(policy, caller));
+  EXPECT_TRUE(unchanged(policy, with_variables({{"ANTHROPIC_API_KEY", "a"},
+                                                {"ANTHROPIC_BASE_URL", "http://127.0.0.1:1"}})));
+  policy = preset;
+  policy.net.http.emplace_back().host = parse_http_host("api.anthropic.com").value();
+  policy.net.http.front().secret = "own";
+  EXPECT_TRUE(unchanged(policy, caller));
+  policy.net.http.front().secret.clear();
+  const Policy kept = with_key_outside(policy, {}, caller);
+  EXPECT_EQ(kept.net.http.front().secret, "claude-key");
+  EXPECT_TRUE(kept.net.http.front().allow.empty()) << "who wrote a rule said what may be asked";
+  EXPECT_EQ(with_key_outside(kept, {}, caller), kept);
+  policy.net.http.front().secret = "claude-key";
+  EXPECT_EQ(with_key_outside(policy, {}, caller), kept);
+  // Who defines the secret says where it comes from.
+  Ceiling defining;
+  defining.policy.secrets = {with_key_outside(preset, {}, caller).secrets.front()};
+  defining.policy.secrets.front().from = "file:/etc/key";
+  EXPECT_TRUE(with_key_outside(preset, {&defining, 1}, caller).secrets.empty());
+  EXPECT_EQ(with_key_outside(preset, {&defining, 1}, caller).net.http.front().secret, "claude-key");
+  Ceiling ceiling;
+  ceiling.bounds_env = true;
+  EXPECT_TRUE(unchanged(preset, caller, {&ceiling, 1}));
+  ceiling.policy.env.pass = {"ANTHROPIC_API_KEY"};
+  EXPECT_FALSE(unchanged(preset, caller, {&ceiling, 1}));
 }
 
 TEST(AgentNeeds, AreTakenAwayAgain) {

@@ -36,6 +36,13 @@ Result<Clamped> clamp(const Resolved& request, std::span<const ResolvedCeiling> 
   return clamped;
 }
 
+bool permits_variable(const Ceiling& ceiling, const std::string& name) {
+  if (!ceiling.bounds_env) return true;
+  const EnvRules& env = ceiling.policy.env;
+  return env.set.contains(name) ||
+         std::find(env.pass.begin(), env.pass.end(), name) != env.pass.end();
+}
+
 }  // namespace cordon
 
 namespace cordon::detail {
@@ -58,13 +65,6 @@ void clamp_agent(const Resolved& request, Ceilings ceilings, Effective& result,
 namespace {
 
 using Because = Reduction::Because;
-
-bool permits_variable(const Ceiling& ceiling, const std::string& name) {
-  if (!ceiling.bounds_env) return true;
-  const EnvRules& env = ceiling.policy.env;
-  return env.set.contains(name) ||
-         std::find(env.pass.begin(), env.pass.end(), name) != env.pass.end();
-}
 
 std::optional<Because> refused(const std::string& name, Ceilings ceilings) {
   if (!is_valid_variable_name(name)) return Because::Malformed;

@@ -45,6 +45,9 @@ class Clamped {
 // what an option asked for never reaches a launch.
 Result<Clamped> clamp(const Resolved& request, std::span<const ResolvedCeiling> ceilings);
 
+// Whether the ceiling lets a variable of that name inside.
+bool permits_variable(const Ceiling& ceiling, const std::string& name);
+
 }  // namespace cordon
 
 namespace cordon::detail {

@@ -202,6 +202,9 @@ std::vector<std::string> build_environment(const Effective& effective, const Cal
   const std::optional<Credential> credential = credential_of(effective, caller);
   for (const std::string& name : effective.env.pass) {
     if (is_withheld(name, effective.agent, credential)) continue;
+    // In its place stands a placeholder, below.
+    const bool outside = credential && credential->kind == Credential::Kind::Outside;
+    if (outside && credential->label == name) continue;
     const auto found = caller.environment.find(name);
     if (found == caller.environment.end() || is_loader_variable(name)) continue;
     variables[name] = found->second;

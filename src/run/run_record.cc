@@ -6,6 +6,7 @@
 #include "audit/project_names.h"
 #include "config/node.h"
 #include "cordon/runner.h"
+#include "policy/agents.h"
 #include "policy/names.h"
 #include "run/answers.h"
 
@@ -413,7 +414,7 @@ Node credential_node(const std::optional<Credential>& credential) {
   if (!credential) return null();
   Node node{NodeMap{}};
   node.set("agent", credential->agent);
-  node.set("kind", credential->kind == Credential::Kind::Login ? "login" : "variable");
+  node.set("kind", name_of(credential->kind));
   node.set("label", credential->label);
   node.set("copied", credential->copied);
   return node;

@@ -162,12 +162,17 @@ KEYS = {"ANTHROPIC_API_KEY": "KEY-one", "CLAUDE_CODE_OAUTH_TOKEN": "KEY-two",
         "OPENAI_API_KEY": "KEY-of-another"}
 
 
-def test_one_variable_is_passed_and_named(world):
-    done, report = world.report("/usr/bin/env", options=["--policy", "agent:claude"], env=KEYS)
-    assert "ANTHROPIC_API_KEY=KEY-one" in done.expect(0).out
+@pytest.mark.parametrize("options,kind,value", [
+    ([], "outside", "cordon-placeholder-claude-key"), (["--net", "open"], "variable", "KEY-one")],
+    ids=["outside", "inside"])
+def test_one_variable_is_used_and_named(world, options, kind, value):
+    done, report = world.report("/usr/bin/env", options=["--policy", "agent:claude", *options], env=KEYS)
+    assert f"ANTHROPIC_API_KEY={value}\n" in done.expect(0).out
+    assert ("KEY-one" in done.out) == (kind == "variable")
     assert "KEY-two" not in done.out and "KEY-of-another" not in done.out
-    assert report["credential"] == {"agent": "claude", "kind": "variable",
+    assert report["credential"] == {"agent": "claude", "kind": kind,
                                     "label": "ANTHROPIC_API_KEY", "copied": False}
+    assert ("which whatever runs inside can read" in done.err) == (kind == "variable")
     assert "KEY-" not in done.report_text and "KEY-" not in done.err
     assert [(entry["what"], entry["asked"], entry["because"]) for entry in report["reductions"]] == \
         [("env", "CLAUDE_CODE_OAUTH_TOKEN", "forbidden")]
@@ -189,6 +194,15 @@ def test_a_plan_does_not_show_the_value(world):
     for more in ([], ["--json"]):
         done = world.execute([*words, *more, "--", "true"], env=KEYS).expect(0)
         assert "ANTHROPIC_API_KEY" in done.out and "KEY-" not in done.out
+
+
+@pytest.mark.once
+def test_an_export_has_neither_the_key_nor_its_placeholder(world):
+    bundle = world.home / "bundle"
+    world.execute([world.cordon, "export", "oci", "--drop", "limits", "--policy", "agent:claude", "--out", bundle,
+                   "--", "true"], env=KEYS).expect(0)
+    text = (bundle / "config.json").read_text()
+    assert "KEY-" not in text and "ANTHROPIC_API_KEY" not in text and "IS_SANDBOX=1" in text
 
 
 def test_the_reasons_of_a_preset_are_shown(world):

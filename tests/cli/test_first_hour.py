@@ -18,13 +18,13 @@ PLAN = "- [ ] made: Make a file\n  verify: test -s made\n"
 # Does what its model says, as an agent does: without an answer it has made nothing. One that may read everything would
 # also find what setup wrote.
 CLAUDE = r'''#!/usr/bin/python3
-import json, sys, urllib.request
+import json, os, sys, urllib.request
 if sys.argv[1:] == ["--version"]:
     print("1.0")
     sys.exit()
 sys.stdin.read()
 try:
-    said = urllib.request.urlopen("http://api.anthropic.com:443/", timeout=20).read().decode()
+    said = urllib.request.urlopen(os.environ["ANTHROPIC_BASE_URL"] + "/", timeout=20).read().decode()
 except OSError as error:
     sys.exit(f"no model: {error}")
 open("made", "w").write(said)
@@ -43,6 +43,11 @@ def install_agent(world, name="claude", text=CLAUDE) -> dict[str, str]:
     tools = world.make_directory(world.home / ".local/bin")
     world.write(tools / name, text, 0o755)
     return {"PATH": f"{tools}:{harness.BASE_PATH}", "ANTHROPIC_API_KEY": "none"}
+
+
+def trusting(net, env: dict[str, str]) -> dict[str, str]:
+    """The model's certificate is verified as the person's programs would."""
+    return {**env, "SSL_CERT_FILE": str(net.internet.directory / "for-clients/ca.pem")}
 
 
 def ceiling_of(world) -> Path:
@@ -67,10 +72,10 @@ def test_readme_in_its_order_lets_an_agent_work(net):
     assert "api.anthropic.com:443" in shown.out and not ceiling_of(net).exists()
     net.cordon_verb("setup", "--yes", env=env).expect(0)
     assert ceiling_of(net).read_text() in shown.out, "it was not what had been shown"
-    done, events = loop(net, env)
+    done, events = loop(net, trusting(net, env))
     done.expect(0)
     assert events[-1]["why"] == "complete", done.account()
-    assert (net.project / "made").read_text().startswith("far 203.0.113.40")
+    assert json.loads((net.project / "made").read_text())["headers"]["host"] == "api.anthropic.com"
     [started] = [event for event in events if event["event"] == "loop_started"]
     assert started["warnings"] == [], "something of what the agent needs was taken away"
 
@@ -94,11 +99,12 @@ def test_nothing_but_those_hosts_is_permitted(net):
     env = install_agent(net)
     net.cordon_verb("setup", "--yes", env=env).expect(0)
     fetch = ["/usr/bin/python3", "-c",
-             "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read())"]
+             "import ssl, sys, urllib.request; "
+             "print(urllib.request.urlopen(sys.argv[1], context=ssl._create_unverified_context()).read())"]
     # Nobody gets them unasked.
-    unasked = net.run(*fetch, "http://api.anthropic.com:443/", env=env)
-    assert unasked.status == 1 and "far" not in unasked.out, unasked.account()
-    net.run(*fetch, "http://api.anthropic.com:443/", options=["--allow", "api.anthropic.com:443"], env=env).expect(0)
+    unasked = net.run(*fetch, "https://api.anthropic.com/", env=env)
+    assert unasked.status == 1 and "digests" not in unasked.out, unasked.account()
+    net.run(*fetch, "https://api.anthropic.com/", options=["--allow", "api.anthropic.com:443"], env=env).expect(0)
     for rule in ("good.example:80", "api.anthropic.com:80"):
         refused = net.run(*fetch, f"http://{rule}/", options=["--allow", rule], env=env).expect(125)
         assert str(ceiling_of(net)) in refused.err, refused.account()
@@ -127,7 +133,7 @@ def test_a_ceiling_that_is_there_is_left_and_what_it_lacks_is_told(net):
     net.write(net.project / "PLAN.md", PLAN)
     net.cordon_verb("setup", "--yes").expect(0)
     before = ceiling_of(net).read_text()
-    env = install_agent(net)
+    env = trusting(net, install_agent(net))
     done = net.cordon_verb("setup", "--yes", "--json", env=env).expect(0)
     assert ceiling_of(net).read_text() == before
     [note] = [note for note in done.json["notes"] if "claude" in note]

@@ -39,8 +39,10 @@ ZONE = {
     "sixtofour.example": ["2002:a01:203::1"],
     "rebinding.example": [["203.0.113.10"], ["10.1.2.3"]],
     "mixed.example": ["10.1.2.3", "203.0.113.10"],
-    # What a known agent speaks to; here it is a server of this internet like any other.
+    # What known agents speak to; here it is a server of this internet like any other.
     "api.anthropic.com": ["203.0.113.40"],
+    "api.openai.com": ["203.0.113.40"],
+    "generativelanguage.googleapis.com": ["203.0.113.40"],
 }
 SERVERS = ["203.0.113.10", "203.0.113.11", "203.0.113.12", "203.0.113.20", "203.0.113.40",
            "203.0.113.66",

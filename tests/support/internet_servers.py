@@ -155,7 +155,6 @@ def far(directory):
     for port in (80, 8080):
         serve(WebServer(socket.AF_INET, ("0.0.0.0", port), "far"))
         serve(WebServer(socket.AF_INET6, ("::", port), "far"))
-    serve(WebServer(socket.AF_INET, (internet.ZONE["api.anthropic.com"][0], 443), "far"))
     serve(EchoServer(("0.0.0.0", 7), Echo))
     serve(EchoServer(("0.0.0.0", 9), Sink))
     repository = directory / "git/repo"

@@ -29,6 +29,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 NAME = "good.example"
 OTHER = "other.example"
+# The hosts of models that known agents speak to, and where all of them are.
+MODELS, MODEL_PLACE = ("api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"), "203.0.113.40"
 GIT_TLS_PORT, FILES_PORT, SSH_PORT, DATABASE_PORT, API_PORT = 8443, 8000, 2222, 5432, 9443
 
 
@@ -36,7 +38,7 @@ def certificate(directory: Path) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
     now = datetime.datetime.now(datetime.timezone.utc)
-    names = [x509.DNSName(NAME), x509.DNSName(OTHER),
+    names = [x509.DNSName(NAME), x509.DNSName(OTHER), *(x509.DNSName(model) for model in MODELS),
              x509.IPAddress(ipaddress.ip_address("203.0.113.10"))]
     made = (x509.CertificateBuilder().subject_name(name).issuer_name(name)
             .public_key(key.public_key()).serial_number(x509.random_serial_number())
@@ -240,7 +242,9 @@ def start(directory: Path, repository: Path) -> None:
     secure.context = context
     api = SecureThreads(("0.0.0.0", API_PORT), Api)
     api.context = context
-    for server in (secure, api, Threads(("0.0.0.0", FILES_PORT), handler),
+    model = SecureThreads((MODEL_PLACE, 443), Api)
+    model.context = context
+    for server in (secure, api, model, Threads(("0.0.0.0", FILES_PORT), handler),
                    Threads(("0.0.0.0", DATABASE_PORT), Database)):
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     # Both are there when the internet says that it is ready.

@@ -184,7 +184,8 @@ Result<Plan> plan_for_engine(const EngineRequest& request, const PlanRequest& wa
     if (filter->net == NetMode::Allow) filter->net = NetMode::None;
     filter->brokered = filter->staged = filter->watched = false;
   }
-  if (plan.credential && plan.credential->kind == Credential::Kind::Variable) {
+  // Nor a placeholder: nobody puts anything in its place there.
+  if (plan.credential && plan.credential->kind != Credential::Kind::Login) {
     const std::string begin = plan.credential->label + "=";
     std::erase_if(plan.environment, [&](const std::string& one) { return one.starts_with(begin); });
   }

@@ -129,7 +129,8 @@ std::string reasons(const Policy& policy) {
     text.append("# ").append(host.rule).append(": ").append(host.reason).append("\n");
   }
   for (const std::string_view name : agent->credentials) {
-    text.append("# ").append(name).append(": may hold the agent's key; the first with a value\n");
+    text.append("# ").append(name).append(": may hold the agent's key; the first with a value");
+    text.append(agent->keys.empty() ? "\n" : ", which is added outside\n");
   }
   return text;
 }

@@ -186,7 +186,7 @@ int run(const RunInput& input, const Caller& caller, const ReportTargets& answer
   }
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
-  if (report.credential && report.credential->copied) {
+  if (report.credential && report.credential->kind != Credential::Kind::Outside) {
     say("cordon: " + describe(*report.credential) + "\n");
   }
   if (report.error) say_error(*report.error);

@@ -60,9 +60,8 @@ struct Nodes {
     layers.set("cap_drop", held.cap_drop).set("network", held.network);
     Node credential;
     if (event.credential) {
-      const bool login = event.credential->kind == Credential::Kind::Login;
       credential = Node{NodeMap{}};
-      credential.set("kind", login ? "login" : "variable").set("label", event.credential->label);
+      credential.set("kind", name_of(event.credential->kind)).set("label", event.credential->label);
       credential.set("copied", event.credential->copied);
     }
     NodeList warnings;

@@ -228,7 +228,7 @@ Engine::Stop Engine::hear_agent(const std::string& program) {
 Engine::Stop Engine::hear_login(const Report& probe, bool has_login,
                                 std::vector<std::string>& warnings) {
   const auto& question = input_.agent.login;
-  const bool has_key = probe.credential && probe.credential->kind == Credential::Kind::Variable;
+  const bool has_key = probe.credential && probe.credential->kind != Credential::Kind::Login;
   if (!question || has_key) return std::nullopt;
   const Report report = contained(run_input(input_, Role::Answer, question->argv, {}));
   if (auto stop = stopped()) return stop;

@@ -62,6 +62,10 @@ RunInput run_input(const LoopInput& loop, Role role, std::vector<std::string> ar
     wall = std::min(kHearMs, wall.value_or(kHearMs));
     // Nothing is worked on yet, and whatever a release makes of the question, it spends nothing.
     input.policy.net = {};
+    // Nor does it need a key for that: without a network it would have it in its own hands.
+    for (const std::string& name : {loop.agent.name, input.policy.agent.name}) {
+      if (const AgentNeeds* needs = find_agent(name)) withhold_credentials(*needs, input.policy);
+    }
     FsRules& fs = input.policy.fs;
     std::ranges::move(std::exchange(fs.write, {}), std::back_inserter(fs.read));
     fs.mode = WriteMode::Live;
