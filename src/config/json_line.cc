@@ -135,13 +135,14 @@ bool is_ascii(std::string_view text) {
   return (seen & 0x8080808080808080U) == 0;
 }
 
-constexpr unsigned kLineFlags = rapidjson::kParseIterativeFlag |
-                                rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseInsituFlag;
+// The parser calls itself for what lies in a list or a map; the builder ends it at the bound of
+// depth. Its other way keeps a stack in memory, and counts from a null pointer before it has one,
+// which is undefined.
+constexpr unsigned kLineFlags = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseInsituFlag;
 
 template <unsigned kFlags>
 bool parse_in_place(char* text, LineBuilder& builder) {
-  rapidjson::CrtAllocator heap;
-  rapidjson::Reader reader(&heap);
+  rapidjson::Reader reader;
   rapidjson::InsituStringStream stream(text);
   return !reader.Parse<kFlags>(stream, builder).IsError();
 }

@@ -78,6 +78,10 @@ TEST(JsonLine, HasTheBoundsOfADocument) {
   JsonLine line;
   EXPECT_TRUE(line.read(deep + shut));
   EXPECT_FALSE(line.read("[" + deep + shut + "]"));
+  EXPECT_FALSE(line.read(std::string(kMaxDocumentBytes, '[')));
+  std::string maps;
+  while (maps.size() < kMaxDocumentBytes - 5) maps += "{\"a\":";
+  EXPECT_FALSE(line.read(maps));
   EXPECT_TRUE(line.read("\"" + std::string(1000, 'x') + "\""));
   EXPECT_FALSE(line.read("\"" + std::string(kMaxDocumentBytes, 'x') + "\""));
   EXPECT_FALSE(line.read(std::string("{}\0", 3)));
