@@ -82,13 +82,9 @@ bool holds_files(const std::string& directory) {
 Removal::Removal(const HostFacts& facts, const std::vector<Grant>& writable) {
   for (const Grant& grant : writable) roots_.push_back(grant.path);
   for (const Held& held : facts.held) held_[held.path] = held.id;
-  // A link under a protected name is a mount as well (host/tree_survey.cc).
-  for (const Pinned& pinned : facts.pinned) {
-    const auto* name = find_protected(basename(parent(pinned.path)), basename(pinned.path));
-    const auto seen = inspect_path(pinned.path);
-    if (name != nullptr && name->action == HoldAction::Hold && seen && seen->symlink)
-      held_[pinned.path] = pinned.id;
-  }
+  // A link by which a protected name leads somewhere is a mount as well (host/linked_ways.cc).
+  for (const Pinned& pinned : facts.pinned)
+    if (pinned.is_protected_link()) held_[pinned.path] = pinned.id;
   for (const GitDirectory& git : facts.git) {
     for (const Held& held : git.held) held_[held.path] = held.id;
     for (const GitDirectory::Config& config : git.configs) held_[config.path] = config.id;

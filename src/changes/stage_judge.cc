@@ -156,7 +156,11 @@ StageVerdict StageJudge::judge_object(std::string_view path, mode_t mode,
                                       std::string_view target) const {
   std::string top(path);
   if (S_ISLNK(mode)) {
-    return leads_out(path, target) ? StageVerdict{std::string(kLeadsOut), top} : StageVerdict{};
+    if (leads_out(path, target)) return {std::string(kLeadsOut), top};
+    // `.cargo -> x`: what is `x/config.toml` now would be a protected file.
+    const auto behind = names_behind(basename(path), record_.held.protect);
+    if (behind.empty()) return {};
+    return {std::string(name_of(behind.front().name->kind)), top};
   }
   if (S_ISDIR(mode)) return {};
   if (!S_ISREG(mode)) return {std::string(kNoFile), top};

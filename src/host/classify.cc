@@ -52,6 +52,7 @@ Classifier::Classifier(const Effective& effective, const Caller& caller)
   for (const std::string_view name : names) {
     const std::string_view last = last_part(name);
     last_parts_.insert(lower_case(last));
+    if (last.size() < name.size()) first_parts_.emplace(name.substr(0, name.find('/')));
     // A case-folding directory may show the first letter in either case.
     for (const char first : {last.front(), lower_case(last).front()})
       lengths_[static_cast<unsigned char>(first)] |= 1ULL << std::min<std::size_t>(last.size(), 63);
@@ -103,6 +104,19 @@ std::optional<Protection> Classifier::protection(const WalkedDirectory& director
     if (seen && seen->id == id) return Protection{HoldKind::Path, HoldAction::Hold};
   }
   return std::nullopt;
+}
+
+std::vector<NameBehind> Classifier::held_behind(const WalkedDirectory& directory,
+                                                const DirectoryEntry& entry) const {
+  if (entry.type != EntryType::Symlink || !first_parts_.contains(entry.name)) return {};
+  std::vector<NameBehind> found = names_behind(entry.name, effective_.protect);
+  const std::string link = join(directory.path(), entry.name);
+  const bool in_package = (directory.state() & walk_state::kPackage) != 0;
+  std::erase_if(found, [&](const NameBehind& behind) {
+    return !counts_in(*behind.name, link, caller_.homes) ||
+           (in_package && behind.name->kind == HoldKind::Editor);
+  });
+  return found;
 }
 
 const DenyGlob* Classifier::denied(const WalkedDirectory& directory,

@@ -36,6 +36,10 @@ class Classifier {
   // A name of the table, or a directory on the caller's PATH. The name ".git" is not asked here.
   [[nodiscard]] std::optional<Protection> protection(const WalkedDirectory& directory,
                                                      const DirectoryEntry& entry) const;
+  // Of a symlink: the held names "a/b" that it is the `a` of, so that what stands behind it under
+  // the name `b` bears that name, and no walk finds it.
+  [[nodiscard]] std::vector<NameBehind> held_behind(const WalkedDirectory& directory,
+                                                    const DirectoryEntry& entry) const;
   // The deny that names the entry; null if none does.
   [[nodiscard]] const DenyGlob* denied(const WalkedDirectory& directory,
                                        const DirectoryEntry& entry) const;
@@ -67,9 +71,10 @@ class Classifier {
   const Caller& caller_;
   std::vector<FileId> path_directories_;
   DenyIndex denies_;
-  bool anchored_ = false;                          // a deny with an anchor
-  std::array<std::uint64_t, 256> lengths_{};       // by first byte: bit n for names of n bytes
-  std::set<std::string, std::less<>> last_parts_;  // of protected names, in lower case
+  bool anchored_ = false;                           // a deny with an anchor
+  std::array<std::uint64_t, 256> lengths_{};        // by first byte: bit n for names of n bytes
+  std::set<std::string, std::less<>> last_parts_;   // of protected names, in lower case
+  std::set<std::string, std::less<>> first_parts_;  // of those that have two
 };
 
 }  // namespace cordon

@@ -175,6 +175,9 @@ class PostRunWalk final : public TreeVisitor {
           quarantine_.report(join(directory.path(), entry.name), HoldKind::Build);
       }
     }
+    if (entry.type == EntryType::Symlink && (state & kDenyOnly) == 0 &&
+        take_behind(directory, entry))
+      return;
     const bool git = directory.name() == ".git" || git_.has_seen(directory.id());
     if (entry.type != EntryType::Directory) {
       if ((git || (state & kGit) != 0) && entry.type != EntryType::Regular)
@@ -237,6 +240,20 @@ class PostRunWalk final : public TreeVisitor {
     if (!target || target->kind == FileKind::Absent) return false;
     return grants_.is_writable(target->path) && !grants_.covers_grant(target->path) &&
            !before_.protected_objects.contains(target->id);
+  }
+
+  // `.cargo -> x` makes `x/config.toml` a protected file, by a name that no walk finds. A link that
+  // was there is left: what it leads to was held, or noted (TreeSnapshot::led).
+  bool take_behind(WalkedDirectory& directory, const DirectoryEntry& entry) {
+    for (const NameBehind& behind : classifier_.held_behind(directory, entry)) {
+      const auto seen = inspect_entry(directory, entry);
+      const std::string link = join(directory.path(), entry.name);
+      if (!seen || was_there(before_, *seen)) return false;
+      if (!leads_to_something_new(join(link, behind.last))) continue;
+      take(directory, entry, behind.name->kind);
+      return true;
+    }
+    return false;
   }
 
   static std::optional<FileInfo> inspect_entry(const WalkedDirectory& directory,
@@ -305,6 +322,24 @@ bool take_false_way(const std::string& path, PathTrace& trace, const TreeSnapsho
     return true;
   }
   return false;
+}
+
+// The kind of the protected name that `path` bears, or lies in. git's by settings have none.
+HoldKind kind_of_way(std::string_view path, const ProtectRules& rules) {
+  for (; path != "/"; path = parent(path)) {
+    const ProtectedName* name = find_protected(basename(parent(path)), basename(path), rules);
+    if (name != nullptr && name->action == HoldAction::Hold) return name->kind;
+  }
+  return HoldKind::Git;
+}
+
+// What a protected name leads to through links of the project, where nothing was before the run.
+void take_led(const std::string& path, const Caller& caller, const TreeSnapshot& before,
+              const GrantPaths& grants, Quarantine& quarantine) {
+  const Result<Canonical> end = canonicalize(path, "/", caller);
+  if (!end || end->kind == FileKind::Absent || !grants.is_writable(end->path)) return;
+  if (before.protected_objects.contains(end->id) || grants.covers_grant(end->path)) return;
+  take_at(end->path, kind_of_way(path, before.protect), quarantine);
 }
 
 // Where a root is now, open. Another run may have renamed it: the search goes through the
@@ -396,6 +431,13 @@ Result<std::vector<Quarantined>> post_run_scan(
     std::vector<std::string> roots;
     for (const Grant* root : grants.writable_roots()) roots.push_back(root->path);
     CORDON_CHECK(kept->put_back(roots, quarantine, known));
+  }
+  // Before the walk, which would take the link for what has appeared behind it. What was taken is
+  // no part of any other way.
+  for (const std::string& path : known.led) {
+    PathTrace trace;
+    if (!take_false_way(path, trace, known, grants, quarantine))
+      take_led(path, caller, known, grants, quarantine);
   }
   const UserGit user = read_user_git_config(caller);
   GitInspection git(known, grants, caller, user, quarantine);

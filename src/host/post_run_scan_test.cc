@@ -16,6 +16,7 @@ using ::testing::IsEmpty;
 using testing::paths_of;
 using testing::surveyed;
 using testing::TestTree;
+using ::testing::UnorderedElementsAre;
 using testing::writable;
 
 using PostRunScan = testing::PostRunTree;
@@ -111,6 +112,30 @@ TEST_F(PostRunScan, MovesAnOldLinkWhoseWayWasRebuilt) {
   file("cfg/vs/tasks.json");
   EXPECT_THAT(paths_of(end()), ElementsAre(".vscode"));
   EXPECT_TRUE(exists(".idea"));
+}
+
+TEST_F(PostRunScan, MovesWhatAppearsBehindALinkAndLeavesTheLink) {
+  file(".vscode/settings.json");
+  link(".vscode/tasks.json", "../cfg/tasks.json");
+  link(".idea", "cfg/idea");
+  start();
+  file("cfg/tasks.json");
+  file("cfg/ordinary");
+  file("cfg/idea/x.xml");
+  EXPECT_THAT(paths_of(end()), UnorderedElementsAre("cfg/tasks.json", "cfg/idea"));
+  EXPECT_TRUE(exists(".vscode/tasks.json") && exists(".idea") && exists("cfg/ordinary"));
+}
+
+TEST_F(PostRunScan, MovesALinkThatMakesAProtectedName) {
+  file("was/config.toml");
+  start();
+  file("made/config.toml");
+  link("a/.cargo", "../made");
+  link("b/.cargo", "../was");
+  file("none/other");
+  link("c/.cargo", "../none");
+  EXPECT_THAT(paths_of(end()), UnorderedElementsAre("a/.cargo", "b/.cargo"));
+  EXPECT_TRUE(exists("made/config.toml") && exists("c/.cargo"));
 }
 
 // A freed inode number may be given to what takes the place of a link.

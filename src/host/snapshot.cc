@@ -77,6 +77,7 @@ std::vector<std::string> write_snapshot(const TreeSnapshot& snapshot) {
   for (const std::string& name : snapshot.protect.add) lines.push_back("add:" + name);
   for (const std::string& name : snapshot.protect.release) lines.push_back("release:" + name);
   for (const std::string& path : snapshot.unmade) lines.push_back("unmade:" + path);
+  for (const std::string& path : snapshot.led) lines.push_back("led:" + path);
   return lines;
 }
 
@@ -96,6 +97,10 @@ TreeSnapshot read_snapshot(std::span<const std::string> lines) {
     if (fields[0] == "release") snapshot.protect.release.push_back(line.substr(8));
     if (fields[0] == "unmade") {
       snapshot.unmade.insert(line.substr(7));
+      continue;
+    }
+    if (fields[0] == "led") {
+      snapshot.led.insert(line.substr(4));
       continue;
     }
     if (fields.size() < 3) continue;

@@ -13,12 +13,14 @@ TEST(Snapshot, IsReadBackAsItWasWritten) {
   snapshot.git_settings = {"0123abcd"};
   snapshot.began_ns = 1'700'000'000'000'000'000;
   snapshot.unmade = {"/a path: with a colon"};
+  snapshot.led = {"/p/.vscode/a: b"};
   snapshot.loose_objects[{5, 6}] = {FileKind::Other, 7};
   snapshot.loose_objects[{5, 8}] = {FileKind::Regular, 9};
   snapshot.loose_objects[{5, 9}] = {FileKind::Directory, 10};
   const TreeSnapshot again = read_snapshot(write_snapshot(snapshot));
   EXPECT_EQ(again.protected_objects, snapshot.protected_objects);
   EXPECT_EQ(again.unmade, snapshot.unmade);
+  EXPECT_EQ(again.led, snapshot.led);
   EXPECT_EQ(again.loose_objects, snapshot.loose_objects);
   EXPECT_EQ(again.closed, snapshot.closed);
   EXPECT_EQ(again.git_settings, snapshot.git_settings);

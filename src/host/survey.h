@@ -85,6 +85,9 @@ struct TreeSnapshot {
   std::int64_t began_ns = 0;  // the kernel's clock for change times, before the first look
   // Paths that a policy or a ceiling names, with a part missing that the run can make.
   std::set<std::string> unmade;
+  // Names that lead through links of the project to what a tool of the host would read, and nothing
+  // was there that the run could not make.
+  std::set<std::string> led;
 };
 
 struct Survey {

@@ -113,10 +113,63 @@ TEST_F(SurveyTest, HoldsTheTargetOfAProtectedLink) {
   link(".vscode", "settings");
   link(".idea", "/usr");
   link(".cursor", "missing");
-  link(".gemini", ".");
   const Survey found = surveyed(clamped(writable({"@cwd"}), caller_), caller_);
   EXPECT_THAT(paths_of(found.facts.held), ElementsAre(in("settings")));
-  EXPECT_EQ(found.snapshot.loose_objects.size(), 4U);
+  EXPECT_EQ(found.facts.held[0].link, in(".vscode"));
+  EXPECT_EQ(found.snapshot.loose_objects.size(), 3U);
+  EXPECT_THAT(found.snapshot.led, ElementsAre(in(".cursor")));
+}
+
+TEST_F(SurveyTest, HoldsWhatLinksInHeldDirectoriesLeadTo) {
+  file(".vscode/own.json");
+  file("a/cfg/tasks.json");
+  file("more/settings.json");
+  file("far/x");
+  link(".vscode/tasks.json", "../a/cfg/tasks.json");
+  link(".vscode/more", "../more");
+  link("more/far", "../far");
+  link("more/back", "../.vscode");
+  link(".vscode/own-link", "own.json");
+  link(".vscode/outside", "/usr/bin");
+  const HostFacts found = facts(writable({"@cwd"}));
+  EXPECT_THAT(paths_of(found.held),
+              UnorderedElementsAre(in(".vscode"), in("a/cfg/tasks.json"), in("far"), in("more")));
+  // The way to the end, and nothing that lies in what is held anyway.
+  EXPECT_THAT(paths_of(found.pinned), ElementsAre(in("a"), in("a/cfg")));
+}
+
+TEST_F(SurveyTest, PinsEveryLinkAndDirectoryBehindTheFirst) {
+  file("real/deep/editor/tasks.json");
+  link("way", "real");
+  link("two", "way/deep/editor");
+  link("below/it/.vscode", "../../two");
+  const HostFacts found = facts(writable({"@cwd"}));
+  EXPECT_THAT(paths_of(found.held), ElementsAre(in("real/deep/editor")));
+  EXPECT_THAT(paths_of(found.pinned), ElementsAre(in("below/it/.vscode"), in("real"),
+                                                  in("real/deep"), in("two"), in("way")));
+  for (const Pinned& pinned : found.pinned) EXPECT_EQ(pinned.shows, HoldKind::Editor);
+  EXPECT_TRUE(found.pinned[0].is_protected_link());
+  EXPECT_FALSE(found.pinned[1].is_protected_link());
+}
+
+TEST_F(SurveyTest, FollowsLinksThatAreTheFirstPartOfAName) {
+  file("settings/config.toml");
+  file("settings/other.toml");
+  link(".cargo", "settings");
+  link("ordinary", "settings");
+  tree_.link("home/.config/nvim", "../project/nvim");
+  file("nvim/init.lua");
+  const HostFacts found = facts(writable({"@cwd"}));
+  EXPECT_THAT(paths_of(found.held), UnorderedElementsAre(in("nvim"), in("settings/config.toml")));
+  EXPECT_THAT(paths_of(found.pinned), ElementsAre(in(".cargo"), in("settings")));
+}
+
+TEST_F(SurveyTest, RefusesANameThatLeadsToTheWholeGrant) {
+  link(".gemini", ".");
+  const auto found = survey(clamped(writable({"@cwd"}), caller_), caller_);
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().what, HasSubstr(".gemini"));
+  EXPECT_THAT(found.error().what, HasSubstr("leads to what may be written as a whole"));
 }
 
 TEST_F(SurveyTest, HoldsDirectoriesOnTheCallersPath) {

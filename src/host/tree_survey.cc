@@ -16,10 +16,11 @@
 //   It is not there yet.    There is nothing to mount on. The walk fills a snapshot with the
 //                           identity of everything that is there; after the run whatever bears a
 //                           protected name and is not in it is moved away (post_run_scan.h).
-//   It is a symlink.        What it leads to is held, if that lies in a writable grant. The link
-//                           itself is pinned, else the run could remove it, and what the person
-//                           has under that name would be gone. It is entered into the snapshot as
-//                           well: without mounts another link in its place is a new object.
+//   It is a symlink.        What it leads to is held, if that lies in a writable grant, and the way
+//                           there is pinned, the link first: else the run could remove it, and what
+//                           the person has under that name would be gone (linked_ways.cc). It is
+//                           entered into the snapshot as well: without mounts another link in its
+//                           place is a new object.
 //   It is a FIFO, a socket  A read-only mount keeps nobody from writing into one, and whoever reads
 //   or a device.            the protected name on the host would read that. It is masked.
 //
@@ -53,6 +54,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "base/path.h"
@@ -139,8 +141,10 @@ Result<void> TreeSurvey::run() {
     references_.add_above(grant->path);
     CORDON_CHECK(walk_root(*grant));
   }
-  if (!roots.empty())
+  if (!roots.empty()) {
     for (const GitReference& reference : references_.find()) hold_reference(reference);
+    CORDON_CHECK(hold_ways());
+  }
   if (refusal_) return fail(*std::move(refusal_));
   return walk_denies();
 }
@@ -219,7 +223,7 @@ void TreeSurvey::visit_git(const WalkedDirectory& directory) {
   add_git_snapshot(directory.path(), std::move(seen));
   for (const Held& pinned : found.directory.pinned) git_seen_.insert(pinned.id);
   for (const GitPart& part : found.parts) references_.add(part.path, part.role);
-  for (const std::string& link : found.links) hold_target(link, HoldKind::Git);
+  for (const std::string& link : found.links) links_.push_back({link, link, HoldKind::Git});
   out_.facts.git.push_back(std::move(found.directory));
 }
 
@@ -239,6 +243,10 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
     } else if ((state & kReported) != 0) {
       if (const auto seen = inspect_name(directory.descriptor(), std::string(entry.name)))
         remember_loose(join(directory.path(), entry.name), *seen);
+    }
+    for (const NameBehind& behind : classifier_.held_behind(directory, entry)) {
+      const std::string link = join(directory.path(), entry.name);
+      links_.push_back({link, join(link, behind.last), behind.name->kind});
     }
   }
   if (entry.type != EntryType::Directory) return;
@@ -358,9 +366,27 @@ void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry
   // Also where a grant names it or something inside it: no grant opens a protected name.
   if (!seen->symlink) return hold(path, *seen, protection.kind);
   remember_loose(path, *seen);
-  if (entry.name != ".git" && grants_.is_writable(path))
-    out_.facts.pinned.push_back({path, seen->id});
-  hold_target(path, protection.kind);
+  links_.push_back({path, path, protection.kind});
+}
+
+Result<void> TreeSurvey::hold_ways() {
+  std::ranges::move(links_in_homes(caller_, effective_.protect), std::back_inserter(links_));
+  CORDON_TRY(ways, follow_links(std::move(links_), grants_, out_.facts));
+  for (const LinkedWays::Step& step : ways.steps) {
+    if (step.seen.symlink && is_older(step.path, step.seen))
+      out_.snapshot.protected_objects.insert(step.seen);
+    if (step.pins)
+      out_.facts.pinned.push_back({step.path, step.seen.id, step.kind, step.seen.kind});
+  }
+  for (const LinkedWays::End& end : ways.ends) hold(end.path, end.seen, end.kind, end.link);
+  out_.snapshot.led.merge(ways.led);
+  for (const WayLink& way : ways.open) {
+    if (refusal_ || !way.pins) continue;
+    refusal_ = policy_error(quote(way.link) + " leads to what may be written as a whole, so that " +
+                                "nothing under this name could be held",
+                            "make it a directory of its own, or grant less than what it leads to");
+  }
+  return {};
 }
 
 void TreeSurvey::hold_reference(const GitReference& reference) {
@@ -395,9 +421,10 @@ void TreeSurvey::mask(const std::string& path, const FileInfo& seen, const std::
   out_.snapshot.protected_objects.insert(seen);
 }
 
-void TreeSurvey::hold(const std::string& path, const FileInfo& seen, HoldKind kind) {
+void TreeSurvey::hold(const std::string& path, const FileInfo& seen, HoldKind kind,
+                      std::string link) {
   if (seen.kind == FileKind::Other) return mask(path, seen, "not a file, under a protected name");
-  out_.facts.held.push_back({path, kind, seen.kind, seen.id});
+  out_.facts.held.push_back({path, kind, seen.kind, seen.id, std::move(link)});
   if (kind == HoldKind::Path || is_older(path, seen)) out_.snapshot.protected_objects.insert(seen);
 }
 
@@ -493,6 +520,11 @@ void keep_outermost(std::vector<Entry>& entries) {
 }  // namespace
 
 void drop_covered(HostFacts& facts) {
+  // Of two pins of one place the one that says more.
+  std::ranges::sort(facts.pinned, std::ranges::greater());
+  const auto same = std::ranges::unique(facts.pinned, {}, &Pinned::path);
+  facts.pinned.erase(same.begin(), same.end());
+  std::ranges::reverse(facts.pinned);
   keep_outermost(facts.masked);
   keep_outermost(facts.held);
   keep_outermost(facts.closed);

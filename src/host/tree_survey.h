@@ -12,6 +12,7 @@
 #include "host/git/config.h"
 #include "host/git/references.h"
 #include "host/inspect.h"
+#include "host/linked_ways.h"
 #include "host/survey.h"
 #include "host/writable.h"
 
@@ -28,7 +29,8 @@ class TreeSurvey final : public TreeVisitor {
   Result<void> run();
   // A path that must not be seen; also used for what is found without a walk.
   void mask(const std::string& path, const FileInfo& seen, const std::string& reason);
-  void hold(const std::string& path, const FileInfo& seen, HoldKind kind);
+  // `link`: by which a protected name leads there.
+  void hold(const std::string& path, const FileInfo& seen, HoldKind kind, std::string link = {});
   // Something that is found again by this path and no other way.
   void name(const std::string& path) { named_.push_back(path); }
   // A directory that may not be renamed, wherever it stands.
@@ -56,6 +58,8 @@ class TreeSurvey final : public TreeVisitor {
   void deny(const WalkedDirectory& directory, const DirectoryEntry& entry, const DenyGlob& rule);
   void protect(WalkedDirectory& directory, const DirectoryEntry& entry,
                const Protection& protection);
+  // What protected names lead to through links.
+  Result<void> hold_ways();
   // What git outside runs, or takes hooks or configuration from.
   void hold_reference(const GitReference& reference);
   void remember_loose(const std::string& path, const FileInfo& seen);
@@ -82,6 +86,7 @@ class TreeSurvey final : public TreeVisitor {
   GitReferences references_;
   std::vector<std::string> named_;
   std::vector<std::string> pinned_;
+  std::vector<WayLink> links_;
   std::optional<Error> refusal_;
 };
 

@@ -25,19 +25,7 @@ KeptPath kept(const Held& held) {
 
 }  // namespace
 
-std::optional<HoldKind> protected_link(const Pinned& pinned, const Effective& effective,
-                                       const Caller& caller) {
-  const std::string_view above = parent(pinned.path);
-  const ProtectedName* name =
-      find_protected(basename(above), basename(pinned.path), effective.protect);
-  if (name == nullptr || name->action != HoldAction::Hold) return std::nullopt;
-  // Parts of a git directory are found by reading it, and may lead to what git names.
-  if (name->name.starts_with(".git/")) return std::nullopt;
-  if (!counts_in(*name, above, caller.homes)) return std::nullopt;
-  return name->kind;
-}
-
-Keeping keeping_for(const Effective& effective, const HostFacts& facts, const Caller& caller) {
+Keeping keeping_for(const Effective& effective, const HostFacts& facts) {
   Keeping keeping;
   for (const Held& held : facts.held)
     if (is_writable(effective, held.path)) keeping.paths.push_back(kept(held));
@@ -50,8 +38,8 @@ Keeping keeping_for(const Effective& effective, const HostFacts& facts, const Ca
   }
   for (const Pinned& pinned : facts.pinned) {
     if (!is_writable(effective, pinned.path)) continue;
-    if (const auto kind = protected_link(pinned, effective, caller)) {
-      keeping.paths.push_back({pinned.path, *kind, KeptPath::Form::File});
+    if (pinned.is_protected_link()) {
+      keeping.paths.push_back({pinned.path, *pinned.shows, KeptPath::Form::File});
     } else {
       keeping.trace.push_back(pinned.path);
     }
@@ -91,7 +79,7 @@ bool leads_to_kept(const Pinned& pinned, const Clamped& clamped, const HostFacts
   for (const std::string* own : {&caller.config_directory, &caller.state_directory,
                                  &caller.runtime_directory, &caller.executable})
     if (leads(*own)) return false;
-  if (protected_link(pinned, effective, caller)) return true;
+  if (pinned.shows) return true;
   const auto below = [&](const Held& held) { return leads(held.path) && held.path != pinned.path; };
   const auto in_git = [&](const GitDirectory& git) { return std::ranges::any_of(git.held, below); };
   return std::ranges::any_of(facts.held, below) || std::ranges::any_of(facts.git, in_git);

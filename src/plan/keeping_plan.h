@@ -1,8 +1,6 @@
 // What a plan without mounts keeps instead of holding it.
 #pragma once
 
-#include <optional>
-
 #include "base/result.h"
 #include "plan/tree.h"
 #include "policy/clamp.h"
@@ -13,16 +11,12 @@ namespace cordon {
 
 // Protected files that are there, and what is granted read-only, in the writable grants of
 // `effective`.
-Keeping keeping_for(const Effective& effective, const HostFacts& facts, const Caller& caller);
+Keeping keeping_for(const Effective& effective, const HostFacts& facts);
 
-// Whether something pinned is a symlink under a protected name. Nothing else under such a name is
-// pinned: it is held.
-std::optional<HoldKind> protected_link(const Pinned& pinned, const Effective& effective,
-                                       const Caller& caller);
-
-// True for a protected link, and for a directory that leads to protected files alone, so that it
-// can be found again by its identity. What leads to a path of the policy, a ceiling or Cordon's own
-// decides what the next run is granted, and has to stay where it is while this one runs.
+// True for what a protected name leads through, and for a directory that leads to protected files
+// alone, so that it can be found again by its identity. What leads to a path of the policy, a
+// ceiling or Cordon's own decides what the next run is granted, and has to stay where it is while
+// this one runs.
 bool leads_to_kept(const Pinned& pinned, const Clamped& clamped, const HostFacts& facts,
                    const Caller& caller);
 

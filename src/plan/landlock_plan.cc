@@ -43,7 +43,7 @@ class LandlockPlanner {
     CORDON_CHECK(refuse_exceptions());
     plan_.missing.push_back(Layer::Namespaces);
     lose(plan_, namespace_losses(effective_.net.mode));
-    plan_.keeping = keeping_for(effective_, facts_, caller_);
+    plan_.keeping = keeping_for(effective_, facts_);
     if (!plan_.keeping.empty()) lose(plan_, {Loss::Protected});
     plan_.build.emplace_back(op::ScopeProcesses{});
     places_ = plan_private_places(effective_, facts_, caller_, request_, grants_, plan_);

@@ -51,6 +51,7 @@ Result<void> NativePlanner::grants() {
     MountAccess access;
     FileId id;
     const Frozen* frozen = nullptr;
+    const Pinned* pinned = nullptr;
   };
   std::vector<Entry> entries;
   for (const Grant& grant : read_)
@@ -70,10 +71,10 @@ Result<void> NativePlanner::grants() {
         {grant.path, &grant, held ? MountAccess::ReadOnly : MountAccess::ReadWrite, grant.id});
   }
   for (const Pinned& pinned : facts_.pinned)
-    entries.push_back({pinned.path, nullptr, MountAccess::ReadWrite, pinned.id});
+    entries.push_back({pinned.path, nullptr, MountAccess::ReadWrite, pinned.id, nullptr, &pinned});
   // Parents first: a nested grant is mounted over the tree it narrows or widens.
   std::ranges::sort(entries, {}, [](const Entry& entry) { return entry.path; });
-  for (const auto& [path, grant, access, id, frozen] : entries) {
+  for (const auto& [path, grant, access, id, frozen, pinned] : entries) {
     if (frozen != nullptr) {
       show_frozen(*frozen);
       continue;
@@ -81,9 +82,8 @@ Result<void> NativePlanner::grants() {
     if (grant == nullptr) {
       // In a stage a rename is only another change, judged when it is applied.
       if (is_staged() || !tree_.from_host(path)) continue;
-      const auto kind = protected_link({std::string(path), id}, effective_, caller_);
-      if (kind && request_.tracked.contains(std::string(path))) {
-        plan_.keeping.paths.push_back({std::string(path), *kind, KeptPath::Form::File});
+      if (pinned->is_protected_link() && request_.tracked.contains(pinned->path)) {
+        plan_.keeping.paths.push_back({pinned->path, *pinned->shows, KeptPath::Form::File});
         continue;
       }
       plan_.build.emplace_back(

@@ -87,7 +87,7 @@ void NativePlanner::holds() {
   // Nothing that is written in a stage is on the host before it is applied, and then it is judged.
   if (is_staged()) return;
   for (const Held& held : facts_.held) {
-    if (tree_.from_host(held.path)) hold(held, std::string(name_of(held.kind)));
+    if (tree_.from_host(held.path)) hold(held, reason_of(held));
   }
   for (const Pinned& closed : facts_.closed) {
     if (!tree_.from_host(closed.path)) continue;

@@ -302,7 +302,7 @@ TEST(Plan, CoversWhatIsHeldByCopiesAndKeepsWhatGitReplaces) {
 TEST(Plan, BindsAProtectedLinkOverItselfAndKeepsOneThatGitTracks) {
   HostFacts facts = made_up_facts();
   const std::string link = "/home/alex/project/.vscode";
-  facts.pinned = {{link, {1, 50}}};
+  facts.pinned = {{link, {1, 50}, HoldKind::Editor, FileKind::Other}};
   const Plan bound = planned_with_copies(facts);
   EXPECT_TRUE(bound.keeping.paths.empty());
   EXPECT_EQ(steps_with(bound, link).size(), 1U);

@@ -112,7 +112,8 @@ Decision::Maybe Decision::held_at(const Held& held) const {
       HintRule::Protected, rule_text("hold", held.path),
       "protected " + std::string(name_of(held.kind)) +
           " files inside a writable grant stay as they are: a run changes a private copy, "
-          "or cannot write them",
+          "or cannot write them" +
+          (held.link.empty() ? std::string() : "; " + quote(held.link) + std::string(kLeadsHere)),
       "cordon changes apply takes what a run made of it");
 }
 
@@ -218,6 +219,13 @@ Verdict Decision::by_absence() const {
 }
 
 }  // namespace
+
+std::string reason_of(const Held& held) {
+  std::string reason(name_of(held.kind));
+  // What is installed into a directory on PATH is known by this word alone.
+  if (held.link.empty() || held.kind == HoldKind::Path) return reason;
+  return reason.append(": ").append(quote(held.link)).append(kLeadsHere);
+}
 
 bool is_of_sandbox(const Clamped& clamped, const HostFacts& facts, std::string_view lexical) {
   const Effective& effective = clamped.effective();

@@ -33,6 +33,9 @@ bool is_of_sandbox(const Clamped& clamped, const HostFacts& facts, std::string_v
 // parent.
 Verdict decide(const Clamped& clamped, const HostFacts& facts, const Caller& caller, Access access,
                std::string_view path);
+// Why something is held, in a few words: its kind, and the name that leads there if it has none.
+std::string reason_of(const Held& held);
+inline constexpr std::string_view kLeadsHere = " leads here";
 // `host` is a name or an address literal; `own` are the addresses of this host.
 Verdict decide_connect(const NetRules& net, std::string_view host, std::uint16_t port,
                        std::span<const Address> own);

@@ -55,6 +55,7 @@ struct Held {
   HoldKind kind = HoldKind::Git;
   FileKind file = FileKind::Regular;
   FileId id;
+  std::string link = {};  // by which a protected name leads here; empty: it has such a name itself
   auto operator<=>(const Held&) const = default;
 };
 
@@ -90,6 +91,11 @@ struct Frozen {
 struct Pinned {
   std::string path;
   FileId id;
+  // Of what a protected name leads through, by a symlink, to what the host reads: why that is
+  // protected.
+  std::optional<HoldKind> shows = {};
+  FileKind file = FileKind::Directory;  // Other: a symlink
+  [[nodiscard]] bool is_protected_link() const { return shows && file == FileKind::Other; }
   auto operator<=>(const Pinned&) const = default;
 };
 

@@ -310,6 +310,20 @@ const ProtectedName* find_protected(std::string_view parent_name, std::string_vi
   return released ? nullptr : found;
 }
 
+std::vector<NameBehind> names_behind(std::string_view first, const ProtectRules& rules) {
+  std::vector<std::string_view> names(rules.add.begin(), rules.add.end());
+  for (const ProtectedName& name : kTable) names.push_back(name.name);
+  std::vector<NameBehind> found;
+  for (const std::string_view name : names) {
+    const std::size_t slash = name.find('/');
+    if (slash == std::string_view::npos || name.substr(0, slash) != first) continue;
+    const std::string_view last = name.substr(slash + 1);
+    const ProtectedName* meant = find_protected(first, last, rules);
+    if (meant != nullptr && meant->action == kHold) found.push_back({last, meant});
+  }
+  return found;
+}
+
 bool can_be_released(std::string_view name) {
   return !name.starts_with(".git/") && std::ranges::any_of(kTable, [&](const ProtectedName& entry) {
     return entry.name == name;

@@ -51,6 +51,12 @@ const ProtectedName* find_protected(std::string_view parent_name, std::string_vi
 // The entry of `rules.add` that is meant by find_protected; empty if none is.
 std::string_view added_name(std::string_view parent_name, std::string_view name,
                             const ProtectRules& rules);
+// The held names "a/b" of which `first` is the `a`, by the table as operators left it.
+struct NameBehind {
+  std::string_view last;  // lives as long as `rules`
+  const ProtectedName* name = nullptr;
+};
+std::vector<NameBehind> names_behind(std::string_view first, const ProtectRules& rules);
 // Whether a ceiling may release that name: it is one of the table, and not one by which git is kept
 // from running what a run left in a repository.
 bool can_be_released(std::string_view name);

@@ -193,8 +193,8 @@ std::set<std::string> tracked_held(const HostFacts& facts, const Clamped& clampe
   const Effective& effective = clamped.effective();
   std::vector<std::string> files;
   for (const Pinned& pinned : facts.pinned) {
-    if (!protected_link(pinned, effective, caller)) continue;
-    if (leads_to_kept(pinned, clamped, facts, caller)) files.push_back(pinned.path);
+    if (pinned.is_protected_link() && leads_to_kept(pinned, clamped, facts, caller))
+      files.push_back(pinned.path);
   }
   for (const Held& held : facts.held) {
     if (held.file != FileKind::Regular) continue;

@@ -28,6 +28,7 @@ void forget_kept(const Keeping& keeping, const HostFacts& facts, TreeSnapshot& s
       if (kept.contains(entry.path)) snapshot.protected_objects.erase(entry.id);
   };
   forget(facts.held);
+  forget(facts.pinned);
   for (const GitDirectory& git : facts.git) {
     forget(git.pinned);
     forget(git.held);

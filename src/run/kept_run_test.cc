@@ -27,7 +27,7 @@ class Kept : public PostRunTree {
     const Survey found = surveyed(*clamped_, caller_);
     before_ = found.snapshot;
     before_.protected_objects = {};
-    return keeping_for(clamped_->effective(), found.facts, caller_);
+    return keeping_for(clamped_->effective(), found.facts);
   }
   Result<void> begin(std::vector<OtherRun> others = {}) {
     auto made = KeptFiles::keep(directory("run-1"), surveyed_keeping(), others);

@@ -14,6 +14,7 @@
 #include "host/post_run_scan.h"
 #include "host/search_turn.h"
 #include "plan/tree.h"
+#include "policy/decide.h"
 #include "policy/effective.h"
 #include "run/held_run.h"
 #include "run/lost_output.h"
@@ -133,6 +134,17 @@ void forget_removed(std::vector<Quarantined>& handoff, const std::vector<ChangeR
   });
 }
 
+// Of what was put back and has an ordinary name, the protected one that leads there.
+void name_links(std::vector<Quarantined>& handoff, const JudgedRun& run) {
+  for (Quarantined& one : handoff) {
+    if (!one.restored) continue;
+    const std::string path = one.path.starts_with('/') ? one.path : join(run.caller.cwd, one.path);
+    const auto held = std::ranges::find_if(
+        run.survey.facts.held, [&](const Held& entry) { return contains(entry.path, path); });
+    if (held != run.survey.facts.held.end() && !held->link.empty()) one.kind = reason_of(*held);
+  }
+}
+
 // What appeared in the writable trees, and what became of the private copies.
 void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, Outcome& outcome,
                   Report& report) {
@@ -157,6 +169,7 @@ void settle_trees(const RunInput& input, const JudgedRun& run, Prepared& ready, 
     outcome.handoff = std::move(*handoff);
     if (ready.kept) ready.kept->discard();
     mark_moved_in_clones(outcome.handoff, run);
+    name_links(outcome.handoff, run);
     std::vector<Quarantined> recovered;
     const auto pass = [&](std::vector<ChangeRecord>& records) {
       PassedTracked passed = pass_tracked(input, run, ready.branches, report.run_id, records);

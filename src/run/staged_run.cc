@@ -16,6 +16,7 @@
 #include "host/mount_table.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"
+#include "policy/decide.h"
 #include "run/stage_courier.h"
 #include "sys/calls.h"
 
@@ -359,7 +360,18 @@ Result<std::optional<Stage>> make_stage(const RunInput& input, const JudgedRun& 
     if (named.path != named.lexical) record.named.push_back(named.path);
   }
   for (const Held& held : run.survey.facts.held) {
-    record.holds.push_back({held.path, std::string(name_of(held.kind))});
+    record.holds.push_back({held.path, reason_of(held)});
+  }
+  // A link in its place would lead a protected name elsewhere.
+  for (const Pinned& pinned : run.survey.facts.pinned) {
+    if (!pinned.is_protected_link()) continue;
+    record.holds.push_back({pinned.path, std::string(name_of(*pinned.shows))});
+  }
+  for (const std::string& name : run.survey.snapshot.led) {
+    Held end;
+    end.link = name;
+    if (const Result<Canonical> place = canonicalize(name, "/", run.caller))
+      record.holds.push_back({place->path, reason_of(end)});
   }
   for (std::string& path : unmade_references(run)) {
     record.holds.push_back({std::move(path), std::string(name_of(HoldKind::Git))});

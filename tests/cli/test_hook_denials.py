@@ -93,8 +93,10 @@ def test_what_was_written_and_is_gone(world, place):
     assert not (world.home / "kept").exists()
 
 
-def test_a_protected_file_is_named_with_the_verb_that_shows_it(world, place):
-    done = run(world, wrapped(world, "mkdir .vscode"))
+def test_a_protected_file_is_named_with_the_verb_that_takes_it(world, place):
+    done = run(world, wrapped(world, "mkdir .vscode && echo {} > .vscode/tasks.json"))
+    assert not (world.project / ".vscode").exists()
     line = next(line for line in done.err.splitlines() if "held back" in line)
     verb = line.split("; cordon ", 1)[1].split()
-    assert ".vscode" in world.cordon_verb(*verb).expect(0).out
+    world.cordon_verb(*verb).expect(0)
+    assert (world.project / ".vscode/tasks.json").read_text() == "{}\n"

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "changes/stage_judge.h"
+#include "policy/decide.h"
 #include "policy/known_sockets.h"
 #include "run/lost_output.h"
 
@@ -331,6 +332,18 @@ void say_dangers(const std::vector<PathRule>& sockets) {
 
 namespace {
 
+// Moved files that were named already: how they come back.
+std::string told_above(const std::vector<std::string>& paths, const std::string& run_id) {
+  constexpr std::size_t kMostWords = 4;
+  std::string line = "held back: " + std::to_string(paths.size()) +
+                     (paths.size() == 1 ? " file" : " files") + " named above; ";
+  if (paths.size() > 1) line += "cordon changes list " + run_id + ", ";
+  line += "cordon changes apply " + run_id;
+  const std::size_t words = paths.size() > kMostWords ? 1 : paths.size();
+  for (const std::string& path : std::span(paths).first(words)) line += " " + shell_word(path);
+  return line;
+}
+
 std::string counted(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " change" : " changes");
 }
@@ -379,7 +392,7 @@ void say_changes(const std::vector<Change>& changes, const std::vector<Quarantin
   const bool folded = notices.layout() == Notices::Layout::Folded;
   constexpr std::size_t kMostTops = 10;
   std::vector<std::string> tops;
-  std::size_t told = 0;
+  std::vector<std::string> told;  // by the lines of what was moved
   say_stage(changes, notices);
   for (const Change& change : changes) {
     // Without a reason it is an ordinary change of a stage.
@@ -389,7 +402,7 @@ void say_changes(const std::vector<Change>& changes, const std::vector<Quarantin
     if (change.reason.starts_with(kCommitted)) continue;
     const auto same = [&](const Quarantined& one) { return one.path == change.path; };
     if (std::any_of(handoffs.begin(), handoffs.end(), same)) {
-      ++told;
+      told.push_back(change.path);
       continue;
     }
     if (std::find(tops.begin(), tops.end(), change.top) == tops.end()) tops.push_back(change.top);
@@ -404,9 +417,16 @@ void say_changes(const std::vector<Change>& changes, const std::vector<Quarantin
       ++files;
       reason = change.reason;
     }
-    // Of git's configuration the settings say more than the number of files.
+    // Of git's configuration the settings say more than the number of files, and of what a link
+    // leads to the link: it has an ordinary name.
     std::string what = " (" + std::to_string(files) + (files == 1 ? " file)" : " files)");
-    if (reason.starts_with("git: ")) what = ": " + reason.substr(5);
+    const std::size_t leads = reason.find(kLeadsHere);
+    if (leads != std::string::npos) {
+      const std::size_t begin = reason.find(": ") + 2;
+      what.insert(what.size() - 1, "; " + reason.substr(begin, leads + kLeadsHere.size() - begin));
+    } else if (reason.starts_with("git: ")) {
+      what = ": " + reason.substr(5);
+    }
     if (is_never_applied(reason)) {
       notices.add("not applied", "not applied: " + tops[i] + ": " + with_cure(reason),
                   Notices::Seen::Changes);
@@ -436,11 +456,7 @@ void say_changes(const std::vector<Change>& changes, const std::vector<Quarantin
                 Notices::Seen::Changes);
   }
   say_gone(changes);
-  if (told > 0) {
-    say_line(Tint::Warning, "held back: " + std::to_string(told) +
-                                (told == 1 ? " file" : " files") +
-                                " named above; cordon changes list " + run_id);
-  }
+  if (!told.empty()) say_line(Tint::Warning, told_above(told, run_id));
 }
 
 void say_handoffs(const std::vector<Quarantined>& handoffs, Notices& notices) {

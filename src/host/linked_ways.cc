@@ -1,0 +1,153 @@
+// Ways that links open
+//
+// A protected name may be a symlink of the project's own, there before any run: a team keeps one
+// directory of editor settings and links to it from every package, a hook is a link to a script
+// that is under version control. What the host reads is then an ordinary file at an ordinary place,
+// and a run that writes there has written the hook. So each link under a protected name is
+// followed, before the run, to its end:
+//
+//   the end            is held like the name itself, a file or a directory
+//   every symlink      on the way is pinned, and so is every directory between the first link and
+//                      the end: a run that renames one of them and puts its own there would have
+//                      led the name elsewhere. What leads to the first link need not be: moved
+//                      away with the link in it, it leaves no protected name behind
+//   nothing is there   the name is noted, and what it leads to after the run is moved away
+//
+// Links lie in what is held, too: `.vscode/tasks.json -> ../cfg/tasks.json`. The copy that covers
+// `.vscode` has the link, and the command writes through it into the host's file. So directories
+// that are held are searched for links, and those that links lead to are held and then searched.
+// Nothing that leaves the writable grants is held or pinned, for nothing there can be written. What
+// is not searched are directories on PATH: every installed command is a link into its package, and
+// who installs one changes what it leads to (docs/adr/0098-ways-that-links-open.md).
+#include "host/linked_ways.h"
+
+#include <algorithm>
+
+#include "base/path.h"
+#include "host/walk.h"
+
+namespace cordon {
+namespace {
+
+// Every symlink in what is held.
+class HeldLinks final : public TreeVisitor {
+ public:
+  HeldLinks(HoldKind kind, std::vector<WayLink>& out) : kind_(kind), out_(out) {}
+
+  void visit(WalkedDirectory& directory) override {
+    // Claude Code keeps working trees here, each a project of its own.
+    const bool trees =
+        directory.name() == "worktrees" && basename(parent(directory.path())) == ".claude";
+    for (const DirectoryEntry& entry : directory.entries()) {
+      if (entry.type == EntryType::Directory && !trees) directory.descend(entry, 0);
+      if (entry.type != EntryType::Symlink) continue;
+      std::string link = join(directory.path(), entry.name);
+      out_.push_back({link, link, kind_, false});
+    }
+  }
+
+ private:
+  HoldKind kind_;
+  std::vector<WayLink>& out_;
+};
+
+bool is_searched(HoldKind kind, FileKind file) {
+  return file == FileKind::Directory && kind != HoldKind::Path && kind != HoldKind::Denied;
+}
+
+class WayFollower {
+ public:
+  WayFollower(const GrantPaths& grants, const HostFacts& facts) : grants_(grants) {
+    for (const Held& held : facts.held) add_held(held.path, held.kind, held.file);
+    for (const GitDirectory& git : facts.git) {
+      for (const Held& held : git.held) add_held(held.path, held.kind, held.file);
+      for (const GitDirectory::Config& config : git.configs) held_.insert(config.path);
+    }
+  }
+
+  Result<LinkedWays> run(std::vector<WayLink> links) {
+    while (true) {
+      for (const WayLink& way : links) follow(way);
+      links.clear();
+      if (unsearched_.empty()) return std::move(found_);
+      const auto [path, kind] = std::move(unsearched_.back());
+      unsearched_.pop_back();
+      HeldLinks inner(kind, links);
+      CORDON_CHECK(walk_tree(path, 0, inner));
+    }
+  }
+
+ private:
+  void add_held(const std::string& path, HoldKind kind, FileKind file) {
+    held_.insert(path);
+    if (is_searched(kind, file)) unsearched_.emplace_back(path, kind);
+  }
+
+  [[nodiscard]] bool is_held(std::string_view path) const {
+    for (; path != "/"; path = parent(path))
+      if (held_.contains(path)) return true;
+    return false;
+  }
+
+  void follow(const WayLink& way) {
+    const TracedPath traced = trace_.to(way.end);
+    const auto first = std::ranges::find(traced.passed, way.link, &PassedPlace::path);
+    for (auto at = first; at != traced.passed.end(); ++at) {
+      const auto& [path, seen] = **at;
+      // The end itself is held and not pinned.
+      if (path == traced.end || !grants_.is_writable(path) || grants_.is_grant(path)) continue;
+      if (seen.symlink || seen.kind == FileKind::Directory)
+        found_.steps.push_back(
+            {path, seen, way.kind, !is_held(path) && (way.pins || path != way.link)});
+    }
+    if (!traced.missing.empty() && grants_.is_writable(traced.missing)) found_.led.insert(way.end);
+    if (traced.end.empty() || !grants_.is_writable(traced.end) || is_held(traced.end)) return;
+    if (grants_.covers_grant(traced.end)) return found_.open.push_back(way);
+    const auto seen = inspect_path(traced.end);
+    if (!seen) return;
+    found_.ends.push_back({traced.end, *seen, way.kind, way.end});
+    add_held(traced.end, way.kind, seen->kind);
+  }
+
+  const GrantPaths& grants_;
+  PathTrace trace_;
+  std::vector<std::pair<std::string, HoldKind>> unsearched_;  // directories
+  std::set<std::string, std::less<>> held_;
+  LinkedWays found_;
+};
+
+}  // namespace
+
+std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& rules) {
+  std::vector<WayLink> links;
+  for (const std::string& home : caller.homes) {
+    const Fd fd = open_canonical(home, kOpenDirectory);
+    if (!fd.valid()) continue;
+    const auto add = [&](std::string_view name) {
+      std::string link = join(home, name);
+      const std::string_view directory = parent(link);
+      const ProtectedName* meant = find_protected(basename(directory), basename(link), rules);
+      if (meant != nullptr && is_held_in(*meant, directory, caller.homes))
+        links.push_back({link, link, meant->kind, false});
+    };
+    DirectoryNames names;
+    names.read(fd.get());
+    for (const DirectoryEntry& entry : names.entries())
+      if (entry.type == EntryType::Symlink) add(entry.name);
+    // Of those that lie in a directory of the home: `.config/nvim`.
+    for (const ProtectedName& name : protected_names()) {
+      if (name.action != HoldAction::Hold || name.name.find('/') == std::string_view::npos)
+        continue;
+      const auto seen = inspect_name(fd.get(), std::string(name.name));
+      if (seen && seen->symlink) add(name.name);
+    }
+  }
+  return links;
+}
+
+Result<LinkedWays> follow_links(std::vector<WayLink> links, const GrantPaths& grants,
+                                const HostFacts& facts) {
+  return WayFollower(grants, facts).run(std::move(links));
+}
+
+}  // namespace cordon

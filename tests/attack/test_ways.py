@@ -1,0 +1,287 @@
+"""A protected name may be a symlink that was there before the run, or a directory with symlinks in it. What it leads
+to has an ordinary name, and the host reads it all the same: it is held, with the way there. Each attack has the same
+script without Cordon, after which the host reads, or its git starts, what was planted; and the same run writes an
+ordinary file, which reaches the host."""
+
+import os
+import re
+import shlex
+from dataclasses import dataclass, field
+
+import pytest
+
+from gitrepo import git, make_repository
+
+PLANT = "echo planted >> {}"
+
+
+@dataclass
+class Way:
+    links: dict   # link: what it leads to
+    read: str     # what the host reads
+    script: str
+    files: dict = field(default_factory=dict)  # with "mine" in them
+    held: str = ""  # what the command writes instead, if it gets there
+
+
+def chain(script):
+    return Way({".vscode": "one", "one": "two", "two": "deep/editor"}, ".vscode/tasks.json",
+               f"mkdir other; echo planted > other/tasks.json; {script}", {"deep/editor/tasks.json": "mine\n"})
+
+
+EDITOR = {"editor/tasks.json": "mine\n"}
+TASKS = {"cfg/tasks.json": "mine\n"}
+WAYS = {
+    "a file in a held directory": Way({".vscode/tasks.json": "../cfg/tasks.json"}, ".vscode/tasks.json",
+                                      PLANT.format("cfg/tasks.json"), TASKS, "cfg/tasks.json"),
+    "its directory renamed": Way({".vscode/tasks.json": "../cfg/tasks.json"}, ".vscode/tasks.json",
+                                 "mv cfg old; mkdir cfg; echo planted > cfg/tasks.json", TASKS),
+    "the file": Way({".mcp.json": "cfg/mcp.json"}, ".mcp.json", PLANT.format("cfg/mcp.json"), {"cfg/mcp.json": "mine\n"},
+                    "cfg/mcp.json"),
+    "the directory": Way({".vscode": "editor"}, ".vscode/tasks.json", PLANT.format("editor/tasks.json"), EDITOR, "editor"),
+    "a directory above it renamed": Way({".vscode": "a/b/editor"}, ".vscode/tasks.json",
+                                        "mv a c; mkdir -p a/b/editor; echo planted > a/b/editor/tasks.json",
+                                        {"a/b/editor/tasks.json": "mine\n"}),
+    "a link in what a link leads to": Way({".vscode": "editor", "editor/tasks.json": "../cfg/tasks.json"},
+                                          ".vscode/tasks.json", PLANT.format("cfg/tasks.json"), TASKS, "cfg/tasks.json"),
+    "a package": Way({"packages/a/.vscode": "../../editor"}, "packages/a/.vscode/tasks.json",
+                     PLANT.format("editor/tasks.json"), EDITOR, "editor"),
+    "the first link of a chain": chain("rm .vscode; ln -s other .vscode"),
+    "the second link of a chain": chain("rm one; ln -s other one"),
+    "the last link of a chain": chain("ln -sfn other two"),
+    "a link in the middle": Way({"way": "real", ".vscode": "way/editor"}, ".vscode/tasks.json",
+                                "rm way; mkdir -p way/editor; echo planted > way/editor/tasks.json",
+                                {"real/editor/tasks.json": "mine\n"}),
+    "a directory of commands": Way({".claude/commands": "../commands"}, ".claude/commands/x.md",
+                                   PLANT.format("commands/x.md"), {"commands/y.md": "mine\n"}, "commands"),
+    "a name of two parts": Way({".cargo": "settings"}, ".cargo/config.toml", PLANT.format("settings/config.toml"),
+                               {"settings/config.toml": "mine\n"}, "settings/config.toml"),
+}
+
+
+def has_copies(world):
+    """Elsewhere what is held is read-only, so that the command changes nothing that could be told."""
+    return world.backend in (None, "native")
+
+
+def options_for(world, how):
+    if how != "staged":
+        return []
+    world.backend = world.backend and "native"  # no other stages
+    return ["--stage"]
+
+
+def prepare(world, way):
+    for name, text in way.files.items():
+        world.write(world.project / name, text)
+    for link, target in way.links.items():
+        world.make_directory((world.project / link).parent)
+        world.link(world.project / link, target)
+
+
+def assert_kept(world, way):
+    path = world.project / way.read
+    assert not path.exists() or "planted" not in path.read_text(), path
+    for link, target in way.links.items():
+        assert os.readlink(world.project / link) == target
+
+
+@pytest.mark.parametrize("how", ["live", "tracked", "staged"])
+@pytest.mark.parametrize("name", WAYS)
+def test_what_a_protected_name_leads_to_is_held(world, name, how):
+    way = WAYS[name]
+    prepare(world, way)
+    if how == "tracked":
+        make_repository(world)
+        git(world, "add", "-A")
+        git(world, "commit", "-q", "-m", "settings")
+    options = options_for(world, how)
+    done, report = world.report("sh", "-c", f"{way.script}; echo reached > ordinary", options=options)
+    assert done.status == 0, done.account()
+    assert_kept(world, way)
+    assert (world.project / "ordinary").read_text() == "reached\n"
+    if way.held and has_copies(world):
+        told = [entry for entry in report["changes"] if entry["state"] == "held" and
+                (entry["path"] + "/").startswith(way.held + "/")]
+        assert told and "leads here" in told[0]["reason"], report["changes"]
+    # The control.
+    world.bare("sh", "-c", way.script)
+    assert "planted" in (world.project / way.read).read_text()
+
+
+NOTHING_YET = {
+    "in a held directory": Way({".vscode/tasks.json": "../cfg/tasks.json"}, ".vscode/tasks.json",
+                               "mkdir cfg; echo planted > cfg/tasks.json; echo reached > cfg/ordinary"),
+    "a directory": Way({".vscode": "cfg/editor"}, ".vscode/tasks.json",
+                       "mkdir -p cfg/editor; echo planted > cfg/editor/tasks.json; echo reached > cfg/ordinary"),
+    "by a link of the run": Way({".vscode/tasks.json": "../cfg/tasks.json"}, ".vscode/tasks.json",
+                                "mkdir made; echo planted > made/tasks.json; echo reached > made/ordinary; ln -s made cfg"),
+    "of two parts": Way({".cargo": "cfg"}, ".cargo/config.toml",
+                        "mkdir cfg; echo planted > cfg/config.toml; echo reached > cfg/ordinary"),
+}
+
+
+@pytest.mark.parametrize("how", ["live", "staged"])
+@pytest.mark.parametrize("name", NOTHING_YET)
+def test_what_appears_where_a_protected_name_leads_is_moved_away(world, name, how):
+    way = NOTHING_YET[name]
+    prepare(world, way)
+    options = options_for(world, how)
+    done = world.run("sh", "-c", way.script, options=options).expect(0)
+    assert_kept(world, way)
+    place = "made" if "made" in way.script else "cfg"
+    assert (world.project / place / "ordinary").read_text() == "reached\n", done.account()
+    world.bare("sh", "-c", f"rm -rf cfg made; {way.script}").expect(0)
+    assert (world.project / way.read).read_text() == "planted\n"
+
+
+# What the host's git starts
+MARK = "printf '#!/bin/sh\\ntouch {mark}\\n' > {at}; chmod 755 {at}"
+SET = "printf '[core]\\n\\tfsmonitor = \"touch {mark}; false\"\\n' >> {at}"
+HOOK = "#!/bin/sh\nexit 0\n"
+
+
+def hook_that_is_a_link(world):
+    world.write(world.project / "tools/hook.sh", HOOK, 0o755)
+    world.link(world.project / ".git/hooks/pre-commit", "../../tools/hook.sh")
+    return MARK, "tools/hook.sh"
+
+
+def hook_that_is_a_link_by_a_renamed_directory(world):
+    hook_that_is_a_link(world)
+    return "mv tools old; mkdir tools; " + MARK, "tools/hook.sh"
+
+
+def hooks_that_are_a_link(world):
+    world.bare("rm", "-rf", ".git/hooks").expect(0)
+    world.write(world.project / "team/hooks/pre-commit", HOOK, 0o755)
+    world.link(world.project / ".git/hooks", "../team/hooks")
+    return "mv team old; mkdir -p team/hooks; " + MARK, "team/hooks/pre-commit"
+
+
+def hooks_path(world):
+    world.write(world.project / "tools/hook.sh", HOOK, 0o755)
+    world.make_directory(world.project / "own")
+    world.link(world.project / "own/pre-commit", "../tools/hook.sh")
+    git(world, "config", "core.hooksPath", "own")
+    return MARK, "tools/hook.sh"
+
+
+def configuration(world):
+    world.make_directory(world.project / "cfg")
+    world.bare("mv", ".git/config", "cfg/gitconfig").expect(0)
+    world.link(world.project / ".git/config", "../cfg/gitconfig")
+    return "mv cfg old; mkdir -p cfg; cat old/gitconfig > cfg/gitconfig; " + SET, "cfg/gitconfig"
+
+
+def configuration_by_a_chain(world):
+    configuration(world)
+    world.bare("sh", "-c", "mv cfg real; ln -s real cfg").expect(0)
+    return "rm cfg; mkdir -p cfg; cat real/gitconfig > cfg/gitconfig; " + SET, "cfg/gitconfig"
+
+
+def included(world):
+    world.write(world.project / "real/team.inc", "[core]\n\tabbrev = 9\n")
+    world.link(world.project / "shared", "real")
+    git(world, "config", "include.path", "../shared/team.inc")
+    return "rm shared; mkdir -p shared; " + SET, "shared/team.inc"
+
+
+@pytest.mark.parametrize("arrange", [hook_that_is_a_link, hook_that_is_a_link_by_a_renamed_directory,
+                                     hooks_that_are_a_link, hooks_path, configuration, configuration_by_a_chain, included])
+def test_git_starts_nothing_that_a_link_leads_to(world, arrange):
+    make_repository(world)
+    script, at = arrange(world)
+    mark = world.path / "started"
+    script = script.format(at=at, mark=mark)
+    work = ("git status >/dev/null 2>&1; echo x >> tracked.txt; "
+            "git -c user.name=a -c user.email=a@example.org commit -q -a -m x >/dev/null 2>&1; git status >/dev/null 2>&1")
+    done = world.run("sh", "-c", f"{script}; echo reached > ordinary")
+    assert (world.project / "ordinary").read_text() == "reached\n", done.account()
+    world.bare("sh", "-c", work)
+    assert not mark.exists(), done.account()
+    assert git(world, "log", "--format=%s").out.splitlines() == ["x", "first"]
+    world.bare("sh", "-c", script)
+    world.bare("sh", "-c", work)
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("name, file", [(".bashrc", "bashrc"), (".config/nvim", "nvim/init.lua")])
+def test_a_start_up_file_that_leads_into_the_project_is_held(world, name, file):
+    """As trees of dotfiles are linked into a home."""
+    world.write(world.project / file, "mine\n")
+    world.make_directory((world.home / name).parent)
+    world.link(world.home / name, world.project / file.split("/")[0])
+    script = f"echo planted >> {file}; echo reached > ordinary"
+    done = world.run("sh", "-c", script).expect(0)
+    assert (world.project / file).read_text() == "mine\n"
+    assert (world.project / "ordinary").read_text() == "reached\n"
+    assert "leads here" in done.err or not has_copies(world), done.err
+    world.bare("sh", "-c", script).expect(0)
+    assert "planted" in (world.project / file).read_text()
+
+
+@pytest.mark.parametrize("how", ["live", "staged"])
+def test_a_link_of_the_run_makes_no_protected_file(world, how):
+    script = "mkdir made; echo planted > made/config.toml; ln -s made .cargo; ln -s made ordinary"
+    options = options_for(world, how)
+    done, report = world.report("sh", "-c", script, options=options)
+    done.expect(0)
+    assert not (world.project / ".cargo").is_symlink() and (world.project / "ordinary").is_symlink()
+    assert (world.project / "made/config.toml").read_text() == "planted\n"
+    assert [entry["state"] for entry in report["changes"] if entry["path"] == ".cargo"] == ["held"], report["changes"]
+    world.bare("sh", "-c", f"rm -rf made ordinary; {script}").expect(0)
+    assert (world.project / ".cargo/config.toml").read_text() == "planted\n"
+
+
+def test_a_name_that_leads_to_the_whole_project_is_refused(world):
+    world.link(world.project / ".vscode", ".")
+    done = world.run("sh", "-c", "echo planted > tasks.json")
+    assert done.status == 125 and ".vscode" in done.err and "leads to" in done.err, done.account()
+    assert not (world.project / "tasks.json").exists()
+    (world.project / ".vscode").unlink()
+    world.run("sh", "-c", "echo planted > tasks.json").expect(0)
+    assert (world.project / "tasks.json").exists()
+
+
+def test_what_leads_out_of_the_grants_is_left_alone(world):
+    """It cannot be written, and a link to it is no reason to refuse anything."""
+    world.write(world.outside / "editor/tasks.json", "mine\n")
+    world.link(world.project / ".vscode", world.outside / "editor")
+    world.make_directory(world.project / ".idea")
+    world.link(world.project / ".idea/loop", "loop")
+    done, report = world.report("sh", "-c", f"echo planted >> {world.outside}/editor/tasks.json; echo reached > ordinary")
+    assert (world.outside / "editor/tasks.json").read_text() == "mine\n"
+    assert (world.project / "ordinary").exists() and done.status == 0, done.account()
+    assert [entry["path"] for entry in report["changes"] if entry["state"] == "held"] == []
+    assert (world.project / ".vscode").is_symlink()
+
+
+# How it comes back
+
+def command_told(done):
+    [line] = [line for line in done.err.splitlines() if "cordon changes apply " in line]
+    return shlex.split(re.search(r"cordon (changes apply .*)$", line).group(1))
+
+
+@pytest.mark.parametrize("script, path", [
+    ("echo new > cfg/tasks.json", "cfg/tasks.json"), ("echo new > .mcp.json", ".mcp.json"),
+    ("mkdir -p 'my dir/.idea'; echo new > 'my dir/.idea/x.xml'", "my dir/.idea/x.xml"),
+    ("mkdir made; echo new > made/config.toml; ln -s made .cargo", ".cargo/config.toml"),
+    ("mkdir late; echo new > late/tasks.json", "late/tasks.json")])
+def test_the_command_that_is_told_takes_it(world, script, path):
+    prepare(world, WAYS["a file in a held directory"])
+    world.link(world.project / ".vscode/late.json", "../late/tasks.json")
+    world.backend = world.backend and "native"  # what is read-only is never held back
+    done = world.run("sh", "-c", script).expect(0)
+    assert not (world.project / path).exists() or (world.project / path).read_text() == "mine\n"
+    world.cordon_verb(*command_told(done)).expect(0)
+    assert (world.project / path).read_text() == "new\n"
+
+
+def test_of_several_moved_files_each_is_in_the_command(world):
+    done = world.run("sh", "-c", "for name in .mcp.json .bashrc .envrc; do echo new > $name; done").expect(0)
+    assert not (world.project / ".mcp.json").exists() and (world.project / ".envrc").exists()
+    world.cordon_verb(*command_told(done)).expect(0)
+    for name in (".mcp.json", ".bashrc"):
+        assert (world.project / name).read_text() == "new\n"
