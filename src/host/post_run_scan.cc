@@ -217,8 +217,11 @@ class PostRunWalk final : public TreeVisitor {
       if (!known) quarantine_.report(path, protection.kind);
       return known ? Found::Known : Found::Reported;
     }
-    if (was_there(before_, *seen) && !(seen->symlink && leads_to_something_new(path)))
-      return Found::Known;
+    // What was only reported before, in a package, was held by nothing: with the package moved out
+    // of `node_modules` it has a name that counts.
+    const bool old =
+        seen->symlink ? was_there(before_, *seen) : before_.protected_objects.contains(*seen);
+    if (old && !(seen->symlink && leads_to_something_new(path))) return Found::Known;
     take(directory, entry, protection.kind);
     return Found::Gone;
   }

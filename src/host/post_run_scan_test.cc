@@ -126,6 +126,16 @@ TEST_F(PostRunScan, MovesWhatAppearsBehindALinkAndLeavesTheLink) {
   EXPECT_TRUE(exists(".vscode/tasks.json") && exists(".idea") && exists("cfg/ordinary"));
 }
 
+TEST_F(PostRunScan, MovesWhatWasReportedInAPackageOnceItCounts) {
+  file("vendor/a/.vscode/tasks.json");
+  file("vendor/a/.exrc");
+  file("vendor/b/.exrc");
+  start();
+  ASSERT_EQ(::rename(in("vendor/a").c_str(), in("app").c_str()), 0);
+  EXPECT_THAT(paths_of(end()), UnorderedElementsAre("app/.vscode", "app/.exrc"));
+  EXPECT_TRUE(exists("vendor/b/.exrc"));
+}
+
 TEST_F(PostRunScan, MovesALinkThatMakesAProtectedName) {
   file("was/config.toml");
   start();

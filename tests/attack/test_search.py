@@ -67,6 +67,23 @@ def test_no_directory_is_passed_over_for_its_name(world, where):
     assert all(path.exists() for path in planted), "the control planted nothing"
 
 
+@pytest.mark.parametrize("made", ["before", "by an earlier run"])
+@pytest.mark.parametrize("name", [".vscode/tasks.json", ".exrc"])
+def test_what_a_package_may_have_is_taken_where_it_counts(world, name, made):
+    """Editor files in a package are only reported. Moved out with the package, they are in a directory that is opened."""
+    make = f"mkdir -p $(dirname vendor/a/{name}) && echo mine > vendor/a/{name}"
+    (world.bare if made == "before" else world.run)("sh", "-c", make).expect(0)
+    assert (world.project / "vendor/a" / name).read_text() == "mine\n"
+    move = f"echo planted > vendor/a/{name}; echo reached > vendor/a/ordinary; mv vendor/a app"
+    done, report = world.report("sh", "-c", move)
+    done.expect(0)
+    assert not (world.project / "app" / name).exists(), done.account()
+    assert moved_from(report) == [f"app/{name.split('/')[0]}"]
+    assert (world.project / "app/ordinary").read_text() == "reached\n"
+    world.bare("sh", "-c", f"rm -rf app; {make}; {move}").expect(0)
+    assert (world.project / "app" / name).read_text() == "planted\n"
+
+
 def test_the_storage_of_git_is_left_alone(world):
     """The control: an ordinary commit makes objects, refs and logs, and all of them stay."""
     make_repository(world)
