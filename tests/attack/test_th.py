@@ -18,7 +18,8 @@ EDITOR_FILES = (".vscode/settings.json", ".vscode/tasks.json", ".vscode/launch.j
 MCP_FILES = (".cursor/mcp.json", ".mcp.json")
 AGENT_FILES = (".claude/settings.json", ".claude/hooks/pre.sh", ".cursor/rules",
                ".codex/config.toml", ".gemini/settings.json", ".copilot/mcp-config.json",
-               ".github/agents/a.agent.md", ".github/hooks/a.json")
+               ".github/agents/a.agent.md", ".github/hooks/a.json", ".amazonq/cli-agents/a.json", ".crush.json",
+               "crush.json", ".aider.conf.yml", ".clinerules/hooks/PreToolUse")
 
 
 def shell(world, script, **how):
