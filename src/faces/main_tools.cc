@@ -1,26 +1,17 @@
 // cordon-tools: the verbs that no run needs, started by cordon as `cordon-tools VERB [SUB-VERB]`;
 // and, under the names lxc-exec and srt, drop-ins for MXC's executor and sandbox-runtime's command
 // line.
-#include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "faces/cli/console.h"
 #include "faces/cli/helper_program.h"
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
 
 namespace {
 
-using cordon::Arguments;
-
-struct ToolVerb {
-  std::string_view name;
-  int (*entry)(const Arguments&);
-};
-
-constexpr ToolVerb kToolVerbs[] = {
+constexpr cordon::HelperVerb kToolVerbs[] = {
     {"audit list", cordon::verb_audit_list},
     {"audit show", cordon::verb_audit_show},
     {"audit tail", cordon::verb_audit_tail},
@@ -49,25 +40,6 @@ constexpr ToolVerb kToolVerbs[] = {
 
 using Words = std::span<const char* const>;
 
-// The verb stands in the first words, its sub-verb in the second.
-int carry_out_tool(Words words) {
-  for (const ToolVerb& known : kToolVerbs) {
-    const std::size_t length = known.name.find(' ') == std::string_view::npos ? 1 : 2;
-    if (words.size() < length) continue;
-    std::string name = words[0];
-    if (length == 2) name.append(" ").append(words[1]);
-    if (name != known.name) continue;
-    const cordon::Verb& verb = *cordon::find_verb(name);
-    Arguments arguments;
-    const auto parsed = cordon::read_arguments(verb, words.subspan(length), arguments);
-    if (parsed) return known.entry(arguments);
-    cordon::say_error(parsed.error());
-    return verb.usage_status;
-  }
-  cordon::say_error(cordon::usage_error("this program is a part of cordon", "cordon -h"));
-  return cordon::kAnswerError;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -85,5 +57,5 @@ int main(int argc, char** argv) {
   if (first == cordon::kInsideVerb) return cordon::doctor_inside({words.begin() + 1, words.end()});
   // Its options may stand behind the operand.
   if (first == "mxc") return cordon::verb_mxc(Words(words).subspan(1));
-  return carry_out_tool(words);
+  return cordon::carry_out_helper(kToolVerbs, words);
 }

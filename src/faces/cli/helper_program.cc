@@ -90,6 +90,24 @@ int become_helper(const Verb& verb, const Arguments& arguments,
   return become(helper_of(verb, arguments), names, words, verb.usage_status);
 }
 
+int carry_out_helper(std::span<const HelperVerb> verbs, std::span<const char* const> words) {
+  for (const HelperVerb& known : verbs) {
+    const std::size_t length = known.name.find(' ') == std::string_view::npos ? 1 : 2;
+    if (words.size() < length) continue;
+    std::string name = words[0];
+    if (length == 2) name.append(" ").append(words[1]);
+    if (name != known.name) continue;
+    const Verb& verb = *find_verb(name);
+    Arguments arguments;
+    const auto parsed = read_arguments(verb, words.subspan(length), arguments);
+    if (parsed) return known.entry(arguments);
+    say_error(parsed.error());
+    return verb.usage_status;
+  }
+  say_error(usage_error("this program is a part of cordon", "cordon -h"));
+  return kAnswerError;
+}
+
 std::optional<std::string_view> drop_in_called(std::string_view name) {
   if (name == "lxc-exec") return "mxc";
   if (name == "srt") return "srt";

@@ -23,6 +23,14 @@ Result<std::string> own_executable();
 // Returns only with a failure.
 int become_helper(const Verb& verb, const Arguments& arguments, std::span<const char* const> words);
 
+// In such a program: its verbs, and carrying out the one that stands in the first word or, with its
+// sub-verb, in the first two.
+struct HelperVerb {
+  std::string_view name;
+  int (*entry)(const Arguments&);
+};
+int carry_out_helper(std::span<const HelperVerb> verbs, std::span<const char* const> words);
+
 // The verb that a program of this name stands for: "srt" for srt, "mxc" for lxc-exec.
 std::optional<std::string_view> drop_in_called(std::string_view name);
 int become_drop_in(std::string_view verb, std::span<const char* const> words);
