@@ -1,8 +1,10 @@
 """Profile `full`: runs that the server keeps, and processes that go on."""
 
+import fcntl
 import json
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -277,6 +279,22 @@ def test_processes_are_held_like_any_run(full):
         assert missing["exit_code"] == 127
     else:  # The kernel took longer to say so than start_process looks.
         assert ended(full, missing["process_id"])["state"] == "not_started"
+
+
+def test_a_start_that_takes_long_is_waited_for(full):
+    """Its record waits for the log, as a busy disk makes it: nothing runs yet."""
+    full.good("run_code", {"argv": ["true"]})
+    log = os.open(full.world.home / ".local/state/cordon/audit", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(log, fcntl.LOCK_EX)
+        threading.Timer(1, fcntl.flock, (log, fcntl.LOCK_UN)).start()
+        begun = time.monotonic()
+        started = full.good("start_process", {"argv": ["sh", "-c", "echo here; sleep 60"], "ready_text": "here",
+                                              "ready_ms": 200})
+        assert time.monotonic() - begun >= 0.9, "the control: the lock held it up"
+        assert started["age_ms"] >= 900, started
+    finally:
+        os.close(log)
 
 
 def test_the_ceilings_clock_counts(serve_full, world):
