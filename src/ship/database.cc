@@ -178,7 +178,8 @@ std::string_view said_by(const Libpq& pq, const PgConnection* connection) {
 
 Error Database::error(const std::string& what) const {
   std::string why;
-  for (const std::string_view line : split(said_by(*pq_, connection_.get()), '\n')) {
+  for (std::string_view line : split(said_by(*pq_, connection_.get()), '\n')) {
+    line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
     // libpq advises to do without the check.
     if (line.empty() || line.starts_with("Either provide the file")) continue;
     why.append(why.empty() ? ": " : "; ").append(sanitize(line));

@@ -61,6 +61,7 @@ def test_over_a_network_only_tls_that_checks_who_answers(logged, mode):
                 "postgresql://me@127.0.0.1:1/audit?sslmode=verify-full"):
         done = ship(logged, url)
         assert "cannot reach" in done.err and "does not check" not in done.err, done.account()
+        assert "\\x" not in done.err, "libpq indents its second line"
 
 
 def test_without_libpq_its_package_is_named(logged):
