@@ -99,8 +99,8 @@ def run_asked(asked: argparse.Namespace) -> int:
 
 def run_tier(asked: argparse.Namespace) -> int:
     machine = MACHINES[asked.machine]
-    boots = [[suite.job() for suite in one if suite.needs_abi <= machine.landlock_abi and suite.is_for(machine)]
-             for one in suites.TIERS[asked.tier]()]
+    boots = [[suite.job() for suite in one if suite.needs_abi <= machine.landlock_abi]
+             for one in suites.TIERS[asked.tier](machine)]
     ended = run_machine(asked.machine, boots, asked.minutes * 60,
                         results.begin(asked.machine, asked.tier))
     return 1 if ended.trouble else judge_last(asked)
@@ -113,12 +113,13 @@ def judge_last(asked: argparse.Namespace) -> int:
     if begun["tier"] != asked.tier:
         raise SystemExit(f"tests/vm: the last run of {asked.machine} was of {begun['tier']}")
     account, troubles = judge.judge(asked.machine, files)
-    expected = MACHINES[asked.machine].landlock_abi
+    machine = MACHINES[asked.machine]
+    expected = machine.landlock_abi
     if account["landlock_abi"] != expected:
         troubles.append(f"Landlock ABI {account['landlock_abi']}, not {expected}: another kernel")
     account["lacks"] = sorted({*account["lacks"], *(
-        suite.lacks for one in suites.TIERS[asked.tier]() for suite in one
-        if suite.needs_abi > expected and suite.is_for(MACHINES[asked.machine]))})
+        suite.lacks for one in suites.TIERS[asked.tier](machine) for suite in one
+        if suite.needs_abi > expected)})
     for trouble in troubles:
         print(f"tests/vm: {trouble}")
     for suite in account["suites"]:
