@@ -520,8 +520,10 @@ std::size_t StageGit::settle_restored() {
     record.replaced.clear();
     ++done;
     if (!is_carrier(step) || !index_record_) continue;
-    manifest_.records[*index_record_].state = State::Held;
-    manifest_.records[*index_record_].reason.clear();
+    ChangeRecord& index = manifest_.records[*index_record_];
+    if (index.state == State::Applied) ++done;
+    index.state = State::Held;
+    index.reason.clear();
   }
   return done;
 }

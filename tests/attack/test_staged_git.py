@@ -91,10 +91,12 @@ def test_a_commit_leaves_a_clean_status(world):
     assert all(path.lstat().st_uid == owner for path in (world.project / ".git").rglob("*"))
     # And back, and once more.
     after = picture(world)
-    changes(world, "restore")
+    back = changes(world, "restore")
     assert picture(world) == before and is_clean(world) is True
-    changes(world, "apply")
+    again = changes(world, "apply")
     assert picture(world) == after
+    # The branch, the index, and what lies in the work tree: a person who counts misses none.
+    assert "applied 5 changes of run" in again.err and "restored 5 changes of run" in back.err, (back.err, again.err)
     # On top of it the person goes on as ever.
     git(world, "commit", "-q", "--allow-empty", "-m", "mine", cwd=world.project)
     git(world, "gc", "-q", cwd=world.project)
