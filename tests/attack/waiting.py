@@ -9,16 +9,13 @@ import platform
 
 PROCESSES = "rules for single programs inside: one policy holds for the whole sandbox"
 COMMAND_TEXT = "judging the text of a command: nothing is, so nothing can be swapped after it"
-OTHERS_SESSIONS = "another user at the socket or the files of a session: the owner of each is asked for, and no test has such a user"
 EVENTS = ("an event for each refused open of any run: only one with --why is watched, and else the kernel tells its own "
           "audit alone; a file that the view hides is not there at all")
 EXECUTABLE_MEMORY = "a policy option for memory that is never writable and executable"
 
 WAITING = {
     "PR20": COMMAND_TEXT,
-    "PR29": OTHERS_SESSIONS,
     "SY17": EXECUTABLE_MEMORY,
-    "IP19": OTHERS_SESSIONS,
     "NT41": PROCESSES,
     "AU07": EVENTS,
 }

@@ -27,6 +27,8 @@ def started_by_another_than_root() -> bool:
 
 
 EXPECTED = (
+    Expected(r"tests/attack/test_others_sessions\.py::test_(IP19_another_user_at_the_socket_of_a_session|"
+             r"PR29_a_session_that_another_user_made_up).*", NOT_STARTED_BY_ROOT, started_by_another_than_root),
     Expected(r"tests/attack/test_repository_above\.py::test_a_git_directory_of_somebody_else.*",
              NOT_STARTED_BY_ROOT, started_by_another_than_root),
     Expected(r"tests/audit/test_writers\.py::test_a_directory_of_others_is_refused\[.*foreign.*\]",

@@ -124,6 +124,15 @@ Error unknown_session(std::string_view id) {
           .hint = "cordon session list shows the open ones; cordon session start opens one"};
 }
 
+Error foreign_session(const Caller& caller, const std::string& id) {
+  return {.kind = ErrorKind::Unavailable,
+          .what = "session " + id + " in " + quote(sessions_directory(caller)) +
+                  " belongs to another user",
+          .hint =
+              "set XDG_RUNTIME_DIR to a directory of your own; cordon session start opens one "
+              "there"};
+}
+
 }  // namespace
 
 std::string new_handle() {
@@ -206,6 +215,13 @@ void forget_dead_sessions(const Caller& caller) {
   });
 }
 
+bool is_same_user(int connection) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == ::geteuid();
+}
+
 Result<SessionNote> find_session(const Caller& caller, std::string_view id) {
   const std::vector<SessionNote> living = living_sessions(caller);
   if (id == "last" && !living.empty()) return living.back();
@@ -222,6 +238,7 @@ Result<Fd> connect_session(const Caller& caller, const std::string& id) {
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0) {
     return fail(unknown_session(id));
   }
+  if (!is_same_user(socket.get())) return fail(foreign_session(caller, id));
   return socket;
 }
 

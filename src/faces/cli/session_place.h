@@ -62,8 +62,15 @@ std::vector<SessionNote> living_sessions(const Caller& caller);
 // Removes what dead servers left.
 void forget_dead_sessions(const Caller& caller);
 
+// Whether the process at the other end is this user's, as the kernel noted when it connected or
+// listened. Each side asks before anything else: root passes the modes of the files, and the
+// runtime directory may be another user's, since su and sudo -E leave its variable as it was.
+bool is_same_user(int connection);
+
 // "last" is the newest that lives.
 Result<SessionNote> find_session(const Caller& caller, std::string_view id);
+// Of a server of this user's alone: it is about to be given the handle, the command and the three
+// streams of whoever asks, and what it answers is believed.
 Result<Fd> connect_session(const Caller& caller, const std::string& id);
 Result<std::string> read_handle(const Caller& caller, const std::string& id);
 

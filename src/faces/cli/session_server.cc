@@ -65,13 +65,6 @@ std::optional<std::uint64_t> number_of(const Node& node, const char* name) {
   return static_cast<std::uint64_t>(*found);
 }
 
-bool is_owner(int connection) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == ::geteuid();
-}
-
 // One client, from its request to the answer.
 class Client {
  public:
@@ -79,7 +72,7 @@ class Client {
       : session_(session), place_(place), handle_(handle), connection_(std::move(connection)) {}
 
   void serve() {
-    if (!is_owner(connection_.get()) || !receive()) return;
+    if (!is_same_user(connection_.get()) || !receive()) return;
     const SayTo say_to(streams_[2].get());
     const std::int32_t status = answer();
     [[maybe_unused]] const ssize_t told =
