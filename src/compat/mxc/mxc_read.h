@@ -84,8 +84,6 @@ inline constexpr std::array<MxcTable, 14> kAll{kTop,        kProcess, kUi,    kL
 
 }  // namespace mxc_table
 
-// The parts of the MXC reader.
-
 // One document while it is read.
 struct MxcDocument {
   ForeignTables& tables;  // opened by member() and element() alone
@@ -107,17 +105,5 @@ struct MxcDocument {
     return tables.open(node, name, table.keys, nested());
   }
 };
-
-Result<void> read_mxc_process(MxcDocument& document, MxcRequest& request);
-Result<void> read_mxc_filesystem(MxcDocument& document, const Places& places, Policy& policy);
-Result<void> read_mxc_network(MxcDocument& document, Policy& policy);
-// egress, ingress and runtimeConfig, from version 0.8 on.
-Result<void> read_mxc_directions(MxcDocument& document, const Section& network, Policy& policy);
-// The addresses of a host's own loopback.
-std::vector<HostRule> mxc_loopback();
-// Only `endpoint` can be reached, and programs are told so by the usual variables.
-void go_through_proxy(const std::string& url, const HostRule& endpoint, Policy& policy);
-// The endpoint of "http://host:port"; nothing for anything else.
-Result<HostRule> parse_proxy_url(std::string_view url);
 
 }  // namespace cordon
