@@ -8,6 +8,8 @@ can tell everything about itself, so that a failing assertion needs no second ru
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import tempfile
 import time
@@ -78,6 +81,20 @@ def source_probe() -> Path:
     return Path(os.environ.get("PROBE", ROOT / "out/release/tests/probe/probe"))
 
 
+def spread_directories(path: Path) -> None:
+    """Has ext4 put each directory that is made in this one into a part of the disk with few others (chattr +T). Else
+    all worlds share one, and an ext4 without a journal looks at every file that was removed there in the last minutes
+    before it makes another: a sixth of the processor time of the tests. Other file systems say no, which is as well."""
+    get_flags, set_flags, top_of_hierarchies = 0x80086601, 0x40086602, 0x00020000
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    with contextlib.suppress(OSError):
+        flags = bytearray(8)
+        fcntl.ioctl(directory, get_flags, flags)
+        [before] = struct.unpack_from("I", flags)
+        fcntl.ioctl(directory, set_flags, struct.pack("Q", before | top_of_hierarchies))
+    os.close(directory)
+
+
 class Stage:
     """One directory per test process that every person may pass through. It holds copies of the
     binaries, because the checkout may lie where an ordinary user cannot go."""
@@ -87,6 +104,7 @@ class Stage:
         place = os.environ.get("CORDON_TEST_STAGE", "/var/tmp")
         self.path = Path(tempfile.mkdtemp(prefix="cordon-test.", dir=place))
         self.path.chmod(0o755)
+        spread_directories(self.path)
         atexit.register(self.remove)
         binaries = self.path / "bin"
         binaries.mkdir(mode=0o755)
