@@ -1,6 +1,6 @@
 """Keeps the test processes of one machine out of each other's counts.
 
-./test runs two at a time. The kernel counts processes, pending signals, watches and keys by user, and a limit on
+./test runs some at a time. The kernel counts processes, pending signals, watches and keys by user, and a limit on
 them reaches whoever runs as the same one; a control group that the other process left while it killed a run is told
 from one's own by nothing but its place. So each test process has an ordinary user of its own, and, where root may
 make them, control groups of its own, below which its runs make theirs.
