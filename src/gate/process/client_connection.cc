@@ -17,63 +17,11 @@ namespace {
 constexpr std::size_t kShort = std::size_t{64} << 10U;
 constexpr std::size_t kAtOnce = std::size_t{16} << 10U;
 constexpr unsigned kMostRounds = 32;
-constexpr unsigned kMostInterim = 16;
 constexpr std::chrono::minutes kIdle{5};
 constexpr std::chrono::minutes kSupervisor{10};
 constexpr std::chrono::seconds kMeeting{30};
 constexpr std::chrono::seconds kLingering{2};
 constexpr std::uint64_t kMostDiscarded = std::uint64_t{4} << 20U;
-
-void write_field(std::string& text, const Field& field) {
-  text.append(field.name).append(": ").append(field.value).append("\r\n");
-}
-
-void write_chunk(ByteQueue& to, std::string_view piece) {
-  to.append(fmt::format("{:x}\r\n", piece.size()));
-  to.append(piece);
-  to.append("\r\n");
-}
-
-void write_last_chunk(ByteQueue& to, const std::vector<Field>& trailers) {
-  std::string text = "0\r\n";
-  for (const Field& field : trailers) write_field(text, field);
-  to.append(text + "\r\n");
-}
-
-std::string_view phrase_of(unsigned status) {
-  switch (status) {
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 413:
-      return "Content Too Large";
-    case 417:
-      return "Expectation Failed";
-    case 421:
-      return "Misdirected Request";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 501:
-      return "Not Implemented";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return "Refused";
-  }
-}
 
 bool may_be_repeated(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "OPTIONS";
@@ -111,10 +59,6 @@ ClientConnection::~ClientConnection() {
 
 std::optional<std::uint64_t> ClientConnection::request() const {
   return current_ ? std::optional(current_->id) : std::nullopt;
-}
-
-bool ClientConnection::is_whole(const Exchange& exchange) {
-  return exchange.request.framing() == Framing::None || exchange.request.is_whole();
 }
 
 void ClientConnection::enter(Phase phase) {
@@ -237,8 +181,8 @@ bool ClientConnection::fail_greeting() {
   const auto failure = RunAuthority::failure(client_.ssl(), rule().host);
   if (failure && failure->in_the_clear) {
     client_.secure(nullptr);
-    refuse({400, failure->reason, "Use https://, or the address that a variable tells."}, Judged(),
-           false);
+    refuse({400, failure->reason, "Use https://, or the address that a variable tells."}, {},
+           Afterwards::Closes);
     return true;
   }
   if (failure) {
@@ -274,18 +218,17 @@ bool ClientConnection::await_head() {
     return true;
   }
   const std::string_view begun = from_client_.view();
-  const Judged unread;
   if (!begun.empty() && (begun.front() < 'A' || begun.front() > 'Z')) {
-    refuse({400, "it is not a request of HTTP/1.1", {}}, unread, false);
+    refuse({400, "it is not a request of HTTP/1.1", {}}, {}, Afterwards::Closes);
     return true;
   }
   if (has_bare_line_end(begun)) {
-    refuse({400, "a line does not end as HTTP lines do", {}}, unread, false);
+    refuse({400, "a line does not end as HTTP lines do", {}}, {}, Afterwards::Closes);
     return true;
   }
   if (begun.size() > kMostHead) {
-    refuse({431, "its head is longer than " + std::to_string(kMostHead) + " bytes", {}}, unread,
-           false);
+    refuse({431, "its head is longer than " + std::to_string(kMostHead) + " bytes", {}}, {},
+           Afterwards::Closes);
     return true;
   }
   const bool first = begun.empty();
@@ -298,36 +241,20 @@ bool ClientConnection::await_head() {
 }
 
 void ClientConnection::begin_request(std::string_view head) {
-  Judged judged;
-  if (head.size() > kMostHead)
-    return refuse({431, "its head is longer than " + std::to_string(kMostHead) + " bytes", {}},
-                  judged, false);
-  if (const auto ambiguity = ambiguity_of(head))
-    return refuse({400, std::string(*ambiguity), {}}, judged, false);
-  Exchange exchange;
-  const MessageReader::Step step = exchange.request.put(head);
-  if (step.fault || !exchange.request.has_head()) {
-    const std::string why(step.fault.value_or("it is not a message of HTTP/1.1"));
-    return refuse({why.ends_with("headers") ? 431U : 400U, why, {}}, judged, false);
+  auto read = Exchange::read(head, rule_.compiled, mode_, common_.secrets);
+  if (!read) {
+    const Exchange::Refused& refused = read.error();
+    return refuse(refused.refusal, refused.judged, refused.afterwards);
   }
-  const bool bodiless = exchange.request.framing() == Framing::None;
-  if (const auto refusal =
-          judge(exchange.request, rule_.compiled, mode_, common_.secrets.placeholders(), judged)) {
-    const bool readable = refusal->status == 403 || refusal->status == 413;
-    return refuse(*refusal, judged, bodiless && readable);
-  }
+  const Judged& judged = read->judged();
   if (is_too_often())
     return refuse({429, fmt::format("the rule allows {} requests a minute", *rule().per_minute),
                    "Wait a minute."},
-                  judged, bodiless);
-  exchange.id = ++common_.last_request;
-  exchange.begun = now_;
-  exchange.expects_continue = exchange.request.head().count("expect") > 0;
-  exchange.closes = !judged.keeps_alive;
-  exchange.judged = std::move(judged);
-  common_.tell(Request{exchange.id, id_, rule().id, exchange.judged.method, exchange.judged.path,
-                       rule().secret, std::nullopt});
-  current_.emplace(std::move(exchange));
+                  judged, read->has_body() ? Afterwards::Closes : Afterwards::Stays);
+  const std::uint64_t id = ++common_.last_request;
+  common_.tell(
+      Request{id, id_, rule().id, judged.method, judged.path, rule().secret, std::nullopt});
+  current_.emplace(Current{id, now_, *std::move(read)});
   enter(Phase::Asked);
 }
 
@@ -341,21 +268,17 @@ bool ClientConnection::is_too_often() {
 }
 
 // A request that goes no further.
-void ClientConnection::refuse(const Refusal& refusal, const Judged& judged, bool stays) {
+void ClientConnection::refuse(const Refusal& refusal, const Judged& judged, Afterwards afterwards) {
   common_.tell(Request{++common_.last_request, id_, rule().id, judged.method, judged.path,
                        std::nullopt, refusal.reason});
-  answer(refusal, judged.method, stays);
+  answer(refusal, judged.method, afterwards);
 }
 
-void ClientConnection::answer(const Refusal& refusal, std::string_view method, bool stays) {
-  const std::string body = refusal_body(refusal, rule());
-  to_client_.append(fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{}{}\r\n",
-      refusal.status, phrase_of(refusal.status), body.size(),
-      refusal.status == 429 ? "Retry-After: 60\r\n" : "", stays ? "" : "Connection: close\r\n"));
-  if (method != "HEAD") to_client_.append(body);
-  if (!stays) drop(upstream_);
-  enter(stays ? Phase::Waiting : Phase::Leaving);
+void ClientConnection::answer(const Refusal& refusal, std::string_view method,
+                              Afterwards afterwards) {
+  to_client_.append(refusal_answer(refusal, rule(), method, afterwards));
+  if (afterwards == Afterwards::Closes) drop(upstream_);
+  enter(afterwards == Afterwards::Stays ? Phase::Waiting : Phase::Leaving);
 }
 
 void ClientConnection::go(Clock::time_point now) {
@@ -372,12 +295,14 @@ void ClientConnection::go(Clock::time_point now) {
 
 void ClientConnection::stop(const std::string& reason) {
   if (phase_ != Phase::Asked || !current_) return;
-  const std::string method = current_->judged.method;
-  const bool stays = current_->request.framing() == Framing::None && current_->judged.keeps_alive;
-  current_->status = 403;
+  Exchange& exchange = current_->exchange;
+  const std::string method = exchange.judged().method;
+  const bool stays = !exchange.has_body() && !exchange.closes();
+  exchange.set_status(403);
   tell_done("stopped: " + reason);
   current_.reset();
-  answer({403, method + " is outside what is granted: " + reason, {}}, method, stays);
+  answer({403, method + " is outside what is granted: " + reason, {}}, method,
+         stays ? Afterwards::Stays : Afterwards::Closes);
 }
 
 void ClientConnection::dialled(Fd socket, const std::optional<std::string>& error,
@@ -385,10 +310,10 @@ void ClientConnection::dialled(Fd socket, const std::optional<std::string>& erro
   now_ = now;
   if (phase_ != Phase::Dialling || !current_) return;
   if (error || !socket.valid())
-    return upstream_failed(502, error.value_or("there is no connection to it"));
+    return exchange_failed({502, error.value_or("there is no connection to it")});
   upstream_ = Channel(std::move(socket));
   Ssl ssl = common_.upstream.open(rule().host, upstream_.socket());
-  if (!ssl) return upstream_failed(502, "TLS cannot be set up");
+  if (!ssl) return exchange_failed({502, "TLS cannot be set up"});
   upstream_.secure(std::move(ssl));
   enter(Phase::Meeting);
 }
@@ -397,7 +322,7 @@ bool ClientConnection::meet() {
   switch (upstream_.shake_hands()) {
     case Channel::State::Ok:
       if (!UpstreamTls::speaks_http1(upstream_.ssl())) {
-        upstream_failed(502, "it does not speak HTTP/1.1");
+        exchange_failed({502, "it does not speak HTTP/1.1"});
         return true;
       }
       enter(Phase::Exchanging);
@@ -407,42 +332,20 @@ bool ClientConnection::meet() {
       return false;
     case Channel::State::Ended:
     case Channel::State::Broken:
-      upstream_failed(502, UpstreamTls::failure(upstream_.ssl()));
+      exchange_failed({502, UpstreamTls::failure(upstream_.ssl())});
       return true;
   }
   return false;
 }
 
 void ClientConnection::begin_exchange() {
-  Exchange& exchange = *current_;
-  const Judged& judged = exchange.judged;
-  std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", judged.method, judged.target,
-                                 authority_of(rule()));
-  for (const Field& field : judged.fields) write_field(head, field);
-  if (rule().secret) {
-    const auto secret = common_.secrets.header_of(*rule().secret);
-    if (!secret)
-      return upstream_failed(502, "the secret that the rule adds has no value at present");
-    write_field(head, {"Accept-Encoding", "identity"});
-    write_field(head, *secret);
-    exchange.mask = EchoMask(common_.secrets.spellings_of(*rule().secret));
-  }
-  if (exchange.request.framing() == Framing::Length)
-    head += fmt::format("Content-Length: {}\r\n", exchange.request.length());
-  // A method that has a body as a rule says that this one is empty.
-  if (exchange.request.framing() == Framing::None &&
-      exchange.request.head().count("content-length") > 0)
-    head += "Content-Length: 0\r\n";
-  if (exchange.request.framing() == Framing::Chunked) head += "Transfer-Encoding: chunked\r\n";
-  if (judged.websocket) head += "Connection: Upgrade\r\nUpgrade: websocket\r\n";
-  head += "\r\n";
+  Exchange& exchange = current_->exchange;
+  const auto head = exchange.begin();
+  if (!head) return exchange_failed(head.error());
   // What is known to be more than is left is not begun.
-  if (exchange.request.length() > traffic_left() ||
-      head.size() > traffic_left() - exchange.request.length())
+  if (exchange.announced() > traffic_left() || head->size() > traffic_left() - exchange.announced())
     return traffic_failed();
-  to_upstream_.append(head);
-  exchange.response.emplace(judged.method == "HEAD" ? MessageReader::Of::ResponseToHead
-                                                    : MessageReader::Of::Response);
+  to_upstream_.append(*head);
   served_ = true;
 }
 
@@ -460,7 +363,7 @@ bool ClientConnection::exchange() {
   // As much as fits before it is sent on: fewer calls, and nothing waits, since a stream that
   // pauses ends this.
   while (still() && move_response()) moved = true;
-  if (still() && current_->spent && !current_->response_whole) {
+  if (still() && current_->spent && !current_->exchange.is_response_whole()) {
     traffic_failed();
     return true;
   }
@@ -470,7 +373,7 @@ bool ClientConnection::exchange() {
     break_off("the client went away");
     return true;
   }
-  if (still() && current_->response_whole && to_client_.empty()) {
+  if (still() && current_->exchange.is_response_whole() && to_client_.empty()) {
     end_exchange();
     return true;
   }
@@ -479,13 +382,21 @@ bool ClientConnection::exchange() {
 
 // The body of the request, from the client's socket to what is to be sent.
 bool ClientConnection::move_request() {
-  if (is_request_whole() || current_->upstream_deaf || current_->response_whole ||
+  Exchange& exchange = current_->exchange;
+  if (exchange.is_request_whole() || current_->upstream_deaf || exchange.is_response_whole() ||
       to_upstream_.size() >= kShort) {
     client_.stop_reading();
     return false;
   }
-  if (!from_client_.empty() && feed_request()) return true;
-  if (phase_ != Phase::Exchanging || from_client_.size() >= kShort) return false;
+  if (!from_client_.empty()) {
+    auto fed = exchange.feed_request(from_client_, to_upstream_);
+    if (!fed) {
+      exchange_failed(std::move(fed).error());
+      return true;
+    }
+    if (*fed) return true;
+  }
+  if (from_client_.size() >= kShort) return false;
   Channel::State state = Channel::State::Ok;
   if (fill(client_, from_client_, state)) return true;
   if (state == Channel::State::Blocked) return false;
@@ -493,194 +404,54 @@ bool ClientConnection::move_request() {
   return true;
 }
 
-bool ClientConnection::feed_request() {
-  Exchange& exchange = *current_;
-  const MessageReader::Step step = exchange.request.put(from_client_.view());
-  const bool stuck = step.consumed == 0 && from_client_.size() >= kMostHead;
-  if (step.fault || stuck) {
-    upstream_failed(400, "the body of the request cannot be read");
-    return true;
-  }
-  exchange.request_body += step.piece.size();
-  if (rule().request_bytes && exchange.request_body > *rule().request_bytes) {
-    upstream_failed(
-        413, fmt::format("the body of the request is longer than the {} bytes that the rule allows",
-                         *rule().request_bytes));
-    return true;
-  }
-  if (exchange.request.framing() == Framing::Chunked) {
-    if (!step.piece.empty()) write_chunk(to_upstream_, step.piece);
-    if (exchange.request.is_whole())
-      write_last_chunk(to_upstream_, passing_trailers(exchange.request.trailers(),
-                                                      common_.secrets.placeholders()));
-  } else {
-    to_upstream_.append(step.piece);
-  }
-  from_client_.consume(step.consumed);
-  return step.consumed > 0;
-}
-
 bool ClientConnection::move_response() {
-  Exchange& exchange = *current_;
-  if (exchange.response_whole || to_client_.size() >= kShort) {
+  Exchange& exchange = current_->exchange;
+  if (exchange.is_response_whole() || to_client_.size() >= kShort) {
     upstream_.stop_reading();
     return false;
   }
   if (!from_upstream_.empty() && feed_response()) return true;
-  if (phase_ != Phase::Exchanging || exchange.response_whole) return false;
+  if (exchange.is_response_whole()) return false;
   Channel::State state = Channel::State::Ok;
   if (fill(upstream_, from_upstream_, state)) return true;
   if (state == Channel::State::Blocked) return false;
-  if (state == Channel::State::Ended && exchange.response->has_head() && exchange.response->end()) {
+  if (state == Channel::State::Ended && exchange.end_of_response(to_client_)) {
     upstream_ended_ = true;
-    end_response();
     return true;
   }
-  const bool nothing = from_upstream_.empty() && exchange.status == 0 && exchange.interim == 0;
-  if (nothing && exchange.reused && !exchange.retried &&
-      exchange.request.framing() == Framing::None && may_be_repeated(exchange.judged.method)) {
+  const bool nothing = from_upstream_.empty() && !exchange.is_answered();
+  if (nothing && current_->reused && !current_->retried && !exchange.has_body() &&
+      may_be_repeated(exchange.judged().method)) {
     // It closed while the request was on its way, which it may do with a connection that was used
     // before.
     drop(upstream_);
-    exchange.retried = true;
-    exchange.reused = false;
+    current_->retried = true;
+    current_->reused = false;
     enter(Phase::Dialling);
     common_.tell(Dial{id_});
     return true;
   }
-  upstream_failed(502, "it closed the connection before its answer was whole");
+  exchange_failed({502, "it closed the connection before its answer was whole"});
   return true;
 }
 
 bool ClientConnection::feed_response() {
-  Exchange& exchange = *current_;
-  MessageReader& response = *exchange.response;
-  if (!response.has_head()) {
-    const auto size = head_size(from_upstream_.view());
-    if (size.value_or(from_upstream_.size()) > kMostHead) {
-      upstream_failed(502, "the head of its answer is too long");
-      return true;
-    }
-    if (!size) return false;
-    const std::string head(from_upstream_.view().substr(0, *size));
-    from_upstream_.consume(*size);
-    if (ambiguity_of(head) || response.put(head).fault || !response.has_head()) {
-      upstream_failed(502, "its answer is not one of HTTP/1.1");
-      return true;
-    }
-    take_response_head();
+  auto fed = current_->exchange.feed_response(from_upstream_, to_client_);
+  if (!fed) {
+    exchange_failed(std::move(fed).error());
     return true;
   }
-  const MessageReader::Step step = response.put(from_upstream_.view());
-  if (step.fault || (step.consumed == 0 && from_upstream_.size() >= kMostHead)) {
-    upstream_failed(502, "the body of its answer cannot be read");
-    return true;
-  }
-  exchange.response_body += step.piece.size();
-  if (rule().response_bytes && exchange.response_body > *rule().response_bytes) {
-    upstream_failed(502, fmt::format("its answer is longer than the {} bytes that the rule allows",
-                                     *rule().response_bytes));
-    return true;
-  }
-  pass_body(step.piece);
-  from_upstream_.consume(step.consumed);
-  if (response.is_whole()) end_response();
-  return step.consumed > 0;
-}
-
-void ClientConnection::take_response_head() {
-  Exchange& exchange = *current_;
-  MessageReader& response = *exchange.response;
-  const Head& head = response.head();
-  if (head.count("content-length") > 1 || head.count("transfer-encoding") > 1 ||
-      (head.count("transfer-encoding") > 0 &&
-       lower_case(head.value("transfer-encoding")) != "chunked"))
-    return upstream_failed(502, "its answer can be read in two ways");
-  if (head.status < 200) return pass_interim(head);
-  if (rule().response_bytes && response.framing() == Framing::Length &&
-      response.length() > *rule().response_bytes)
-    return upstream_failed(
-        502, fmt::format("its answer is longer than the {} bytes that the rule allows",
-                         *rule().response_bytes));
-  exchange.status = head.status;
-  if (!is_request_whole()) exchange.closes = true;
-  std::string text =
-      fmt::format("HTTP/1.1 {} {}\r\n", head.status, exchange.mask.masked(head.reason));
-  for (Field field : passing_response_fields(head)) {
-    field.value = exchange.mask.masked(std::move(field.value));
-    write_field(text, field);
-  }
-  exchange.framing =
-      response.framing() == Framing::UntilEnd ? Framing::Chunked : response.framing();
-  const bool says_length =
-      exchange.framing == Framing::None && head.status != 204 && head.count("content-length") == 1;
-  if (exchange.framing == Framing::Length)
-    text += fmt::format("Content-Length: {}\r\n", response.length());
-  if (says_length && parse_number(head.value("content-length")))
-    text += fmt::format("Content-Length: {}\r\n", head.value("content-length"));
-  if (exchange.framing == Framing::Chunked) text += "Transfer-Encoding: chunked\r\n";
-  if (exchange.closes) text += "Connection: close\r\n";
-  to_client_.append(text + "\r\n");
-  if (response.is_whole()) end_response();
-}
-
-void ClientConnection::pass_interim(const Head& head) {
-  Exchange& exchange = *current_;
-  const bool upgrade = head.status == 101;
-  if (++exchange.interim > kMostInterim ||
-      (upgrade && !(exchange.judged.websocket && head.lists("upgrade", "websocket"))))
-    return upstream_failed(502, "its answer is not one to this request");
-  std::string text =
-      fmt::format("HTTP/1.1 {} {}\r\n", head.status, exchange.mask.masked(head.reason));
-  for (Field field : passing_response_fields(head)) {
-    field.value = exchange.mask.masked(std::move(field.value));
-    write_field(text, field);
-  }
-  if (upgrade) text += "Connection: Upgrade\r\nUpgrade: websocket\r\n";
-  if (head.status != 100 || exchange.expects_continue) to_client_.append(text + "\r\n");
-  if (upgrade) {
-    exchange.status = head.status;
-    exchange.closes = true;
-    enter(Phase::Tunnel);
-    return;
-  }
-  exchange.response.emplace(exchange.judged.method == "HEAD" ? MessageReader::Of::ResponseToHead
-                                                             : MessageReader::Of::Response);
-}
-
-void ClientConnection::pass_body(std::string_view piece) {
-  if (piece.empty()) return;
-  if (!current_->mask.is_needed()) return pass_framed(piece);
-  pass_framed(current_->mask.pass(piece));
-}
-
-void ClientConnection::pass_framed(std::string_view piece) {
-  if (piece.empty()) return;
-  if (current_->framing == Framing::Chunked) {
-    write_chunk(to_client_, piece);
-  } else {
-    to_client_.append(piece);
-  }
-}
-
-void ClientConnection::end_response() {
-  Exchange& exchange = *current_;
-  pass_framed(exchange.mask.finish());
-  if (exchange.framing == Framing::Chunked) {
-    std::vector<Field> trailers = passing_trailers(exchange.response->trailers(), {});
-    for (Field& field : trailers) field.value = exchange.mask.masked(std::move(field.value));
-    write_last_chunk(to_client_, trailers);
-  }
-  exchange.response_whole = true;
+  if (current_->exchange.is_websocket()) enter(Phase::Tunnel);
+  return *fed;
 }
 
 // The answer is with the client, whole.
 void ClientConnection::end_exchange() {
-  Exchange& exchange = *current_;
-  const bool upstream_stays = is_request_whole() && !exchange.upstream_deaf && !upstream_ended_ &&
-                              exchange.response->keeps_alive() && from_upstream_.empty() &&
-                              to_upstream_.empty();
-  const bool client_stays = is_request_whole() && !exchange.closes;
+  const Exchange& exchange = current_->exchange;
+  const bool upstream_stays = exchange.is_request_whole() && !current_->upstream_deaf &&
+                              !upstream_ended_ && exchange.upstream_stays() &&
+                              from_upstream_.empty() && to_upstream_.empty();
+  const bool client_stays = exchange.is_request_whole() && !exchange.closes();
   tell_done(std::nullopt);
   current_.reset();
   if (!upstream_stays || !client_stays) drop(upstream_);
@@ -698,6 +469,7 @@ bool ClientConnection::tunnel() {
   Channel::State up = Channel::State::Ok;
   Channel::State down = Channel::State::Ok;
   bool moved = false;
+  bool too_long = false;
   if (!from_client_.empty()) {
     to_upstream_.append(from_client_.view());
     from_client_.consume(from_client_.size());
@@ -711,8 +483,7 @@ bool ClientConnection::tunnel() {
   if (to_client_.size() < kShort) {
     moved = (from_upstream_.empty() && fill(upstream_, from_upstream_, back)) || moved;
     if (!from_upstream_.empty()) {
-      current_->response_body += from_upstream_.size();
-      pass_body(from_upstream_.view());
+      too_long = !current_->exchange.pass(from_upstream_.view(), to_client_);
       from_upstream_.consume(from_upstream_.size());
       moved = true;
     }
@@ -723,13 +494,12 @@ bool ClientConnection::tunnel() {
   const auto is_gone = [](Channel::State state) {
     return state == Channel::State::Ended || state == Channel::State::Broken;
   };
-  const bool too_long = rule().response_bytes && current_->response_body > *rule().response_bytes;
   if (current_->spent) {
     traffic_failed();
   } else if (too_long) {
     break_off("more came back than the rule allows");
   } else if (is_gone(back) && to_client_.empty()) {
-    to_client_.append(current_->mask.finish());
+    current_->exchange.pass_rest(to_client_);
     tell_done(std::nullopt);
     current_.reset();
     drop(upstream_);
@@ -769,20 +539,23 @@ bool ClientConnection::leave() {
 }
 
 // Tells the client in words, if it was told nothing yet.
-void ClientConnection::upstream_failed(unsigned status, std::string reason) {
-  if (current_->status != 0) return break_off(reason);
-  const std::string method = current_->judged.method;
-  const bool stays = is_request_whole() && !current_->closes;
-  current_->status = status;
-  const bool theirs = status == 502 || status == 504;
-  tell_done(reason);
+void ClientConnection::exchange_failed(Failure failure) {
+  Exchange& exchange = current_->exchange;
+  if (exchange.status() != 0) return break_off(failure.reason);
+  const std::string method = exchange.judged().method;
+  const bool stays = exchange.is_request_whole() && !exchange.closes();
+  exchange.set_status(failure.status);
+  const bool theirs = failure.status == 502 || failure.status == 504;
+  tell_done(failure.reason);
   current_.reset();
   drop(upstream_);
-  answer({status, theirs ? rule().host + ": " + reason : std::move(reason), {}}, method, stays);
+  std::string reason = std::move(failure.reason);
+  answer({failure.status, theirs ? rule().host + ": " + reason : std::move(reason), {}}, method,
+         stays ? Afterwards::Stays : Afterwards::Closes);
 }
 
 void ClientConnection::traffic_failed() {
-  upstream_failed(403, beyond_traffic_budget(*common_.bounds.traffic));
+  exchange_failed({403, beyond_traffic_budget(*common_.bounds.traffic)});
 }
 
 // The client has a part of an answer and is to see that it is not the whole.
@@ -800,7 +573,7 @@ void ClientConnection::tell_done(const std::optional<std::string>& ended) {
   current_->told = true;
   const auto ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(now_ - current_->begun).count();
-  common_.tell(Done{current_->id, current_->status, current_->sent, current_->received,
+  common_.tell(Done{current_->id, current_->exchange.status(), current_->sent, current_->received,
                     static_cast<std::uint64_t>(std::max<std::int64_t>(ms, 0)), ended});
 }
 
@@ -825,30 +598,30 @@ void ClientConnection::check_time(Clock::time_point now) {
         refuse({408,
                 "its head did not come within " + std::to_string(client.count()) + " seconds",
                 {}},
-               {}, false);
+               {}, Afterwards::Closes);
       } else if (lasted(std::max<Clock::duration>(client, kIdle))) {
         phase_ = Phase::Over;
       }
       return;
     case Phase::Asked:
-      if (lasted(kSupervisor)) upstream_failed(504, "nobody decided about the request");
+      if (lasted(kSupervisor)) exchange_failed({504, "nobody decided about the request"});
       return;
     case Phase::Dialling:
     case Phase::Meeting:
       if (lasted(std::min<Clock::duration>(upstream, kMeeting)))
-        upstream_failed(504, "it does not answer");
+        exchange_failed({504, "it does not answer"});
       return;
     case Phase::Exchanging: {
       const bool for_client =
           !to_client_.empty() ||
           (!is_request_whole() && !current_->upstream_deaf && to_upstream_.empty());
       if (for_client && now - client_moved_ > client) {
-        if (current_->status == 0)
-          return upstream_failed(408, "the body of the request stopped coming");
+        if (current_->exchange.status() == 0)
+          return exchange_failed({408, "the body of the request stopped coming"});
         return break_off("the client stopped reading or writing");
       }
       if (!for_client && now - upstream_moved_ > upstream)
-        upstream_failed(504, "it stopped answering");
+        exchange_failed({504, "it stopped answering"});
       return;
     }
     case Phase::Tunnel:
@@ -865,9 +638,9 @@ void ClientConnection::check_time(Clock::time_point now) {
 
 ClientConnection::Interest ClientConnection::client_interest() const {
   if (!client_.is_open()) return {};
-  const bool waits = phase_ == Phase::Asked || phase_ == Phase::Dialling ||
-                     phase_ == Phase::Meeting ||
-                     (phase_ == Phase::Exchanging && current_ && !current_->response_whole);
+  const bool waits =
+      phase_ == Phase::Asked || phase_ == Phase::Dialling || phase_ == Phase::Meeting ||
+      (phase_ == Phase::Exchanging && current_ && !current_->exchange.is_response_whole());
   // A client that has sent all of its request and says no more has gone: nobody waits for the
   // answer.
   const std::uint32_t gone = waits && is_request_whole() ? std::uint32_t{EPOLLRDHUP} : 0U;

@@ -1,5 +1,6 @@
 // ClientConnection: one client's socket, the requests that come over it one after another, and the
-// one socket to the rule's server that they go on over.
+// one socket to the rule's server that they go on over. What becomes of a request and of its answer
+// is in exchange.h; here are the sockets, the phases and the time that each of them may take.
 //
 // Nothing waits. Whatever happens, pump() moves all that can be moved and returns; the loop of
 // gate.h calls it again when a socket or the supervisor has something new. Each queue is read into
@@ -20,8 +21,7 @@
 
 #include "gate/process/byte_queue.h"
 #include "gate/process/channel.h"
-#include "gate/process/request_rules.h"
-#include "gate/process/secrets.h"
+#include "gate/process/exchange.h"
 
 namespace cordon::gate {
 
@@ -95,29 +95,18 @@ class ClientConnection {
     Over
   };
 
-  // One request and its answer.
-  struct Exchange {
-    std::uint64_t id = 0;
+  // The request that is under way, and what of it the sockets have done.
+  struct Current {
+    std::uint64_t id;
     Clock::time_point begun;
-    Judged judged;
-    MessageReader request{MessageReader::Of::Request};
-    std::optional<MessageReader> response;
-    EchoMask mask;
-    unsigned status = 0;  // as the client is told
-    unsigned interim = 0;
-    Framing framing = Framing::None;  // of the answer as it is sent on
+    Exchange exchange;
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
-    std::uint64_t request_body = 0;
-    std::uint64_t response_body = 0;
-    bool expects_continue = false;
     bool reused = false;  // over a socket that served before
     bool retried = false;
     bool upstream_deaf = false;  // takes no more of the request
     bool spent = false;          // more would have to be moved than Bounds::traffic leaves
-    bool response_whole = false;
-    bool closes = false;  // the client's connection ends with it
-    bool told = false;    // that it is done
+    bool told = false;           // that it is done
   };
 
   bool step();
@@ -126,36 +115,31 @@ class ClientConnection {
   void check_idle_upstream();
   bool await_head();
   void begin_request(std::string_view head);
-  void refuse(const Refusal& refusal, const Judged& judged, bool stays);
-  void answer(const Refusal& refusal, std::string_view method, bool stays);
+  void refuse(const Refusal& refusal, const Judged& judged, Afterwards afterwards);
+  void answer(const Refusal& refusal, std::string_view method, Afterwards afterwards);
   bool is_too_often();
   [[nodiscard]] std::uint64_t traffic_left() const;
   bool meet();
   void begin_exchange();
   bool exchange();
   bool move_request();
-  bool feed_request();
   bool move_response();
   bool feed_response();
-  void take_response_head();
-  void pass_interim(const Head& head);
-  void pass_body(std::string_view piece);
-  void pass_framed(std::string_view piece);
-  void end_response();
   bool tunnel();
   bool leave();
   bool fill(Channel& from, ByteQueue& into, Channel::State& state);
   bool flush(Channel& to, ByteQueue& from, Channel::State& state);
   void end_exchange();
-  void upstream_failed(unsigned status, std::string reason);
+  void exchange_failed(Failure failure);
   void traffic_failed();
   void break_off(const std::string& reason);
   void tell_done(const std::optional<std::string>& ended);
   void drop(Channel& channel);
   void enter(Phase phase);
   [[nodiscard]] const Rule& rule() const { return rule_.compiled.rule; }
-  [[nodiscard]] bool is_request_whole() const { return current_ && is_whole(*current_); }
-  static bool is_whole(const Exchange& exchange);
+  [[nodiscard]] bool is_request_whole() const {
+    return current_ && current_->exchange.is_request_whole();
+  }
 
   Common& common_;
   std::uint64_t id_;
@@ -168,7 +152,7 @@ class ClientConnection {
   ByteQueue to_client_;
   ByteQueue from_upstream_;
   ByteQueue to_upstream_;
-  std::optional<Exchange> current_;
+  std::optional<Current> current_;
   bool served_ = false;    // the upstream socket carried a request before
   bool finished_ = false;  // the client was told that nothing more comes
   bool upstream_ended_ = false;

@@ -1,5 +1,5 @@
 // The gate: a process that is given sockets, configuration and secrets over one descriptor and
-// gives requests back. See gate/protocol.h for what is said, and connection.h for what becomes of a
+// gives requests back. See gate/protocol.h for what is said, and exchange.h for what becomes of a
 // request.
 #pragma once
 
