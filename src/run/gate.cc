@@ -34,6 +34,7 @@
 #include "host/trust_stores.h"
 #include "policy/http_rules.h"
 #include "policy/net_rules.h"
+#include "run/request_account.h"
 #include "run/secret_source.h"
 #include "sys/sockets.h"
 
@@ -46,8 +47,8 @@ constexpr std::chrono::seconds kUntilReady{20};
 constexpr std::chrono::seconds kUntilGone{1};
 constexpr std::chrono::seconds kBetweenCommands{30};
 constexpr std::size_t kDialThreads = 8;
-constexpr std::size_t kMostKinds = 1000;
 constexpr unsigned kUnauthorized = 401;
+constexpr std::string_view kEndedFirst = "the run or its gate ended first";
 
 Result<Fd> open_trust_store(const Caller& caller) {
   const auto named = caller.environment.find("SSL_CERT_FILE");
@@ -150,26 +151,20 @@ Error gate_error(std::string what) {
                      "without it no host with rules for requests can be reached");
 }
 
-bool same_kind(const SentRequests& a, const SentRequests& b) {
-  return a.rule == b.rule && a.method == b.method && a.host == b.host && a.status == b.status &&
-         a.refused == b.refused;
-}
-
 }  // namespace
 
 struct Gate::State : RequestGate {
   State(const Effective& effective, Caller who)
       : rules(effective.net.http),
         sources(effective.secrets),
-        limits(effective.limits),
-        caller(std::move(who)) {}
+        caller(std::move(who)),
+        account(effective.limits, effective.secrets) {}
   ~State() override {
     if (process > 0) reap();
   }
 
   const std::vector<HttpRule> rules;
   const std::vector<SecretRule> sources;
-  const Limits limits;
   const Caller caller;
   pid_t process = -1;
   Fd control;
@@ -187,15 +182,9 @@ struct Gate::State : RequestGate {
   std::map<std::uint64_t, Going> going;  // by request
   std::condition_variable settled;
   std::deque<std::uint64_t> to_dial;  // connections
-  std::vector<SentRequests> sent;
-  std::vector<Refused> refused;
-  SentRequests unlisted{"not listed", "", "", 0, 0, 0, 0, ""};
+  RequestAccount account;
   std::map<std::string, std::optional<std::string>> stamps;  // of secrets, by name
   std::map<std::string, Steady::time_point> asked;           // commands, by name
-  // Of the thread that listens: what of the budgets is used.
-  std::uint64_t requests = 0;
-  std::map<std::string, std::uint64_t> carried;  // requests, by the name of their secret
-  std::uint64_t traffic = 0;
   std::string packet = std::string(gate::kMostPacket, '\0');
   std::thread listener;
 
@@ -222,13 +211,6 @@ struct Gate::State : RequestGate {
   void take_request(const gate::Request& message);
   void take_done(const gate::Done& message);
   void renew(const std::string& secret);
-  struct Spent {
-    std::string rule;  // the budget, as a policy says it
-    std::string reason;
-  };
-  std::optional<Spent> take_from_budgets(const std::string& secret);
-  void count(SentRequests request);
-  void deny(const GateRequest& request, const std::string& reason);
   void refuse(const GateRequest& request, const std::string& reason);
   void reap();
 };
@@ -279,61 +261,9 @@ Result<void> Gate::State::configure(const gate::Configuration& plain) {
   return {};
 }
 
-void Gate::State::count(SentRequests request) {
-  const auto known = std::ranges::find_if(
-      sent, [&](const SentRequests& other) { return same_kind(other, request); });
-  if (known != sent.end()) {
-    known->count += request.count;
-    known->sent += request.sent;
-    known->received += request.received;
-  } else if (sent.size() < kMostKinds) {
-    sent.push_back(std::move(request));
-  } else {
-    // A program cannot fill this memory by asking for other things each time.
-    unlisted.count += request.count;
-    unlisted.sent += request.sent;
-    unlisted.received += request.received;
-  }
-}
-
-// Whatever is about to be sent counts, whether or not somebody answers: with the record of the
-// request that it belongs to. A request that is refused for one budget takes nothing of another.
-std::optional<Gate::State::Spent> Gate::State::take_from_budgets(const std::string& secret) {
-  const auto used_up = [](const std::string& rule) { return Spent{rule, rule + " is used up"}; };
-  if (limits.request_traffic && traffic >= *limits.request_traffic) {
-    const std::string rule = gate::traffic_budget(*limits.request_traffic);
-    return Spent{rule, gate::beyond_traffic_budget(*limits.request_traffic)};
-  }
-  if (limits.requests && requests >= *limits.requests) {
-    return used_up("limits.requests = " + std::to_string(*limits.requests));
-  }
-  if (!secret.empty()) {
-    const auto source = std::ranges::find(sources, secret, &SecretRule::name);
-    const bool bounded = source != sources.end() && source->requests;
-    if (bounded && carried[secret] >= *source->requests) return used_up(budget_of(*source));
-    ++carried[secret];
-  }
-  ++requests;
-  return std::nullopt;
-}
-
-void Gate::State::deny(const GateRequest& request, const std::string& reason) {
-  std::string detail = request.method.empty() ? std::string() : request.method + " ";
-  detail.append(request.host).append(": ").append(reason);
-  const auto is_it = [&](const Refused& one) { return one.denial.detail == detail; };
-  const auto known = std::ranges::find_if(refused, is_it);
-  if (known != refused.end()) {
-    ++known->denial.count;
-  } else if (refused.size() < kMostKinds) {
-    refused.push_back({{"request", detail, "gate", 1, request.host, "connect", request.rule},
-                       request.method,
-                       request.path});
-  }
-}
-
 void Gate::State::refuse(const GateRequest& request, const std::string& reason) {
-  deny(request, reason);
-  count({request.rule, request.method, request.host, 0, 0, 0, 1, reason});
+  const std::lock_guard lock(mutex);
+  account.refused(request, reason);
 }
 
 // Called before the word that lets a request go, and after a host has refused a secret. What cannot
@@ -360,26 +290,23 @@ void Gate::State::take_request(const gate::Request& message) {
   request.secret = message.secret.value_or(std::string());
   if (message.refused) {
     now.refuse(request, *message.refused);
-    const std::lock_guard lock(mutex);
-    refuse(request, *message.refused);
-    return;
+    return refuse(request, *message.refused);
   }
-  if (const auto spent = take_from_budgets(request.secret)) {
+  // With the record of the request that it belongs to.
+  const auto spent = [&] {
+    const std::lock_guard lock(mutex);
+    return account.take(request.secret);
+  }();
+  if (spent) {
     request.rule = spent->rule;
     now.refuse(request, spent->reason);
-    {
-      const std::lock_guard lock(mutex);
-      refuse(request, spent->reason);
-    }
+    refuse(request, spent->reason);
     (void)tell(gate::Stop{message.id, spent->reason});
     return;
   }
   const auto begun = now.begin(request);
   if (!begun) {
-    {
-      const std::lock_guard lock(mutex);
-      refuse(request, begun.error().what);
-    }
+    refuse(request, begun.error().what);
     (void)tell(gate::Stop{message.id, begun.error().what});
     return;
   }
@@ -402,15 +329,7 @@ void Gate::State::take_done(const gate::Done& message) {
     going.erase(found);
     if (going.empty()) settled.notify_all();
     now = work;
-    count({done.request.rule, done.request.method, done.request.host, message.status, message.sent,
-           message.received, 1, message.ended.value_or(std::string())});
-    traffic += message.sent + message.received;
-    if (limits.request_traffic &&
-        message.ended == gate::beyond_traffic_budget(*limits.request_traffic)) {
-      GateRequest cut = done.request;
-      cut.rule = gate::traffic_budget(*limits.request_traffic);
-      deny(cut, *message.ended);
-    }
+    account.done(done.request, message);
   }
   now.end(done.begun, message);
   if (message.status != kUnauthorized || done.request.secret.empty()) return;
@@ -449,15 +368,12 @@ void Gate::State::listen() {
     wanted.notify_all();
     left.swap(going);
     now = work;
-    for (const auto& [id, one] : left) {
-      count({one.request.rule, one.request.method, one.request.host, 0, 0, 0, 1,
-             "the run or its gate ended first"});
-    }
+    for (const auto& [id, one] : left) account.cut_off(one.request, std::string(kEndedFirst));
   }
   for (const auto& [id, one] : left) {
     gate::Done cut;
     cut.id = id;
-    cut.ended = "the run or its gate ended first";
+    cut.ended = kEndedFirst;
     now.end(one.begun, cut);
   }
 }
@@ -550,8 +466,7 @@ Gate::Account Gate::end() {
   if (state_->listener.joinable()) state_->listener.join();
   const std::lock_guard lock(state_->mutex);
   state_->work = {};
-  if (state_->unlisted.count > 0) state_->sent.push_back(state_->unlisted);
-  return {std::exchange(state_->sent, {}), std::exchange(state_->refused, {})};
+  return state_->account.settle();
 }
 
 }  // namespace cordon
