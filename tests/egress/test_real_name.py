@@ -26,6 +26,12 @@ try:
 except urllib.error.HTTPError as error:
     sys.exit(str(error))
 """
+REQUESTS = """
+import sys, requests
+answer = requests.get(sys.argv[1], timeout=20)
+print(answer.text)
+sys.exit(None if answer.ok else str(answer.status_code))
+"""
 NODE_HTTPS = """
 require("https").get(process.argv[1], answer => {
   answer.on("data", data => process.stdout.write(data));
@@ -33,6 +39,7 @@ require("https").get(process.argv[1], answer => {
   console.error(answer.statusCode);
 }).on("error", error => { console.error(error); process.exit(2) });
 """
+# Node's own fetch is undici.
 NODE_FETCH = """
 fetch(process.argv[1]).then(async answer => {
   console.error(answer.status);
@@ -44,6 +51,7 @@ CLIENTS = {
     "curl": ["curl", "-sS", "--fail"],
     "wget": ["wget", "-qO-", "-t1", "-S"],
     "urllib": ["/usr/bin/python3", "-c", URLLIB],
+    "requests": ["/usr/bin/python3", "-c", REQUESTS],
     "node-https": ["node", "-e", NODE_HTTPS],
     "node-fetch": ["node", "-e", NODE_FETCH],
 }
