@@ -15,6 +15,7 @@ An HTML comment before a fence, which no reader of the rendered page sees, says 
     <!-- run: needs all claude; scripted model of a host -->  the same, and a tool of Cordon's server writes told.txt
     <!-- run: 8123 is a free port --> with another port in its place, that nobody has
     <!-- file: PATH -->               what is in the fence is written there
+    <!-- file: PATH; registry.example is good.example:8000 -->  the same, where the one stands in for the other
     <!-- not run: REASON -->          nothing is done with it
 
 What follows `run:` is separated by `;`. A comment <!-- before: COMMAND --> is typed first and must succeed; what it
@@ -58,7 +59,13 @@ class Fence:
         return f"{self.page}:{self.line}"
 
     def _parts(self) -> list[str]:
-        return [part.strip() for part in self.words.split(";") if part.strip()] if self.kind == "run" else []
+        parts = [part.strip() for part in self.words.split(";") if part.strip()]
+        return {"run": parts, "file": parts[1:]}.get(self.kind or "", [])
+
+    @property
+    def target(self) -> str:
+        """Of a file: where it is written."""
+        return self.words.split(";")[0].strip()
 
     def _told(self, word: str) -> list[str]:
         return [part.removeprefix(word).strip() for part in self._parts() if part.startswith(word + " ")]
@@ -150,7 +157,9 @@ def faults(fence: Fence) -> list[str]:
     if fence.kind == "not run":
         return [] if fence.words else [f"{fence.place}: no reason why it is not run"]
     if fence.kind == "file":
-        return [] if fence.words else [f"{fence.place}: no name of the file"]
+        wrong = [part for part in fence.words.split(";")[1:] if not re.match(r"\s*\S+ is \S", part)]
+        return [f"{fence.place}: what does {part.strip()!r} mean?" for part in wrong] if fence.words else [
+            f"{fence.place}: no name of the file"]
     if fence.kind != "run":
         return [f"{fence.place}: what does {fence.kind!r} mean?"]
     known = r"(needs|status) \S|(small internet|scripted model|scripted model of a host)$|\S+ is \S"

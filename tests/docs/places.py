@@ -14,6 +14,7 @@ import fences
 from support import harness
 from support.internet import NetWorld
 from support.packages import Packages
+from support.stand_ins import COMPANY_TOKEN
 
 HERE = Path(__file__).parent
 PROGRAMS = Packages(HERE / "programs", "docs-programs", at_least=2)
@@ -133,8 +134,7 @@ class Shell:
             return
         before = [line for line in fence.before if not named_in(missing, line)]
         if fence.kind == "file":
-            target = fence.words.replace("~", str(self.world.home), 1)
-            path = self.world.project / target
+            path = self.world.project / fence.target.replace("~", str(self.world.home), 1)
             # Written when its turn comes: what stands before it may make the directory.
             text = "\n".join(fence.text) + "\n"
             before += [f"mkdir -p {path.parent}", f"cat > {path} <<'END OF FILE'\n{text}END OF FILE"]
@@ -193,9 +193,12 @@ class Shell:
         return found
 
     def _copy_what_clients_need(self) -> None:
-        """The key of the small internet's ssh server, in the directory that CLIENTS names."""
-        source = self.world.internet.directory / "for-clients/client_key"
-        self.world.write(self.world.path / "clients/client_key", source.read_bytes(), 0o600)
+        """In the directory that CLIENTS names: the key of the small internet's ssh server, the certificate of its
+        others, and what its company asks for."""
+        source = self.world.internet.directory / "for-clients"
+        for name, text in (("client_key", (source / "client_key").read_bytes()), ("ca.pem", (source / "ca.pem").read_bytes()),
+                           ("token", COMPANY_TOKEN.encode())):
+            self.world.write(self.world.path / "clients" / name, text, 0o600)
 
     def _as_shown(self, text: str, fence: fences.Fence) -> str:
         for name, stand_in in self._in_place_of(fence).items():

@@ -19,6 +19,7 @@ import struct
 import subprocess
 import tarfile
 import threading
+import urllib.parse
 import zipfile
 from pathlib import Path
 
@@ -53,23 +54,27 @@ def certificate(directory: Path) -> None:
         serialization.NoEncryption()))
 
 
-def package(directory: Path) -> None:
+# What the services of a company ask for: as a bearer token, and as the password of a person.
+COMPANY_TOKEN = "a-token-of-the-company-29b1"
+
+
+def package(directory: Path, name: str, said: str, archive_url: str) -> None:
     """What `npm install` reads: a document about the package, and its archive."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as out:
-        for name, text in (("package.json", json.dumps({"name": "plain", "version": "1.0.0",
-                                                        "main": "index.js"})),
-                           ("index.js", "module.exports = 'from the registry';\n")):
-            info = tarfile.TarInfo("package/" + name)
+        for file, text in (("package.json", json.dumps({"name": name, "version": "1.0.0", "main": "index.js"})),
+                           ("index.js", f"module.exports = '{said}';\n")):
+            info = tarfile.TarInfo("package/" + file)
             info.size = len(text)
             out.addfile(info, io.BytesIO(text.encode()))
     data = archive.getvalue()
-    (directory / "plain-1.0.0.tgz").write_bytes(data)
+    (directory / name).parent.mkdir(exist_ok=True)
+    (directory / (name + "-1.0.0.tgz")).write_bytes(data)
     digest = base64.b64encode(hashlib.sha512(data).digest()).decode()
-    (directory / "plain").write_text(json.dumps({
-        "name": "plain", "dist-tags": {"latest": "1.0.0"},
-        "versions": {"1.0.0": {"name": "plain", "version": "1.0.0", "dist": {
-            "tarball": f"http://{NAME}:{FILES_PORT}/plain-1.0.0.tgz",
+    (directory / name).write_text(json.dumps({
+        "name": name, "dist-tags": {"latest": "1.0.0"},
+        "versions": {"1.0.0": {"name": name, "version": "1.0.0", "dist": {
+            "tarball": f"{archive_url}/{name}-1.0.0.tgz",
             "integrity": "sha512-" + digest}}}}))
 
 
@@ -94,6 +99,19 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class Guarded(Files):
+    """The same, of which a part is for who has the company's token."""
+
+    def send_head(self):
+        basic = base64.b64encode(f"me:{COMPANY_TOKEN}".encode()).decode()
+        wanted = {"@company": f"Bearer {COMPANY_TOKEN}", "company.git": f"Basic {basic}"}
+        part = urllib.parse.unquote(self.path).split("/")[1]
+        if part in wanted and self.headers.get("Authorization") != wanted[part]:
+            self.send_error(401)
+            return None
+        return super().send_head()
 
 
 class Threads(socketserver.ThreadingTCPServer):
@@ -204,6 +222,10 @@ class Api(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             return
         wanted = self.path.removeprefix("/status/") if self.path.startswith("/status/") else "200"
+        if self.command == "POST" and self.path.endswith("/pulls"):
+            wanted = "201"
+        if self.path.startswith("/repos/") and self.headers.get("Authorization") != f"Bearer {COMPANY_TOKEN}":
+            wanted = "401"
         said = json.dumps({"method": self.command, "path": self.path, "body": len(body),
                            "digests": {name.lower(): hashlib.sha256(value.encode()).hexdigest()
                                        for name, value in self.headers.items()},
@@ -227,15 +249,16 @@ def start(directory: Path, repository: Path) -> None:
     clients.mkdir(mode=0o755)
     files.mkdir()
     certificate(clients)
-    package(files)
+    package(files, "plain", "from the registry", f"http://{NAME}:{FILES_PORT}")
+    package(files, "@company/tool", "of the company", f"https://{NAME}:{GIT_TLS_PORT}")
     wheel(files)
     # What git's simple protocol over http reads is the repository as it lies there.
-    subprocess.run(["git", "clone", "-q", "--bare", str(repository), str(files / "repo.git")],
-                   check=True)
-    subprocess.run(["git", "-C", str(files / "repo.git"), "update-server-info"], check=True)
+    for name in ("repo.git", "company.git"):
+        subprocess.run(["git", "clone", "-q", "--bare", str(repository), str(files / name)], check=True)
+        subprocess.run(["git", "-C", str(files / name), "update-server-info"], check=True)
 
     def handler(*args):
-        return Files(*args, directory=str(files))
+        return Guarded(*args, directory=str(files))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(clients / "ca.pem", clients / "key.pem")
     secure = SecureThreads(("0.0.0.0", GIT_TLS_PORT), handler)
