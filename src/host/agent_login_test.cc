@@ -107,5 +107,43 @@ TEST_F(AgentLogin, IsNotWrittenWhereContainedCodeLed) {
   EXPECT_FALSE(tree_.exists("outside/auth.json"));
 }
 
+KeptLogin kept(TestTree& tree, const char* agent, const char* file, const char* text) {
+  const std::string path = tree.file(std::string("home/") + file, text);
+  EXPECT_EQ(::chmod(path.c_str(), 0600), 0);
+  return kept_login(*find_agent(agent), tree.caller());
+}
+
+TEST(KeptLogin, IsAStringOfTheAgentsOwnInItsFile) {
+  constexpr const char* kClaude = ".claude/.credentials.json";
+  TestTree tree;
+  EXPECT_EQ(kept(tree, "claude", kClaude, R"({"claudeAiOauth": {"a": 1, "accessToken" : "t"}})"),
+            KeptLogin::Usable);
+  for (const char* text :
+       {R"({"mcpOAuth": {"x": {"accessToken": "t"}}})", R"({"claudeAiOauth": {"accessToken": ""}})",
+        R"({"claudeAiOauth": null, "x": {"accessToken": "t"}})",
+        R"({"claudeAiOauth": {"accessToken": null}})", R"("claudeAiOauth")", ""}) {
+    EXPECT_EQ(kept(tree, "claude", kClaude, text), KeptLogin::None) << text;
+  }
+  EXPECT_EQ(kept(tree, "codex", kLogin, R"({"OPENAI_API_KEY":"k"})"), KeptLogin::Usable);
+  EXPECT_EQ(kept(tree, "codex", kLogin, R"({"OPENAI_API_KEY":null})"), KeptLogin::None);
+  EXPECT_EQ(kept(tree, "gemini", ".gemini/oauth_creds.json", R"({"access_token":"t"})"),
+            KeptLogin::None);
+}
+
+TEST(KeptLogin, IsNoneThatOthersMayWriteOrThatLiesElsewhere) {
+  TestTree tree;
+  constexpr const char* kText = R"({"OPENAI_API_KEY": "k"})";
+  ASSERT_EQ(kept(tree, "codex", kLogin, kText), KeptLogin::Usable);
+  Caller moved = tree.caller();
+  moved.environment["CODEX_HOME"] = "/srv/codex";
+  EXPECT_EQ(kept_login(*find_agent("codex"), moved), KeptLogin::None);
+  ASSERT_EQ(::chmod(tree.at("home/.codex/auth.json").c_str(), 0620), 0);
+  EXPECT_EQ(kept_login(*find_agent("codex"), tree.caller()), KeptLogin::None);
+  ASSERT_EQ(::unlink(tree.at("home/.codex/auth.json").c_str()), 0);
+  tree.file("home/elsewhere.json", kText);
+  tree.link("home/.codex/auth.json", "../elsewhere.json");
+  EXPECT_EQ(kept_login(*find_agent("codex"), tree.caller()), KeptLogin::None);
+}
+
 }  // namespace
 }  // namespace cordon

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 
 #include "base/fd.h"
@@ -151,6 +152,34 @@ Error refused_login(const std::string& login, const std::string& why, std::strin
   return error;
 }
 
+// Where, behind `text`, the member's value begins, blanks left out; nothing if there is no such
+// member. A key in a string of another member would be taken for it: then the token cannot be read,
+// which says so.
+std::optional<std::string_view> value_behind(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find("\"" + std::string(key) + "\"");
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto skip_blanks = [&] {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  };
+  text.remove_prefix(at + key.size() + 2);
+  skip_blanks();
+  if (!text.starts_with(':')) return std::nullopt;
+  text.remove_prefix(1);
+  skip_blanks();
+  return text;
+}
+
+bool holds_string(std::string_view text, std::string_view pointer) {
+  for (const std::string_view key : split(pointer.substr(1), '/')) {
+    const auto value = value_behind(text, key);
+    if (!value) return false;
+    text = *value;
+    if (pointer.ends_with(key)) return text.size() > 1 && text[0] == '"' && text[1] != '"';
+    if (!text.starts_with('{')) return false;
+  }
+  return false;
+}
+
 Result<std::string> read_login(const std::string& login, const Caller& caller) {
   const Fd home = open_canonical(caller.home, O_PATH | O_DIRECTORY | O_CLOEXEC);
   // Non-blocking: a FIFO under this name would stop the launch for ever.
@@ -202,6 +231,25 @@ Result<LoginCopy> copy_login(const std::string& login, const Caller& caller, int
   if (error == EEXIST) return LoginCopy::Kept;
   if (error != 0) return fail(setup_error("cannot copy the login ~/" + login, error));
   return LoginCopy::Made;
+}
+
+KeptLogin kept_login(const AgentNeeds& agent, const Caller& caller) {
+  const auto moved = caller.environment.find(std::string(agent.kept.moved_by));
+  const bool elsewhere = moved != caller.environment.end() && !moved->second.empty();
+  if (agent.kept.pointer.empty() || caller.home.empty() || elsewhere) return KeptLogin::None;
+  const Fd home = open_canonical(caller.home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const Fd file =
+      open_beneath(home.get(), std::string(agent.login), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const auto seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
+  if (!seen || seen->kind != FileKind::Regular || seen->owner != caller.uid ||
+      (seen->mode & kOthersMayWrite) != 0)
+    return KeptLogin::None;
+  std::array<char, kLargest> text;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const ssize_t got = ::read(file.get(), text.data(), text.size());
+  const bool usable =
+      got > 0 && holds_string({text.data(), static_cast<std::size_t>(got)}, agent.kept.pointer);
+  ::explicit_bzero(text.data(), text.size());
+  return usable ? KeptLogin::Usable : KeptLogin::None;
 }
 
 }  // namespace cordon

@@ -1,9 +1,11 @@
-// The login of an agent, copied from the host's home into the private home of a project.
+// The login of an agent: whether the host has one that can be added to requests, and copying it
+// from the host's home into the private home of a project.
 #pragma once
 
 #include <string>
 
 #include "base/result.h"
+#include "policy/agents.h"
 #include "policy/host_facts.h"
 
 namespace cordon {
@@ -18,5 +20,10 @@ enum class LoginCopy {
 // lies in the private home was written by contained code: no symlink there is followed, and no file
 // there is replaced.
 Result<LoginCopy> copy_login(const std::string& login, const Caller& caller, int private_home);
+
+// Whether the file holds a token that can be added to requests outside. What is no regular file of
+// the caller's own, or is reached through a symlink, counts as none. Its text passes through one
+// buffer that is wiped: the sandbox's init begins as a copy of this process.
+KeptLogin kept_login(const AgentNeeds& agent, const Caller& caller);
 
 }  // namespace cordon

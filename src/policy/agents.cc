@@ -20,6 +20,11 @@ constexpr std::array<std::string_view, 2> kClaudeCredentials{"ANTHROPIC_API_KEY"
                                                              "CLAUDE_CODE_OAUTH_TOKEN"};
 constexpr std::array kClaudeKeys{AgentKey{"ANTHROPIC_API_KEY", "x-api-key"},
                                  AgentKey{"CLAUDE_CODE_OAUTH_TOKEN", {}}};
+constexpr LoginToken kClaudeLogin{"/claudeAiOauth/accessToken",
+                                  {"CLAUDE_CODE_OAUTH_TOKEN", {}},
+                                  "CLAUDE_CONFIG_DIR",
+                                  "it has expired or was ended; run claude outside once, which "
+                                  "renews it, and go on"};
 // Without it the agent refuses to work for root, although nothing of root is inside.
 constexpr std::array<std::string_view, 2> kClaudeSettings{
     "IS_SANDBOX", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"};
@@ -30,6 +35,13 @@ constexpr std::array kCodexHosts{
 };
 constexpr std::array<std::string_view, 2> kCodexCredentials{"CODEX_API_KEY", "OPENAI_API_KEY"};
 constexpr std::array kCodexKeys{AgentKey{"CODEX_API_KEY", {}}, AgentKey{"OPENAI_API_KEY", {}}};
+// The tokens of a login by account are for another host and are read by the agent itself, which
+// renews them. A key that it was logged in with is one.
+constexpr LoginToken kCodexLogin{"/OPENAI_API_KEY",
+                                 {"CODEX_API_KEY", {}},
+                                 "CODEX_HOME",
+                                 "the key in it is not accepted; log in anew outside: codex login "
+                                 "--with-api-key"};
 
 constexpr std::array kGeminiHosts{
     AgentHost{"generativelanguage.googleapis.com:443", "the model"},
@@ -45,23 +57,25 @@ constexpr std::array<std::string_view, 1> kCopilotCredentials{"COPILOT_GITHUB_TO
 
 constexpr std::array kAgents{
     AgentNeeds{"claude", kClaudeHosts, kClaudeCredentials, kClaudeSettings,
-               ".claude/.credentials.json", "api.anthropic.com", kClaudeKeys},
+               ".claude/.credentials.json", "api.anthropic.com", kClaudeKeys, kClaudeLogin},
     AgentNeeds{"codex",
                kCodexHosts,
                kCodexCredentials,
                {},
                ".codex/auth.json",
                "api.openai.com",
-               kCodexKeys},
+               kCodexKeys,
+               kCodexLogin},
     AgentNeeds{"gemini",
                kGeminiHosts,
                kGeminiCredentials,
                {},
                {},
                "generativelanguage.googleapis.com",
-               kGeminiKeys},
+               kGeminiKeys,
+               {}},
     // It exchanges its token for another one, which it keeps.
-    AgentNeeds{"copilot", kCopilotHosts, kCopilotCredentials, {}, {}, {}, {}},
+    AgentNeeds{"copilot", kCopilotHosts, kCopilotCredentials, {}, {}, {}, {}, {}},
 };
 
 bool has_value(const EnvRules& env, const Caller& caller, const std::string& name) {
@@ -81,6 +95,30 @@ HostRule model_of(const AgentNeeds& agent) {
 bool is_led_elsewhere(const AgentNeeds& agent, const EnvRules& env, const Caller& caller) {
   const auto base = known_base_variable(agent.model);
   return base && has_value(env, caller, std::string(base->name));
+}
+
+std::string source_of(const AgentNeeds& agent) {
+  return "file:~/" + std::string(agent.login) + "#" + std::string(agent.kept.pointer);
+}
+
+// What the agent's secret is made of.
+struct KeySource {
+  AgentKey key;
+  std::string from;
+};
+std::optional<KeySource> source_of_key(const AgentNeeds& agent, const EnvRules& env,
+                                       const Caller& caller, KeptLogin login) {
+  const auto valued = [&](const AgentKey& key) {
+    return has_value(env, caller, std::string(key.variable));
+  };
+  const auto key = std::ranges::find_if(agent.keys, valued);
+  if (key != agent.keys.end()) {
+    if (env.set.contains(std::string(key->variable))) return std::nullopt;
+    return KeySource{*key, "env:" + std::string(key->variable)};
+  }
+  const bool passed = std::ranges::find(env.pass, agent.kept.key.variable) != env.pass.end();
+  if (login == KeptLogin::None || !passed) return std::nullopt;
+  return KeySource{agent.kept.key, source_of(agent)};
 }
 
 }  // namespace
@@ -116,17 +154,15 @@ void withhold_credentials(const AgentNeeds& agent, Policy& policy) {
   }
 }
 
-Policy with_key_outside(Policy policy, std::span<const Ceiling> ceilings, const Caller& caller) {
+Policy with_key_outside(Policy policy, std::span<const Ceiling> ceilings, const Caller& caller,
+                        KeptLogin login) {
   const AgentNeeds* agent = find_agent(policy.agent.name);
   if (agent == nullptr || agent->model.empty() || policy.agent.share_login) return policy;
-  const auto valued = [&](const AgentKey& key) {
-    return has_value(policy.env, caller, std::string(key.variable));
-  };
-  const auto key = std::ranges::find_if(agent->keys, valued);
-  if (key == agent->keys.end() || policy.env.set.contains(std::string(key->variable)))
-    return policy;
+  const auto source = source_of_key(*agent, policy.env, caller, login);
+  if (!source) return policy;
+  const AgentKey& key = source->key;
   const auto permits = [&](const Ceiling& ceiling) {
-    return permits_variable(ceiling, std::string(key->variable));
+    return permits_variable(ceiling, std::string(key.variable));
   };
   if (!std::ranges::all_of(ceilings, permits)) return policy;
   const HostRule model = model_of(*agent);
@@ -147,10 +183,10 @@ Policy with_key_outside(Policy policy, std::span<const Ceiling> ceilings, const 
   SecretRule secret;
   secret.name = name;
   secret.host = model;
-  secret.kind = key->header.empty() ? SecretRule::Kind::Bearer : SecretRule::Kind::Header;
-  secret.header = key->header;
-  secret.from = "env:" + std::string(key->variable);
-  secret.variable = key->variable;
+  secret.kind = key.header.empty() ? SecretRule::Kind::Bearer : SecretRule::Kind::Header;
+  secret.header = key.header;
+  secret.from = source->from;
+  secret.variable = key.variable;
   rule->secret = secret.name;
   // An operator may say where the secret of that name comes from.
   const auto defines = [&](const Policy& by) {
@@ -179,7 +215,9 @@ std::optional<Credential> credential_of(const Effective& effective, const Caller
   };
   const auto outside = std::ranges::find_if(effective.secrets, stands_outside);
   if (outside != effective.secrets.end()) {
-    return Credential{effective.agent.name, Credential::Kind::Outside, outside->variable};
+    const bool by_login = !agent->kept.pointer.empty() && outside->from == source_of(*agent);
+    return Credential{effective.agent.name, Credential::Kind::Outside,
+                      by_login ? "~/" + std::string(agent->login) : outside->variable};
   }
   // Nor does one to whose host a ceiling permits requests without it.
   if (!agent->model.empty() && find_http_rule(effective.net, model_of(*agent)) != nullptr &&
@@ -200,6 +238,22 @@ bool is_withheld(std::string_view variable, const AgentRules& agent,
   const bool credential =
       std::ranges::find(known->credentials, variable) != known->credentials.end();
   return credential && (!given || given->label != variable);
+}
+
+std::optional<std::string> rejected_login(const Credential& credential,
+                                          std::span<const SentRequests> requests) {
+  constexpr unsigned kUnauthorized = 401;
+  const AgentNeeds* agent = find_agent(credential.agent);
+  const bool outside = credential.kind == Credential::Kind::Outside;
+  if (agent == nullptr || !outside || credential.label != "~/" + std::string(agent->login))
+    return std::nullopt;
+  const std::string host = to_string(model_of(*agent));
+  const auto refused = [&](const SentRequests& sent) {
+    return sent.status == kUnauthorized && sent.host == host;
+  };
+  if (std::ranges::none_of(requests, refused)) return std::nullopt;
+  return std::string(agent->model) + " refused the login " + credential.label + ": " +
+         std::string(agent->kept.renewal);
 }
 
 std::string_view name_of(Credential::Kind kind) {

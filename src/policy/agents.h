@@ -27,6 +27,15 @@ struct AgentKey {
   std::string_view header;  // that holds it alone; empty: it is a bearer token
 };
 
+// What of its login file is sent as a key is: a string that is good for requests as it stands, as
+// long as it lasts. Whatever renews it is the agent outside.
+struct LoginToken {
+  std::string_view pointer;  // of that string in the file; empty: there is none
+  AgentKey key;
+  std::string_view moved_by;  // a variable by which the agent keeps its file elsewhere
+  std::string_view renewal;   // what to do once the host refuses it, a clause
+};
+
 struct AgentNeeds {
   std::string_view name;  // "claude", as in the preset agent:claude
   std::span<const AgentHost> hosts;
@@ -37,6 +46,7 @@ struct AgentNeeds {
   // The host of its model, to which a key of these is added outside; empty: none can be.
   std::string_view model;
   std::span<const AgentKey> keys;
+  LoginToken kept;
 };
 
 std::span<const AgentNeeds> known_agents();
@@ -51,12 +61,16 @@ void remove_needs(const AgentNeeds& agent, Policy& policy);
 // Takes its credentials out of a policy.
 void withhold_credentials(const AgentNeeds& agent, Policy& policy);
 
-// The policy of a run whose agent has its key in a variable of the caller: with a secret and a rule
-// by which it is added to the requests to the model's host, so that inside there is a placeholder.
-// Unchanged where that cannot be: in other network modes than allow, where the policy does not lead
-// to that host or leads the agent to another one, with a shared login, and where a ceiling does not
-// permit the variable.
-Policy with_key_outside(Policy policy, std::span<const Ceiling> ceilings, const Caller& caller);
+// Whether the host's login file of the agent holds such a string.
+enum class KeptLogin { None, Usable };
+
+// The policy of a run whose agent has its key in a variable of the caller, or else in its login
+// file: with a secret and a rule by which it is added to the requests to the model's host, so that
+// inside there is a placeholder. Unchanged where that cannot be: in other network modes than allow,
+// where the policy does not lead to that host or leads the agent to another one, with a shared
+// login, and where a ceiling does not permit the variable.
+Policy with_key_outside(Policy policy, std::span<const Ceiling> ceilings, const Caller& caller,
+                        KeptLogin login);
 
 // What a run for an agent is given of its credentials: the login if it is shared, else the first of
 // its variables that has a value.
@@ -66,6 +80,10 @@ bool is_withheld(std::string_view variable, const AgentRules& agent,
                  const std::optional<Credential>& given);
 // "variable"
 std::string_view name_of(Credential::Kind kind);
+// Why an agent whose login is added outside does not get on: its host refused it. Nothing if it did
+// not.
+std::optional<std::string> rejected_login(const Credential& credential,
+                                          std::span<const SentRequests> requests);
 // For people; says who can read it, and what a copy of a login may lead to.
 std::string describe(const Credential& credential);
 

@@ -77,7 +77,8 @@ TEST(AgentKey, StandsOutsideForEveryAgentWhoseModelTakesIt) {
     for (const AgentKey& key : agent.keys) {
       const std::string variable(key.variable);
       const Policy preset = make_preset("agent:" + std::string(agent.name), {});
-      const Policy policy = with_key_outside(preset, {}, with_variables({{variable, "a"}}));
+      const Policy policy =
+          with_key_outside(preset, {}, with_variables({{variable, "a"}}), KeptLogin::None);
       ASSERT_EQ(policy.secrets.size(), 1U) << variable;
       const SecretRule& secret = policy.secrets.front();
       EXPECT_EQ(secret.variable, variable);
@@ -113,7 +114,8 @@ TEST(AgentKey, StandsOutsideForEveryAgentWhoseModelTakesIt) {
 TEST(AgentKey, OfSeveralTheFirstWithAValueIsUsed) {
   const Policy preset = make_preset("agent:claude", {});
   const auto secret_with = [&](std::map<std::string, std::string> variables) {
-    return with_key_outside(preset, {}, with_variables(std::move(variables))).secrets.at(0);
+    return with_key_outside(preset, {}, with_variables(std::move(variables)), KeptLogin::None)
+        .secrets.at(0);
   };
   EXPECT_EQ(secret_with({{"ANTHROPIC_API_KEY", "a"}, {"CLAUDE_CODE_OAUTH_TOKEN", "b"}}).variable,
             "ANTHROPIC_API_KEY");
@@ -128,7 +130,7 @@ TEST(AgentKey, ChangesNothingWhereItCannotStandOutside) {
   const Caller caller = with_variables({{"ANTHROPIC_API_KEY", "a"}});
   const auto unchanged = [](const Policy& policy, const Caller& who,
                             std::span<const Ceiling> ceilings = {}) {
-    return with_key_outside(policy, ceilings, who) == policy;
+    return with_key_outside(policy, ceilings, who, KeptLogin::None) == policy;
   };
   EXPECT_FALSE(unchanged(preset, caller));  // control
   EXPECT_TRUE(unchanged(preset, Caller()));
@@ -165,18 +167,20 @@ TEST(AgentKey, ChangesNothingWhereItCannotStandOutside) {
   policy.net.http.front().secret = "own";
   EXPECT_TRUE(unchanged(policy, caller));
   policy.net.http.front().secret.clear();
-  const Policy kept = with_key_outside(policy, {}, caller);
+  const Policy kept = with_key_outside(policy, {}, caller, KeptLogin::None);
   EXPECT_EQ(kept.net.http.front().secret, "claude-key");
   EXPECT_TRUE(kept.net.http.front().allow.empty()) << "who wrote a rule said what may be asked";
-  EXPECT_EQ(with_key_outside(kept, {}, caller), kept);
+  EXPECT_EQ(with_key_outside(kept, {}, caller, KeptLogin::None), kept);
   policy.net.http.front().secret = "claude-key";
-  EXPECT_EQ(with_key_outside(policy, {}, caller), kept);
+  EXPECT_EQ(with_key_outside(policy, {}, caller, KeptLogin::None), kept);
   // Who defines the secret says where it comes from.
   Ceiling defining;
-  defining.policy.secrets = {with_key_outside(preset, {}, caller).secrets.front()};
+  defining.policy.secrets = {with_key_outside(preset, {}, caller, KeptLogin::None).secrets.front()};
   defining.policy.secrets.front().from = "file:/etc/key";
-  EXPECT_TRUE(with_key_outside(preset, {&defining, 1}, caller).secrets.empty());
-  EXPECT_EQ(with_key_outside(preset, {&defining, 1}, caller).net.http.front().secret, "claude-key");
+  EXPECT_TRUE(with_key_outside(preset, {&defining, 1}, caller, KeptLogin::None).secrets.empty());
+  EXPECT_EQ(
+      with_key_outside(preset, {&defining, 1}, caller, KeptLogin::None).net.http.front().secret,
+      "claude-key");
   Ceiling ceiling;
   ceiling.bounds_env = true;
   EXPECT_TRUE(unchanged(preset, caller, {&ceiling, 1}));
@@ -195,6 +199,62 @@ TEST(AgentNeeds, AreTakenAwayAgain) {
     EXPECT_EQ(policy.env, before.env);
     EXPECT_EQ(policy.agent, before.agent);
   }
+}
+
+TEST(AgentLoginOutside, IsAddedOutsideWhereNoVariableHoldsAKey) {
+  const Policy preset = make_preset("agent:claude", {});
+  const Caller none;
+  EXPECT_EQ(with_key_outside(preset, {}, none, KeptLogin::None), preset);
+  const Policy policy = with_key_outside(preset, {}, none, KeptLogin::Usable);
+  ASSERT_EQ(policy.secrets.size(), 1U);
+  EXPECT_EQ(policy.secrets[0].from, "file:~/.claude/.credentials.json#/claudeAiOauth/accessToken");
+  EXPECT_EQ(policy.secrets[0].kind, SecretRule::Kind::Bearer);
+  EXPECT_EQ(policy.secrets[0].variable, "CLAUDE_CODE_OAUTH_TOKEN");
+  EXPECT_EQ(policy.net.http.at(0).secret, "claude-key");
+  Effective effective;
+  effective.env = policy.env;
+  effective.agent = policy.agent;
+  effective.net = policy.net;
+  effective.secrets = policy.secrets;
+  EXPECT_EQ(credential_of(effective, none),
+            (Credential{"claude", Credential::Kind::Outside, "~/.claude/.credentials.json"}));
+  EXPECT_TRUE(holds(build_environment(effective, none, "/"),
+                    "CLAUDE_CODE_OAUTH_TOKEN=cordon-placeholder-claude-key"));
+  // A key in a variable was meant.
+  const Caller keyed = with_variables({{"ANTHROPIC_API_KEY", "a"}});
+  EXPECT_EQ(with_key_outside(preset, {}, keyed, KeptLogin::Usable).secrets.at(0).from,
+            "env:ANTHROPIC_API_KEY");
+}
+
+TEST(AgentLoginOutside, StaysOutsideWithoutAPlaceWhereItIsSharedOrNotPermitted) {
+  const Caller none;
+  Policy sharing = make_preset("agent:claude", {});
+  sharing.agent.share_login = hand_over_the_agents_login();
+  EXPECT_EQ(with_key_outside(sharing, {}, none, KeptLogin::Usable), sharing);
+  Policy without = make_preset("agent:claude", {});
+  std::erase(without.env.pass, "CLAUDE_CODE_OAUTH_TOKEN");
+  EXPECT_EQ(with_key_outside(without, {}, none, KeptLogin::Usable), without);
+  Ceiling ceiling;
+  ceiling.bounds_env = true;
+  ceiling.policy.env.pass = {"TERM"};
+  const Policy preset = make_preset("agent:claude", {});
+  EXPECT_EQ(with_key_outside(preset, {&ceiling, 1}, none, KeptLogin::Usable), preset);
+}
+
+TEST(AgentLoginOutside, IsToldOnceItsHostRefusedIt) {
+  const Credential login{"claude", Credential::Kind::Outside, "~/.claude/.credentials.json"};
+  const SentRequests refused{"", "POST", "api.anthropic.com:443", 401, 0, 0, 1, ""};
+  SentRequests other = refused;
+  other.host = "other.example:443";
+  SentRequests fine = refused;
+  fine.status = 200;
+  EXPECT_EQ(
+      rejected_login(login, std::vector{fine, refused}),
+      "api.anthropic.com refused the login ~/.claude/.credentials.json: it has expired or was "
+      "ended; run claude outside once, which renews it, and go on");
+  EXPECT_EQ(rejected_login(login, std::vector{fine, other}), std::nullopt);
+  const Credential variable{"claude", Credential::Kind::Outside, "ANTHROPIC_API_KEY"};
+  EXPECT_EQ(rejected_login(variable, std::vector{refused}), std::nullopt);
 }
 
 }  // namespace

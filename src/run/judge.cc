@@ -286,7 +286,9 @@ Error beside_others(Error error, const Caller& caller, const Effective& effectiv
 
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const JudgedPlaces& places) {
-  CORDON_TRY(resolved, resolve(with_key_outside(policy, ceilings, caller), caller));
+  const AgentNeeds* agent = find_agent(policy.agent.name);
+  const KeptLogin login = agent == nullptr ? KeptLogin::None : kept_login(*agent, caller);
+  CORDON_TRY(resolved, resolve(with_key_outside(policy, ceilings, caller, login), caller));
   resolved.start = places.start.value_or(caller.cwd);
   resolved.keep = places.keep;
   // Fewer than there are would permit what the others do not.

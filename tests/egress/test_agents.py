@@ -152,7 +152,8 @@ def test_the_key_is_nowhere_inside(net, trust, agent):
 
 
 def test_a_shared_login_is_inside_and_told(net, trust):
-    net.write(net.home / ".codex/auth.json", json.dumps({"OPENAI_API_KEY": KEY}), 0o600)
+    # By an account: such a login cannot be added outside.
+    net.write(net.home / ".codex/auth.json", json.dumps({"OPENAI_API_KEY": None, "tokens": {"access_token": KEY}}), 0o600)
     place = net.home / ".config/cordon/policies"
     net.write(place / "sharing.toml", 'version = 1\nextends = "agent:codex"\n[agent]\nshare_login = true\n', 0o600)
     # Unless it is shared neither the file nor a key is there.

@@ -186,8 +186,13 @@ int run(const RunInput& input, const Caller& caller, const ReportTargets& answer
   }
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
-  if (report.credential && report.credential->kind != Credential::Kind::Outside) {
+  const bool is_login = report.credential && report.credential->label.starts_with("~/");
+  if (report.credential && (is_login || report.credential->kind != Credential::Kind::Outside)) {
     say("cordon: " + describe(*report.credential) + "\n");
+  }
+  if (report.credential && report.outcome) {
+    const auto refused = rejected_login(*report.credential, report.outcome->requests);
+    if (refused) say_warning(*refused);
   }
   if (report.error) say_error(*report.error);
   if (report.outcome && !answer.json) {
