@@ -50,17 +50,25 @@ constexpr std::size_t kDialThreads = 8;
 constexpr unsigned kUnauthorized = 401;
 constexpr std::string_view kEndedFirst = "the run or its gate ended first";
 
-Result<Fd> open_trust_store(const Caller& caller) {
+struct TrustStore {
+  std::string path;
+  Fd file;
+};
+
+Result<TrustStore> open_trust_store(const Caller& caller) {
+  const auto open_store = [](const std::string& path) {
+    return TrustStore{path, Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC))};
+  };
   const auto named = caller.environment.find("SSL_CERT_FILE");
   if (named != caller.environment.end() && !named->second.empty()) {
-    Fd file(::open(named->second.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.valid()) return file;
+    TrustStore store = open_store(named->second);
+    if (store.file.valid()) return store;
     return fail(setup_error("cannot open " + quote(named->second), errno,
                             "SSL_CERT_FILE names the certificates that servers are judged by"));
   }
   for (const std::string& path : trust_stores()) {
-    Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.valid()) return file;
+    TrustStore store = open_store(path);
+    if (store.file.valid()) return store;
   }
   return fail(setup_error("cannot find the certificates that servers are judged by", ENOENT,
                           "install ca-certificates, or name a file in SSL_CERT_FILE"));
@@ -243,7 +251,7 @@ Result<void> Gate::State::configure(const gate::Configuration& plain) {
   CORDON_TRY(trust, open_trust_store(caller));
   for (const SecretRule& source : sources) stamps[source.name] = stamp_of(source, caller);
   CORDON_TRY(memory, sealed_configuration(plain, sources, caller));
-  if (!tell(gate::Configure{}, {memory.get(), trust.get()})) {
+  if (!tell(gate::Configure{}, {memory.get(), trust.file.get()})) {
     return fail(gate_error("it ended before it was told what to do"));
   }
   pollfd polled{control.get(), POLLIN, 0};
@@ -434,6 +442,11 @@ Result<std::unique_ptr<Gate>> Gate::start(const Effective& effective, const Call
   std::unique_ptr<Gate> made(new Gate(state));
   CORDON_CHECK(state->configure(configuration_of(effective)));
   return made;
+}
+
+Result<std::string> Gate::trust_store(const Caller& caller) {
+  CORDON_TRY(store, open_trust_store(caller));
+  return std::move(store.path);
 }
 
 Gate::~Gate() { (void)end(); }

@@ -42,6 +42,8 @@ class Gate {
 
   // Starts the process, reads the secrets and waits until it can serve.
   static Result<std::unique_ptr<Gate>> start(const Effective& effective, const Caller& caller);
+  // The file with the certificates that servers are judged by.
+  static Result<std::string> trust_store(const Caller& caller);
   ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;

@@ -1,9 +1,12 @@
 """`cordon doctor`: what this host can enforce."""
 
+import json
 import re
+import shutil
 
 import pytest
 
+from support import harness
 from support.pty_session import Terminal
 
 LINE = re.compile(r"^\s*\[(PASS|WARN|FAIL)\] [^:]+: .+$")
@@ -103,3 +106,92 @@ def test_doctor_tells_one_cause_once(world):
     checks = {check["name"]: check for check in world.execute([*wrap, "--json"]).json["checks"]}
     assert checks["live-write-outside"]["cause"] == "user-namespace", checks
     assert checks["user-namespace"]["cause"] is None, checks
+
+
+def checks(world, **how):
+    return {check["name"]: check for check in world.cordon_verb("doctor", "--json", **how).json["checks"]}
+
+
+def test_the_gate_is_started_for_a_moment(world):
+    found = checks(world)["gate"]
+    assert found["status"] == "pass" and "starts; servers are judged by /" in found["message"], found
+    found = checks(world, env={"SSL_CERT_FILE": str(world.home / "nowhere.pem")})["gate"]
+    assert found["status"] == "warn" and "nowhere.pem" in found["message"] and found["cure"], found
+    place = world.make_directory(world.path / "programs")
+    for name in ("cordon", "cordon-inside"):
+        shutil.copy(world.cordon.parent / name, place)
+    done = world.execute([place / "cordon", "doctor", "--json"])
+    [found] = [check for check in done.json["checks"] if check["name"] == "gate"]
+    assert found["status"] == "warn" and "cordon-gate" in found["message"] and found["cure"], found
+
+
+CLAUDE_LOGIN = json.dumps({"claudeAiOauth": {"accessToken": "sk-ant-oat01-of-a-test", "refreshToken": "r"}})
+# Agent, its variables, its login file and what that holds; then where its key is, in what words, and what changes it.
+KEYS = [
+    ("claude", {"ANTHROPIC_API_KEY": "k"}, None, "outside", "ANTHROPIC_API_KEY is added to its requests outside", ""),
+    ("claude", {}, None, "none", "no variable holds a key", "export CLAUDE_CODE_OAUTH_TOKEN=TOKEN"),
+    ("claude", {}, (".claude/.credentials.json", CLAUDE_LOGIN), "outside",
+     "~/.claude/.credentials.json is added to its requests outside", ""),
+    ("codex", {"OPENAI_API_KEY": "k"}, None, "outside", "OPENAI_API_KEY is added", ""),
+    ("codex", {}, (".codex/auth.json", '{"OPENAI_API_KEY": null, "tokens": {"access_token": "t"}}'), "none",
+     "its login ~/.codex/auth.json stays outside", "export CODEX_API_KEY=KEY"),
+    ("gemini", {"GEMINI_API_KEY": "k"}, None, "outside", "GEMINI_API_KEY is added", ""),
+    ("gemini", {}, None, "none", "no variable holds a key", "export GEMINI_API_KEY=KEY"),
+    ("copilot", {"COPILOT_GITHUB_TOKEN": "k"}, None, "inside", "every command that the agent starts can read it",
+     "Copilot Requests"),
+    ("copilot", {}, None, "none", "no variable holds a key", "export COPILOT_GITHUB_TOKEN=TOKEN"),
+]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("agent, variables, login, where, words, change", KEYS,
+                         ids=[f"{k[0]}-{k[3]}-{i}" for i, k in enumerate(KEYS)])
+def test_where_the_key_of_an_agent_is(world, agent, variables, login, where, words, change):
+    """Doctor and setup say the same, and a run does what they say."""
+    tools = world.make_directory(world.home / "tools")
+    world.write(tools / agent, "#!/bin/sh\nexit 1\n", 0o755)
+    if login:
+        world.write(world.home / login[0], login[1], 0o600)
+    env = {**variables, "PATH": f"{tools}:{harness.BASE_PATH}"}
+    found = checks(world, env=env)[f"key-of-{agent}"]
+    assert found["status"] == ("pass" if where == "outside" else "warn") and words in found["message"], found
+    assert change in (found["cure"] or "") and bool(change) == bool(found["cure"]), found
+    done = world.cordon_verb("setup", "--dry-run", "--json", env=env)
+    [said] = done.json["agents"]
+    assert (said["key"], said["key_what"], said["key_change"]) == (where, found["message"], found["cure"]), said
+    assert f"key of {agent}: {found['message']}\n" in world.cordon_verb("setup", "--dry-run", env=env).out
+    _, report = world.report("true", options=["--policy", f"agent:{agent}"], env=env)
+    kinds = {"outside": "outside", "inside": "variable", "none": None}
+    assert (report["credential"] or {"kind": None})["kind"] == kinds[where], report["credential"]
+
+
+@pytest.mark.once
+def test_a_ceiling_that_keeps_a_key_away_is_named_with_the_line(world):
+    tools = world.make_directory(world.home / "tools")
+    world.write(tools / "claude", "#!/bin/sh\nexit 1\n", 0o755)
+    env = {"ANTHROPIC_API_KEY": "k", "PATH": f"{tools}:{harness.BASE_PATH}"}
+    ceiling = world.home / ".config/cordon/ceiling.toml"
+    text = ('version = 1\n[fs]\nread = ["@system"]\nwrite = ["@cwd"]\n[net]\nmode = "allow"\n'
+            'allow = ["api.anthropic.com:443"]\n[env]\npass = ["%s"]\n')
+    world.write(ceiling, text % "TERM", 0o600)
+    found = checks(world, env=env)["key-of-claude"]
+    assert found["status"] == "warn" and "keeps ANTHROPIC_API_KEY from it" in found["message"], found
+    assert str(ceiling) in found["cure"] and '"ANTHROPIC_API_KEY"' in found["cure"], found
+    world.write(ceiling, text % "ANTHROPIC_API_KEY", 0o600)
+    assert checks(world, env=env)["key-of-claude"]["status"] == "pass"
+
+
+@pytest.mark.once
+def test_a_policy_that_shares_a_login_is_warned_of(world):
+    policies = world.make_directory(world.home / ".config/cordon/policies")
+    for directory in (policies, policies.parent):
+        directory.chmod(0o700)
+    file = world.write(policies / "sharing.toml",
+                       'version = 1\nextends = "agent:codex"\n[agent]\nshare_login = true\n', 0o600)
+    found = checks(world)["shared-login"]
+    assert found["status"] == "warn" and str(file) in found["message"] and "~/.codex/auth.json" in found["message"], found
+    assert "take share_login out" in found["cure"], found
+    told = world.cordon_verb("setup", "--dry-run").out
+    assert f"note: {file} copies the login ~/.codex/auth.json inside" in told, told
+    file.unlink()
+    assert "shared-login" not in checks(world) and "copies the login" not in world.cordon_verb("setup", "--dry-run").out

@@ -11,6 +11,7 @@
 #include "host/cgroup.h"
 #include "host/host_settings.h"
 #include "policy/host_facts.h"
+#include "run/key_place.h"
 #include "sandbox/backend.h"
 #include "sandbox/native/probe.h"
 
@@ -58,6 +59,14 @@ struct HostAccount : HostSettings {
   std::size_t ceilings = 0;
   std::optional<Error> state_error;
   std::string state_directory;
+  std::string trust_store;          // that servers of rules for requests are judged by
+  std::optional<Error> gate_error;  // why no run with rules for requests could begin
+  struct AgentFound {
+    std::string name;
+    Result<KeyPlace> key;
+  };
+  std::vector<AgentFound> agents;
+  std::vector<LoginShared> shared_logins;
 };
 
 HostAccount collect_account(const Caller& caller);

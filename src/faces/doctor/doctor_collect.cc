@@ -27,8 +27,11 @@
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
 #include "host/host_settings.h"
+#include "host/resolve.h"
 #include "host/survey.h"
 #include "host/writable.h"
+#include "policy/clamp.h"
+#include "run/gate.h"
 #include "run/line.h"
 #include "run/policy_source.h"
 #include "sys/landlock.h"
@@ -385,6 +388,26 @@ std::string contained_version(const std::string& path, const Caller& caller) {
   return sanitize(std::string_view(text).substr(0, text.find('\n')));
 }
 
+// Starts the gate for a host that is never asked for, and ends it: its program, what that needs,
+// its confinement on this kernel and the certificates are there, or the error says what is not.
+// Answers with the file of the certificates.
+Result<std::string> try_gate(const Caller& caller) {
+  CORDON_TRY(policy, Policy::preset("strict"));
+  CORDON_TRY(host, parse_http_host("gate.invalid"));
+  HttpRule rule;
+  rule.host = host;
+  rule.allow = {{"GET", "/"}};
+  policy.fs = {};
+  policy.net.mode = NetMode::Allow;
+  policy.net.http = {rule};
+  CORDON_TRY(resolved, resolve(policy, caller));
+  CORDON_TRY(clamped, clamp(resolved, {}));
+  CORDON_TRY(store, Gate::trust_store(caller));
+  CORDON_TRY(gate, Gate::start(clamped.effective(), caller));
+  (void)gate->end();
+  return store;
+}
+
 }  // namespace
 
 HostAccount collect_account(const Caller& caller) {
@@ -408,9 +431,20 @@ HostAccount collect_account(const Caller& caller) {
   }
   account.executor = mxc::examine_executor(caller);
   if (const auto probed = probe(BackendKind::Bwrap); !probed) account.bwrap_error = probed.error();
+  const auto trusted = try_gate(caller);
+  if (trusted) {
+    account.trust_store = *trusted;
+  } else {
+    account.gate_error = trusted.error();
+  }
+  account.shared_logins = shared_logins(caller);
   const auto ceilings = load_ceilings({}, caller);
   if (ceilings) {
     account.ceilings = ceilings->size();
+    for (const FoundAgent& agent : find_agents(caller)) {
+      if (const AgentNeeds* needs = find_agent(agent.name))
+        account.agents.push_back({agent.name, key_place(*needs, *ceilings, caller)});
+    }
   } else {
     account.ceiling_error = ceilings.error();
   }

@@ -248,6 +248,28 @@ Check state_directory(const HostAccount& account) {
               "");
 }
 
+Check gate_check(const HostAccount& account) {
+  if (account.gate_error) {
+    return make(CheckCategory::Config, "gate", CheckStatus::Warn,
+                "no run with rules for requests or a key outside: " + message(*account.gate_error),
+                cure_of(*account.gate_error, "install cordon-gate beside cordon"));
+  }
+  return make(CheckCategory::Config, "gate", CheckStatus::Pass,
+              "starts; servers are judged by " + account.trust_store, "");
+}
+
+Check agent_key(const HostAccount::AgentFound& agent) {
+  const std::string name = "key-of-" + agent.name;
+  if (!agent.key) {
+    const Error& error = agent.key.error();
+    return make(CheckCategory::Config, name, CheckStatus::Warn, message(error),
+                cure_of(error, "correct the ceiling"));
+  }
+  return make(CheckCategory::Config, name,
+              pass_or(CheckStatus::Warn, agent.key->where == KeyPlace::Where::Outside),
+              agent.key->what, agent.key->change);
+}
+
 Check nested() {
   return make(
       CheckCategory::System, std::string(kNestedCheck), CheckStatus::Fail,
@@ -293,6 +315,12 @@ std::vector<Check> judge_account(const HostAccount& account) {
   checks.push_back(landlock_tier(account));
   checks.push_back(ceilings(account));
   checks.push_back(state_directory(account));
+  checks.push_back(gate_check(account));
+  for (const HostAccount::AgentFound& agent : account.agents) checks.push_back(agent_key(agent));
+  for (const LoginShared& shared : account.shared_logins) {
+    checks.push_back(
+        make(CheckCategory::Config, "shared-login", CheckStatus::Warn, shared.what, shared.change));
+  }
   if (account.executor) checks.push_back(judge_executor(*account.executor));
   if (account.in_cordon) checks.insert(checks.begin(), nested());
   return checks;

@@ -76,11 +76,27 @@ TEST(Doctor, EveryTroubleHasACure) {
   account.tools = {{"git", "", ""}, {"bwrap", "", ""}};
   account.ceiling_error = policy_error("unknown key");
   account.state_error = setup_error("not a directory", 0);
+  account.gate_error = setup_error("cannot find cordon-gate", 0);
+  account.agents.push_back({"claude", fail(policy_error("no such host"))});
+  account.shared_logins.push_back({"p.toml", "it copies a login", "take it out"});
   for (const Check& check : judge_account(account)) {
     if (check.name == "kernel") continue;
     EXPECT_NE(check.status, CheckStatus::Pass) << check.name;
     EXPECT_NE(check.cure, "") << check.name;
   }
+}
+
+TEST(Doctor, PassesAKeyThatStaysOutsideAndNoOther) {
+  using Where = KeyPlace::Where;
+  HostAccount account = good_host();
+  account.agents.push_back({"claude", KeyPlace{Where::Outside, "it is added outside", {}}});
+  account.agents.push_back({"codex", KeyPlace{Where::None, "there is none", "export KEY"}});
+  account.agents.push_back({"copilot", KeyPlace{Where::Inside, "it goes inside", "limit it"}});
+  EXPECT_EQ(judged(account, "key-of-claude").status, CheckStatus::Pass);
+  EXPECT_EQ(judged(account, "key-of-codex").status, CheckStatus::Warn);
+  EXPECT_EQ(judged(account, "key-of-codex").cure, "export KEY");
+  EXPECT_EQ(judged(account, "key-of-copilot").status, CheckStatus::Warn);
+  EXPECT_EQ(judged(account, "key-of-copilot").message, "it goes inside");
 }
 
 TEST(Doctor, FailsOnAForeignPlatformAndArchitecture) {
@@ -238,7 +254,7 @@ TEST(DoctorText, CountsAndCategoriesAreInOrder) {
   EXPECT_LT(text.find("\nsystem\n"), text.find("\nsecurity\n"));
   EXPECT_LT(text.find("\nsecurity\n"), text.find("\nconfig\n"));
   EXPECT_THAT(text, HasSubstr("  [FAIL] landlock: refused\n         use a kernel with"));
-  EXPECT_THAT(text, testing::EndsWith("\nSummary: 18 passed, 2 warning(s), 1 failed\n"));
+  EXPECT_THAT(text, testing::EndsWith("\nSummary: 19 passed, 2 warning(s), 1 failed\n"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 

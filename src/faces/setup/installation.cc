@@ -336,9 +336,13 @@ std::vector<Document> documents_of(const Caller& caller, const std::string& name
   return documents;
 }
 
-// The documents as a run would read them, so that a set-up that could not work is refused before
-// anything is written.
-Result<std::vector<Reduction>> rehearse(const Prospect& prospect) {
+// What a run of the finished installation would read.
+struct Finished {
+  std::vector<Ceiling> ceilings;
+  Policy policy;
+};
+
+Result<Finished> finished(const Prospect& prospect) {
   const Caller& caller = prospect.caller;
   CORDON_TRY(ceilings, load_ceilings({}, caller));
   Policy policy;
@@ -353,9 +357,14 @@ Result<std::vector<Reduction>> rehearse(const Prospect& prospect) {
       ceilings.push_back(std::move(ceiling));
     }
   }
-  CORDON_TRY(resolved, resolve(policy, caller));
+  return Finished{std::move(ceilings), std::move(policy)};
+}
+
+// A set-up that could not work is refused before anything is written.
+Result<std::vector<Reduction>> rehearse(const Finished& documents, const Caller& caller) {
+  CORDON_TRY(resolved, resolve(documents.policy, caller));
   std::vector<ResolvedCeiling> bounds;
-  for (const Ceiling& ceiling : ceilings) {
+  for (const Ceiling& ceiling : documents.ceilings) {
     CORDON_TRY(bound, resolve(ceiling, caller));
     bounds.push_back(std::move(bound));
   }
@@ -412,7 +421,9 @@ Result<Prospect> look_around(const SetupRequest& wish, const Caller& caller) {
     CORDON_TRY(standing, standing_of(document, caller));
     document.standing = standing;
   }
-  auto reductions = rehearse(prospect);
+  auto documents = finished(prospect);
+  auto reductions = documents ? rehearse(*documents, prospect.caller)
+                              : Result<std::vector<Reduction>>(fail(documents.error()));
   if (!reductions) {
     Error error = std::move(reductions).error();
     if (is_no_project(prospect.caller.cwd, prospect.caller) && !error.place)
@@ -421,6 +432,16 @@ Result<Prospect> look_around(const SetupRequest& wish, const Caller& caller) {
     return fail(std::move(error));
   }
   prospect.reductions = std::move(*reductions);
+  for (const FoundAgent& agent : prospect.agents) {
+    prospect.keys.emplace_back();
+    const AgentNeeds* known = find_agent(agent.name);
+    if (known == nullptr) continue;
+    CORDON_TRY(place, key_place(*known, documents->ceilings, prospect.caller));
+    prospect.keys.back() = std::move(place);
+  }
+  for (const LoginShared& shared : shared_logins(prospect.caller)) {
+    prospect.notes.push_back(shared.what + "; to change that, " + shared.change);
+  }
   CORDON_TRY(there, load_ceilings({}, prospect.caller));
   if (accept != AcceptMissing::Nothing) note_refused_host(there, prospect);
   note_unreachable_models(there, needs, prospect);

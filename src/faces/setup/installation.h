@@ -3,6 +3,7 @@
 // adds a file: one that is there is the operator's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "host/writable.h"
 #include "policy/agents.h"
 #include "policy/host_facts.h"
+#include "run/key_place.h"
 
 namespace cordon::setup {
 
@@ -90,6 +92,9 @@ struct Prospect {
   std::vector<Document> documents;
   std::vector<std::string> toolchains;
   std::vector<FoundAgent> agents;
+  // Where the key of each of those is, under the ceilings of the finished installation; of one that
+  // Cordon knows nothing of, nothing.
+  std::vector<std::optional<KeyPlace>> keys;
   // What the ceilings of the finished installation take from the policy here.
   std::vector<Reduction> reductions;
   std::vector<std::string> notes;  // what a ceiling that is there lacks on this host

@@ -97,6 +97,12 @@ std::string setup_text(const Prospect& prospect, const std::vector<SetupStep>& s
   std::string text = "project: " + quote(prospect.caller.cwd) + ", policy " + prospect.name + "\n";
   text += "toolchains: " + listed(prospect.toolchains, "those of the system") + "\n";
   text += "agents: " + listed(agents, "none on PATH") + "\n";
+  for (std::size_t i = 0; i < prospect.keys.size(); ++i) {
+    const auto& key = prospect.keys[i];
+    if (!key) continue;
+    text += "key of " + prospect.agents[i].name + ": " + sanitize(key->what) + "\n";
+    if (!key->change.empty()) text += "  " + sanitize(key->change) + "\n";
+  }
   for (const SetupStep& step : steps) {
     text += step_text(step) + "\n";
     if (shows_text(step)) text += "\n" + step.text + "\n";
@@ -132,10 +138,15 @@ std::string setup_json(const Prospect& prospect, const std::vector<SetupStep>& s
   node.set("files", std::move(files));
   node.set("toolchains", text_list(prospect.toolchains));
   NodeList agents;
-  for (const FoundAgent& agent : prospect.agents) {
+  for (std::size_t i = 0; i < prospect.agents.size(); ++i) {
+    const FoundAgent& agent = prospect.agents[i];
+    const auto& key = prospect.keys[i];
     Node found{NodeMap{}};
     found.set("name", agent.name);
     found.set("path", agent.path);
+    found.set("key", key ? Node(name_of(key->where)) : Node());
+    found.set("key_what", key ? Node(key->what) : Node());
+    found.set("key_change", key && !key->change.empty() ? Node(key->change) : Node());
     agents.push_back(std::move(found));
   }
   node.set("agents", std::move(agents));
