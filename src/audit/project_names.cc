@@ -1,6 +1,7 @@
 #include "audit/project_names.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,8 +24,11 @@ Result<Fd> open_names(const std::string& state_directory, int flags) {
   return open_private_file(directory.get(), kFile, flags);
 }
 
+// What is there and no more: few have more than some lines, and every run ends with this.
 std::string content_of(const Fd& file) {
-  std::string content(kMostBytes, '\0');
+  struct stat status {};
+  if (::fstat(file.get(), &status) < 0 || status.st_size <= 0) return {};
+  std::string content(std::min(static_cast<std::size_t>(status.st_size), kMostBytes), '\0');
   std::size_t size = 0;
   while (size < content.size()) {
     const ssize_t got =
@@ -78,10 +82,13 @@ void remember_project(const std::string& state_directory, const std::string& lab
   const auto file = open_names(state_directory, O_RDWR | O_APPEND | O_CREAT);
   if (!file) return;
   const std::string content = content_of(*file);
-  if (directories_in(content).contains(label)) return;
   Node node;
   node.set("label", label).set("directory", sanitize(directory));
   std::string line = write_json(node, JsonStyle::Compact) + "\n";
+  // As an earlier run wrote it; only another spelling of it has to be read.
+  const std::size_t at = content.find(line);
+  if (at == 0 || (at != std::string::npos && content[at - 1] == '\n')) return;
+  if (directories_in(content).contains(label)) return;
   // Behind what a crash left of a line.
   if (!content.empty() && content.back() != '\n') line.insert(0, "\n");
   if (content.size() + line.size() > kMostBytes) return;

@@ -44,6 +44,14 @@ TEST_F(ProjectNamesTest, RemembersADirectoryOnce) {
   EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 2);
 }
 
+TEST_F(ProjectNamesTest, RemembersOnceWhatIsSpelledOtherwise) {
+  std::ofstream(state_ + "/projects.jsonl")
+      << "{ \"directory\": \"/home/u/one\", \"label\": \"@home/#1\" }\n";
+  const std::string before = text();
+  remember("@home/#1", "/home/u/one");
+  EXPECT_EQ(text(), before);
+}
+
 TEST_F(ProjectNamesTest, AHostileNameIsPrintable) {
   remember("@home/#1", "/home/u/a\n\x1b[2J\xff\"b");
   EXPECT_EQ(told("@home/#1"), "/home/u/a\\x0a\\x1b[2J\\xff\"b");
