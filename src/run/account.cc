@@ -1,8 +1,8 @@
 #include "run/account.h"
 
-#include <sys/stat.h>
-
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +49,33 @@ void put(int directory, const std::string& name, const std::string& text) {
   ::renameat(directory, unfinished.c_str(), directory, name.c_str());
 }
 
+// Which run was the last one. Written over in place: a rename over a file makes ext4 write the new
+// one to the disk first, at the end of every run. The lock keeps who reads from half of an id;
+// where somebody holds it, the file is replaced.
+void put_last(int directory, const std::string& run_id) {
+  const std::string text = run_id + "\n";
+  const Fd file(
+      ::openat(directory, kLast, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  if (!file.valid() || ::flock(file.get(), LOCK_EX | LOCK_NB) < 0) {
+    return put(directory, kLast, text);
+  }
+  struct stat before {};
+  if (::fstat(file.get(), &before) < 0 ||
+      ::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    return;
+  }
+  if (before.st_size > static_cast<off_t>(text.size())) {
+    (void)!::ftruncate(file.get(), static_cast<off_t>(text.size()));
+  }
+}
+
+std::string last_run(int directory) {
+  const Fd file(::openat(directory, kLast, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid() || ::flock(file.get(), LOCK_SH) < 0) return {};
+  const auto text = read_all(file.get(), kMostAccount);
+  return text ? text->substr(0, text->find('\n')) : std::string();
+}
+
 void forget_oldest_accounts(int directory) {
   DirectoryNames names;
   if (!names.read(directory) || names.entries().size() <= kMostAccounts) return;
@@ -82,7 +109,7 @@ void keep_account(const std::string& state_directory, const Report& report, Acco
     forget_oldest_accounts(directory->get());
     put(directory->get(), report.run_id + ".json", account.json() + "\n");
   }
-  if (of == AccountOf::Command) put(directory->get(), kLast, report.run_id + "\n");
+  if (of == AccountOf::Command) put_last(directory->get(), report.run_id);
 }
 
 Result<std::optional<KeptAccount>> read_account(const std::string& state_directory,
@@ -90,8 +117,7 @@ Result<std::optional<KeptAccount>> read_account(const std::string& state_directo
   const Fd directory = open_canonical(accounts_directory(state_directory), O_RDONLY | O_DIRECTORY);
   if (!directory.valid()) return std::nullopt;
   KeptAccount account;
-  const auto last = read_regular(directory.get(), kLast, kMostAccount);
-  const std::string newest = last ? last->substr(0, last->find('\n')) : std::string();
+  const std::string newest = last_run(directory.get());
   account.run_id = run == kLast ? newest : run;
   if (!is_run_id(account.run_id)) return std::nullopt;
   const auto text = read_regular(directory.get(), account.run_id + ".json", kMostAccount);

@@ -1,5 +1,6 @@
 """`cordon why`: what was denied in a run that is over, by what, and a change that works."""
 
+import fcntl
 import json
 import re
 
@@ -30,6 +31,28 @@ def test_last_is_the_newest_whatever_it_was(world):
     assert "nothing was denied" in world.cordon_verb("why").expect(1).err
     assert first in why(world, first) and "wall clock" in why(world, first)
     assert "no account" in world.cordon_verb("why", "0123456789abcdef").expect(1).err
+
+
+def test_the_newest_is_known_whatever_stood_there(world):
+    world.run("true").expect(0)
+    last = world.home / ".local/state/cordon/accounts/last"
+    before = last.read_text()
+    assert re.fullmatch("[0-9a-f]{16}\n", before)
+    with open(last, "a", encoding="utf-8") as file:
+        file.write("what no version of it wrote\n" * 9)
+    world.run("true").expect(0)
+    after = last.read_text()
+    assert re.fullmatch("[0-9a-f]{16}\n", after) and after != before
+
+
+def test_a_reader_that_stands_still_holds_up_no_run(world):
+    world.run("true").expect(0)
+    last = world.home / ".local/state/cordon/accounts/last"
+    with open(last, encoding="utf-8") as reader:
+        before = reader.read()
+        fcntl.flock(reader, fcntl.LOCK_SH)
+        world.run("true").expect(0)
+    assert last.read_text() != before
 
 
 def test_the_advice_for_a_limit_works(world):
