@@ -211,11 +211,14 @@ bool Cgroup::memory_killed() {
   return account(*memory).kill() == MemoryKill::AtOwnBound;
 }
 
-MemoryAccount Cgroup::account(const Group& memory) {
+MemoryAccount Cgroup::account(const Group& memory) const {
   const std::string& directory = memory.directory;
   if (memory.controller.empty()) return account_of_events(get(directory, "memory.events"));
-  return account_of_oom_control(get(directory, "memory.oom_control"),
-                                get(directory, "memory.limit_in_bytes"),
+  const std::string control =
+      oom_control_.valid() ? get(oom_control_) : get(directory, "memory.oom_control");
+  // Whose limit it was is asked only of a kill.
+  if (keyed_number(control, "oom_kill") == 0) return {};
+  return account_of_oom_control(control, get(directory, "memory.limit_in_bytes"),
                                 get(directory, "memory.max_usage_in_bytes"),
                                 get(directory, "memory.memsw.max_usage_in_bytes"));
 }

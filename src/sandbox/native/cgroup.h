@@ -116,7 +116,7 @@ class Cgroup {
     std::string directory;
   };
   [[nodiscard]] const Group* find(const std::string& controller) const;
-  [[nodiscard]] static MemoryAccount account(const Group& memory);
+  [[nodiscard]] MemoryAccount account(const Group& memory) const;
 
   std::vector<Group> groups_;
   Fd birth_;
