@@ -123,7 +123,7 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
   }
   report.enforcement = std::move(launched.enforcement);
   prepared.settled();
-  settle(input, run, prepared, launched.ends.gone_places, *outcome, report);
+  settle(input, run, prepared, std::move(launched.ends.gone_places), *outcome, report);
   outcome->hints = hints_for(input, input.argv, run, *outcome, report.changes);
   report.outcome = std::move(*outcome);
   return {};

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/path.h"
@@ -72,8 +73,10 @@ void add_gone(const Gone& gone, const std::string& place, const std::string& wor
   }
 }
 
-// What the run wrote to private places, told in the report and in `cordon changes list`.
-void tell_gone(const GonePlaces& places, const JudgedRun& run, Report& report) {
+// What the run wrote to private places, told in the report and in `cordon changes list`. They are
+// closed with that: the last who holds them takes their file system down, and the sandbox's init
+// does it meanwhile.
+void tell_gone(GonePlaces places, const JudgedRun& run, Report& report) {
   Given given;
   given.files[join(run.caller.home, ".gitconfig")] = run.survey.facts.gitconfig;
   for (const HomeFile& file : run.survey.facts.home_files)
@@ -208,10 +211,10 @@ Result<std::vector<Quarantined>> search_now(const JudgedRun& run, const std::str
                        run.survey.roots, &git_directories);
 }
 
-void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared,
-            const GonePlaces& gone_places, Outcome& outcome, Report& report) {
+void settle(const RunInput& input, const JudgedRun& run, Prepared& prepared, GonePlaces gone_places,
+            Outcome& outcome, Report& report) {
   name_rules(run.clamped.effective(), outcome.denials);
-  tell_gone(gone_places, run, report);
+  tell_gone(std::move(gone_places), run, report);
   if (prepared.stage) {
     end_stage(input, *prepared.stage, run, report, outcome, prepared.note);
   } else if (!run.clamped.effective().write.empty()) {
