@@ -41,19 +41,27 @@ struct Remains {
   std::optional<Launched> launched;  // a command that may have run is never started again
 };
 
+// What was judged, in the report and in every record from here on, that of a failure too.
+void name_judged(const RunInput& input, const JudgedRun& run, RunRecord& record, Report& report) {
+  describe(input, run, report);
+  record.judged(run, report.policy_hash);
+}
+
 // No command is released before its record is durable. The disk is waited for while the sandbox is
 // built.
-Result<Launched> build_and_release(const JudgedRun& run, Prepared& ready, RunRecord& record,
-                                   const Report& report) {
-  CORDON_TRY(building, run.backend->build(run.plan, run.survey.facts, report.run_id,
-                                          ready.streams->command_ends()));
+Result<Launched> build_and_release(const RunInput& input, const JudgedRun& run, Prepared& ready,
+                                   RunRecord& record, Report& report) {
+  auto building =
+      run.backend->build(run.plan, run.survey.facts, report.run_id, ready.streams->command_ends());
+  name_judged(input, run, record, report);
+  if (!building) return fail(std::move(building).error());
   CORDON_CHECK(record.begin());
-  return building->release();
+  return (*building)->release();
 }
 
 Result<Launched> launch(const RunInput& input, const JudgedRun& run, Prepared& ready,
-                        RunRecord& record, const Report& report) {
-  auto launched = build_and_release(run, ready, record, report);
+                        RunRecord& record, Report& report) {
+  auto launched = build_and_release(input, run, ready, record, report);
   if (!launched) {
     // What a foreign mechanism said for itself before it failed.
     ready.streams->command_started();
@@ -102,12 +110,14 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
 // From what is prepared for a judged run to its outcome.
 Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report,
                      Remains& remains) {
-  describe(input, run, report);
-  record.judged(run, report.policy_hash);
   const std::string line = choice_line(run.choice, run.plan.lost);
   if (!line.empty() && input.tell_choice) input.tell_choice(line);
-  CORDON_TRY(made, Prepared::make(input, run, report.run_id));
-  remains.prepared = std::move(made);
+  auto made = Prepared::make(input, run, report.run_id);
+  if (!made) {
+    name_judged(input, run, record, report);
+    return fail(std::move(made).error());
+  }
+  remains.prepared = std::move(*made);
   Prepared& prepared = *remains.prepared;
   report.credential = run.plan.credential;
   report.reductions = run.reductions;

@@ -183,7 +183,9 @@ class NativeBuilding final : public Building {
         release_(std::move(release)) {}
 
   [[nodiscard]] Result<Launched> release() override {
+    // While it is built.
     const NamespaceIds outside = own_namespaces();
+    const auto network = child_->network_outside();
     for (;;) {
       const auto received = child_->next_message(ends_);
       if (!received) return fail(launcher_->explain(received.error()));
@@ -201,7 +203,7 @@ class NativeBuilding final : public Building {
           break;
         case Message::Kind::Confined: {
           CORDON_TRY(enforcement, launcher_->verify(plan_, message.measured, outside));
-          CORDON_CHECK(child_->verify_egress(ends_));
+          CORDON_CHECK(child_->verify_egress(ends_, network));
           const char go = 1;
           if (::write(release_.get(), &go, 1) != 1) {
             return fail(setup_error("cannot release the command", errno));

@@ -232,15 +232,20 @@ void NativeChild::keep(const Message& message, const sys::Passed& passed, Sandbo
   if (lifetime_pipe_.valid()) first_ = message.measured.init_pid;
 }
 
-Result<void> NativeChild::verify_egress(SandboxEnds& ends) const {
+std::optional<std::uint64_t> NativeChild::network_outside() const {
+  if (!has_resolver(plan_)) return std::nullopt;
+  const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return sys::network_of(own.get());
+}
+
+Result<void> NativeChild::verify_egress(SandboxEnds& ends,
+                                        std::optional<std::uint64_t> outside) const {
   const auto& seccomp = std::get<op::InstallSeccomp>(*find_seccomp(plan_));
   if (!seccomp.brokered) return {};
   const Error absent = setup_error("layer broker is not in force inside the sandbox", 0,
                                    "the command was not started; the broker needs Linux 5.19");
   if (!sys::is_listener(ends.egress.listener.get())) return fail(absent);
   if (has_resolver(plan_)) {
-    const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    const auto outside = sys::network_of(own.get());
     const auto datagrams = sys::network_of(ends.egress.datagrams.get());
     const auto streams = sys::network_of(ends.egress.streams.get());
     const bool separate = outside && datagrams && datagrams == streams && datagrams != outside;

@@ -53,9 +53,11 @@ class NativeChild final : public Child {
   // Waits for the next message of the set-up; descriptors that come with it are put into `ends`.
   Result<Message> next_message(SandboxEnds& ends);
 
+  // The network of this process; nothing where the sandbox has no resolver to compare with it.
+  [[nodiscard]] std::optional<std::uint64_t> network_outside() const;
   // A broker that cannot be asked, or that would take the host's network for the sandbox's, is a
   // layer that is not in force.
-  Result<void> verify_egress(SandboxEnds& ends) const;
+  Result<void> verify_egress(SandboxEnds& ends, std::optional<std::uint64_t> outside) const;
 
   // Of an order that did not get through: what the first process said before it ended, if anything.
   Error why_gone(Error error);
