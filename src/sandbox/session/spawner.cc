@@ -36,6 +36,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -107,17 +108,27 @@ struct NotStarted {
   std::int32_t at_cwd = 0;
 };
 
-[[noreturn]] void become(const Words& words, const std::array<int, 3>& streams, int report) {
+struct Becoming {
+  const Words& words;
+  const std::array<Fd, 3>& streams;
+  int report;
+};
+
+// In the memory of the keeper, which waits for the report meanwhile: nothing is copied for a
+// process that is about to be replaced. Descriptors and directory are its own; the environment,
+// which becomes the command's, is nothing that the keeper reads.
+int become(void* argument) {
+  const auto& [words, streams, report] = *static_cast<const Becoming*>(argument);
   const auto fail = [&](int error, bool at_cwd) {
     const NotStarted why{error, at_cwd ? 1 : 0};
     [[maybe_unused]] const ssize_t told = ::write(report, &why, sizeof why);
-    ::_exit(125);
+    return 125;
   };
   ::setsid();
   for (int i = 0; i < 3; ++i) {
-    if (::dup2(streams[static_cast<std::size_t>(i)], i) < 0) fail(errno, false);
+    if (::dup2(streams[static_cast<std::size_t>(i)].get(), i) < 0) return fail(errno, false);
   }
-  if (!words.cwd.empty() && ::chdir(words.cwd.c_str()) < 0) fail(errno, true);
+  if (!words.cwd.empty() && ::chdir(words.cwd.c_str()) < 0) return fail(errno, true);
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   for (const int signal : {SIGCHLD, SIGPIPE}) ::sigaction(signal, &action, nullptr);
@@ -130,8 +141,7 @@ struct NotStarted {
   std::vector<char*> argv;
   for (const std::string& word : words.argv) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  fail(execute(words.argv.front(), argv.data()), false);
-  ::_exit(125);
+  return fail(execute(words.argv.front(), argv.data()), false);
 }
 
 // The parent of every process, from /proc; zombies are left out.
@@ -239,11 +249,11 @@ class Keeper {
     if (::pipe2(report, O_CLOEXEC) < 0) fail({errno, 0});
     const Fd reading(report[0]);
     Fd writing(report[1]);
-    command_ = ::fork();
-    if (command_ < 0) fail({errno, 0});
-    if (command_ == 0) {
-      become(*words, {streams[0].get(), streams[1].get(), streams[2].get()}, writing.get());
-    }
+    constexpr std::size_t kStack = std::size_t{64} << 10U;
+    const std::unique_ptr<char[]> stack(new char[kStack]);  // NOLINT(modernize-avoid-c-arrays)
+    Becoming becoming{*words, streams, writing.get()};
+    command_ = sys::share_process(become, &becoming, stack.get(), kStack);
+    if (command_ < 0) fail({-command_, 0});
     writing.reset();
     NotStarted why;
     ssize_t got = 0;
