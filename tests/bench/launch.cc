@@ -123,6 +123,7 @@ int main(int argc, char** argv) {
     return measure(*section, options, subject, page);
   }
   bench::measure_launch(subject, page);
+  bench::measure_prices(subject, page);
   bench::measure_mounts(subject, page);
   bench::measure_trees(subject, page);
   bench::measure_grants_and_limits(subject, page);
@@ -146,7 +147,7 @@ int main(int argc, char** argv) {
       "round, each sample only after the machine was quiet. Times are wall clock from spawn to\n"
       "reap, in microseconds; ratios are of medians within one run. bwrap gets the same\n"
       "namespaces and binds and has neither Landlock nor a seccomp filter; Cordon always has all\n"
-      "its layers.\n\n" +
+      "its layers. A price is what the kernel alone asks for a part of a launch.\n\n" +
       bench::as_table(page);
   return bench::write_section(options.write, "launch", text) ? 0 : 1;
 }

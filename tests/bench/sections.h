@@ -40,6 +40,9 @@ void measure_watched(const Subject& subject, Page& page);
 void measure_memory(const Subject& subject, Page& page);
 void measure_kill(const Subject& subject, Page& page);
 
+// prices.cc: what the kernel alone asks for the parts of a launch.
+void measure_prices(const Subject& subject, Page& page);
+
 // trees.cc: what a run costs more where many files may be written.
 void measure_large_trees(const Subject& subject, Page& page);
 
