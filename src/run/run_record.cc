@@ -29,8 +29,10 @@ Result<RunRecord> RunRecord::open(const RunInput& input, const Caller& caller) {
     recorder = own.get();
   }
   CORDON_TRY(redactor, recorder->redactor(caller));
-  // Without a log there is nothing to close in it; what matters is told by begin().
-  (void)recorder->close_lost();
+  // Without a log there is nothing to close in it; what matters is told by begin(). A command in a
+  // session is no start: the session was one.
+  const bool starts = input.session != nullptr || input.asker.session.empty();
+  if (starts) (void)recorder->close_lost();
   return RunRecord(input, caller, std::move(own), *recorder, std::move(redactor));
 }
 

@@ -15,8 +15,8 @@ namespace cordon {
 
 class RunRecord {
  public:
-  // Closes what dead processes left open. An error if the log cannot be used and the operator does
-  // not accept that.
+  // A start closes what dead processes left open. An error if the log cannot be used and the
+  // operator does not accept that.
   static Result<RunRecord> open(const RunInput& input, const Caller& caller);
 
   // What the records tell from now on, that of a refusal too. The run must outlive them.

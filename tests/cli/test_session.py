@@ -222,6 +222,23 @@ def test_when_the_server_is_killed_nothing_is_left(world, sessions):
     assert "crash" in listed, listed
 
 
+def test_a_command_does_not_look_after_other_runs(world, sessions):
+    def crashed():
+        return "crash" in world.cordon_verb("audit", "list", "--json").expect(0).out
+
+    session = sessions()
+    mark = f"lost-{os.getpid()}-{world.path.name}"
+    process = world.start([world.cordon, "run", "--", world.probe, "linger", mark, "300"])
+    assert wait_until(lambda: len(processes_with(mark)) >= 2)
+    process.kill()
+    process.communicate()
+    assert wait_until(lambda: not processes_with(mark), SOON)
+    session.exec("true").expect(0)
+    assert not crashed()
+    world.run("true").expect(0)
+    assert crashed()
+
+
 def test_only_the_handle_of_this_conversation_opens_it(world, sessions):
     session = sessions("--agent", "claude", "--conversation", "c-1")
     mine = ["--conversation", "c-1"]
