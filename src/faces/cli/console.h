@@ -9,11 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cordon/change.h"
 #include "cordon/error.h"
-#include "cordon/outcome.h"
 #include "cordon/policy.h"
-#include "faces/cli/notices.h"
 
 namespace cordon {
 
@@ -69,16 +66,11 @@ bool uses_colors(int descriptor);
 // In that colour where colours are used.
 std::string tinted(int descriptor, Tint tint, std::string_view text);
 
+// `cordon: text`, the first word in that colour.
+void say_tinted(Tint tint, std::string_view text);
 // `cordon: place: what`, notes, then `hint: ...`.
 void say_error(const Error& error);
-// `cordon: reduced write /x: outside-ceiling`.
-void say_reductions(const std::vector<Reduction>& reductions, Notices& notices);
 void say_warning(const std::string& line);
-// What was denied in a run, by what and how often.
-std::string denial_words(const Denial& denial);
-// The same with what would permit it.
-std::string denial_text(const Denial& denial);
-inline constexpr std::string_view kNothingGrants = "nothing can grant it";
 // The line of RunInput::tell_choice.
 void say_choice(const std::string& line);
 // Of RunInput::tell_copying: a line that counts, at a terminal and not before half a second has
@@ -86,16 +78,5 @@ void say_choice(const std::string& line);
 std::function<void(std::optional<std::uint64_t>)> copy_progress();
 // What each listed socket of the host gives away, where that is known.
 void say_dangers(const std::vector<PathRule>& sockets);
-// What the run did not write for good: one line for each protected object, with the command that
-// takes it.
-// Those that are told as handoffs already are only counted.
-void say_changes(const std::vector<Change>& changes, const std::vector<Quarantined>& handoffs,
-                 Notices& notices);
-void say_handoffs(const std::vector<Quarantined>& handoffs, Notices& notices);
-// That the command's output did not arrive, for faces that tell nothing else of an outcome.
-void say_lost_output(const Outcome& outcome);
-// Kills, limits reached, output that was lost and protected files that were moved away. What ended
-// the command or was lost is said at once and never folded.
-void say_outcome(const Outcome& outcome, Notices& notices);
 
 }  // namespace cordon

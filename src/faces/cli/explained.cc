@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "policy/known_sockets.h"
 

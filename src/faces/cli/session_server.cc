@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "faces/cli/summary.h"
 #include "run/caller_terminal.h"

@@ -11,6 +11,7 @@
 #include "compat/backends.h"
 #include "faces/cli/console.h"
 #include "faces/cli/policy_options.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/report_file.h"
 #include "faces/cli/report_page.h"
 #include "faces/cli/session.h"

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "config/node.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "policy/agents.h"
 

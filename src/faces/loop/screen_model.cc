@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "faces/loop/displays.h"
 #include "policy/agents.h"

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "compat/backends.h"
 #include "config/node.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "faces/cli/session.h"
 #include "host/resolve.h"

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "compat/backends.h"
 #include "compat/srt/command/control.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "faces/cli/help_text.h"
 #include "faces/cli/policy_options.h"
