@@ -162,7 +162,7 @@ void OpenSession::attribute(Asker& asker) const {
 }
 
 OpenSession::~OpenSession() {
-  end_.cancel();
+  ask_to_end();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -298,9 +298,9 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
   }
   // Its processes are killed in no order: the command may be gone before the spawner is.
   if (exit_status(outcome->end) != 0 && (ending_ || is_closed(spawner_.get()))) {
-    outcome->denials.push_back({"session",
-                                "it ended while the command ran; cordon why " + id() + " tells why",
-                                "session", 1});
+    // Of one that ended as it should there is nothing to tell afterwards.
+    const std::string why = stopped_ ? ": it was stopped" : "; cordon why " + id() + " tells why";
+    outcome->denials.push_back({"session", "it ended while the command ran" + why, "session", 1});
   }
   const Attempts after = attempts_of(*prepared_);
   outcome->connections = added(before.connections, after.connections);
@@ -391,7 +391,7 @@ std::optional<StageRecord> OpenSession::stage_record() const {
 }
 
 void OpenSession::stop() {
-  end_.cancel();
+  ask_to_end();
   (void)report();
 }
 

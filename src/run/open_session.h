@@ -74,7 +74,10 @@ class OpenSession final : private SessionRun {
   // Ends every process and waits until all is settled and recorded.
   void stop();
   // The same without waiting.
-  void ask_to_end() const { end_.cancel(); }
+  void ask_to_end() {
+    stopped_ = true;
+    end_.cancel();
+  }
   // True from when it begins to end.
   [[nodiscard]] bool is_over() const;
   // What its writes are staged by; nothing if they are not, or it is over.
@@ -115,7 +118,8 @@ class OpenSession final : private SessionRun {
   Cancel end_;                  // ends the run
   Cancel over_;                 // told when it has ended
   Fd spawner_;
-  std::atomic<bool> ending_ = false;  // set before the first process is killed
+  std::atomic<bool> stopped_ = false;  // somebody asked it to end
+  std::atomic<bool> ending_ = false;   // set before the first process is killed
   Fd idle_timer_;
   std::optional<Report> report_;
   std::thread thread_;

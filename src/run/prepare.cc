@@ -183,6 +183,8 @@ SuperviseRequest supervise_request(const RunInput& input, const JudgedRun& run,
   if (input.poll_hook) request.poll_hook = &*input.poll_hook;
   request.git_watch = &git_watch;
   if (input.session != nullptr) {
+    // A session has no end of its own: to be stopped, or to have been idle, is how one ends well.
+    request.when_ended = Exited{0};
     request.before_kill = [session = input.session] { session->ending(); };
   }
   return request;

@@ -173,7 +173,7 @@ class Loop {
         signals();
         break;
       case Source::Cancel:
-        finish(Cancelled{0});
+        finish(request_.when_ended);
         break;
       case Source::Terminate:
         cancelled_by_ = SIGTERM;
@@ -203,7 +203,7 @@ class Loop {
   void act_on_poll_hook() {
     const PollHook::Next next = request_.poll_hook->act();
     poll_hook_done_ = next != PollHook::Next::Again;
-    if (next == PollHook::Next::EndTheRun) finish(Cancelled{0});
+    if (next == PollHook::Next::EndTheRun) finish(request_.when_ended);
   }
 
   void finish(End end) {

@@ -53,6 +53,8 @@ struct SuperviseRequest {
   // end ends the command.
   int signal_descriptor = -1;
   std::optional<Cancel> cancel;
+  // What it is told as that the caller, or a hook of his, ended it.
+  End when_ended = Cancelled{0};
   std::optional<Cancel> terminate;  // SIGTERM, once; the command may take its time
   const PollHook* poll_hook = nullptr;
   const GitWatch* git_watch = nullptr;

@@ -303,6 +303,28 @@ def test_it_ends_by_itself(world, sessions):
     assert wait_until(lambda: "wall clock" in world.cordon_verb("why", short.id).out)
 
 
+def test_one_that_is_stopped_has_ended_well(world, sessions):
+    """By its owner, or since nobody used it. One that ran out of its lifetime was cut off."""
+    stopped = sessions()
+    stopped.exec("true").expect(0)
+    stopped.stop().expect(0)
+    idle = sessions("--idle", "1s")
+    assert wait_until(lambda: idle.id not in [note["id"] for note in open_ones(world)])
+    cut = sessions("--lifetime", "1s")
+    assert wait_until(lambda: cut.id not in [note["id"] for note in open_ones(world)])
+
+    def ends(*options):
+        events = json.loads(world.cordon_verb("audit", "list", "--json", *options).out)["events"]
+        return [(event["outcome"], event["reason"]) for event in events if event["action"] == "session"]
+    for session in (stopped, idle):
+        assert wait_until(lambda: ends("--session-id", session.id) == [("success", None)]), ends()
+    assert wait_until(lambda: ends("--session-id", cut.id) == [("failure", "timeout")]), ends()
+    assert ends("--outcome", "failure") == [("failure", "timeout")]
+    assert "cancelled" not in world.cordon_verb("audit", "list").expect(0).out
+    sums = json.loads(world.cordon_verb("audit", "stats", "--json").expect(0).out)
+    assert "cancelled" not in sums["outcomes"] and sums["tools"]["session"]["failures"] == 1, sums
+
+
 def test_each_command_is_told_that_the_session_ended(world, sessions):
     # The kernel ends the processes of a sandbox in no order: a command may go before what started it.
     session = sessions()
@@ -313,7 +335,7 @@ def test_each_command_is_told_that_the_session_ended(world, sessions):
         session.stop()
         for done, report in [one.result() for one in running]:
             assert done.status == 137, done.account()
-            assert "ended while the command ran" in json.dumps(report["denials"]), done.account()
+            assert "it ended while the command ran: it was stopped" in json.dumps(report["denials"]), done.account()
 
 
 def test_a_ceiling_that_narrows_refuses_the_next_command(world, sessions):
