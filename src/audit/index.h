@@ -34,6 +34,9 @@ struct Event {
   std::string error_kind;
 };
 
+// Runs of Cordon's own (`is_own_action`).
+enum class OwnRuns { With, Without, Alone };
+
 struct Filter {
   std::optional<std::int64_t> since_us;
   std::optional<std::int64_t> until_us;
@@ -45,6 +48,7 @@ struct Filter {
   std::string agent;           // as the log has it
   bool without_agent = false;  // what no agent's session did
   std::string path;            // a label, or the "#..." of one
+  OwnRuns own = OwnRuns::With;
   std::optional<std::uint64_t> limit;
 };
 

@@ -64,6 +64,13 @@ class Where {
           std::string("agent:"));
     }
     if (!filter.path.empty()) add(kLabelled, std::string(searched_label(filter.path)));
+    if (filter.own != OwnRuns::With) {
+      static_assert(kOwnActions.size() == 2);
+      add(filter.own == OwnRuns::Alone ? "coalesce(action, '') IN (?, ?)"
+                                       : "coalesce(action, '') NOT IN (?, ?)",
+          std::string(kOwnActions[0]));
+      bind(std::string(kOwnActions[1]));
+    }
   }
   [[nodiscard]] const std::string& text() const { return text_; }
   void bind_to(Statement& statement) const {

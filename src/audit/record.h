@@ -78,6 +78,14 @@ struct Pending {
   std::optional<RequestMark> request;  // of the action "request" alone
 };
 
+// Actions of runs that Cordon starts for itself: the checks of `cordon doctor`, and git on the
+// commits of a stage. They are recorded as every run is; no person asked for the command in them.
+inline constexpr std::array<std::string_view, 2> kOwnActions{"doctor", "git"};
+
+inline bool is_own_action(std::string_view action) {
+  return std::ranges::find(kOwnActions, action) != kOwnActions.end();
+}
+
 // How it ended. Success alone has the outcome `success`; every other one is a `failure`, and its
 // name is the reason.
 enum class Ending {

@@ -96,7 +96,7 @@ void forget_oldest_accounts(int directory) {
 }  // namespace
 
 void keep_account(const std::string& state_directory, const Report& report, AccountOf of) {
-  if (!report.outcome && !report.error) return;
+  if (of == AccountOf::Own || (!report.outcome && !report.error)) return;
   const auto directory = open_private_directory(accounts_directory(state_directory));
   if (!directory) return;
   if (has_something_to_tell(report)) {

@@ -13,8 +13,9 @@
 
 namespace cordon {
 
-// What `last` means from now on: of a session its commands are asked about, not its own end.
-enum class AccountOf { Command, Session };
+// What `last` means from now on: of a session its commands are asked about, not its own end. Of
+// runs of Cordon's own nobody asks.
+enum class AccountOf { Command, Session, Own };
 // Who cannot write it loses nothing but the answer of `cordon why`.
 void keep_account(const std::string& state_directory, const Report& report,
                   AccountOf of = AccountOf::Command);

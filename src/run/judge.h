@@ -46,8 +46,9 @@ class SessionRun {
 struct Asker {
   std::string tool;  // of the MCP server; empty: the command line or the library
   std::string tool_call_id;
-  std::string path;    // what a file tool works on, canonical
-  std::string action;  // "session", "exec"; empty: the tool, or "run"
+  std::string path;  // what a file tool works on, canonical
+  // "session", "exec", or one of audit::kOwnActions; empty: the tool, or "run".
+  std::string action;
   // The session that it happens in, and whom that was started for; empty: none.
   std::string session;
   std::string agent;

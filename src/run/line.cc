@@ -216,8 +216,9 @@ Report carry_out(const RunInput& input, const Caller& caller) {
 
 Report run_contained(const RunInput& input, const Caller& caller) {
   Report report = carry_out(input, caller);
-  keep_account(caller.state_directory, report,
-               input.session == nullptr ? AccountOf::Command : AccountOf::Session);
+  AccountOf of = input.session == nullptr ? AccountOf::Command : AccountOf::Session;
+  if (audit::is_own_action(input.asker.action)) of = AccountOf::Own;
+  keep_account(caller.state_directory, report, of);
   return report;
 }
 

@@ -34,6 +34,7 @@ RunInput own_git_input(const RunInput& outer, const std::string& readable) {
   input.cancel = outer.cancel;
   input.cwd = "/";
   input.describe_policy = false;
+  input.asker.action = "git";
   return input;
 }
 

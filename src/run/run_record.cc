@@ -124,6 +124,7 @@ AuditMark RunRecord::close(const audit::Closing& closing) {
     mark.outcome = audit::outcome_of(closing.ending);
     if (auto kept = recorder_.keep_up(); !kept) mark.unkept = std::move(kept).error();
   }
+  if (audit::is_own_action(input_.asker.action)) return mark;
   const std::string& place = run_->request.cwd;  // where the command starts
   audit::remember_project(caller_.state_directory, redactor_.place(place).text(), place);
   return mark;

@@ -195,3 +195,27 @@ def test_a_policy_that_shares_a_login_is_warned_of(world):
     assert f"note: {file} copies the login ~/.codex/auth.json inside" in told, told
     file.unlink()
     assert "shared-login" not in checks(world) and "copies the login" not in world.cordon_verb("setup", "--dry-run").out
+
+
+def test_its_checks_are_recorded_and_stand_in_nobodys_way(world):
+    """Every run is in the record; a person who asks what was done asks for what was done on a person's word."""
+    world.cordon_verb("doctor").expect(0)
+    alone = world.cordon_verb("audit", "list").expect(1)
+    assert "nothing but runs of Cordon's own" in alone.out and "left out (doctor: " in alone.err, alone.account()
+    assert "nothing has been run yet" in world.cordon_verb("why").expect(1).err
+    world.run("sh", "-c", "exit 3").expect(3)
+    world.cordon_verb("doctor").expect(0)
+    listed = world.cordon_verb("audit", "list").expect(0)
+    assert len(listed.out.splitlines()) == 2 and "exit 3" in listed.out, listed.account()
+    assert "doctor" not in world.cordon_verb("audit", "show", "last").expect(0).out
+    assert "exit status 3" in world.cordon_verb("why", "last").out
+    # The option that is named shows them, and so does asking for them; for programs nothing is left out.
+    count = int(re.search(r"^(\d+) runs of Cordon's own are left out", listed.err, re.M)[1])
+    assert "--own shows them" in listed.err
+    own = world.cordon_verb("audit", "list", "--own", "--limit", "1000").expect(0)
+    assert len(own.out.splitlines()) == 2 + len([line for line in own.out.splitlines() if " doctor " in line])
+    actions = [event["action"] for event in world.cordon_verb("audit", "list", "--json").json["events"]]
+    assert actions.count("doctor") >= count > 5 and actions.count("run") == 1, actions
+    asked = world.cordon_verb("audit", "list", "--tool", "doctor", "--limit", "1000").expect(0)
+    assert len(asked.out.splitlines()) == 1 + actions.count("doctor") and asked.err == "", asked.account()
+    world.cordon_verb("audit", "verify").expect(0)

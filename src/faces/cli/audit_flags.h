@@ -106,6 +106,20 @@ inline constexpr std::array kAuditFilter{
          {}},
 };
 
+inline constexpr std::array kAuditOwn{
+    Flag{FlagId::OwnRuns,
+         "--own",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "with the runs of Cordon itself",
+         "With the runs that Cordon starts for itself: the checks of cordon doctor, and git on the "
+         "commits of a stage. They are recorded as every run is, and a list for people leaves them "
+         "out and says how many they are, unless --tool doctor or --tool git asks for them. --json "
+         "and --from have them always.",
+         {}},
+};
+
 inline constexpr std::array kAuditFleet{
     Flag{FlagId::From,
          "--from",
@@ -241,8 +255,10 @@ inline constexpr FlagGroup kAuditFleetGroup{"Whose", kAuditFleet};
 
 inline constexpr std::array kAuditBareGroups{kBareHelpGroup};
 inline constexpr std::array kAuditShowGroups{kAnswerGroup, kHelpGroup};
-inline constexpr std::array kAuditListGroups{kAuditFilterGroup, kAuditFleetGroup, kAnswerGroup,
-                                             kHelpGroup};
+inline constexpr std::array kAuditListGroups{kAuditFilterGroup, FlagGroup{"And", kAuditOwn},
+                                             kAuditFleetGroup, kAnswerGroup, kHelpGroup};
+inline constexpr std::array kAuditStatsGroups{kAuditFilterGroup, kAuditFleetGroup, kAnswerGroup,
+                                              kHelpGroup};
 inline constexpr std::array kAuditShipGroups{FlagGroup{"What to do", kAuditShip}, kAnswerGroup,
                                              kHelpGroup};
 inline constexpr std::array kAuditTailGroups{FlagGroup{"Which", kAuditTail}, kAnswerGroup,
@@ -363,7 +379,11 @@ inline constexpr std::array kAuditVerbs{
          {},
          kAuditListExamples,
          kAuditUsage},
-    Verb{"audit show", "ID", "one action, in full", "Prints everything the log holds of an action.",
+    Verb{"audit show", "ID", "one action, in full",
+         "Prints everything the log holds of an action. last is the newest that Cordon did not "
+         "start "
+         "for itself.",
+
          kAuditShowGroups, kAuditShowOperands, kAuditShowExamples, kAuditUsage},
     Verb{"audit tail",
          "",
@@ -374,7 +394,7 @@ inline constexpr std::array kAuditVerbs{
          kAuditTailExamples,
          kAuditUsage},
     Verb{"audit stats", "[FILE]...", "how much, how long, how it ended", kAuditStatsText,
-         kAuditListGroups, kAuditStatsOperands, kAuditStatsExamples, kAuditUsage},
+         kAuditStatsGroups, kAuditStatsOperands, kAuditStatsExamples, kAuditUsage},
     Verb{"audit verify",
          "",
          "whether the log is whole and unchanged",

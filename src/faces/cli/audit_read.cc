@@ -7,6 +7,7 @@
 
 #include <ctime>
 #include <deque>
+#include <map>
 
 #include "audit/files.h"
 #include "audit/project_names.h"
@@ -83,8 +84,9 @@ std::string table_of(const std::vector<audit::Event>& events, const Caller& call
 }
 
 // What an empty list means.
-std::string nothing_text(const audit::Filter& filter) {
+std::string nothing_text(const audit::Filter& filter, std::uint64_t left_out) {
   if (filter.denied || filter.outcome == "denied") return "nothing was denied\n";
+  if (left_out > 0) return "nothing but runs of Cordon's own\n";
   const bool narrowed = filter.since_us || filter.until_us || !filter.outcome.empty() ||
                         !filter.tool.empty() || !filter.path.empty() || filter.in_session ||
                         !filter.session.empty() || !filter.agent.empty() || filter.without_agent;
@@ -100,11 +102,47 @@ std::string events_json(const std::vector<audit::Event>& events) {
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 
-Result<std::vector<audit::Event>> wanted(const AuditPlace& where, const audit::Filter& filter) {
+struct Listed {
+  std::vector<audit::Event> events;
+  // Runs of Cordon's own among them that are not shown, by action.
+  std::map<std::string, std::uint64_t> left_out;
+  [[nodiscard]] std::uint64_t left_out_in_all() const {
+    std::uint64_t sum = 0;
+    for (const auto& [action, count] : left_out) sum += count;
+    return sum;
+  }
+};
+
+Result<Listed> wanted(const AuditPlace& where, const audit::Filter& filter) {
+  Listed listed;
   auto index = audit::Index::open(where.place, audit_progress("indexing"));
-  if (!index && is_no_log(index.error())) return std::vector<audit::Event>{};
+  if (!index && is_no_log(index.error())) return listed;
   if (!index) return fail(std::move(index).error());
-  return index->list(filter);
+  CORDON_TRY(events, index->list(filter));
+  listed.events = std::move(events);
+  if (filter.own != audit::OwnRuns::Without) return listed;
+  audit::Filter others = filter;
+  others.own = audit::OwnRuns::Alone;
+  others.limit.reset();
+  // Of a list that was cut off those are counted that would stand in it.
+  if (filter.limit && listed.events.size() >= *filter.limit) {
+    others.since_us = listed.events.back().begun_us;
+  }
+  CORDON_TRY(tallies, index->tally(others));
+  for (const audit::Tally& tally : tallies) listed.left_out[tally.tool] += tally.count;
+  return listed;
+}
+
+// "11 runs of Cordon's own are left out (doctor: 11); --own shows them".
+std::string left_out_text(const Listed& listed) {
+  const std::uint64_t count = listed.left_out_in_all();
+  if (count == 0) return {};
+  std::string by;
+  for (const auto& [action, one] : listed.left_out)
+    by.append(by.empty() ? "" : ", ").append(action).append(": ").append(std::to_string(one));
+  return std::to_string(count) + (count == 1 ? " run" : " runs") + " of Cordon's own " +
+         (count == 1 ? "is" : "are") + " left out (" + by + "); --own shows " +
+         (count == 1 ? "it" : "them") + "\n";
 }
 
 // The exit status.
@@ -115,14 +153,18 @@ Result<int> list(const Arguments& arguments) {
   const bool usual = !json && !filter.limit;
   // One more than is shown tells whether there are more.
   if (usual) filter.limit = kUsualRows + 1;
-  CORDON_TRY(events, wanted(where, filter));
+  const bool asked = arguments.has(FlagId::OwnRuns) || audit::is_own_action(filter.tool);
+  if (!json && !asked) filter.own = audit::OwnRuns::Without;
+  CORDON_TRY(listed, wanted(where, filter));
+  std::vector<audit::Event>& events = listed.events;
   const bool more = usual && events.size() > kUsualRows;
   if (more) events.pop_back();
   const std::string answer = json             ? events_json(events)
-                             : events.empty() ? nothing_text(filter)
+                             : events.empty() ? nothing_text(filter, listed.left_out_in_all())
                                               : table_of(events, where.caller);
   if (!say_answer(answer)) return kAnswerError;
   if (more) say("the newest " + std::to_string(kUsualRows) + "; --limit N shows more\n");
+  say(left_out_text(listed));
   return events.empty() ? kAnswerNo : kAnswerYes;
 }
 
@@ -138,6 +180,7 @@ namespace {
 audit::Filter newest_alone() {
   audit::Filter filter;
   filter.limit = 1;
+  filter.own = audit::OwnRuns::Without;
   return filter;
 }
 

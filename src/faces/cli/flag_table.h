@@ -71,6 +71,7 @@ enum class FlagId {
   Denied,
   SessionId,
   Human,
+  OwnRuns,
   Tool,
   PathLabel,
   Limit,

@@ -226,6 +226,7 @@ class ProbeRunner {
     input.argv.insert(input.argv.end(), attempt.words.begin(), attempt.words.end());
     input.cwd = stage_.granted("");
     input.backends = every_backend(caller_);
+    input.asker.action = "doctor";
     return run_contained(input, caller_);
   }
 
@@ -382,6 +383,7 @@ std::string contained_version(const std::string& path, const Caller& caller) {
   input.policy.fs.read.push_back({path, {}});
   input.cwd = "/";
   input.backends = every_backend(caller);
+  input.asker.action = "doctor";
   const Report report = run_contained(input, caller);
   if (!report.outcome || !report.outcome->out || exit_status(report.outcome->end) != 0) return {};
   const std::string text = report.outcome->out->text();
