@@ -320,7 +320,10 @@ std::string explain_text(const Explanation& explained) {
   std::string text = explained.allowed ? "yes: " : "no: ";
   text.append(name_of(explained.access)).append(" ").append(quote(explained.target)).append("\n");
   text.append("rule: ").append(sanitize(explained.rule)).append("\n");
-  text.append("because: ").append(sanitize(explained.reason)).append("\n");
+  const bool hopeless = !explained.allowed && explained.change.empty();
+  // The reason is told once: of what cannot be changed it is why not.
+  text.append(hopeless ? "change: nothing can grant this, because " : "because: ");
+  text.append(sanitize(explained.reason)).append("\n");
   if (!explained.change.empty()) {
     text.append("change: ").append(sanitize(explained.change)).append("\n");
   } else if (!explained.allowed) {

@@ -436,6 +436,9 @@ def test_what_nothing_can_grant(world, what, target):
     world.plant({".npmrc": "x"})
     out = answer(world, what, target.format(home=world.home))
     assert "change: nothing can grant this, because " in out, out
+    # The reason is told once.
+    reason = out.partition("nothing can grant this, because ")[2].strip()
+    assert out.count(reason) == 1 and "\nbecause: " not in out, out
     assert explain(world, [], what, target.format(home=world.home)).json["change"] is None
 
 
