@@ -133,13 +133,38 @@ def test_the_profile_basic_is_what_it_was(serve):
     server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
     line = server.lines.get(timeout=40)
     assert hashlib.sha256(line).hexdigest() == BASIC_LIST
-    assert server.tool("start_process", {"argv": ["true"]})["error"]["code"] == -32602
+    assert "the profile basic does not have it" in server.bad("start_process", {"argv": ["true"]})["message"]
 
 
 def test_nothing_is_there_unless_it_is_switched_on(serve_full):
     server = serve_full(env={"CORDON_ENABLE_RUN_CODE": "true"})
     assert server.call("tools/list")["result"]["tools"] == []
-    assert server.tool("get_limits", {})["error"]["code"] == -32602
+    off = server.bad("get_limits", {})
+    assert off["message"] == "get_limits is switched off: CORDON_ENABLE_RUN_CODE is not 1", off
+
+
+def test_a_tool_that_is_switched_off_says_by_what(serve, serve_full, world):
+    """Whatever leaves it out; the call is recorded, and nothing is done."""
+    both = {**ON, "CORDON_ENABLE_UNSAFE_WRITE": "1"}
+    every = {tool["name"] for tool in serve_full(env=both, ceiling=ceiling_of(world, '[ask]\nread = ["/usr"]\n'))
+             .call("tools/list")["result"]["tools"]}
+    assert {"request_access", "unsafe_write_local_file", "start_process"} < every
+    basic = serve(env={})
+    for name in every:
+        off = basic.bad(name, {})
+        assert off["error"] == "Tool switched off" and off["message"].startswith(f"{name} is switched off: "), off
+        assert off["type"] == "ToolSwitchedOff" and "the operator " in off["help"], off
+    message = basic.bad("list_files", {})["message"]
+    assert "the profile basic does not have it" in message and "CORDON_ENABLE_RUN_CODE is not 1" in message
+    assert "--profile full" in basic.bad("list_files", {})["help"]
+    full = serve_full()
+    assert full.bad("request_access", {})["message"].endswith(
+        "no ceiling says below [ask] what may be asked for")
+    assert "CORDON_ENABLE_UNSAFE_WRITE=1" in full.bad(
+        "unsafe_write_local_file", {"path": str(world.outside / "made"), "content": "x"})["help"]
+    assert not (world.outside / "made").exists()
+    last = audit_lines(world)[-1]
+    assert (last["action"], last["outcome"], last["reason"]) == ("unsafe_write_local_file", "failure", "refused"), last
 
 
 # workspace_diff.

@@ -34,7 +34,11 @@ def test_switches(serve, run, unsafe):
     assert names == ((RUN_TOOLS if run == "1" else [])
                      + (["unsafe_write_local_file"] if unsafe == "1" else []))
     if run != "1":
-        assert server.tool("run_code", {"argv": ["true"]})["error"]["code"] == -32602
+        off = server.bad("run_code", {"argv": ["true"]})
+        assert off["error"] == "Tool switched off" and "CORDON_ENABLE_RUN_CODE is not 1" in off["message"], off
+        assert "sets CORDON_ENABLE_RUN_CODE=1" in off["help"], off
+    # What no server has stays unknown.
+    assert server.tool("run_cod", {"argv": ["true"]})["error"]["code"] == -32602
     status, err = server.end()
     assert status == 0
     if not names:

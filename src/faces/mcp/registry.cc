@@ -50,6 +50,10 @@ const T* find_named(const std::vector<T>& items, std::string_view name) {
 
 const Tool* Registry::find_tool(std::string_view name) const { return find_named(tools, name); }
 
+const Tool* Registry::find_switched_off(std::string_view name) const {
+  return find_named(switched_off, name);
+}
+
 const Prompt* Registry::find_prompt(std::string_view name) const {
   return find_named(prompts, name);
 }

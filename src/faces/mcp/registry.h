@@ -91,6 +91,7 @@ using Completer = std::function<std::vector<std::string>(
 
 struct Registry {
   std::vector<Tool> tools;
+  std::vector<Tool> switched_off;  // in no list; the handler says by what
   std::vector<Resource> resources;
   std::vector<ResourceTemplate> templates;
   std::vector<Prompt> prompts;
@@ -99,6 +100,7 @@ struct Registry {
   bool resource_subscriptions = false;  // legacy era: Server::resource_changed reaches subscribers
 
   [[nodiscard]] const Tool* find_tool(std::string_view name) const;
+  [[nodiscard]] const Tool* find_switched_off(std::string_view name) const;
   [[nodiscard]] const Prompt* find_prompt(std::string_view name) const;
 };
 

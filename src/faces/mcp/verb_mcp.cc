@@ -17,6 +17,7 @@
 #include "faces/mcp/status_reporter.h"
 #include "faces/mcp/stdio.h"
 #include "faces/mcp/tools/run_request.h"
+#include "faces/mcp/tools/switched_off.h"
 #include "faces/mcp/tools/tools.h"
 #include "host/resolve.h"
 
@@ -152,6 +153,8 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   } else {
     mcp::add_tools(registry, switches, context);
   }
+  mcp::add_switched_off(registry, options.full ? mcp::ToolProfile::Full : mcp::ToolProfile::Basic,
+                        switches, context);
   say_banner(registry, bounds);
   std::string about = options.full ? mcp::full_instructions(bounds) : mcp::instructions();
   mcp::Server server({"cordon", "Cordon", std::string(version()), std::move(about)},

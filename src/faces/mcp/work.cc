@@ -73,6 +73,7 @@ tl::expected<Work, RpcError> plan_tool(const Exchange& exchange, const Registry&
   auto call = named(exchange.request.params);
   if (!call) return tl::make_unexpected(std::move(call).error());
   const Tool* tool = registry.find_tool(call->name);
+  if (tool == nullptr) tool = registry.find_switched_off(call->name);
   if (tool == nullptr) return bad_params("unknown tool");
   const NodeMap missing = missing_capabilities(*tool, exchange.client_capabilities);
   if (!missing.empty() && exchange.era == Era::Modern) {
