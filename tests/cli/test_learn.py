@@ -75,6 +75,9 @@ def test_several_files_become_their_directory_and_no_wider(world):
     names = " ".join(f"{place}/{i}.txt" for place in (deep, shallow) for i in range(5))
     done = learn(world, "sh", "-c", f"cat {names}")
     assert reads(done.out) == [*(f"~/lib/{i}.txt" for i in range(5)), "~/lib/pkg/data"]
+    # So it is not the smallest policy, and its help promises none.
+    words = " ".join(world.cordon_verb("learn", "--help").expect(0).out.split())
+    assert "smallest" not in words and "a directory stands for three or more files in it" in words, words
 
 
 def test_what_was_only_looked_for_counts_if_the_command_fails_without(world, outside):

@@ -34,8 +34,10 @@ inline constexpr std::array kLearnGroups{kPolicyGroup, kLimitGroup, FlagGroup{"T
 inline constexpr std::array kLearnOperands{Operand{
     "CMD [ARG]...", "the command and its arguments, passed on as they are", ValueKind::File, {}}};
 inline constexpr std::string_view kLearnText =
-    "Runs CMD, watches what its policy refuses it, and prints the smallest policy that would have "
-    "let it through, as TOML with a reason for each line. The command runs up to five times, each "
+    "Runs CMD, watches what its policy refuses it, and proposes a policy that lets it through, as "
+    "TOML with a reason for each line. It can be more than CMD needs: programs ask for files that "
+    "they do without, and a directory stands for three or more files in it. It can be less: what "
+    "CMD did not come to ask for is not in it. The command runs up to five times, each "
     "time in a stage that is thrown away, since programs stop at the first thing they miss: "
     "nothing that it writes reaches the project. Its output goes to standard error, and its input "
     "is empty.\n\n"
