@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,15 @@ def test_writes_a_ceiling_and_a_policy_that_work(world):
     world.run("/bin/sh", "-c", f"cat .env; echo x > {world.outside}/made",
               options=["--policy", "project", "--write", world.outside]).expect(0)
     assert (world.outside / "made").exists()
+
+
+def test_every_word_that_the_ceiling_grants_is_explained_in_it(world):
+    set_up(world, "--yes").expect(0)
+    text = (config_of(world) / "ceiling.toml").read_text()
+    granted = tomllib.loads(text)["fs"]
+    comments = " ".join(line.removeprefix("#") for line in text.splitlines() if line.startswith("#"))
+    words = [word for word in granted["read"] + granted["write"] if word.startswith("@")]
+    assert "@caches" in words and [word for word in words if word not in comments] == [], text
 
 
 def test_a_second_time_changes_nothing(world):

@@ -165,10 +165,12 @@ std::string ceiling_text(AcceptMissing accept, const Needs& agents) {
 version = 1
 
 [fs]
-# Readable: parts of the system outside of /usr, the toolchains that are found on PATH, and the git
-# repository that the directory of a run lies in, whose git directory may be written.
+# Readable: @system, parts of the system outside of /usr; @toolchains, those that are found on PATH;
+# @caches, what tools of builds downloaded into your home (~/.cargo/registry, ~/go/pkg/mod,
+# ~/.m2/repository and the like), credentials in them left out; @repo, the git repository that the
+# directory of a run lies in, whose git directory may be written.
 read = ["@system", "@toolchains", "@caches", "@repo"]
-# Writable: the directory a run is started in. To permit runs in certain places only, name these
+# Writable: @cwd, the directory a run is started in. To permit runs in certain places only, name these
 # instead: ["~/projects"].
 write = ["@cwd"]
 # Never seen inside, whatever grant covers it. Nothing takes a deny back.
