@@ -100,7 +100,10 @@ int CallHandler::answer(WaitingCall& call, std::uint64_t network) {
     case SYS_socket:
       return datagrams_.make(call);
     case SYS_sendto:
-      return datagrams_.send(call);
+      if (shares_host()) return datagrams_.send(call);
+      note_datagram(call);
+      call.let_continue();
+      return 0;
     case SYS_recvfrom:
       return datagrams_.receive_from(call);
     case SYS_recvmsg:
@@ -133,6 +136,22 @@ void CallHandler::note_unreachable(const GivenSocket& socket, const GivenAddress
   attempt.port = target->port;
   attempt.rule = "net.mode = \"none\"";
   attempt.reason = "this sandbox has only its own loopback";
+  attempts_.add(std::move(attempt));
+}
+
+void CallHandler::note_datagram(WaitingCall& call) {
+  GivenSocket socket;
+  GivenAddress address;
+  if (call.read_socket(socket) != 0 || call.read_address(4, address) != 0) return;
+  const auto target = read_endpoint(address.bytes, address.size);
+  if (!is_inet(socket) || is_tcp(socket) || !target) return;
+  const AddressKind kind = kind_of(target->address);
+  if (kind == AddressKind::Loopback || kind == AddressKind::Unspecified) return;
+  Connection attempt = not_tcp(*target, place_.mode);
+  if (auto name = targets_.name_of(target->address)) {
+    attempt.host = *std::move(name);
+    attempt.address.clear();
+  }
   attempts_.add(std::move(attempt));
 }
 
@@ -187,7 +206,7 @@ int CallHandler::connect(WaitingCall& call, std::uint64_t network) {
   if (!is_tcp(socket)) {
     // It finds nothing in the sandbox's network. Libraries ask this way which of a name's addresses
     // they would use.
-    if (!SyntheticNames::holds(target->address)) attempts_.add(not_tcp(*target));
+    if (!SyntheticNames::holds(target->address)) attempts_.add(not_tcp(*target, place_.mode));
     return connect_inside(socket, address, stop_);
   }
   return connect_outside(call, socket, *net, *target);

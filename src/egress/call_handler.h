@@ -93,6 +93,8 @@ class CallHandler {
   int dial_and_hand_over(WaitingCall& call, const GivenSocket& socket,
                          std::span<const Endpoint> targets, Connection attempt);
   void note_unreachable(const GivenSocket& socket, const GivenAddress& address);
+  // Carried out by the kernel; where it leads nowhere, it is told.
+  void note_datagram(WaitingCall& call);
   int connect_again(const GivenSocket& socket, const GivenAddress& address);
 
   const Place place_;

@@ -11,6 +11,7 @@
 
 #include "egress/dial.h"
 #include "egress/replace_descriptor.h"
+#include "policy/names.h"
 
 namespace cordon {
 namespace {
@@ -35,12 +36,12 @@ std::uint64_t socket_identity(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &size) < 0 ? 0 : cookie;
 }
 
-Connection not_tcp(const Endpoint& target) {
+Connection not_tcp(const Endpoint& target, NetMode mode) {
   Connection attempt;
   attempt.address = to_string(target.address);
   attempt.port = target.port;
-  attempt.rule = "net.mode = \"allow\"";
-  attempt.reason = "only TCP leads outside";
+  attempt.rule = "net.mode = \"" + std::string(name_of(mode)) + "\"";
+  attempt.reason = kOnlyTcp;
   return attempt;
 }
 
@@ -74,7 +75,7 @@ int DatagramStandIns::connect(const GivenSocket& socket, const GivenAddress& add
     return 0;
   }
   // Libraries ask this way which of a name's addresses they would use.
-  if (!SyntheticNames::holds(target->address)) attempts_.add(not_tcp(*target));
+  if (!SyntheticNames::holds(target->address)) attempts_.add(not_tcp(*target, NetMode::Allow));
   return ENETUNREACH;
 }
 

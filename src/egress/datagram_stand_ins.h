@@ -24,7 +24,7 @@ inline constexpr std::uint16_t kNamePort = 53;
 // Which socket it is, whatever descriptor leads to it; zero if the kernel does not tell.
 std::uint64_t socket_identity(int socket);
 // An attempt of another protocol, as it is told.
-Connection not_tcp(const Endpoint& target);
+Connection not_tcp(const Endpoint& target, NetMode mode);
 
 // Thread-safe. The references must outlive it.
 class DatagramStandIns {

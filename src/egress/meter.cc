@@ -229,10 +229,11 @@ std::vector<Denial> Attempts::denials(std::string_view mode_rule) const {
   const std::lock_guard lock(mutex_);
   std::vector<Denial> denials;
   for (const Connection& attempt : connections_) {
-    if (!attempt.allowed) {
-      denials.push_back({"connect", describe(attempt), "broker", attempt.count, place_of(attempt),
-                         "connect", attempt.rule});
-    }
+    if (attempt.allowed) continue;
+    const bool datagram = attempt.reason == kOnlyTcp;
+    denials.push_back({datagram ? "udp" : "connect",
+                       describe(attempt) + (datagram ? ", and no rule grants UDP" : ""), "broker",
+                       attempt.count, place_of(attempt), "connect", attempt.rule});
   }
   // The policy refused nothing: told all the same, since inside it reads as if there were no way.
   std::map<std::string, std::uint64_t> unresolved;

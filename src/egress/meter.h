@@ -44,6 +44,9 @@ class ConnectionBudget {
   std::atomic<std::uint64_t> taken_ = 0;
 };
 
+// Why a datagram was refused, in an attempt.
+inline constexpr std::string_view kOnlyTcp = "only TCP leads outside";
+
 // Attempts: what a sandbox tried to reach, for the report. Equal attempts are counted together, and
 // their number is bounded: a program cannot fill this memory by trying.
 

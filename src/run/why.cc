@@ -162,7 +162,10 @@ void advise_connections(const RunInput& input, const JudgedRun& run, std::vector
   const Mentions mentions = mentions_in(input.argv, {}, run.request.cwd, run.caller);
   std::size_t asked = 0;
   for (Denial& denial : denials) {
-    if (denial.access != "connect" || !denial.change.empty() || asked++ >= kMostAdvised) continue;
+    if (denial.access != "connect" || denial.what == "udp" || !denial.change.empty() ||
+        asked++ >= kMostAdvised) {
+      continue;
+    }
     // The port of a name that was asked for is a guess, unless the command line names it.
     const std::string_view name = std::string_view(denial.path).substr(0, denial.path.rfind(':'));
     const auto meant = std::ranges::find(mentions.hosts, name, &MentionedHost::host);

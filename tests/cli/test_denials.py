@@ -127,6 +127,30 @@ def test_a_denial_that_nothing_cures(world, place, kind):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("options,rule", [([], NONE), (["--allow", "192.0.2.1:53"], 'net.mode = "allow"')], ids=str)
+def test_a_datagram_is_told_and_nothing_cures_it(world, options, rule):
+    """Without --why too: the kernel answers "network is unreachable", as if there were none at all."""
+    send = python("s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                  "for _ in range(3):\n"
+                  "    try: s.sendto(b'x', ('192.0.2.1', 53))\n"
+                  "    except OSError as error: print(error.strerror)\n"
+                  # What stays inside is no denial.
+                  "t = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                  "t.bind(('127.0.0.1', 0))\n"
+                  "print(s.sendto(b'mine', t.getsockname()), t.recv(9).decode())")
+    done, report = world.report(*send, options=options)
+    assert done.expect(0).out == "Network is unreachable\n" * 3 + "4 mine\n", done.account()
+    [told] = report["denials"]
+    assert (told["what"], told["path"], told["rule"], told["layer"], told["count"], told["change"]) == (
+        "udp", "192.0.2.1:53", rule, "broker", 3, None), told
+    [line] = done.err.splitlines()
+    assert line == (f"cordon: denied: UDP to 192.0.2.1:53: only TCP leads outside, and no rule grants UDP "
+                    f"({rule}, broker, 3 times)"), done.account()
+    assert "no rule grants UDP" in world.cordon_verb("why").expect(0).out
+    assert "--allow" not in world.cordon_verb("why").out
+
+
+@pytest.mark.once
 @pytest.mark.only("root")
 def test_what_every_sandbox_is_built_of_is_written_by_none(world):
     _, report = reported(world, ["touch", "/usr/bin/cordon-test-made"], [])

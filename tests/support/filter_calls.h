@@ -43,7 +43,7 @@ inline seccomp_data call(std::uint32_t audit_arch, std::uint32_t number,
   data.arch = audit_arch;
   data.nr = static_cast<int>(number);
   for (std::size_t i = 0; i < arguments.size(); ++i) data.args[i] = arguments[i];
-  data.args[4] = 0x5412;  // must not matter
+  data.args[4] = 0x5412;  // matters to sendto alone, of which it is the address
   data.args[5] = ~std::uint64_t{0};
   return data;
 }

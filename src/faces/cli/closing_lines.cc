@@ -50,6 +50,10 @@ std::string denial_words(const Denial& denial) {
     return "more paths were asked for in vain than are judged: " + std::to_string(denial.count) +
            " accesses";
   }
+  if (denial.what == "udp") {
+    return "denied: UDP to " + denial.detail + " (" + denial.rule + ", " + denial.layer + times +
+           ")";
+  }
   if (denial.rule == kNoNetwork) return "no network inside; asked for " + denial.path + times;
   if (!denial.path.empty() && denial.access != "connect") {
     return "denied: " + denial.what + " " + quote(denial.path) + " (" + denial.rule + ", " +

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "egress/meter.h"
 #include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "policy/known_sockets.h"
@@ -108,6 +109,7 @@ void explain_connections(const Node& report, Explained& explained) {
         word_in(one, "host").empty() ? word_in(one, "address") : word_in(one, "host");
     const std::string target = host + ":" + std::to_string(integer_in(one, "port").value_or(0));
     const std::string reason = word_in(one, "reason");
+    if (reason == kOnlyTcp) continue;  // told with the denials
     const bool used_up = word_in(one, "rule").starts_with("limits.connections");
     explained.say_that("denied: connecting to " + target + " by " + word_in(one, "rule") +
                            (reason.empty() ? "" : ": " + reason) + times(one),

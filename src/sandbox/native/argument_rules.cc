@@ -123,6 +123,16 @@ BpfLabel write_send(BpfAssembler& a, const Verdicts& v, unsigned flags_index) {
   return a.load_argument(flags_index, a.if_any_bit(kFastOpenFlag, v.refuse, v.allow));
 }
 
+// A datagram to an address finds nobody in the sandbox's own network, and the kernel tells that to
+// the program alone. So the broker hears of one that is sent, and has the kernel go on: nothing is
+// decided by what it reads. Half of the pointer is enough for that; addresses of sendmsg and
+// sendmmsg lie in memory, where a filter cannot look.
+BpfLabel write_send_to(BpfAssembler& a, const Verdicts& v, const FilterProfile& profile) {
+  const bool told = profile.has_broker() && profile.net != NetMode::Open;
+  const BpfLabel sent = told ? a.load_argument(4, a.if_equal(0, v.allow, v.broker)) : v.allow;
+  return a.load_argument(3, a.if_any_bit(kFastOpenFlag, v.refuse, sent));
+}
+
 // In network mode allow a socket may be one of the host's network. A source route (IP_OPTIONS, 4;
 // IPV6_RTHDR, 57) would send the packets of a connection that was judged to any other address, and
 // joining a group would speak on the host's network, so of the options of IP only these are left:
@@ -278,6 +288,8 @@ BpfLabel write_rule(BpfAssembler& assembler, Decision decision, const Verdicts& 
     case Decision::Seccomp:
       return write_seccomp(assembler, verdicts);
     case Decision::SendTo:
+      return write_send_to(assembler, verdicts, profile);
+    case Decision::SendMessages:
       return write_send(assembler, verdicts, 3);
     case Decision::SendMessage:
       return write_send(assembler, verdicts, 2);

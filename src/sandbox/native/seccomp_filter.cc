@@ -249,6 +249,7 @@ class ListedFilter {
       case Decision::Seccomp:
       case Decision::SendTo:
       case Decision::SendMessage:
+      case Decision::SendMessages:
       case Decision::SetSocketOption:
       case Decision::SocketPair:
         return rule(call.decision);

@@ -130,7 +130,7 @@ inline constexpr ArgumentDecision kByArgument[] = {
     {"personality", Decision::Personality},
     {"prctl", Decision::Prctl},
     {"seccomp", Decision::Seccomp},
-    {"sendmmsg", Decision::SendTo},
+    {"sendmmsg", Decision::SendMessages},
     {"sendmsg", Decision::SendMessage},
     {"sendto", Decision::SendTo},
     {"setsockopt", Decision::SetSocketOption},

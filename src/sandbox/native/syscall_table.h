@@ -43,11 +43,12 @@ enum class Decision : std::uint8_t {
   Seccomp,
   SendTo,
   SendMessage,
+  SendMessages,
   SetSocketOption,
   Socket,
   SocketPair,
 };
-inline constexpr std::size_t kDecisionCount = 26;
+inline constexpr std::size_t kDecisionCount = 27;
 
 // Numbers from `first` up to the next range's `first` share one decision; the first range begins
 // at 0 and the last has no end.

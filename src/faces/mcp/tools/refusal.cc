@@ -96,10 +96,9 @@ Refusal refusal_of(const CallCeilings& bounds, const Hint& hint) {
 }
 
 std::optional<Refusal> refusal_of(const Denial& denial) {
-  // Datagrams reach no host, whatever is granted.
-  const bool never = denial.detail.ends_with("only TCP leads outside");
-  if (denial.layer != "broker" || denial.rule.starts_with("limits.") || never) return std::nullopt;
+  if (denial.layer != "broker" || denial.rule.starts_with("limits.")) return std::nullopt;
   if (denial.what == "resolve") return Refusal::Host;
+  // Datagrams reach no host, whatever is granted, and say so.
   if (denial.what != "connect") return std::nullopt;
   return denial.rule == "net.sockets" ? Refusal::Socket : Refusal::Host;
 }
