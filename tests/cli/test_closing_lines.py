@@ -100,7 +100,13 @@ def test_protected_files_are_one_line(world):
     more, listed = the_rest(world, line)
     assert more == len(moved) - 1 and ".vscode" in listed and ".idea" in listed, listed
     # With the command that takes them.
-    assert len(notices(lines, "held back: ")) == 1 and "cordon changes list" in notices(lines, "held back: ")[0]
+    [held] = notices(lines, "held back: ")
+    assert "cordon changes list" in held and "named above" not in held and lines.index(held) > lines.index(line), lines
+    # One alone is named, and above.
+    world.cordon_verb("changes", "discard")
+    status, lines = at_a_terminal(world, "--", "sh", "-c", "echo {} > .mcp.json")
+    [line], [held] = notices(lines, "moved out of the tree: "), notices(lines, "held back: ")
+    assert "1 file named above" in held and lines.index(held) > lines.index(line), lines
 
 
 def test_who_asks_for_the_list_gets_it(world):

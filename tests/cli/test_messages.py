@@ -353,3 +353,15 @@ def test_colours(world):
         assert "\x1b[" not in plain.err + plain.out, verb
         always = typed(world, *verb.split(), "--color=always", *([operand] if operand else []))
         assert "\x1b[" in always.err + always.out, verb
+
+
+def test_a_dumb_terminal_gets_no_codes(world):
+    """Nor a line that counts, which could not be written over."""
+    typed(world, "run", "--", "true", status=0)
+    for variables, codes in (({"TERM": "dumb"}, False), ({}, True)):
+        (world.home / ".local/state/cordon/audit/index.sqlite").unlink(missing_ok=True)
+        terminal = Terminal(world, [world.cordon, "audit", "list"], env=variables)
+        terminal.wait()
+        assert (b"\x1b" in terminal.seen) is codes and (b"indexing" in terminal.seen) is codes, terminal.seen
+        assert b"success" in terminal.seen
+        terminal.close()

@@ -1,7 +1,5 @@
 #include "faces/cli/audit_forms.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 
 #include "audit/files.h"
@@ -115,7 +113,7 @@ Result<audit::Filter> audit_filter(const Arguments& arguments, const AuditPlace&
 }
 
 audit::Progress audit_progress(std::string_view what) {
-  if (::isatty(STDERR_FILENO) != 1) return {};
+  if (!counts_in_place()) return {};
   return [what = std::string(what)](std::uint64_t done, std::uint64_t total) {
     const std::uint64_t percent = total == 0 ? 100 : done * 100 / total;
     say("\r" + what + " " + std::to_string(percent) + "%" + (done >= total ? "\r\x1b[K" : ""));

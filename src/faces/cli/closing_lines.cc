@@ -173,10 +173,13 @@ void say_reductions(const std::vector<Reduction>& reductions, Notices& notices) 
 namespace {
 
 // Moved files that were named already: how they come back.
-std::string told_above(const std::vector<std::string>& paths, const std::string& run_id) {
+std::string told_above(const std::vector<std::string>& paths, const Notices& notices) {
   constexpr std::size_t kMostWords = 4;
+  const std::string& run_id = notices.run_id();
+  // Folded, the lines above name the first alone.
+  const bool named = paths.size() == 1 || notices.layout() == Notices::Layout::Each;
   std::string line = "held back: " + std::to_string(paths.size()) +
-                     (paths.size() == 1 ? " file" : " files") + " named above; ";
+                     (paths.size() == 1 ? " file" : " files") + (named ? " named above; " : "; ");
   if (paths.size() > 1) line += "cordon changes list " + run_id + ", ";
   line += "cordon changes apply " + run_id;
   const std::size_t words = paths.size() > kMostWords ? 1 : paths.size();
@@ -296,7 +299,8 @@ void say_changes(const std::vector<Change>& changes, const std::vector<Quarantin
                 Notices::Seen::Changes);
   }
   say_gone(changes);
-  if (!told.empty()) say_tinted(Tint::Warning, told_above(told, run_id));
+  // Behind the lines that it speaks of, which a terminal gets at the end.
+  if (!told.empty()) notices.add("above", told_above(told, notices), Notices::Seen::Changes);
 }
 
 void say_handoffs(const std::vector<Quarantined>& handoffs, Notices& notices) {

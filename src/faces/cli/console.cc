@@ -67,11 +67,14 @@ namespace {
 
 ColorUse color_use = ColorUse::Auto;
 
+bool is_dumb_terminal() {
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) == "dumb";
+}
+
 bool wants_no_colors() {
   const char* no_color = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  return (no_color != nullptr && *no_color != '\0') ||
-         (terminal != nullptr && std::string_view(terminal) == "dumb");
+  return (no_color != nullptr && *no_color != '\0') || is_dumb_terminal();
 }
 
 std::string_view sequence(Tint tint) {
@@ -118,6 +121,8 @@ void say(std::string_view text) { write_all(said_to, text); }
 
 bool says_to_terminal() { return ::isatty(said_to) == 1; }
 
+bool counts_in_place() { return ::isatty(STDERR_FILENO) == 1 && !is_dumb_terminal(); }
+
 SayTo::SayTo(int descriptor) : before_(said_to) { said_to = descriptor; }
 
 SayTo::~SayTo() { said_to = before_; }
@@ -154,7 +159,7 @@ void say_warning(const std::string& line) { say_tinted(Tint::Warning, line); }
 void say_choice(const std::string& line) { say_warning(line); }
 
 std::function<void(std::optional<std::uint64_t>)> copy_progress() {
-  if (::isatty(STDERR_FILENO) != 1) return {};
+  if (!counts_in_place()) return {};
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kQuiet{500};
   return

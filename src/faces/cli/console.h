@@ -59,6 +59,10 @@ class SayTo {
 // Whether that is a terminal.
 bool says_to_terminal();
 
+// Whether standard error is a terminal on which a line can be written over: with TERM=dumb none
+// can.
+bool counts_in_place();
+
 // Auto: on a terminal, and never with NO_COLOR or TERM=dumb.
 enum class ColorUse { Auto, Always, Never };
 void use_colors(ColorUse use);  // of this process, from now on

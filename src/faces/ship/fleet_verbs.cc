@@ -188,7 +188,7 @@ ship::Answer<int> verify_fleet(const Arguments& arguments) {
   ship::Interruption interruption;
   CORDON_TRY(database, database_of(arguments, interruption));
   std::function<void(std::uint64_t)> done;
-  if (::isatty(STDERR_FILENO) == 1)
+  if (counts_in_place())
     done = [](std::uint64_t count) {
       say("\rverified " + std::to_string(count) + " records\x1b[K");
     };
