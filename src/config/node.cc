@@ -75,7 +75,8 @@ Result<void> check_document_bytes(std::string_view text, const std::string& file
   }
   const std::size_t nul = text.find('\0');
   if (nul != std::string_view::npos) {
-    return fail(document_error(file, PositionCursor(text).at(nul), "document holds a NUL byte"));
+    return fail(document_error(file, PositionCursor(text).at(nul), "document holds a NUL byte",
+                               "name a text file, in TOML or JSON"));
   }
   return {};
 }

@@ -312,12 +312,14 @@ bool is_root_spelling(std::string_view text) {
 }
 
 Result<void> check_path_entry(std::string_view text, PathUse use) {
-  if (text.empty()) return fail(policy_error("empty path", "remove the entry"));
+  if (text.empty()) return fail(policy_error("empty path", "name a path, or leave it out"));
   if (has_control_byte(text)) {
-    return fail(policy_error("path " + shown(text) + " holds a control byte"));
+    return fail(policy_error("path " + shown(text) + " holds a control byte",
+                             "rename it, or grant the directory that it lies in"));
   }
   if (text.size() > kMaxPathBytes || has_overlong_name(text)) {
-    return fail(policy_error("path " + shown(text) + " is longer than the kernel takes"));
+    return fail(policy_error("path " + shown(text) + " is longer than the kernel takes",
+                             "grant a directory above it"));
   }
   if (text.front() == '~') return check_home_path(text);
   if (text.front() == '@') return check_word(text, use);

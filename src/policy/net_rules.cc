@@ -297,7 +297,9 @@ std::optional<std::string> rule_of_url(std::string_view text) {
 }
 
 Result<HostRule> parse_host_rule(std::string_view text) {
-  if (text.empty()) return refuse_rule(text, "is empty", {});
+  if (text.empty()) return refuse_rule(text, "is empty", "name a host: \"example.com:443\"");
+  if (text.find_first_of(", ") != std::string_view::npos)
+    return refuse_rule(text, "names more than one host", "write a rule for each of them");
   if (text.find("://") != std::string_view::npos) {
     const auto rule = rule_of_url(text);
     return refuse_rule(text, "is a URL",

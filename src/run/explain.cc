@@ -79,6 +79,11 @@ Result<Explained> explain_connection(const RunInput& input, const std::string& t
                                      const Caller& caller) {
   // No file matters, so no tree is looked at.
   const std::optional<std::vector<std::string>> no_paths{std::in_place};
+  if (const auto host = rule_of_url(target)) {
+    return fail(usage_error(quote(target) + " is a URL, and a connection goes to a host and a port",
+                            "write " + *host + "; cordon policy explain request GET " +
+                                quote(target) + " asks of a request"));
+  }
   CORDON_TRY(run, judge_question(input, caller, no_paths));
   const Effective& effective = run.clamped.effective();
   if (target.find('/') != std::string::npos) {
@@ -326,9 +331,6 @@ std::string explain_text(const Explanation& explained) {
   text.append(sanitize(explained.reason)).append("\n");
   if (!explained.change.empty()) {
     text.append("change: ").append(sanitize(explained.change)).append("\n");
-  } else if (!explained.allowed) {
-    text.append("change: nothing can grant this, because ");
-    text.append(sanitize(explained.reason)).append("\n");
   }
   const std::string line = choice_line(explained.choice, explained.lost);
   if (!line.empty()) text.append("a run is ").append(sanitize(line)).append("\n");

@@ -90,7 +90,8 @@ Result<std::string> start_directory(const RunInput& input, const Caller& caller)
   if (input.cwd.empty()) return caller.cwd;
   CORDON_TRY(found, canonicalize_existing(input.cwd, caller.cwd, caller));
   if (found.kind != FileKind::Directory) {
-    return fail(usage_error("--cwd " + quote(input.cwd) + " is not a directory"));
+    return fail(usage_error("--cwd " + quote(input.cwd) + " is not a directory",
+                            "name the directory in which the command is to start"));
   }
   return found.path;
 }

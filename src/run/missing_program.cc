@@ -161,7 +161,15 @@ std::string cure_for_missing(const AskedCommand& asked) {
   if (name == "help" && !asked.run.empty())
     return asked.run + " --help explains the options; cordon help lists the verbs";
   if (std::string cure = cure_for_shell_word(asked); !cure.empty()) return cure;
-  return "it is not installed, or its directory is not on PATH";
+  if (name.find('/') == std::string::npos)
+    return "it is not installed, or its directory is not on PATH";
+  // What is there and hidden has a rule; of what is not, the place that was meant is said.
+  const std::string& from = asked.cwd.empty() ? asked.caller.cwd : asked.cwd;
+  const std::string place = name.starts_with('/') ? name : join(from, name);
+  struct stat status {};
+  if (::lstat(place.c_str(), &status) != 0 && errno == ENOENT)
+    return "nothing is at " + quote(normalize(place)) + ": correct the spelling, or make it first";
+  return "cordon policy explain exec " + shell_word(name) + " tells by which rule";
 }
 
 Error with_command_hint(Error error, const AskedCommand& asked) {

@@ -116,7 +116,20 @@ Result<Policy> load_policy(const std::string& word, const Caller& caller) {
         "no preset and no policy file is called " + quote(word),
         "presets: strict, workspace, readonly, build, agent, agent:claude and others; or write " +
             quote(named));
-    if (const auto near = nearest(word, preset_names())) {
+    constexpr std::size_t kLongestFileName = 255;
+    if (word.size() + std::string_view(".toml").size() > kLongestFileName) {
+      error.hint = "no file can have so long a name; presets: strict, workspace, readonly, build";
+      return fail(std::move(error));
+    }
+    struct stat status {};
+    const std::string here = join(caller.cwd, word);
+    const bool there = ::stat(here.c_str(), &status) == 0;
+    if (there && S_ISDIR(status.st_mode)) {
+      error.what += ", and the directory of that name is no policy";
+      error.hint = "name a file: --policy ./" + quote(word + "/policy.toml");
+    } else if (there) {
+      error.hint = "for the file of that name in this directory write ./" + quote(word);
+    } else if (const auto near = nearest(word, preset_names())) {
       error.hint = "did you mean " + *near + "? Or write " + quote(named);
     }
     return fail(std::move(error));

@@ -146,6 +146,15 @@ def test_what_cannot_be_executed(world, text, mode, said):
     typed(world, "run", "./tool", status=0)
 
 
+def test_a_path_at_which_nothing_is(world):
+    for name in ("./tool", "sub/tool", str(world.project / "tool")):
+        told = hint_of(typed(world, "run", "--", name, status=127))
+        assert "correct the spelling" in told and "PATH" not in told, told
+    assert f"nothing is at {world.project}/tool:" in hint_of(typed(world, "run", "--", "./tool", status=127))
+    world.write(world.project / "tool", "#!/bin/sh\necho ran\n", 0o755)
+    assert typed(world, "run", "--", "./tool", status=0).out == "ran\n"
+
+
 def test_a_directory_is_no_program(world):
     assert "directory" in hint_of(typed(world, "run", world.project, status=126))
 
@@ -167,9 +176,30 @@ def test_a_directory_is_no_program(world):
     (["policy", "check"], "name one file", "cordon policy check"),
     (["policy", "convert"], "name one document", "cordon policy convert"),
     (["policy", "explain"], "name an access", "cordon policy explain"),
+    (["policy", "explain", "read", "x", "--policy", "strict"], "--policy", "cordon policy explain --policy ... read x"),
+    (["policy", "explain", "read", "x", "y"], "operand y", "one thing at a time"),
+    (["policy", "explain", "connect", "http://h.example/a"], "http://h.example/a", "write h.example:80;"),
+    (["--policy", "strict", "run", "true"], "--policy", "cordon run --policy"),
+    (["--color", "never", "run", "true"], "--color", "behind it: cordon run --color"),
+    (["run", "--stage", "auto", "--", "true"], "auto does not exist", 'behind "=": write --stage=auto'),
+    (["run", "--allow", "", "--", "true"], "--allow ''", '"example.com:443"'),
+    (["run", "--allow", "a.example:1,b.example:1", "--", "true"], "a.example:1,b.example:1", "a rule for each"),
+    (["run", "--write", "", "--", "true"], "--write ''", "name a path, or leave it out"),
+    (["run", "--write", "a\nb", "--", "true"], r"a\x0ab", "rename it"),
+    (["run", "--cwd", "file", "--", "true"], "--cwd file is not a directory", "name the directory"),
+    (["run", "--policy", "dir", "--", "true"], "the directory of that name is no policy", "./dir/policy.toml"),
+    (["run", "--policy", "file", "--", "true"], "called file", "write ./file"),
+    (["run", "--policy", "./bytes", "--", "true"], "bytes:1:1", "text file"),
+    (["audit", "list", "--limit", "0"], "--limit 0", "--limit 50"),
+    (["audit", "tail", "--limit", "x"], "--limit x", "--limit 50"),
+    (["audit", "list", "--outcome", "deneid"], "deneid", "did you mean denied?"),
+    (["mcp", "--workspace", "nowhere"], "nowhere", "a directory that is there"),
 ])
 def test_an_option_that_is_not_understood(world, words, named, told):
     typed(world, "run", "--", "true", status=0)
+    world.write(world.project / "dir/policy.toml", "version = 1\n")
+    world.write(world.project / "file", "version = 1\n")
+    (world.project / "bytes").write_bytes(b"\0\1")
     done = typed(world, *words)
     assert done.status != 0 and named in done.err, done.account()
     assert told in hint_of(done), done.account()
@@ -179,10 +209,35 @@ def test_an_option_that_is_not_understood(world, words, named, told):
     ["run", "--write", ".", "--", "true"], ["run", "--policy", "workspace", "--", "true"],
     ["run", "--json", "--", "true"], ["run", "--pids", "256", "--", "true"], ["audit", "list", "--limit", "1"],
     ["audit", "show", "last"], ["run", "--color", "never", "--", "true"],
+    ["run", "--stage=auto", "--", "true"], ["run", "--stage", "--", "true"],
+    ["run", "--allow", "a.example:1", "--allow", "b.example:1", "--", "true"],
+    ["audit", "list", "--limit", "50"], ["audit", "tail", "--limit", "50"],
     ["run", "--", "env", "LD_PRELOAD=", "true"]], ids=" ".join)
 def test_what_is_told_instead_works(world, words):
     typed(world, "run", "--", "true", status=0)
     typed(world, *words, status=0)
+
+
+def test_an_option_behind_the_command_is_the_commands(world):
+    """It is passed on, as everything there; if the command fails of it, the line that was meant is told."""
+    done = typed(world, "run", "ls", "-a", "--policy", "readonly", status=2)
+    [told] = [line for line in done.err.splitlines() if line.startswith("cordon: ")]
+    assert "--policy went to ls: options of cordon stand before the command: " in told, told
+    cure = told.partition("the command: ")[2]
+    assert cure == "cordon run --policy readonly -- ls -a"
+    world.execute([world.cordon, *shlex.split(cure)[1:]]).expect(0)
+    # One that succeeds knows its option; "--" says that all behind it is the command's.
+    assert "went to" not in typed(world, "run", "echo", "--policy", "readonly", status=0).err
+    assert "went to" not in typed(world, "run", "--", "ls", "--policy=readonly", status=2).err
+    assert "run '--write=x' -- ls" in typed(world, "run", "ls", "--write=x", status=2).err
+
+
+def test_a_very_long_word_is_abridged(world):
+    for words in (["run", "--", "x" * 5000], ["run", "--write", "y" * 5000, "--", "true"],
+                  ["run", "--policy", "z" * 5000, "--", "true"]):
+        done = typed(world, *words)
+        assert done.status >= 125 and len(done.err) < 2500, len(done.err)
+    assert "bytes left out" in typed(world, "run", "--", "x" * 5000).err
 
 
 @pytest.mark.parametrize("url, rule", [

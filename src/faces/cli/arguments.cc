@@ -40,8 +40,22 @@ std::string hint_for_short(const Verb& verb, std::string_view name) {
   return names.empty() ? listing_of(verb) : "did you mean " + names + "?";
 }
 
+// The first verb that has the option.
+std::optional<std::string_view> verb_with(std::string_view name) {
+  const auto all = verbs();
+  const auto found = std::ranges::find_if(all, [&](const Verb& verb) {
+    return !verb.name.empty() && find_flag(verb, name) != nullptr;
+  });
+  return found == all.end() ? std::nullopt : std::optional(found->name);
+}
+
 Error unknown_flag(const Verb& verb, std::string_view name) {
   std::string what = "unknown option " + quote(name);
+  // Before the verb stand those of no verb alone.
+  if (const auto of = verb.name.empty() ? verb_with(name) : std::nullopt) {
+    return usage_error(std::move(what), "options of a verb stand behind it: cordon " +
+                                            std::string(*of) + " " + std::string(name));
+  }
   constexpr std::size_t kShort = 2;
   if (name.size() == kShort) return usage_error(std::move(what), hint_for_short(verb, name));
   std::vector<std::string_view> known{"--help"};

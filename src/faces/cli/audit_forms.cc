@@ -6,6 +6,7 @@
 #include "audit/record.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "faces/cli/audit_flags.h"
 #include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
 #include "host/resolve.h"
@@ -96,13 +97,16 @@ Result<audit::Filter> audit_filter(const Arguments& arguments, const AuditPlace&
                      filter.outcome == "success" || filter.outcome == "failure" ||
                      audit::ending_with_reason(filter.outcome).has_value();
   if (!known) {
-    return fail(usage_error("unknown outcome " + quote(filter.outcome),
-                            "cordon audit list --help lists them"));
+    const auto near = nearest(filter.outcome, flags::kOutcomeChoices);
+    return fail(
+        usage_error("unknown outcome " + quote(filter.outcome),
+                    near ? "did you mean " + *near + "?" : "cordon audit list --help lists them"));
   }
   if (const auto limit = arguments.value(FlagId::Limit)) {
     filter.limit = parse_number(*limit);
     if (!filter.limit || *filter.limit == 0 || *filter.limit > 1'000'000'000) {
-      return fail(usage_error("--limit " + quote(*limit) + " is not a number above zero"));
+      return fail(usage_error("--limit " + quote(*limit) + " is not a number above zero",
+                              "write --limit 50, with digits alone"));
     }
   }
   if (const auto path = arguments.value(FlagId::PathLabel)) {

@@ -379,7 +379,10 @@ Result<int> tail(const Arguments& arguments) {
   std::uint64_t count = 10;
   if (const auto limit = arguments.value(FlagId::Limit)) {
     const auto number = parse_number(*limit);
-    if (!number) return fail(usage_error("--limit " + quote(*limit) + " is not a number"));
+    if (!number) {
+      return fail(usage_error("--limit " + quote(*limit) + " is not a number",
+                              "write --limit 50, with digits alone"));
+    }
     count = *number;
   }
   CORDON_TRY(where, audit_place());

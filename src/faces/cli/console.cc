@@ -145,8 +145,29 @@ void say_tinted(Tint tint, std::string_view text) {
   say(line);
 }
 
+namespace {
+
+// Somebody may have typed thousands of characters. The report has them; the reason stands last. A
+// hint stays whole, since it is to be typed.
+std::string abridged(const std::string& text) {
+  constexpr std::size_t kFront = 300;
+  constexpr std::size_t kBack = 600;
+  if (text.size() <= kFront + kBack) return text;
+  const auto continues = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  std::size_t front = kFront;
+  std::size_t back = text.size() - kBack;
+  while (front > 0 && continues(front)) --front;
+  while (back < text.size() && continues(back)) ++back;
+  return text.substr(0, front) + " … (" + std::to_string(back - front) + " bytes left out) … " +
+         text.substr(back);
+}
+
+}  // namespace
+
 void say_error(const Error& error) {
-  say_tinted(Tint::Bad, message(error));
+  say_tinted(Tint::Bad, abridged(message(error)));
   for (const std::string& note : error.notes) say_tinted(Tint::Bad, "also: " + note);
   if (error.hint.empty()) return;
   std::string line = tinted(said_to, Tint::Good, "hint:");

@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "compat/backends.h"
 #include "faces/cli/console.h"
 #include "faces/cli/policy_options.h"
@@ -11,7 +12,17 @@ namespace {
 Result<Explanation> asked_explanation(const Arguments& arguments) {
   // A request has two words.
   const bool request = !arguments.operands.empty() && arguments.operands[0] == "request";
-  if (arguments.operands.size() != (request ? 3 : 2)) {
+  const std::size_t wanted = request ? 3 : 2;
+  if (arguments.operands.size() > wanted) {
+    const std::string_view first = arguments.operands[wanted];
+    return fail(usage_error("unexpected operand " + quote(first),
+                            first.starts_with('-')
+                                ? "options stand before operands: cordon policy explain " +
+                                      std::string(first) + " ... " + quote(arguments.operands[0]) +
+                                      " " + quote(arguments.operands[1])
+                                : "ask of one thing at a time"));
+  }
+  if (arguments.operands.size() != wanted) {
     return fail(usage_error("name an access and what it is for",
                             "options stand before operands: cordon policy explain [OPTION]... "
                             "read|write|exec PATH, connect HOST:PORT|SOCKET, publish PORT or "

@@ -1,6 +1,8 @@
 // cordon run: from a command line to a contained command, its report and its exit status.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <limits>
@@ -9,9 +11,9 @@
 #include "base/random_id.h"
 #include "base/text.h"
 #include "compat/backends.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "faces/cli/policy_options.h"
-#include "faces/cli/closing_lines.h"
 #include "faces/cli/report_file.h"
 #include "faces/cli/report_page.h"
 #include "faces/cli/session.h"
@@ -176,11 +178,58 @@ void say_unread_settings(const RunInput& input, const Caller& caller) {
               ": nothing of it is inside, so maven knows no mirror or proxy there; correct it");
 }
 
-int run(const RunInput& input, const Caller& caller, const ReportTargets& answer) {
+// `cordon run ls --policy readonly`: all behind the command is its own. Of a command that failed it
+// is told, with the line that was meant; nothing where "--" was written. Only options that no other
+// program is likely to have.
+std::optional<std::string> misplaced_option(const Arguments& arguments) {
+  constexpr std::array kOfPolicies{FlagId::Policy, FlagId::Ceiling, FlagId::Read, FlagId::Write,
+                                   FlagId::Deny,   FlagId::Net,     FlagId::Allow};
+  if (arguments.ended_flags) return std::nullopt;
+  const auto& words = arguments.operands;
+  const Verb& verb = *find_verb("run");
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view name = words[i].substr(0, words[i].find('='));
+    const Flag* flag = name.starts_with("--") ? find_flag(verb, name) : nullptr;
+    if (flag == nullptr || std::ranges::count(kOfPolicies, flag->id) == 0) continue;
+    const bool two = name.size() == words[i].size() && i + 1 < words.size();
+    std::string line = "cordon run";
+    for (std::size_t k = i; k < i + (two ? 2 : 1); ++k) line += " " + shell_word(words[k]);
+    line += " --";
+    for (std::size_t k = 0; k < words.size(); ++k)
+      if (k < i || k >= i + (two ? 2 : 1)) line += " " + shell_word(words[k]);
+    return std::string(name) + " went to " + quote(words.front()) +
+           ": options of cordon stand before the command: " + line;
+  }
+  return std::nullopt;
+}
+
+// `cordon run --stage auto -- make`: the value of an option that may stand without one is no word
+// of its own, so that the first word is the command.
+std::string hint_for_loose_value(const Arguments& arguments) {
+  const Flag* flag = find_flag(*find_verb("run"), "--stage");
+  const bool loose = flag != nullptr && arguments.has(flag->id) && !arguments.ended_flags &&
+                     std::ranges::count(flag->choices, arguments.operands.front()) != 0;
+  if (!loose) return {};
+  const std::string value(arguments.operands.front());
+  return "a value of --stage stands behind \"=\": write --stage=" + value;
+}
+
+// What is told of slips at the keyboard, should the command fail of them.
+struct Slips {
+  std::optional<std::string> misplaced;
+  std::string loose;
+};
+
+int run(const RunInput& input, const Caller& caller, const ReportTargets& answer,
+        const Slips& slips) {
   say_dangers(input.policy.net.sockets);
   say_filters(input, caller);
   say_unread_settings(input, caller);
-  const Report report = run_contained(input, caller);
+  Report report = run_contained(input, caller);
+  constexpr int kNotFound = 127;
+  if (report.error && report.error->exit_status == kNotFound && !slips.loose.empty()) {
+    report.error->hint = slips.loose;
+  }
   if (!answer.json) {
     Notices notices(answer.layout, report.run_id);
     say_reductions(report.reductions, notices);
@@ -200,6 +249,7 @@ int run(const RunInput& input, const Caller& caller, const ReportTargets& answer
     Notices notices(answer.layout, report.run_id);
     say_outcome(*report.outcome, notices);
     say_changes(report.changes, report.outcome->handoff, notices);
+    if (slips.misplaced && exit_status(report.outcome->end) != 0) say_warning(*slips.misplaced);
   }
   if (answer.summary) say(summary_text(report));
   const bool given = answer.give(report);
@@ -232,7 +282,8 @@ int verb_run(const Arguments& arguments) {
   const Fd signals = watch_signals();
   if (!signals.valid()) return answer->refuse(setup_error("cannot watch for signals", errno));
   input->signal_descriptor = signals.get();
-  return run(*input, *caller, *answer);
+  return run(*input, *caller, *answer,
+             {misplaced_option(arguments), hint_for_loose_value(arguments)});
 }
 
 }  // namespace cordon

@@ -51,7 +51,8 @@ Result<int> why(const Arguments& arguments) {
   if (!account) {
     say(run == "last" ? "cordon: nothing has been run yet\n"
                       : "cordon: there is no account of run " + quote(run) +
-                            "; the newest hundred with something to tell are kept\n");
+                            "; the newest hundred with something to tell are kept. cordon why "
+                            "last is the newest run; reports have the id of theirs as run_id\n");
     return kAnswerNo;
   }
   if (!account->report) {

@@ -167,7 +167,8 @@ Result<int> serve(McpOptions options, const Caller& caller) {
 Result<int> start(const Arguments& arguments) {
   if (const auto workspace = arguments.value(FlagId::Workspace)) {
     if (::chdir(std::string(*workspace).c_str()) < 0) {
-      return fail(setup_error("cannot change into the workspace " + quote(*workspace), errno));
+      return fail(setup_error("cannot change into the workspace " + quote(*workspace), errno,
+                              "name a directory that is there"));
     }
   }
   CORDON_TRY(before, identify_caller());
