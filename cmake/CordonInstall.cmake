@@ -20,7 +20,7 @@ set(start_cordon ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:cordon>)
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
   foreach(page IN ITEMS cordon cordon-run cordon-session cordon-why cordon-policy cordon-doctor cordon-audit cordon-changes
-                       cordon-mcp cordon-hook cordon-learn cordon-loop cordon-setup cordon-demo cordon-mxc cordon-export
+                       cordon-mcp cordon-hook cordon-learn cordon-loop cordon-setup cordon-demo cordon-mxc cordon-export cordon-oci
                        cordon-srt cordon-apply cordon-completion)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
@@ -113,6 +113,10 @@ if(CORDON_COMPAT)
   file(CREATE_LINK ../cordon-tools ${made}/srt/srt SYMBOLIC)
   install(FILES ${made}/srt/srt DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon/srt
           COMPONENT runtime)
+  # For engines that take the path of a runtime and nothing else.
+  file(MAKE_DIRECTORY ${made}/oci)
+  file(CREATE_LINK cordon-tools ${made}/oci/cordon-oci SYMBOLIC)
+  install(FILES ${made}/oci/cordon-oci DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cordon COMPONENT runtime)
   # SafeClaw starts what SAFECLAW_HELPER_PATH names.
   file(MAKE_DIRECTORY ${made}/safeclaw)
   file(CREATE_LINK ../cordon-apply ${made}/safeclaw/safeclaw-sandbox-helper SYMBOLIC)

@@ -9,6 +9,7 @@
 #include "compat/command/apply_flags.h"
 #include "compat/engine/command/export_flags.h"
 #include "compat/mxc/command/mxc_flags.h"
+#include "compat/oci/command/oci_flags.h"
 #include "compat/srt/command/srt_flags.h"
 #include "faces/cli/audit_flags.h"
 #include "faces/cli/changes_flags.h"
@@ -37,12 +38,13 @@ constexpr auto joined(const std::array<Verb, kSizes>&... parts) {
   return all;
 }
 
-constexpr auto kVerbs = joined(
-    std::array{flags::kRunVerb, flags::kWhyVerb, flags::kLearnVerb}, flags::kSessionVerbs,
-    flags::kPolicyVerbs, flags::kExportVerbs, flags::kAuditVerbs, flags::kChangesVerbs,
-    std::array{flags::kMcpVerb, flags::kLoopVerb}, flags::kHookVerbs,
-    std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
-               flags::kApplyVerb, flags::kDoctorVerb, flags::kCompletionVerb, flags::kHelpVerb});
+constexpr auto kVerbs =
+    joined(std::array{flags::kRunVerb, flags::kWhyVerb, flags::kLearnVerb}, flags::kSessionVerbs,
+           flags::kPolicyVerbs, flags::kExportVerbs, flags::kAuditVerbs, flags::kChangesVerbs,
+           std::array{flags::kMcpVerb, flags::kLoopVerb}, flags::kHookVerbs,
+           std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
+                      flags::kOciVerb, flags::kApplyVerb, flags::kDoctorVerb,
+                      flags::kCompletionVerb, flags::kHelpVerb});
 
 }  // namespace
 

@@ -1,7 +1,8 @@
 // cordon: run, session, policy, doctor, hook and help. The other verbs are those of cordon-tools,
 // cordon-ship and cordon-apply, which it becomes: linked into this one, the database and the
 // signing library would nearly double the time of every start, for their relocations alone. A link
-// to it that is named lxc-exec or srt is a drop-in for that tool.
+// to it that is named lxc-exec or srt is a drop-in for that tool, and one that is named cordon-oci
+// for an OCI runtime.
 #include <malloc.h>
 
 #include <span>

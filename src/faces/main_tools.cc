@@ -1,6 +1,6 @@
 // cordon-tools: the verbs that no run needs, started by cordon as `cordon-tools VERB [SUB-VERB]`;
-// and, under the names lxc-exec and srt, drop-ins for MXC's executor and sandbox-runtime's command
-// line.
+// and, under the names lxc-exec, srt and cordon-oci, in place of MXC's executor, sandbox-runtime's
+// command line and an OCI runtime.
 #include <vector>
 
 #include "base/fd.h"
@@ -33,6 +33,7 @@ constexpr cordon::HelperVerb kToolVerbs[] = {
     {"learn", cordon::verb_learn},
     {"loop", cordon::verb_loop},
     {"mcp", cordon::verb_mcp},
+    {"oci", cordon::verb_oci},
     {"setup", cordon::verb_setup},
     {"srt", cordon::verb_srt},
     {"why", cordon::verb_why},

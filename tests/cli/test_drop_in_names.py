@@ -24,5 +24,10 @@ def test_a_link_named_lxc_exec_is_the_executor(world):
     assert refused.status != 0 and "missing.json" in refused.err + refused.out
 
 
+def test_a_link_named_cordon_oci_stands_in_a_runtimes_seat(world):
+    refused = world.bare(named(world, "cordon-oci"), "restore", "one").expect(1)
+    assert "restore would start what was never judged" in refused.err, refused.account()
+
+
 def test_under_another_name_it_is_cordon(world):
     assert world.bare(named(world, "contain"), "run", "--", "echo", "ran").expect(0).out == "ran\n"

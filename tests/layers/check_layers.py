@@ -20,11 +20,11 @@ LEVELS = {
     "sandbox": 4, "changes": 4, "ship": 4,
     "run": 5, "gate/process": 5,
     "compat/dialect": 6,
-    "compat/engine": 7, "compat/mxc": 7, "compat/srt": 7, "compat/safeclaw": 7, "compat/seatbelt": 7, "compat/processcontainer": 7,
+    "compat/engine": 7, "compat/oci": 7, "compat/mxc": 7, "compat/srt": 7, "compat/safeclaw": 7, "compat/seatbelt": 7, "compat/processcontainer": 7,
     "compat": 8,
     "faces/cli": 9,
     "faces/doctor": 10, "faces/mcp": 10, "faces/loop": 10, "faces/setup": 10, "faces/ship": 10,
-    "compat/engine/command": 10, "compat/mxc/command": 10, "compat/srt/command": 10, "compat/command": 10, "compat/absent": 10,
+    "compat/engine/command": 10, "compat/oci/command": 10, "compat/mxc/command": 10, "compat/srt/command": 10, "compat/command": 10, "compat/absent": 10,
     "faces/demo": 11,
     "faces": 12,
 }

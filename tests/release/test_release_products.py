@@ -194,7 +194,10 @@ def test_the_package_installs_below_usr_alone_and_needs_nothing(products, packag
         assert owner == "root/root" and mode[0] in "d-l", line
         assert mode[1:] in ("rwxr-xr-x", "rw-r--r--") or mode[0] == "l", line
     usr = package_root / "usr"
-    assert set(executables(usr)) == {path.name for path in (*usr.glob("bin/*"), *usr.glob("libexec/cordon/cordon*"))}
+    programs = [*usr.glob("bin/*"), *usr.glob("libexec/cordon/cordon*")]
+    assert set(executables(usr)) == {path.name for path in programs if not path.is_symlink()}
+    # The name by which an engine calls its runtime.
+    assert {path.name: str(path.readlink()) for path in programs if path.is_symlink()} == {"cordon-oci": "cordon-tools"}
     assert not list(usr.rglob("*.a")) and not (usr / "include").exists()
     assert {path.name for path in (usr / "share/man/man1").iterdir()} == {f"{page}.gz" for page in PAGES}
 

@@ -30,6 +30,8 @@ int verb_export_kube(const Arguments&) { return refuse("export kube", kAnswerErr
 
 int verb_export_slurm(const Arguments&) { return refuse("export slurm", kAnswerError); }
 
+int verb_oci(const Arguments&) { return refuse("oci", find_verb("oci")->usage_status); }
+
 int print_for_apply(const Arguments&) { return refuse("apply", kAnswerError); }
 
 int verb_mxc(std::span<const char* const>) { return refuse("mxc", find_verb("mxc")->usage_status); }

@@ -64,6 +64,17 @@ enum class FlagId {
   InsideProgram,
   RuntimeClass,
   Partition,
+  // oci
+  RuntimeProgram,
+  PolicyDirectory,
+  EngineFiles,
+  HookProgram,
+  StateDirectory,
+  RuntimeRoot,
+  LogFormat,
+  SystemdCgroup,
+  CgroupManager,
+  Rootless,
   // audit
   Since,
   Until,

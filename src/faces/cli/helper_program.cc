@@ -111,6 +111,7 @@ int carry_out_helper(std::span<const HelperVerb> verbs, std::span<const char* co
 std::optional<std::string_view> drop_in_called(std::string_view name) {
   if (name == "lxc-exec") return "mxc";
   if (name == "srt") return "srt";
+  if (name == "cordon-oci") return "oci";
   return std::nullopt;
 }
 

@@ -31,7 +31,8 @@ struct HelperVerb {
 };
 int carry_out_helper(std::span<const HelperVerb> verbs, std::span<const char* const> words);
 
-// The verb that a program of this name stands for: "srt" for srt, "mxc" for lxc-exec.
+// The verb that a program of this name stands for: "srt" for srt, "mxc" for lxc-exec, "oci" for
+// cordon-oci.
 std::optional<std::string_view> drop_in_called(std::string_view name);
 int become_drop_in(std::string_view verb, std::span<const char* const> words);
 

@@ -45,6 +45,7 @@ int verb_completion(const Arguments& arguments);
 int verb_export_oci(const Arguments& arguments);
 int verb_export_kube(const Arguments& arguments);
 int verb_export_slurm(const Arguments& arguments);
+int verb_oci(const Arguments& arguments);
 int verb_learn(const Arguments& arguments);
 int verb_why(const Arguments& arguments);
 int verb_hook_claude(const Arguments& arguments);
