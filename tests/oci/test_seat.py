@@ -210,6 +210,43 @@ def test_limits_that_nobody_holds_refuse(seat):
     assert seat.run(bundle).expect(0).out == "ran\n"
 
 
+def test_what_is_to_be_staged_is_refused(seat):
+    place = seat.world.make_directory(seat.world.path / "shared")
+    bundle = seat.bundle([*SH, "echo x > /shared/x && echo wrote"], mounted(place, "/shared", ("rbind", "rw")))
+    for more in ('mode = "staged"\n', 'stage = "review"\n'):
+        seat.ceiling(write=[place], more=more)
+        seat.refused(bundle, "is to be staged")
+    seat.ceiling(write=[place])
+    assert seat.run(bundle).expect(0).out == "wrote\n"
+
+
+def test_root_of_a_user_namespace_has_no_groups(seat):
+    """An engine of an ordinary user starts runtimes so, and no limit of theirs would hold."""
+    seat.ceiling(more='[limits]\nmemory = "500M"\n')
+    bundle = seat.bundle([*SH, "echo ran"])
+    words = seat.seated("run", "--bundle", bundle, seat.name())
+    refused = seat.world.execute(["unshare", "-Ur", *words])
+    assert refused.status == 1 and "need a control group" in refused.err, refused.account()
+    assert seat.world.execute(words).expect(0).out == "ran\n"
+
+
+def test_what_links_lead_to_is_decided_once(seat):
+    place = seat.world.make_directory(seat.world.path / "shared")
+    seat.world.write(place / "file", "content\n")
+    link = seat.world.link(seat.world.path / "link", place)
+    seat.ceiling(read=[place])
+    name = seat.name()
+    bundle = seat.bundle([*SH, "cat /shared/file"], mounted(link, "/shared"))
+    seat.call("create", "--bundle", bundle, name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).expect(0)
+    copy = json.loads((seat.copies / seat.left_copies()[0] / "config.json").read_text())
+    assert [one["source"] for one in copy["mounts"] if one["destination"] == "/shared"] == [str(place)]
+    seat.call("delete", "--force", name).expect(0)
+    assert seat.run(bundle).expect(0).out == "content\n"
+    # And a link that leads out is what it leads to.
+    seat.refused(seat.bundle([*SH, "echo ran"], mounted(seat.world.link(seat.world.path / "out", "/etc"), "/shared")),
+                 ["/etc is to be read", "does not grant it"])
+
+
 def test_a_node_without_a_ceiling_permits_nothing(seat):
     bundle = seat.bundle([*SH, "echo ran"])
     words = [word for word in seat.seated("run", "--bundle", bundle, seat.name())]
@@ -257,7 +294,8 @@ def test_a_policy_without_scratch_has_a_root_that_is_read_only(seat):
 
 def test_protected_names_stay_in_what_may_be_written(seat):
     project = seat.world.make_directory(seat.world.path / "project")
-    subprocess.run(["git", "init", "-q", str(project)], check=True, env={"HOME": "/nonexistent", "PATH": os.environ["PATH"]})
+    subprocess.run(["git", "init", "-q", str(project)], check=True,
+                   env={"HOME": "/nonexistent", "PATH": os.environ["PATH"]})
     seat.world.write(project / ".vscode/tasks.json", "{}\n")
     seat.ceiling(write=[project])
     script = ("cd /work; for f in .git/hooks/pre-commit .git/config .vscode/tasks.json file; do "
@@ -388,7 +426,9 @@ def test_updates_stay_within_the_limits(seat):
     lifted = update({"memory": {"limit": 1 << 30}})
     assert lifted.status == 1 and "limits.memory" in lifted.err, lifted.account()
     assert update({"memory": {"limit": -1}}).status == 1
-    assert update({"devices": [{"allow": True, "access": "rwm"}]}).status == 1
+    assert update({"unified": {"memory.max": "max"}}).status == 1
+    # containerd repeats the devices of the container.
+    update({"devices": [{"allow": True, "access": "rwm"}], "memory": {"limit": 160 << 20, "swap": 160 << 20}}).expect(0)
     update({"memory": {"limit": 150 << 20, "swap": 150 << 20}}).expect(0)
     assert [record["outcome"] for record in seat.records(action="update")][-2:] == ["pending", "success"]
     seat.call("delete", "--force", name).expect(0)
@@ -401,6 +441,7 @@ def test_words_that_are_not_known_are_refused(seat):
                   ["run", "--bundle", bundle], ["run", "--bundle", bundle, "../one"]):
         done = seat.call(*words)
         assert done.status == 1 and done.err.startswith("cordon: ") and done.out == "", done.account()
+    assert len(seat.records("refused", "run")) == 4, seat.all_records()
     version = seat.world.execute([seat.link, "--runtime", "runc", "--version"]).expect(0)
     assert version.out == seat.world.execute(["runc", "--version"]).expect(0).out
     assert json.loads(seat.call("list", "--format", "json").expect(0).out) in ([], None)

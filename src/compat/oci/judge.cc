@@ -151,6 +151,8 @@ class Judge {
         complain(asked.where, place.error().what, place.error().hint);
         continue;
       }
+      // The runtime looks the name up again: what links lead to is decided here.
+      made_.narrowing.sources[asked.where] = place->path;
       struct stat status {};
       if (::stat(place->path.c_str(), &status) < 0) {
         complain(asked.where, quote(asked.source) + " is not there",
@@ -313,6 +315,7 @@ class Judge {
       return complain("", std::move(what), std::move(hint),
                       place_in(bound.policy.file, caller_, section, key));
     }
+    complain("", std::move(what), std::move(hint));
   }
 
   void layers() {
@@ -379,9 +382,12 @@ class Judge {
       return bind->asked.writable && bind->asked.where != "root.path";
     });
     if (writes && effective().mode == WriteMode::Staged) {
-      first_bound([](const Ceiling& bound) { return bound.mode == WriteMode::Staged; },
-                  "what is written is to be staged, and a container writes at once",
-                  "bind it read-only, or run the command with cordon run", "fs", "mode");
+      first_bound(
+          [](const Ceiling& bound) {
+            return bound.mode == WriteMode::Staged || bound.stage == StageEnd::Review;
+          },
+          "what is written is to be staged, and a container writes at once",
+          "bind it read-only, or run the command with cordon run", "fs", "mode");
     }
     made_.narrowing.scratch.reset();
     for (const Ceiling& bound : bounds_) {
@@ -459,7 +465,6 @@ class Judge {
 
   void narrow() {
     Narrowing& narrowing = made_.narrowing;
-    narrowing.bundle = caller_.cwd;
     bool shows_directories = false;
     for (const FoundBind* bind : kept_) {
       if (bind->place.kind != FileKind::Directory) continue;

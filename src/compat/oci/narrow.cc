@@ -121,13 +121,13 @@ bool is_bind(const Node& mount, const NodeList& options) {
          has_option(options, "rbind");
 }
 
-void narrow_mount(Node& mount, const Narrowing& narrowing) {
+void narrow_mount(Node& mount, const std::string& where, const Narrowing& narrowing) {
   NodeList& options = made_list(mount, "options");
   const std::string type = text_in(mount, "type");
   set_option(options, "nosuid", {"suid"});
   if (is_bind(mount, options)) {
-    const std::string source = text_in(mount, "source");
-    if (!source.starts_with('/')) put(mount, "source", Node(join(narrowing.bundle, source)));
+    const auto source = narrowing.sources.find(where);
+    if (source != narrowing.sources.end()) put(mount, "source", Node(source->second));
     set_option(options, "nodev", {"dev"});
     set_option(options, "rprivate", {"private", "slave", "rslave"});
     return;
@@ -276,15 +276,22 @@ Result<Node> narrowed_config(const Node& config, const Narrowing& narrowing) {
   narrow_linux(linux_part, narrowing);
   put(result, "process", narrowed_process(member(result, "process"), narrowing));
   Node& root = member(result, "root");
-  const std::string path = text_in(root, "path");
-  if (!path.starts_with('/')) put(root, "path", Node(join(narrowing.bundle, path)));
+  if (const auto path = narrowing.sources.find("root.path"); path != narrowing.sources.end()) {
+    put(root, "path", Node(path->second));
+  }
   if (narrowing.root_read_only) put(root, "readonly", Node(true));
   NodeList& mounts = made_list(result, "mounts");
-  for (Node& mount : mounts) {
-    narrow_mount(mount, narrowing);
-    close_what_is_below(mount, narrowing);
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    narrow_mount(mounts[i], "mounts[" + std::to_string(i) + "]", narrowing);
+    close_what_is_below(mounts[i], narrowing);
   }
   for (const HeldInside& held : narrowing.held) mounts.push_back(held_mount(held));
+  return result;
+}
+
+Node update_without_devices(const Node& resources) {
+  Node result = resources;
+  drop(result, "devices");
   return result;
 }
 

@@ -2,6 +2,7 @@
 // engine asked for, and what the policy takes away. Pure: nothing of it is written here.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,8 +24,8 @@ struct HeldInside {
 };
 
 struct Narrowing {
-  std::string bundle;  // what relative names in the engine's document are relative to
   bool root_read_only = false;
+  std::map<std::string, std::string> sources;  // by the place in the document, canonical
   std::vector<HeldInside> held;
   std::set<std::string> directories;  // inside, that are bound from the host
   std::vector<std::string> masked;    // inside
@@ -39,6 +40,9 @@ Result<Node> narrowed_config(const Node& config, const Narrowing& narrowing);
 
 // The same of a process that is started in a container later.
 Node narrowed_process(const Node& process, const Narrowing& narrowing);
+
+// Of an update, whose list of devices repeats the container's and is not needed.
+Node update_without_devices(const Node& resources);
 
 // Of `linux.resources`, as an update brings it: the first bound that it would lift; nothing: none.
 std::optional<std::string> lifted_bound(const Node& resources, const Limits& limits);

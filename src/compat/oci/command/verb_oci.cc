@@ -98,6 +98,22 @@ std::vector<std::string> passed_options(const Arguments& arguments) {
   return words;
 }
 
+// An engine of an ordinary user starts runtimes as root of a user namespace, which has no control
+// groups for it.
+bool is_first_user_namespace() {
+  const auto map = read_followed("/proc/self/uid_map", 1024);
+  if (!map) return false;
+  std::string words;
+  for (const char c : *map) {
+    if (c != ' ' && c != '\n') {
+      words += c;
+    } else if (!words.empty() && words.back() != ' ') {
+      words += ' ';
+    }
+  }
+  return words == "0 0 4294967295 ";
+}
+
 Result<std::string> read_document_file(const std::string& path, std::uint32_t uid) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
@@ -121,6 +137,7 @@ class OciCall {
   static Result<OciCall> make(const Arguments& arguments) {
     CORDON_TRY(caller, identify_caller());
     OciCall call(arguments, std::move(caller));
+    call.is_root_ = call.caller_.uid == 0 && is_first_user_namespace();
     CORDON_TRY(program,
                oci::find_runtime(std::string(arguments.value(FlagId::RuntimeProgram).value_or("")),
                                  call.caller_.uid));
@@ -144,13 +161,13 @@ class OciCall {
 
   [[nodiscard]] std::string state_directory() const {
     if (const auto named = arguments_.value(FlagId::StateDirectory)) return std::string(*named);
-    return caller_.uid == 0 ? kRootsState : join(caller_.runtime_directory, "oci");
+    return is_root_ ? kRootsState : join(caller_.runtime_directory, "oci");
   }
   [[nodiscard]] ContainerPlace place_of(const std::string& id) const {
     return {state_directory(), arguments_.value(FlagId::RuntimeRoot).value_or(""), id};
   }
   [[nodiscard]] bool makes_groups() const {
-    return caller_.uid == 0 && arguments_.value(FlagId::CgroupManager).value_or("") != "disabled" &&
+    return is_root_ && arguments_.value(FlagId::CgroupManager).value_or("") != "disabled" &&
            arguments_.value(FlagId::Rootless).value_or("") != "true";
   }
 
@@ -177,6 +194,7 @@ class OciCall {
 
   const Arguments& arguments_;
   Caller caller_;
+  bool is_root_ = false;  // of the host
   std::string program_;
   CommandWords words_;
   std::string id_;
@@ -326,7 +344,6 @@ audit::Action OciCall::action_on(std::string name, const oci::Demands& demands) 
   audit::Action action;
   action.name = std::move(name);
   action.tool = "oci";
-  action.session = id_;
   action.backend = "oci";
   action.cwd = caller_.cwd;
   action.argv = demands.argv;
@@ -379,11 +396,12 @@ Result<int> OciCall::recorded(const audit::Action& action, const std::vector<std
 }
 
 Result<int> OciCall::start() {
-  CORDON_CHECK(read_words());
-  std::string bundle = words_.value("bundle").value_or(caller_.cwd);
   oci::Demands demands;
-  audit::Action action = action_on(words_.command, demands);
+  audit::Action action = action_on(std::string(arguments_.operands.front()), demands);
   const auto no = [&](Error error) { return fail(refused(action, std::move(error))); };
+  if (auto read = read_words(); !read) return no(std::move(read).error());
+  action.session = id_;
+  std::string bundle = words_.value("bundle").value_or(caller_.cwd);
   if (auto ceilings = read_ceilings(); !ceilings) return no(std::move(ceilings).error());
   action.ceilings = ceilings_;
   const auto config = read_bundle(bundle);
@@ -464,10 +482,11 @@ Result<OciCall::Held> OciCall::held_container(const ContainerPlace& place) const
 }
 
 Result<int> OciCall::exec() {
-  CORDON_CHECK(read_words());
   oci::Demands demands;
   audit::Action action = action_on("exec", demands);
   const auto no = [&](Error error) { return fail(refused(action, std::move(error))); };
+  if (auto read = read_words(); !read) return no(std::move(read).error());
+  action.session = id_;
   if (auto ceilings = read_ceilings(); !ceilings) return no(std::move(ceilings).error());
   action.ceilings = ceilings_;
   const ContainerPlace place = place_of(id_);
@@ -516,10 +535,11 @@ Result<int> OciCall::exec() {
 }
 
 Result<int> OciCall::update() {
-  CORDON_CHECK(read_words());
   oci::Demands demands;
   audit::Action action = action_on("update", demands);
   const auto no = [&](Error error) { return fail(refused(action, std::move(error))); };
+  if (auto read = read_words(); !read) return no(std::move(read).error());
+  action.session = id_;
   if (auto ceilings = read_ceilings(); !ceilings) return no(std::move(ceilings).error());
   action.ceilings = ceilings_;
   const ContainerPlace place = place_of(id_);
@@ -541,19 +561,17 @@ Result<int> OciCall::update() {
   }
   const auto resources = read_json(*text, "the resources");
   if (!resources) return no(resources.error());
-  for (const char* key : {"devices", "unified"}) {
-    if (const Node* part = resources->find(key);
-        part != nullptr && part->list() != nullptr && part->list()->empty())
-      continue;
-    if (resources->find(key) == nullptr) continue;
-    return no(policy_error(std::string("update changes ") + key + " of a container that is judged",
-                           "start it anew with what it needs"));
+  if (resources->find("unified") != nullptr) {
+    return no(
+        policy_error("update gives values of control groups by their names, which may lift "
+                     "any limit",
+                     "let the engine ask for memory, pids and cpu"));
   }
   if (const auto lifted = oci::lifted_bound(*resources, held->narrowing.limits)) {
     return no(policy_error("update lifts limits." + *lifted + " beyond what was judged",
                            "ask for less, or raise it in the node's ceiling"));
   }
-  auto copy = place.put(write_json(*resources, JsonStyle::Compact));
+  auto copy = place.put(write_json(oci::update_without_devices(*resources), JsonStyle::Compact));
   if (!copy) return no(std::move(copy).error());
   words_.replace("resources", *copy);
   auto status = recorded(action, runtime_words(words_.words()), {});
