@@ -40,7 +40,7 @@ class Seat:
 
     def name(self):
         self.count += 1
-        return f"cordon-test-{os.getpid()}-{self.world.path.name}-{self.count}"
+        return f"oci-test-{os.getpid()}-{self.world.path.name}-{self.count}"
 
     def bundle(self, argv, change=None, shown=()):
         """A directory of its own with a config.json that `change` got to see."""

@@ -42,6 +42,16 @@ def root_of_an_image(seat):
     return root
 
 
+# Parents of the groups that engines make, which they leave behind.
+GROUPS = f"oci-test-engines-{os.getpid()}"
+
+
+def remove_groups():
+    for top in Path("/sys/fs/cgroup").rglob(GROUPS):
+        for place, _, _ in os.walk(top, topdown=False):
+            os.rmdir(place)
+
+
 class Podman:
     """With every place of its own below the world."""
 
@@ -78,13 +88,15 @@ def podman(seat):
     made = Podman(seat)
     yield made
     made("rm", "--all", "--force", "--time", "0")
+    remove_groups()
     subprocess.run(["umount", "-l", *map(str, (made.place / "graph").glob("vfs-containers/*/userdata/shm"))],
                    stderr=subprocess.DEVNULL)
 
 
 def test_podman(podman, seat):
     image = podman.image()
-    run = ["run", "--rm", "--network", "none", "-v", "/usr:/usr:ro"]
+    apart = ["--cgroup-parent", f"/{GROUPS}", "-v", "/usr:/usr:ro"]
+    run = ["run", "--rm", "--network", "none", *apart]
     done = podman(*run, image, "/bin/sh", "-c", f"echo ran; {STATUS}")
     assert done.expect(0).out == f"ran\n{HELD}", done.account()
     [begun, ended] = seat.records(action="create")
@@ -105,8 +117,7 @@ def test_podman(podman, seat):
     assert network.status != 0 and "shares the network of the host" in network.err, network.account()
     assert len(seat.records("refused")) == 7, seat.all_records()
 
-    podman("run", "--detach", "--name", "one", "--network", "none", "-v", "/usr:/usr:ro", image, "/bin/sleep",
-           "1000").expect(0)
+    podman("run", "--detach", "--name", "one", "--network", "none", *apart, image, "/bin/sleep", "1000").expect(0)
     inside = podman("exec", "one", "/bin/sh", "-c", STATUS)
     assert inside.expect(0).out == HELD, inside.account()
     assert [record["phase"] for record in seat.records(action="exec")] == ["pending", "closing"], seat.all_records()
@@ -143,6 +154,7 @@ class Containerd:
         self("container", "delete", "one")
         self.process.terminate()
         self.process.wait()
+        remove_groups()
         self.log.close()
 
 
@@ -157,7 +169,7 @@ def containerd(seat):
 def test_containerd(containerd, seat):
     root = root_of_an_image(seat)
     seat.ceiling(write=[root])
-    run = ["run", "--rm", "--runc-binary", containerd.script, "--rootfs",
+    run = ["run", "--rm", "--runc-binary", containerd.script, "--rootfs", "--cgroup", f"/{GROUPS}/one",
            "--mount", "type=bind,src=/usr,dst=/usr,options=rbind:ro"]
     command = ["/bin/sh", "-c", f"echo ran; {STATUS}"]
     done = containerd(*run, root, "one", *command)
