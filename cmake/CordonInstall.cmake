@@ -19,9 +19,9 @@ set(start_cordon ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:cordon>)
 
 find_program(CORDON_SCDOC scdoc)
 if(CORDON_SCDOC)
-  foreach(page IN ITEMS cordon cordon-run cordon-session cordon-why cordon-policy cordon-doctor cordon-audit cordon-changes
-                       cordon-mcp cordon-hook cordon-learn cordon-loop cordon-setup cordon-demo cordon-mxc cordon-export cordon-oci
-                       cordon-srt cordon-apply cordon-completion)
+  foreach(page IN ITEMS cordon cordon-run cordon-session cordon-why cordon-policy cordon-doctor cordon-audit cordon-fleet
+                       cordon-changes cordon-mcp cordon-hook cordon-learn cordon-loop cordon-setup cordon-demo cordon-mxc
+                       cordon-export cordon-oci cordon-srt cordon-apply cordon-completion)
     set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1.scd)
     add_custom_command(OUTPUT ${made}/man/${page}.1
       COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man

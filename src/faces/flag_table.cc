@@ -23,6 +23,7 @@
 #include "faces/cli/why_flags.h"
 #include "faces/demo/demo_flags.h"
 #include "faces/doctor/doctor_flags.h"
+#include "faces/fleet/fleet_flags.h"
 #include "faces/loop/loop_flags.h"
 #include "faces/mcp/mcp_flags.h"
 #include "faces/setup/setup_flags.h"
@@ -40,8 +41,8 @@ constexpr auto joined(const std::array<Verb, kSizes>&... parts) {
 
 constexpr auto kVerbs =
     joined(std::array{flags::kRunVerb, flags::kWhyVerb, flags::kLearnVerb}, flags::kSessionVerbs,
-           flags::kPolicyVerbs, flags::kExportVerbs, flags::kAuditVerbs, flags::kChangesVerbs,
-           std::array{flags::kMcpVerb, flags::kLoopVerb}, flags::kHookVerbs,
+           flags::kPolicyVerbs, flags::kExportVerbs, flags::kAuditVerbs, flags::kFleetVerbs,
+           flags::kChangesVerbs, std::array{flags::kMcpVerb, flags::kLoopVerb}, flags::kHookVerbs,
            std::array{flags::kSetupVerb, flags::kDemoVerb, flags::kMxcVerb, flags::kSrtVerb,
                       flags::kOciVerb, flags::kApplyVerb, flags::kDoctorVerb,
                       flags::kCompletionVerb, flags::kHelpVerb});

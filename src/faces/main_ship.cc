@@ -9,10 +9,9 @@
 namespace {
 
 constexpr cordon::HelperVerb kShipVerbs[] = {
-    {"audit ship", cordon::verb_audit_ship},
-    {"audit list", cordon::fleet_list},
-    {"audit stats", cordon::fleet_stats},
-    {"audit verify", cordon::fleet_verify},
+    {"audit ship", cordon::verb_audit_ship}, {"audit list", cordon::fleet_list},
+    {"audit stats", cordon::fleet_stats},    {"audit verify", cordon::fleet_verify},
+    {"audit export", cordon::fleet_export},
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ constexpr cordon::HelperVerb kToolVerbs[] = {
     {"export kube", cordon::verb_export_kube},
     {"export oci", cordon::verb_export_oci},
     {"export slurm", cordon::verb_export_slurm},
+    {"fleet report", cordon::verb_fleet_report},
     {"learn", cordon::verb_learn},
     {"loop", cordon::verb_loop},
     {"mcp", cordon::verb_mcp},

@@ -108,4 +108,55 @@ Answer<std::vector<FleetTally>> tally(Database& database, const FleetFilter& fil
   return tallies;
 }
 
+namespace {
+
+// cordon.actions with the numbers of its records and when they were received.
+constexpr const char* kExported =
+    "SELECT a.node, a.seq::text, a.begun_line,"
+    " (extract(epoch FROM a.begun_received) * 1000000)::bigint::text, a.ended_seq::text,"
+    " a.ended_line, (extract(epoch FROM a.ended_received) * 1000000)::bigint::text FROM"
+    " (SELECT f.node, f.seq, f.line AS begun_line, f.received AS begun_received, f.at AS begun,"
+    " c.seq AS ended_seq, c.line AS ended_line, c.received AS ended_received,"
+    " coalesce(f.tool, f.action) AS tool, coalesce(c.outcome, f.outcome) AS outcome,"
+    " coalesce(c.reason, f.reason) AS reason, coalesce(c.denials, f.denials, 0) AS denials"
+    " FROM cordon.records f LEFT JOIN cordon.records c"
+    " ON f.phase = 'pending' AND c.node = f.node AND c.pending_seq = f.seq"
+    " WHERE f.phase = 'pending' OR (f.phase = 'closing' AND f.pending_seq IS NULL)) a";
+constexpr const char* kNext = "FETCH FORWARD 2000 FROM exported";
+
+}  // namespace
+
+Answer<void> each(Database& database, const FleetFilter& filter,
+                  const std::function<bool(const audit::FleetLine&)>& take) {
+  const Where where(filter);
+  std::string wanted = kExported + where.text();
+  // By the number: the name alone would mean the text of the answer.
+  if (filter.limit) {
+    wanted = "SELECT * FROM (" + wanted + " ORDER BY a.begun DESC, a.node, a.seq DESC LIMIT " +
+             std::to_string(*filter.limit) + ") newest ORDER BY newest.node, newest.seq::bigint";
+  } else {
+    wanted += " ORDER BY a.node, a.seq";
+  }
+  const std::string declare = "DECLARE exported NO SCROLL CURSOR FOR " + wanted;
+  // One state of the database, whatever nodes add meanwhile.
+  CORDON_CHECK(database.ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", kNoLimit));
+  CORDON_CHECK(database.ask(declare.c_str(), where.values(), kNoLimit));
+  for (;;) {
+    CORDON_TRY(rows, database.ask(kNext, kNoLimit));
+    if (rows.count() == 0) break;
+    for (int row = 0; row < rows.count(); ++row) {
+      const auto line = [&](int at) {
+        return audit::FleetLine{rows.text(row, 0).value_or(""),
+                                static_cast<std::uint64_t>(rows.number(row, at).value_or(0)),
+                                rows.number(row, at == 1 ? 3 : 6).value_or(0),
+                                rows.text(row, at == 1 ? 2 : 5).value_or("")};
+      };
+      if (!take(line(1))) return {};
+      if (rows.text(row, 4) && !take(line(4))) return {};
+    }
+  }
+  CORDON_CHECK(database.ask("COMMIT", kNoLimit));
+  return {};
+}
+
 }  // namespace cordon::ship

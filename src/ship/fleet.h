@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/fleet_line.h"
 #include "audit/index.h"
 #include "ship/database.h"
 
@@ -36,6 +37,11 @@ struct FleetTally {
 // Newest first.
 Answer<std::vector<FleetEvent>> list(Database& database, const FleetFilter& filter);
 Answer<std::vector<FleetTally>> tally(Database& database, const FleetFilter& filter);
+// The records of the actions, node by node in the order of their numbers, each action with the one
+// that ended it: `take` is given one after the other, and ends it by answering false. However many
+// there are, few of them are in memory.
+Answer<void> each(Database& database, const FleetFilter& filter,
+                  const std::function<bool(const audit::FleetLine&)>& take);
 
 struct FleetFinding {
   std::string kind;  // a name of audit::Fault, "fork", "columns" or "unknown-node"

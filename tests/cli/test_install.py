@@ -67,7 +67,7 @@ def test_safeclaws_helper_is_a_static_program_of_its_own(prefix, tmp_path):
 @pytest.mark.parametrize("page,word", [("cordon", "doctor"), ("cordon-run", "--output-limit"),
                                        ("cordon-policy", "explain"),
                                        ("cordon-doctor", "--fix-hints"),
-                                       ("cordon-audit", "--keep-days"), ("cordon-changes", "restore"),
+                                       ("cordon-audit", "--keep-days"), ("cordon-changes", "restore"), ("cordon-fleet", "--since"),
                                        ("cordon-mcp", "--token-file"), ("cordon-hook", "--timeout"),
                                        ("cordon-loop", "--restart"), ("cordon-setup", "--env-file"),
                                        ("cordon-demo", "--config-only"), ("cordon-mxc", "--config-base64"),

@@ -24,6 +24,7 @@ LEVELS = {
     "compat": 8,
     "faces/cli": 9,
     "faces/doctor": 10, "faces/mcp": 10, "faces/loop": 10, "faces/setup": 10, "faces/ship": 10,
+    "faces/fleet": 10,
     "compat/engine/command": 10, "compat/oci/command": 10, "compat/mxc/command": 10, "compat/srt/command": 10, "compat/command": 10, "compat/absent": 10,
     "faces/demo": 11,
     "faces": 12,

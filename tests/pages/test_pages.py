@@ -4,11 +4,15 @@ a phone, a tablet and a desk, in the light and in the dark."""
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from support.packages import Packages
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "fleet")]
+import made_records  # noqa: E402
 
 pytestmark = pytest.mark.npm
 
@@ -55,6 +59,14 @@ def pages(world):
     world.run("true", options=["--report", refused, "--read", "/no such place"]).expect(125)
     yield "refused", refused.read_text()
     yield "log", world.cordon_verb("audit", "export", "--format", "html").expect(0).out
+    # Of a fleet: more names than a table shows, some of them hostile and long, and a clock that is ahead.
+    records = made_records.export(
+        *(made_records.action(1 + 2 * i, tool=f"tool{i}", reason=("exit", None, "timeout", "refused")[i % 4], back=i / 2)
+          for i in range(120)),
+        made_records.action(301, tool="<script>document.title='run'</script>" + "n" * 300, back=-100))
+    log = world.write(world.project / ("node" + "n" * 80 + ".jsonl"), records + made_records.busy())
+    world.cordon_verb("fleet", "report", "--from", log, world.project / "fleet.html").expect(0)
+    yield "fleet", (world.project / "fleet.html").read_text()
     world.run("sh", "-c", "echo more >> file.txt; echo new > made", options=["--stage=review"]).expect(0)
     yield "differences", world.cordon_verb("changes", "diff", "--html").expect(0).out
 

@@ -17,6 +17,15 @@ void ActionSum::add(const audit::Tally& tally) {
   duration_ms += tally.duration_ms;
 }
 
+void ActionSum::add(const ActionSum& other) {
+  count += other.count;
+  failures += other.failures;
+  denials += other.denials;
+  refusals += other.refusals;
+  limits += other.limits;
+  duration_ms += other.duration_ms;
+}
+
 void ActionSums::add(const audit::Tally& tally) {
   all.add(tally);
   outcomes[tally.reason.empty() ? tally.outcome : tally.reason].add(tally);
@@ -28,6 +37,17 @@ void ActionSums::add(const std::string& node, const audit::Tally& tally) {
   add(tally);
   if (!nodes) nodes.emplace();
   (*nodes)[node].add(tally);
+}
+
+Node sum_node(const ActionSum& sum) {
+  Node node;
+  node.set("actions", Node(sum.count))
+      .set("failures", Node(sum.failures))
+      .set("refusals", Node(sum.refusals))
+      .set("denials", Node(sum.denials))
+      .set("limits", Node(sum.limits))
+      .set("duration_ms", Node(sum.duration_ms));
+  return node;
 }
 
 namespace {
@@ -72,20 +92,9 @@ ActionSums::Rows last_of(const ActionSums::Rows& days) {
   return {first, days.end()};
 }
 
-Node sums_node(const ActionSum& sums) {
-  Node node;
-  node.set("actions", Node(sums.count))
-      .set("failures", Node(sums.failures))
-      .set("refusals", Node(sums.refusals))
-      .set("denials", Node(sums.denials))
-      .set("limits", Node(sums.limits))
-      .set("duration_ms", Node(sums.duration_ms));
-  return node;
-}
-
 Node rows_node(const ActionSums::Rows& rows) {
   Node node{NodeMap{}};
-  for (const auto& [name, sums] : rows) node.set(name, sums_node(sums));
+  for (const auto& [name, sums] : rows) node.set(name, sum_node(sums));
   return node;
 }
 
@@ -94,7 +103,7 @@ Node rows_node(const ActionSums::Rows& rows) {
 std::string sums_json(const ActionSums& sums) {
   Node node;
   node.set("schema", "cordon.audit-stats/1")
-      .set("all", sums_node(sums.all))
+      .set("all", sum_node(sums.all))
       .set("outcomes", rows_node(sums.outcomes))
       .set("tools", rows_node(sums.tools))
       .set("days", rows_node(sums.days));

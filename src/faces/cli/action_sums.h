@@ -21,7 +21,9 @@ struct ActionSum {
   std::uint64_t limits = 0;  // ended by the wall clock or another limit
   std::uint64_t duration_ms = 0;
   void add(const audit::Tally& tally);
+  void add(const ActionSum& other);
 };
+Node sum_node(const ActionSum& sum);  // as it stands in cordon.audit-stats/1
 
 struct ActionSums {
   using Rows = std::map<std::string, ActionSum>;

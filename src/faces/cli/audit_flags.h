@@ -265,8 +265,8 @@ inline constexpr std::array kAuditTailGroups{FlagGroup{"Which", kAuditTail}, kAn
                                              kHelpGroup};
 inline constexpr std::array kAuditVerifyGroups{FlagGroup{"What to do", kAuditVerify},
                                                kAuditFleetGroup, kAnswerGroup, kHelpGroup};
-inline constexpr std::array kAuditExportGroups{kAuditFilterGroup, FlagGroup{"Answer", kAuditExport},
-                                               kHelpGroup};
+inline constexpr std::array kAuditExportGroups{kAuditFilterGroup, kAuditFleetGroup,
+                                               FlagGroup{"Answer", kAuditExport}, kHelpGroup};
 inline constexpr std::array kAuditPruneGroups{FlagGroup{"What to do", kAuditPrune}, kAnswerGroup,
                                               kHelpGroup};
 
@@ -406,7 +406,9 @@ inline constexpr std::array kAuditVerbs{
     Verb{"audit export",
          "",
          "the log for other programs",
-         "Prints actions oldest first, as records, as a table, or as OCSF events.",
+         "Prints actions oldest first, as records, as a table, or as OCSF events. With --from it "
+         "prints the records of a fleet as JSON lines, node by node: each with its node, and with "
+         "when the database received it.",
          kAuditExportGroups,
          {},
          kAuditExportExamples,

@@ -1,5 +1,8 @@
 #include "faces/cli/helper_program.h"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -63,11 +66,15 @@ int execute_own(const std::string& name, std::span<const std::string> verb,
   return why;
 }
 
+Error no_helper(const std::string& name, int why) {
+  return setup_error("cannot start " + name, why,
+                     "it belongs beside cordon: install it, or build it with ./cordon");
+}
+
 int become(const std::string& name, std::span<const std::string> verb,
            std::span<const char* const> words, int status) {
   const int why = execute_own(name, verb, words);
-  say_error(setup_error("cannot start " + name, why,
-                        "it belongs beside cordon: install it, or build it with ./cordon"));
+  say_error(no_helper(name, why));
   return status;
 }
 
@@ -106,6 +113,47 @@ int carry_out_helper(std::span<const HelperVerb> verbs, std::span<const char* co
   }
   say_error(usage_error("this program is a part of cordon", "cordon -h"));
   return kAnswerError;
+}
+
+Result<HelperChild> HelperChild::start(const std::string& name,
+                                       std::span<const std::string> words) {
+  CORDON_TRY(self, own_executable());
+  std::vector<std::string> own{name};
+  own.insert(own.end(), words.begin(), words.end());
+  std::vector<char*> argv;
+  for (std::string& word : own) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(setup_error("cannot make a pipe", errno));
+  Fd read_end(ends[0]);
+  const Fd write_end(ends[1]);
+  posix_spawn_file_actions_t actions;
+  if (::posix_spawn_file_actions_init(&actions) != 0) return fail(no_helper(name, ENOMEM));
+  (void)::posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDOUT_FILENO);
+  pid_t process = -1;
+  int why = ENOENT;
+  for (const std::string& place : own_places(parent(self), name)) {
+    const int error =
+        ::posix_spawn(&process, place.c_str(), &actions, nullptr, argv.data(), environ);
+    if (error == 0) {
+      why = 0;
+      break;
+    }
+    if (error != ENOENT && error != ENOTDIR) why = error;
+  }
+  (void)::posix_spawn_file_actions_destroy(&actions);
+  if (why != 0) return fail(no_helper(name, why));
+  return HelperChild(process, std::move(read_end));
+}
+
+int HelperChild::end() {
+  answer_.reset();
+  if (process_ < 0) return -1;
+  int status = -1;
+  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+  return status;
 }
 
 std::optional<std::string_view> drop_in_called(std::string_view name) {

@@ -1,11 +1,15 @@
 // Where this program lies, for those who are to start it again.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "faces/cli/arguments.h"
 #include "faces/cli/flag_table.h"
@@ -35,6 +39,29 @@ int carry_out_helper(std::span<const HelperVerb> verbs, std::span<const char* co
 // cordon-oci.
 std::optional<std::string_view> drop_in_called(std::string_view name);
 int become_drop_in(std::string_view verb, std::span<const char* const> words);
+
+// Such a program beside this process, for one whose answer is read by another. What it has to say
+// is said to standard error by itself.
+class HelperChild {
+ public:
+  static Result<HelperChild> start(const std::string& name, std::span<const std::string> words);
+  HelperChild(HelperChild&& other) noexcept
+      : process_(std::exchange(other.process_, -1)), answer_(std::move(other.answer_)) {}
+  HelperChild& operator=(HelperChild&&) = delete;
+  HelperChild(const HelperChild&) = delete;
+  HelperChild& operator=(const HelperChild&) = delete;
+  // Waits until it has ended, which it does once nobody reads its answer.
+  ~HelperChild() { (void)end(); }
+
+  [[nodiscard]] int answer() const { return answer_.get(); }
+  // The status that waitpid(2) tells; -1 if there is none.
+  int end();
+
+ private:
+  HelperChild(pid_t process, Fd answer) : process_(process), answer_(std::move(answer)) {}
+  pid_t process_;
+  Fd answer_;
+};
 
 // The other way round: where `cordon` lies, for the program that it became.
 Result<std::string> main_program();

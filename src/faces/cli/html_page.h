@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@ namespace cordon {
 // What says to a program which report this is a page of; found near its beginning.
 inline constexpr std::string_view kPageOfReport =
     "<meta name=\"generator\" content=\"cordon.report/1\">";
+inline constexpr std::string_view kPageOfFleet =
+    "<meta name=\"generator\" content=\"cordon.fleet-report/1\">";
 
 class HtmlPage {
  public:
@@ -36,13 +39,25 @@ class HtmlPage {
   // How much of `most` it is, with words beside the bar. Of a limit, what comes near it stands out.
   enum class Bar { Share, Limit };
   static Markup bar(Bar kind, double number, double most, std::string_view words);
+  // A picture of numbers side by side: of each column the whole, and in another colour a part. What
+  // a column is stands in its words, which a pointer shows; a table beside it is for everybody.
+  struct Column {
+    double whole = 0;
+    double part = 0;
+    std::string words;
+  };
+  static Markup columns(std::string_view words, const std::vector<Column>& columns);
 
   void heading(std::string_view text);
   void paragraph(const Markup& markup);
   void paragraph(std::string_view text) { paragraph(text_of(text)); }
   // Each row has as many cells as there are columns.
-  void table(std::string_view caption, std::initializer_list<std::string_view> columns,
+  void table(std::string_view caption, std::span<const std::string_view> columns,
              const std::vector<std::vector<Markup>>& rows);
+  void table(std::string_view caption, std::initializer_list<std::string_view> columns,
+             const std::vector<std::vector<Markup>>& rows) {
+    table(caption, std::span(columns.begin(), columns.size()), rows);
+  }
   // Folded until somebody opens it.
   void folded(std::string_view summary, std::string_view preformatted);
   void add(const Markup& markup) { body_ += markup.text(); }

@@ -17,6 +17,11 @@
 #include "run/line.h"
 
 namespace cordon {
+
+const ReportKind kReportOfRun{"--report ", "a report of an earlier run", kPageOfReport,
+                              "cordon.report/1"};
+const ReportKind kFleetPage{"", "a page of cordon fleet report", kPageOfFleet, ""};
+
 namespace {
 
 // The number behind a name that stands for an open descriptor. Told by the name alone: nobody can
@@ -33,24 +38,26 @@ std::optional<int> named_descriptor(std::string_view path) {
   return std::nullopt;
 }
 
-bool is_report(std::string_view text) {
+bool is_report(std::string_view text, const ReportKind& kind) {
   constexpr std::string_view kPage = "<!DOCTYPE html>";
   constexpr std::size_t kNear = 512;
   if (text.starts_with(kPage)) {
-    return text.substr(0, kNear).find(kPageOfReport) != std::string_view::npos;
+    return text.substr(0, kNear).find(kind.mark) != std::string_view::npos;
   }
+  if (kind.schema.empty()) return false;
   const auto read = read_json_message(text, kLargestReport);
   if (!read) return false;
   const Node* schema = read->find("schema");
-  return schema != nullptr && schema->text() != nullptr && *schema->text() == "cordon.report/1";
+  return schema != nullptr && schema->text() != nullptr && *schema->text() == kind.schema;
 }
 
 enum class NameStanding { Absent, Replaceable, WrittenTo };
 
 // What has the name now, and whether a report may take its place or be written to it.
-Result<NameStanding> standing_of(int directory, const std::string& name, const std::string& path) {
+Result<NameStanding> standing_of(int directory, const std::string& name, const std::string& path,
+                                 const ReportKind& kind) {
   const auto refused = [&](const std::string& what, const std::string& hint) {
-    return fail(usage_error("--report " + quote(path) + " " + what, hint));
+    return fail(usage_error(std::string(kind.typed) + quote(path) + " " + what, hint));
   };
   struct stat status {};
   if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -65,8 +72,8 @@ Result<NameStanding> standing_of(int directory, const std::string& name, const s
   if (!S_ISREG(status.st_mode)) return refused("is no file", "name another one");
   if (status.st_size == 0) return NameStanding::Replaceable;
   const auto text = read_regular(directory, name, kLargestReport.bytes);
-  if (text && is_report(*text)) return NameStanding::Replaceable;
-  return refused("is not a report of an earlier run, so it is not replaced",
+  if (text && is_report(*text, kind)) return NameStanding::Replaceable;
+  return refused("is not " + std::string(kind.called) + ", so it is not replaced",
                  "name another file, or remove this one first");
 }
 
@@ -91,9 +98,9 @@ int give_name(int directory, const std::string& from, const std::string& to) {
 
 }  // namespace
 
-Result<ReportFile> ReportFile::open_stream(const std::string& path, int descriptor) {
-  ReportFile report;
-  report.path_ = path;
+Result<ReportFile> ReportFile::open_stream(const std::string& path, const ReportKind& kind,
+                                           int descriptor) {
+  ReportFile report(path, kind);
   report.stream_ = Fd(descriptor);
   const int flags = descriptor < 0 ? -1 : ::fcntl(descriptor, F_GETFL);
   if (flags < 0) {
@@ -102,34 +109,33 @@ Result<ReportFile> ReportFile::open_stream(const std::string& path, int descript
                             number == ENXIO ? "nobody reads from it: start the reader first" : ""));
   }
   if ((flags & O_ACCMODE) == O_RDONLY) {
-    return fail(usage_error("--report " + quote(path) + " is open for reading only",
+    return fail(usage_error(std::string(kind.typed) + quote(path) + " is open for reading only",
                             "name a descriptor that can be written to"));
   }
   return report;
 }
 
-Result<ReportFile> ReportFile::open(const std::string& path) {
+Result<ReportFile> ReportFile::open(const std::string& path, const ReportKind& kind) {
   if (const auto descriptor = named_descriptor(path)) {
-    return open_stream(path, ::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    return open_stream(path, kind, ::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   }
   const std::size_t slash = path.rfind('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  ReportFile report;
-  report.path_ = path;
+  ReportFile report(path, kind);
   report.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
   if (report.name_.empty()) {
-    return fail(usage_error("--report " + quote(path) + " names no file",
-                            "give it the name of a file, as in --report report.json"));
+    return fail(usage_error(std::string(kind.typed) + quote(path) + " names no file",
+                            "give it the name of a file in that directory"));
   }
   report.directory_ = Fd(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!report.directory_.valid()) {
     return fail(setup_error("cannot open the directory of the report file " + quote(path), errno,
                             "make the directory first, or name a file elsewhere"));
   }
-  CORDON_TRY(standing, standing_of(report.directory_.get(), report.name_, path));
+  CORDON_TRY(standing, standing_of(report.directory_.get(), report.name_, path, kind));
   if (standing == NameStanding::WrittenTo) {
     constexpr int kHow = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    return open_stream(path, ::openat(report.directory_.get(), report.name_.c_str(), kHow));
+    return open_stream(path, kind, ::openat(report.directory_.get(), report.name_.c_str(), kHow));
   }
   if (::faccessat(report.directory_.get(), ".", W_OK | X_OK, AT_EACCESS) < 0) {
     return fail(setup_error("cannot make the report file " + quote(path), errno,
@@ -153,7 +159,7 @@ Result<void> ReportFile::replace(std::string_view text) const {
   };
   if (const int error = write_new(directory, temporary, text); error != 0) return failed(error);
   // Look at it once more: the command, or somebody else, may have put something there meanwhile.
-  const auto standing = standing_of(directory, name_, path_);
+  const auto standing = standing_of(directory, name_, path_, *kind_);
   if (!standing) {
     ::unlinkat(directory, temporary.c_str(), 0);
     return fail(standing.error());

@@ -134,7 +134,7 @@ Result<ReportTargets> open_answer(const Arguments& arguments) {
   // --why asks for the list.
   if (!arguments.has(FlagId::Why)) answer.layout = Notices::usual();
   if (const auto path = arguments.value(FlagId::Report)) {
-    CORDON_TRY(file, ReportFile::open(std::string(*path)));
+    CORDON_TRY(file, ReportFile::open(std::string(*path), kReportOfRun));
     answer.file = std::move(file);
     if (path->ends_with(".html")) {
       answer.page.emplace();

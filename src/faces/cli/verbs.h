@@ -30,6 +30,8 @@ int verb_audit_ship(const Arguments& arguments);
 int fleet_list(const Arguments& arguments);  // audit list --from
 int fleet_stats(const Arguments& arguments);
 int fleet_verify(const Arguments& arguments);
+int fleet_export(const Arguments& arguments);
+int verb_fleet_report(const Arguments& arguments);
 int verb_changes_list(const Arguments& arguments);
 int verb_changes_show(const Arguments& arguments);
 int verb_changes_diff(const Arguments& arguments);

@@ -1,5 +1,5 @@
-// `cordon audit list|stats|verify --from URL`: the logs of a fleet in a database, in the words of
-// those verbs for the log of this host.
+// `cordon audit list|stats|verify|export --from URL`: the logs of a fleet in a database, in the
+// words of those verbs for the log of this host.
 #include <unistd.h>
 
 #include "audit/record.h"
@@ -117,6 +117,37 @@ ship::Answer<int> sum_up_fleet(const Arguments& arguments) {
   return sums.all.count == 0 ? kAnswerNo : kAnswerYes;
 }
 
+ship::Answer<int> export_fleet(const Arguments& arguments) {
+  const std::string_view form = arguments.value(FlagId::Format).value_or("jsonl");
+  if (form != "jsonl") {
+    return tl::make_unexpected(ship::Trouble(usage_error(
+        "--format " + quote(form) + " is for the log of one host: a fleet is exported as jsonl",
+        "leave --format out; cordon fleet report --from URL FILE.html makes a page")));
+  }
+  CORDON_TRY(filter, fleet_filter(arguments));
+  ship::Interruption interruption;
+  CORDON_TRY(database, database_of(arguments, interruption));
+  // A terminal must not be moved by a name that somebody else chose.
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  bool any = false;
+  bool written = true;
+  std::string text;
+  const auto write_out = [&] {
+    written = say_answer(text);
+    text.clear();
+    return written;
+  };
+  CORDON_CHECK(ship::each(database, filter, [&](const audit::FleetLine& line) {
+    constexpr std::size_t kAtOnce = std::size_t{64} << 10U;
+    const std::string one = audit::write_fleet_line(line);
+    text += terminal ? sanitize_lines(one) : one;
+    any = true;
+    return text.size() < kAtOnce || write_out();
+  }));
+  if (!written || !write_out()) return kAnswerError;
+  return any ? kAnswerYes : kAnswerNo;
+}
+
 Node verdict_node(const ship::NodeVerdict& verdict) {
   NodeList findings;
   for (const ship::FleetFinding& finding : verdict.findings) {
@@ -211,5 +242,6 @@ int status_of(const ship::Answer<int>& status) {
 int fleet_list(const Arguments& arguments) { return status_of(list_fleet(arguments)); }
 int fleet_stats(const Arguments& arguments) { return status_of(sum_up_fleet(arguments)); }
 int fleet_verify(const Arguments& arguments) { return status_of(verify_fleet(arguments)); }
+int fleet_export(const Arguments& arguments) { return status_of(export_fleet(arguments)); }
 
 }  // namespace cordon
