@@ -118,28 +118,70 @@ class WayFollower {
 
 }  // namespace
 
+namespace {
+
+// Looked up by name: a home may be entered and not listed, and names are all that counts in it.
+class HomeLinks {
+ public:
+  HomeLinks(const std::string& home, int directory, std::vector<WayLink>& out)
+      : home_(home), directory_(directory), out_(out) {}
+
+  void add(std::string_view name, HoldKind kind) {
+    const std::size_t slash = name.find('/');
+    const std::string first(name.substr(0, slash));
+    auto seen = inspect_name(directory_, first);
+    if (!seen) return;
+    // `~/.config -> project/config`: then `config/nvim` is what the name means.
+    if (seen->symlink) return put(first, name, kind);
+    if (slash != std::string_view::npos) {
+      const Fd above = open_beneath(directory_, first, O_PATH | O_DIRECTORY);
+      seen = above.valid() ? inspect_name(above.get(), std::string(name.substr(slash + 1)))
+                           : std::nullopt;
+      if (!seen) return;
+      if (seen->symlink) return put(name, name, kind);
+    }
+    if (is_searched(kind, seen->kind)) list(name, kind);
+  }
+
+ private:
+  void put(std::string_view link, std::string_view end, HoldKind kind) {
+    out_.push_back({join(home_, link), join(home_, end), kind, false});
+  }
+
+  // `.config/fish/config.fish`, as whoever links single files has it.
+  void list(std::string_view name, HoldKind kind) {
+    const Fd fd = open_beneath(directory_, name, kOpenDirectory);
+    if (!fd.valid()) return;
+    names_.read(fd.get());
+    for (const DirectoryEntry& entry : names_.entries()) {
+      if (entry.type != EntryType::Symlink) continue;
+      const std::string link = join(name, entry.name);
+      put(link, link, kind);
+    }
+  }
+
+  const std::string& home_;
+  int directory_;
+  DirectoryNames names_;
+  std::vector<WayLink>& out_;
+};
+
+}  // namespace
+
 std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& rules) {
+  std::vector<std::string_view> names(rules.add.begin(), rules.add.end());
+  for (const ProtectedName& name : protected_names()) names.push_back(name.name);
   std::vector<WayLink> links;
   for (const std::string& home : caller.homes) {
-    const Fd fd = open_canonical(home, kOpenDirectory);
+    const Fd fd = open_canonical(home, O_PATH | O_DIRECTORY);
     if (!fd.valid()) continue;
-    const auto add = [&](std::string_view name) {
-      std::string link = join(home, name);
-      const std::string_view directory = parent(link);
-      const ProtectedName* meant = find_protected(basename(directory), basename(link), rules);
+    HomeLinks found(home, fd.get(), links);
+    for (const std::string_view name : names) {
+      const std::string place = join(home, name);
+      const std::string_view directory = parent(place);
+      const ProtectedName* meant = find_protected(basename(directory), basename(place), rules);
       if (meant != nullptr && is_held_in(*meant, directory, caller.homes))
-        links.push_back({link, link, meant->kind, false});
-    };
-    DirectoryNames names;
-    names.read(fd.get());
-    for (const DirectoryEntry& entry : names.entries())
-      if (entry.type == EntryType::Symlink) add(entry.name);
-    // Of those that lie in a directory of the home: `.config/nvim`.
-    for (const ProtectedName& name : protected_names()) {
-      if (name.action != HoldAction::Hold || name.name.find('/') == std::string_view::npos)
-        continue;
-      const auto seen = inspect_name(fd.get(), std::string(name.name));
-      if (seen && seen->symlink) add(name.name);
+        found.add(name, meant->kind);
     }
   }
   return links;

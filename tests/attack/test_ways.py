@@ -206,12 +206,24 @@ def test_git_starts_nothing_that_a_link_leads_to(world, arrange):
     assert mark.exists()
 
 
-@pytest.mark.parametrize("name, file", [(".bashrc", "bashrc"), (".config/nvim", "nvim/init.lua")])
-def test_a_start_up_file_that_leads_into_the_project_is_held(world, name, file):
-    """As trees of dotfiles are linked into a home."""
+# Link in the home, what it leads to in the project, and the file that the host reads there.
+IN_HOMES = {
+    "a file": (".bashrc", "bashrc", "bashrc"),
+    "a directory": (".config/nvim", "nvim", "nvim/init.lua"),
+    "a file in a directory": (".config/fish/config.fish", "abbreviations", "abbreviations"),
+    "a directory in a directory": (".claude/commands", "prompts", "prompts/x.md"),
+    "the directory above": (".config", "dots", "dots/nvim/init.lua"),
+}
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o311], ids=["listed", "entered"])
+@pytest.mark.parametrize("name", IN_HOMES)
+def test_a_start_up_file_that_leads_into_the_project_is_held(world, name, mode):
+    """As trees of dotfiles are linked into a home, which its owner may close to lists of names."""
+    link, target, file = IN_HOMES[name]
     world.write(world.project / file, "mine\n")
-    world.make_directory((world.home / name).parent)
-    world.link(world.home / name, world.project / file.split("/")[0])
+    world.link(world.home / link, world.project / target)
+    world.home.chmod(mode)
     script = f"echo planted >> {file}; echo reached > ordinary"
     done = world.run("sh", "-c", script).expect(0)
     assert (world.project / file).read_text() == "mine\n"
@@ -219,6 +231,17 @@ def test_a_start_up_file_that_leads_into_the_project_is_held(world, name, file):
     assert "leads here" in done.err or not has_copies(world), done.err
     world.bare("sh", "-c", script).expect(0)
     assert "planted" in (world.project / file).read_text()
+    world.home.chmod(0o755)
+
+
+def test_what_appears_where_a_directory_of_a_home_leads_is_moved_away(world):
+    world.make_directory(world.project / "dots")
+    world.link(world.home / ".config", world.project / "dots")
+    script = "mkdir dots/nvim; echo planted > dots/nvim/init.lua; echo reached > dots/ordinary"
+    world.run("sh", "-c", script).expect(0)
+    assert (world.project / "dots/ordinary").exists() and not (world.home / ".config/nvim").exists()
+    world.bare("sh", "-c", f"rm dots/ordinary; {script}").expect(0)
+    assert (world.home / ".config/nvim/init.lua").read_text() == "planted\n"
 
 
 @pytest.mark.parametrize("how", ["live", "staged"])
