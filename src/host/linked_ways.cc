@@ -18,7 +18,11 @@
 // that are held are searched for links, and those that links lead to are held and then searched.
 // Nothing that leaves the writable grants is held or pinned, for nothing there can be written. What
 // is not searched are directories on PATH: every installed command is a link into its package, and
-// who installs one changes what it leads to (docs/adr/0098-ways-that-links-open.md).
+// who installs one changes what it leads to. In `.claude/worktrees` Claude Code keeps working
+// trees, each a project of its own, and links what is large into them: `node_modules` of the
+// project would be held. So each is searched by names, as a grant is. A link in place of such a
+// tree is not followed: what it leads to is searched where it is
+// (docs/adr/0098-ways-that-links-open.md).
 #include "host/linked_ways.h"
 
 #include <algorithm>
@@ -29,25 +33,71 @@
 namespace cordon {
 namespace {
 
+// In one of the projects of `.claude/worktrees`; beside those of walk_state.
+constexpr WalkedDirectory::State kInProject = 16;
+
 // Every symlink in what is held.
 class HeldLinks final : public TreeVisitor {
  public:
-  HeldLinks(HoldKind kind, std::vector<WayLink>& out) : kind_(kind), out_(out) {}
+  HeldLinks(HoldKind kind, const Classifier& classifier, std::vector<WayLink>& out)
+      : kind_(kind), classifier_(classifier), out_(out) {}
 
   void visit(WalkedDirectory& directory) override {
-    // Claude Code keeps working trees here, each a project of its own.
+    const bool agent = directory.name() == ".claude";
     const bool trees =
         directory.name() == "worktrees" && basename(parent(directory.path())) == ".claude";
     for (const DirectoryEntry& entry : directory.entries()) {
-      if (entry.type == EntryType::Directory && !trees) directory.descend(entry, 0);
-      if (entry.type != EntryType::Symlink) continue;
-      std::string link = join(directory.path(), entry.name);
-      out_.push_back({link, link, kind_, false});
+      const bool is_directory = entry.type == EntryType::Directory;
+      if ((directory.state() & kInProject) != 0) {
+        visit_in_project(directory, entry);
+      } else if (trees) {
+        if (is_directory) directory.descend(entry, kInProject);
+      } else if (is_directory) {
+        directory.descend(entry, 0);
+      } else if (entry.type == EntryType::Symlink && !(agent && entry.name == "worktrees")) {
+        add(directory, entry, kind_);
+      }
     }
   }
 
  private:
+  void visit_in_project(WalkedDirectory& directory, const DirectoryEntry& entry) {
+    const std::optional<HoldKind> held = held_as(directory, entry);
+    if (entry.type == EntryType::Symlink) {
+      if (held) add(directory, entry, *held);
+      const std::string link = join(directory.path(), entry.name);
+      for (const NameBehind& behind : classifier_.held_behind(directory, entry))
+        out_.push_back({link, join(link, behind.last), behind.name->kind, false});
+    } else if (entry.type == EntryType::Directory) {
+      // Of a git directory, what git runs; its storage has no links.
+      if (held) {
+        directory.descend(entry, 0);
+      } else if (directory.name() != ".git") {
+        directory.descend(entry, Classifier::below(directory, entry));
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<HoldKind> held_as(const WalkedDirectory& directory,
+                                                const DirectoryEntry& entry) const {
+    if (directory.name() == ".git") {
+      const ProtectedName* name = find_protected(".git", entry.name);
+      const bool runs = name != nullptr && name->action == HoldAction::Hold;
+      return runs ? std::optional(name->kind) : std::nullopt;
+    }
+    const auto protection = classifier_.protection(directory, entry);
+    const bool holds = protection && protection->action == HoldAction::Hold;
+    return holds && protection->kind != HoldKind::Path ? std::optional(protection->kind)
+                                                       : std::nullopt;
+  }
+
+  void add(const WalkedDirectory& directory, const DirectoryEntry& entry, HoldKind kind) {
+    const std::string link = join(directory.path(), entry.name);
+    out_.push_back({link, link, kind, false});
+  }
+
   HoldKind kind_;
+  const Classifier& classifier_;
   std::vector<WayLink>& out_;
 };
 
@@ -57,7 +107,8 @@ bool is_searched(HoldKind kind, FileKind file) {
 
 class WayFollower {
  public:
-  WayFollower(const GrantPaths& grants, const HostFacts& facts) : grants_(grants) {
+  WayFollower(const GrantPaths& grants, const Classifier& classifier, const HostFacts& facts)
+      : grants_(grants), classifier_(classifier) {
     for (const Held& held : facts.held) add_held(held.path, held.kind, held.file);
     for (const GitDirectory& git : facts.git) {
       for (const Held& held : git.held) add_held(held.path, held.kind, held.file);
@@ -72,7 +123,7 @@ class WayFollower {
       if (unsearched_.empty()) return std::move(found_);
       const auto [path, kind] = std::move(unsearched_.back());
       unsearched_.pop_back();
-      HeldLinks inner(kind, links);
+      HeldLinks inner(kind, classifier_, links);
       CORDON_CHECK(walk_tree(path, 0, inner));
     }
   }
@@ -110,6 +161,7 @@ class WayFollower {
   }
 
   const GrantPaths& grants_;
+  const Classifier& classifier_;
   PathTrace trace_;
   std::vector<std::pair<std::string, HoldKind>> unsearched_;  // directories
   std::set<std::string, std::less<>> held_;
@@ -188,8 +240,8 @@ std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& ru
 }
 
 Result<LinkedWays> follow_links(std::vector<WayLink> links, const GrantPaths& grants,
-                                const HostFacts& facts) {
-  return WayFollower(grants, facts).run(std::move(links));
+                                const Classifier& classifier, const HostFacts& facts) {
+  return WayFollower(grants, classifier, facts).run(std::move(links));
 }
 
 }  // namespace cordon

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "host/classify.h"
 #include "host/inspect.h"
 #include "host/writable.h"
 #include "policy/host_facts.h"
@@ -48,6 +49,6 @@ std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& ru
 // Follows `links`, those in every directory that is held, and those in what these lead to. Looks at
 // nothing else: no directory is entered that is neither held nor becomes so.
 Result<LinkedWays> follow_links(std::vector<WayLink> links, const GrantPaths& grants,
-                                const HostFacts& facts);
+                                const Classifier& classifier, const HostFacts& facts);
 
 }  // namespace cordon

@@ -371,7 +371,7 @@ void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry
 
 Result<void> TreeSurvey::hold_ways() {
   std::ranges::move(links_in_homes(caller_, effective_.protect), std::back_inserter(links_));
-  CORDON_TRY(ways, follow_links(std::move(links_), grants_, out_.facts));
+  CORDON_TRY(ways, follow_links(std::move(links_), grants_, classifier_, out_.facts));
   for (const LinkedWays::Step& step : ways.steps) {
     if (step.seen.symlink && is_older(step.path, step.seen))
       out_.snapshot.protected_objects.insert(step.seen);

@@ -31,6 +31,7 @@ def chain(script):
 
 EDITOR = {"editor/tasks.json": "mine\n"}
 TASKS = {"cfg/tasks.json": "mine\n"}
+TREE = ".claude/worktrees/w"
 WAYS = {
     "a file in a held directory": Way({".vscode/tasks.json": "../cfg/tasks.json"}, ".vscode/tasks.json",
                                       PLANT.format("cfg/tasks.json"), TASKS, "cfg/tasks.json"),
@@ -56,6 +57,21 @@ WAYS = {
                                    PLANT.format("commands/x.md"), {"commands/y.md": "mine\n"}, "commands"),
     "a name of two parts": Way({".cargo": "settings"}, ".cargo/config.toml", PLANT.format("settings/config.toml"),
                                {"settings/config.toml": "mine\n"}, "settings/config.toml"),
+    # A directory in which each directory is a project of its own.
+    "a worktree of an agent": Way({f"{TREE}/.claude/settings.json": "../../../../cfg/agent.json"},
+                                  f"{TREE}/.claude/settings.json", PLANT.format("cfg/agent.json"),
+                                  {"cfg/agent.json": "mine\n"}, "cfg/agent.json"),
+    "a directory in a worktree": Way({f"{TREE}/.vscode": "../../../editor"}, f"{TREE}/.vscode/tasks.json",
+                                     PLANT.format("editor/tasks.json"), EDITOR, "editor"),
+    "a package in a worktree": Way({f"{TREE}/packages/a/.vscode": "../../../../../editor"},
+                                   f"{TREE}/packages/a/.vscode/tasks.json",
+                                   "mv editor old; mkdir editor; echo planted > editor/tasks.json", EDITOR),
+    "a name of two parts in a worktree": Way({f"{TREE}/.cargo": "../../../settings"}, f"{TREE}/.cargo/config.toml",
+                                             PLANT.format("settings/config.toml"), {"settings/config.toml": "mine\n"},
+                                             "settings/config.toml"),
+    "a repository in a worktree": Way({f"{TREE}/.git/hooks/pre-commit": "../../../../../tools/hook.sh"},
+                                      f"{TREE}/.git/hooks/pre-commit", PLANT.format("tools/hook.sh"),
+                                      {"tools/hook.sh": "mine\n"}, "tools/hook.sh"),
 }
 
 
@@ -242,6 +258,25 @@ def test_what_appears_where_a_directory_of_a_home_leads_is_moved_away(world):
     assert (world.project / "dots/ordinary").exists() and not (world.home / ".config/nvim").exists()
     world.bare("sh", "-c", f"rm dots/ordinary; {script}").expect(0)
     assert (world.home / ".config/nvim/init.lua").read_text() == "planted\n"
+
+
+def test_what_a_worktree_of_an_agent_shares_is_left_alone(world):
+    """What is large is linked into it, and a worktree may be a link itself: those are searched where they are."""
+    for place in ("node_modules/dep", "trees/v/.vscode", f"{TREE}/src"):
+        world.make_directory(world.project / place)
+    world.write(world.project / "trees/v/.vscode/tasks.json", "mine\n")
+    world.link(world.project / TREE / "node_modules", "../../../node_modules")
+    world.link(world.project / ".claude/worktrees/v", "../../trees/v")
+    script = ("mv node_modules/dep node_modules/old && mkdir node_modules/dep && echo new > node_modules/dep/index.js && "
+              "rm -r node_modules/old && echo new > trees/v/main.c && mv trees/v/main.c trees/v/other.c")
+    done = world.run("sh", "-c", script).expect(0)
+    assert (world.project / "node_modules/dep/index.js").read_text() == "new\n", done.account()
+    assert (world.project / "trees/v/other.c").read_text() == "new\n"
+    plant = "echo planted >> trees/v/.vscode/tasks.json"
+    world.run("sh", "-c", plant)
+    assert (world.project / ".claude/worktrees/v/.vscode/tasks.json").read_text() == "mine\n"
+    world.bare("sh", "-c", plant).expect(0)
+    assert "planted" in (world.project / ".claude/worktrees/v/.vscode/tasks.json").read_text()
 
 
 @pytest.mark.parametrize("how", ["live", "staged"])
