@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/inspect.h"
+#include "host/path_shadow.h"
 
 namespace cordon {
 namespace {
@@ -16,24 +17,11 @@ std::string_view last_part(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
-bool is_distribution(std::string_view path) {
-  return contains("/usr", path) || contains("/bin", path) || contains("/sbin", path);
-}
-
-std::vector<FileId> directories_on_path(const Effective& effective, const Caller& caller) {
+std::vector<FileId> ids_on_path(const Effective& effective, const Caller& caller) {
   std::vector<FileId> ids;
-  const bool writes_distribution =
-      std::any_of(effective.write.begin(), effective.write.end(),
-                  [](const Grant& grant) { return is_distribution(grant.path); });
-  const auto path = caller.environment.find("PATH");
-  if (effective.write.empty() || path == caller.environment.end()) return ids;
-  for (const std::string_view entry : split(path->second, ':')) {
-    // An empty entry is the current directory, which cannot be held as a whole.
-    if (entry.empty() || entry == ".") continue;
-    if (is_distribution(entry) && !writes_distribution) continue;
-    const std::string full = entry.front() == '/' ? std::string(entry) : join(caller.cwd, entry);
+  for (const std::string& directory : directories_on_path(effective, caller)) {
     struct stat status {};
-    if (::stat(full.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+    if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
     ids.push_back(looked(status).id);
   }
   return ids;
@@ -44,7 +32,7 @@ std::vector<FileId> directories_on_path(const Effective& effective, const Caller
 Classifier::Classifier(const Effective& effective, const Caller& caller)
     : effective_(effective),
       caller_(caller),
-      path_directories_(directories_on_path(effective, caller)),
+      path_directories_(ids_on_path(effective, caller)),
       denies_(effective.deny) {
   for (const DenyGlob& deny : effective.deny) anchored_ |= !deny.anchor.empty();
   std::vector<std::string_view> names(effective.protect.add.begin(), effective.protect.add.end());

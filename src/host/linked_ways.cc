@@ -16,18 +16,27 @@
 // Links lie in what is held, too: `.vscode/tasks.json -> ../cfg/tasks.json`. The copy that covers
 // `.vscode` has the link, and the command writes through it into the host's file. So directories
 // that are held are searched for links, and those that links lead to are held and then searched.
-// Nothing that leaves the writable grants is held or pinned, for nothing there can be written. What
-// is not searched are directories on PATH: every installed command is a link into its package, and
-// who installs one changes what it leads to. In `.claude/worktrees` Claude Code keeps working
-// trees, each a project of its own, and links what is large into them: `node_modules` of the
-// project would be held. So each is searched by names, as a grant is. A link in place of such a
-// tree is not followed: what it leads to is searched where it is
-// (docs/adr/0098-ways-that-links-open.md).
+// Nothing that leaves the writable grants is held or pinned, for nothing there can be written. Two
+// places that are held have links of other kinds as well:
+//
+//   `.claude/worktrees`   Claude Code keeps working trees there, each a project of its own, and
+//                         links what is large into them: `node_modules` of the project would be
+//                         held. So each is searched by names, as a grant is. A link in place of
+//                         such a tree is not followed: what it leads to is searched where it is.
+//   directories on PATH   Commands are links to what the project builds. The name decides, as it
+//                         does for a file there (host/path_shadow.h): `bin/git -> ../tools/git.sh`
+//                         is followed, and `bin/tool` is not. In a directory that no run can
+//                         write, `~/bin`, only the names that everybody types are. A command that
+//                         lies in the same directory of packages as its link is what a package
+//                         manager put there, and it has to be able to do so again.
+//
+// docs/adr/0098-ways-that-links-open.md has the reasons.
 #include "host/linked_ways.h"
 
 #include <algorithm>
 
 #include "base/path.h"
+#include "host/path_shadow.h"
 #include "host/walk.h"
 
 namespace cordon {
@@ -234,6 +243,69 @@ std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& ru
       const ProtectedName* meant = find_protected(basename(directory), basename(place), rules);
       if (meant != nullptr && is_held_in(*meant, directory, caller.homes))
         found.add(name, meant->kind);
+    }
+  }
+  return links;
+}
+
+namespace {
+
+// The outermost directory of packages that `path` lies in; empty if it lies in none.
+std::string_view packages_of(std::string_view path) {
+  std::string_view found;
+  for (std::string_view at = parent(path); at != "/"; at = parent(at))
+    if (is_package_directory(basename(at))) found = at;
+  return found;
+}
+
+bool stays_in_packages(const std::string& link, const TracedPath& way) {
+  const std::string_view packages = packages_of(link);
+  const std::string& end = way.end.empty() ? way.missing : way.end;
+  return !packages.empty() && contains(packages, end);
+}
+
+// The first symlink of the way that a run could replace.
+const PassedPlace* first_link(const TracedPath& way, const GrantPaths& grants) {
+  const auto found = std::ranges::find_if(way.passed, [&](const PassedPlace* place) {
+    return place->info.symlink && grants.is_writable(place->path);
+  });
+  return found != way.passed.end() ? *found : nullptr;
+}
+
+}  // namespace
+
+std::vector<WayLink> links_on_path(const Effective& effective, const Caller& caller) {
+  // From a directory that cannot be looked at, on a network that is gone, no shell starts anything.
+  const LookFailures unreachable;
+  const GrantPaths grants(effective);
+  const PathShadow shadow(caller, effective.write);
+  PathTrace trace;
+  DirectoryNames names;
+  std::vector<WayLink> links;
+  for (const std::string& spelled : directories_on_path(effective, caller)) {
+    const TracedPath way = trace.to(spelled);
+    if (way.end.empty()) continue;
+    if (const PassedPlace* link = first_link(way, grants))
+      links.push_back({link->path, spelled, HoldKind::Path});
+    const auto add = [&](std::string_view name) {
+      std::string link = join(way.end, name);
+      if (!stays_in_packages(link, trace.to(link)))
+        links.push_back({link, link, HoldKind::Path, false});
+    };
+    const Fd fd = open_canonical(way.end, kOpenDirectory);
+    if (!fd.valid()) {
+      // A shell needs no list of it.
+      for (const std::string_view name : PathShadow::known_to_all()) {
+        const PassedPlace* seen = trace.seen(join(way.end, name));
+        if (seen != nullptr && seen->info.symlink) add(name);
+      }
+      continue;
+    }
+    const bool own = grants.is_writable(way.end);
+    names.read(fd.get());
+    for (const DirectoryEntry& entry : names.entries()) {
+      const bool counts = own ? shadow.hides(entry.name) : PathShadow::is_known_to_all(entry.name);
+      if (entry.type == EntryType::Symlink && counts) add(entry.name);
     }
   }
   return links;

@@ -46,6 +46,10 @@ struct LinkedWays {
 // Those in the caller's homes: trees of dotfiles are linked into them, and worked on.
 std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& rules);
 
+// In directories on the caller's PATH, those with the name of a command that is found elsewhere;
+// and those by which such a directory is reached.
+std::vector<WayLink> links_on_path(const Effective& effective, const Caller& caller);
+
 // Follows `links`, those in every directory that is held, and those in what these lead to. Looks at
 // nothing else: no directory is entered that is neither held nor becomes so.
 Result<LinkedWays> follow_links(std::vector<WayLink> links, const GrantPaths& grants,

@@ -327,13 +327,15 @@ bool take_false_way(const std::string& path, PathTrace& trace, const TreeSnapsho
   return false;
 }
 
-// The kind of the protected name that `path` bears, or lies in. git's by settings have none.
-HoldKind kind_of_way(std::string_view path, const ProtectRules& rules) {
-  for (; path != "/"; path = parent(path)) {
-    const ProtectedName* name = find_protected(basename(parent(path)), basename(path), rules);
+// The kind of the protected name that `path` bears, or lies in, or of the directory on PATH that it
+// lies in. git's by settings have none.
+HoldKind kind_of_way(const std::string& path, const ProtectRules& rules, const Caller& caller) {
+  for (std::string_view at = path; at != "/"; at = parent(at)) {
+    const ProtectedName* name = find_protected(basename(parent(at)), basename(at), rules);
     if (name != nullptr && name->action == HoldAction::Hold) return name->kind;
   }
-  return HoldKind::Git;
+  const auto above = inspect_path(std::string(parent(path)));
+  return above && is_directory_on_path(above->id, caller) ? HoldKind::Path : HoldKind::Git;
 }
 
 // What a protected name leads to through links of the project, where nothing was before the run.
@@ -342,7 +344,7 @@ void take_led(const std::string& path, const Caller& caller, const TreeSnapshot&
   const Result<Canonical> end = canonicalize(path, "/", caller);
   if (!end || end->kind == FileKind::Absent || !grants.is_writable(end->path)) return;
   if (before.protected_objects.contains(end->id) || grants.covers_grant(end->path)) return;
-  take_at(end->path, kind_of_way(path, before.protect), quarantine);
+  take_at(end->path, kind_of_way(path, before.protect, caller), quarantine);
 }
 
 // Where a root is now, open. Another run may have renamed it: the search goes through the

@@ -371,6 +371,7 @@ void TreeSurvey::protect(WalkedDirectory& directory, const DirectoryEntry& entry
 
 Result<void> TreeSurvey::hold_ways() {
   std::ranges::move(links_in_homes(caller_, effective_.protect), std::back_inserter(links_));
+  std::ranges::move(links_on_path(effective_, caller_), std::back_inserter(links_));
   CORDON_TRY(ways, follow_links(std::move(links_), grants_, classifier_, out_.facts));
   for (const LinkedWays::Step& step : ways.steps) {
     if (step.seen.symlink && is_older(step.path, step.seen))
@@ -424,8 +425,9 @@ void TreeSurvey::mask(const std::string& path, const FileInfo& seen, const std::
 void TreeSurvey::hold(const std::string& path, const FileInfo& seen, HoldKind kind,
                       std::string link) {
   if (seen.kind == FileKind::Other) return mask(path, seen, "not a file, under a protected name");
+  const bool by_name = kind == HoldKind::Path && link.empty();
   out_.facts.held.push_back({path, kind, seen.kind, seen.id, std::move(link)});
-  if (kind == HoldKind::Path || is_older(path, seen)) out_.snapshot.protected_objects.insert(seen);
+  if (by_name || is_older(path, seen)) out_.snapshot.protected_objects.insert(seen);
 }
 
 void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
@@ -437,7 +439,7 @@ void TreeSurvey::pin_ways(const std::vector<NamedPath>& named) {
   for (const DenyGlob& rule : effective_.deny)
     if (grants_.in_writable_root(rule.anchor)) name(rule.anchor);
   for (const Held& held : out_.facts.held)
-    if (held.kind == HoldKind::Path) name(held.path);
+    if (held.kind == HoldKind::Path && held.link.empty()) name(held.path);
   PathTrace trace;
   std::unordered_set<const PassedPlace*> done;
   const auto pin = [&](const PassedPlace* place) {

@@ -63,7 +63,8 @@ bool NativePlanner::may_be_copied(const Held& held) const {
   // A copy would show what is masked below, and hide what is granted there.
   if (held.file == FileKind::Directory) return !has_mounts_below(held.path);
   // A program of Cordon's own, and the pointer by which git finds a repository, are to stay.
-  return held.kind != HoldKind::Path && basename(held.path) != ".git";
+  const bool own = held.kind == HoldKind::Path && held.link.empty();
+  return !own && basename(held.path) != ".git";
 }
 
 void NativePlanner::hold(const Held& held, std::string reason) {

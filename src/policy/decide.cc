@@ -223,7 +223,8 @@ Verdict Decision::by_absence() const {
 std::string reason_of(const Held& held) {
   std::string reason(name_of(held.kind));
   // What is installed into a directory on PATH is known by this word alone.
-  if (held.link.empty() || held.kind == HoldKind::Path) return reason;
+  const bool commands = held.kind == HoldKind::Path && held.file == FileKind::Directory;
+  if (held.link.empty() || commands) return reason;
   return reason.append(": ").append(quote(held.link)).append(kLeadsHere);
 }
 

@@ -19,6 +19,8 @@
 #include "changes/take.h"
 #include "host/git/index.h"
 #include "host/inspect.h"
+#include "host/path_shadow.h"
+#include "host/walk.h"
 
 namespace cordon {
 namespace {
@@ -197,18 +199,39 @@ std::vector<std::string> written_for_unseen(const std::vector<ChangeRecord>& rec
   return paths;
 }
 
+// Places in a directory on PATH to which a command that hides another one leads by a link there:
+// `bin/git -> own-git`. The links are the host's, which the run could not change.
+std::set<std::string> led_by_hiding(const std::string& directory, const PathShadow& shadow) {
+  std::set<std::string> led;
+  const Fd fd = open_canonical(directory, kOpenDirectory);
+  DirectoryNames names;
+  if (!fd.valid()) return led;
+  names.read(fd.get());
+  PathTrace trace;
+  for (const DirectoryEntry& entry : names.entries()) {
+    if (entry.type != EntryType::Symlink || !shadow.hides(entry.name)) continue;
+    const TracedPath way = trace.to(join(directory, entry.name));
+    for (const PassedPlace* place : way.passed) led.insert(place->path);
+    led.insert(way.missing);
+  }
+  return led;
+}
+
 // What was installed into a directory on PATH and hides nothing.
 std::vector<std::string> installed_commands(const std::vector<ChangeRecord>& records,
                                             const std::vector<Grant>& writable,
                                             const Caller& caller) {
   std::vector<std::string> paths;
   const PathShadow shadow(caller, writable);
+  std::map<std::string, std::set<std::string>> led;  // by directory
   for (const ChangeRecord& record : records) {
     if (record.reason != name_of(HoldKind::Path) || record.path == record.top) continue;
     if (!shadow.may_be_installed_into(record.top)) continue;
-    const bool command = parent(record.path) == record.top;
-    const bool removed = record.change == Change::Kind::Deleted;
-    if (!command || removed || !shadow.hides(basename(record.path))) paths.push_back(record.path);
+    if (!led.contains(record.top)) led[record.top] = led_by_hiding(record.top, shadow);
+    const auto is_on_it = [&](const std::string& place) { return contains(record.path, place); };
+    const bool hides = (parent(record.path) == record.top && shadow.hides(basename(record.path))) ||
+                       std::ranges::any_of(led[record.top], is_on_it);
+    if (record.change == Change::Kind::Deleted || !hides) paths.push_back(record.path);
   }
   return paths;
 }

@@ -279,6 +279,125 @@ def test_what_a_worktree_of_an_agent_shares_is_left_alone(world):
     assert "planted" in (world.project / ".claude/worktrees/v/.vscode/tasks.json").read_text()
 
 
+# Directories on PATH
+
+def path_with(world, *directories):
+    return {"PATH": ":".join([*map(str, directories), world.environment()["PATH"]])}
+
+
+# Link, what it leads to, and the file that is started by its name.
+COMMANDS = {
+    "a command that everybody types": ("project/bin/git", "../tools/it.sh", "tools/it.sh"),
+    "by a second link": ("project/bin/git", "../current/it.sh", "tools/it.sh"),
+    "a script that is sourced": ("project/venv/bin/activate", "../../tools/it.sh", "tools/it.sh"),
+    "beside the packages": ("project/node_modules/.bin/node", "../../tools/it.sh", "tools/it.sh"),
+    "one that another directory has": ("project/bin/other-tool", "../tools/it.sh", "tools/it.sh"),
+    "in the home": ("bin/git", "../project/tools/it.sh", "tools/it.sh"),
+}
+
+
+@pytest.mark.parametrize("how", ["written", "renamed", "staged"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_command_leads_to_is_held_if_it_hides_another(world, name, how):
+    link, target, file = COMMANDS[name]
+    mark = world.path / "started"
+    world.write(world.project / file, "#!/bin/sh\nexit 0\n", 0o755)
+    world.write(world.outside / "bin/other-tool", "#!/bin/sh\nexit 0\n", 0o755)
+    world.link(world.project / "current", "tools")
+    place = (world.home / link).parent
+    world.link(world.home / link, target)
+    env = path_with(world, place, world.outside / "bin")
+    planted = f"printf '#!/bin/sh\\ntouch {mark}\\n' > {file}; chmod 755 {file}"
+    script = f"mv tools old; mkdir tools; {planted}" if how == "renamed" else planted
+    options = options_for(world, how)
+    done = world.run("sh", "-c", f"{script}; echo reached > ordinary", options=options, env=env)
+    assert (world.project / "ordinary").read_text() == "reached\n", done.account()
+    start = f". {world.home / link}" if "activate" in link else (world.home / link).name
+    world.bare("sh", "-c", start, env=env).expect(0)
+    assert not mark.exists(), done.account()
+    assert "leads here" in done.err or how != "written" or not has_copies(world), done.err
+    world.bare("sh", "-c", script).expect(0)
+    world.bare("sh", "-c", start, env=env).expect(0)
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("target", ["own-git", "lib/own-git"])
+def test_what_a_command_leads_to_in_its_own_directory_is_held_back(world, target):
+    """What is installed there is put on the host after the run, and what a link with the name of a known command
+    leads to is no new command."""
+    mark = world.path / "started"
+    place = world.project / "bin"
+    world.write(place / target, "#!/bin/sh\nexit 0\n", 0o755)
+    world.link(place / "git", target)
+    env = path_with(world, place)
+    script = f"printf '#!/bin/sh\\ntouch {mark}\\n' > bin/{target}; echo new > bin/own-tool; echo new > bin/lib.txt"
+    world.backend = world.backend and "native"  # elsewhere nothing can be installed
+    done, report = world.report("sh", "-c", script, env=env)
+    done.expect(0)
+    assert (place / "own-tool").exists()
+    assert [entry["path"] for entry in report["changes"] if entry["state"] == "held"] == [f"bin/{target}"], report
+    world.bare("git", "status", env=env).expect(0)
+    assert not mark.exists()
+    world.bare("sh", "-c", script).expect(0)
+    world.bare("git", "status", env=env).expect(0)
+    assert mark.exists()
+
+
+def test_a_command_of_the_project_is_worked_on(world):
+    """Its name is found nowhere else: what the link leads to is a file like any other, built and replaced."""
+    for link, file in (("bin/own-tool", "src/own.py"), ("node_modules/.bin/checker", "packages/checker/cli.js")):
+        world.write(world.project / file, "old\n", 0o755)
+        world.link(world.project / link, world.project / file)
+    world.link(world.home / "bin/other-tool", world.project / "src/other.py")
+    world.write(world.outside / "bin/other-tool", "#!/bin/sh\n", 0o755)
+    env = path_with(world, world.project / "bin", world.project / "node_modules/.bin", world.home / "bin",
+                    world.outside / "bin")
+    script = ("for file in src/own.py src/other.py packages/checker/cli.js; do echo new > new; mv new $file || exit 1; done; "
+              "mv packages old && mv old packages")
+    world.run("sh", "-c", script, env=env).expect(0)
+    for file in ("src/own.py", "src/other.py", "packages/checker/cli.js"):
+        assert (world.project / file).read_text() == "new\n"
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "missing"])
+def test_a_package_manager_replaces_its_package(world, there):
+    """Its own link stands for the package, whatever else has the name of the command."""
+    if there:
+        world.write(world.project / "node_modules/linter/bin/linter.js", "old\n", 0o755)
+    world.link(world.project / "node_modules/.bin/linter", "../linter/bin/linter.js")
+    world.write(world.outside / "bin/linter", "#!/bin/sh\n", 0o755)
+    env = path_with(world, world.project / "node_modules/.bin", world.outside / "bin")
+    script = ("mv node_modules/linter node_modules/.linter-old; set -e; mkdir -p node_modules/linter/bin; "
+              "echo new > node_modules/linter/bin/linter.js; rm -rf node_modules/.linter-old")
+    world.run("sh", "-c", script, env=env).expect(0)
+    assert (world.project / "node_modules/.bin/linter").read_text() == "new\n"
+
+
+def test_the_way_to_a_directory_on_path_stays(world):
+    world.write(world.project / ".envs/a/bin/own-tool", "#!/bin/sh\n", 0o755)
+    world.link(world.project / "env", ".envs/a")
+    env = path_with(world, world.project / "env/bin")
+    script = "rm env; mkdir -p env/bin; echo planted > env/bin/ls; chmod 755 env/bin/ls; echo reached > ordinary"
+    done = world.run("sh", "-c", script, env=env)
+    assert (world.project / "ordinary").exists(), done.account()
+    assert os.readlink(world.project / "env") == ".envs/a"
+    assert (world.project / "env/bin/own-tool").exists() and not (world.project / "env/bin/ls").exists()
+    world.bare("sh", "-c", script)
+    assert (world.project / "env/bin/ls").read_text() == "planted\n"
+
+
+def test_what_appears_where_a_command_leads_is_moved_away(world):
+    world.link(world.project / "bin/git", "../tools/git.sh")
+    env = path_with(world, world.project / "bin")
+    script = "mkdir tools; echo planted > tools/git.sh; echo reached > tools/ordinary"
+    done, report = world.report("sh", "-c", script, env=env)
+    done.expect(0)
+    assert (world.project / "tools/ordinary").exists() and not (world.project / "bin/git").exists(), done.account()
+    assert ["path"] == [entry["kind"] for entry in report["handoff"] if entry["path"] == "tools/git.sh"]
+    world.bare("sh", "-c", f"rm -r tools; {script}").expect(0)
+    assert (world.project / "bin/git").read_text() == "planted\n"
+
+
 @pytest.mark.parametrize("how", ["live", "staged"])
 def test_a_link_of_the_run_makes_no_protected_file(world, how):
     script = "mkdir made; echo planted > made/config.toml; ln -s made .cargo; ln -s made ordinary"
