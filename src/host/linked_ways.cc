@@ -11,7 +11,9 @@
 //                      the end: a run that renames one of them and puts its own there would have
 //                      led the name elsewhere. What leads to the first link need not be: moved
 //                      away with the link in it, it leaves no protected name behind
-//   nothing is there   the name is noted, and what it leads to after the run is moved away
+//   nothing is there   what the name leads to after the run is moved away; so is what stands in
+//                      place of an end that was held, since the kernel takes a mount away from a
+//                      file that somebody outside replaces
 //
 // Links lie in what is held, too: `.vscode/tasks.json -> ../cfg/tasks.json`. The copy that covers
 // `.vscode` has the link, and the command writes through it into the host's file. So directories
@@ -129,7 +131,7 @@ class WayFollower {
     while (true) {
       for (const WayLink& way : links) follow(way);
       links.clear();
-      if (unsearched_.empty()) return std::move(found_);
+      if (unsearched_.empty()) return finish();
       const auto [path, kind] = std::move(unsearched_.back());
       unsearched_.pop_back();
       HeldLinks inner(kind, classifier_, links);
@@ -138,6 +140,13 @@ class WayFollower {
   }
 
  private:
+  // A file in a directory that is held as a whole cannot be written, whoever replaces it.
+  LinkedWays finish() {
+    for (const LinkedWays::End& end : found_.ends)
+      if (is_held(parent(end.path))) found_.led.erase(end.link);
+    return std::move(found_);
+  }
+
   void add_held(const std::string& path, HoldKind kind, FileKind file) {
     held_.insert(path);
     if (is_searched(kind, file)) unsearched_.emplace_back(path, kind);
@@ -166,6 +175,7 @@ class WayFollower {
     const auto seen = inspect_path(traced.end);
     if (!seen) return;
     found_.ends.push_back({traced.end, *seen, way.kind, way.end});
+    found_.led.insert(way.end);
     add_held(traced.end, way.kind, seen->kind);
   }
 

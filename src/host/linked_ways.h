@@ -38,8 +38,10 @@ struct LinkedWays {
     std::string link;
   };
   std::vector<Step> steps;
-  std::vector<End> ends;      // that have to be held, and are not yet
-  std::set<std::string> led;  // names behind which nothing is that the run could not make
+  std::vector<End> ends;  // that have to be held, and are not yet
+  // Names behind which something else may be after the run: nothing is there that the run could not
+  // make, or what is held there is replaced outside, which takes the mount away.
+  std::set<std::string> led;
   std::vector<WayLink> open;  // lead to a grant or above one, which cannot be held
 };
 

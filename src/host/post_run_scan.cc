@@ -241,8 +241,30 @@ class PostRunWalk final : public TreeVisitor {
   [[nodiscard]] bool leads_to_something_new(const std::string& link) const {
     const Result<Canonical> target = canonicalize(link, "/", caller_);
     if (!target || target->kind == FileKind::Absent) return false;
-    return grants_.is_writable(target->path) && !grants_.covers_grant(target->path) &&
-           !before_.protected_objects.contains(target->id);
+    if (!grants_.is_writable(target->path) || grants_.covers_grant(target->path)) return false;
+    const auto seen = inspect_path(target->path);
+    return seen && !before_.protected_objects.contains(*seen) && !is_in_held(target->path);
+  }
+
+  // In a directory that is held as a whole nothing is the run's, and nothing in it was compared.
+  // Git's own directories are only pinned.
+  [[nodiscard]] bool is_in_held(std::string_view path) const {
+    for (path = parent(path); grants_.is_writable(path) && path != "/"; path = parent(path)) {
+      const ProtectedName* name =
+          find_protected(basename(parent(path)), basename(path), before_.protect);
+      const bool held = name != nullptr && is_held_in(*name, parent(path), caller_.homes);
+      if (!held && !is_end_of_link(path)) continue;
+      const auto seen = inspect_path(std::string(path));
+      if (seen && before_.protected_objects.contains(*seen)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_end_of_link(std::string_view path) const {
+    return std::ranges::any_of(before_.led, [&](const std::string& name) {
+      const Result<Canonical> end = canonicalize(name, "/", caller_);
+      return end && end->path == path;
+    });
   }
 
   // `.cargo -> x` makes `x/config.toml` a protected file, by a name that no walk finds. A link that
@@ -289,7 +311,8 @@ void take_own_configuration(const Caller& caller, const TreeSnapshot& before,
   if (caller.config_directory.empty()) return;
   const Result<Canonical> place = canonicalize(caller.config_directory, "/", caller);
   if (!place || place->kind == FileKind::Absent || !grants.is_writable(place->path)) return;
-  if (before.protected_objects.contains(place->id) || grants.covers_grant(place->path)) return;
+  const auto seen = inspect_path(place->path);
+  if (!seen || before.protected_objects.contains(*seen) || grants.covers_grant(place->path)) return;
   take_at(place->path, HoldKind::Agent, quarantine);
 }
 
@@ -338,12 +361,14 @@ HoldKind kind_of_way(const std::string& path, const ProtectRules& rules, const C
   return above && is_directory_on_path(above->id, caller) ? HoldKind::Path : HoldKind::Git;
 }
 
-// What a protected name leads to through links of the project, where nothing was before the run.
+// What a protected name leads to through links of the project, where nothing was before the run, or
+// something else: a file that somebody outside replaced has lost its mount.
 void take_led(const std::string& path, const Caller& caller, const TreeSnapshot& before,
               const GrantPaths& grants, Quarantine& quarantine) {
   const Result<Canonical> end = canonicalize(path, "/", caller);
   if (!end || end->kind == FileKind::Absent || !grants.is_writable(end->path)) return;
-  if (before.protected_objects.contains(end->id) || grants.covers_grant(end->path)) return;
+  const auto seen = inspect_path(end->path);
+  if (!seen || before.protected_objects.contains(*seen) || grants.covers_grant(end->path)) return;
   take_at(end->path, kind_of_way(path, before.protect, caller), quarantine);
 }
 

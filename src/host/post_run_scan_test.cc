@@ -103,15 +103,18 @@ TEST_F(PostRunScan, MovesALinkThatTookAProtectedName) {
   EXPECT_TRUE(exists("evil/tasks.json"));
 }
 
-TEST_F(PostRunScan, MovesAnOldLinkWhoseWayWasRebuilt) {
+// Where nothing could be pinned. The link is the person's, and leads nowhere then.
+TEST_F(PostRunScan, MovesWhatStandsWhereTheWayOfAnOldLinkWasRebuilt) {
   file("cfg/vs/settings.json");
   link(".vscode", "cfg/vs");
   link(".idea", "cfg2/missing");
   start();
   ASSERT_EQ(::rename(in("cfg").c_str(), in("cfg-old").c_str()), 0);
   file("cfg/vs/tasks.json");
-  EXPECT_THAT(paths_of(end()), ElementsAre(".vscode"));
+  EXPECT_THAT(paths_of(end()), ElementsAre("cfg/vs"));
+  EXPECT_TRUE(exists(".vscode"));
   EXPECT_TRUE(exists(".idea"));
+  EXPECT_TRUE(exists("cfg-old/vs/settings.json"));
 }
 
 TEST_F(PostRunScan, MovesWhatAppearsBehindALinkAndLeavesTheLink) {

@@ -85,8 +85,8 @@ struct TreeSnapshot {
   std::int64_t began_ns = 0;  // the kernel's clock for change times, before the first look
   // Paths that a policy or a ceiling names, with a part missing that the run can make.
   std::set<std::string> unmade;
-  // Names that lead through links of the project to what a tool of the host would read, and nothing
-  // was there that the run could not make.
+  // Names that lead through links of the project to what a tool of the host would read: nothing was
+  // there that the run could not make, or what was is among the protected objects.
   std::set<std::string> led;
 };
 

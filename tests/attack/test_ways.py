@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from gitrepo import git, make_repository
+from support.harness import wait_until
 
 PLANT = "echo planted >> {}"
 
@@ -279,6 +280,53 @@ def test_what_a_worktree_of_an_agent_shares_is_left_alone(world):
     assert "planted" in (world.project / ".claude/worktrees/v/.vscode/tasks.json").read_text()
 
 
+def run_meanwhile(world, script, work):
+    """`work` is done outside while the script waits inside for it."""
+    process = world.start([world.cordon, "run", "--", "sh", "-c",
+                           f"touch ready; until [ -e go ]; do sleep 0.05; done; {script}"], text=True)
+    assert wait_until(lambda: (world.project / "ready").exists())
+    work()
+    world.write(world.project / "go", "")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
+    return err
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("link", ["project/.vscode/tasks.json", "project/.mcp.json", ".bashrc"])
+def test_what_the_person_replaces_meanwhile_is_no_way_in(world, link, times):
+    """The kernel takes the mount away from a file that is replaced outside, and an inode number is used again."""
+    file = world.write(world.project / "cfg/it", "before\n")
+    plain = world.write(world.project / "plain", "before\n")
+    world.link(world.home / link, file)
+
+    def work():
+        for path in (file, plain):
+            for number in range(times):
+                world.write(path.with_name("fresh"), f"mine {number}\n").rename(path)
+
+    err = run_meanwhile(world, "echo planted >> cfg/it; echo planted >> plain", work)
+    assert os.readlink(world.home / link) == str(file) and not (world.home / link).exists(), err
+    assert plain.read_text() == f"mine {times - 1}\nplanted\n", "the run could write what was replaced"
+    world.cordon_verb("changes", "apply", "last", "cfg/it").expect(0)
+    assert file.read_text() == f"mine {times - 1}\nplanted\n"
+
+
+def test_what_the_person_does_at_the_end_of_a_way_stays(world):
+    """In a directory that a link leads to, which is the same one all the time."""
+    settings = world.write(world.project / "editor/tasks.json", "before\n")
+    world.link(world.project / ".vscode", "editor")
+
+    def work():
+        world.write(settings.with_name("fresh"), "after\n").rename(settings)
+        world.write(settings.with_name("launch.json"), "new\n")
+
+    run_meanwhile(world, "echo planted > editor/launch.json; true", work)
+    assert settings.read_text() == "after\n" and settings.with_name("launch.json").read_text() == "new\n"
+    world.bare("sh", "-c", "echo planted > editor/launch.json").expect(0)
+    assert (world.project / ".vscode/launch.json").read_text() == "planted\n"
+
+
 # Directories on PATH
 
 def path_with(world, *directories):
@@ -432,6 +480,36 @@ def test_what_leads_out_of_the_grants_is_left_alone(world):
     assert (world.project / "ordinary").exists() and done.status == 0, done.account()
     assert [entry["path"] for entry in report["changes"] if entry["state"] == "held"] == []
     assert (world.project / ".vscode").is_symlink()
+
+
+@pytest.mark.parametrize("tracked", [False, True], ids=["untracked", "tracked"])
+@pytest.mark.parametrize("links, file", [
+    ({".mcp.json": ".vscode/mcp.json"}, ".vscode/mcp.json"), ({".cursor": ".claude/rules"}, ".claude/rules/x.md"),
+    ({".vscode": "editor", ".mcp.json": "editor/mcp.json"}, "editor/mcp.json")])
+def test_a_link_into_what_is_held_stays(world, links, file, tracked):
+    """Nothing in such a directory is the run's, so the link leads to nothing new: whatever it is, the person's work."""
+    held = world.write(world.project / file, "mine\n")
+    for link, target in links.items():
+        world.link(world.project / link, target)
+    if tracked:
+        make_repository(world)
+        git(world, "add", "-A")
+        git(world, "commit", "-q", "-m", "links")
+
+    def assert_there(text):
+        assert held.read_text() == text
+        for link, target in links.items():
+            assert os.readlink(world.project / link) == target
+
+    quiet, report = world.report("true")
+    assert_there("mine\n")
+    assert report["handoff"] == [] and report["changes"] == [] and "moved" not in quiet.err, quiet.err
+    world.run("sh", "-c", f"echo planted >> {file}")
+    assert_there("mine\n")
+    run_meanwhile(world, "true", lambda: world.write(held.with_name("fresh"), "after\n").rename(held))
+    assert_there("after\n")
+    world.bare("sh", "-c", f"echo planted >> {file}").expect(0)
+    assert_there("after\nplanted\n")
 
 
 # How it comes back
