@@ -164,9 +164,15 @@ Refused protected_path(const std::string& option, const Grant& grant, const Reso
   if (const ProtectedName* name = held_place(grant.path, request.held)) {
     const bool itself = held_name(grant.path, request.held) != nullptr;
     const std::string place = itself ? "" : " lies in " + quote(name->name) + " and";
+    // Each mechanism keeps it from the host in its own way, and none lets it through.
+    const bool in_grant = std::ranges::any_of(request.write, [&](const Grant& other) {
+      return other.path != grant.path && contains(other.path, grant.path);
+    });
     return {option + place + " cannot be granted: " + std::string(name->reason) +
                 ", so it is never more than readable",
-            "leave the option out; what a command makes there is moved out of the tree"};
+            in_grant ? "leave the option out; what a command gets to write there is held back, and "
+                       "cordon changes shows and takes it"
+                     : "make the change outside the sandbox"};
   }
   if (is_in_agent_directory(grant.path, request.held)) {
     return {option +

@@ -476,6 +476,26 @@ def test_the_repository_of_the_grant_is_never_finished_off(world):
     assert (world.project / ".git/config").exists()
 
 
+def test_the_refusal_of_a_protected_name_says_what_becomes_of_it(world):
+    world.write(world.project / SETTINGS, "mine\n")
+    start = world.make_directory(world.home / ".config/fish")
+    refused = world.run("/bin/true", options=["--write", ".vscode"])
+    assert refused.status == 125 and "what a command gets to write there is held back" in refused.err, refused.account()
+    elsewhere = world.run("/bin/true", options=["--write", start])
+    assert elsewhere.status == 125 and "make the change outside" in elsewhere.err, elsewhere.account()
+    # What it says of the one, and would not be true of the other.
+    script = f"echo new > {SETTINGS}; mkdir -p {start}; echo new > {start}/config.fish; true"
+    done = world.run("/bin/sh", "-c", script)
+    assert (world.project / SETTINGS).read_text() == "mine\n" and not (start / "config.fish").exists()
+    if world.backend in (None, "native"):
+        assert "held back: .vscode (1 file)" in done.err, done.account()
+        world.cordon_verb("changes", "apply", "last", ".vscode").expect(0)
+        assert (world.project / SETTINGS).read_text() == "new\n"
+    else:
+        assert f"{SETTINGS}: Read-only file system" in done.err, done.account()
+    assert not (start / "config.fish").exists()
+
+
 # Directories on PATH
 
 @pytest.fixture
