@@ -17,6 +17,7 @@
 #include "base/private_directory.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "changes/take.h"
 #include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/quarantine.h"
@@ -38,6 +39,8 @@ std::string octal(unsigned mode) {
 
 class Fingerprint {
  public:
+  explicit Fingerprint(CopyFrom side) : side_(side) {}
+
   std::string of(int directory, const std::string& name, int depth = 0) {
     struct stat status {};
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -54,18 +57,20 @@ class Fingerprint {
 
  private:
   std::string file(int directory, const std::string& name, const struct stat& status) {
-    const auto content = read_regular(directory, name, kMostFingerprintBytes - bytes_);
+    const Fd fd = open_source_file(side_, directory, name);
+    const auto seen = fd.valid() ? inspect_fd(fd.get()) : std::nullopt;
+    if (!seen || seen->kind != FileKind::Regular) return kUnknown;
+    const auto content = read_all(fd.get(), kMostFingerprintBytes - bytes_);
     if (!content) return kUnknown;
     bytes_ += content->size();
     return "file:" + octal(status.st_mode) + ":" + sha256_hex(*content);
   }
 
   std::string tree(int directory, const std::string& name, const struct stat& status, int depth) {
-    const Fd fd(::openat(directory, name.c_str(),
-                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!fd.valid() || depth >= kDeepestFingerprint) return kUnknown;
+    const SourceDirectory source(side_, directory, name);
+    if (!source.valid() || depth >= kDeepestFingerprint) return kUnknown;
     DirectoryNames names;
-    if (!names.read(fd.get())) return kUnknown;
+    if (!names.read(source.get())) return kUnknown;
     std::vector<std::string> sorted;
     for (const DirectoryEntry& entry : names.entries()) sorted.emplace_back(entry.name);
     names_ += sorted.size();
@@ -73,7 +78,7 @@ class Fingerprint {
     std::ranges::sort(sorted);
     std::string all;
     for (const std::string& child : sorted) {
-      const std::string one = of(fd.get(), child, depth + 1);
+      const std::string one = of(source.get(), child, depth + 1);
       if (one == kUnknown) return kUnknown;
       all.append(child).push_back('\0');
       all.append(one).push_back('\0');
@@ -81,20 +86,29 @@ class Fingerprint {
     return "directory:" + octal(status.st_mode) + ":" + sha256_hex(all);
   }
 
+  CopyFrom side_;
   std::size_t names_ = 0;
   std::size_t bytes_ = 0;
 };
 
+std::string fingerprint_at(CopyFrom side, const std::string& path) {
+  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
+  if (!above.valid()) return errno == ENOENT || errno == ENOTDIR ? kAbsent : kUnknown;
+  return Fingerprint(side).of(above.get(), std::string(basename(path)));
+}
+
 }  // namespace
 
 std::string fingerprint(int directory, const std::string& name) {
-  return Fingerprint().of(directory, name);
+  return Fingerprint(CopyFrom::Host).of(directory, name);
 }
 
 std::string fingerprint_path(const std::string& path) {
-  const Fd above = open_canonical(std::string(parent(path)), O_PATH | O_DIRECTORY);
-  if (!above.valid()) return errno == ENOENT || errno == ENOTDIR ? kAbsent : kUnknown;
-  return fingerprint(above.get(), std::string(basename(path)));
+  return fingerprint_at(CopyFrom::Host, path);
+}
+
+std::string fingerprint_kept(const std::string& path) {
+  return fingerprint_at(CopyFrom::Run, path);
 }
 
 namespace {

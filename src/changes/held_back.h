@@ -34,6 +34,8 @@ inline constexpr const char* kUnknown = "unknown";
 std::string fingerprint(int directory, const std::string& name);
 // The same by a canonical absolute path.
 std::string fingerprint_path(const std::string& path);
+// The same of what a run left, which is opened for the moment where the run closed it.
+std::string fingerprint_kept(const std::string& path);
 
 // Files of one copied object that are listed one by one; with more the object is one entry.
 inline constexpr std::size_t kMostListed = 1000;

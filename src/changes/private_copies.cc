@@ -24,66 +24,69 @@ namespace {
 
 constexpr int kDeepestCopy = 64;
 
-int copy(int from, const std::string& name, int into, const std::string& as, int depth,
-         const std::optional<Owner>& owner);
+class ExactCopy {
+ public:
+  ExactCopy(CopyFrom side, const std::optional<Owner>& owner) : side_(side), owner_(owner) {}
 
-int copy_file(int from, const std::string& name, int into, const std::string& as, unsigned mode) {
-  const Fd source(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!source.valid()) return errno;
-  const Fd target(
-      ::openat(into, as.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!target.valid()) return errno;
-  if (const int error = copy_bytes(source.get(), target.get()); error != 0) return error;
-  if (::fchmod(target.get(), mode & 0777U) != 0 || ::fsync(target.get()) != 0) return errno;
-  return 0;
-}
-
-int copy_directory(int from, const std::string& name, int into, const std::string& as,
-                   unsigned mode, int depth, const std::optional<Owner>& owner) {
-  if (depth >= kDeepestCopy) return ELOOP;
-  const Fd source(::openat(from, name.c_str(), kOpenDirectory));
-  if (!source.valid() || ::mkdirat(into, as.c_str(), 0700) != 0) return errno;
-  const Fd target(::openat(into, as.c_str(), kOpenDirectory));
-  if (!target.valid()) return errno;
-  DirectoryNames names;
-  if (!names.read(source.get())) return EIO;
-  for (const DirectoryEntry& entry : names.entries()) {
-    const std::string child(entry.name);
-    if (const int error = copy(source.get(), child, target.get(), child, depth + 1, owner);
-        error != 0) {
-      return error;
+  int any(int from, const std::string& name, int into, const std::string& as, int depth) {
+    const auto seen = inspect_name(from, name);
+    if (!seen) return ENOENT;
+    int error = ENOTSUP;
+    if (seen->symlink) {
+      const auto target = read_link(from, name);
+      if (!target) return errno;
+      error = ::symlinkat(target->c_str(), into, as.c_str()) == 0 ? 0 : errno;
+    } else if (seen->kind == FileKind::Regular) {
+      error = file(from, name, into, as, seen->mode);
+    } else if (seen->kind == FileKind::Directory) {
+      error = directory(from, name, into, as, seen->mode, depth);
     }
+    if (error == 0 && owner_ && ::geteuid() == 0 &&
+        ::fchownat(into, as.c_str(), owner_->uid, owner_->gid, AT_SYMLINK_NOFOLLOW) != 0) {
+      error = errno;
+    }
+    return error;
   }
-  return ::fchmod(target.get(), mode & 0777U) == 0 ? 0 : errno;
-}
 
-int copy(int from, const std::string& name, int into, const std::string& as, int depth,
-         const std::optional<Owner>& owner) {
-  const auto seen = inspect_name(from, name);
-  if (!seen) return ENOENT;
-  int error = ENOTSUP;
-  if (seen->symlink) {
-    const auto target = read_link(from, name);
-    if (!target) return errno;
-    error = ::symlinkat(target->c_str(), into, as.c_str()) == 0 ? 0 : errno;
-  } else if (seen->kind == FileKind::Regular) {
-    error = copy_file(from, name, into, as, seen->mode);
-  } else if (seen->kind == FileKind::Directory) {
-    error = copy_directory(from, name, into, as, seen->mode, depth, owner);
+ private:
+  int file(int from, const std::string& name, int into, const std::string& as, unsigned mode) {
+    const Fd source = open_source_file(side_, from, name);
+    if (!source.valid()) return errno;
+    const Fd target(
+        ::openat(into, as.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!target.valid()) return errno;
+    if (const int error = copy_bytes(source.get(), target.get()); error != 0) return error;
+    if (::fchmod(target.get(), mode & 0777U) != 0 || ::fsync(target.get()) != 0) return errno;
+    return 0;
   }
-  if (error == 0 && owner && ::geteuid() == 0 &&
-      ::fchownat(into, as.c_str(), owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) != 0) {
-    error = errno;
+
+  int directory(int from, const std::string& name, int into, const std::string& as, unsigned mode,
+                int depth) {
+    if (depth >= kDeepestCopy) return ELOOP;
+    const SourceDirectory source(side_, from, name);
+    if (!source.valid() || ::mkdirat(into, as.c_str(), 0700) != 0) return errno;
+    const Fd target(::openat(into, as.c_str(), kOpenDirectory));
+    if (!target.valid()) return errno;
+    DirectoryNames names;
+    if (!names.read(source.get())) return EIO;
+    for (const DirectoryEntry& entry : names.entries()) {
+      const std::string child(entry.name);
+      if (const int error = any(source.get(), child, target.get(), child, depth + 1); error != 0)
+        return error;
+    }
+    return ::fchmod(target.get(), mode & 0777U) == 0 ? 0 : errno;
   }
-  return error;
-}
+
+  CopyFrom side_;
+  const std::optional<Owner>& owner_;
+};
 
 }  // namespace
 
-int exact_copy(int from, const std::string& name, int into, const std::string& as,
+int exact_copy(CopyFrom side, int from, const std::string& name, int into, const std::string& as,
                const std::optional<Owner>& owner) {
   if (inspect_name(into, as)) return EEXIST;
-  const int error = copy(from, name, into, as, 0, owner);
+  const int error = ExactCopy(side, owner).any(from, name, into, as, 0);
   if (error != 0) (void)remove_tree(into, as);
   return error;
 }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "changes/take.h"
 #include "host/owner.h"
 #include "policy/effective.h"
 
@@ -35,7 +36,7 @@ namespace cordon {
 
 // 0 or errno; EEXIST if the name is taken. What was copied until a failure is removed. Root gives
 // the copy to `owner`.
-int exact_copy(int from, const std::string& name, int into, const std::string& as,
+int exact_copy(CopyFrom side, int from, const std::string& name, int into, const std::string& as,
                const std::optional<Owner>& owner = {});
 
 struct CopyRequest {

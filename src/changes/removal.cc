@@ -267,7 +267,8 @@ bool Removal::take(const std::string& path, const FileId& id, HeldBack& held) {
   if (::renameat2(above.get(), name.c_str(), AT_FDCWD, place->c_str(), RENAME_NOREPLACE) != 0) {
     const Fd into(::open(std::string(parent(*place)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (errno != EXDEV || !into.valid() ||
-        exact_copy(above.get(), name, into.get(), std::string(basename(*place))) != 0 ||
+        exact_copy(CopyFrom::Host, above.get(), name, into.get(), std::string(basename(*place))) !=
+            0 ||
         remove_tree(above.get(), name) != 0) {
       return false;
     }

@@ -59,7 +59,7 @@ int waiting_signal() {
 class HostCopy final : public LayerCopy {
  public:
   HostCopy(std::string root, const StageFor& whom, CopiedNames& names)
-      : LayerCopy(From::Host), root_(std::move(root)), whom_(whom), names_(names) {}
+      : LayerCopy(CopyFrom::Host), root_(std::move(root)), whom_(whom), names_(names) {}
   ~HostCopy() override {
     if (whom_.copying) whom_.copying(std::nullopt);
   }
@@ -120,7 +120,7 @@ class LayOver {
       known->second.inode = 0;
     }
     if (!S_ISDIR(above->st_mode)) {
-      return LayerCopy(LayerCopy::From::Stage).copy_entry(layer, name, copy, below, depth);
+      return LayerCopy(CopyFrom::Run).copy_entry(layer, name, copy, below, depth);
     }
     if (!both && ::mkdirat(copy, name.c_str(), 0700) != 0) return errno;
     const KeptDirectory from = KeptDirectory::open(layer, name);

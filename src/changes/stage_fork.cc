@@ -67,24 +67,6 @@ int own_as(const struct stat& status, int into, const std::string& name) {
              : errno;
 }
 
-// A directory of either side, to list it.
-class SourceDirectory {
- public:
-  SourceDirectory(LayerCopy::From from, int above, const std::string& name) {
-    if (from == LayerCopy::From::Stage) {
-      kept_ = KeptDirectory::open(above, name);
-    } else {
-      plain_ = Fd(::openat(above, name.c_str(), kOpenDirectory));
-    }
-  }
-  [[nodiscard]] bool valid() const { return kept_.valid() || plain_.valid(); }
-  [[nodiscard]] int get() const { return kept_.valid() ? kept_.get() : plain_.get(); }
-
- private:
-  KeptDirectory kept_;
-  Fd plain_;
-};
-
 }  // namespace
 
 // What is copied has the owner and mode of what was opened, not of what stood under its name a
@@ -95,10 +77,7 @@ int LayerCopy::file(int from, const std::string& name, const struct stat& status
       ::openat(into, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!target.valid()) return errno;
   if (emptied) return copy_status(status, target.get());
-  const Fd source =
-      from_ == From::Stage
-          ? open_kept_file(from, name)
-          : Fd(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const Fd source = open_source_file(from_, from, name);
   struct stat opened {};
   if (!source.valid() || ::fstat(source.get(), &opened) != 0) return errno;
   if (!S_ISREG(opened.st_mode)) return ESTALE;
@@ -107,7 +86,7 @@ int LayerCopy::file(int from, const std::string& name, const struct stat& status
   }
   if (const int error = copy_attributes(source.get(), target.get()); error != 0) return error;
   // Open to its owner while it is read, it was closed again meanwhile.
-  if (from_ == From::Stage) opened.st_mode = status.st_mode;
+  if (from_ == CopyFrom::Run) opened.st_mode = status.st_mode;
   return copy_status(opened, target.get());
 }
 
@@ -124,7 +103,7 @@ int LayerCopy::directory(int from, const std::string& name, const struct stat& s
     return error;
   }
   if (const int error = copy_attributes(source.get(), target.get()); error != 0) return error;
-  if (from_ == From::Stage) opened.st_mode = status.st_mode;
+  if (from_ == CopyFrom::Run) opened.st_mode = status.st_mode;
   return copy_status(opened, target.get());
 }
 
@@ -155,7 +134,7 @@ int LayerCopy::copy_entry(int from, const std::string& name, int into, const std
   struct stat status {};
   if (::fstatat(from, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     // The host goes on working beside a copy of its own.
-    if (errno == ENOENT && from_ == From::Host) return 0;
+    if (errno == ENOENT && from_ == CopyFrom::Host) return 0;
     return errno;
   }
   const int error = any(from, name, status, into, below, depth);
@@ -196,7 +175,7 @@ int LayerCopy::copy(const std::string& from, const std::string& into) {
 }
 
 int copy_layer(const std::string& from, const std::string& into) {
-  return LayerCopy(LayerCopy::From::Stage).copy(from, into);
+  return LayerCopy(CopyFrom::Run).copy(from, into);
 }
 
 }  // namespace cordon

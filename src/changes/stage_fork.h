@@ -15,16 +15,15 @@
 
 #include <string>
 
+#include "changes/take.h"
+
 namespace cordon {
 
 // Copies a tree as it is: modes, times, attributes of users, and owners where the caller is root.
 // Nothing is followed.
 class LayerCopy {
  public:
-  // What a run left in a stage may be closed, and is opened for the moment. Of the host's own
-  // nothing is touched: what cannot be read is an error.
-  enum class From { Stage, Host };
-  explicit LayerCopy(From from) : from_(from) {}
+  explicit LayerCopy(CopyFrom from) : from_(from) {}
   LayerCopy(const LayerCopy&) = delete;
   LayerCopy& operator=(const LayerCopy&) = delete;
   virtual ~LayerCopy() = default;
@@ -53,7 +52,7 @@ class LayerCopy {
   int any(int from, const std::string& name, const struct stat& status, int into,
           const std::string& below, int depth);
 
-  From from_;
+  CopyFrom from_;
   std::string failed_;
 };
 

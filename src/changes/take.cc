@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "changes/held_back.h"
 #include "changes/private_copies.h"
+#include "changes/stage_judge.h"
 #include "host/git/index.h"
 #include "host/git/layout.h"
 #include "host/inspect.h"
@@ -93,6 +94,20 @@ Fd open_kept_file(int directory, const std::string& name) {
   opened = Fd(::openat(directory, name.c_str(), kRead));
   if (opened.valid()) (void)::fchmod(opened.get(), *mode);
   return opened;
+}
+
+SourceDirectory::SourceDirectory(CopyFrom from, int above, const std::string& name) {
+  if (from == CopyFrom::Run) {
+    kept_ = KeptDirectory::open(above, name);
+  } else {
+    plain_ = Fd(::openat(above, name.c_str(), kOpenDirectory));
+  }
+}
+
+Fd open_source_file(CopyFrom from, int directory, const std::string& name) {
+  constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  return from == CopyFrom::Run ? open_kept_file(directory, name)
+                               : Fd(::openat(directory, name.c_str(), kRead));
 }
 
 namespace {
@@ -194,7 +209,8 @@ Result<void> put_copy(const std::string& from, const Place& to, const std::strin
   if (between.empty()) return fail(cannot("write", path, EIO));
   const Fd above(::openat(to.above.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!above.valid()) return fail(cannot("write", path, errno));
-  int error = exact_copy(source.above.get(), source.name, above.get(), between, owner_there(to));
+  int error = exact_copy(CopyFrom::Run, source.above.get(), source.name, above.get(), between,
+                         owner_there(to));
   if (error == 0) {
     const auto there = inspect_name(above.get(), to.name);
     const bool plain = !there || (there->kind != FileKind::Directory &&
@@ -234,7 +250,7 @@ class Taking {
   }
 
  private:
-  enum class Became { Nothing, Done, Conflict };
+  enum class Became { Nothing, Done, Conflict, Refused };
 
   template <typename One>
   Result<Taken> each(const std::vector<std::string>& paths, One one) {
@@ -244,6 +260,7 @@ class Taking {
       CORDON_TRY(became, one(record));
       if (became == Became::Done) ++taken.done;
       if (became == Became::Conflict) taken.conflicts.push_back(record.path);
+      if (became == Became::Refused) taken.refused.push_back({record.path, why_not(record)});
     }
     return taken;
   }
@@ -267,13 +284,11 @@ class Taking {
     if (record.state != Change::State::Held && record.state != Change::State::Conflict) {
       return Became::Nothing;
     }
-    const std::string wanted = record.kept.empty() ? kAbsent : fingerprint_path(record.kept);
-    if (wanted == kUnknown || (!record.kept.empty() && wanted == kAbsent)) {
-      return fail(setup_error("what the run made of " + quote(record.path) + " cannot be read", 0,
-                              "it was kept as " + quote(record.kept)));
-    }
+    const std::string wanted = record.kept.empty() ? kAbsent : fingerprint_kept(record.kept);
+    // The others are taken all the same: a run leaves a FIFO among them without effort.
+    if (wanted == kUnknown || (!record.kept.empty() && wanted == kAbsent)) return Became::Refused;
     const std::string now = fingerprint_path(record.path);
-    if (now == wanted) {
+    if (now == wanted || (record.kept.empty() && went_with_another(record))) {
       record.state = Change::State::Applied;
       record.put = wanted;
       CORDON_CHECK(note());
@@ -298,6 +313,20 @@ class Taking {
     return Became::Done;
   }
 
+  static std::string why_not(const ChangeRecord& record) {
+    const auto seen = inspect_path(record.kept);
+    if (seen && !seen->symlink && seen->kind == FileKind::Other) return std::string(kNoFile);
+    return "it cannot be copied; it lies at " + quote(record.kept);
+  }
+
+  // What lay in a directory that is something else by now: a link there may lead anywhere.
+  [[nodiscard]] bool went_with_another(const ChangeRecord& record) const {
+    return std::ranges::any_of(manifest_.records, [&](const ChangeRecord& one) {
+      return one.change == Change::Kind::Type && one.state == Change::State::Applied &&
+             one.path != record.path && contains(one.path, record.path);
+    });
+  }
+
   Result<void> keep_aside(ChangeRecord& record, const std::string& now) {
     if (now == kAbsent) {
       record.replaced = kNothing;
@@ -306,8 +335,8 @@ class Taking {
     CORDON_TRY(to, aside(record));
     CORDON_TRY(place, open_place(record.path));
     const Fd into(::open(std::string(parent(to)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const int error = into.valid() ? exact_copy(place.above.get(), place.name, into.get(),
-                                                std::string(basename(to)))
+    const int error = into.valid() ? exact_copy(CopyFrom::Host, place.above.get(), place.name,
+                                                into.get(), std::string(basename(to)))
                                    : errno;
     if (error != 0) return fail(cannot("keep what stands at", record.path, error));
     record.replaced = to;
@@ -333,7 +362,9 @@ class Taking {
     if (record.state != Change::State::Applied || record.replaced.empty()) return Became::Nothing;
     const std::string before =
         record.replaced == kNothing ? kAbsent : fingerprint_path(record.replaced);
-    const std::string now = fingerprint_path(record.path);
+    std::string now = fingerprint_path(record.path);
+    // What was put there may be closed, as the run had closed it.
+    if (now == kUnknown) now = fingerprint_kept(record.path);
     if (now != before) {
       if (now != record.put) return Became::Conflict;
       if (record.replaced == kNothing) {

@@ -56,6 +56,25 @@ class KeptDirectory {
 // A regular file, to read it. Its mode is as before when the call returns.
 Fd open_kept_file(int directory, const std::string& name);
 
+// Whose tree a copy is made of: what a run left is opened for the moment, of the host's own nothing
+// is touched, and what cannot be read is an error.
+enum class CopyFrom { Run, Host };
+
+// A directory of either, to list it.
+class SourceDirectory {
+ public:
+  SourceDirectory(CopyFrom from, int above, const std::string& name);
+  [[nodiscard]] bool valid() const { return kept_.valid() || plain_.valid(); }
+  [[nodiscard]] int get() const { return kept_.valid() ? kept_.get() : plain_.get(); }
+
+ private:
+  KeptDirectory kept_;
+  Fd plain_;
+};
+
+// A regular file of either, to read it.
+Fd open_source_file(CopyFrom from, int directory, const std::string& name);
+
 // In a clone, a linked worktree or a submodule that a run made, what was moved out of it is marked
 // skip-worktree in its index, so that the next commit of everything does not delete it
 // (run/held_run.h). When the person takes such a file, it is there again and the mark has to go:

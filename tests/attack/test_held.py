@@ -476,6 +476,32 @@ def test_the_repository_of_the_grant_is_never_finished_off(world):
     assert (world.project / ".git/config").exists()
 
 
+def test_what_cannot_be_taken_keeps_nothing_else_from_it(world):
+    """A run leaves a FIFO, and what it closed, among its changes without effort; and a link in place of a directory."""
+    for name in ("settings.json", "tasks.json", "sub/one"):
+        world.write(world.project / ".vscode" / name, "mine\n")
+    before = tree_digest(world.project / ".vscode")
+    script = ("cd .vscode; mkfifo a-pipe; echo closed > b-closed; mkdir c; echo x > c/x; echo new > settings.json; rm -r sub; "
+              "ln -s /etc sub; rm tasks.json; chmod 0 b-closed c/x c")
+    world.backend = world.backend and "native"  # elsewhere nothing is held back
+    world.run("/bin/sh", "-ec", script).expect(0)
+    assert tree_digest(world.project / ".vscode") == before
+    applied = world.cordon_verb("changes", "apply", "last", ".vscode").expect(1)
+    assert "a-pipe: neither a file" in applied.err and "conflict" not in applied.err, applied.account()
+    place = world.project / ".vscode"
+    assert sorted(path.name for path in place.iterdir()) == ["b-closed", "c", "settings.json", "sub"]
+    assert (place / "settings.json").read_text() == "new\n" and os.readlink(place / "sub") == "/etc"
+    assert (place / "b-closed").stat().st_mode & 0o777 == 0 and (place / "c/x").stat().st_size == 2
+    listed = world.cordon_verb("changes", "list", "--json", "last").json["changes"]
+    assert [one["path"] for one in listed if one["state"] == "held"] == [".vscode/a-pipe"], listed
+    world.cordon_verb("changes", "restore", "last").expect(0)
+    (place / "c").rmdir()  # it came with what was in it
+    assert tree_digest(place) == before
+    # The control: without them all of it is taken.
+    world.run("/bin/sh", "-ec", "echo new > .vscode/settings.json").expect(0)
+    world.cordon_verb("changes", "apply", "last", ".vscode").expect(0)
+
+
 def test_the_refusal_of_a_protected_name_says_what_becomes_of_it(world):
     world.write(world.project / SETTINGS, "mine\n")
     start = world.make_directory(world.home / ".config/fish")

@@ -110,7 +110,9 @@ int take(const Arguments& arguments, const Step& step) {
                            : "will take the file for deleted") +
         "\nhint: " + error.hint + "\n");
   }
-  if (taken->done == 0 && taken->conflicts.empty()) return answer_nothing(arguments, *asked);
+  const bool told = asked->manifest->mode == WriteMode::Live && !taken->refused.empty();
+  if (taken->done == 0 && taken->conflicts.empty() && !told)
+    return answer_nothing(arguments, *asked);
   if (arguments.has(FlagId::Json)) {
     if (!say_answer(changes_json(*asked))) return kAnswerError;
   } else {
