@@ -140,7 +140,14 @@ class StageWalk {
   void add(Kind kind, const std::string& path, const std::string& kept, std::string base,
            bool conflict, const struct stat& upper, std::string_view target) {
     StageVerdict verdict = judge_.judge(path, replaces(kind, &upper));
-    if (verdict.reason.empty()) verdict = judge_.judge_object(path, upper.st_mode, target);
+    // A FIFO is put nowhere, whatever it is called: taken by its protected name it would end the
+    // rest.
+    const bool odd = !S_ISREG(upper.st_mode) && !S_ISDIR(upper.st_mode) && !S_ISLNK(upper.st_mode);
+    if (verdict.reason.empty()) {
+      verdict = judge_.judge_object(path, upper.st_mode, target);
+    } else if (odd && !is_never_applied(verdict.reason)) {
+      verdict.reason = judge_.judge_object(path, upper.st_mode, target).reason;
+    }
     push(kind, path, kept, std::move(base), conflict, std::move(verdict));
   }
 

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from gitrepo import IDENTITY, git, make_repository
-from support.harness import alive, noted_processes, tree_digest, wait_until
+from support.harness import alive, noted_processes, remove_tree, tree_digest, wait_until
 
 SETTINGS = ".vscode/settings.json"
 
@@ -500,6 +500,17 @@ def test_what_cannot_be_taken_keeps_nothing_else_from_it(world):
     # The control: without them all of it is taken.
     world.run("/bin/sh", "-ec", "echo new > .vscode/settings.json").expect(0)
     world.cordon_verb("changes", "apply", "last", ".vscode").expect(0)
+
+
+def test_a_fifo_keeps_nothing_else_of_a_stage_from_being_taken(world):
+    world.backend = world.backend and "native"  # no other stages
+    script = "mkdir .vscode; echo new > .vscode/settings.json; "
+    for pipe, status in (("mkfifo .vscode/a-pipe", 1), ("true", 0)):
+        world.run("/bin/sh", "-ec", script + pipe, options=["--stage"]).expect(0)
+        applied = world.cordon_verb("changes", "apply", "last", ".vscode").expect(status)
+        assert ("a-pipe: neither a file" in applied.err) == (status == 1), applied.account()
+        assert [path.name for path in (world.project / ".vscode").iterdir()] == ["settings.json"]
+        remove_tree(world.project / ".vscode")
 
 
 def test_the_refusal_of_a_protected_name_says_what_becomes_of_it(world):
