@@ -109,7 +109,7 @@ def test_a_life_of_a_container(seat):
     assert (bundle / "config.json").read_bytes() == before, "the engine's file is the engine's"
     [begun, ended] = seat.records(action="create")
     assert begun["phase"] == "pending" and ended["outcome"] == "success", seat.all_records()
-    assert begun["metadata"]["tool"] == "oci"
+    assert begun["metadata"]["backend"] == "oci" and begun["metadata"]["session"], begun
     state = seat.call("state", name).expect(0).json
     assert state["status"] == "created" and state["pid"] == int((seat.world.path / "pid").read_text())
     seat.call("start", name).expect(0)

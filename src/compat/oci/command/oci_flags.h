@@ -142,10 +142,7 @@ inline constexpr std::array kOciGroups{FlagGroup{"The node", kOciNode},
                                        FlagGroup{"The runtime", kOciPassed}, kHelpGroup};
 
 inline constexpr std::array kOciOperands{
-    Operand{"COMMAND",
-            "create, start, state, kill, delete, exec and what else a runtime knows",
-            ValueKind::Free,
-            {}},
+    Operand{"COMMAND", "create, start, kill, delete, exec and so on", ValueKind::Free, {}},
     Operand{"[ARG]...", "the options and operands of that command", ValueKind::Free, {}}};
 
 inline constexpr std::array kOciExamples{

@@ -343,7 +343,6 @@ std::vector<std::string> OciCall::runtime_words(const std::vector<std::string>& 
 audit::Action OciCall::action_on(std::string name, const oci::Demands& demands) const {
   audit::Action action;
   action.name = std::move(name);
-  action.tool = "oci";
   action.backend = "oci";
   action.cwd = caller_.cwd;
   action.argv = demands.argv;
