@@ -46,10 +46,19 @@ def root_of_an_image(seat):
 GROUPS = f"oci-test-engines-{os.getpid()}"
 
 
+def is_removed(place):
+    """An engine's own process may be in it for a moment yet."""
+    try:
+        os.rmdir(place)
+    except OSError:
+        return False
+    return True
+
+
 def remove_groups():
     for top in Path("/sys/fs/cgroup").rglob(GROUPS):
         for place, _, _ in os.walk(top, topdown=False):
-            os.rmdir(place)
+            assert wait_until(lambda: is_removed(place)), place
 
 
 class Podman:

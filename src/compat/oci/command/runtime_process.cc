@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <ctime>
 #include <optional>
 
 #include "base/fd.h"
@@ -112,7 +113,21 @@ void without_streams() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execv(undo.pointers.front(), undo.pointers.data());
+  // It fails while the kernel still holds a control group of what was just killed.
+  constexpr int kAttempts = 100;
+  constexpr timespec kPause{0, 100'000'000};
+  for (int i = 0; i < kAttempts; ++i) {
+    const pid_t attempt = ::fork();
+    if (attempt == 0) {
+      ::execv(undo.pointers.front(), undo.pointers.data());
+      ::_exit(kCannotExecute);
+    }
+    int status = -1;
+    while (attempt > 0 && ::waitpid(attempt, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (attempt > 0 && status == 0) ::_exit(0);
+    ::nanosleep(&kPause, nullptr);
+  }
   ::_exit(kCannotExecute);
 }
 
