@@ -38,6 +38,7 @@
 #include <algorithm>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "host/path_shadow.h"
 #include "host/walk.h"
 
@@ -191,11 +192,47 @@ class WayFollower {
 
 namespace {
 
+bool is_ascii(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+}
+
+// Which names a directory has, so that what is not there need not be looked up: a home has few of
+// the hundred protected ones. Where that cannot be told it may have any: a directory may be entered
+// and not listed, somebody may have filled it without end, and where a file system folds case, a
+// letter outside of ASCII may stand for one of ASCII.
+class NamesThere {
+ public:
+  explicit NamesThere(int directory) {
+    const Fd fd = open_beneath(directory, ".", kOpenDirectory);
+    DirectoryNames names;
+    if (!fd.valid() || names.read_portion(fd.get()) || !names.at_end()) return;
+    known_ = true;
+    for (const DirectoryEntry& entry : names.entries()) {
+      known_ = known_ && is_ascii(entry.name);
+      folded_.push_back(lower_case(entry.name));
+    }
+    std::ranges::sort(folded_);
+  }
+
+  [[nodiscard]] bool may_have(std::string_view name) const {
+    return !known_ || !is_ascii(name) || std::ranges::binary_search(folded_, lower_case(name));
+  }
+
+ private:
+  bool known_ = false;
+  std::vector<std::string> folded_;
+};
+
 // Looked up by name: a home may be entered and not listed, and names are all that counts in it.
 class HomeLinks {
  public:
   HomeLinks(const std::string& home, int directory, std::vector<WayLink>& out)
-      : home_(home), directory_(directory), out_(out) {}
+      : home_(home), directory_(directory), there_(directory), out_(out) {}
+
+  // False if nothing of that name is there.
+  [[nodiscard]] bool may_have(std::string_view name) const {
+    return there_.may_have(name.substr(0, name.find('/')));
+  }
 
   void add(std::string_view name, HoldKind kind) {
     const std::size_t slash = name.find('/');
@@ -233,6 +270,7 @@ class HomeLinks {
 
   const std::string& home_;
   int directory_;
+  NamesThere there_;
   DirectoryNames names_;
   std::vector<WayLink>& out_;
 };
@@ -248,6 +286,7 @@ std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& ru
     if (!fd.valid()) continue;
     HomeLinks found(home, fd.get(), links);
     for (const std::string_view name : names) {
+      if (!found.may_have(name)) continue;
       const std::string place = join(home, name);
       const std::string_view directory = parent(place);
       const ProtectedName* meant = find_protected(basename(directory), basename(place), rules);

@@ -21,8 +21,12 @@ class Native final : public native::GroupedBackend {
   [[nodiscard]] Result<std::unique_ptr<Building>> build(
       const Plan& plan, const HostFacts& facts, const std::string& run_id,
       const CommandStreams& streams) const override {
-    return native::build_native(plan, facts, run_id, streams);
+    return native::build_native(plan, facts, run_id, streams, ahead_);
   }
+  void start_from(native::Forerunner& ahead) override { ahead_ = &ahead; }
+
+ private:
+  native::Forerunner* ahead_ = nullptr;
 };
 
 class Landlock final : public native::GroupedBackend {

@@ -1,5 +1,6 @@
 // The line, as it is carried out:
 //
+//   send ahead where native is likely, what makes the namespaces meanwhile (`native::Forerunner`)
 //   recover    what runs left that were cut off, before anything is looked at (`recover`)
 //   judge      resolve, clamp, survey, choose, plan; nothing is written or started (`judge`)
 //   prepare    the note, private copies, the stage, the broker, the streams (`Prepared::make`)
@@ -30,15 +31,26 @@
 #include "run/run_record.h"
 #include "run/settle.h"
 #include "run/state_upkeep.h"
+#include "sandbox/native/build.h"
 
 namespace cordon {
 namespace {
 
-// What is taken down after the record is closed: the kernel ends the namespaces meanwhile. What the
-// sandbox was given outlives it, and so does the note of what it leaves behind.
+// What is taken down after the record is closed and the account is kept: the kernel ends the
+// namespaces meanwhile. What the sandbox was given outlives it, and so does the note of what it
+// leaves behind.
 struct Remains {
   std::unique_ptr<Prepared> prepared;
   std::optional<Launched> launched;  // a command that may have run is never started again
+};
+
+// What a run holds on its way along the line. The sandbox goes before the plan that it was built
+// by.
+struct OnTheWay {
+  std::unique_ptr<native::Forerunner> ahead;
+  std::optional<RunRecord> record;
+  std::optional<JudgedRun> run;
+  Remains remains;
 };
 
 // What was judged, in the report and in every record from here on, that of a failure too.
@@ -165,7 +177,18 @@ Result<void> after_native(const RunInput& input, const Caller& caller, Error err
   return attempt(input, run, record, report, remains);
 }
 
-Report carry_out(const RunInput& input, const Caller& caller) {
+// A run that native will most likely carry out, in namespaces that do not depend on the policy:
+// they are made while it is judged. To be wrong costs time and nothing else.
+std::unique_ptr<native::Forerunner> send_ahead(const RunInput& input, const Caller& caller,
+                                               Foresight foresight) {
+  const auto wish = backend_request(input.backend, input.backend_by, caller);
+  const bool likely = foresight == Foresight::TakeNative && wish &&
+                      wish->backend.value_or(BackendKind::Native) == BackendKind::Native &&
+                      input.policy.net.mode != NetMode::Open;
+  return likely ? native::send_ahead() : nullptr;
+}
+
+Report carry_out(const RunInput& input, const Caller& caller, OnTheWay& way) {
   Report report;
   report.run_id = input.run_id.empty() ? random_id() : input.run_id;
   if (auto streams = Streams::check(input.streams); !streams) {
@@ -181,33 +204,37 @@ Report carry_out(const RunInput& input, const Caller& caller) {
     report.error = std::move(state).error();
     return report;
   }
-  auto record = RunRecord::open(input, caller);
-  if (!record) {
-    report.error = std::move(record).error();
+  const Foresight foresight = suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative;
+  way.ahead = send_ahead(input, caller, foresight);
+  auto opened = RunRecord::open(input, caller);
+  if (!opened) {
+    report.error = std::move(opened).error();
     return report;
   }
+  RunRecord& record = way.record.emplace(std::move(*opened));
   const std::vector<Quarantined> recovered = recover(input.ceilings, caller);
-  auto run =
-      judge(input, caller, suspects_no_namespaces() ? Foresight::AskHost : Foresight::TakeNative);
-  if (!run) {
-    report.audit = record->close(run.error());
-    report.error = with_told(std::move(run).error(), recovered);
+  auto judged = judge(input, caller, foresight);
+  if (!judged) {
+    report.audit = record.close(judged.error());
+    report.error = with_told(std::move(judged).error(), recovered);
     return report;
   }
-  Remains remains;
-  auto done = attempt(input, *run, *record, report, remains);
-  if (!done && !remains.launched && run->choice.backend == BackendKind::Native) {
-    done = after_native(input, caller, std::move(done).error(), *run, *record, report, remains);
+  JudgedRun& run = way.run.emplace(std::move(*judged));
+  if (run.choice.backend != BackendKind::Native) way.ahead.reset();
+  if (way.ahead) run.backend->start_from(*way.ahead);
+  auto done = attempt(input, run, record, report, way.remains);
+  if (!done && !way.remains.launched && run.choice.backend == BackendKind::Native) {
+    done = after_native(input, caller, std::move(done).error(), run, record, report, way.remains);
   }
   if (!done) {
     report.error =
-        with_command_hint(std::move(done).error(), asked_command(*run, input.argv, input.ceilings));
-    report.audit = record->close(*report.error);
+        with_command_hint(std::move(done).error(), asked_command(run, input.argv, input.ceilings));
+    report.audit = record.close(*report.error);
     report.error = with_told(std::move(*report.error), recovered);
   } else {
     report.outcome->handoff.insert(report.outcome->handoff.end(), recovered.begin(),
                                    recovered.end());
-    report.audit = record->close(*report.outcome, report.changes);
+    report.audit = record.close(*report.outcome, report.changes);
   }
   return report;
 }
@@ -215,9 +242,11 @@ Report carry_out(const RunInput& input, const Caller& caller) {
 }  // namespace
 
 Report run_contained(const RunInput& input, const Caller& caller) {
-  Report report = carry_out(input, caller);
+  OnTheWay way;
+  Report report = carry_out(input, caller, way);
   AccountOf of = input.session == nullptr ? AccountOf::Command : AccountOf::Session;
   if (audit::is_own_action(input.asker.action)) of = AccountOf::Own;
+  // While the kernel takes the namespaces down.
   keep_account(caller.state_directory, report, of);
   return report;
 }

@@ -18,6 +18,10 @@
 #include "egress/broker_sockets.h"
 #include "plan/plan.h"
 
+namespace cordon::native {
+class Forerunner;
+}  // namespace cordon::native
+
 namespace cordon {
 
 // The command's ends of its streams; -1 with a terminal.
@@ -154,6 +158,9 @@ class Backend {
   // What must be noted before build() because only a living process could remove it.
   [[nodiscard]] virtual std::vector<std::string> leftovers(const Plan& plan, const HostFacts& facts,
                                                            const std::string& run_id) const = 0;
+  // Offers what was made of a sandbox before there was a plan; it outlives every build(). A backend
+  // that has no use for it leaves it.
+  virtual void start_from(native::Forerunner& /*ahead*/) {}
   // Begins to build; the sandbox's own process goes on with it meanwhile. Nothing of the command
   // runs before it is released. What is passed must outlive what is built, the plan the child too.
   [[nodiscard]] virtual Result<std::unique_ptr<Building>> build(

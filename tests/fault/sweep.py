@@ -43,7 +43,7 @@ POLICIES = {"strict": ["--policy", "strict", "--write", ".", "--deny", "denied.t
             "allow": ["--deny", "denied.txt", "--allow", "203.0.113.7:99"]}
 HELD = (".git/hooks/pre-commit", ".vscode/settings.json", ".mcp.json")
 # Each process of a start, in the order of their making.
-ROLES = {"native": ("supervisor", "first process", "command before exec"),
+ROLES = {"native": ("supervisor", "forerunner", "first process", "command before exec"),
          "bwrap": ("supervisor", "bubblewrap when asked for its options", "bubblewrap",
                    "first process", "command before exec")}
 # Calls that no kernel lets fail as they are used here: they do not come back, they answer with an

@@ -60,7 +60,7 @@ def test_R168_the_pending_record_is_durable_before_the_command_starts(traced, wo
     text = trace.read_text()[before:]
     asked = re.search(r"fdatasync\(\d+<[^>]*/audit/[^>]*\.jsonl>", text)
     synced = re.search(r"fdatasync(\(\d+<[^>]*/audit/[^>]*\.jsonl>| resumed>)\) *= 0", text)
-    cloned = re.search(r"clone3\(\{flags=[^}]*CLONE_NEWUSER", text)
+    cloned = re.search(r"clone3\(\{flags=[^}]*CLONE_NEWPID", text)
     executed = re.search(r"execve\(", text)
     assert asked and synced and cloned and executed, text[-2000:]
     assert cloned.start() < synced.start(), "nothing was built while the disk was waited for"

@@ -16,7 +16,9 @@
 // The product's own functions, with those that are asked for under other names.
 #define carry_out carry_out_in_full
 #define clone_sandbox clone_sandbox_in_full
+#define send_ahead send_ahead_in_full
 #include "sandbox/native/build.cc"
+#undef send_ahead
 #undef clone_sandbox
 #undef carry_out
 
@@ -150,6 +152,9 @@ sys::CloneResult clone_sandbox(const op::EnterNamespaces& o, int cgroup) {
   accepts_omission();
   return sys::clone_process(kept_flags(o), leaves_out(OmittedLayer::Cgroups) ? -1 : cgroup);
 }
+
+// Which namespaces are left out is told to the one above alone.
+std::unique_ptr<Forerunner> send_ahead() { return nullptr; }
 
 int carry_out(const Op& operation, const Prepared& prepared, BuildState& state) {
   return std::visit(Omit(operation, prepared, state), operation);

@@ -511,6 +511,19 @@ def processes_with(marker: str) -> list[int]:
     return found
 
 
+def commands_with(program: str | Path, marker: str) -> list[int]:
+    """Of these, who runs the program itself: not Cordon, which has its command's words, nor a copy of Cordon."""
+    first = f"{program}\0".encode()
+    found = []
+    for pid in processes_with(marker):
+        try:
+            if Path("/proc", str(pid), "cmdline").read_bytes().startswith(first):
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
 def descendants(pid: int) -> list[int]:
     parents = {}
     for entry in os.listdir("/proc"):

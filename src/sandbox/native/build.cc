@@ -33,6 +33,8 @@ constexpr const char* kMaskDirectory = ".mask-directory";
 constexpr std::uint16_t kResolverPort = 53;
 constexpr std::uint64_t kTcpRights = sys::landlock::kBindTcp | sys::landlock::kConnectTcp;
 
+constexpr std::uint64_t kCgroup2Magic = 0x63677270;
+
 // Names and targets of symlinks take pages only where they are long.
 constexpr std::uint64_t kSkeletonBytes = 4ULL << 20;
 constexpr std::uint64_t kSkeletonInodes = 16;
@@ -638,6 +640,17 @@ sys::CloneResult clone_sandbox(const op::EnterNamespaces& o, int cgroup) {
       CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   if (o.own_network) flags |= CLONE_NEWNET;
   return sys::clone_process(flags, cgroup);
+}
+
+std::unique_ptr<Forerunner> send_ahead() {
+  // To be born in a v2 group takes the right to write in the group above it and the caller's own.
+  // In groups of somebody else root has it by its capabilities, and a process in a user namespace
+  // of its own has none there.
+  sys::MountStatus groups{};
+  const bool version2 =
+      sys::mount_status("/sys/fs/cgroup", groups) == 0 && groups.type == kCgroup2Magic;
+  if (version2 && ::geteuid() == 0) return nullptr;
+  return Forerunner::send();
 }
 
 int remove_building_names(const BuildState& state) {

@@ -1,8 +1,11 @@
 // The first process's clone, and carrying out the operations of Plan::build and Plan::seal in it.
-// No allocation. A test program may bring a carry_out and a clone_sandbox of its own
+// No allocation. A test program may bring a carry_out, a clone_sandbox and a send_ahead of its own
 // (tests/omitted).
 #pragma once
 
+#include <memory>
+
+#include "sandbox/native/forerunner.h"
 #include "sandbox/native/prepared.h"
 #include "sandbox/native/protocol.h"
 #include "sys/calls.h"
@@ -27,6 +30,8 @@ struct BuildState {
 // A copy of this process in new namespaces, born in the v2 group `cgroup` if there is one. It goes
 // on in the copy, with 0 for its number, as fork does.
 sys::CloneResult clone_sandbox(const op::EnterNamespaces& namespaces, int cgroup);
+// Begins with all of these namespaces before there is a plan; nothing where that cannot be done.
+std::unique_ptr<Forerunner> send_ahead();
 
 // 0, or -errno of the failing call.
 int carry_out(const Op& operation, const Prepared& prepared, BuildState& state);

@@ -145,16 +145,30 @@ Error clone_error(int number) {
   return error;
 }
 
+void begin_init(const void* start) {
+  const auto* asked = static_cast<const Start*>(start);
+  run_sandbox_init(asked->prepared, asked->fds, carry_out);
+}
+
 // Cordon's own outer layer: a copy of this process in new namespaces, which builds the root.
 class CloneLauncher final : public NamespaceLauncher {
  public:
+  explicit CloneLauncher(Forerunner* ahead) : ahead_(ahead) {}
+
   [[nodiscard]] Result<Started> start(const Start& asked) const override {
     const auto& namespaces = std::get<op::EnterNamespaces>(asked.prepared.plan->build.front());
+    if (ahead_ != nullptr && namespaces.own_network) {
+      const sys::CloneResult followed = ahead_->follow(asked.cgroup, begin_init, &asked);
+      if (followed.pid > 0) return Started{followed, false};
+    }
     const sys::CloneResult cloned = clone_sandbox(namespaces, asked.cgroup);
-    if (cloned.pid == 0) run_sandbox_init(asked.prepared, asked.fds, carry_out);
+    if (cloned.pid == 0) begin_init(&asked);
     if (cloned.pid < 0) return fail(clone_error(-cloned.pid));
     return Started{cloned, false};
   }
+
+ private:
+  Forerunner* ahead_;
 };
 
 }  // namespace
@@ -166,8 +180,8 @@ Result<Enforcement> NamespaceLauncher::verify(const Plan& plan, const Measured& 
 
 Result<std::unique_ptr<Building>> build_native(const Plan& plan, const HostFacts& facts,
                                                const std::string& run_id,
-                                               const CommandStreams& streams) {
-  return build_in(std::make_unique<CloneLauncher>(), plan, facts, run_id, streams);
+                                               const CommandStreams& streams, Forerunner* ahead) {
+  return build_in(std::make_unique<CloneLauncher>(ahead), plan, facts, run_id, streams);
 }
 
 namespace {

@@ -78,9 +78,10 @@ Result<std::unique_ptr<Building>> build_in(std::unique_ptr<NamespaceLauncher> la
                                            const std::string& run_id,
                                            const CommandStreams& streams);
 
+// In the namespaces of `ahead` where there is one and the plan enters all that it made.
 Result<std::unique_ptr<Building>> build_native(const Plan& plan, const HostFacts& facts,
                                                const std::string& run_id,
-                                               const CommandStreams& streams);
+                                               const CommandStreams& streams, Forerunner* ahead);
 // Really makes the namespaces and mounts a plan needs, in a child; an error says what refused.
 Result<Capabilities> probe_native();
 
