@@ -8,6 +8,7 @@
 #include "faces/cli/helper_program.h"
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
+#include "faces/fleet/fleet_task.h"
 
 namespace {
 
@@ -30,7 +31,11 @@ constexpr cordon::HelperVerb kToolVerbs[] = {
     {"export kube", cordon::verb_export_kube},
     {"export oci", cordon::verb_export_oci},
     {"export slurm", cordon::verb_export_slurm},
+    {"fleet cancel", cordon::verb_fleet_cancel},
+    {"fleet collect", cordon::verb_fleet_collect},
     {"fleet report", cordon::verb_fleet_report},
+    {"fleet status", cordon::verb_fleet_status},
+    {"fleet submit", cordon::verb_fleet_submit},
     {"learn", cordon::verb_learn},
     {"loop", cordon::verb_loop},
     {"mcp", cordon::verb_mcp},
@@ -57,6 +62,7 @@ int main(int argc, char** argv) {
   const std::string_view first = words.empty() ? "" : words.front();
   // The demonstration runs a part of this program inside its sandboxes.
   if (first == cordon::kInsideVerb) return cordon::doctor_inside({words.begin() + 1, words.end()});
+  if (first == cordon::kFleetTask) return cordon::fleet_task(Words(words).subspan(1));
   // Its options may stand behind the operand.
   if (first == "mxc") return cordon::verb_mxc(Words(words).subspan(1));
   return cordon::carry_out_helper(kToolVerbs, words);

@@ -101,18 +101,28 @@ struct EngineRequest {
 Result<EngineExport> export_oci(const EngineRequest& request, const std::string& inside);
 
 struct KubeOptions {
-  enum class Kind { Job, Pod };
+  enum class Kind { Job, Pod, Sandbox };  // Sandbox: of kubernetes-sigs/agent-sandbox
   Kind kind = Kind::Job;
   std::string name;                   // of the objects
   std::string image;                  // by digest
   std::optional<std::string> inside;  // where the image has cordon-inside
   std::optional<std::string> runtime_class;
+  std::optional<std::string> node_policy;  // that `cordon oci` on the node is to apply
 };
 // True if `image` names its content: NAME@sha256:<64 hexadecimal digits>.
 bool is_by_digest(std::string_view image);
 // True for what Kubernetes takes as the name of an object: RFC 1123, at most 63 characters.
 bool is_object_name(std::string_view name);
+// True for what the annotation cordon.dev/policy may hold: a name that no path can be made of.
+bool is_policy_name(std::string_view name);
 Result<EngineExport> export_kube(const EngineRequest& request, const KubeOptions& options);
+
+// What a node needs of a policy, and what the scheduler is asked for it.
+struct SlurmJob {
+  std::string policy;                // TOML that means the same from any directory
+  std::vector<std::string> options;  // of sbatch, without "--": "mem=512M"
+};
+Result<SlurmJob> slurm_job(const Policy& policy);
 
 struct SlurmOptions {
   std::string name;

@@ -38,6 +38,22 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit;
 }
 
+// The limits as what is asked of the scheduler, so that it places a task well.
+std::vector<std::string> asked_of_scheduler(const Limits& limits) {
+  std::vector<std::string> options{"ntasks=1"};
+  if (limits.cpus_milli) {
+    options.push_back("cpus-per-task=" + std::to_string(rounded_up(*limits.cpus_milli, kWhole)));
+  }
+  if (limits.memory)
+    options.push_back("mem=" + std::to_string(rounded_up(*limits.memory, kMebibyte)) + "M");
+  // A minute more than Cordon's own clock, which tells a timeout from an exit status.
+  if (limits.wall_ms) {
+    options.push_back("time=" +
+                      std::to_string(rounded_up(*limits.wall_ms, kMinuteMilliseconds) + 1));
+  }
+  return options;
+}
+
 // A directive ends with its line, and Slurm reads no quotes in it.
 bool fits_directive(std::string_view text) {
   return std::ranges::none_of(text, [](char c) {
@@ -47,6 +63,10 @@ bool fits_directive(std::string_view text) {
 }
 
 }  // namespace
+
+Result<SlurmJob> slurm_job(const Policy& policy) {
+  return SlurmJob{write_toml(portable(policy)), asked_of_scheduler(policy.limits)};
+}
 
 Result<EngineExport> export_slurm(const EngineRequest& request, const Policy& policy,
                                   const SlurmOptions& options) {
@@ -61,16 +81,8 @@ Result<EngineExport> export_slurm(const EngineRequest& request, const Policy& po
   directive("job-name=" + options.name);
   if (options.partition) directive("partition=" + *options.partition);
   directive("chdir=" + request.cwd);
-  directive("ntasks=1");
-  if (limits.cpus_milli) {
-    directive("cpus-per-task=" + std::to_string(rounded_up(*limits.cpus_milli, kWhole)));
-  }
-  if (limits.memory)
-    directive("mem=" + std::to_string(rounded_up(*limits.memory, kMebibyte)) + "M");
-  // A minute more than Cordon's own clock, which tells a timeout from an exit status.
-  if (limits.wall_ms) {
-    directive("time=" + std::to_string(rounded_up(*limits.wall_ms, kMinuteMilliseconds) + 1));
-  }
+  CORDON_TRY(job, slurm_job(policy));
+  for (const std::string& option : job.options) directive(option);
   // The signal reaches the script's shell, which has become Cordon by then.
   directive("signal=B:TERM@30");
   directive("no-requeue");
@@ -105,7 +117,7 @@ Result<EngineExport> export_slurm(const EngineRequest& request, const Policy& po
   made.document = "job.sh";
   made.entries.push_back({made.document, ArtefactEntry::Kind::File, script, 0700});
   made.entries.push_back(
-      {std::string(kPolicyName), ArtefactEntry::Kind::File, write_toml(portable(policy)), 0600});
+      {std::string(kPolicyName), ArtefactEntry::Kind::File, std::move(job.policy), 0600});
   made.account = std::move(account);
   return made;
 }

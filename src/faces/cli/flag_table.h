@@ -63,7 +63,11 @@ enum class FlagId {
   Image,
   InsideProgram,
   RuntimeClass,
+  NodePolicy,
   Partition,
+  // fleet
+  Engine,
+  Tasks,
   // oci
   RuntimeProgram,
   PolicyDirectory,

@@ -31,6 +31,10 @@ int fleet_list(const Arguments& arguments);  // audit list --from
 int fleet_stats(const Arguments& arguments);
 int fleet_verify(const Arguments& arguments);
 int fleet_export(const Arguments& arguments);
+int verb_fleet_submit(const Arguments& arguments);
+int verb_fleet_status(const Arguments& arguments);
+int verb_fleet_collect(const Arguments& arguments);
+int verb_fleet_cancel(const Arguments& arguments);
 int verb_fleet_report(const Arguments& arguments);
 int verb_changes_list(const Arguments& arguments);
 int verb_changes_show(const Arguments& arguments);

@@ -16,6 +16,7 @@
 #include "faces/cli/audit_forms.h"
 #include "faces/cli/helper_program.h"
 #include "faces/cli/verbs.h"
+#include "faces/fleet/numbered_lines.h"
 
 namespace cordon {
 namespace {
@@ -23,75 +24,8 @@ namespace {
 constexpr const char* kHowToExport =
     "cordon audit export > FILE.jsonl writes one, as does cordon audit export --from URL";
 
-// The lines of a file or of a pipe, each with its number.
-class Lines {
- public:
-  explicit Lines(int file) : file_(file) {}
-
-  struct Line {
-    std::string_view text;
-    std::uint64_t number = 0;
-    bool complete = true;  // false: the file ends before its newline
-    bool overlong = false;
-  };
-  // False at the end.
-  Result<bool> next(Line& line) {
-    for (;;) {
-      const std::size_t end = std::string_view(buffer_).find('\n', begin_ + searched_);
-      if (end != std::string::npos) {
-        take(line, end - begin_, true);
-        begin_ = end + 1;
-        return true;
-      }
-      searched_ = buffer_.size() - begin_;
-      if (searched_ > kLongest) {
-        // Nothing more of it is kept: it is told, and nothing behind it is read.
-        take(line, 0, true);
-        line.overlong = true;
-        return true;
-      }
-      CORDON_TRY(more, fill());
-      if (more) continue;
-      if (begin_ == buffer_.size()) return false;
-      take(line, buffer_.size() - begin_, false);
-      begin_ = buffer_.size();
-      return true;
-    }
-  }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
- private:
-  // A record is 64 KiB at most; the name of a node and two numbers stand beside it.
-  static constexpr std::size_t kLongest = std::size_t{160} << 10U;
-
-  void take(Line& line, std::size_t length, bool complete) {
-    line = {std::string_view(buffer_).substr(begin_, length), ++number_, complete, false};
-    searched_ = 0;
-  }
-  Result<bool> fill() {
-    constexpr std::size_t kAtOnce = std::size_t{256} << 10U;
-    buffer_.erase(0, begin_);
-    begin_ = 0;
-    const std::size_t before = buffer_.size();
-    buffer_.resize(before + kAtOnce);
-    ssize_t got = -1;
-    do {
-      got = ::read(file_, buffer_.data() + before, kAtOnce);
-    } while (got < 0 && errno == EINTR);
-    const int number = errno;
-    buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0) return fail(setup_error("cannot read", number));
-    bytes_ += static_cast<std::uint64_t>(got);
-    return got > 0;
-  }
-
-  int file_;
-  std::string buffer_;
-  std::size_t begin_ = 0;
-  std::size_t searched_ = 0;  // behind `begin_`, without a newline
-  std::uint64_t number_ = 0;
-  std::uint64_t bytes_ = 0;
-};
+// A record is 64 KiB at most; the name of a node and two numbers stand beside it.
+constexpr std::size_t kLongestRecord = std::size_t{160} << 10U;
 
 // One line, as either of the two forms.
 class LineReading {
@@ -122,7 +56,7 @@ class LineReading {
   audit::Record record_;
 };
 
-Error bad_line(const std::string& path, const Lines::Line& line, const std::string& why,
+Error bad_line(const std::string& path, const NumberedLine& line, const std::string& why,
                std::uint64_t good) {
   Error error = usage_error(good == 0 ? "this is no export of an audit log: " + why
                                       : "this line is no record of an audit log: " + why,
@@ -162,10 +96,10 @@ Result<void> read_records(const std::string& path, const std::string& node,
     return fail(usage_error(quote(path) + " is a directory", "name a file of records in it"));
   const auto progress = audit_progress("reading");
   const auto size = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
-  Lines lines(file.get());
+  NumberedLines lines(file.get(), kLongestRecord);
   LineReading reading(take);
   std::uint64_t good = 0;
-  Lines::Line line;
+  NumberedLine line;
   for (;;) {
     auto more = lines.next(line);
     if (!more) {
@@ -196,9 +130,9 @@ Result<bool> ask_database(const DatabaseQuestion& question, const TakeRecord& ta
     if (!value->empty()) words.insert(words.end(), {name, *value});
   }
   CORDON_TRY(child, HelperChild::start("cordon-ship", words));
-  Lines lines(child.answer());
+  NumberedLines lines(child.answer(), kLongestRecord);
   LineReading reading(take);
-  Lines::Line line;
+  NumberedLine line;
   std::optional<std::string> why;
   while (!why) {
     CORDON_TRY(more, lines.next(line));
