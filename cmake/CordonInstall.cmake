@@ -81,6 +81,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/schema/
 # Read by nobody where it lies: the Debian package and docs/install.md say how it comes into force.
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/apparmor/cordon
         DESTINATION ${CMAKE_INSTALL_DATADIR}/cordon/apparmor COMPONENT runtime)
+# For whoever runs a cluster: docs/kubernetes.md.
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/kubernetes/admission.yaml
+              ${PROJECT_SOURCE_DIR}/packaging/kubernetes/runtime-class.yaml
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/cordon/kubernetes COMPONENT runtime)
 add_custom_target(cordon_install_files ALL DEPENDS ${made_files})
 file(WRITE ${made}/check_made.cmake "foreach(file IN ITEMS ${made_files})
   if(NOT EXISTS \"\${file}\")

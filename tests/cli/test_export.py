@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 import yaml
 from support import harness
-from support.kube_schema import KINDS
+from support.kube_schema import KINDS, PUBLISHED, fits_published
 
 IMAGE = "example.com/tool@sha256:" + 64 * "0"
 RUNTIMES = ("crun",) if harness.only_chosen_cases() else ("crun", "runc")
@@ -238,9 +238,10 @@ def test_the_account_is_written_and_printed(world):
 
 
 def checked(text):
-    """The objects by kind, each read against its schema."""
+    """The objects by kind, each read against its published schema and against what is promised."""
     objects = {}
     for one in yaml.safe_load_all(text):
+        fits_published(one)
         jsonschema.validate(one, KINDS[one["kind"]])
         objects[one["kind"]] = one
     return objects
@@ -263,11 +264,46 @@ def test_objects_of_kubernetes_fit_closed_schemas(world):
     assert rule["to"][0]["ipBlock"]["cidr"] == "10.1.0.0/16" and rule["ports"][0]["port"] == 443
     assert "impossible net.allow: example.com:443" in named.err, named.account()
     assert objects["Pod"]["spec"]["runtimeClassName"] == "gvisor"
-    # A field that is spelt wrong is refused: the schemas are closed.
-    wrong = copy.deepcopy(objects["Pod"])
-    wrong["spec"]["runtimeClassname"] = wrong["spec"].pop("runtimeClassName")
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(wrong, KINDS["Pod"])
+    sandbox = checked(export(world, "kube", *words, "--kind", "sandbox", "--", "true").expect(0).out)
+    assert set(sandbox) == {"NetworkPolicy", "ConfigMap", "Sandbox"}
+    pod = checked(export(world, "kube", *words, "--kind", "pod", "--", "true").expect(0).out)["Pod"]
+    assert sandbox["Sandbox"]["spec"]["podTemplate"]["spec"] == pod["spec"]
+    # The pod is marked, whoever makes it.
+    marks = {one["metadata"]["annotations"]["cordon.dev/policy"] for one in (
+        pod, plain["Job"]["spec"]["template"], sandbox["Sandbox"]["spec"]["podTemplate"])}
+    assert len(marks) == 1 and marks.pop().startswith("sha256:")
+    node = checked(export(world, "kube", *words, "--node-policy", "batch", "--", "true").expect(0).out)
+    assert node["Job"]["spec"]["template"]["metadata"]["annotations"] == {"cordon.dev/policy": "batch"}
+
+
+def renamed(document, old, new):
+    """Every field `old` anywhere below; how many there were."""
+    if isinstance(document, list):
+        return sum(renamed(one, old, new) for one in document)
+    if not isinstance(document, dict):
+        return 0
+    count = sum(renamed(one, old, new) for one in list(document.values()))
+    if old in document:
+        document[new] = document.pop(old)
+        count += 1
+    return count
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind, field", [
+    ("Job", "backoffLimit"), ("Job", "automountServiceAccountToken"), ("Job", "readOnlyRootFilesystem"),
+    ("Pod", "runtimeClassName"), ("Pod", "allowPrivilegeEscalation"), ("Pod", "sizeLimit"), ("Sandbox", "podTemplate"),
+    ("Sandbox", "seccompProfile"), ("NetworkPolicy", "policyTypes"), ("NetworkPolicy", "ipBlock"),
+    ("ConfigMap", "binaryData")])
+def test_a_misspelt_field_is_refused_by_the_published_schemas(world, kind, field):
+    made = export(world, "kube", "--image", IMAGE, "--inside", "/cordon-inside", "--drop", "limits.pids,limits.files",
+                  "--runtime-class", "gvisor", "--allow", "10.1.0.0/16:443", "--kind",
+                  kind.lower() if kind in ("Pod", "Sandbox") else "job", "--", "true")
+    [document] = [one for one in yaml.safe_load_all(made.expect(0).out) if one["kind"] == kind]
+    fits_published(document)
+    assert renamed(document, field, field[:-1] + field[-1].swapcase()) > 0
+    with pytest.raises(jsonschema.ValidationError, match="Additional properties|required property"):
+        fits_published(document)
 
 
 @pytest.mark.once
@@ -276,6 +312,9 @@ def test_objects_of_kubernetes_fit_closed_schemas(world):
     (("--image", "example.com/tool:latest"), "not an image by its digest"),
     (("--image", IMAGE, "--job-name", "Fix_Tests"), "not the name of an object"),
     (("--image", IMAGE, "--inside", "cordon-inside"), "is not absolute"),
+    (("--image", IMAGE, "--node-policy", "../batch"), "not the name of a policy"),
+    (("--image", IMAGE, "--node-policy", "sha256:00"), "not the name of a policy"),
+    (("--image", IMAGE, "--kind", "deployment"), "deployment"),
 ])
 def test_kubernetes_is_given_nothing_that_it_would_refuse(world, words, complaint):
     refused = export(world, "kube", *words, "--", "true")

@@ -75,6 +75,7 @@ def test_answers_about_runs(world):
 
 def test_answers_about_the_host_and_its_setting_up(world):
     assert holds(world, world.cordon_verb("doctor", "--json").json) == "doctor"
+    assert holds(world, world.cordon_verb("doctor", "--kube", "--json").json) == "doctor-kube"
     assert holds(world, world.cordon_verb("setup", "--dry-run", "--json").json) == "setup"
     assert holds(world, world.cordon_verb("learn", "--json", "--", "cat", world.outside / "secret").json) == "learn"
 

@@ -132,6 +132,7 @@ def test_the_archive_has_all_of_it_and_nothing_of_the_machine(products):
     names = [member.name for member in members]
     assert names == sorted(names) and names[0] == top
     for name in ("LICENSE", "CHANGELOG.md", "INSTALL.md", "bin/cordon", "share/cordon/apparmor/cordon",
+                 "share/cordon/kubernetes/admission.yaml", "share/cordon/kubernetes/runtime-class.yaml",
                  "share/bash-completion/completions/cordon", "share/zsh/site-functions/_cordon",
                  "share/fish/vendor_completions.d/cordon.fish", "libexec/cordon/srt/srt",
                  "third-party/libssl-dev.copyright",

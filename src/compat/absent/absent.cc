@@ -1,6 +1,7 @@
 // The compat wing of a build with -DCORDON_COMPAT=OFF: nothing of it. What a face asks for is
 // refused by name; backends are Cordon's own three.
 #include "compat/backends.h"
+#include "compat/engine/engine.h"
 #include "compat/mxc/executor/examine.h"
 #include "compat/mxc/executor/inside.h"
 #include "faces/cli/console.h"
@@ -10,9 +11,13 @@
 namespace cordon {
 namespace {
 
+Error not_built(const std::string& what) {
+  return setup_error(what + " is not part of this build", 0,
+                     "it was built with -DCORDON_COMPAT=OFF; build it without that option");
+}
+
 int refuse(const std::string& what, int status) {
-  say_error(setup_error(what + " is not part of this build", 0,
-                        "it was built with -DCORDON_COMPAT=OFF; build it without that option"));
+  say_error(not_built(what));
   return status;
 }
 
@@ -29,6 +34,8 @@ int verb_export_oci(const Arguments&) { return refuse("export oci", kAnswerError
 int verb_export_kube(const Arguments&) { return refuse("export kube", kAnswerError); }
 
 int verb_export_slurm(const Arguments&) { return refuse("export slurm", kAnswerError); }
+
+Result<SlurmJob> slurm_job(const Policy&) { return fail(not_built("what Slurm is asked for")); }
 
 int verb_oci(const Arguments&) { return refuse("oci", find_verb("oci")->usage_status); }
 

@@ -174,7 +174,11 @@ Result<EngineExport> to_oci(const EngineRequest& request, const Policy&) {
 }
 
 KubeOptions kube_options(KubeOptions::Kind kind, std::optional<std::string> inside) {
-  return {kind, "fix-tests", "example.com/tool@sha256:" + std::string(64, '0'), std::move(inside),
+  return {kind,
+          "fix-tests",
+          "example.com/tool@sha256:" + std::string(64, '0'),
+          std::move(inside),
+          std::nullopt,
           std::nullopt};
 }
 
@@ -326,6 +330,60 @@ TEST(Export, OfAPodNeedsLandlockInTheImageIfThePolicyRequiresIt) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("landlock"), std::string::npos) << refused.error().what;
   EXPECT_TRUE(exported(one, to_pod("/cordon-inside")));
+}
+
+// An admission policy and the runtime of a node see the pod alone: what a controller makes of a
+// template has to be marked as well.
+TEST(Export, OfEveryKindMarksThePod) {
+  for (const auto kind :
+       {KubeOptions::Kind::Job, KubeOptions::Kind::Pod, KubeOptions::Kind::Sandbox}) {
+    for (const std::optional<std::string>& named :
+         {std::optional<std::string>(), std::optional<std::string>("batch")}) {
+      const auto made = exported(policies()[3], [&](const EngineRequest& request, const Policy&) {
+        KubeOptions options = kube_options(kind, "/cordon-inside");
+        options.node_policy = named;
+        return export_kube(request, options);
+      });
+      ASSERT_TRUE(made);
+      const std::string text = made->entries.front().content;
+      const std::string mark =
+          named ? "cordon.dev/policy: \"batch\"\n" : "cordon.dev/policy: \"sha256:";
+      std::size_t marked = 0;
+      for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1))
+        ++marked;
+      // The NetworkPolicy, the ConfigMap, the object itself, and the template that has a pod.
+      EXPECT_EQ(marked, kind == KubeOptions::Kind::Pod ? 3U : 4U) << text;
+    }
+  }
+}
+
+TEST(Export, OfASandboxIsThePodInATemplate) {
+  const auto text_of = [](KubeOptions::Kind kind) {
+    const auto made = exported(policies()[3], [&](const EngineRequest& request, const Policy&) {
+      return export_kube(request, kube_options(kind, "/cordon-inside"));
+    });
+    return made ? made->entries.front().content : message(made.error());
+  };
+  const auto after = [](const std::string& text, const std::string& mark) {
+    const std::size_t at = text.rfind(mark);
+    return at == std::string::npos ? mark + " is missing" : text.substr(at + mark.size());
+  };
+  std::string indented;
+  const std::string pod = after(text_of(KubeOptions::Kind::Pod), "\nspec:\n");
+  for (const std::string_view line : split(pod, '\n')) {
+    if (!line.empty()) indented.append("    ").append(line).append("\n");
+  }
+  const std::string sandbox = text_of(KubeOptions::Kind::Sandbox);
+  EXPECT_NE(sandbox.find("apiVersion: \"agents.x-k8s.io/v1beta1\"\nkind: \"Sandbox\"\n"),
+            std::string::npos);
+  EXPECT_EQ(after(sandbox, "\n    spec:\n"), indented);
+}
+
+TEST(Export, NamesPoliciesOfNodesByNameAlone) {
+  EXPECT_TRUE(is_policy_name("batch-2.small"));
+  for (const char* name : {"", "../batch", "/etc/x", "sha256:00", ".hidden", "a b"})
+    EXPECT_FALSE(is_policy_name(name)) << name;
+  EXPECT_FALSE(is_policy_name(std::string(64, 'a')));
 }
 
 TEST(Export, TakesImagesByDigestAlone) {

@@ -1,7 +1,7 @@
-// A policy as objects of Kubernetes: a Job or a Pod that the Pod Security standard "restricted"
-// admits, and a NetworkPolicy that denies everything else. A pod has an image instead of the host's
-// files, so what a policy grants of the host begins empty or has to be in the image; what it denies
-// there is held by cordon-inside, if the image has it, or not at all.
+// A policy as objects of Kubernetes: a Job, a Pod or a Sandbox that the Pod Security standard
+// "restricted" admits, and a NetworkPolicy that denies everything else. A pod has an image instead
+// of the host's files, so what a policy grants of the host begins empty or has to be in the image;
+// what it denies there is held by cordon-inside, if the image has it, or not at all.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -56,7 +56,7 @@ class KubeObjects {
     };
     add(network_policy());
     if (options_.inside) add(config_map());
-    add(options_.kind == KubeOptions::Kind::Job ? job() : pod());
+    add(workload());
     return all;
   }
 
@@ -66,13 +66,31 @@ class KubeObjects {
         .set("app.kubernetes.io/name", options_.name)
         .set("app.kubernetes.io/managed-by", "cordon");
   }
-  [[nodiscard]] Node metadata() const {
+  // Of every object, and of the pods that a controller makes of a template: an admission policy
+  // and the runtime of the node see the pod alone.
+  [[nodiscard]] Node annotations() const {
+    Node node;
+    if (options_.node_policy)
+      return node.set(std::string(kPolicyAnnotation), *options_.node_policy);
     const std::string hash =
         sha256_hex(write_json(encode_effective(effective_), JsonStyle::Compact));
+    return node.set(std::string(kPolicyAnnotation), "sha256:" + hash.substr(0, kAnnotatedDigits));
+  }
+  [[nodiscard]] Node metadata() const {
     Node node;
     node.set("name", options_.name).set("labels", labels());
-    return node.set("annotations", Node().set(std::string(kPolicyAnnotation),
-                                              "sha256:" + hash.substr(0, kAnnotatedDigits)));
+    return node.set("annotations", annotations());
+  }
+  [[nodiscard]] Node workload() const {
+    switch (options_.kind) {
+      case KubeOptions::Kind::Job:
+        return job();
+      case KubeOptions::Kind::Pod:
+        return pod();
+      case KubeOptions::Kind::Sandbox:
+        return sandbox();
+    }
+    return {};
   }
   [[nodiscard]] Node object(const char* version, const char* kind) const {
     return Node().set("apiVersion", version).set("kind", kind).set("metadata", metadata());
@@ -137,10 +155,18 @@ class KubeObjects {
     spec.set("backoffLimit", Node(0)).set("completions", Node(1)).set("parallelism", Node(1));
     if (const auto seconds = deadline()) spec.set("activeDeadlineSeconds", Node(*seconds));
     spec.set("ttlSecondsAfterFinished", Node(kKeptSeconds));
-    Node inner;
-    inner.set("labels", labels());
-    spec.set("template", Node().set("metadata", std::move(inner)).set("spec", pod_spec(false)));
+    spec.set("template", pod_template(false));
     return object("batch/v1", "Job").set("spec", std::move(spec));
+  }
+  // The controller of agent-sandbox makes one pod of it, under the Sandbox's own name.
+  [[nodiscard]] Node sandbox() const {
+    return object("agents.x-k8s.io/v1beta1", "Sandbox")
+        .set("spec", Node().set("podTemplate", pod_template(true)));
+  }
+  [[nodiscard]] Node pod_template(bool with_deadline) const {
+    Node inner;
+    inner.set("labels", labels()).set("annotations", annotations());
+    return Node().set("metadata", std::move(inner)).set("spec", pod_spec(with_deadline));
   }
   [[nodiscard]] Node pod_spec(bool with_deadline) const {
     Node spec;
@@ -206,7 +232,7 @@ class KubeObjects {
   void add_volumes(NodeList& volumes, NodeList& mounts) const {
     const auto add = [&](const std::string& name, const std::string& path, Node source,
                          bool read_only) {
-      volumes.push_back(source);
+      volumes.push_back(std::move(source));
       Node mount;
       mount.set("name", name).set("mountPath", path);
       if (read_only) mount.set("readOnly", Node(true));
@@ -367,6 +393,17 @@ bool is_object_name(std::string_view name) {
   return std::ranges::all_of(name, [&](char c) { return is_word(c) || c == '-'; });
 }
 
+bool is_policy_name(std::string_view name) {
+  constexpr std::size_t kLongest = 63;  // that podman takes as an annotation
+  const auto is_word = [](char c) {
+    const char low = lower_case(c);
+    return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9');
+  };
+  if (name.empty() || name.size() > kLongest || !is_word(name.front())) return false;
+  return std::ranges::all_of(
+      name, [&](char c) { return is_word(c) || c == '-' || c == '_' || c == '.'; });
+}
+
 Result<EngineExport> export_kube(const EngineRequest& request, const KubeOptions& options) {
   const Effective& effective = request.clamped.effective();
   PlanRequest wanted{.argv = request.argv,
@@ -393,6 +430,11 @@ Result<EngineExport> export_kube(const EngineRequest& request, const KubeOptions
     rule->id = {};
     rule->optional = true;
   }
+  // Runtimes make one for each container, and their default filter then refuses keyctl, as does the
+  // filter of Cordon in a runtime's seat: cordon-inside would start nothing.
+  std::erase_if(plan.confine, [](const Op& operation) {
+    return std::holds_alternative<op::NewKeyring>(operation);
+  });
   for (Op& operation : plan.confine) {
     // The kernel of the node is not known here; cordon-inside refuses one without Landlock.
     if (auto* landlock = std::get_if<op::RestrictLandlock>(&operation)) landlock->abi = 1;
@@ -410,6 +452,11 @@ Result<EngineExport> export_kube(const EngineRequest& request, const KubeOptions
                     "values of the caller are not written into an object: use a Secret");
   }
   report.carried("protect", "nothing of a host is in the pod");
+  if (options.node_policy) {
+    report.weakened("node", "the policy " + quote(*options.node_policy) +
+                                " narrows the pod further where cordon oci starts it, and "
+                                "nowhere else");
+  }
   lose_what_needs_a_supervisor(effective, report);
   CORDON_TRY(account, report.settle(Engine::Kube));
   EngineExport made;

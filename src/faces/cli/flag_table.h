@@ -106,6 +106,7 @@ enum class FlagId {
   TokenFile,
   PrintConfig,
   HostName,
+  KubeNode,
   // loop
   Plan,
   Example,

@@ -63,6 +63,7 @@ int verb_loop(const Arguments& arguments);
 int print_host_config(const Arguments& arguments);  // mcp --print-config
 int print_for_apply(const Arguments& arguments);    // apply --print-…
 int doctor_host(const Arguments& arguments);        // doctor --host
+int doctor_kube(const Arguments& arguments);        // doctor --kube
 int verb_setup(const Arguments& arguments);
 int verb_demo(const Arguments& arguments);
 int verb_srt(const Arguments& arguments);

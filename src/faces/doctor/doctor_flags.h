@@ -18,6 +18,16 @@ inline constexpr std::array kDoctor{
          "command line that leaves it nothing else. The hosts are those of cordon mcp "
          "--print-config. The exit status is 0 only if nothing of its own acts outside.",
          kPrintedHostChoices},
+    Flag{FlagId::KubeNode,
+         "--kube",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "whether this node starts pods through Cordon",
+         "Instead of the checks, read containerd's configuration and what it names, the node's "
+         "ceiling and its policies: whether pods of a RuntimeClass are started through cordon oci. "
+         "Nothing is started and no cluster is asked; what a node cannot tell is named.",
+         {}},
     Flag{FlagId::FixHints,
          "--fix-hints",
          "",

@@ -132,6 +132,8 @@ Node host_node(const HostAccount& account) {
   return node;
 }
 
+}  // namespace
+
 Node check_node(const Check& check) {
   Node node{NodeMap{}};
   node.set("category", name_of(check.category));
@@ -142,8 +144,6 @@ Node check_node(const Check& check) {
   node.set("cause", check.cause.empty() ? Node() : Node(check.cause));
   return node;
 }
-
-}  // namespace
 
 std::string doctor_text(const std::vector<Check>& checks) {
   std::string text = "Cordon doctor\n";

@@ -25,6 +25,7 @@ std::vector<Check> in_order(std::vector<Check> checks, const std::vector<Check>&
 
 int verb_doctor(const Arguments& arguments) {
   if (arguments.has(FlagId::HostName)) return doctor_host(arguments);
+  if (arguments.has(FlagId::KubeNode)) return doctor_kube(arguments);
   const auto caller = identify_caller();
   if (!caller) {
     say_error(caller.error());
@@ -39,7 +40,11 @@ int verb_doctor(const Arguments& arguments) {
   } else if (arguments.has(FlagId::FixHints)) {
     told = say_answer(doctor_hints(checks));
   } else {
-    told = say_answer(doctor_text(checks));
+    // Below the words behind a mark.
+    constexpr std::size_t kHanging = 9;
+    const std::string text = doctor_text(checks);
+    const auto columns = columns_of(STDOUT_FILENO);
+    told = say_answer(columns ? wrapped(text, *columns, kHanging) : text);
   }
   if (!told) return kAnswerError;
   const bool failed = std::ranges::any_of(

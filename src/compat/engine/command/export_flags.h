@@ -32,7 +32,7 @@ inline constexpr Flag kExportDrop{
     "it they stop the export, and the error names them. What a ceiling asks for, and a layer that "
     "is required, cannot be given up.",
     {}};
-inline constexpr std::array<std::string_view, 2> kObjectKinds{"job", "pod"};
+inline constexpr std::array<std::string_view, 3> kObjectKinds{"job", "pod", "sandbox"};
 inline constexpr Flag kObjectName{FlagId::ObjectName,
                                   "--job-name",
                                   "NAME",
@@ -53,8 +53,11 @@ inline constexpr std::array kExportKube{
          "tomorrow, so that only "
          "a digest is taken.",
          {}},
-    Flag{FlagId::ObjectKind, "--kind", "job|pod", ValueKind::Choice, Times::Once,
-         "what is made (default: job)", "A Job, or a Pod alone.", kObjectKinds},
+    Flag{FlagId::ObjectKind, "--kind", "job|pod|sandbox", ValueKind::Choice, Times::Once,
+         "what is made (default: job)",
+         "A Job, a Pod alone, or a Sandbox (agents.x-k8s.io/v1beta1), of which the controller of "
+         "agent-sandbox makes a pod.",
+         kObjectKinds},
     kObjectName,
     Flag{FlagId::InsideProgram,
          "--inside",
@@ -71,7 +74,18 @@ inline constexpr std::array kExportKube{
          ValueKind::Free,
          Times::Once,
          "the RuntimeClass of the pod",
-         "The RuntimeClass of the pod, such as gvisor.",
+         "The RuntimeClass of the pod, such as gvisor, or that of nodes with Cordon in the seat of "
+         "their runtime.",
+         {}},
+    Flag{FlagId::NodePolicy,
+         "--node-policy",
+         "NAME",
+         ValueKind::Free,
+         Times::Once,
+         "the policy that cordon oci is to apply",
+         "Name a policy of the nodes in the annotation cordon.dev/policy: where cordon oci starts "
+         "the pod, it narrows it further. Without it the annotation has the hash of what was "
+         "exported, and the node's ceiling counts alone.",
          {}},
     kExportOut,
     kExportDrop};
@@ -111,7 +125,7 @@ inline constexpr std::string_view kExportOciText =
     "directory or a protected file was replaced. The exit status of the container is that of the "
     "command, 124 for the wall clock, 125 if it was refused.";
 inline constexpr std::string_view kExportKubeText =
-    "Prints a Job or a Pod that the Pod Security standard \"restricted\" admits, and a "
+    "Prints a Job, a Pod or a Sandbox that the Pod Security standard \"restricted\" admits, and a "
     "NetworkPolicy that denies all but the addresses of the policy. A pod has an image instead of "
     "the host's files: what a policy lets be written begins empty there.\n\n"
     "A pod has no field for Landlock, which every preset requires: the image needs cordon-inside, "

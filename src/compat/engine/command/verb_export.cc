@@ -122,10 +122,11 @@ Result<KubeOptions> kube_options(const Arguments& arguments) {
   }
   options.image = std::string(*image);
   if (const auto kind = arguments.value(FlagId::ObjectKind); kind && *kind != "job") {
-    if (*kind != "pod") {
-      return fail(usage_error("--kind " + quote(*kind) + " is not known", "write job or pod"));
+    if (*kind != "pod" && *kind != "sandbox") {
+      return fail(
+          usage_error("--kind " + quote(*kind) + " is not known", "write job, pod or sandbox"));
     }
-    options.kind = KubeOptions::Kind::Pod;
+    options.kind = *kind == "pod" ? KubeOptions::Kind::Pod : KubeOptions::Kind::Sandbox;
   }
   if (const auto inside = arguments.value(FlagId::InsideProgram)) {
     if (!inside->starts_with('/')) {
@@ -141,6 +142,13 @@ Result<KubeOptions> kube_options(const Arguments& arguments) {
                       "kubectl get runtimeclass lists them"));
     }
     options.runtime_class = std::string(*runtime);
+  }
+  if (const auto policy = arguments.value(FlagId::NodePolicy)) {
+    if (!is_policy_name(*policy)) {
+      return fail(usage_error("--node-policy " + quote(*policy) + " is not the name of a policy",
+                              "write NAME of /etc/cordon/policies/NAME.toml on the nodes"));
+    }
+    options.node_policy = std::string(*policy);
   }
   return options;
 }
