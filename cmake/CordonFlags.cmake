@@ -1,5 +1,6 @@
 # Warnings, hardening and sanitizers for every target of the project.
 include(CheckCXXCompilerFlag)
+include(CheckLinkerFlag)
 add_library(cordon_flags INTERFACE)
 target_compile_options(cordon_flags INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
@@ -29,6 +30,11 @@ if(CORDON_SANITIZE)
   target_compile_options(cordon_flags INTERFACE
     -fsanitize=${CORDON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(cordon_flags INTERFACE -fsanitize=${CORDON_SANITIZE})
+  # The usual linker takes half a minute for each of these programs.
+  check_linker_flag(CXX -fuse-ld=lld CORDON_HAS_LLD)
+  if(CORDON_HAS_LLD)
+    target_link_options(cordon_flags INTERFACE -fuse-ld=lld)
+  endif()
 else()
   # Fortify needs optimisation and hides what the sanitizers look for.
   target_compile_options(cordon_flags INTERFACE
