@@ -14,6 +14,7 @@
 #include "base/private_directory.h"
 #include "host/inspect.h"
 #include "host/walk.h"
+#include "policy/decide.h"
 
 namespace cordon {
 namespace {
@@ -75,11 +76,12 @@ Gone gone_with(int directory, const std::string& place, const Given& given) {
   for (const DirectoryEntry& entry : names.entries()) sorted.emplace_back(entry.name);
   std::ranges::sort(sorted);
   Sum sum{given, status.st_dev};
-  const bool is_tmp = place == "/tmp" || place == "/var/tmp";
+  const bool is_home = std::ranges::find(kScratchPlaces, place, &ScratchPlace::path) ==
+                       std::ranges::end(kScratchPlaces);
   for (const std::string& name : sorted) {
     const std::uint64_t before = sum.files;
     add(directory, name, join(place, name), 1, sum);
-    const bool quiet = is_tmp ? name.starts_with('.') : name == ".cache";
+    const bool quiet = is_home ? name == ".cache" : name.starts_with('.');
     const bool named = sum.files > before && !quiet;
     if (named && gone.names.size() < kMostNamesTold) gone.names.push_back(name);
   }

@@ -24,8 +24,7 @@ struct Gone {
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
   // The first ten entries at the top with files in them, sorted. Caches are counted and not named:
-  // who writes one expects nothing of it. In a private
-  // /tmp the same goes for hidden names.
+  // who writes one expects nothing of it. Outside of a home the same goes for hidden names.
   std::vector<std::string> names;
 };
 

@@ -150,13 +150,13 @@ std::set<std::string> Removal::finish(const PrivateCopies& copies, HeldBack& hel
       const auto now = contains(record.path, path) ? inspect_path(path) : std::nullopt;
       if (now) id = now->id;
     }
-    // A whole directory was made anew for what is in it, and goes as one.
     if (seen->kind == FileKind::Directory && !held_.contains(record.path) &&
         holds_only_held(record.path, 0)) {
-      std::erase_if(held_, [&](const auto& one) { return contains(record.path, one.first); });
-      held_[record.path] = seen->id;
+      join_remade(record.path, seen->id);
     }
   }
+  for (const auto& [path, id] : remade_)
+    if (take(path, id, held)) prune(std::string(parent(path)));
   for (const Candidate& candidate : git_) {
     const auto seen = inspect_path(candidate.path);
     if (!seen || seen->id != candidate.id || !holds_only_held(candidate.path, 0)) continue;
@@ -181,6 +181,20 @@ std::set<std::string> Removal::finish(const PrivateCopies& copies, HeldBack& hel
   return std::move(gone_);
 }
 
+void Removal::join_remade(const std::string& path, const FileId& id) {
+  const auto is_below = [&](const auto& one) { return contains(path, one.first); };
+  bool in_tree = false;
+  bool beside = false;
+  for (const auto& one : held_) {
+    if (!is_below(one)) continue;
+    const auto has = [&](const Worktree& tree) { return contains(tree.top, one.first); };
+    (std::ranges::any_of(trees_, has) ? in_tree : beside) = true;
+  }
+  if (in_tree && beside) return;
+  std::erase_if(held_, is_below);
+  (in_tree ? remade_ : held_)[path] = id;
+}
+
 void Removal::finish_pruned(HeldBack& held) {
   for (const GitDirectory::Unseen& one : unseen_) {
     if (one.top.empty() || !copies_.contains(one.path) || !is_emptied(one.path)) continue;
@@ -196,8 +210,13 @@ void Removal::finish_submodule(const Submodule& submodule, HeldBack& held) {
   const std::string name(basename(path));
   struct stat status {};
   if (!above.valid() || ::fstatat(above.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-      looked(status).id != id || gone_.contains(path)) {
+      gone_.contains(path)) {
     return;
+  }
+  if (looked(status).id != id) {
+    // Git has got through: this is the empty directory that it made, with the `.git` put back.
+    emptied_.insert(path);
+    return finish_tree(path, held);
   }
   ChangeRecord record;
   record.change = Change::Kind::Deleted;
@@ -303,7 +322,7 @@ void Removal::prune(std::string directory) const {
     return std::ranges::any_of(roots_,
                                [&](const std::string& root) { return contains(path, root); });
   };
-  while (!is_root(directory)) {
+  while (!is_root(directory) && !emptied_.contains(directory)) {
     const Fd above = open_canonical(std::string(parent(directory)), O_RDONLY | O_DIRECTORY);
     if (!above.valid() ||
         ::unlinkat(above.get(), std::string(basename(directory)).c_str(), AT_REMOVEDIR) != 0) {

@@ -19,11 +19,13 @@
 // and is not there, the removal is finished. If the work tree lies elsewhere, git inside could only
 // think that it is gone: nothing is removed, and the report says so.
 //
-// `git submodule deinit` removes the work tree of the submodule, stops at the first mount, and goes
-// on as if nothing were: it takes the address of the submodule out of the repository's
-// configuration and the place of the work tree out of the submodule's. Both are private copies, so
-// both changes are seen, and only that command makes the two together. Then the rest of the work
-// tree is moved away and an empty directory is left, as git does.
+// A submodule. Its `.git` file is no mount but kept and put back (NativePlanner::hold), so that
+// `git rm` and `git mv` get to their ends. What was put back goes here, with the directory that was
+// made for it. `git submodule deinit` leaves an empty directory, and so is this one left: that
+// command takes the address of the submodule out of the repository's configuration and the place
+// of the work tree out of the submodule's. Both are private copies, so both changes are seen, and
+// no other command makes the two together. Where something else in the work tree is a mount, deinit
+// stops there and goes on as if nothing were; then the rest of the work tree is moved away.
 //
 // Never finished: the git directory of a writable root itself. Whoever empties that one has
 // destroyed a project, and what is left of it is evidence.
@@ -71,6 +73,9 @@ class Removal {
   };
 
   void note_submodule(const std::string& top, const HostFacts& facts);
+  // A whole directory was made anew for what was put back in it, and goes as one: with what it lies
+  // in, or by itself if it is, or leads to, the work trees that the run removed and nothing else.
+  void join_remade(const std::string& path, const FileId& id);
   void finish_pruned(HeldBack& held);
   void finish_submodule(const Submodule& submodule, HeldBack& held);
   [[nodiscard]] bool is_root_git(const std::string& path) const;
@@ -89,6 +94,8 @@ class Removal {
   std::map<std::string, FileId> held_;
   std::map<std::string, FileId> pinned_;
   std::map<std::string, std::string> copies_;
+  std::map<std::string, FileId> remade_;
+  std::set<std::string> emptied_;  // and to stay, as directories
   std::set<std::string> gone_;
 };
 

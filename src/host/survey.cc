@@ -63,6 +63,7 @@
 #include "host/system_entries.h"
 #include "host/tree_survey.h"
 #include "host/trust_stores.h"
+#include "policy/decide.h"
 #include "policy/http_rules.h"
 #include "sys/landlock.h"
 #include "sys/notify.h"
@@ -122,7 +123,7 @@ void mask_machine_secrets(const Effective& effective, TreeSurvey& trees) {
     const std::string place(path);
     trees.name(place);
     if (const auto seen = inspect_path(place); seen && !seen->symlink)
-      trees.mask(place, *seen, "machine secret");
+      trees.mask(place, *seen, std::string(kMachineSecret));
   }
 }
 

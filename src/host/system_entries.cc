@@ -14,38 +14,6 @@
 #include "policy/decide.h"
 
 namespace cordon {
-namespace {
-
-// An ordinary user cannot read most of them; root, and a careless mode, can.
-constexpr std::array kSecrets = std::to_array<std::string_view>({
-    "/etc/NetworkManager/system-connections",
-    "/etc/docker",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/ipsec.secrets",
-    "/etc/krb5.keytab",
-    "/etc/kubernetes",
-    "/etc/letsencrypt",
-    "/etc/machine-id",
-    "/etc/openvpn",
-    "/etc/pki/tls/private",
-    "/etc/ppp",
-    "/etc/security/opasswd",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/wireguard",
-    "/run/secrets",
-    "/var/backups",
-    "/var/lib/docker",
-    "/var/lib/sss",
-    "/var/spool/cron",
-});
-
-}  // namespace
 
 std::vector<SystemEntry> root_entries() {
   std::vector<SystemEntry> entries;
@@ -98,7 +66,7 @@ bool attaching_is_forbidden() {
 
 std::vector<std::string_view> machine_secrets() {
   std::vector<std::string_view> found;
-  for (const std::string_view path : kSecrets)
+  for (const std::string_view path : kMachineSecrets)
     if (inspect_path(std::string(path))) found.push_back(path);
   return found;
 }

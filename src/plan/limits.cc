@@ -65,6 +65,15 @@ Result<LimitPlan> plan_limits(const Limits& limits, const NetRules& net, const H
     if (!by) return fail(needs_cgroup("cpus", "nothing else can share out processor time"));
     plan.planned.push_back({"cpus", *limits.cpus_milli, *by});
   }
+  // Landlock's rules, the filter and their proofs take that many before the command is there.
+  constexpr std::uint64_t kFewestFiles = 16;
+  if (limits.files && *limits.files < kFewestFiles) {
+    return fail({.kind = ErrorKind::Unsupported,
+                 .what = "limits.files = " + std::to_string(*limits.files) + ": a sandbox needs " +
+                         std::to_string(kFewestFiles) + " open files to confine a command",
+                 .hint = "--files " + std::to_string(kFewestFiles) +
+                         " or more, or the same below [limits] of the policy or ceiling"});
+  }
   if (limits.files) {
     plan.planned.push_back({"files", *limits.files, LimitBy::Rlimit});
     plan.resource_limits.push_back({"nofile", *limits.files});

@@ -138,7 +138,7 @@ TEST(PlanLimits, NameEveryLimitThatWasAskedFor) {
                    .memory = 1,
                    .pids = 1,
                    .cpus_milli = 1,
-                   .files = 1,
+                   .files = 16,
                    .file_size = 1,
                    .output = 1,
                    .output_total = 1};
@@ -152,6 +152,14 @@ TEST(PlanLimits, NameEveryLimitThatWasAskedFor) {
   EXPECT_THAT(names,
               ::testing::UnorderedElementsAre("wall", "cpu", "memory", "pids", "cpus", "files",
                                               "file_size", "output", "output_total"));
+}
+
+TEST(PlanLimits, AreNotSmallerThanWhatASandboxTakes) {
+  const auto plan = plan_limits({.files = 15}, kAllow, made_up_facts(), kUser);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().kind, ErrorKind::Unsupported);
+  EXPECT_THAT(plan.error().what, ::testing::HasSubstr("limits.files = 15"));
+  EXPECT_THAT(plan.error().hint, ::testing::StartsWith("--files 16 "));
 }
 
 TEST(PlanLimits, RequestsAreBoundedByTheGateWhereThereIsOne) {

@@ -55,11 +55,15 @@ bool NativePlanner::has_mounts_below(const std::string& path) const {
          std::ranges::any_of(read_, below) || std::ranges::any_of(write_, below);
 }
 
-bool NativePlanner::may_be_copied(const Held& held) const {
+bool NativePlanner::may_be_written(const Held& held) const {
   if (!request_.private_copies || held.kind == HoldKind::Denied) return false;
-  // What is granted is what was judged, and no copy of it.
+  // What is granted is what was judged, and nothing in its place.
   const auto is_it = [&](const Grant& grant) { return grant.path == held.path; };
-  if (std::ranges::any_of(read_, is_it) || std::ranges::any_of(write_, is_it)) return false;
+  return std::ranges::none_of(read_, is_it) && std::ranges::none_of(write_, is_it);
+}
+
+bool NativePlanner::may_be_copied(const Held& held) const {
+  if (!may_be_written(held)) return false;
   // A copy would show what is masked below, and hide what is granted there.
   if (held.file == FileKind::Directory) return !has_mounts_below(held.path);
   // A program of Cordon's own, and the pointer by which git finds a repository, are to stay.
@@ -68,15 +72,18 @@ bool NativePlanner::may_be_copied(const Held& held) const {
 }
 
 void NativePlanner::hold(const Held& held, std::string reason) {
+  // Git replaces a file by another of that name, and removes the `.git` of a submodule with the
+  // rest of it, which the kernel refuses for whatever is mounted on. So this one is left as it is,
+  // kept before the run and put back after it.
+  const bool pointer = basename(held.path) == ".git";
+  if (request_.tracked.contains(held.path) &&
+      (pointer ? may_be_written(held) : may_be_copied(held))) {
+    plan_.keeping.paths.push_back({held.path, held.kind, KeptPath::Form::File});
+    return;
+  }
   if (!may_be_copied(held)) {
     plan_.build.emplace_back(
         op::Hold{held.path, held.id, MountAccess::ReadOnly, std::move(reason)});
-    return;
-  }
-  // Git replaces a file by another of that name, which the kernel refuses for whatever is mounted
-  // on. So this one is left as it is, kept before the run and put back after it.
-  if (request_.tracked.contains(held.path)) {
-    plan_.keeping.paths.push_back({held.path, held.kind, KeptPath::Form::File});
     return;
   }
   const std::string name = std::string(kHeldCopy) + std::to_string(copies_++);

@@ -297,6 +297,16 @@ TEST(Plan, CoversWhatIsHeldByCopiesAndKeepsWhatGitReplaces) {
   ASSERT_EQ(plan.keeping.paths.size(), 1U);
   EXPECT_EQ(plan.keeping.paths.front().path, project + ".mcp.json");
   EXPECT_EQ(std::ranges::count(plan.lost, Loss::Protected), 1);
+  // A submodule, whose `.git` git removes with it, but not where no copies are made at all.
+  const Plan submodule = planned_with_copies(facts, {project + "wt/.git"});
+  EXPECT_EQ(submodule.keeping.paths,
+            (std::vector<KeptPath>{{project + "wt/.git", HoldKind::Git, KeptPath::Form::File}}));
+  PlanRequest request = made_up_request();
+  request.tracked = {project + "wt/.git"};
+  const auto held =
+      make_native_plan(*clamp(resolved_preset("workspace"), {}), facts, made_up_user(), request);
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(held->keeping.empty());
 }
 
 TEST(Plan, BindsAProtectedLinkOverItselfAndKeepsOneThatGitTracks) {

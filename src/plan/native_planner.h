@@ -94,6 +94,8 @@ class NativePlanner {
   void masks();
   // A copy of the run's own, or read-only.
   void hold(const Held& held, std::string reason);
+  // Whether a run may see another version of it than the host's.
+  [[nodiscard]] bool may_be_written(const Held& held) const;
   [[nodiscard]] bool may_be_copied(const Held& held) const;
   [[nodiscard]] bool has_mounts_below(const std::string& path) const;
   void holds();

@@ -299,8 +299,8 @@ struct PlanRequest {
   bool watched = false;        // what is asked for and refused is to be told
   // The backend can cover what is held by copies in that directory. Else it is held read-only.
   bool private_copies = false;
-  // Single files among what is held that git replaces when it checks out: their names stand in the
-  // index of a repository in the grants, and no mount lets a file be replaced.
+  // Single files among what is held that git replaces or removes, which no mount lets it: tracked
+  // by a repository in the grants, or the `.git` of a submodule that is.
   std::set<std::string> tracked;
 };
 

@@ -55,6 +55,7 @@ class Decision {
     if (auto found = decide_own(effective_, facts_, caller_, access_, path_)) {
       return *std::move(found);
     }
+    if (auto found = by_secret()) return *std::move(found);
     return by_absence();
   }
 
@@ -68,6 +69,7 @@ class Decision {
   [[nodiscard]] Maybe by_hold() const;
   [[nodiscard]] Maybe by_protected_name() const;
   [[nodiscard]] Maybe by_grant() const;
+  [[nodiscard]] Maybe by_secret() const;
   [[nodiscard]] Verdict by_absence() const;
   [[nodiscard]] const SystemEntry* system_entry() const;
   [[nodiscard]] Maybe held_at(const Held& held) const;
@@ -212,6 +214,13 @@ Decision::Maybe Decision::by_grant() const {
                     (same_path ? ", under a policy without " + rule_text("read", text) : ""));
 }
 
+// In the words of the mask that a grant would get: by the name alone, whether it is there or not.
+Decision::Maybe Decision::by_secret() const {
+  const std::string_view secret = machine_secret(path_);
+  if (secret.empty()) return std::nullopt;
+  return refuse(HintRule::Hidden, rule_text("mask", secret), std::string(kMachineSecret), {});
+}
+
 Verdict Decision::by_absence() const {
   const std::string flag = writes() ? "--write " : "--read ";
   return refuse(HintRule::Absent, "no rule", "nothing grants it, so it does not exist inside",
@@ -219,6 +228,12 @@ Verdict Decision::by_absence() const {
 }
 
 }  // namespace
+
+std::string_view machine_secret(std::string_view path) {
+  const auto* found = std::ranges::find_if(
+      kMachineSecrets, [&](std::string_view secret) { return contains(secret, path); });
+  return found == kMachineSecrets.end() ? std::string_view{} : *found;
+}
 
 std::string reason_of(const Held& held) {
   std::string reason(name_of(held.kind));

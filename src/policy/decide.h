@@ -84,6 +84,40 @@ inline constexpr std::array<std::string_view, 4> kWrittenFiles = {
 // The host's own in network mode open, else written too.
 inline constexpr std::array<std::string_view, 2> kNetworkFiles = {"/etc/hosts", "/etc/resolv.conf"};
 
+// Password hashes, host keys and the like: what is there of it is masked wherever a grant covers
+// it, so that no grant opens one. An ordinary user cannot read most of them; root, and a careless
+// mode, can.
+inline constexpr auto kMachineSecrets = std::to_array<std::string_view>({
+    "/etc/NetworkManager/system-connections",
+    "/etc/docker",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/ipsec.secrets",
+    "/etc/krb5.keytab",
+    "/etc/kubernetes",
+    "/etc/letsencrypt",
+    "/etc/machine-id",
+    "/etc/openvpn",
+    "/etc/pki/tls/private",
+    "/etc/ppp",
+    "/etc/security/opasswd",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/wireguard",
+    "/run/secrets",
+    "/var/backups",
+    "/var/lib/docker",
+    "/var/lib/sss",
+    "/var/spool/cron",
+});
+// The one that `path` is or lies in, by name; empty if there is none.
+std::string_view machine_secret(std::string_view path);
+inline constexpr std::string_view kMachineSecret = "machine secret";
+
 // Programs expect it; without a scratch space it is empty.
 inline constexpr std::string_view kEmptyDirectory = "/run";
 

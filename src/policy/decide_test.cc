@@ -63,7 +63,16 @@ TEST_F(Decide, TheSystemIsReadableAndNeverWritable) {
   expect_allowed(Access::Execute, "/usr/bin/gcc", "system \"/usr\"");
   expect_allowed(Access::Read, "/etc/ld.so.cache", "system \"/etc/ld.so.cache\"");
   expect_refused(Access::Write, "/usr/bin/gcc", "system \"/usr\"");
-  expect_refused(Access::Read, "/etc/shadow", "no rule");
+  expect_refused(Access::Read, "/etc/fstab", "no rule");
+}
+
+TEST_F(Decide, ASecretOfTheMachineIsMaskedWhateverIsGranted) {
+  expect_refused(Access::Read, "/etc/shadow", "mask \"/etc/shadow\"");
+  const Verdict below = ask(Access::Write, "/etc/ssh/ssh_host_rsa_key");
+  EXPECT_EQ(below.rule, "mask \"/etc/ssh\"");
+  EXPECT_EQ(below.kind, HintRule::Hidden);
+  EXPECT_EQ(below.change, "");
+  expect_refused(Access::Read, "/etc/shadow.txt", "no rule");
 }
 
 TEST_F(Decide, AGrantInsideTheSystemIsCloserThanTheSystem) {

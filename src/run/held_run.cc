@@ -17,7 +17,9 @@
 #include "changes/config_write_back.h"
 #include "changes/held_back.h"
 #include "changes/take.h"
+#include "host/git/config.h"
 #include "host/git/index.h"
+#include "host/git/layout.h"
 #include "host/inspect.h"
 #include "host/path_shadow.h"
 #include "host/walk.h"
@@ -236,6 +238,37 @@ std::vector<std::string> installed_commands(const std::vector<ChangeRecord>& rec
   return paths;
 }
 
+// Where the configuration of a submodule, in `git`, has its work tree.
+std::string work_tree_of(const std::optional<std::string>& config, const std::string& git) {
+  const auto settings = config ? parse_git_config(*config) : std::nullopt;
+  const auto value = settings ? last_value(*settings, "core", "", "worktree") : std::nullopt;
+  return value ? place_of_pointer(*value, git) : std::string();
+}
+
+// `git mv` of a submodule writes the new place of the work tree into its configuration, and without
+// that git finds none. It goes through if nothing else differs, the old place is no work tree any
+// more, and the new one lies in a grant and leads back: then the run could have made a submodule
+// there as well.
+std::vector<std::string> moved_submodules(const std::vector<ChangeRecord>& records,
+                                          const std::vector<Grant>& writable) {
+  std::vector<std::string> paths;
+  for (const ChangeRecord& record : records) {
+    if (record.reason != "git: core.worktree" || record.change != Change::Kind::Modified ||
+        record.state != Change::State::Held || basename(record.path) != "config") {
+      continue;
+    }
+    const std::string git(parent(record.path));
+    const std::string from = work_tree_of(text_at(record.path), git);
+    const std::string to = work_tree_of(text_at(record.kept), git);
+    if (from.empty() || to.empty() || inspect_path(join(from, ".git"))) continue;
+    const auto covers = [&](const Grant& grant) { return contains(grant.path, to); };
+    if (std::ranges::none_of(writable, covers)) continue;
+    if (open_canonical(to, O_PATH | O_DIRECTORY).valid() && git_index_of(to) == join(git, "index"))
+      paths.push_back(record.path);
+  }
+  return paths;
+}
+
 }  // namespace
 
 Result<PrivateCopies> copy_held(JudgedRun& run) {
@@ -318,6 +351,7 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
   // What cannot be put there stays held.
   std::vector<std::string> installed = installed_commands(manifest.records, writable, caller);
   std::ranges::move(written_for_unseen(manifest.records), std::back_inserter(installed));
+  std::ranges::move(moved_submodules(manifest.records, writable), std::back_inserter(installed));
   if (!installed.empty()) {
     (void)apply_changes(place, manifest, installed, Noting::ByCaller);
     CORDON_CHECK(write_manifest(place, manifest));
@@ -363,7 +397,10 @@ void mark_moved_in_clones(std::vector<Quarantined>& handoff, const JudgedRun& ru
       const std::string git(parent(index));
       const auto covers = [&](const Grant& grant) { return contains(grant.path, git); };
       const bool may = std::ranges::any_of(run.clamped.effective().write, covers);
-      if (may && !is_old(git)) moved[std::string(up)].push_back(path.substr(up.size() + 1));
+      std::string name = path.substr(up.size() + 1);
+      // No commit deletes a hook.
+      const bool tracks = !name.starts_with(".git/");
+      if (may && tracks && !is_old(git)) moved[std::string(up)].push_back(std::move(name));
       break;
     }
   }

@@ -194,11 +194,17 @@ std::set<std::string> tracked_held(const HostFacts& facts, const Clamped& clampe
   const Effective& effective = clamped.effective();
   std::vector<std::string> files;
   for (const Pinned& pinned : facts.pinned) {
-    if (pinned.is_protected_link() && leads_to_kept(pinned, clamped, facts, caller))
+    if (pinned.is_protected_link() && basename(pinned.path) != ".git" &&
+        leads_to_kept(pinned, clamped, facts, caller))
       files.push_back(pinned.path);
   }
+  const auto is_top = [&](const Held& held) {
+    const auto is_it = [&](const Grant& grant) { return grant.path == parent(held.path); };
+    return basename(held.path) == ".git" && std::ranges::any_of(effective.write, is_it);
+  };
   for (const Held& held : facts.held) {
-    if (held.file != FileKind::Regular) continue;
+    // By the pointer of a writable grant itself the next run finds the repository it is to work in.
+    if (held.file != FileKind::Regular || is_top(held)) continue;
     if (const auto seen = inspect_path(held.path); seen && seen->links == 1)
       files.push_back(held.path);
   }

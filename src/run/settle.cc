@@ -98,6 +98,8 @@ void tell_gone(GonePlaces places, const JudgedRun& run, Report& report) {
   tell(GonePlace::Home, run.caller.home, "private home");
   tell(GonePlace::Tmp, "/tmp", "private /tmp");
   tell(GonePlace::VarTmp, "/var/tmp", "private /var/tmp");
+  tell(GonePlace::Shm, "/dev/shm", "private /dev/shm");
+  tell(GonePlace::Run, "/run", "private /run");
   // The report has it all; who cannot write this note loses nothing but the list.
   if (!report.changes.empty())
     (void)note_lost(run.caller.state_directory, report.run_id, report.changes);

@@ -58,11 +58,11 @@ struct PolledFor {
 };
 
 // Private places whose content is gone with a run.
-enum class GonePlace : std::size_t { Home, Tmp, VarTmp };
-inline constexpr std::size_t kGonePlaces = 3;
+enum class GonePlace : std::size_t { Home, Tmp, VarTmp, Shm, Run };
+inline constexpr std::size_t kGonePlaces = 5;
 // By the names of their op::ScratchDirectory.
-inline constexpr std::array<std::string_view, kGonePlaces> kGonePlaceNames = {"home", "tmp",
-                                                                              "vartmp"};
+inline constexpr std::array<std::string_view, kGonePlaces> kGonePlaceNames = {
+    "home", "tmp", "vartmp", "shm", "run"};
 using GonePlaces = std::array<Fd, kGonePlaces>;
 
 // A running sandbox. Its destructor kills the whole tree and reaps it.

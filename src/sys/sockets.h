@@ -54,7 +54,7 @@ int take_socket(int taker, int domain);
 
 // One message over a local socket with descriptors beside it. No allocation.
 
-inline constexpr std::size_t kMostPassed = 4;
+inline constexpr std::size_t kMostPassed = 5;
 
 struct Passed {
   std::array<int, kMostPassed> descriptors{};  // close on exec

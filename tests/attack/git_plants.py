@@ -36,6 +36,7 @@ KEYS = {
     "core.askPass": "{}",
     "core.gitProxy": "{}",
     "core.alternateRefsCommand": "{}",
+    "gc.recentObjectsHook": "{}",
     "sequence.editor": "{}",
     "pager.status": "{}",
     "interactive.diffFilter": "{}",

@@ -44,6 +44,9 @@ EDIT = "echo x > .vscode/settings.json; echo x > .mcp.json; echo x > plain.txt; 
 MINE = "echo mine > .vscode/settings.json; echo mine > .mcp.json; git commit -q -a -m mine"
 LOOSE = "for n in 1 2 3; do echo $n > n.txt; git add n.txt; git commit -q -m $n; done"
 LIB = "git -c protocol.file.allow=always submodule --quiet add $PWD/../source/lib lib; "
+DEP = ("(git init -q ../source/plain && cd ../source/plain && echo p > p.txt && mkdir d && echo q > d/q.txt && "
+       "git add -A && git commit -q -m p); git -c protocol.file.allow=always submodule --quiet add "
+       "$PWD/../source/plain dep; git commit -q -m dep")
 
 
 def in_lib(clone):
@@ -198,6 +201,15 @@ MORE = [
     # Mounts cannot be removed inside, and git ends with 0 all the same: the removal is finished after the run.
     Work("worktree prune", "git worktree prune", before="git worktree add -q ../trees/wt topic; rm -rf ../trees/wt",
          stopped=("project/.git/worktrees",), finished=True),
+    # The `.git` file of a submodule is kept and put back, so that git gets to its end.
+    Work("rm of a submodule", "git rm -q dep && git commit -q -m gone", before=DEP),
+    Work("mv of a submodule", "git mv dep moved && git commit -q -m moved && git -C moved status --short", before=DEP),
+    Work("mv of a submodule into a directory", "git mv dep src/dep && git commit -q -m moved", before=DEP),
+    Work("rm of a directory with a submodule", "git rm -q -r at && git commit -q -m gone",
+         before=DEP.replace(" dep;", " at/dep;") + "; echo x > at/x; git add at/x; git commit -q -m x"),
+    Work("submodule deinit of one without protected files", "git submodule --quiet deinit -f dep", before=DEP,
+         held=settings("submodule.dep.active", "submodule.dep.url") | settings(
+             "core.worktree", of="config project/.git/modules/dep")),
     Work("submodule deinit", "git submodule --quiet deinit -f lib", before=LIB + "git commit -q -m sub",
          held=settings("submodule.lib.active", "submodule.lib.url") | settings(
              "core.worktree", of="config project/.git/modules/lib"), stopped=("project/lib",), finished=True),
@@ -229,6 +241,7 @@ KNOWN = [
 FEW = {"commit", "checkout", "merge of held files", "stash pop", "push -u", "config, dangerous", "clone"}
 # Of the others, those that a day may well meet.
 OFTEN = {"clone", "worktree add", "worktree remove", "worktree prune", "submodule add", "submodule deinit",
+         "rm of a submodule", "mv of a submodule",
          "checkout of new names", "apply --index of held files"}
 
 

@@ -93,3 +93,16 @@ def test_what_an_argument_of_an_alias_is_called_can_be_made(world):
     done, report = world.report("sh", "-c", "echo x > build; echo y > run.sh")
     assert (world.project / "build").exists() and report["handoff"] == [], done.report_text
     assert (world.project / "run.sh").read_text() == "exit 0\n"
+
+
+@pytest.mark.parametrize("key", ["core.fsmonitor", "gc.recentObjectsHook"])
+def test_what_newer_versions_of_git_run_is_held(world, key):
+    """The table of keys follows git's releases; the git of this host need not know the key."""
+    make_repository(world)
+    tool = world.write(world.project / "tools/helper", "#!/bin/sh\nexit 0\n", 0o755)
+    git(world, "config", key, "./tools/helper")
+    _, report = world.report("sh", "-c", "echo evil > tools/helper; cat tools/helper")
+    assert "evil" not in tool.read_text(), report["changes"]
+    git(world, "config", "--unset", key)
+    world.run("sh", "-c", "echo evil > tools/helper").expect(0)
+    assert tool.read_text() == "evil\n"

@@ -63,6 +63,71 @@ def changes(report):
             if entry["state"] != "lost"}
 
 
+@pytest.fixture
+def submodule(world):
+    """A project with a submodule `dep`."""
+    make_repository(world)
+    library = world.home / "library"
+    world.bare("/bin/sh", "-c", f"git init -q {library} && cd {library} && echo p > p && git add p && git commit -q -m p",
+               env=IDENTITY).expect(0)
+    git(world, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "dep")
+    git(world, "commit", "-q", "-m", "dep")
+    return world.project / "dep"
+
+
+FALSE = ("git init -q x; git -C x -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m x; "
+         "git -C x config core.fsmonitor \"touch $PWD/ran; false\"; ")
+FALSE_POINTERS = {
+    "rewritten": FALSE + "echo 'gitdir: ../x/.git' > dep/.git",
+    "replaced": FALSE + "rm dep/.git; echo 'gitdir: ../x/.git' > dep/.git",
+    "a repository": FALSE + "rm dep/.git; cp -r x/.git dep/.git",
+    "a link": FALSE + "rm dep/.git; ln -s ../x/.git dep/.git",
+    "with its directory": FALSE + "mv dep old; mkdir dep; echo 'gitdir: ../x/.git' > dep/.git; rm old/.git",
+}
+
+
+@pytest.mark.parametrize("way", FALSE_POINTERS)
+def test_a_false_pointer_of_a_submodule_is_gone_after_the_run(world, submodule, way):
+    """Git removes the file with a submodule, so it is no mount: it is put back, and nothing that was planted runs."""
+    pointer = submodule / ".git"
+    before = pointer.read_bytes()
+    ran = world.project / "ran"
+    status = "git status; git -C dep status; git submodule status; true"
+    control = world.home / "control"
+    world.bare("/bin/sh", "-c", f"cp -a . {control}; cd {control}; {FALSE_POINTERS[way]}; {status}", env=IDENTITY)
+    assert (control / "ran").exists(), "the plant runs nothing where nothing holds it"
+    done, report = shell(world, FALSE_POINTERS[way])
+    assert pointer.is_file() and not pointer.is_symlink() and pointer.read_bytes() == before, done.account()
+    assert any(entry["path"].startswith("dep/.git") for entry in report["handoff"] + report["changes"]), report
+    assert not ran.exists()
+    world.bare("/bin/sh", "-c", status, env=IDENTITY)
+    assert not ran.exists(), done.account()
+
+
+def test_the_pointer_of_a_writable_submodule_itself_stays_a_mount(world, submodule):
+    done, _ = world.report("/bin/sh", "-c", "rm .git || echo x > .git", cwd=submodule)
+    assert done.status != 0 and "busy" in done.err.lower(), done.account()
+    assert (submodule / ".git").is_file()
+
+
+def test_the_pointer_that_a_killed_run_changed_is_put_back_by_the_next(world, submodule):
+    pointer = submodule / ".git"
+    before = pointer.read_bytes()
+    run = world.start([world.cordon, "run", "--", "/bin/sh", "-c",
+                       "rm dep/.git; echo 'gitdir: ../x' > dep/.git; touch ready; sleep 300"])
+    try:
+        assert wait_until((world.project / "ready").exists)
+        assert wait_until(lambda: noted_processes(world.home))
+        started = noted_processes(world.home)
+        os.killpg(run.pid, signal.SIGKILL)
+    finally:
+        run.wait()
+    assert wait_until(lambda: not any(alive(one) for one in started))
+    assert pointer.read_bytes() != before
+    done = world.run("/bin/cat", "dep/.git").expect(0)
+    assert done.out.encode() == before and pointer.read_bytes() == before, done.account()
+
+
 OPERATIONS = {
     "checkout": ("git checkout -q other", "other"),
     "merge": ("git merge -q --no-edit other", "other"),
@@ -293,6 +358,17 @@ def test_a_killed_run_keeps_what_it_changed(world, branches):
     assert listed["run"] != report["run_id"]
     world.cordon_verb("changes", "apply", listed["run"], ".vscode").expect(0)
     assert (branches / SETTINGS).read_text() == "evil\n"
+
+
+def test_a_hook_in_a_closed_repository_is_nothing_that_a_commit_deletes(world):
+    """No index has it, so nothing is to be marked there and nobody is warned."""
+    plant = "git init -q g && echo x > g/.git/hooks/post-commit && echo '{}' > g/.mcp.json; "
+    _, report = world.report("sh", "-c", plant + "git -C g add .mcp.json; chmod 311 g/.git")
+    assert "g/.git/hooks" in str(report["handoff"]), report["handoff"]
+    told = [entry["kind"] for entry in report["handoff"] if "may delete" in entry["kind"]]
+    # The file that the index has is told, and the hook is not.
+    assert ".git/hooks" not in str(told), told
+    world.bare("chmod", "-R", "u+rwx", world.project / "g").expect(0)
 
 
 # git's configuration

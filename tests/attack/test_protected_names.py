@@ -45,7 +45,11 @@ def test_a_policy_adds_names_and_releases_none(world):
 @pytest.mark.parametrize("name", [".zed/settings.json", ".kiro/hooks/a", "opencode.json", "lefthook.yml",
                                   ".pre-commit-config.yaml", ".nvim.lua", "mise.toml", ".cargo/config.toml",
                                   ".husky/pre-commit", "lefthook-local.yml", ".dir-locals-2.el", ".mise/config.toml",
-                                  ".vimrc", ".gvimrc", ".helix/languages.toml"])
+                                  ".vimrc", ".gvimrc", ".helix/languages.toml", ".config/lefthook.yml", "lefthook-local.toml",
+                                  ".lefthook-local.yml", ".lefthook.jsonc", ".lefthook-local/pre-commit/x",
+                                  ".config/mise.toml", ".config/mise/config.toml", "mise/conf.d/x.toml",
+                                  ".kilocode/mcp.json", ".trae/mcp.json", ".factory/settings.json",
+                                  ".junie/mcp/mcp.json"])
 def test_what_opening_a_project_runs_is_held(world, name):
     path = world.write(world.project / "there" / name, "mine\n")
     make = f"mkdir -p $(dirname new/{name}); echo x > new/{name}; echo x > there/{name}; echo x > new/ordinary"

@@ -93,6 +93,34 @@ def test_a_run_does_not_take_all_inotify_instances_of_its_user(world):
         assert bare > most // 2
 
 
+TIMERS = """
+import ctypes, resource, sys
+resource.setrlimit(resource.RLIMIT_SIGPENDING, (min(int(sys.argv[1]), resource.getrlimit(resource.RLIMIT_SIGPENDING)[1]),) * 2)
+libc = ctypes.CDLL(None, use_errno=True)
+timer, count = ctypes.c_void_p(), 0
+while count < int(sys.argv[2]) and libc.timer_create(0, None, ctypes.byref(timer)) == 0:
+    count += 1
+print(count, flush=True)
+if len(sys.argv) > 3:
+    sys.stdin.read()
+"""
+
+
+def test_a_run_does_not_take_all_timers_of_its_user(world):
+    """Each holds a signal that may wait, and those are counted per user."""
+    limit, most = 4000, 10_000
+    process = world.start(["/usr/bin/prlimit", f"--sigpending={limit}:{limit}", world.cordon, "run", "--", PYTHON, "-c",
+                           TIMERS, str(most), str(most), "hold"], stdin=-1)
+    try:
+        taken = int(process.stdout.readline())
+        assert 0 < taken <= limit // 2, taken
+        assert world.bare(PYTHON, "-c", TIMERS, str(limit), "10").expect(0).out == "10\n"
+    finally:
+        process.communicate(timeout=20)
+    # The control: the same program outside takes more than half.
+    assert int(world.bare(PYTHON, "-c", TIMERS, str(limit), str(most)).expect(0).out) > limit // 2
+
+
 def test_what_cannot_be_bounded_is_named(world):
     _, report = world.report("true")
     lost = report["enforcement"]["lost"]

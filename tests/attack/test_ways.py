@@ -233,10 +233,17 @@ IN_HOMES = {
 }
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o311], ids=["listed", "entered"])
+# A home that is listed, one whose list does not tell what its file system takes for the same name, and one that its
+# owner has closed to lists.
+HOMES = {"listed": ("Books", 0o755), "in letters of its own": ("B\u00fccher", 0o755), "entered": ("Books", 0o311)}
+
+
+@pytest.mark.parametrize("kind", HOMES)
 @pytest.mark.parametrize("name", IN_HOMES)
-def test_a_start_up_file_that_leads_into_the_project_is_held(world, name, mode):
-    """As trees of dotfiles are linked into a home, which its owner may close to lists of names."""
+def test_a_start_up_file_that_leads_into_the_project_is_held(world, name, kind):
+    """As trees of dotfiles are linked into a home."""
+    beside, mode = HOMES[kind]
+    world.make_directory(world.home / beside)
     link, target, file = IN_HOMES[name]
     world.write(world.project / file, "mine\n")
     world.link(world.home / link, world.project / target)

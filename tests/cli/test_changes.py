@@ -52,6 +52,35 @@ def test_the_list_is_that_of_the_report_and_of_the_schema(world, held):
     assert changes(world, "list", "last", ".vscode").out.count(".vscode/") == 3
 
 
+@pytest.mark.parametrize("verb", ["list", "show", "diff", "apply", "discard", "restore"])
+def test_options_may_stand_behind_the_operands(world, held, verb):
+    """A path that looks like one stands behind --; what is no option is refused and is no path."""
+    if verb == "restore":
+        changes(world, "apply", SETTINGS)
+    for words in (("last", "--jsn"), (SETTINGS, "-x"), ("last", SETTINGS, "--json=yes")):
+        refused = changes(world, verb, *words, status=2)
+        assert "option " in refused.err and "nothing to do" not in refused.err, refused.err
+    assert "unknown option --jsn" in changes(world, verb, "last", "--jsn", status=2).err
+    # Behind -- it is a path, at which there is nothing.
+    assert changes(world, verb, "--json", "last", "--", "--json", status=1).json["changes"] == []
+    assert "usage: cordon changes " + verb in changes(world, verb, "last", "-h").out
+    got = changes(world, verb, "last", SETTINGS, "--json").json
+    assert [entry["path"] for entry in got["changes"]] == [SETTINGS]
+    state = {"apply": "applied", "discard": "discarded"}.get(verb, "held")
+    assert states(world)[SETTINGS] == state
+
+
+def test_options_may_stand_behind_the_operands_of_other_verbs(world, held):
+    """The same word, wherever it stands; only where a command follows it is the command's."""
+    for words in (["policy", "explain", "write", "x"], ["policy", "show", "strict"], ["session", "list"],
+                  ["why", "last"]):
+        before = world.cordon_verb(*words[:2], "--json", *words[2:])
+        behind = world.cordon_verb(*words, "--json")
+        assert (behind.status, behind.err) == (before.status, before.err)
+        assert type(behind.json) is type(before.json)
+    assert world.run("/bin/echo", "--json").out == "--json\n"
+
+
 def test_show_and_diff(world, held):
     assert changes(world, "show", SETTINGS).out == "one\n2\nthree\n"
     diff = changes(world, "diff", SETTINGS).out
@@ -228,12 +257,15 @@ def test_what_is_gone_with_the_private_tmp_is_named(world):
     """A granted file in a private place was there before; a socket is nothing that anybody looks for."""
     given = world.write(world.path / "given", "given\n")
     done, report = world.report("/bin/sh", "-c", "echo lost > /tmp/out; mkdir /tmp/d; echo lost > /tmp/d/y; "
-                                "echo hidden > /tmp/.hidden; echo v > /var/tmp/v; rm -f /tmp/none; mktemp -u",
+                                "echo hidden > /tmp/.hidden; echo v > /var/tmp/v; rm -f /tmp/none; mktemp -u; "
+                                "echo s > /dev/shm/s; echo s > /dev/shm/.hidden; mkdir /run/r; echo r > /run/r/r",
                                 options=["--read", given])
     assert "gone with the run: 3 files in the private /tmp (/tmp/d, /tmp/out)" in done.err, done.err
     assert "gone with the run: 1 file in the private /var/tmp (/var/tmp/v)" in done.err, done.err
+    assert "gone with the run: 2 files in the private /dev/shm (/dev/shm/s)" in done.err, done.err
+    assert "gone with the run: 1 file in the private /run (/run/r)" in done.err, done.err
     lost = {e["path"]: e["reason"] for e in report["changes"] if e["state"] == "lost"}
-    assert set(lost) == {"/tmp/d", "/tmp/out", "/var/tmp/v"}
+    assert set(lost) == {"/tmp/d", "/tmp/out", "/var/tmp/v", "/dev/shm/s", "/run/r"}
     assert lost["/tmp/d"].startswith("private /tmp: 3 files, "), lost
     quiet, report = world.report("/bin/sh", "-c", "f=$(mktemp); rm $f; cat " + str(given), options=["--read", given])
     assert "gone with" not in quiet.err and report["changes"] == [], quiet.err

@@ -260,6 +260,9 @@ Verdict race_symlink(const Arguments& a) {
   if (flipper == 0) {
     alarm(15);
     const std::string spare = a[0] + "/spare";
+    // One that was killed half way through an earlier race left it, and no link can be made over
+    // it.
+    unlink(spare.c_str());
     for (bool out = false;; out = !out) {
       if (symlink((out ? a[1] : inside).c_str(), spare.c_str()) == 0) {
         rename(spare.c_str(), flip.c_str());

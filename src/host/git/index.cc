@@ -398,14 +398,18 @@ std::set<std::string> tracked_files(const std::vector<std::string>& paths,
   std::set<std::string> tracked;
   std::map<std::string, std::set<std::string>> known;
   for (const std::string& path : paths) {
-    for (std::string_view up = parent(path); up != "/"; up = parent(up)) {
+    // The index of a submodule is silent about its `.git`; that of the repository around it has the
+    // directory.
+    const bool pointer = basename(path) == ".git";
+    const std::string_view tracks = pointer ? parent(path) : std::string_view(path);
+    for (std::string_view up = parent(tracks); up != "/"; up = parent(up)) {
       const std::string index = git_index_of(std::string(up));
       if (index.empty()) continue;
       const auto covers = [&](const Grant& grant) { return contains(grant.path, index); };
       if (std::ranges::none_of(writable, covers)) break;
       auto found = known.find(index);
       if (found == known.end()) found = known.emplace(index, index_names(index)).first;
-      if (found->second.contains(path.substr(up.size() + 1))) tracked.insert(path);
+      if (found->second.contains(std::string(tracks.substr(up.size() + 1)))) tracked.insert(path);
       break;
     }
   }

@@ -68,7 +68,8 @@ std::optional<std::string> follow_in_index(std::string_view bytes, GitHash hash,
                                            const std::vector<GitTreeChange>& changes);
 
 // Of these paths those that git would replace when it checks out: their names stand in the index of
-// the repository they lie in, and that repository's git directory may be written.
+// the repository they lie in, and that repository's git directory may be written. A `.git` file
+// counts if the directory it lies in is a submodule of that repository.
 std::set<std::string> tracked_files(const std::vector<std::string>& paths,
                                     const std::vector<Grant>& writable);
 

@@ -165,6 +165,7 @@ constexpr std::array kKeys{
     GitKey{"core", "askpass", kPlain, Command, "run when a password is asked for"},
     GitKey{"core", "gitproxy", kPlain, Command, "run by fetch over the git protocol"},
     GitKey{"core", "alternaterefscommand", kPlain, Command, "run by push and fetch"},
+    GitKey{"gc", "recentobjectshook", kPlain, Command, "run by gc, prune and repack"},
     GitKey{"sequence", "editor", kPlain, Command, "run by rebase --interactive"},
     GitKey{"pager", "*", kPlain, Command, "run by the command of that name on a terminal"},
     GitKey{"interactive", "difffilter", kPlain, Command, "run by add --patch"},

@@ -69,6 +69,14 @@ int bound_inotify() {
   return halve("/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches");
 }
 
+int bound_signals() {
+  rlimit limit{};
+  if (::prlimit(0, RLIMIT_SIGPENDING, nullptr, &limit) < 0) return -errno;
+  const rlim_t half = limit.rlim_cur > 1 ? limit.rlim_cur / 2 : limit.rlim_cur;
+  limit = {half, half};
+  return sys::zero_or_errno(::prlimit(0, RLIMIT_SIGPENDING, &limit, nullptr));
+}
+
 namespace {
 
 // Landlock's signal scope came with this one.

@@ -17,6 +17,12 @@ namespace cordon::native {
 // cannot be written, as in most containers. No allocation.
 int bound_inotify();
 
+// The same for signals that wait, of which each POSIX timer holds one: with none left the user's
+// programs outside can make no timer and queue no signal. Here the limit of a process is compared
+// with what all processes of the user in its namespace hold together, so half of it bounds the run;
+// without a namespace, what the user holds in all. 0 or -errno.
+int bound_signals();
+
 // Scope: what stands for a pid namespace where there is none. A process that enters one can signal
 // what descends from it and nothing else, so that kill(-1) reaches its sandbox and nobody beside
 // it; and it adopts every orphan of its sandbox. No allocation.

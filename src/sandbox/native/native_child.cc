@@ -175,7 +175,11 @@ std::vector<Denial> NativeChild::denials() {
     found.push_back(
         {"pids", "EAGAIN at " + enforcement_bound("pids"), "cgroup", events.pids_refused});
   }
-  if (pids_full_) found.push_back({"pids", "EAGAIN at " + enforcement_bound("pids"), "rlimit", 1});
+  // The kernel tells nobody but the program: known is that there was no room.
+  if (pids_full_) {
+    found.push_back(
+        {"pids", "full at " + enforcement_bound("pids") + ": one more gets EAGAIN", "rlimit", 1});
+  }
   if (scratch_full_) {
     found.push_back({"scratch", "ENOSPC at " + enforcement_bound("scratch"), "tmpfs", 1});
   }

@@ -258,11 +258,12 @@ int open_terminal(const Prepared& prepared) {
   return sent < 0 ? -errno : 0;
 }
 
-// Hands the private home and /tmp to the supervisor, which tells at the end what is gone with them.
-// The command cannot have been there yet, so these are the directories themselves.
+// Hands the private home, /tmp and the like to the supervisor, which tells at the end what is gone
+// with them. The command cannot have been there yet, so these are the directories themselves.
 void offer_places(const Prepared& prepared) {
   Message message;
   message.kind = Message::Kind::Places;
+  static_assert(kGonePlaces <= sys::kMostPassed);
   std::array<int, kGonePlaces> opened{};
   std::size_t count = 0;
   for (std::size_t i = 0; i < kGonePlaces; ++i) {
@@ -427,9 +428,7 @@ class ReachedBounds {
       scratch_told_ = true;
       message.scratch_full = 1;
     }
-    // The program that met the bound may have ended since, and this process counts as well.
-    if (prepared_.process_bound > 0 && !pids_told_ &&
-        count_tasks() + 2 >= prepared_.process_bound) {
+    if (prepared_.process_bound > 0 && !pids_told_ && (pids_full_ || others_fill_it())) {
       pids_told_ = true;
       message.pids_full = 1;
     }
@@ -437,6 +436,15 @@ class ReachedBounds {
     const bool changed = message.ipc_bytes != ipc_told_;
     ipc_told_ = message.ipc_bytes;
     if (message.scratch_full != 0 || message.pids_full != 0 || changed) send(message);
+  }
+
+  // Asked of the command before it is reaped: until then the kernel counts it, and what it was
+  // refused at the end is seen. Alone it stands at a bound of two whatever it does: that is told
+  // only if it failed.
+  void ended(const siginfo_t& info) {
+    if (prepared_.process_bound == 0) return;
+    const bool well = info.si_code == CLD_EXITED && info.si_status == 0;
+    pids_full_ = pids_full_ || (well ? others_fill_it() : count_tasks() >= prepared_.process_bound);
   }
 
   // Asked of a process that a signal ended, before it is reaped.
@@ -467,8 +475,15 @@ class ReachedBounds {
     return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
   }
 
+  // No more can be started, and there is more than this process and the command.
+  [[nodiscard]] bool others_fill_it() const {
+    const std::uint64_t tasks = count_tasks();
+    return tasks > 2 && tasks >= prepared_.process_bound;
+  }
+
   const Prepared& prepared_;
   bool scratch_told_ = false;
+  bool pids_full_ = false;
   bool pids_told_ = false;
   bool cpu_told_ = false;
   bool file_size_told_ = false;
@@ -490,6 +505,7 @@ bool reap(const Prepared& prepared, pid_t command, Stop stop, ReachedBounds& bou
     if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
       bounds.killed(info.si_pid, info.si_status);
     }
+    if (info.si_pid == command && info.si_code != CLD_STOPPED) bounds.ended(info);
     int status = 0;
     // One that goes on meanwhile has nothing to tell any more: never wait for it.
     const pid_t pid = ::waitpid(info.si_pid, &status, WNOHANG | (stops != 0 ? WUNTRACED : 0));
@@ -571,6 +587,7 @@ void run_sandbox_init(const Prepared& prepared, const SandboxInitFds& fds, Build
   BuildState state;
   // While /proc is the host's, and before the capabilities go.
   if (!prepared.shares_host) state.inotify_bound = bound_inotify() == 0;
+  if (const int error = bound_signals(); error < 0) give_up(Stage::Build, 0, -error);
   build(prepared, builder, state);
   offer_places(prepared);
   if (prepared.terminal) {
