@@ -90,6 +90,50 @@ std::string_view detail_of(std::string_view what) {
   return what.substr(0, std::min(what.find("; last read"), what.size()));
 }
 
+// What to write instead, by what the parser met at `start`.
+std::string hint_for(std::string_view detail, std::string_view text, std::size_t start) {
+  const std::string_view at = text.substr(std::min(start, text.size()));
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return "the document is empty: an object is {\"version\": 1}";
+  }
+  const auto met = [&](std::string_view what) {
+    return detail.starts_with("unexpected " + std::string(what));
+  };
+  const auto wanted = [&](std::string_view what) {
+    return detail.ends_with("expected " + std::string(what));
+  };
+  if (at.starts_with("//") || at.starts_with("/*") || at.starts_with("#")) {
+    return "JSON has no comments: remove it, or write the document in TOML";
+  }
+  if (at.starts_with("'")) return "texts and names stand in double quotes: \"read\"";
+  if (detail.starts_with("invalid literal")) {
+    return "texts and names stand in double quotes; without them there are numbers, true, false "
+           "and null";
+  }
+  if (detail.find("missing closing quote") != std::string_view::npos) {
+    return "close the text with a double quote";
+  }
+  if (detail.find("after backslash") != std::string_view::npos) {
+    return "write a backslash as two: \\\\";
+  }
+  if (detail.starts_with("invalid string")) return {};  // says what to write
+  if (detail.starts_with("number overflow")) return "write a number closer to zero";
+  if (met("end of input") && wanted("string literal")) {
+    return "the document ends too early: remove the comma at its end, or close what is open with "
+           "} or ]";
+  }
+  if (met("end of input")) return "the document ends too early: close what is open with } or ]";
+  if (wanted("end of input")) return "the document is over before this: remove what is behind it";
+  if ((met("'}'") || met("']'")) && !wanted("':'")) {
+    return "remove the comma before it, or close what was opened last";
+  }
+  if (met("','")) return "write one comma between two entries, and none before the first";
+  if (wanted("':'")) return "write a colon between a name and its value: {\"version\": 1}";
+  if (wanted("string literal")) return "names stand in double quotes: {\"version\": 1}";
+  if (wanted("'}'") || wanted("']'")) return "write a comma between two entries, or close the list";
+  return "an object is {\"version\": 1}, a list [\"/usr\"]; texts and names stand in double quotes";
+}
+
 class TreeBuilder {
  public:
   TreeBuilder(std::string_view text, const std::string& file, std::size_t max_values)
@@ -138,7 +182,8 @@ class TreeBuilder {
         detail.starts_with("number overflow") ? token.size() : literal_length(detail, token);
     const std::size_t start = read < length ? 0 : read - length;
     syntax_error_ = !error_;
-    return refuse(cursor_.at(start), "malformed JSON: " + std::string(detail));
+    return refuse(cursor_.at(start), "malformed JSON: " + std::string(detail),
+                  hint_for(detail, text_, start));
   }
 
  private:
@@ -155,7 +200,10 @@ class TreeBuilder {
     if (!error_) error_ = document_error(file_, position, std::move(what), std::move(hint));
     return false;
   }
-  bool too_large() { return refuse(token_position(), "integer does not fit into 64 bits"); }
+  bool too_large() {
+    return refuse(token_position(), "integer does not fit into 64 bits",
+                  "write a number closer to zero");
+  }
 
   bool add(Node node) {
     const Position position = token_position();

@@ -110,7 +110,7 @@ class Converter {
 };
 
 // What the parser says, in the words of both readers where they have a word for it.
-Error refusal(const std::string& file, const toml::parse_error& error) {
+Error refusal(const std::string& file, std::string_view text, const toml::parse_error& error) {
   constexpr std::string_view kPrefix = "Error while parsing ";
   constexpr std::string_view kDuplicate = "cannot redefine existing ";
   constexpr std::size_t kLongest = 200;
@@ -129,10 +129,12 @@ Error refusal(const std::string& file, const toml::parse_error& error) {
                           "duplicate key " + shown(detail.substr(open + 1, close - open - 1)),
                           "keep one of the two");
   }
+  const bool is_text = is_valid_utf8(text);
   return document_error(
       file, position, "malformed TOML: " + sanitize(detail.substr(0, kLongest)),
-      "a table is [fs], a line in it read = [\"/usr\"] with its text in quotes; cordon "
-      "policy show prints a whole document");
+      !is_text ? "save it as UTF-8, or name a text file"
+               : "a table is [fs], a line in it read = [\"/usr\"] with its text in quotes; cordon "
+                 "policy show prints a whole document");
 }
 
 }  // namespace
@@ -143,7 +145,7 @@ Result<Node> read_toml(std::string_view text, const std::string& name) {
     return fail(document_error(name, PositionCursor(text).at(*offset), std::string(kTooDeep)));
   }
   const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) return fail(refusal(name, parsed.error()));
+  if (!parsed) return fail(refusal(name, text, parsed.error()));
   return Converter(name).convert(parsed.table(), 0);
 }
 

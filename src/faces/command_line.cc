@@ -85,10 +85,10 @@ int carry_out(const Verb& verb, std::span<const char* const> words) {
     return complain(parsed.error(), verb.usage_status);
   }
   if (verb.synopsis.empty() && !arguments.operands.empty()) {
-    return complain(
-        usage_error("unexpected operand " + quote(arguments.operands.front()),
-                    "options stand before operands; " + command_name(verb) + " takes none"),
-        verb.usage_status);
+    return complain(usage_error("unexpected operand " + quote(arguments.operands.front()),
+                                command_name(verb) + " takes options alone; " + command_name(verb) +
+                                    " -h lists them"),
+                    verb.usage_status);
   }
   if (verb.name == "mcp" && (arguments.has(FlagId::PrintConfig) || arguments.has(FlagId::Json))) {
     return print_host_config(arguments);

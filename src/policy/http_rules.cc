@@ -150,10 +150,15 @@ Result<AllowedRequest> parse_allowed_request(std::string_view text) {
   const std::size_t space = text.find(' ');
   const std::size_t slash = text.find('/', space == std::string_view::npos ? 0 : space);
   if (space == std::string_view::npos || slash == std::string_view::npos) {
-    return refuse_pattern(text, "names no method, host and path");
+    return fail(policy_error("request " + quote(text) + " names no method, host and path",
+                             "write METHOD HOST/PATH, as in POST api.example.com/v1/messages"));
   }
   if (text.substr(space).find("://") != std::string_view::npos) {
     return fail(policy_error("request " + quote(text) + " has a URL, and a rule names a host",
+                             "write METHOD HOST/PATH, as in POST api.example.com/v1/messages"));
+  }
+  if (slash == space + 1) {
+    return fail(policy_error("request " + quote(text) + " names no host",
                              "write METHOD HOST/PATH, as in POST api.example.com/v1/messages"));
   }
   CORDON_TRY(endpoint, parse_http_host(text.substr(space + 1, slash - space - 1)));

@@ -9,6 +9,7 @@
 #include "host/resolve.h"
 #include "host/writable.h"
 #include "policy/cure.h"
+#include "policy/decide.h"
 #include "policy/deny_index.h"
 #include "policy/protected_names.h"
 #include "run/change.h"
@@ -270,7 +271,7 @@ Result<bool> PathAdvice::try_all(const Changed& begin, AccessAnswer& answer) {
   if (there || answer.by != Settled::Policy) return false;
   // What is not there cannot be granted. That this is all that is refused is known; what it will be
   // is asked again when it is there.
-  if (is_protected() || staged_) return false;
+  if (is_protected() || staged_ || !machine_secret(asked_.path).empty()) return false;
   const auto run = judge_question(with_option(cured).input, caller_, asked_.ways);
   const bool only_absent =
       !run && run.error().notes.empty() &&

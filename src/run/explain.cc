@@ -265,13 +265,17 @@ Result<Explained> explain_file(const RunInput& input, Access access, const std::
   if (own) {
     way = {{access, spelled, FileKind::Absent, std::vector<std::string>{spelled}}, {}};
   } else if (closed) {
-    // Where it leads is unknown, and no sandbox gives more.
-    AccessAnswer answer =
-        plain({false,
-               "permissions",
-               "the caller may not reach it outside, and a sandbox permits no more than that",
-               {}});
-    return explained_by(std::move(run), spelled, std::move(answer));
+    // Where it leads is unknown, and no sandbox gives more. A secret of the machine is one whoever
+    // asks.
+    Verdict verdict{false,
+                    "permissions",
+                    "the caller may not reach it outside, and a sandbox permits no more than that",
+                    {}};
+    if (!machine_secret(spelled).empty()) {
+      Verdict masked = decide(run.clamped, run.survey.facts, run.caller, access, spelled);
+      if (!masked.allowed) verdict = std::move(masked);
+    }
+    return explained_by(std::move(run), spelled, plain(std::move(verdict)));
   } else if (!place) {
     return fail(place.error());
   }

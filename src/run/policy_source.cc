@@ -4,6 +4,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/path.h"
@@ -153,6 +154,10 @@ Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& files
     if (::lstat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR)) {
       CORDON_CHECK(add(path));
     }
+  }
+  if (std::ranges::find(files, std::string()) != files.end()) {
+    return fail(
+        usage_error("--ceiling is empty", "name a file that is a ceiling, or leave it out"));
   }
   std::vector<std::string> given = files;
   if (const auto variable = caller.environment.find("CORDON_CEILING");

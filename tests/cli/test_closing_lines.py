@@ -115,3 +115,19 @@ def test_who_asks_for_the_list_gets_it(world):
     _, lines = at_a_terminal(world, "--why", "--", "cat", *map(str, paths))
     assert len(notices(lines, "denied: file ")) + len(notices(lines, "denied: ")) >= 3, lines
     assert not [line for line in lines if " more: cordon" in line], lines
+
+
+def test_a_limit_that_nothing_met_is_not_told(world):
+    """The command and the sandbox's first process stand at such a bound, whatever the command does."""
+    for number in (2, 3, 4):
+        for command in (["true"], ["sh", "-c", "true"]):
+            done, report = world.report(*command, options=["--pids", number])
+            assert "limit reached" not in done.expect(0).err and report["denials"] == [], done.account()
+    # The controls: no room for one more, and a bound that was met while others stood at it.
+    by = report["enforcement"]["limits"]["pids"]
+    if by == "rlimit":
+        done, report = world.report("sh", "-c", "sleep 5 & wait", options=["--pids", 2])
+        assert done.status != 0 and "full at limit pids 2" in done.err and "gets EAGAIN" in done.err, done.account()
+    if by != "watch":
+        done, report = world.report("sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 9 & done; wait", options=["--pids", 6])
+        assert [one["what"] for one in report["denials"]] == ["pids"], done.account()

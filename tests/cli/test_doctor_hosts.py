@@ -550,9 +550,12 @@ def seen(world, host, status, started):
     found = {}
 
     def all_there():
-        found.update({process["pid"]: process for process in look(world, host, status)["processes"]})
+        # A process that has not yet become the host's is not looked at, and changes no verdict.
+        done = world.cordon_verb("doctor", "--host", host, "--json")
+        found.update({process["pid"]: process for process in done.json["processes"]})
         return set(pids) <= set(found)
     assert wait_until(all_there)
+    look(world, host, status)
     return [found[pid] for pid in pids]
 
 

@@ -15,7 +15,8 @@ VERBS = [(), ("run",), ("session",), ("session", "start"), ("session", "exec"), 
          ("session", "show"), ("session", "stop"), ("why",), ("policy",), ("policy", "show"), ("policy", "check"), ("policy", "clamp"),
          ("policy", "explain"), ("policy", "convert"), ("policy", "schema"), ("audit",), ("audit", "list"),
          ("audit", "show"), ("audit", "tail"), ("audit", "stats"), ("audit", "verify"),
-         ("audit", "export"), ("audit", "prune"), ("audit", "ship"), ("fleet",), ("fleet", "report"), ("mcp",), ("loop",), ("hook",),
+         ("audit", "export"), ("audit", "prune"), ("audit", "ship"), ("fleet",), ("fleet", "submit"), ("fleet", "status"),
+         ("fleet", "collect"), ("fleet", "cancel"), ("fleet", "report"), ("mcp",), ("loop",), ("hook",),
          ("hook", "claude"), ("hook", "codex"), ("hook", "copilot"), ("hook", "gemini"), ("setup",), ("demo",), ("mxc",), ("srt",), ("apply",),
          ("doctor",), ("completion",), ("help",)]
 NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
@@ -28,6 +29,13 @@ NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon fleet report --from 'postgresql:///audit?host=/run/postgresql' fleet.html": 2,
            "cordon audit export > here.jsonl; cordon fleet report --from here.jsonl here.html": 1,
            "cordon fleet report --json --since 7d --from node1.jsonl --from node2.jsonl": 2,
+           # There is no scheduler, no list, and nothing that was submitted.
+           **{f"cordon fleet {rest}": 2 for rest in (
+               "submit --policy strict --tasks tasks.jsonl",
+               "submit --engine slurm --policy build --out /shared/ann/run7 --tasks t.jsonl",
+               "submit --json --attempts 5 --partition cpu --tasks t.jsonl", "status 17", "status --follow 17",
+               "status --json /shared/ann/run7", "collect 17 > records.jsonl", "collect --json 17",
+               "collect /shared/ann/run7", "cancel 17", "cancel --json 17", "cancel /shared/ann/run7")},
            "cordon policy check missing.toml": 2, "cordon mxc missing.json": 1,
            "cordon srt -c 'echo hi > new-file'": 1, "cordon srt -s missing.json true": 1,
            "cordon apply --policy-file missing.json -- ls": 75,

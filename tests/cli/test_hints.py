@@ -77,6 +77,20 @@ def test_nothing_grants_a_credential(world):
     assert "outside what is granted: read" in seen and "--read" not in seen
 
 
+@pytest.mark.parametrize("path", ["/etc/shadow", "/etc/ssh/ssh_host_none_key", "/etc/ssl/private/x", "/etc/fstab",
+                                  "{home}/.ssh/id_ed25519", "{home}/notes.txt"])
+def test_the_rule_is_the_one_that_explain_names(world, path):
+    """By the name alone, as explain has it: also of a secret of the machine, whether it is there or not."""
+    world.plant({".ssh/id_ed25519": "PLANTED\n", "notes.txt": "buy milk\n"})
+    path = path.format(home=world.home)
+    told = re.search(r"outside what is granted: read \S+ \((.*)\)\n", world.run("cat", path).expect(1).err)
+    explained = world.cordon_verb("policy", "explain", "read", path).expect(1).out
+    assert told and f"\nrule: {told[1]}\n" in explained, (told and told[0], explained)
+    if path.startswith(("/etc/sh", "/etc/ss")):
+        assert told[1].startswith('mask "/etc/s') and "nothing can grant this, because machine secret" in explained
+        assert "make it first" not in explained
+
+
 def test_without_a_terminal_nothing_is_told_of_what_exists(world):
     world.write(world.home / "exists.txt", "there\n")
     told = []

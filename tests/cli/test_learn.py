@@ -162,6 +162,18 @@ def test_nothing_to_propose(world):
     assert answer["schema"] == "cordon.learn/1" and answer["lines"] == []
 
 
+def test_what_a_person_may_not_read_outside_is_named_too(world):
+    """Root could read it outside, and no policy grants it; for anybody else it is no denial, and is what failed."""
+    done = learn(world, "cat", "/etc/shadow", status=1)
+    assert "/etc/shadow" in done.out + done.err and "that the host has" not in done.err, done.account()
+    if world.who.is_root:
+        assert "read /etc/shadow: it is a credential" in done.out or "/etc/shadow: nothing can grant it" in done.out
+    else:
+        assert 'outside what is granted: read /etc/shadow (mask "/etc/shadow")' in done.err, done.account()
+        assert "you could have done outside" in done.err and done.out == "", done.account()
+    assert "/etc/shadow" not in reads(done.out or "version = 1")
+
+
 def test_for_a_program(world, outside):
     answer = json.loads(learn(world, "cat", outside / "one.txt", options=["--json"]).out)
     [line] = answer["lines"]

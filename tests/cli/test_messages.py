@@ -176,7 +176,7 @@ def test_a_directory_is_no_program(world):
     (["policy", "check"], "name one file", "cordon policy check"),
     (["policy", "convert"], "name one document", "cordon policy convert"),
     (["policy", "explain"], "name an access", "cordon policy explain"),
-    (["policy", "explain", "read", "x", "--policy", "strict"], "--policy", "cordon policy explain --policy ... read x"),
+    (["policy", "explain", "read", "x", "--polcy", "strict"], "--polcy", "did you mean --policy"),
     (["policy", "explain", "read", "x", "y"], "operand y", "one thing at a time"),
     (["policy", "explain", "connect", "http://h.example/a"], "http://h.example/a", "write h.example:80;"),
     (["--policy", "strict", "run", "true"], "--policy", "cordon run --policy"),
@@ -302,6 +302,80 @@ wall = "soon"
 wrote = ["x"]
 write = ["@nowhere", "./ok", "~root"]
 """
+
+
+@pytest.mark.parametrize("text, place, cured", [
+    ('{"version": 1, "fs": {,}}', "1:23", "one comma between two entries"),
+    ('{"version": 1,\n}', "2:1", "remove the comma before it"),
+    ('{"version": 1\n "fs": {}}', "2:2", "a comma between two entries"),
+    ('{\n  // mine\n  "version": 1}', "2:3", "no comments"),
+    ("{'version': 1}", "1:2", "double quotes"),
+    ('{"version": 1, "fs": {"read": ["/usr"', "1:38", "too early: close"),
+    ('{version: 1}', "1:2", "double quotes"),
+    ("", "1:1", "the document is empty"),
+], ids=["comma", "last comma", "no comma", "comment", "single quotes", "open", "bare name", "empty"])
+def test_json_that_is_not_understood(world, text, place, cured):
+    """Its place and what to write instead, whichever verb reads it."""
+    file = world.document(text, "wrong.json")
+    for words in (["policy", "check", file], ["run", "--policy", file, "--", "true"],
+                  ["policy", "convert", "--from", "mxc", "--to", "cordon", file],
+                  ["policy", "convert", "--from", "srt", "--to", "cordon", file]):
+        done = typed(world, *words, status=125 if words[0] == "run" else 2)
+        assert f"wrong.json:{place}: malformed JSON: " in done.err and cured in hint_of(done), done.account()
+
+
+@pytest.mark.parametrize("words, named, cured", [
+    (["--timeout", "0s"], "--timeout 0s: it is zero", "more than zero"),
+    (["--timeout", "99999999999999999999h"], "--timeout 99999999999999999999h: it is larger", "a smaller one"),
+    (["--memory", "99999999T"], "--memory 99999999T: it is larger", "a smaller one"),
+    (["--memory", "99999999"], "--memory 99999999: not a size", "512M"),
+    (["--pids", "99999999999999999999"], "--pids 99999999999999999999: it is larger", "a smaller one"),
+    (["--pids", "0"], "--pids 0: not a number above zero", "--pids 256"),
+    (["--files", "5"], "limits.files = 5: a sandbox needs 16", "--files 16"),
+    (["--cwd", ""], "--cwd is empty", "name the directory"),
+    (["--ceiling", ""], "--ceiling is empty", "name a file"),
+    (["--http", "GET"], "request GET names no method, host and path", "POST api.example.com/v1/messages"),
+    (["--http", "POST /v1"], "request 'POST /v1' names no host", "POST api.example.com/v1/messages"),
+])
+def test_a_value_that_is_out_of_bounds(world, words, named, cured):
+    done = typed(world, "run", *words, "--", "true", status=125)
+    assert named in done.err and cured in hint_of(done), done.account()
+
+
+def test_the_fewest_files_are_enough(world):
+    """What the message advises works, with everything that takes descriptors."""
+    for more in ([], ["--allow", "a.example:1"], ["--why", "--stage", "--allow", "a.example:1"]):
+        typed(world, "run", "--files", "16", *more, "--", "true", status=0)
+
+
+def test_values_of_other_verbs_are_named(world):
+    world.write(world.project / "PLAN.md", "- [ ] one: T\n  verify: test -e x\n")
+    world.make_directory(world.project / "directory")
+    for words, status, named, cured in [
+            (["setup", "--name", ""], 2, "--name is empty", "the directory's name"),
+            (["setup", "--env-file", ""], 2, "--env-file is empty", "--env-file ~/"),
+            (["audit", "prune", "--keep-days", "x"], 2, "--keep-days x is not", "--keep-days 90"),
+            (["audit", "prune"], 2, "--keep-days is missing", "--keep-days 90"),
+            (["loop", "--attempts", "0", "sh"], 125, "--attempts 0 is not", "--attempts 3"),
+            (["loop", "--cost", "1.5", "sh"], 125, "--cost 1.5 is not", "whole dollars"),
+            (["loop", "--total", "5", "sh"], 125, "--total 5 is not a duration", "--total 30m"),
+            (["loop", "--plan", "directory", "sh"], 125, "directory is not a regular file", "--example")]:
+        done = typed(world, *words, status=status)
+        assert named in done.err and cured in hint_of(done), done.account()
+
+
+def test_a_run_of_which_nothing_is_kept(world):
+    world.run("sh", "-c", "echo x > new", options=["--stage=review"]).expect(0)
+    other = "0123456789abcdef"
+    assert f"run {other} has nothing that is kept" in typed(world, "changes", "list", other, status=1).err
+    assert "new" in typed(world, "changes", "list", status=0).out
+
+
+def test_a_policy_that_is_no_text(world):
+    file = world.document(b"\xff\xfev\0", "latin.toml")
+    assert "NUL byte" in typed(world, "policy", "check", file, status=2).err
+    file = world.document(b"version = 1\n# caf\xe9\n", "latin.toml")
+    assert "UTF-8" in hint_of(typed(world, "policy", "check", file, status=2))
 
 
 def test_check_tells_every_fault_at_once(world):

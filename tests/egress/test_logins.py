@@ -128,6 +128,37 @@ def test_a_login_that_is_refused_is_told_with_what_to_do(net, trust, agent, told
     assert "refused the login" not in done.expect(0).err
 
 
+# Answers as Claude Code does when it is asked who it is; then asks its model once.
+ANSWERING = """#!/usr/bin/python3
+import sys
+if sys.argv[1:] == ["--version"]:
+    sys.exit(print("1.0"))
+if sys.argv[1:3] == ["auth", "status"]:
+    sys.exit(print('{"loggedIn": true}'))
+sys.stdin.read()
+sys.argv[1:] = %r
+exec(%r)
+"""
+
+
+@pytest.mark.once
+def test_a_loop_ends_with_the_login_that_was_refused(net, trust):
+    log_in(net, "claude")
+    variable, base = "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"
+    sentence = f"api.anthropic.com refused the login ~/{CLAUDE}: it has expired or was ended; run claude outside once"
+    net.write(net.project / "PLAN.md", "- [ ] one: T\n  attempts: 2\n  verify: test -e done\n")
+    for path, refused in (("/status/401", True), ("/v1/messages", False)):
+        words = [variable, base, path, *HEADERS]
+        agent = net.write(net.project / "claude", ANSWERING % (words, ASK), 0o755)
+        done = net.execute([net.cordon, "loop", "--plain", "--restart", "--read", agent, "--", "claude"], timeout=120,
+                           env={**trust, "PATH": f"{net.project}:/usr/bin:/bin"}).expect(1)
+        assert ("401" in done.out) == refused, done.account()
+        # With the attempt, once, and at the end, where the screen is gone.
+        told = [line for line in done.out.splitlines() if sentence in line]
+        assert [line.split(":")[0] for line in told] == (["warning", "loop incomplete"] if refused else []), done.account()
+        assert told == [] or told[-1] == done.out.splitlines()[-1], done.account()
+
+
 @pytest.mark.once
 def test_a_key_in_a_variable_comes_first(net, trust):
     log_in(net, "claude")

@@ -243,6 +243,32 @@ def test_a_handshake_that_fails_is_told_as_a_refused_request(place):
     assert len(told) == 6 and all(r["method"] == r["path"] == "" and r["rule"] == "api" for r in told[:5])
 
 
+def test_a_refusal_is_read_before_the_end_that_follows_it(place):
+    gate = place.gate(place.server(), authority=True)
+    connection = gate.connect("api", "tls")
+    received, said = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(received, said, server_hostname=API)
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    connection.sendall(said.read())
+    flight = connection.recv(1 << 16)
+    # Both have come when the gate looks next.
+    gate.process.send_signal(signal.SIGSTOP)
+    assert os.WIFSTOPPED(os.waitpid(gate.process.pid, os.WUNTRACED)[1])
+    while True:
+        received.write(flight)
+        try:
+            client.do_handshake()
+        except ssl.SSLWantReadError:
+            flight = connection.recv(1 << 16)
+        except ssl.SSLCertVerificationError:
+            break
+    connection.sendall(said.read())
+    connection.close()
+    gate.process.send_signal(signal.SIGCONT)
+    assert "does not trust the authority of this run" in gate.told.wait("request")[-1]["refused"]
+
+
 def test_a_server_without_the_right_certificate_gets_nothing(place):
     stranger = Authority(place.path, "stranger")
     contexts = {"another name": place.authority.context(OTHER), "expired": place.authority.context(API, days=(-9, -2)),

@@ -81,7 +81,7 @@ std::string chart(const char* title, const ActionSums::Rows& rows) {
                std::to_string(sums.limits), duration_text(sums.duration_ms),
                bar(sums.count, largest, kWidth, style)});
   }
-  return table.text();
+  return table.text_for(STDOUT_FILENO);
 }
 
 // The last days; the rest is in the JSON.
@@ -117,6 +117,7 @@ std::string sums_text(const ActionSums& sums) {
                      std::to_string(sums.all.denials) + " denials, " +
                      std::to_string(sums.all.limits) + " ended by a limit, " +
                      duration_text(sums.all.duration_ms) + " in all\n\n";
+  if (const auto columns = columns_of(STDOUT_FILENO)) text = wrapped(text, *columns, 2);
   if (sums.nodes) text += chart("NODE", *sums.nodes) + "\n";
   return text + chart("OUTCOME", sums.outcomes) + "\n" + chart("TOOL", sums.tools) + "\n" +
          chart("DAY", last_of(sums.days));

@@ -102,41 +102,65 @@ std::vector<std::string_view> Arguments::values(FlagId id) const {
   return found;
 }
 
+namespace {
+
+// Reads the option `word`, behind which the words at `next` follow.
+Result<void> read_flag(const Verb& verb, std::string_view word, std::span<const char* const> words,
+                       std::size_t& next, Arguments& arguments) {
+  const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
+  const std::string_view name = word.substr(0, equals);
+  const Flag* flag = find_flag(verb, name);
+  if (flag == nullptr) return fail(unknown_flag(verb, name));
+  std::string_view value;
+  if (flag->kind == ValueKind::None) {
+    if (equals != std::string_view::npos) {
+      return fail(usage_error("option " + std::string(name) + " takes no value",
+                              "write " + std::string(name) + " alone"));
+    }
+  } else if (equals != std::string_view::npos) {
+    value = word.substr(equals + 1);
+    if (value.empty() && flag->kind == ValueKind::OptionalChoice) {
+      return fail(usage_error("option " + std::string(name) + "= has no value",
+                              "write " + std::string(flag->name) + " alone, or " +
+                                  std::string(flag->name) + "=" +
+                                  std::string(flag->choices.front())));
+    }
+  } else if (flag->kind != ValueKind::OptionalChoice) {
+    CORDON_TRY(following, value_of(*flag, words, next));
+    value = following;
+  }
+  arguments.flags.push_back({flag->id, flag->name, value});
+  return {};
+}
+
+// What stands behind the first operand of such a verb belongs to a command, an agent or a runtime.
+bool passes_words_on(const Verb& verb) {
+  return verb.synopsis.find("[ARG]...") != std::string_view::npos;
+}
+
+}  // namespace
+
 Result<void> parse_arguments(const Verb& verb, std::span<const char* const> words,
                              Arguments& arguments) {
   std::size_t next = 0;
   while (next < words.size()) {
     const std::string_view word(words[next]);
     // A lone "-" is an operand by long custom.
-    if (word.size() < 2 || word.front() != '-') break;
-    ++next;
+    if (word.size() < 2 || word.front() != '-') {
+      if (passes_words_on(verb)) break;
+      arguments.operands.push_back(word);
+      ++next;
+      continue;
+    }
     if (word == "--") {
+      // Behind an operand it says that what follows is none of the words that stand there.
+      if (!arguments.operands.empty()) break;
       arguments.ended_flags = true;
+      ++next;
       break;
     }
-    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
-    const std::string_view name = word.substr(0, equals);
-    const Flag* flag = find_flag(verb, name);
-    if (flag == nullptr) return fail(unknown_flag(verb, name));
-    std::string_view value;
-    if (flag->kind == ValueKind::None) {
-      if (equals != std::string_view::npos) {
-        return fail(usage_error("option " + std::string(name) + " takes no value",
-                                "write " + std::string(name) + " alone"));
-      }
-    } else if (equals != std::string_view::npos) {
-      value = word.substr(equals + 1);
-      if (value.empty() && flag->kind == ValueKind::OptionalChoice) {
-        return fail(usage_error("option " + std::string(name) + "= has no value",
-                                "write " + std::string(flag->name) + " alone, or " +
-                                    std::string(flag->name) + "=" +
-                                    std::string(flag->choices.front())));
-      }
-    } else if (flag->kind != ValueKind::OptionalChoice) {
-      CORDON_TRY(following, value_of(*flag, words, next));
-      value = following;
-    }
-    arguments.flags.push_back({flag->id, flag->name, value});
+    ++next;
+    CORDON_CHECK(read_flag(verb, word, words, next, arguments));
   }
   for (; next < words.size(); ++next) arguments.operands.emplace_back(words[next]);
   return {};

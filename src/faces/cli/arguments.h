@@ -1,5 +1,5 @@
-// The parser of the command line: flags of the table up to the first operand, then operands. What
-// comes after the first operand is never looked at: it is the command's, however it is spelled.
+// The parser of the command line: flags of the table, operands, and what follows "--". Of a verb
+// that starts a command, what comes after the first operand is never looked at: it is that one's.
 #pragma once
 
 #include <optional>
@@ -32,8 +32,8 @@ struct Arguments {
 
 // `words` are the arguments behind the verb; the views point into them. `--name value` and
 // `--name=value` mean the same, but for a flag whose value may be left out: it takes one after "="
-// alone. `--` ends the flags. On an error `arguments` holds what was read
-// before it, so that the caller knows whether --json was asked for.
+// alone. `--` ends the flags; behind an operand it is one. On an error `arguments` holds what was
+// read before it, so that the caller knows whether --json was asked for.
 Result<void> parse_arguments(const Verb& verb, std::span<const char* const> words,
                              Arguments& arguments);
 

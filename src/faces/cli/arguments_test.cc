@@ -31,6 +31,43 @@ TEST(Arguments, StopAtTheFirstOperand) {
   EXPECT_THAT(got.arguments.operands, ElementsAre("echo", "--tty", "--", "--json"));
 }
 
+TEST(Arguments, StandBehindOperandsWhereNoCommandFollows) {
+  const auto read = [](const char* verb, const std::vector<const char*>& words) {
+    Arguments arguments;
+    EXPECT_TRUE(parse_arguments(*find_verb(verb), words, arguments)) << verb;
+    return arguments;
+  };
+  const Arguments list = read("changes list", {"last", "--json", ".vscode", "--", "--json", "-x"});
+  EXPECT_TRUE(list.has(FlagId::Json));
+  EXPECT_FALSE(list.ended_flags);
+  EXPECT_THAT(list.operands, ElementsAre("last", ".vscode", "--", "--json", "-x"));
+  const Arguments ended = read("changes list", {"--json", "--", "last", "--json"});
+  EXPECT_TRUE(ended.ended_flags);
+  EXPECT_THAT(ended.operands, ElementsAre("last", "--json"));
+  const Arguments explain = read("policy explain", {"write", "x", "--policy", "strict", "--json"});
+  EXPECT_EQ(explain.value(FlagId::Policy), "strict");
+  EXPECT_THAT(explain.operands, ElementsAre("write", "x"));
+  Arguments unknown;
+  const std::vector<const char*> words{"last", "--jsn"};
+  const auto refused = parse_arguments(*find_verb("changes list"), words, unknown);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "unknown option --jsn");
+}
+
+// A verb with a command whose synopsis did not say so would take the command's options for its own.
+TEST(Arguments, AreTheCommandsBehindEachVerbThatStartsOne) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : verbs()) {
+    Arguments arguments;
+    const std::vector<const char*> words{"x", "--help"};
+    if (is_group(verb) || !parse_arguments(verb, words, arguments)) continue;
+    if (!arguments.has(FlagId::Help)) names.push_back(verb.name);
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("run", "learn", "session exec", "export oci",
+                                                   "export kube", "export slurm", "oci", "loop",
+                                                   "srt", "apply"));
+}
+
 TEST(Arguments, EndAtTheDoubleDashEvenBeforeDashes) {
   const auto got = parse({"--", "--policy", "-h", "--"});
   ASSERT_TRUE(got.result);

@@ -94,6 +94,35 @@ TEST(TextTable, AlignsColumnsAndStripsControls) {
   EXPECT_EQ(table.text(), "  N  NAME\n  1  a\\x1b[31m\n100  █\n");
 }
 
+TEST(TextTable, GoesOverSeveralLinesWhereItIsTooWide) {
+  TextTable table({{"N", Align::Right}, {"NAME"}, {"PLACE"}, {""}});
+  table.add({"1", "one", "/a/rather/long/place", "██"});
+  table.add({"2", "two", "", ""});
+  const std::string whole = table.text();
+  EXPECT_EQ(whole, "N  NAME  PLACE\n1  one   /a/rather/long/place  ██\n2  two\n");
+  EXPECT_EQ(table.text_in(33), whole);
+  EXPECT_EQ(table.text_in(24),
+            "N 1  NAME one\n  PLACE /a/rather/long/place\n  ██\nN 2  NAME two\n");
+}
+
+TEST(Wrapped, BreaksLongLinesAtBlanksAndNeverAWord) {
+  EXPECT_EQ(wrapped("a short line\n  b  c\n", 12, 6), "a short line\n  b  c\n");
+  EXPECT_EQ(wrapped("one two three\n", 9, 6), "one two\n  three\n");
+  EXPECT_EQ(wrapped("  one two three", 9, 4), "  one two\n    three");
+  EXPECT_EQ(wrapped("see /a/very/long/path now", 8, 2), "see\n  /a/very/long/path\n  now");
+  EXPECT_EQ(wrapped("\x1b[32m[PASS]\x1b[0m one two", 14, 2), "\x1b[32m[PASS]\x1b[0m one two");
+}
+
+TEST(WrappedLists, IsTheSameDocument) {
+  const std::string toml =
+      "read = [\"/a b, c\", \"/d\\\", e\", '/f, g']\nset = { A = \"1, 2, 3, 4, 5\", B = \"2\" }\n"
+      "# a, long, comment, [that, stays]\n";
+  EXPECT_EQ(wrapped_lists(toml, 20),
+            "read = [\"/a b, c\",\n  \"/d\\\", e\",\n  '/f, g']\n"
+            "set = { A = \"1, 2, 3, 4, 5\", B = \"2\" }\n# a, long, comment, [that, stays]\n");
+  EXPECT_EQ(wrapped_lists(toml, 80), toml);
+}
+
 TEST(TextTable, DrawsBarsThatAreNeverEmptyForSomething) {
   EXPECT_EQ(bar(10, 10, 4, BarStyle::Plain), "####");
   EXPECT_EQ(bar(1, 1'000'000, 4, BarStyle::Plain), "#");

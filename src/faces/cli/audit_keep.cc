@@ -172,8 +172,9 @@ Result<audit::Pruned> pruned(const Arguments& arguments) {
   const auto text = arguments.value(FlagId::KeepDays);
   const auto days = text ? parse_number(*text) : std::nullopt;
   if (!days || *days == 0) {
-    return fail(
-        usage_error("--keep-days wants a number above zero", "cordon audit prune --keep-days 90"));
+    return fail(usage_error(text ? "--keep-days " + quote(*text) + " is not a number above zero"
+                                 : "--keep-days is missing",
+                            "cordon audit prune --keep-days 90"));
   }
   CORDON_TRY(where, audit_place());
   CORDON_TRY(found, audit::verify(where.place, audit_progress("verifying")));

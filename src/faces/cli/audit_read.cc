@@ -80,7 +80,7 @@ std::string table_of(const std::vector<audit::Event>& events, const Caller& call
                project_text(event, names, caller), action_text(event), ending_text(event),
                took > 0 ? format_duration(static_cast<std::uint64_t>(took)) : ""});
   }
-  return table.text();
+  return table.text_for(STDOUT_FILENO);
 }
 
 // What an empty list means.

@@ -84,6 +84,7 @@ Result<AskedChanges> ask_changes(const Arguments& arguments, AskedFor purpose) {
   }
   CORDON_CHECK(refuse_continued(manifest, caller));
   asked.manifest = std::move(manifest);
+  asked.run = selection.run;
   asked.caller = std::move(caller);
   return asked;
 }
@@ -145,7 +146,10 @@ int answer_nothing(const Arguments& arguments, const AskedChanges& asked) {
     return say_answer(changes_json(asked)) ? kAnswerNo : kAnswerError;
   }
   if (!asked.manifest) {
-    say("cordon: no run has held anything back\n");
+    say(asked.run.empty()
+            ? "cordon: no run has held anything back\n"
+            : "cordon: run " + asked.run + " has nothing that is kept; cordon changes list names " +
+                  "the newest run that has\n");
   } else {
     std::string places;
     for (const std::string& path : asked.paths) {

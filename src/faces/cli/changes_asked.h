@@ -16,7 +16,8 @@ struct AskedChanges {
   Caller caller;
   std::string handoff;
   std::vector<std::string> paths;
-  std::optional<Manifest> manifest;  // none: no run has held anything back
+  std::optional<Manifest> manifest;  // none: no run, or not that one, has held anything back
+  std::string run;                   // that was named; empty: the last one
 };
 
 // To be shown: what was lost too. To be taken: what was held back, and only of a run that was named

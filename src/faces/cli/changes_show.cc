@@ -341,7 +341,12 @@ int verb_changes_list(const Arguments& arguments) {
   if (asked->manifest->incomplete) {
     head += "the machine went down during this run: files may lack their end\n";
   }
-  return say_answer(head + table.text() + other_stages(*asked)) ? kAnswerYes : kAnswerError;
+  std::string others = other_stages(*asked);
+  if (const auto columns = columns_of(STDOUT_FILENO)) {
+    head = wrapped(head, *columns, 2);
+    others = wrapped(others, *columns, 2);
+  }
+  return say_answer(head + table.text_for(STDOUT_FILENO) + others) ? kAnswerYes : kAnswerError;
 }
 
 int verb_changes_show(const Arguments& arguments) {

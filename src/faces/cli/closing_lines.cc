@@ -80,8 +80,6 @@ std::string denial_text(const Denial& denial) {
   return judged ? text.append("; ").append(kNothingGrants) : text;
 }
 
-namespace {
-
 std::string hint_text(const Hint& hint) {
   if (hint.access == "call") {
     return "refused in every sandbox: " + hint.path + " (" + hint.rule + "); " + hint.change;
@@ -90,6 +88,8 @@ std::string hint_text(const Hint& hint) {
   if (hint.change.empty()) return "outside what is granted: " + asked + " (" + hint.rule + ")";
   return "not granted: " + asked + "; " + hint.change;
 }
+
+namespace {
 
 // What of a line is the same for all of its kind.
 std::string handoff_kind(const Quarantined& handoff) {

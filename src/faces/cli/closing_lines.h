@@ -20,6 +20,8 @@ std::string denial_words(const Denial& denial);
 // The same with what would permit it.
 std::string denial_text(const Denial& denial);
 inline constexpr std::string_view kNothingGrants = "nothing can grant it";
+// Of what a failed command named, by what it is not granted and what would permit it.
+std::string hint_text(const Hint& hint);
 // What the run did not write for good: one line for each protected object, with the command that
 // takes it.
 // Those that are told as handoffs already are only counted.

@@ -1,6 +1,7 @@
 #include "faces/cli/console.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,30 +19,157 @@ namespace {
 
 thread_local int said_to = STDERR_FILENO;
 
-// Code points, which is what columns are here: cells hold no wide characters.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+// Code points, which is what columns are here: nothing here holds wide characters. Colours take
+// none.
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i).starts_with("\x1b[")) {
+      i = std::min(text.find('m', i), text.size());
+      continue;
+    }
+    if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) ++width;
+  }
+  return width;
+}
+
+// Pieces one behind the other, and below each other where they would pass `columns`.
+std::string filled(const std::vector<std::string>& pieces, std::string_view between,
+                   std::size_t columns, std::size_t indent) {
+  std::string out;
+  std::size_t at = 0;
+  for (const std::string& piece : pieces) {
+    const std::size_t width = width_of(piece);
+    if (&piece != &pieces.front()) {
+      if (at + between.size() + width <= columns) {
+        out.append(between);
+        at += between.size();
+      } else {
+        out.append("\n").append(indent, ' ');
+        at = indent;
+      }
+    }
+    out.append(piece);
+    at += width;
+  }
+  return out;
+}
+
+// Where a list in a line of TOML may go on in the next one: behind a comma, outside of texts and of
+// inline tables, which may not.
+std::vector<std::string> list_pieces(std::string_view line) {
+  std::vector<std::string> pieces{{}};
+  char quote = 0;
+  std::size_t lists = 0;
+  std::size_t tables = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    pieces.back().push_back(c);
+    if (quote != 0) {
+      if (c == '\\' && quote == '"' && i + 1 < line.size()) pieces.back().push_back(line[++i]);
+      if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == '"' || c == '\'') quote = c;
+    if (c == '#') return {std::string(line)};
+    if (c == '[') ++lists;
+    if (c == ']' && lists > 0) --lists;
+    if (c == '{') ++tables;
+    if (c == '}' && tables > 0) --tables;
+    if (c != ',' || lists == 0 || tables > 0) continue;
+    if (i + 1 < line.size() && line[i + 1] == ' ') ++i;
+    pieces.emplace_back();
+  }
+  return pieces;
+}
+
+template <typename Wrap>
+std::string each_line(std::string_view text, const Wrap& wrap) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out.append(wrap(text.substr(0, end)));
+    if (end < text.size()) out.push_back('\n');
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
 }
 
 }  // namespace
+
+std::optional<std::size_t> columns_of(int descriptor) {
+  winsize window{};
+  const bool told = ::isatty(descriptor) == 1 && ::ioctl(descriptor, TIOCGWINSZ, &window) == 0;
+  if (!told || window.ws_col == 0) return std::nullopt;
+  return window.ws_col;
+}
+
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t hanging) {
+  return each_line(text, [&](std::string_view line) {
+    if (width_of(line) <= columns) return std::string(line);
+    // What stands before the first word stays with it.
+    std::vector<std::string> words;
+    std::size_t begin = 0;
+    for (std::size_t at = std::min(line.find_first_not_of(' '), line.size()); at < line.size();) {
+      const std::size_t end = std::min(line.find(' ', at), line.size());
+      words.emplace_back(line.substr(begin, end - begin));
+      at = begin = std::min(end + 1, line.size());
+    }
+    return filled(words, " ", columns, line.starts_with(' ') ? hanging : 2);
+  });
+}
+
+std::string wrapped_lists(std::string_view toml, std::size_t columns) {
+  return each_line(toml, [&](std::string_view line) {
+    if (width_of(line) <= columns) return std::string(line);
+    return filled(list_pieces(line), " ", columns, 2);
+  });
+}
 
 void TextTable::add(std::vector<std::string> cells) {
   for (std::string& cell : cells) cell = sanitize(cell);
   rows_.push_back(std::move(cells));
 }
 
-std::string TextTable::text() const {
+std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths;
   for (const Column& column : columns_) widths.push_back(width_of(column.title));
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
+  return widths;
+}
+
+std::string TextTable::text_in(std::size_t columns) const {
+  const std::vector<std::size_t> all = widths();
+  std::size_t width = 2 * (all.size() - 1);
+  for (const std::size_t one : all) width += one;
+  if (width <= columns) return text();
+  std::string out;
+  for (const auto& row : rows_) {
+    std::vector<std::string> pieces;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string& title = columns_[i].title;
+      if (!row[i].empty()) pieces.push_back(title.empty() ? row[i] : title + " " + row[i]);
+    }
+    out.append(filled(pieces, "  ", columns, 2)).append("\n");
+  }
+  return out;
+}
+
+std::string TextTable::text_for(int descriptor) const {
+  const auto columns = columns_of(descriptor);
+  return columns ? text_in(*columns) : text();
+}
+
+std::string TextTable::text() const {
+  const std::vector<std::size_t> widths = this->widths();
   std::string out;
   const auto put = [&](std::size_t i, const std::string& cell, bool last) {
     const std::string pad(widths[i] - width_of(cell), ' ');
     if (columns_[i].align == Align::Right) out.append(pad).append(cell);
     if (columns_[i].align == Align::Left) out.append(cell).append(last ? "" : pad);
+    if (last) out.resize(out.find_last_not_of(' ') + 1);  // an empty cell leaves no blanks
     out.append(last ? "\n" : "  ");
   };
   for (std::size_t i = 0; i < columns_.size(); ++i) {

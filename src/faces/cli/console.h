@@ -28,11 +28,29 @@ class TextTable {
   // Cells are sanitized.
   void add(std::vector<std::string> cells);
   [[nodiscard]] std::string text() const;
+  // The same, or, where a line of it has more than `columns`, each row by itself: every cell behind
+  // its title, over as many lines as it takes.
+  [[nodiscard]] std::string text_in(std::size_t columns) const;
+  // As wide as the terminal behind `descriptor`, if it is one.
+  [[nodiscard]] std::string text_for(int descriptor) const;
 
  private:
+  [[nodiscard]] std::vector<std::size_t> widths() const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// The columns of the terminal behind `descriptor`; nothing if it is none, or does not say.
+std::optional<std::size_t> columns_of(int descriptor);
+
+// Each line of `text` that has more than `columns` broken at blanks. What follows is indented by
+// two, or, where the line itself is, by `hanging`. A word is never broken: it may be a path that
+// somebody copies.
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t hanging);
+// A TOML document in which lists that are longer than that go over several lines, and nothing else
+// is changed: it is the same document.
+std::string wrapped_lists(std::string_view toml, std::size_t columns);
 
 enum class BarStyle { Blocks, Plain };  // eighths of Unicode blocks, or "#"
 std::string bar(std::uint64_t value, std::uint64_t largest, std::size_t width, BarStyle style);

@@ -242,9 +242,9 @@ void explain_files(const Node& report, const std::string& run_id, const StateNow
     }
   }
   if (lost > 0) {
-    explained.say_that(
-        "gone with the run: " + std::to_string(lost) + " entries of its private home and /tmp",
-        "cordon changes list " + run_id + " names them");
+    explained.say_that("gone with the run: " + std::to_string(lost) +
+                           " entries of its private home, /tmp and the like",
+                       "cordon changes list " + run_id + " names them");
   }
 }
 

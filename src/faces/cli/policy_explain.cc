@@ -15,18 +15,12 @@ Result<Explanation> asked_explanation(const Arguments& arguments) {
   const std::size_t wanted = request ? 3 : 2;
   if (arguments.operands.size() > wanted) {
     const std::string_view first = arguments.operands[wanted];
-    return fail(usage_error("unexpected operand " + quote(first),
-                            first.starts_with('-')
-                                ? "options stand before operands: cordon policy explain " +
-                                      std::string(first) + " ... " + quote(arguments.operands[0]) +
-                                      " " + quote(arguments.operands[1])
-                                : "ask of one thing at a time"));
+    return fail(usage_error("unexpected operand " + quote(first), "ask of one thing at a time"));
   }
   if (arguments.operands.size() != wanted) {
     return fail(usage_error("name an access and what it is for",
-                            "options stand before operands: cordon policy explain [OPTION]... "
-                            "read|write|exec PATH, connect HOST:PORT|SOCKET, publish PORT or "
-                            "request METHOD URL"));
+                            "cordon policy explain read|write|exec PATH, connect "
+                            "HOST:PORT|SOCKET, publish PORT or request METHOD URL"));
   }
   CORDON_TRY(access, parse_access(arguments.operands[0]));
   CORDON_TRY(caller, identify_caller());

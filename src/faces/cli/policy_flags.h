@@ -11,10 +11,11 @@
 namespace cordon::flags {
 
 inline constexpr auto kSchemaChoices = std::to_array<std::string_view>(
-    {"policy",     "report",     "audit",       "audit-fleet",  "audit-list", "audit-prune",
-     "audit-ship", "audit-show", "audit-stats", "audit-verify", "changes",    "check",
-     "clamp",      "convert",    "demo",        "doctor",       "explain",    "fleet-report",
-     "learn",      "loop",       "plan",        "session",      "sessions",   "setup"});
+    {"policy",     "report",       "audit",        "audit-fleet",  "audit-list",  "audit-prune",
+     "audit-ship", "audit-show",   "audit-stats",  "audit-verify", "changes",     "check",
+     "clamp",      "convert",      "demo",         "doctor",       "doctor-kube", "explain",
+     "fleet-job",  "fleet-record", "fleet-report", "learn",        "loop",        "plan",
+     "session",    "sessions",     "setup"});
 inline constexpr auto kAccessChoices =
     std::to_array<std::string_view>({"read", "write", "exec", "connect", "publish"});
 inline constexpr std::array<std::string_view, 4> kDialectChoices{"cordon", "mxc", "srt",

@@ -39,24 +39,41 @@ Result<void> add_path(const GivenFlag& flag, PathUse use, const std::string& cwd
   return {};
 }
 
+// What a value is not that has the form of one: zero, or past what can be counted. Nothing if its
+// form is wrong.
+std::optional<Error> out_of_bounds(const GivenFlag& flag, std::string_view units) {
+  const std::string_view text = flag.value;
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = " " + std::string(text.substr(digits)) + " ";
+  if (digits == 0 || (" " + std::string(units) + " ").find(unit) == std::string::npos) {
+    return std::nullopt;
+  }
+  if (text.find_first_not_of('0') >= digits) {
+    return bad_value(flag, "it is zero", "write more than zero, or leave it out");
+  }
+  return bad_value(flag, "it is larger than anything that can be counted",
+                   "write a smaller one, or leave it out");
+}
+
 Result<void> set_size(const GivenFlag& flag, std::optional<std::uint64_t>& target) {
   target = parse_size(flag.value);
-  if (!target) return fail(bad_value(flag, "not a size", kSizeHint));
-  return {};
+  if (target) return {};
+  return fail(out_of_bounds(flag, "K M G T").value_or(bad_value(flag, "not a size", kSizeHint)));
 }
 
 Result<void> set_duration(const GivenFlag& flag, std::optional<std::uint64_t>& target) {
   target = parse_duration(flag.value);
-  if (!target) return fail(bad_value(flag, "not a duration", kDurationHint));
-  return {};
+  if (target) return {};
+  return fail(
+      out_of_bounds(flag, "ms s m h").value_or(bad_value(flag, "not a duration", kDurationHint)));
 }
 
 Result<void> set_count(const GivenFlag& flag, std::optional<std::uint64_t>& target) {
   target = parse_number(flag.value);
-  if (!target || *target == 0)
-    return fail(bad_value(flag, "not a number above zero",
-                          "write " + std::string(flag.name) + " 256, with digits alone"));
-  return {};
+  if (target && *target > 0) return {};
+  const Error wrong = bad_value(flag, "not a number above zero",
+                                "write " + std::string(flag.name) + " 256, with digits alone");
+  return fail(target ? wrong : out_of_bounds(flag, "").value_or(wrong));
 }
 
 // "2", "0.5", "1.25": up to three decimals, as thousandths.

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "base/path.h"
 #include "base/text.h"
 #include "config/policy_document.h"
@@ -86,6 +88,13 @@ int verb_policy_check(const Arguments& arguments) {
 
 namespace {
 
+// A reader at a terminal gets long lists over several lines; the document is the same.
+bool say_document(const Arguments& arguments, const std::string& text) {
+  const auto columns = columns_of(STDOUT_FILENO);
+  const bool fits = !columns || arguments.has(FlagId::Json);
+  return say_answer(fits ? text : wrapped_lists(text, *columns));
+}
+
 Result<ClampAnswer> asked_clamp(const Arguments& arguments) {
   CORDON_TRY(caller, identify_caller());
   CORDON_TRY(asked, asked_policy(arguments, caller));
@@ -103,8 +112,9 @@ int verb_policy_clamp(const Arguments& arguments) {
     say_error(answer.error());
     return kAnswerError;
   }
-  return say_answer(arguments.has(FlagId::Json) ? answer->json : answer->text) ? kAnswerYes
-                                                                               : kAnswerError;
+  return say_document(arguments, arguments.has(FlagId::Json) ? answer->json : answer->text)
+             ? kAnswerYes
+             : kAnswerError;
 }
 
 int verb_policy_schema(const Arguments& arguments) {
@@ -138,7 +148,7 @@ std::string reasons(const Policy& policy) {
 Result<std::string> shown_policy(const Arguments& arguments) {
   if (arguments.operands.size() > 1) {
     return fail(usage_error("more than one policy was given",
-                            "options stand before operands: cordon policy show [--json] POLICY"));
+                            "show one at a time: cordon policy show POLICY"));
   }
   CORDON_TRY(caller, identify_caller());
   const std::string word(arguments.operands.empty() ? "workspace" : arguments.operands.front());
@@ -157,7 +167,7 @@ int verb_policy_show(const Arguments& arguments) {
     say_error(text.error());
     return kAnswerError;
   }
-  return say_answer(*text) ? kAnswerYes : kAnswerError;
+  return say_document(arguments, *text) ? kAnswerYes : kAnswerError;
 }
 
 }  // namespace cordon

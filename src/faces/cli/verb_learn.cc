@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "config/node.h"
+#include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
 #include "faces/cli/learned_policy.h"
 #include "faces/cli/policy_options.h"
@@ -76,6 +77,7 @@ class Learner {
 
   Result<void> learn();
   [[nodiscard]] const Learned& learned() const { return learned_; }
+  [[nodiscard]] const std::vector<Hint>& hints() const { return hints_; }
   [[nodiscard]] bool cancelled() const { return cancelled_; }
 
  private:
@@ -95,6 +97,7 @@ class Learner {
   bool enough_ = false;  // the person wants no more questions
   bool cancelled_ = false;
   std::vector<Denial> denials_;    // of all rounds
+  std::vector<Hint> hints_;        // of the last one
   std::vector<Proposal> asked_;    // that a person has answered
   std::vector<Proposal> granted_;  // to the next round
   Learned learned_;
@@ -203,6 +206,7 @@ Result<void> Learner::learn() {
     const Outcome& outcome = *report->outcome;
     learned_.rounds = round;
     learned_.ended = ended_with(outcome.end);
+    hints_ = outcome.hints;
     cancelled_ = cancelled_ || std::holds_alternative<Cancelled>(outcome.end);
     const bool succeeded = outcome.end == End(Exited{0});
     const bool more = take_up(outcome.denials, succeeded) && !cancelled_ && !enough_;
@@ -286,7 +290,10 @@ Result<int> learn(const Arguments& arguments) {
   if (json) {
     if (!say_answer(learned_json(learned, toml))) return kAnswerError;
   } else if (learned.lines.empty() && learned.left_out.empty()) {
-    say("cordon: nothing was refused that the host has: there is nothing to propose\n");
+    // A file that the person may not read outside is no denial, and still may be why it failed.
+    for (const Hint& hint : learner.hints()) say_warning(hint_text(hint));
+    say("cordon: nothing was refused that you could have done outside: there is nothing to "
+        "propose\n");
   } else if (out && asks) {
     CORDON_CHECK(write_accepted(std::string(*out), toml));
     say("cordon: written to " + sanitize(*out) + "\n");

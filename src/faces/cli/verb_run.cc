@@ -61,7 +61,9 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
     return fail(usage_error("--tty contradicts --json",
                             "drop one of them: --json captures, --tty passes through"));
   }
-  if (arguments.value(FlagId::Cwd) == "") return fail(usage_error("--cwd is empty"));
+  if (arguments.value(FlagId::Cwd) == "")
+    return fail(
+        usage_error("--cwd is empty", "name the directory in which the command is to start"));
   CORDON_TRY(backend, asked_backend(arguments));
   CORDON_TRY(asked, asked_policy(arguments, caller));
   RunInput input;

@@ -87,7 +87,9 @@ struct Opening {
 
 Result<Opening> opening(const Arguments& arguments, const Caller& caller) {
   Opening asked;
-  if (arguments.value(FlagId::Cwd) == "") return fail(usage_error("--cwd is empty"));
+  if (arguments.value(FlagId::Cwd) == "")
+    return fail(
+        usage_error("--cwd is empty", "name the directory in which the command is to start"));
   CORDON_TRY(backend, asked_backend(arguments));
   CORDON_TRY(policy, asked_policy(arguments, caller));
   CORDON_TRY(agent, name_of(arguments, FlagId::Agent, "--agent"));
@@ -240,7 +242,9 @@ Result<int> exec(const Arguments& given) {
   if (arguments.operands.empty()) {
     return fail(usage_error("no command was given", "cordon session exec ID -- CMD [ARG]..."));
   }
-  if (arguments.value(FlagId::Cwd) == "") return fail(usage_error("--cwd is empty"));
+  if (arguments.value(FlagId::Cwd) == "")
+    return fail(
+        usage_error("--cwd is empty", "name the directory in which the command is to start"));
   CORDON_TRY(wall_ms, duration_of(arguments, FlagId::Timeout, "--timeout"));
   CORDON_TRY(note, find_session(caller, with_id.id));
   CORDON_TRY(request, request_for(caller, note, arguments, "exec"));
@@ -389,7 +393,7 @@ int verb_session_list(const Arguments& arguments) {
     table.add({note.id, started_at(note.started), note.agent.empty() ? "-" : note.agent,
                note.conversation.empty() ? "-" : note.conversation, note.cwd});
   }
-  return say_answer(table.text()) ? status : kAnswerError;
+  return say_answer(table.text_for(STDOUT_FILENO)) ? status : kAnswerError;
 }
 
 }  // namespace cordon

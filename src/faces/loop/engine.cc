@@ -117,6 +117,9 @@ LoopEnded Engine::run(Progress progress) {
                            std::to_string(left) + " of " +
                                std::to_string(progress_.features.size()) + " are not done");
   }
+  if (stop->why == LoopEnded::Why::Incomplete && !rejected_login_.empty()) {
+    stop->reason += "; " + rejected_login_;
+  }
   display_.show(*stop);
   return *std::move(stop);
 }
@@ -436,7 +439,20 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   progress.spent.micro_dollars += tap.spent().micro_dollars;
   display_.show(AgentEnded{report.outcome->end, report.outcome->duration_ms,
                            report.outcome->denials, handoff_of(report)});
+  tell_login(report);
   return std::nullopt;
+}
+
+// A login that its service refuses fails every attempt in the same way: said with the first, and at
+// the end of a loop whose last attempt met it. One that was renewed meanwhile is forgotten.
+void Engine::tell_login(const Report& report) {
+  std::string text;
+  if (report.credential) {
+    text = rejected_login(*report.credential, report.outcome->requests).value_or("");
+  }
+  if (std::exchange(rejected_login_, text) != text && !text.empty()) {
+    display_.show(Warned{text, {}});
+  }
 }
 
 Engine::Stop Engine::verify(const Feature& feature, VerifyEnded& result) {

@@ -49,6 +49,7 @@ class Engine {
   Stop note_tree();
   Stop attempt(std::size_t index, std::optional<VerifyEnded>& last);
   Stop run_agent(std::size_t index, const std::optional<VerifyEnded>& last);
+  void tell_login(const Report& report);
   Stop verify(const Feature& feature, VerifyEnded& result);
   // Applies what an accepted attempt left in its stage, and drops that of any other. `lost` says
   // why an accepted one is not whole in the project.
@@ -68,6 +69,7 @@ class Engine {
   Control& control_;
   std::string told_choice_;
   std::string told_unkept_;
+  std::string rejected_login_;  // by the service, in the last attempt, and what to do
   Progress progress_;
   // Of the attempt that is under way, if its runs are staged.
   struct AttemptStage {

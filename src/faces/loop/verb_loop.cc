@@ -35,11 +35,16 @@ Result<std::string> read_project_file(const std::string& written, const Caller& 
                                       std::vector<std::string>& held) {
   CORDON_TRY(place, canonicalize_existing(written, caller.cwd, caller));
   if (place.kind != FileKind::Regular) {
-    return fail(usage_error(quote(written) + " is not a regular file"));
+    return fail(usage_error(quote(written) + " is not a regular file",
+                            "name a text file; cordon loop --example writes a plan"));
   }
   const Fd file = open_canonical(place.path, O_RDONLY | O_NONBLOCK);
   const auto text = file.valid() ? read_all(file.get(), kLargestText) : std::nullopt;
-  if (!text) return fail(setup_error("cannot read " + quote(written), errno));
+  if (!text) {
+    return fail(setup_error("cannot read " + quote(written), errno,
+                            errno == EACCES ? "chmod u+r " + shell_word(written)
+                                            : "name a text file of at most 1 MiB"));
+  }
   held.push_back(place.path);
   return *text;
 }
@@ -73,13 +78,16 @@ Result<void> read_prompts(loop::Features& features, const Caller& caller,
 }
 
 Result<std::optional<std::uint64_t>> number(const Arguments& arguments, FlagId id,
+                                            std::string_view option, std::string_view example,
                                             std::uint64_t unit = 1) {
   const auto value = arguments.value(id);
   if (!value) return std::nullopt;
   constexpr std::uint64_t kMost = 1'000'000'000'000;
   const auto parsed = parse_number(*value);
   if (!parsed || *parsed == 0 || *parsed > kMost / unit) {
-    return fail(usage_error(quote(*value) + " is not a positive number in bounds"));
+    return fail(usage_error(std::string(option) + " " + quote(*value) +
+                                " is not a whole number from 1 to " + std::to_string(kMost / unit),
+                            "write " + std::string(option) + " " + std::string(example)));
   }
   return *parsed * unit;
 }
@@ -87,16 +95,17 @@ Result<std::optional<std::uint64_t>> number(const Arguments& arguments, FlagId i
 Result<loop::Budget> budget_of(const Arguments& arguments) {
   constexpr std::uint64_t kMicro = 1'000'000;
   loop::Budget budget;
-  CORDON_TRY(attempts, number(arguments, FlagId::Attempts));
-  CORDON_TRY(tokens, number(arguments, FlagId::Tokens));
-  CORDON_TRY(cost, number(arguments, FlagId::Cost, kMicro));
+  CORDON_TRY(attempts, number(arguments, FlagId::Attempts, "--attempts", "3"));
+  CORDON_TRY(tokens, number(arguments, FlagId::Tokens, "--tokens", "500000"));
+  CORDON_TRY(cost, number(arguments, FlagId::Cost, "--cost", "5, in whole dollars", kMicro));
   if (attempts) budget.attempts = *attempts;
   budget.tokens = tokens;
   budget.micro_dollars = cost;
   if (const auto total = arguments.value(FlagId::Total)) {
     budget.wall_ms = parse_duration(*total);
     if (!budget.wall_ms) {
-      return fail(usage_error(quote(*total) + " is not a time", "--total 30m, --total 8h"));
+      return fail(usage_error("--total " + quote(*total) + " is not a duration",
+                              "write --total 30m or --total 8h"));
     }
   }
   return budget;

@@ -217,8 +217,11 @@ Result<std::vector<SetupStep>> carry_out_plans(const Arguments& arguments, const
 }
 
 Result<setup::SetupRequest> setup_request(const Arguments& arguments) {
-  for (const FlagId id : {FlagId::ProjectName, FlagId::EnvFile}) {
-    if (arguments.value(id) == "") return fail(usage_error("an option has an empty value"));
+  if (arguments.value(FlagId::ProjectName) == "") {
+    return fail(usage_error("--name is empty", "leave it out to take the directory's name"));
+  }
+  if (arguments.value(FlagId::EnvFile) == "") {
+    return fail(usage_error("--env-file is empty", "name a file: --env-file ~/agents/test.env"));
   }
   return setup::SetupRequest{std::string(arguments.value(FlagId::ProjectName).value_or("")),
                              std::string(arguments.value(FlagId::EnvFile).value_or(""))};

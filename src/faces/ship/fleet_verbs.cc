@@ -66,7 +66,7 @@ std::string fleet_table(const std::vector<ship::FleetEvent>& events) {
                outcome_text(event), event.denials == 0 ? "" : std::to_string(event.denials),
                took > 0 ? format_duration(static_cast<std::uint64_t>(took)) : ""});
   }
-  return table.text();
+  return table.text_for(STDOUT_FILENO);
 }
 
 std::string fleet_events_json(const std::vector<ship::FleetEvent>& events) {

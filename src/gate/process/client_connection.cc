@@ -579,6 +579,8 @@ void ClientConnection::tell_done(const std::optional<std::string>& ended) {
 
 void ClientConnection::client_hung_up() {
   if (phase_ == Phase::Over) return;
+  // Why it does not go on may lie unread before the end: shaking hands comes to both.
+  if (phase_ == Phase::Greeting) return;
   if (current_) tell_done("the client went away");
   current_.reset();
   phase_ = Phase::Over;

@@ -14,18 +14,9 @@
 namespace cordon {
 namespace {
 
-// MXC takes options behind the operand too.
 Result<Arguments> parse(const Verb& verb, std::span<const char* const> words) {
   Arguments all;
-  while (true) {
-    Arguments some;
-    CORDON_CHECK(read_arguments(verb, words, some));
-    all.flags.insert(all.flags.end(), some.flags.begin(), some.flags.end());
-    if (some.operands.empty()) break;
-    all.operands.push_back(some.operands.front());
-    words = words.last(some.operands.size() - 1);
-    if (words.empty()) break;
-  }
+  CORDON_CHECK(read_arguments(verb, words, all));
   if (all.operands.size() > 1) {
     return fail(usage_error("unexpected operand " + quote(all.operands[1])));
   }
