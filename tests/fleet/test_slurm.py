@@ -425,14 +425,16 @@ attempt() { # bytes that are left, restarts
 }
 attempt 20000 0
 ls "$PLACE/final" >&2
-attempt 100000 1
+attempt 100000 "$COUNTED"
 cat "$PLACE/final/0.json"
 """
 
 
-def test_a_full_disk_is_a_requeue_or_a_record_without_streams(world):
+@pytest.mark.parametrize("counted", ["1", "0"])
+def test_a_full_disk_is_a_requeue_or_a_record_without_streams(world, counted):
     """A disk in a namespace of the test's own, which no node of the cluster sees: the part of Slurm is played. Without
-    room nothing is started; with room for a record and not for what was printed, the record says so."""
+    room nothing is started; with room for a record and not for what was printed, the record says so. Nor is the second
+    attempt taken for the first one where the scheduler did not count its requeue."""
     policy = 'version = 1\nextends = "strict"\n[limits]\noutput = "300K"\n'
     task = json.dumps({"argv": ["/bin/sh", "-c", "echo begun >&2; head -c 200000 /dev/zero | tr '\\0' x"]})
     made, place = (world.make_directory(world.path / name) for name in ("made", "place"))
@@ -449,7 +451,7 @@ def test_a_full_disk_is_a_requeue_or_a_record_without_streams(world):
     done = world.bare("unshare", "-Urm", "/bin/sh", "-c", FULL_DISK, timeout=LONG, env={
         "PATH": f"{world.path}/bin:{harness.BASE_PATH}", "PLACE": str(place), "MADE": str(made), "OWN": str(world.who.uid),
         "TOOLS": str(world.cordon.parent / "cordon-tools"), "SLURM_ARRAY_JOB_ID": "9", "SLURM_ARRAY_TASK_ID": "0",
-        "SLURMD_NODENAME": "n1"}).expect(0)
+        "SLURMD_NODENAME": "n1", "COUNTED": counted}).expect(0)
     record = json.loads(done.out)
     jsonschema.validate(record, RECORD)
     jsonschema.validate(record["report"], REPORT)

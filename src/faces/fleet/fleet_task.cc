@@ -324,8 +324,12 @@ int fleet_task(std::span<const char* const> words) {
     if (restarts < kMostBlind) (void)slurm::requeue(called);
     return kTemporary;
   }
-  const Attempt attempt{*submission, *index,     restarts + 1, variable("SLURMD_NODENAME"),
-                        called,      ::getppid()};
+  const Attempt attempt{*submission,
+                        *index,
+                        submission->number_of_attempt(*index, restarts),
+                        variable("SLURMD_NODENAME"),
+                        called,
+                        ::getppid()};
   const auto status = carry_out(attempt);
   if (status) return *status;
   say_error(status.error());

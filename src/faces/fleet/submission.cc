@@ -299,6 +299,16 @@ std::uint64_t Submission::newest(std::uint64_t index) const {
   return text ? parse_number(*text).value_or(0) : 0;
 }
 
+std::uint64_t Submission::number_of_attempt(std::uint64_t index, std::uint64_t restarts) const {
+  const auto asked_for_another = [&](std::uint64_t attempt) {
+    const Node ended = node_of_file(opened_.get(), attempt_file(index, attempt, ".end.json"));
+    return text_of(ended, "end") == word_of(AttemptEnd::How::Requeued);
+  };
+  std::uint64_t number = restarts + 1;
+  while (asked_for_another(number)) ++number;
+  return number;
+}
+
 bool Submission::is_newest(std::uint64_t index, std::uint64_t attempt) const {
   return newest(index) <= attempt;
 }
