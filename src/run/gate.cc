@@ -45,6 +45,7 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kUntilReady{20};
 constexpr std::chrono::seconds kUntilGone{1};
+constexpr std::chrono::seconds kUntilHeard{10};
 constexpr std::chrono::seconds kBetweenCommands{30};
 constexpr std::size_t kDialThreads = 8;
 constexpr unsigned kUnauthorized = 401;
@@ -189,6 +190,7 @@ struct Gate::State : RequestGate {
   };
   std::map<std::uint64_t, Going> going;  // by request
   std::condition_variable settled;
+  bool listening = false;
   std::deque<std::uint64_t> to_dial;  // connections
   RequestAccount account;
   std::map<std::string, std::optional<std::string>> stamps;  // of secrets, by name
@@ -374,6 +376,8 @@ void Gate::State::listen() {
     const std::lock_guard lock(mutex);
     over = true;
     wanted.notify_all();
+    listening = false;
+    settled.notify_all();
     left.swap(going);
     now = work;
     for (const auto& [id, one] : left) account.cut_off(one.request, std::string(kEndedFirst));
@@ -458,6 +462,7 @@ const std::string& Gate::certificate() const { return state_->certificate; }
 void Gate::serve(Work work) {
   const std::lock_guard lock(state_->mutex);
   state_->work = std::move(work);
+  state_->listening = true;
   const WithoutSignals without;
   state_->listener = std::thread([state = state_.get()] { state->listen(); });
   // One that waits for a far host outlives the gate.
@@ -474,6 +479,10 @@ Gate::Account Gate::end() {
                              [&] { return state_->going.empty() || state_->over; });
     state_->over = true;
     state_->wanted.notify_all();
+    // It ends once it has said what it still has to say: a request that was refused counts, however
+    // many there were.
+    (void)::shutdown(state_->control.get(), SHUT_WR);
+    state_->settled.wait_for(lock, kUntilHeard, [&] { return !state_->listening; });
   }
   if (state_->process > 0) state_->reap();
   if (state_->listener.joinable()) state_->listener.join();

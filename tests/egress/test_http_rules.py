@@ -238,6 +238,38 @@ def test_a_ceiling_demands_requests_alone(net, trust):
     assert 'allow = ["GET /v1/**", "POST /v1/a"]' in done.err, done.account()
 
 
+MANY = """
+import os, socket, sys, threading, urllib.parse
+place = urllib.parse.urlsplit(os.environ["API_URL"])
+count = int(sys.argv[1]) // 4
+def ask():
+    connected = socket.create_connection((place.hostname, place.port))
+    asked = b"GET /other HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n" * count
+    threading.Thread(target=connected.sendall, args=(asked,), daemon=True).start()
+    seen = b""
+    while seen.count(b"HTTP/1.1 403") < count:
+        piece = connected.recv(65536)
+        assert piece, seen[-300:]
+        seen += piece
+asking = [threading.Thread(target=ask) for _ in range(4)]
+for each in asking:
+    each.start()
+for each in asking:
+    each.join()
+"""
+
+
+@pytest.mark.once
+def test_of_many_refused_requests_none_is_lost(net, trust):
+    # Faster than they can be recorded, and the program ends as soon as it has the last answer.
+    done, report = net.python(MANY, "1200", options=["--policy", net.document(RULES)], env=trust, timeout=120)
+    done.expect(0)
+    assert {r["status"]: r["count"] for r in report["requests"]} == {None: 1200}, report["requests"]
+    assert sum(d["count"] for d in report["denials"] if d["what"] == "request") == 1200
+    log = "".join(p.read_text() for p in (net.home / ".local/state/cordon/audit").glob("2*.jsonl"))
+    assert sum('"action":"request"' in line and '"denied"' in line for line in log.splitlines()) == 1200
+
+
 @pytest.mark.once
 def test_explain_request(net):
     def explain(*words):

@@ -394,6 +394,52 @@ def test_very_many_connections_are_bounded_and_a_request_still_passes(place):
         assert len(os.listdir(f"/proc/{gate.process.pid}/fd")) < 420
 
 
+def test_refusals_wait_for_a_supervisor_that_takes_its_time(place):
+    count = 2000
+    gate = place.gate(place.server(), rule(allow=[{"method": "GET", "path": "/ok"}]))
+    hasty, calm = (Client(gate.connect()) for _ in range(2))
+    asked = f"HEAD /{'a' * 20000} HTTP/1.1\r\nHost: {API}\r\n\r\n"
+    sender = threading.Thread(target=lambda: [hasty.send(asked) for _ in range(count)], daemon=True)
+    statuses = []
+    reader = threading.Thread(target=lambda: statuses.extend(hasty.answer("HEAD").status for _ in range(count)),
+                              daemon=True)
+    before = memory_of(gate.process.pid)
+    with gate.told.changed:  # nobody hears what the gate says
+        sender.start()
+        reader.start()
+        sender.join(1)
+        assert memory_of(gate.process.pid) - before < 24 << 20
+    # Another client has its turn before the hasty one is through, and nothing of either is lost.
+    assert calm.get("/ok").status == 200
+    sender.join(TIMEOUT)
+    reader.join(TIMEOUT)
+    assert statuses == [403] * count
+    told = gate.told.wait("request", count + 1)
+    assert len(told) == count + 1 and [t["refused"] is None for t in told].count(True) == 1
+
+
+def test_what_is_not_told_yet_is_told_before_the_end(place):
+    gate = place.gate(place.server(), rule(allow=[{"method": "GET", "path": "/ok"}]))
+    asked = f"GET /{'a' * 4000} HTTP/1.1\r\nHost: {API}\r\n\r\n"
+    clients = [Client(gate.connect()) for _ in range(8)]
+    answered = 0
+    with gate.told.changed:
+        for client in clients:
+            client.send(asked * 50).connection.settimeout(0.2)
+        for client in clients:
+            try:
+                while client.answer():
+                    answered += 1
+            except TimeoutError:
+                pass
+        gate.control.shutdown(socket.SHUT_WR)
+        time.sleep(0.2)
+        assert gate.process.poll() is None
+    gate.reader.join(TIMEOUT)
+    assert gate.process.wait(TIMEOUT) == 0
+    assert len(gate.told.all("request")) >= answered > 64
+
+
 STEPS = {
     "before anything is read": b"",
     "in the head": b"GET /ok HTTP/1.1\r\nHo",

@@ -161,7 +161,13 @@ bool ClientConnection::flush(Channel& to, ByteQueue& from, Channel::State& state
   return true;
 }
 
+bool ClientConnection::wait_for_supervisor() {
+  if (common_.is_behind) client_.stop_reading();
+  return common_.is_behind;
+}
+
 bool ClientConnection::greet() {
+  if (wait_for_supervisor()) return false;
   switch (client_.shake_hands()) {
     case Channel::State::Ok:
       enter(Phase::Waiting);
@@ -210,6 +216,7 @@ bool ClientConnection::await_head() {
     client_.stop_reading();
     return false;
   }
+  if (wait_for_supervisor()) return false;
 
   if (const auto size = head_size(from_client_.view())) {
     const std::string head(from_client_.view().substr(0, *size));
@@ -593,9 +600,10 @@ void ClientConnection::check_time(Clock::time_point now) {
   const auto lasted = [&](auto longest) { return now - since_ > longest; };
   switch (phase_) {
     case Phase::Greeting:
-      if (lasted(client)) phase_ = Phase::Over;
+      if (lasted(client) && !common_.is_behind) phase_ = Phase::Over;
       return;
     case Phase::Waiting:
+      if (common_.is_behind) return;
       if (!from_client_.empty() && lasted(client)) {
         refuse({408,
                 "its head did not come within " + std::to_string(client.count()) + " seconds",

@@ -43,6 +43,10 @@ struct Common {
   std::function<void(int)> forget;  // before a socket is closed
   std::uint64_t last_request = 0;
   std::uint64_t traffic = 0;  // bytes to and from all servers, as Bounds::traffic counts them
+  // The supervisor has much left to take of what it was told. Each request is told, so that none is
+  // read until it has: a program that asks faster than that is recorded waits, and nothing piles
+  // up.
+  bool is_behind = false;
 };
 
 class ClientConnection {
@@ -110,6 +114,7 @@ class ClientConnection {
   };
 
   bool step();
+  bool wait_for_supervisor();
   bool greet();
   bool fail_greeting();
   void check_idle_upstream();

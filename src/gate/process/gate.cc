@@ -23,7 +23,9 @@ namespace {
 
 constexpr std::size_t kMostBundle = std::size_t{16} << 20U;
 constexpr std::uint64_t kOfControl = ~std::uint64_t{0};
-constexpr int kTick = 250;  // milliseconds between two looks at the clock
+constexpr int kTick = 250;               // milliseconds between two looks at the clock
+constexpr std::size_t kMostUntold = 64;  // messages, beside those that the kernel holds
+constexpr std::chrono::seconds kToTellTheRest{5};
 
 struct Packet {
   std::string text;
@@ -87,7 +89,8 @@ class Gate {
                 [this](const FromGate& message) { tell(message); },
                 [this](int socket) { ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr); },
                 0,
-                0} {}
+                0,
+                false} {}
 
   [[nodiscard]] std::optional<std::string> certificate() const {
     return common_.authority ? std::optional(common_.authority->certificate()) : std::nullopt;
@@ -113,10 +116,13 @@ class Gate {
       for (int i = 0; i < count; ++i) handle(ready[static_cast<std::size_t>(i)]);
       for (const std::uint64_t id : std::exchange(again_, {}))
         if (ClientConnection* connection = find(id)) pump(*connection);
+      if (std::exchange(caught_up_, false)) resume();
       if (now_ - last_look < std::chrono::milliseconds(kTick)) continue;
       last_look = now_;
       look_at_clock();
     }
+    connections_.clear();
+    tell_the_rest();
   }
 
  private:
@@ -127,11 +133,13 @@ class Gate {
           ::send(kControl, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0) {
-        if (errno != EAGAIN) ended_ = true;
+        if (errno != EAGAIN) ended_ = unheard_ = true;
         break;
       }
       unsent_.pop_front();
     }
+    if (unsent_.size() >= kMostUntold) common_.is_behind = true;
+    if (unsent_.empty() && std::exchange(common_.is_behind, false)) caught_up_ = true;
     const std::uint32_t wanted = EPOLLIN | (unsent_.empty() ? 0U : std::uint32_t{EPOLLOUT});
     if (wanted == control_events_) return;
     control_events_ = wanted;
@@ -139,6 +147,35 @@ class Gate {
     event.events = wanted;
     event.data.u64 = kOfControl;
     ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, kControl, &event);
+  }
+
+  // What waited for the supervisor goes on, beginning behind the one that went on last: a client
+  // with ever more requests does not come first each time.
+  void resume() {
+    std::vector<std::uint64_t> ids;
+    ids.reserve(connections_.size());
+    for (const auto& [id, connection] : connections_)
+      if (connection->is_idle()) ids.push_back(id);
+    std::ranges::sort(ids);
+    std::ranges::rotate(ids, std::ranges::upper_bound(ids, resumed_));
+    for (const std::uint64_t id : ids) {
+      if (common_.is_behind) return;
+      resumed_ = id;
+      if (ClientConnection* connection = find(id)) pump(*connection);
+    }
+  }
+
+  // The supervisor has nothing more to say, and hears what is left.
+  void tell_the_rest() {
+    const auto until = Clock::now() + kToTellTheRest;
+    while (!unsent_.empty() && !unheard_ && Clock::now() < until) {
+      epoll_event event{};
+      event.events = EPOLLOUT;
+      event.data.u64 = kOfControl;
+      ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, kControl, &event);
+      if (::epoll_wait(events_.get(), &event, 1, kTick) < 0 && errno != EINTR) return;
+      send_unsent();
+    }
   }
 
   ClientConnection* find(std::uint64_t id) {
@@ -274,6 +311,9 @@ class Gate {
   std::deque<std::string> unsent_;
   std::uint32_t control_events_ = EPOLLIN;
   bool ended_ = false;
+  bool unheard_ = false;  // the supervisor is gone altogether
+  bool caught_up_ = false;
+  std::uint64_t resumed_ = 0;
   Clock::time_point now_ = Clock::now();
   Common common_;
   std::vector<std::uint64_t> again_;
