@@ -207,7 +207,13 @@ Result<void> decode_from(const Section& section, SecretRule& secret) {
     // Programs look for it under the same name inside.
     if (secret.variable.empty() && !is_injection_variable(*name)) secret.variable = *name;
   } else if (const auto command = after("command:")) {
-    if (command->empty()) return wrong(shown(text) + " names no command");
+    const std::string_view program = command->substr(0, command->find(' '));
+    if (program.empty()) return wrong(shown(text) + " names no command");
+    // One of the directory it is started from would be one of the project.
+    if (program.find('/') != std::string_view::npos && !program.starts_with('/') &&
+        !program.starts_with("~/")) {
+      return wrong(shown(text) + " has no absolute path");
+    }
   } else {
     return wrong(shown(text) + " does not say where the secret comes from");
   }

@@ -155,6 +155,11 @@ Result<pid_t> start_program(const std::string& program, int control) {
   return child;
 }
 
+std::vector<SecretRule> found_programs(std::vector<SecretRule> sources, const Caller& caller) {
+  for (SecretRule& source : sources) source = with_program_found(std::move(source), caller);
+  return sources;
+}
+
 Error gate_error(std::string what) {
   return setup_error("cordon-gate: " + std::move(what), 0,
                      "without it no host with rules for requests can be reached");
@@ -165,16 +170,16 @@ Error gate_error(std::string what) {
 struct Gate::State : RequestGate {
   State(const Effective& effective, Caller who)
       : rules(effective.net.http),
-        sources(effective.secrets),
         caller(std::move(who)),
+        sources(found_programs(effective.secrets, caller)),
         account(effective.limits, effective.secrets) {}
   ~State() override {
     if (process > 0) reap();
   }
 
   const std::vector<HttpRule> rules;
-  const std::vector<SecretRule> sources;
   const Caller caller;
+  const std::vector<SecretRule> sources;
   pid_t process = -1;
   Fd control;
   std::string certificate;

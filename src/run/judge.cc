@@ -36,6 +36,21 @@
 namespace cordon {
 namespace {
 
+// The writable grant by which the command could put something else at the end of that way, itself
+// or by a link or a directory that leads there; null: none. `own_directory` is Cordon's, which is
+// masked inside, whatever grant covers it.
+const Grant* replaceable_by(const std::vector<Grant>& write, const TracedPath& way,
+                            const std::string& own_directory) {
+  for (const PassedPlace* passed : way.passed) {
+    const std::string& place = passed->path;
+    if (contains(own_directory, place)) continue;
+    for (const Grant& grant : write) {
+      if (contains(grant.path, place) && (place != grant.path || place == way.end)) return &grant;
+    }
+  }
+  return nullptr;
+}
+
 // A policy the contained code could rewrite would hold for this run only.
 Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::string& file,
                                     const std::string& own_directory) {
@@ -46,17 +61,11 @@ Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::
     return fail(policy_error("policy file " + quote(file) + " can no longer be looked at",
                              "it is to stay where it was read for as long as runs use it"));
   }
-  for (const PassedPlace* passed : way.passed) {
-    const std::string& place = passed->path;
-    // Cordon's own directory is masked inside, whatever grant covers it.
-    if (contains(own_directory, place)) continue;
-    for (const Grant& grant : write) {
-      if (!contains(grant.path, place) || (place == grant.path && place != way.end)) continue;
-      return fail(policy_error(
-          "policy file " + quote(file) + " lies in the writable grant " + quote(grant.path),
-          "the command could rewrite it: keep project policies as policies/NAME.toml in the "
-          "configuration directory and use \"@cwd\" in them"));
-    }
+  if (const Grant* grant = replaceable_by(write, way, own_directory)) {
+    return fail(policy_error(
+        "policy file " + quote(file) + " lies in the writable grant " + quote(grant->path),
+        "the command could rewrite it: keep project policies as policies/NAME.toml in the "
+        "configuration directory and use \"@cwd\" in them"));
   }
   const PassedPlace* end = trace.seen(way.end);
   if (end == nullptr)
@@ -228,6 +237,23 @@ Result<void> check_shared_login(const Effective& effective, const Caller& caller
                    "write home = \"persistent\" in [fs], and grant no path above the home"));
 }
 
+// What is started outside to tell a secret must be nothing that the command could rewrite: it would
+// run there whenever the command makes the host refuse the secret.
+Result<void> refuse_writable_program(const SecretRule& secret, const Effective& effective,
+                                     const Caller& caller) {
+  for (const std::string& file : files_of_command(secret, caller)) {
+    PathTrace trace;
+    const Grant* grant = replaceable_by(effective.write, trace.to(file), caller.config_directory);
+    if (grant == nullptr) continue;
+    return fail(policy_error(
+        "the command could rewrite " + quote(file) + ", which the secret " + quote(secret.name) +
+            " starts outside: it lies in the writable grant " + quote(grant->path),
+        "keep it where the command cannot write, and name that place in "
+        "\"from\" of its [[secret]]"));
+  }
+  return {};
+}
+
 // What is added outside must not lie where the command reads it.
 Result<void> check_secrets(const Judgement& judgement, const Caller& caller) {
   const Effective& effective = judgement.clamped.effective();
@@ -240,6 +266,7 @@ Result<void> check_secrets(const Judgement& judgement, const Caller& caller) {
                              "use mode \"allow\": open leads past every rule"));
   }
   for (const SecretRule& secret : effective.secrets) {
+    CORDON_CHECK(refuse_writable_program(secret, effective, caller));
     const auto file = file_of(secret, caller);
     if (!file) continue;
     CORDON_TRY(place, canonicalize(*file, "/", caller));

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "config/node.h"
+#include "host/writable.h"
 
 namespace cordon {
 namespace {
@@ -34,6 +35,14 @@ std::string_view rest_of_source(const SecretRule& source) {
 
 bool comes_from(const SecretRule& source, std::string_view kind) {
   return source.from.starts_with(std::string(kind) + ":");
+}
+
+std::vector<std::string> words_of(const SecretRule& source) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(rest_of_source(source), ' ')) {
+    if (!word.empty()) words.emplace_back(word);
+  }
+  return words;
 }
 
 Error unreadable(const SecretRule& source, std::string why) {
@@ -98,15 +107,13 @@ Result<std::string> value_in_file(const SecretRule& source, const Caller& caller
 }
 
 // Of a process that ends soon: its own child is waited for by whoever waits for this one.
+// It begins in "/": what an interpreter looks for where it is started would else be the project's.
 Result<std::string> value_of_command(const SecretRule& source) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) return fail(unreadable(source, "there is no pipe"));
   const Fd out(ends[0]);
   Fd in(ends[1]);
-  std::vector<std::string> words;
-  for (const std::string_view word : split(rest_of_source(source), ' ')) {
-    if (!word.empty()) words.emplace_back(word);
-  }
+  std::vector<std::string> words = words_of(source);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -117,7 +124,10 @@ Result<std::string> value_of_command(const SecretRule& source) {
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(in.get(), STDOUT_FILENO);
     ::dup2(nothing, STDERR_FILENO);
-    ::execvp(argv.front(), argv.data());
+    // Without a slash it was not found on PATH.
+    if (words.front().find('/') != std::string::npos && ::chdir("/") == 0) {
+      ::execvp(argv.front(), argv.data());
+    }
     ::_exit(127);
   }
   in.reset();
@@ -241,6 +251,26 @@ std::optional<std::string> file_of(const SecretRule& source, const Caller& calle
 }
 
 bool is_command(const SecretRule& source) { return comes_from(source, "command"); }
+
+SecretRule with_program_found(SecretRule source, const Caller& caller) {
+  if (!is_command(source)) return source;
+  std::vector<std::string> words = words_of(source);
+  std::string& program = words.front();
+  if (program.starts_with("~/")) program = join(caller.home, program.substr(2));
+  if (program.find('/') == std::string::npos) {
+    if (std::string found = on_path(program, caller); !found.empty()) program = std::move(found);
+  }
+  source.from = "command:";
+  for (const std::string& word : words) source.from += (&word == &program ? "" : " ") + word;
+  return source;
+}
+
+std::vector<std::string> files_of_command(const SecretRule& source, const Caller& caller) {
+  if (!is_command(source)) return {};
+  std::vector<std::string> files = words_of(with_program_found(source, caller));
+  std::erase_if(files, [](const std::string& word) { return !word.starts_with('/'); });
+  return files;
+}
 
 std::optional<std::string> stamp_of(const SecretRule& source, const Caller& caller) {
   const auto path = file_of(source, caller);

@@ -29,5 +29,10 @@ std::optional<std::string> stamp_of(const SecretRule& source, const Caller& call
 // The file of a source; nothing for other sources. Absolute.
 std::optional<std::string> file_of(const SecretRule& source, const Caller& caller);
 bool is_command(const SecretRule& source);
+// The same source with its program by an absolute path, as PATH leads to it now: a program of that
+// name that is made later, in a directory before it, is not started.
+SecretRule with_program_found(SecretRule source, const Caller& caller);
+// What a command's source starts and, of its arguments, the absolute paths; nothing for others.
+std::vector<std::string> files_of_command(const SecretRule& source, const Caller& caller);
 
 }  // namespace cordon

@@ -205,6 +205,50 @@ def test_a_file_that_the_command_can_read_is_no_secret(net, trust):
     assert digest_of(answers[0]) == sha256(SECRET), done.account()
 
 
+TELLING = """#!/bin/sh
+echo "$0 in $PWD" >> %s
+echo %s
+"""
+
+
+def test_a_program_that_the_command_could_rewrite_tells_no_secret(net, trust):
+    tools, seen = net.make_directory(net.home / "tools"), net.home / "started"
+    good = net.write(tools / "tell", TELLING % (seen, SECRET), 0o755)
+    inside = net.write(net.project / "bin/tell", TELLING % (seen, "of-the-project"), 0o755)
+    net.link(net.project / "link", good)
+    env = {**trust, "PATH": f"{net.project}/bin:{tools}:/usr/bin:/bin"}
+
+    def policy(command):
+        return operators(net, RULES.replace('base =', 'secret = "api-key"\nbase =') + secret_at(f"command:{command}"))
+    for command in ("tell", inside, f"/bin/sh {inside}", net.project / "link"):
+        done = net.run("true", options=["--policy", policy(command)], env=env)
+        assert done.status == 125 and f"could rewrite {net.project}/" in done.err, (command, done.account())
+    done = net.run("true", options=["--policy", policy("./bin/tell")], env=env)
+    assert done.status == 125 and "has no absolute path" in done.err, done.account()
+    assert not seen.exists()
+    # What the hint says is done: it lies elsewhere, by its path or by a name that PATH leads to.
+    for command in (good, "~/tools/tell", f"/bin/sh {good}"):
+        done, answers, _ = ask(net, trust, policy(command), "GET /v1/a", env=env)
+        assert digest_of(answers[0]) == sha256(SECRET), done.account()
+    assert seen.read_text().splitlines() == [f"{good} in /"] * 3
+
+
+def test_a_program_that_is_made_later_tells_no_secret(net, trust):
+    tools, seen = net.make_directory(net.home / "tools"), net.home / "started"
+    good = net.write(tools / "tell", TELLING % (seen, SECRET), 0o755)
+    net.make_directory(net.project / "bin")
+    text = RULES.replace('base =', 'secret = "api-key"\nbase =').replace('"GET /redirect"', '"GET /status/*"')
+    policy = operators(net, text + secret_at("command:tell"))
+    make = f"printf '#!/bin/sh\\necho evil >> {seen}\\necho evil\\n' > bin/tell && chmod 755 bin/tell && "
+    # The host refuses what it was told, so the program is asked again.
+    done, report = net.report("sh", "-c", make + 'exec /usr/bin/python3 -c "$0" "$@"', ASK, "GET /status/401",
+                              "GET /v1/a", options=["--policy", policy],
+                              env={**trust, "PATH": f"{net.project}/bin:{tools}:/usr/bin:/bin"})
+    assert [r["status"] for r in report["requests"]] == [401, 200], done.account()
+    assert digest_of(done.out.splitlines()[1]) == sha256(SECRET), done.account()
+    assert seen.read_text().splitlines() == [f"{good} in /"] * 2
+
+
 @pytest.mark.once
 def test_a_caller_defines_no_secret(net, trust):
     text = RULES.replace('base =', 'secret = "api-key"\nbase =') + secret_at("file:/etc/hostname")
