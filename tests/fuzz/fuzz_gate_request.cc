@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "gate/process/message_reader.h"
 #include "gate/process/request_rules.h"
 #include "gate/process/secrets.h"
 #include "require_that.h"
+#include "web/message_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

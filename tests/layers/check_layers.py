@@ -16,7 +16,7 @@ LEVELS = {
     "base": 0,
     "policy": 1,
     "config": 2, "sys": 2,
-    "plan": 3, "host": 3, "audit": 3, "egress": 3, "gate": 3,
+    "plan": 3, "host": 3, "audit": 3, "egress": 3, "gate": 3, "web": 3,
     "sandbox": 4, "changes": 4, "ship": 4,
     "run": 5, "gate/process": 5,
     "compat/dialect": 6,

@@ -20,11 +20,13 @@
 #include <string>
 
 #include "gate/process/byte_queue.h"
-#include "gate/process/channel.h"
 #include "gate/process/exchange.h"
+#include "gate/process/tls.h"
+#include "web/channel.h"
 
 namespace cordon::gate {
 
+using web::Channel;
 using Clock = std::chrono::steady_clock;
 
 struct RuleInForce {

@@ -322,7 +322,7 @@ class Gate {
 
 Result<std::unique_ptr<Gate>> set_up() {
   CORDON_CHECK(hide_memory());
-  if (!begin_tls()) return fail(setup_error("OpenSSL cannot be started", 0));
+  if (!web::begin_tls()) return fail(setup_error("OpenSSL cannot be started", 0));
   Packet packet;
   if (receive(packet) != Received::Packet) return fail(setup_error("there is no supervisor", 0));
   CORDON_TRY(first, decode_to_gate(packet.text));

@@ -9,10 +9,20 @@
 
 #include "base/request_path.h"
 #include "base/result.h"
-#include "gate/process/message_reader.h"
 #include "gate/protocol.h"
+#include "web/message_reader.h"
 
 namespace cordon::gate {
+
+using web::ambiguity_of;
+using web::Field;
+using web::Framing;
+using web::has_bare_line_end;
+using web::Head;
+using web::head_size;
+using web::is_named;
+using web::kMostHead;
+using web::MessageReader;
 
 struct CompiledMatch {
   std::string method;

@@ -1,5 +1,5 @@
-// TLS as OpenSSL does it: towards servers, whose certificates are verified, and towards clients in
-// the sandbox, with an authority that exists for one run and in this process alone.
+// TLS towards clients in the sandbox, with an authority that exists for one run and in this process
+// alone. That towards servers is web/tls_client.h.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -8,42 +8,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "web/tls_client.h"
 
 namespace cordon::gate {
 
-template <auto kFree>
-struct FreeBy {
-  template <typename T>
-  void operator()(T* pointer) const {
-    kFree(pointer);
-  }
-};
-using Ssl = std::unique_ptr<SSL, FreeBy<SSL_free>>;
-using SslContext = std::unique_ptr<SSL_CTX, FreeBy<SSL_CTX_free>>;
-
-// Before anything else of OpenSSL: it then reads no file of configuration, and what it frees is
-// wiped.
-bool begin_tls();
-
-class UpstreamTls {
- public:
-  // `bundle`: the certificates that are trusted, in PEM.
-  static Result<UpstreamTls> make(std::string_view bundle);
-  // A client for this name on a connected socket; null if there is no memory. TLS 1.2 or newer, no
-  // renegotiation, and the certificate has to be for `host`.
-  [[nodiscard]] Ssl open(const std::string& host, int socket) const;
-  // Why a handshake failed, in words.
-  static std::string failure(const SSL* ssl);
-  // False if the server chose another protocol than HTTP/1.1.
-  static bool speaks_http1(const SSL* ssl);
-
- private:
-  SslContext context_;
-};
+using web::FreeBy;
+using web::Ssl;
+using web::SslContext;
+using web::UpstreamTls;
 
 // A certificate authority whose key is in this process alone. Its certificate says that it signs
 // for the hosts of the rules and for nothing else, so that a client that trusts it trusts it for

@@ -1,4 +1,4 @@
-#include "gate/process/channel.h"
+#include "web/channel.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-namespace cordon::gate {
+namespace cordon::web {
 namespace {
 
 bool would_wait() { return errno == EAGAIN || errno == EINTR; }
@@ -93,4 +93,4 @@ void Channel::close() {
   read_wants_ = write_wants_ = 0;
 }
 
-}  // namespace cordon::gate
+}  // namespace cordon::web

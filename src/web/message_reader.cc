@@ -1,4 +1,4 @@
-#include "gate/process/message_reader.h"
+#include "web/message_reader.h"
 
 #include <algorithm>
 #include <boost/beast/http/basic_parser.hpp>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace cordon::gate {
+namespace cordon::web {
 namespace {
 
 namespace http = boost::beast::http;
@@ -234,4 +234,4 @@ Framing MessageReader::framing() const { return parser_->framing; }
 std::uint64_t MessageReader::length() const { return parser_->length; }
 const std::vector<Field>& MessageReader::trailers() const { return parser_->trailers; }
 
-}  // namespace cordon::gate
+}  // namespace cordon::web

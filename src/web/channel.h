@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "gate/process/tls.h"
+#include "web/tls_client.h"
 
-namespace cordon::gate {
+namespace cordon::web {
 
 class Channel {
  public:
@@ -52,4 +52,4 @@ class Channel {
   std::uint32_t write_wants_ = 0;
 };
 
-}  // namespace cordon::gate
+}  // namespace cordon::web

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cordon::gate {
+namespace cordon::web {
 
 struct Field {
   std::string name;  // as it was spelled
@@ -88,4 +88,4 @@ class MessageReader {
   std::unique_ptr<Parser> parser_;
 };
 
-}  // namespace cordon::gate
+}  // namespace cordon::web
