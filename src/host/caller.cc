@@ -18,6 +18,7 @@
 #include "host/inspect.h"
 #include "host/private_file.h"
 #include "host/resolve.h"
+#include "sys/ids.h"
 
 namespace cordon {
 namespace {
@@ -102,6 +103,7 @@ Result<Caller> identify_caller() {
   Caller caller;
   caller.uid = ::getuid();
   caller.gid = ::getgid();
+  caller.may_empty_bounding_set = sys::may_empty_bounding_set();
   caller.environment = read_environment();
 
   std::array<char, PATH_MAX> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)

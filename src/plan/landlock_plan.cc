@@ -249,7 +249,7 @@ Result<void> LandlockPlanner::confine() {
   plan_.confine.emplace_back(op::NewSession{});
   plan_.confine.emplace_back(op::NewKeyring{});
   plan_.confine.emplace_back(op::ChangeDirectory{plan_.cwd});
-  plan_.confine.emplace_back(op::DropCapabilities{caller_.uid == 0});
+  plan_.confine.emplace_back(op::DropCapabilities{caller_.may_empty_bounding_set});
   plan_.confine.emplace_back(op::InstallSeccomp{.net = effective_.net.mode,
                                                 .brokered = true,
                                                 .shares_host = true,

@@ -214,7 +214,7 @@ struct CloseDescriptors {};
 struct NewSession {};
 struct NewKeyring {};
 struct DropCapabilities {
-  bool bounding = true;  // else only what gives rights: nobody but root may drop the bounding set
+  bool bounding = true;  // else only what gives rights: the bounding set takes CAP_SETPCAP
 };
 struct InstallSeccomp {
   NetMode net = NetMode::None;

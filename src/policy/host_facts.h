@@ -25,6 +25,7 @@ struct LinkedName {
 struct Caller {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  bool may_empty_bounding_set = false;
   std::string user;                // for /etc/passwd inside
   std::string home;                // $HOME, or the account's; canonical; empty if neither is
   std::vector<std::string> homes;  // every home: $HOME and the account's, canonical

@@ -14,14 +14,19 @@ constexpr std::uint32_t kIdCapabilities = (1U << CAP_SETUID) | (1U << CAP_SETGID
 // Of this process.
 __user_cap_header_struct header() { return {_LINUX_CAPABILITY_VERSION_3, 0}; }
 
-}  // namespace
-
-bool may_change_ids() {
+// All of these, in effect.
+bool has(std::uint32_t capabilities) {
   __user_cap_header_struct own = header();
   __user_cap_data_struct sets[2]{};
   if (::syscall(SYS_capget, &own, sets) < 0) return false;
-  return (sets[0].effective & kIdCapabilities) == kIdCapabilities;
+  return (sets[0].effective & capabilities) == capabilities;
 }
+
+}  // namespace
+
+bool may_change_ids() { return has(kIdCapabilities); }
+
+bool may_empty_bounding_set() { return has(1U << CAP_SETPCAP); }
 
 int keep_only_id_capabilities() {
   __user_cap_header_struct own = header();

@@ -8,6 +8,9 @@ namespace cordon::sys {
 
 // True if this process may take any uid and gid that its user namespace has.
 bool may_change_ids();
+// True if it may take capabilities out of what programs can ever get. Root of a container often may
+// not.
+bool may_empty_bounding_set();
 // Gives up every capability but those that change ids.
 int keep_only_id_capabilities();
 // This uid and gid, real, effective and saved, and no supplementary groups.

@@ -60,20 +60,32 @@ class Place:
                      f"'{world.project}' \"$@\"")
         return ["unshare", "-Urm", "/bin/sh", "-c", "\n".join(lines), "sh", *argv]
 
-    def container(self, argv):
+    def container(self, argv, options=container.Options()):
         world = self.world
         self.made += 1
         place = world.make_directory(world.path / f"bundle-{self.made}")
         shown = [world.path / "home", world.trusted, world.cordon.parent]
         environment = world.environment()
-        container.bundle(place, argv, environment, world.project, shown)
+        container.bundle(place, argv, environment, world.project, shown, options)
         for path in [place, *place.rglob("*")]:
             os.chown(path, world.who.uid, world.who.uid, follow_symlinks=False)
         state = world.make_directory(world.path / f"state-{self.made}")
         return container.command(place, state, world.who.uid)
 
+    def container_without_capabilities(self, argv):
+        """podman run --cap-drop=all"""
+        return self.container(argv, container.Options([]))
 
-@pytest.fixture(params=["sysctl", "nested", "chroot", "container"])
+    def container_without_setpcap(self, argv):
+        """Its root has rights that it cannot take from what it starts, but by no_new_privs."""
+        left = [name for name in container.CAPABILITIES if name != "CAP_SETPCAP"]
+        return self.container(argv, container.Options(left))
+
+
+PLACES = ["sysctl", "nested", "chroot", "container", "container_without_capabilities", "container_without_setpcap"]
+
+
+@pytest.fixture(params=PLACES)
 def place(request, who):
     world = harness.World(who, harness.stage().new_directory())
     git = ["git", "-c", "safe.directory=*"]
@@ -125,3 +137,15 @@ def test_native_does_not_run_there(place):
     policy = place.world.document(POLICY)
     done = place.run([place.world.cordon, "run", "--policy", policy, "--", "touch", "ran"])
     assert done.status == 125 and not (place.world.project / "ran").exists(), done.account()
+
+
+@pytest.mark.parametrize("place", ["container", "container_without_setpcap"], indirect=True)
+def test_the_rights_of_root_are_gone(place):
+    """A closed file, which the owner's own rights do not open."""
+    world = place.world
+    closed = world.write(world.project / "closed", "CLOSED\n", 0o000)
+    ceiling = world.document(CEILING.format(project=world.project), "ceiling.toml")
+    options = ["--backend", "landlock", "--ceiling", ceiling, "--policy", world.document(POLICY)]
+    done = place.run([world.cordon, "run", *options, "--", "cat", closed])
+    assert done.status == 1 and "Permission denied" in done.err, done.account()
+    assert place.run(["cat", closed]).expect(0).out == "CLOSED\n"

@@ -5,6 +5,7 @@ to be fetched."""
 import json
 import os
 import platform
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PROFILE = Path("/usr/share/containers/seccomp.json")
@@ -64,8 +65,16 @@ def system_mounts() -> list[dict]:
     return mounts
 
 
+@dataclass
+class Options:
+    """How a container was asked for; as podman makes one that was not."""
+    capabilities: list[str] = field(default_factory=lambda: CAPABILITIES)
+    filtered: bool = True  # else --security-opt seccomp=unconfined
+    masked: bool = True  # else --security-opt unmask=ALL
+
+
 def bundle(place: Path, argv: list[str], environment: dict[str, str], cwd: Path,
-           shown: list[Path]) -> Path:
+           shown: list[Path], options: Options = Options()) -> Path:
     """The directory of a container that runs argv."""
     root = place / "root"
     for name in ("proc", "dev", "sys", "etc", "tmp", "var/tmp", "usr"):
@@ -82,15 +91,18 @@ def bundle(place: Path, argv: list[str], environment: dict[str, str], cwd: Path,
               mount("shm", "/dev/shm", "tmpfs", ("nosuid", "noexec", "nodev", "mode=1777")),
               mount("tmpfs", "/tmp", "tmpfs", ("nosuid", "nodev", "mode=1777")),
               *system_mounts(), *[mount(path) for path in shown]]
-    linux = {"namespaces": [{"type": name} for name in namespaces], "maskedPaths": MASKED,
-             "readonlyPaths": READ_ONLY, "seccomp": seccomp()}
+    linux = {"namespaces": [{"type": name} for name in namespaces]}
+    if options.masked:
+        linux |= {"maskedPaths": MASKED, "readonlyPaths": READ_ONLY}
+    if options.filtered:
+        linux["seccomp"] = seccomp()
     sets = ("bounding", "effective", "permitted")
     config = {"ociVersion": "1.0.2", "hostname": "container",
               "root": {"path": "root", "readonly": False}, "mounts": mounts, "linux": linux,
               "process": {"terminal": False, "user": {"uid": 0, "gid": 0}, "args": argv,
                           "cwd": str(cwd), "noNewPrivileges": False,
                           "env": [f"{name}={value}" for name, value in environment.items()],
-                          "capabilities": {name: CAPABILITIES for name in sets}}}
+                          "capabilities": {name: options.capabilities for name in sets}}}
     (place / "config.json").write_text(json.dumps(config))
     return place
 
