@@ -16,6 +16,7 @@ namespace cordon {
 namespace {
 
 constexpr std::string_view kMount = "/sys/fs/cgroup";
+constexpr std::uint64_t kCgroup1Magic = 0x27e0eb;
 constexpr std::uint64_t kCgroup2Magic = 0x63677270;
 constexpr std::size_t kCgroupFileLimit = 65536;
 constexpr std::array<std::string_view, 3> kWanted = {"cpu", "memory", "pids"};
@@ -24,6 +25,12 @@ constexpr std::array<std::string_view, 3> kWanted = {"cpu", "memory", "pids"};
 // mount answers EROFS.
 bool is_writable(const std::string& path) {
   return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+// Of the file system that a path is on; 0 where there is no such path.
+std::uint64_t file_system_of(const std::string& path) {
+  struct statfs status {};
+  return ::statfs(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.f_type) : 0;
 }
 
 // Those that hold limits, of a file that lists controllers.
@@ -46,9 +53,11 @@ bool suffices(const std::vector<std::string>& controllers) {
 }
 
 // In a container the mount shows only our own part of the hierarchy, so the path in /proc may not
-// exist below it; then the mount itself is our group.
+// exist below it; then the mount itself is our group. Engines that mount no hierarchy leave an
+// empty directory in its place, where groups could be made that hold nothing.
 std::optional<std::string> v1_parent(std::string_view controller, std::string_view own) {
   const std::string mount = join(kMount, controller);
+  if (file_system_of(mount) != kCgroup1Magic) return std::nullopt;
   std::string path = join(mount, own);
   if (is_writable(path)) return normalize(path);
   if (own != "/" && ::faccessat(AT_FDCWD, path.c_str(), F_OK, 0) != 0 && is_writable(mount))
@@ -69,11 +78,11 @@ struct OwnGroups {
 };
 
 std::optional<OwnGroups> own_groups() {
-  struct statfs status {};
-  if (::statfs(std::string(kMount).c_str(), &status) != 0) return std::nullopt;
+  const std::uint64_t mounted = file_system_of(std::string(kMount));
+  if (mounted == 0) return std::nullopt;
   auto text = read_regular(AT_FDCWD, "/proc/self/cgroup", kCgroupFileLimit);
   if (!text) return std::nullopt;
-  return OwnGroups{static_cast<std::uint64_t>(status.f_type) == kCgroup2Magic, std::move(*text)};
+  return OwnGroups{mounted == kCgroup2Magic, std::move(*text)};
 }
 
 struct GroupLine {

@@ -3,6 +3,7 @@
 Each odd host is a mount namespace of the test's own; nothing of the real one is changed. What a
 message tells to do is done, and must work."""
 
+import json
 import os
 import re
 
@@ -178,3 +179,17 @@ def test_a_cordon_inside_says_that_it_is_in_one(world):
     assert "already inside a Cordon sandbox" in done.err, done.account()
     assert "start the command without cordon" in done.err, done.account()
     world.run("/bin/true", options=options).expect(0)
+
+
+def test_directories_in_place_of_control_groups_hold_nothing(world):
+    """What an engine leaves that mounts no hierarchy: nothing can be held by a group in there."""
+    host = OddHost(world, "mount -t tmpfs none /sys/fs/cgroup\nmkdir /sys/fs/cgroup/cpu "
+                          "/sys/fs/cgroup/memory /sys/fs/cgroup/pids")
+    report = world.trusted / "report.json"
+    # A bound of memory is what a group is made for.
+    options = ["--memory", "256M", "--report", report]
+    assert host.run("/bin/echo", "ran", options=options).expect(0).out == "ran\n"
+    assert json.loads(report.read_text())["enforcement"]["limits"]["memory"] == "watch"
+    checks = host.execute(world.cordon, "doctor", "--json").json["checks"]
+    [group] = [check for check in checks if check["name"] == "cgroup"]
+    assert group["status"] == "warn" and "no group may be made" in group["message"], group
