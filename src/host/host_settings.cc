@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "sys/calls.h"
+#include "sys/ids.h"
 
 namespace cordon {
 namespace {
@@ -113,6 +114,7 @@ HostSettings host_settings() {
   settings.in_chroot = looks_like_a_chroot();
   settings.filtered = is_filtered();
   settings.uid = ::geteuid();
+  settings.may_map_root = settings.uid != 0 || sys::may_map_root();
   return settings;
 }
 

@@ -21,6 +21,7 @@ struct HostSettings {
   bool in_chroot = false;      // as far as /proc tells
   bool filtered = false;       // a seccomp filter is already on this process
   std::uint32_t uid = 0;
+  bool may_map_root = true;  // root without CAP_SETFCAP cannot be mapped into a user namespace
 };
 
 HostSettings host_settings();

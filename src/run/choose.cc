@@ -138,11 +138,26 @@ std::string cures(const std::vector<PassedOver>& passed_over) {
   return text;
 }
 
+// Of the first refusal, and of those that would be met once it is cured: a container is started
+// anew for each.
+std::string cures_for(const native::Probe& first, const std::vector<native::Probe>& probes,
+                      const HostSettings& settings) {
+  std::string text = cure_for(first, probes, settings);
+  // Without it none of the others could be tried.
+  if (first.name == "user-namespace") return text;
+  for (const native::Probe& probe : probes) {
+    if (probe.ok || !native::is_required(probe)) continue;
+    const std::string more = cure_for(probe, probes, settings);
+    if (text.find(more) == std::string::npos) text.append("; and ").append(more);
+  }
+  return text;
+}
+
 std::optional<HostRefusal> refused_native() {
   const auto refusal = native::refused_by_host();
   if (!refusal) return std::nullopt;
   return HostRefusal{message(native::refusal_of(refusal->probe)),
-                     cure_for(refusal->probe, refusal->probes, host_settings())};
+                     cures_for(refusal->probe, refusal->probes, host_settings())};
 }
 
 // What bubblewrap needs is no cure for namespaces that are refused, since it needs them too: told
@@ -322,7 +337,12 @@ std::string set_sysctl(std::string_view name, std::string_view value) {
 constexpr const char* kContainerCure =
     "the container's seccomp profile forbids it: start the container with --security-opt "
     "seccomp=unconfined, or with a profile that permits clone, clone3, unshare, mount, fsopen, "
-    "open_tree, move_mount, mount_setattr and pivot_root";
+    "open_tree, move_mount, mount_setattr, pivot_root and sethostname";
+
+constexpr const char* kRootCure =
+    "root without CAP_SETFCAP cannot have its own uid in a user namespace: give it back "
+    "(--cap-add SETFCAP for Docker and Podman, capabilities.add: [\"SETFCAP\"] for Kubernetes), or "
+    "start cordon as another user (--user 1000:1000)";
 
 // ENOSPC is a limit that is used up; each kind of namespace has its own.
 std::string limit_cure(const native::Probe& probe) {
@@ -347,6 +367,9 @@ std::string missing_call_cure(const HostSettings& settings) {
 std::string namespace_cure(const native::Probe& probe, const HostSettings& settings) {
   if (probe.error_number == ENOSYS) return missing_call_cure(settings);
   if (probe.error_number == ENOSPC) return limit_cure(probe);
+  if (probe.name == "identity-map" && probe.error_number == EPERM && !settings.may_map_root) {
+    return kRootCure;
+  }
   if (sysctl(settings, "kernel.unprivileged_userns_clone") == 0U && settings.uid != 0) {
     return set_sysctl("kernel.unprivileged_userns_clone", "1");
   }

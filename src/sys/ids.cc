@@ -26,6 +26,8 @@ bool has(std::uint32_t capabilities) {
 
 bool may_change_ids() { return has(kIdCapabilities); }
 
+bool may_map_root() { return has(1U << CAP_SETFCAP); }
+
 bool may_empty_bounding_set() { return has(1U << CAP_SETPCAP); }
 
 int keep_only_id_capabilities() {

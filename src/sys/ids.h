@@ -8,6 +8,9 @@ namespace cordon::sys {
 
 // True if this process may take any uid and gid that its user namespace has.
 bool may_change_ids();
+// True if a user namespace that it makes may have its uid 0 (Linux 5.12 and newer ask for
+// CAP_SETFCAP).
+bool may_map_root();
 // True if it may take capabilities out of what programs can ever get. Root of a container often may
 // not.
 bool may_empty_bounding_set();

@@ -65,7 +65,7 @@ class Place:
         self.made += 1
         place = world.make_directory(world.path / f"bundle-{self.made}")
         shown = [world.path / "home", world.trusted, world.cordon.parent]
-        environment = world.environment()
+        environment = world.environment({"container": "podman"})
         container.bundle(place, argv, environment, world.project, shown, options)
         for path in [place, *place.rglob("*")]:
             os.chown(path, world.who.uid, world.who.uid, follow_symlinks=False)
@@ -149,3 +149,19 @@ def test_the_rights_of_root_are_gone(place):
     done = place.run([world.cordon, "run", *options, "--", "cat", closed])
     assert done.status == 1 and "Permission denied" in done.err, done.account()
     assert place.run(["cat", closed]).expect(0).out == "CLOSED\n"
+
+
+@pytest.mark.parametrize("place", ["container", "container_without_capabilities"], indirect=True)
+def test_what_a_container_is_to_be_started_with_is_named_at_once_and_does(place):
+    world, drained = place.world, place.name == "container_without_capabilities"
+    command = [str(word) for word in (world.cordon, "run", "--policy", world.document(POLICY), "--", "touch", "ran")]
+    cures = ["--security-opt unmask=ALL", "--security-opt seccomp=unconfined"]
+    said = place.run(command).expect(125).err
+    assert all(cure in said for cure in cures) and ("--cap-add SETFCAP" in said) == drained, said
+    left = ["CAP_SETFCAP"] if drained else container.CAPABILITIES
+    # Half of it is no success, and what is left to do is said.
+    half = world.execute(place.container(command, container.Options(left, masked=False))).expect(125)
+    assert cures[1] in half.err and cures[0] not in half.err, half.account()
+    assert not (world.project / "ran").exists()
+    world.execute(place.container(command, container.Options(left, masked=False, filtered=False))).expect(0)
+    assert (world.project / "ran").exists()

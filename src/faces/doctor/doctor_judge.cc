@@ -124,9 +124,10 @@ Check cgroup(const HostAccount& account) {
               cgroup_cure(account, account.idle_group));
 }
 
-bool namespaces_work(const HostAccount& account) {
-  return std::ranges::none_of(account.probes, [](const native::Probe& probe) {
-    return probe.name == "user-namespace" && !probe.ok;
+// Bubblewrap needs of the host what native does.
+bool native_works(const HostAccount& account) {
+  return std::ranges::all_of(account.probes, [](const native::Probe& probe) {
+    return probe.ok || !native::is_required(probe);
   });
 }
 
@@ -139,7 +140,7 @@ Check tool(const HostAccount& account, const ToolFound& found) {
         make(CheckCategory::System, found.name, CheckStatus::Warn,
              message + ", no use as a backend (optional): " + cordon::message(*account.bwrap_error),
              cure_of(*account.bwrap_error, "use --backend native"));
-    if (!namespaces_work(account)) check.evidence = Evidence::NotStarted;
+    if (!native_works(account)) check.evidence = Evidence::NotStarted;
     return check;
   }
   return make(CheckCategory::System, found.name, pass_or(CheckStatus::Warn, there),
@@ -209,9 +210,7 @@ Check landlock_tier(const HostAccount& account) {
   };
   const bool contains = account.landlock_abi >= kAbiWithScopes && works("no-new-privileges") &&
                         works("landlock") && works("seccomp") && works("seccomp-listener");
-  const bool native = std::ranges::all_of(account.probes, [](const native::Probe& probe) {
-    return probe.ok || !native::is_required(probe);
-  });
+  const bool native = native_works(account);
   std::string message = "needs Landlock ABI 6 and seccomp listeners";
   if (contains && native) message = "--backend landlock would do here too, and holds less";
   if (contains && !native) {

@@ -225,11 +225,12 @@ constexpr std::chrono::seconds kStartTimeout{5};
 Result<void> try_sandbox_init(const Program& program) {
   CORDON_TRY(inside, sealed_inside());
   const std::string descriptor = "/proc/self/fd/" + std::to_string(inside.file.get());
-  CORDON_TRY(answer, ask(program,
-                         {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-                          "--unshare-cgroup", "--unshare-net", "--as-pid-1", "--cap-add", "ALL",
-                          "--tmpfs", "/", "--proc", "/proc", "--", descriptor, "try"},
-                         {inside.file.get()}, kStartTimeout));
+  CORDON_TRY(answer,
+             ask(program,
+                 {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+                  "--unshare-cgroup", "--unshare-net", "--hostname", "cordon", "--as-pid-1",
+                  "--cap-add", "ALL", "--tmpfs", "/", "--proc", "/proc", "--", descriptor, "try"},
+                 {inside.file.get()}, kStartTimeout));
   if (WIFEXITED(answer.wait_status) && WEXITSTATUS(answer.wait_status) == 0) return {};
   return fail({.kind = ErrorKind::Unavailable,
                .what = "what bubblewrap starts on this host may not finish its root",

@@ -385,6 +385,12 @@ void name_cause(const Op& operation, Error& error) {
   if (std::holds_alternative<op::MountProc>(operation) && error.error_number == EPERM) {
     name_proc(error);
   }
+  if (std::holds_alternative<op::HostName>(operation) && error.error_number == EPERM) {
+    say(error, "this host does not let a sandbox have a host name of its own",
+        "in a container: --security-opt seccomp=unconfined, or a seccomp profile that permits "
+        "sethostname" +
+            or_landlock());
+  }
 }
 
 }  // namespace cordon::native

@@ -19,7 +19,7 @@ struct Probe {
 };
 
 // Every probe, in the order in which a launch meets them: user-namespace, identity-map,
-// mount-namespace, pid-namespace, net-namespace, all-namespaces, fresh-proc, pivot-root,
+// mount-namespace, pid-namespace, net-namespace, host-name, all-namespaces, fresh-proc, pivot-root,
 // symlink-mount, no-new-privileges, landlock, seccomp, seccomp-listener.
 std::vector<Probe> probe_kernel();
 // Those that need no namespace: no-new-privileges, landlock, seccomp, seccomp-listener.
@@ -32,7 +32,8 @@ struct Refusal {
   std::vector<Probe> probes;
 };
 // Absent if one child could do all that native's launch asks of the host before it looks at the
-// policy: seven namespaces, the identity map, private mounts, a tmpfs, a fresh /proc, the pivot.
+// policy: seven namespaces, the identity map, private mounts, a tmpfs, a fresh /proc, the host
+// name, the pivot.
 std::optional<Refusal> refused_by_host();
 
 // True for what every native run needs; without the rest a run is merely less comfortable.
