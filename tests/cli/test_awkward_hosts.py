@@ -78,11 +78,11 @@ def test_a_host_without_a_usual_program_contains_all_the_same(world, absent):
         assert run(f"/usr/bin/{absent}", "-c", "true").status == 127
     checks = host.execute(world.cordon, "doctor", "--json").json["checks"]
     live = [check for check in checks if check["name"].startswith("live-")]
-    if world.who.is_root:
-        assert len(live) >= 5 and all(check["status"] == "pass" for check in live), live
-    else:
-        # Root of a namespace has no group to bound processes by.
-        assert {check["status"] for check in live if check["name"] != "live-fork-limit"} == {"pass"}, live
+    assert len(live) >= 5 and all(check["status"] == "pass" for check in live), live
+    # Root of a namespace has no group to bound processes by: they are counted from time to time.
+    [forks] = [check for check in live if check["name"] == "live-fork-limit"]
+    held = "held by " if world.who.is_root else "refused with the end of the run, held by watch"
+    assert held in forks["message"], forks
 
 
 def test_a_system_configuration_of_git_is_not_seen(world):

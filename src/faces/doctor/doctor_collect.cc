@@ -104,8 +104,11 @@ int attempt_connect(const std::string& port) {
   return ::connect(socket.get(), generic, sizeof address) < 0 ? errno : 0;
 }
 
-// As many children as asked for, alive at one time.
-int attempt_fork(const std::string& count) {
+// How long they stay where no limit met them: who counts them from time to time is to see them.
+constexpr useconds_t kStay = 900'000;
+
+// As many children as asked for, alive at one time, and for so long.
+int attempt_fork(const std::string& count, useconds_t stay) {
   const std::uint64_t wanted = parse_number(count).value_or(0);
   const pid_t parent = ::getpid();
   std::vector<pid_t> children;
@@ -124,6 +127,7 @@ int attempt_fork(const std::string& count) {
       children.push_back(child);
     }
   }
+  if (error == 0 && stay > 0) ::usleep(stay);
   for (const pid_t child : children) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
@@ -156,7 +160,8 @@ int doctor_inside(const std::vector<std::string>& words) {
   if (words[0] == "read") return attempt_read(words[1]);
   if (words[0] == "write") return attempt_write(words[1]);
   if (words[0] == "connect") return attempt_connect(words[1]);
-  if (words[0] == "fork") return attempt_fork(words[1]);
+  if (words[0] == "fork") return attempt_fork(words[1], 0);
+  if (words[0] == "crowd") return attempt_fork(words[1], kStay);
   if (words[0] == "linger") return attempt_linger(words[1]);
   return kUsage;
 }
@@ -235,10 +240,17 @@ class ProbeRunner {
   const ProbeDirectory& stage_;
 };
 
+// Ended by who counts the processes from time to time.
+bool is_over_processes(const Report& report) {
+  const auto* limit = report.outcome ? std::get_if<OverLimit>(&report.outcome->end) : nullptr;
+  return limit != nullptr && limit->reason == "pids";
+}
+
 std::string told(const Report& report) {
   if (report.error) return message(*report.error);
   const int status = exit_status(report.outcome->end);
   if (status == 0) return "succeeded";
+  if (is_over_processes(report)) return "the end of the run";
   const char* name = ::strerrorname_np(status);
   return name != nullptr ? name : "status " + std::to_string(status);
 }
@@ -249,6 +261,7 @@ bool succeeded(const Report& report) {
 }
 
 bool refused(const Report& report) {
+  if (is_over_processes(report)) return true;
   return report.outcome && std::holds_alternative<Exited>(report.outcome->end) &&
          exit_status(report.outcome->end) != 0;
 }
@@ -280,7 +293,7 @@ Check refusal_check(const std::string& name, const Report& attempt, const Report
 
 Check fork_check(const ProbeRunner& theatre) {
   constexpr std::uint64_t kFew = 16;
-  ProbeRun many{{"fork", "64"}};
+  ProbeRun many{{"crowd", "64"}};
   many.pids = kFew;
   ProbeRun few{{"fork", "8"}};
   few.pids = kFew;
