@@ -55,20 +55,75 @@ std::string words(std::uint32_t uid, std::uint32_t gid) {
   return "uid " + std::to_string(uid) + ", gid " + std::to_string(gid);
 }
 
-// Starting as the owner is what always works; what else does depends on why it cannot be done here.
-std::string cure(const WritableRoot& root, const std::string& other) {
-  const std::string uid = std::to_string(root.status.st_uid);
-  const std::string gid = std::to_string(root.status.st_gid);
-  return "start as its owner (setpriv --reuid=" + uid + " --regid=" + gid +
-         " --clear-groups cordon run ...), or give it to root (chown -R 0:0 " +
-         quote(root.grant->path) + ")" + other;
+std::string give_to(const std::string& owner, const std::string& paths) {
+  return "chown -R " + owner + " " + paths;
 }
 
-Error cannot_write(const WritableRoot& root, const std::string& why, const std::string& other) {
+// Those that another user, or another group, owns.
+std::string others(const std::vector<WritableRoot>& roots, const WritableRoot& than) {
+  std::string paths;
+  for (const WritableRoot& root : roots) {
+    if (root.status.st_uid == than.status.st_uid && root.status.st_gid == than.status.st_gid)
+      continue;
+    paths.append(paths.empty() ? "" : " ").append(quote(root.grant->path));
+  }
+  return paths;
+}
+
+// Why root's command cannot be what writes a root, and what of this can be changed.
+enum class Obstacle { Owners, Backend, Power, Id };
+
+std::string reason(Obstacle obstacle) {
+  switch (obstacle) {
+    case Obstacle::Owners:
+      return "the writable paths belong to different owners";
+    case Obstacle::Backend:
+      return "this backend cannot run a command of root's as another user";
+    case Obstacle::Power:
+      return "root has not the power to become its owner here (CAP_SETUID, CAP_SETGID)";
+    case Obstacle::Id:
+      return "this user namespace does not have that id";
+  }
+  return {};
+}
+
+// The owner can rarely read root's home, where ceilings are looked for, and never write there.
+std::string start_as(const std::string& uid, const std::string& gid) {
+  return "start as its owner, with a home of its own (setpriv --reuid=" + uid + " --regid=" + gid +
+         " --clear-groups sh -c 'HOME=$(mktemp -d) cordon run ...')";
+}
+
+std::string cure(const WritableRoot& root, Obstacle obstacle,
+                 const std::vector<WritableRoot>& roots) {
+  const std::string uid = std::to_string(root.status.st_uid);
+  const std::string gid = std::to_string(root.status.st_gid);
+  const std::string to_root =
+      ", or give it to root (" + give_to("0:0", quote(root.grant->path)) + ")";
+  switch (obstacle) {
+    case Obstacle::Owners:
+      return "grant only paths of one owner, or give the others to this one (" +
+             give_to(uid + ":" + gid, others(roots, root)) + ")";
+    case Obstacle::Backend:
+      return start_as(uid, gid) + to_root +
+             ", or use --backend native where user namespaces are permitted";
+    case Obstacle::Power:
+      return "start the container as its owner (--user " + uid + ":" + gid +
+             ") or with that power (--cap-add SETUID --cap-add SETGID); where root has it, " +
+             start_as(uid, gid);
+    case Obstacle::Id:
+      return "start where that id is mapped (podman run --userns=keep-id), or give it, outside of "
+             "this namespace, to who started it (" +
+             give_to("UID:GID", quote(root.grant->path)) + ")";
+  }
+  return {};
+}
+
+Error cannot_write(const WritableRoot& root, Obstacle obstacle,
+                   const std::vector<WritableRoot>& roots) {
   return {.kind = ErrorKind::Unsupported,
           .what = "the command could not write " + quote(root.grant->path) + ", which belongs to " +
-                  words(root.status.st_uid, root.status.st_gid) + ": " + why,
-          .hint = cure(root, other)};
+                  words(root.status.st_uid, root.status.st_gid) + ": " + reason(obstacle),
+          .hint = cure(root, obstacle, roots)};
 }
 
 }  // namespace
@@ -92,19 +147,10 @@ Result<std::optional<Owner>> owner_to_run_as(const std::vector<Grant>& writable,
   const auto closed = std::ranges::find_if(
       roots, [](const WritableRoot& root) { return !writable_without_power(root.status); });
   if (closed == roots.end()) return std::nullopt;
-  if (!one) {
-    return fail(cannot_write(*closed, "the writable paths belong to different owners",
-                             ", or grant only paths of one owner"));
-  }
-  if (mapping == IdentityMapping::OnlySelf) {
-    return fail(cannot_write(*closed, "this backend cannot run a command of root's as another user",
-                             ", or use --backend native where user namespaces are permitted"));
-  }
-  return fail(cannot_write(*closed,
-                           known ? "root has not the power to become its owner here (CAP_SETUID, "
-                                   "CAP_SETGID)"
-                                 : "this user namespace does not have that id",
-                           {}));
+  if (!one) return fail(cannot_write(*closed, Obstacle::Owners, roots));
+  if (mapping == IdentityMapping::OnlySelf)
+    return fail(cannot_write(*closed, Obstacle::Backend, roots));
+  return fail(cannot_write(*closed, known ? Obstacle::Power : Obstacle::Id, roots));
 }
 
 }  // namespace cordon
