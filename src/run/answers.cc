@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "config/policy_document.h"
+#include "host/host_settings.h"
 #include "host/resolve.h"
 #include "plan/plan.h"
 #include "run/choose.h"
@@ -99,6 +100,7 @@ std::string plan_json(const JudgedRun& run) {
 
 Result<PlanAnswer> plan_answer(const RunInput& input, const Caller& caller,
                                const std::vector<Reduction>& also) {
+  CORDON_CHECK(refuse_nesting(caller));
   CORDON_TRY(run, judge(input, caller));
   run.reductions.insert(run.reductions.end(), also.begin(), also.end());
   return PlanAnswer{run.choice, run.plan.lost, run.reductions, plan_text(run), plan_json(run)};
@@ -165,6 +167,7 @@ std::string clamp_json(const ClampAnswer& answer, const Effective& effective) {
 
 Result<ClampAnswer> clamp_answer(const RunInput& input, const Caller& caller,
                                  const std::vector<Reduction>& also) {
+  CORDON_CHECK(refuse_nesting(caller));
   CORDON_TRY(judgement, judge_policy(input.policy, input.ceilings, caller));
   const Effective& effective = judgement.clamped.effective();
   ClampAnswer answer;

@@ -14,6 +14,7 @@
 #include "host/caller.h"
 #include "host/canonical.h"
 #include "host/git/index.h"
+#include "host/host_settings.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/tree_survey.h"
@@ -459,6 +460,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight f
 
 Result<JudgedRun> judge_question(const RunInput& input, const Caller& caller,
                                  std::optional<std::vector<std::string>> paths) {
+  CORDON_CHECK(refuse_nesting(caller));
   return judge_for(input, caller, Foresight::AskHost, std::move(paths));
 }
 

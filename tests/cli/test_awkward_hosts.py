@@ -181,6 +181,19 @@ def test_a_cordon_inside_says_that_it_is_in_one(world):
     world.run("/bin/true", options=options).expect(0)
 
 
+@pytest.mark.parametrize("question", [["run", "--dry-run", "--", "true"], ["policy", "clamp"],
+                                      ["policy", "explain", "read", "file.txt"],
+                                      ["loop", "--plan", "PLAN.md", "true"]], ids=lambda words: " ".join(words[:2]))
+def test_its_questions_say_so_too(world, question):
+    """Paths cannot be judged there, and what the kernel answers to the attempt explains nothing."""
+    world.write(world.project / "PLAN.md", world.cordon_verb("loop", "--example").expect(0).out)
+    done = world.run(world.cordon, *question, options=["--read", world.cordon.parent])
+    assert done.status in (2, 125) and done.out == "", done.account()
+    assert "already inside a Cordon sandbox" in done.err and "again" not in done.err, done.account()
+    if question[0] != "loop":
+        world.cordon_verb(*question).expect(0)
+
+
 def test_directories_in_place_of_control_groups_hold_nothing(world):
     """What an engine leaves that mounts no hierarchy: nothing can be held by a group in there."""
     host = OddHost(world, "mount -t tmpfs none /sys/fs/cgroup\nmkdir /sys/fs/cgroup/cpu "

@@ -21,6 +21,7 @@
 #include "faces/loop/engine.h"
 #include "faces/loop/plan_file.h"
 #include "faces/loop/screen/screen.h"
+#include "host/host_settings.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 #include "run/run_record.h"
@@ -129,6 +130,7 @@ Result<loop::LoopInput> loop_input(const Arguments& arguments, const Caller& cal
                             "write --stage alone"));
   }
   CORDON_TRY(budget, budget_of(arguments));
+  CORDON_CHECK(refuse_nesting(caller));
   const std::string plan(arguments.value(FlagId::Plan).value_or("PLAN.md"));
   CORDON_CHECK(look_for_plan(plan, caller));
   CORDON_TRY(text, read_project_file(plan, caller, input.held_files));
