@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -39,6 +40,15 @@ ssize_t write_without_signal(int fd, std::string_view bytes) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;
   return written;
+}
+
+// What tells the reader of a terminal that nothing more comes, which no closed descriptor can.
+// Twice: behind a line that is not finished the first only hands that on.
+std::string end_for_terminal(int fd) {
+  termios modes{};
+  if (::tcgetattr(fd, &modes) < 0 || (modes.c_lflag & ICANON) == 0) return {};
+  const cc_t end = modes.c_cc[VEOF];
+  return end == _POSIX_VDISABLE ? std::string() : std::string(2, static_cast<char>(end));
 }
 
 // Half of a run cannot be unwound: it would leave no record of how the command ended.
@@ -82,6 +92,7 @@ void Relay::read_some() {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {  // EIO is how a pty says that nobody holds its other end
     from_ = -1;
+    if (got == 0 && direction_ == Direction::In) pending_ = end_for_terminal(to_);
     return;
   }
   const std::string_view bytes(block.data(), static_cast<std::size_t>(got));

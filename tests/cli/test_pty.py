@@ -70,6 +70,16 @@ def test_end_of_input(world, at_terminal):
     assert terminal.wait() == 0
 
 
+@pytest.mark.parametrize("end", ["\n", ""], ids=["whole line", "part of a line"])
+def test_the_end_of_a_file_is_told_to_a_terminal_that_was_forced(world, end):
+    text = world.write(world.trusted / "text", "one\ntwo" + end)
+    with open(text) as file:
+        done = world.run("cat", options=["--tty"], stdin=file, timeout=40).expect(0)
+    # Once by the terminal's echo, and once by the command.
+    assert done.out.count("two") == 2, done.account()
+    assert world.run("cat", options=["--tty"]).expect(0).out == ""  # of /dev/null nothing comes
+
+
 def test_interrupt_goes_through_the_pty(world, at_terminal):
     terminal = at_terminal("/bin/sh", "-c", "trap 'echo caught; exit 9' INT; echo READY;"
                            "while :; do sleep 0.1; done")
