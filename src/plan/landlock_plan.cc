@@ -149,9 +149,14 @@ Result<void> LandlockPlanner::refuse_exceptions() const {
   CORDON_CHECK(refuse_broad());
   for (const Masked& mask : facts_.masked) {
     if (!shows(grants_, mask.path)) continue;
+    std::string hint = "move it out of what is granted; or ";
+    if (mask.reason.starts_with("deny ")) {
+      hint +=
+          "let the command read it, and take it out of the deny of each policy and ceiling; or ";
+    }
     return fail(unsupported(
         "landlock cannot hide " + quote(mask.path) + " (" + mask.reason + ") inside a grant",
-        kHint));
+        hint + kHint));
   }
   for (const Pinned& pinned : facts_.pinned) {
     if (covering(grants_.write, pinned.path) == nullptr ||

@@ -191,6 +191,14 @@ def test_what_landlock_cannot_hold_is_refused_with_the_cure(world):
     assert "use --backend native" not in done.err, done.account()
     assert not (world.project / "ran").exists()
     world.execute(run).expect(0)  # the control: native holds it
+    # What is said to do where namespaces stay refused: move the file, or take the deny back.
+    (world.project / "ran").unlink()
+    assert "move it out of what is granted" in done.err and "take it out of the deny" in done.err, done.account()
+    (world.project / ".env").rename(world.home / ".env")
+    world.execute([*limit_of_zero(), *run]).expect(0)
+    (world.home / ".env").rename(world.project / ".env")
+    policy.write_text('version = 1\nextends = "workspace"\n')
+    world.execute([*limit_of_zero(), *run]).expect(0)
 
 
 def test_no_backend_goes_below_what_is_required(world):

@@ -201,7 +201,8 @@ pids = 4096
     text += R"(
 # This host refuses namespaces, and the best that it permits is the backend landlock. What that one
 # does not hold is in docs/backends.md (metadata, processes, accounts, scratch). Without this line
-# every run is refused; `cordon doctor` says how to permit namespaces instead.
+# every run is refused; `cordon doctor` says how to permit namespaces instead. Nor can it hide a file
+# inside a grant: what stands in deny above, and is in the project, refuses the run by name.
 [require]
 accept_missing = ["namespaces"]
 )";
