@@ -131,8 +131,7 @@ Result<void> Spool::read_day(const std::string& day, Batch& batch) const {
   if (::fdatasync(file.get()) != 0) return fail(audit_error("cannot sync the audit log", errno));
   audit::LineReader reader(file.get(), from, size);
   audit::Line line;
-  std::size_t bytes = 0;
-  while (batch.records.size() < kMostRecords && bytes < kMostBytes) {
+  while (batch.records.size() < kMostRecords && batch.bytes < kMostBytes) {
     CORDON_TRY(more, reader.next(line));
     // A line that was not ended is completed or cut off by a writer; it is looked at again.
     if (!more || !line.complete) return {};
@@ -143,7 +142,7 @@ Result<void> Spool::read_day(const std::string& day, Batch& batch) const {
     // What is no record stands where the next one belongs.
     const bool numbered = record && record->seq != 0 && record->seq < (std::uint64_t{1} << 62U);
     shipped.seq = numbered ? record->seq : behind.seq + 1;
-    bytes += shipped.line.size();
+    batch.bytes += shipped.line.size();
     behind.day = day;
     behind.line_start = line.offset;
     behind.offset = line.end();
@@ -181,7 +180,8 @@ Result<Batch> Spool::next() {
   CORDON_TRY(days, audit::list_days(log_.get()));
   for (const std::string& day : days) {
     if (day < position_.day) continue;
-    if (batch.records.size() >= kMostRecords) break;
+    // What is left of a day comes before the next one.
+    if (batch.records.size() >= kMostRecords || batch.bytes >= kMostBytes) break;
     CORDON_CHECK(read_day(day, batch));
   }
   CORDON_CHECK(read_checkpoints(batch));

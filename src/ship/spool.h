@@ -32,6 +32,7 @@ struct Position {
 // What goes into one transaction.
 struct Batch {
   std::vector<Shipped> records;
+  std::size_t bytes = 0;  // of their lines
   std::vector<std::string> checkpoints;
   Position behind;  // where the next one begins
   [[nodiscard]] bool empty() const { return records.empty() && checkpoints.empty(); }

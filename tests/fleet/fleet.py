@@ -24,6 +24,8 @@ ENVIRONMENT = {"PATH": harness.BASE_PATH, "LC_ALL": "C.UTF-8", "PGCONNECT_TIMEOU
 LONG = 120
 # Of what a million records take.
 HOUR = 3600
+# A day that is longer than one batch, by its bytes and not by how many lines there are.
+LARGE_LINES = [b'{"seq":%d,"x":"' % number + b"x" * 9000 + b'"}\n' for number in range(1, 1400)]
 
 
 class Server:

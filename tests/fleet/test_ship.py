@@ -84,6 +84,16 @@ def test_what_was_pruned_before_it_was_copied(node):
     assert "removal" in node.kinds()
 
 
+def test_a_day_of_large_records_is_left_behind_by_none_of_them(node):
+    """What did not fit into the batch comes before the next day."""
+    node.trail.write("days", "-1", "0", "2")
+    node.trail.put_lines(fleet.LARGE_LINES, node.trail.days[0])
+    node.ship("--once")
+    # Two of these lines have one number: the second is a fork.
+    assert node.database.number("SELECT (SELECT count(*) FROM cordon.records) + (SELECT count(*) FROM cordon.forks)"
+                                ) == len(node.written)
+
+
 def test_following_copies_what_is_written_meanwhile(node):
     node.trail.write("append", "2")
     follower = node.start("--follow", "--json")
