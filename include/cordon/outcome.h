@@ -188,7 +188,7 @@ enum class HintRule {
   Denied,     // a deny, which wins over every grant
   Hidden,     // masked: no grant shows it
   Protected,  // what tools and agents load: the host keeps its own
-  System,     // read-only in every sandbox
+  System,     // a write into a directory of the system
   Network,    // no rule allows the host
   Call,       // a system call that is refused in every sandbox
 };

@@ -157,13 +157,17 @@ Decision::Maybe Decision::by_hold() const {
 Decision::Maybe Decision::by_protected_name() const {
   if (!writes() || grant_ == nullptr || grant_->mode != PathMode::Write) return std::nullopt;
   const std::string& root = grant_->grant->path;
+  bool configures_git = false;
   for (std::string_view place = path_; place != root && place != "/"; place = parent(place)) {
     const std::string_view above = parent(place);
     const ProtectRules& rules = effective_.protect;
     const ProtectedName* name = find_protected(basename(above), basename(place), rules);
     if (name == nullptr || !is_held_in(*name, above, caller_.homes)) continue;
     // A new repository needs its config; what matters there are single keys.
-    if (name->name == ".git/config") continue;
+    if (name->name == ".git/config") {
+      configures_git = true;
+      continue;
+    }
     return refuse(
         HintRule::Protected,
         rule_text("protected", name->kind == HoldKind::Operator
@@ -172,7 +176,10 @@ Decision::Maybe Decision::by_protected_name() const {
         std::string(name->reason) + "; what appears is moved out of the tree after the run",
         "make the change outside the sandbox");
   }
-  return std::nullopt;
+  if (!configures_git) return std::nullopt;
+  return allow(rule_text("protected", ".git/config"),
+               "of a new repository's configuration stays what makes git run nothing and leads "
+               "nowhere else; the rest is held back at the end");
 }
 
 const SystemEntry* Decision::system_entry() const {
@@ -223,8 +230,9 @@ Decision::Maybe Decision::by_secret() const {
 
 Verdict Decision::by_absence() const {
   const std::string flag = writes() ? "--write " : "--read ";
-  return refuse(HintRule::Absent, "no rule", "nothing grants it, so it does not exist inside",
-                flag + quote(path_));
+  const bool system = writes() && is_system_place(path_);
+  return refuse(system ? HintRule::System : HintRule::Absent, "no rule",
+                "nothing grants it, so it does not exist inside", flag + quote(path_));
 }
 
 }  // namespace
@@ -405,7 +413,9 @@ Maybe OwnPlace::by_way_to_something() const {
   if (!leads || access_ == Access::Execute) return std::nullopt;
   const std::string rule = "directory \"" + std::string(path_) + "\"";
   if (access_ == Access::Write) {
-    return no(rule, "it is read-only inside", "--write " + quote(path_));
+    Verdict verdict = no(rule, "it is read-only inside", "--write " + quote(path_));
+    if (is_system_place(path_)) verdict.kind = HintRule::System;
+    return verdict;
   }
   return yes(rule, "inside it holds only what leads to something else that is there");
 }
@@ -415,6 +425,13 @@ Maybe OwnPlace::by_way_to_something() const {
 Maybe decide_own(const Effective& effective, const HostFacts& facts, const Caller& caller,
                  Access access, std::string_view path) {
   return OwnPlace(effective, facts, caller, access, path).verdict();
+}
+
+bool is_system_place(std::string_view path) {
+  constexpr auto kSystem = std::to_array<std::string_view>(
+      {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/run", "/boot", "/sys"});
+  return std::ranges::any_of(kSystem,
+                             [&](std::string_view place) { return contains(place, path); });
 }
 
 bool is_own(std::string_view path, const HostFacts& facts) {

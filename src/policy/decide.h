@@ -133,6 +133,9 @@ constexpr bool lists(std::span<const std::string_view> places, std::string_view 
   return std::find(places.begin(), places.end(), path) != places.end();
 }
 
+// True of what lies in a directory of the system: what commands read there is the host's or
+// Cordon's own, and what is written there is changed outside.
+bool is_system_place(std::string_view path);
 // True if the sandbox has what lies directly below "/" at `path` of its own.
 bool is_own(std::string_view path, const HostFacts& facts);
 // True if a grant of `granted` shows the host's object at `path`.

@@ -12,6 +12,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "host/credentials.h"
 #include "host/inspect.h"
 #include "plan/trust_files.h"
 #include "plan/view.h"
@@ -90,6 +91,10 @@ class AccessQuestion {
     return refused(Settled::Policy, reason_for(false, "it is not shown inside"));
   }
   [[nodiscard]] AccessAnswer absent() const {
+    if (is_in_store(path_, run_.caller)) {
+      return refused(Settled::Mask,
+                     "it is a place of credentials, which a grant that covers it hides");
+    }
     AccessAnswer answer =
         refused(Settled::Absent, "there is nothing at this path; made, it could be " +
                                      std::string(word_of(access_)) + ": " + said_.reason);

@@ -1,7 +1,8 @@
 #include "run/advice.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <array>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -16,6 +17,8 @@
 
 namespace cordon {
 namespace {
+
+constexpr const char* kOwnThere = "every sandbox has its own there, and no option replaces it";
 
 class PathAdvice {
  public:
@@ -60,6 +63,7 @@ class PathAdvice {
             !answer.verdict.change.empty());
   }
   [[nodiscard]] bool is_of_the_sandbox() const;
+  [[nodiscard]] bool is_of_the_system() const;
   [[nodiscard]] HeldPlaces held() const;
   // By its name: no grant opens it for writing, and what appears there is moved away.
   [[nodiscard]] bool is_protected() const;
@@ -93,13 +97,21 @@ std::optional<AccessAnswer> PathAdvice::attempt(const RunInput& changed) const {
   return answer ? std::optional(*std::move(answer)) : std::nullopt;
 }
 
-// What every sandbox is built of: to write it is no option's to give.
+// What every sandbox makes itself: no option gives it.
 bool PathAdvice::is_of_the_sandbox() const {
-  constexpr std::array<std::string_view, 9> kSystem{"/usr", "/bin", "/sbin", "/lib", "/lib64",
-                                                    "/etc", "/run", "/boot", "/sys"};
   const auto covers = [&](std::string_view place) { return contains(place, asked_.path); };
   if (covers("/proc") || covers("/dev")) return true;
-  return asked_.path == "/" || (writes() && std::ranges::any_of(kSystem, covers));
+  return asked_.path == "/" || (writes() && covers("/sys"));
+}
+
+// A write into the system. A directory of it may be granted to whoever may write it outside; of
+// what is not there, and what the caller could not make, no option is to be expected.
+bool PathAdvice::is_of_the_system() const {
+  if (!writes() || !is_system_place(asked_.path)) return false;
+  if (inspect_path(asked_.path)) return true;
+  std::string place(parent(asked_.path));
+  while (place != "/" && !inspect_path(place)) place = parent(place);
+  return ::eaccess(place.c_str(), W_OK | X_OK) != 0;
 }
 
 HeldPlaces PathAdvice::held() const {
@@ -298,8 +310,11 @@ Result<void> PathAdvice::complete(AccessAnswer& answer) {
   }
   if (answer.by != Settled::Policy && answer.by != Settled::Mask) return {};
   answer.verdict.change.clear();
-  if (is_of_the_sandbox()) {
-    answer.verdict.reason += "; every sandbox has its own there, and no option replaces it";
+  const bool closed = is_of_the_system() && asked_.kind == FileKind::Absent;
+  if (is_of_the_sandbox() || closed) {
+    // That nothing grants it is no reason why nothing could.
+    answer.verdict.reason =
+        answer.verdict.rule == "no rule" ? kOwnThere : answer.verdict.reason + "; " + kOwnThere;
     return {};
   }
   CORDON_TRY(found, try_all({input_, {}}, answer));
@@ -327,7 +342,11 @@ void PathAdvice::tell_why_nothing_helps(AccessAnswer& answer) const {
       return;
     }
   }
-  if (!refusal_.empty()) answer.verdict.reason += "; " + refusal_;
+  if (!refusal_.empty()) {
+    answer.verdict.reason += "; " + refusal_;
+  } else if (is_of_the_system()) {
+    answer.verdict.reason += std::string("; ") + kOwnThere;
+  }
 }
 
 }  // namespace

@@ -429,7 +429,7 @@ def test_what_belongs_to_somebody_else_is_theirs(world):
     assert "chmod" not in out and "--read" not in out, out
 
 
-@pytest.mark.parametrize("what,target", [("write", "/etc/hostname"), ("write", "/usr/new"), ("write", "/dev/none"),
+@pytest.mark.parametrize("what,target", [("write", "/etc/hostname"), ("write", "/usr"), ("write", "/dev/none"),
                                          ("read", "/proc/kcore"), ("read", "{home}/.npmrc"),
                                          ("exec", "/proc/self/exe")])
 def test_what_nothing_can_grant(world, what, target):
@@ -440,6 +440,53 @@ def test_what_nothing_can_grant(world, what, target):
     reason = out.partition("nothing can grant this, because ")[2].strip()
     assert out.count(reason) == 1 and "\nbecause: " not in out, out
     assert explain(world, [], what, target.format(home=world.home)).json["change"] is None
+
+
+def test_the_configuration_of_a_new_repository(world):
+    """It said yes and no more, and what git would have run was moved away."""
+    subprocess.run(["rm", "-rf", world.project / ".git"], check=True)
+    told = explain(world, [], "write", world.project / ".git/config").expect(0).json
+    assert told["rule"] == 'protected ".git/config"' and "the rest is held back" in told["reason"], told
+    code = "git init -q . && git config core.autocrlf input && git config core.pager ./x"
+    world.run("sh", "-c", code).expect(0)
+    text = (world.project / ".git/config").read_text()
+    assert "autocrlf" in text and "pager" not in text, text
+
+
+def test_a_credential_that_is_not_there_yet(world):
+    """To make it first was the advice, and then it was masked."""
+    key = world.home / ".ssh/id_new"
+    told = explain(world, ["--read", str(world.home)], "read", key).expect(1).json
+    assert told["change"] is None and "credentials" in told["reason"], told
+    world.plant({".ssh/id_new": "x"})
+    assert explain(world, ["--read", str(world.home)], "read", key).expect(1).json["change"] is None
+    # The control: what is no credential can be made and read.
+    other = world.home / "notes-of-mine"
+    assert explain(world, ["--read", str(world.home)], "read", other).expect(1).json["change"] == "make it first"
+    world.write(other, "x")
+    explain(world, ["--read", str(world.home)], "read", other).expect(0)
+
+
+@pytest.mark.only("user")
+@pytest.mark.parametrize("target", ["/usr/new", "/etc/new", "/boot/new"])
+def test_what_the_caller_could_not_make_in_the_system(world, target):
+    out = answer(world, "write", target)
+    assert "change: nothing can grant this, because " in out and "every sandbox has its own there" in out, out
+
+
+@pytest.mark.only("root")
+@pytest.mark.parametrize("place", ["/usr/local/src", "/etc/skel", "/boot"])
+def test_a_directory_of_the_system_is_granted_to_whoever_may_write_it(world, place):
+    """What was told to be granted by nothing was granted by an option. On a mount of the test's own."""
+    own = ["unshare", "-m", "sh", "-ec", f'mount -t tmpfs none {place}; exec "$@"', "sh"]
+    told = world.execute([*own, world.cordon, "policy", "explain", "--json", "write", f"{place}/x"]).expect(1).json
+    assert told["change"] == f"make it first, then --write {place}/x", told
+    done = world.execute([*own, "sh", "-ec", f'echo > {place}/x; "$0" run --write {place}/x -- sh -c "echo new > {place}/x"; '
+                          f'cat {place}/x', world.cordon])
+    assert done.expect(0).out == "new\n", done.account()
+    # What it is built of itself stays, whoever asks.
+    refused = world.execute([*own, world.cordon, "policy", "explain", "write", "/etc"]).expect(1)
+    assert "change: nothing can grant this, because " in refused.out
 
 
 def test_connections_under_ceilings(world):
