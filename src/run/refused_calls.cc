@@ -22,6 +22,10 @@ constexpr std::array<std::string_view, 6> kModeMessages = {
     "changing permissions", "change permissions", "set permissions",
     "set permission",       "change mode",        "chmod"};
 constexpr std::array<std::string_view, 3> kLocalSocketNames = {"socketpair", "AF_UNIX", "AF_LOCAL"};
+// Programs that look into others, and what is said by those that could not.
+constexpr std::array<std::string_view, 5> kTracerNames = {"strace", "ltrace", "gdb", "lldb", "rr"};
+constexpr std::array<std::string_view, 4> kTraceMessages = {
+    "leaksanitizer has encountered a fatal error", "ptrace_traceme", "ptrace(", "ptrace:"};
 // git gives directories of a shared repository the setgid bit.
 constexpr std::string_view kSharedMessage = "writable by group";
 
@@ -79,7 +83,8 @@ bool is_mode_program(std::string_view word) {
 // What the command was told to do, and what it said of it.
 class FailedCommand {
  public:
-  FailedCommand(const std::vector<std::string>& argv, const std::vector<std::string>& messages) {
+  FailedCommand(const std::vector<std::string>& argv, const std::vector<std::string>& messages)
+      : program_(argv.empty() ? std::string_view() : basename(argv.front())) {
     for (const std::string& argument : argv) {
       for (const std::string_view word : plain_words(argument)) words_.push_back(word);
     }
@@ -88,6 +93,14 @@ class FailedCommand {
           message.size() > kMostSearched ? message.size() - kMostSearched : 0;
       said_.push_back(std::string_view(message).substr(skipped));
     }
+  }
+
+  // The program itself: a word among many is most often the name of a package or of a file.
+  [[nodiscard]] bool traces() const {
+    if (std::ranges::find(kTracerNames, program_) != kTracerNames.end()) return true;
+    return std::ranges::any_of(said_, [](std::string_view text) {
+      return any_line(text, [](const std::string& line) { return has_any(line, kTraceMessages); });
+    });
   }
 
   // A program that sets modes was given such a mode, or said that it could not set one.
@@ -157,6 +170,7 @@ class FailedCommand {
     });
   }
 
+  std::string_view program_;
   std::vector<std::string_view> words_;
   std::vector<std::string_view> said_;
 };
@@ -189,6 +203,12 @@ std::vector<Hint> refused_calls_in(const std::vector<std::string>& argv,
     hints.push_back({"call", "a local socket of type SOCK_DGRAM",
                      "seccomp: it could be aimed at a socket of the host at any time",
                      "use SOCK_SEQPACKET, which keeps messages apart as well", HintRule::Call});
+  }
+  if (failed.traces()) {
+    hints.push_back({"call", "ptrace", "seccomp: it looks into other processes and changes them",
+                     "trace outside; what has LeakSanitizer in it runs as env "
+                     "ASAN_OPTIONS=detect_leaks=0 CMD",
+                     HintRule::Call});
   }
   return hints;
 }

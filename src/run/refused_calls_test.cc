@@ -15,7 +15,9 @@ std::vector<std::string> calls(const std::vector<std::string>& argv,
   for (const Hint& hint : refused_calls_in(argv, messages)) {
     EXPECT_EQ(hint.access, "call");
     EXPECT_FALSE(hint.rule.empty() || hint.change.empty());
-    found.push_back(hint.path.starts_with("chmod") ? "mode" : "datagrams");
+    found.push_back(hint.path.starts_with("chmod") ? "mode"
+                    : hint.path == "ptrace"        ? "trace"
+                                                   : "datagrams");
   }
   return found;
 }
@@ -40,6 +42,16 @@ TEST(RefusedCalls, TakesThemFromTheCommand) {
   EXPECT_THAT(calls({"sh", "-c", "git -C x init --shared=group"}), ElementsAre("mode"));
   EXPECT_THAT(calls({"python3", "-c", "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)"}),
               ElementsAre("datagrams"));
+}
+
+TEST(RefusedCalls, KnowsWhatLooksIntoOthers) {
+  EXPECT_THAT(calls({"/usr/bin/strace", "true"}), ElementsAre("trace"));
+  EXPECT_THAT(calls({"./a"}, {"==2==LeakSanitizer has encountered a fatal error.\n"}),
+              ElementsAre("trace"));
+  EXPECT_THAT(calls({"sh", "-c", "./trace"}, {"strace: PTRACE_TRACEME: Operation not permitted\n"}),
+              ElementsAre("trace"));
+  EXPECT_THAT(calls({"sh", "-c", "apt-get install strace gdb"}), IsEmpty());
+  EXPECT_THAT(calls({"cat", "gdb"}, {"cat: gdb: No such file or directory\n"}), IsEmpty());
 }
 
 TEST(RefusedCalls, KnowsWhatSetsModes) {

@@ -168,7 +168,8 @@ OWNERS_MODE = ("chmod with a setuid or setgid bit", "set the bit outside")
     (["sh", "-c", "install -d -m 2775 e"], *OWNERS_MODE),
     (["git", "init", "-q", "--shared", "{at}/shared"], *OWNERS_MODE),
     (["python3", "-c", DATAGRAMS.format("SOCK_DGRAM")], "a local socket of type SOCK_DGRAM", "use SOCK_SEQPACKET"),
-], ids=["chmod", "install", "git", "socketpair"])
+    (["strace", "-o", "/dev/null", "true"], "ptrace", "trace outside"),
+], ids=["chmod", "install", "git", "socketpair", "strace"])
 def test_a_call_that_no_sandbox_permits_is_told_by_name(world, command, named, change):
     world.make_directory(world.project / "d")
     inside = [word.replace("{at}", "/tmp") for word in command]
@@ -194,6 +195,17 @@ def test_what_is_told_instead_of_such_a_call_works(world):
     # chmod asks for it again, whatever it was told to change.
     assert lines(world.run("chmod", "g-w", "d/e").expect(1).err, "refused in every sandbox")
     assert "refused" not in world.run("sh", "-c", "mkdir f && chmod 1777 f; exit 3").expect(3).err
+
+
+def test_a_sanitized_program(world):
+    """It ended with status 1 once its work was done, and spoke of strace and gdb, which nobody had started."""
+    source = world.write(world.project / "a.c", "int main(void) { return 0; }\n")
+    world.bare("cc", "-fsanitize=address", "-o", world.project / "a", source).expect(0)
+    told = world.run("./a", options=["--json"]).json
+    [hint] = told["hints"]
+    assert told["exit_code"] != 0 and (hint["access"], hint["path"]) == ("call", "ptrace"), told
+    cure = re.search(r"env \S+ CMD", hint["change"])[0].split()
+    world.run(*cure[:-1], "./a").expect(0)
 
 
 def test_why_repeats_it(world):
