@@ -19,7 +19,8 @@ OUTSIDE = "outside"
 READ_ONLY = "granted for reading alone"
 DENIED = "denied by the operator"
 HIDDEN = "a place of credentials, or of Cordon's own"
-SYSTEM = "read-only in every sandbox"
+SYSTEM = "which no command changes from inside"
+OUTSIDE_CHANGE = "a person changes the system, outside of the sandbox"
 PROTECTED = "a protected file"
 
 PYTHON = "/usr/bin/python3"
@@ -107,7 +108,13 @@ def cat_a_denied_name(p): return {"deny": ["own"]}, ("run_code", {"argv": ["cat"
 def open_a_denied_name(p): return {"deny": ["own"]}, ("run_code", python("open('own').read()")), DENIED, TAKE_OUT, {}
 def cat_a_key(p): return {}, ("run_code", {"argv": ["cat", str(p.world.home / ".ssh/id_rsa")]}), HIDDEN, NOTHING, None
 def cat_no_key(p): return {}, ("run_code", {"argv": ["cat", str(p.world.home / ".gnupg/none")]}), HIDDEN, NOTHING, None
-def write_the_system(p): return {}, ("run_code", shell("echo y > /usr/cordon-test")), SYSTEM, NOTHING, None
+def write_the_system(p): return {}, ("run_code", shell("echo y > /usr/cordon-test")), SYSTEM, OUTSIDE_CHANGE, None
+def write_settings_of_the_system(p): return {}, ("run_code", shell("echo y > /etc/cordon-test")), SYSTEM, OUTSIDE_CHANGE, None
+def touch_the_system(p): return {"read": ["/opt"]}, ("run_code", {"argv": ["touch", "/boot/cordon-test"]}), SYSTEM, OUTSIDE_CHANGE, None
+def write_a_file_of_the_system(p): return {}, ("write_local_file", {"path": "/etc/cordon-test", "content": "y"}), SYSTEM, OUTSIDE_CHANGE, None
+def ask_for_the_system(p): return {}, ("run_code", {"argv": ["true"], "readwrite_paths": ["/etc"]}), "allowed paths", OUTSIDE_CHANGE, None
+def cat_password_hashes(p): return {}, ("run_code", {"argv": ["cat", "/etc/shadow"]}), HIDDEN, NOTHING, None
+def read_password_hashes(p): return {}, ("read_local_file", {"path": "/etc/shadow"}), HIDDEN, NOTHING, None
 def background_cat(p): return {}, ("start_process", {"argv": ["cat", str(p.d / "f")]}), OUTSIDE, ADD_PATH, {"read": [p.d]}
 def a_host_without_a_network(p): return {}, ("run_code", shell(": https://h.example/x; exit 6")), "not among the hosts", HOST, None
 def a_name_without_a_network(p): return {}, ("run_code", python("socket.getaddrinfo('h.example', 443)")), "not among the hosts", HOST, {"more": '[net]\nmode = "allow"\nallow = ["h.example:443"]\n'}

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 
@@ -315,6 +316,18 @@ def test_a_line_for_a_shell_is_answered_with_the_words_to_send(full, member):
     refused = full.bad("run_code", {member: line})
     instead = json.loads(refused["message"].split("write ", 1)[1])
     assert full.good("run_code", instead)["stdout"] == "A  B C\n"
+
+
+def test_a_program_that_is_not_inside_is_named(full):
+    """Nothing is said of what is outside: a model is not to call it uninstalled."""
+    told = full.bad("run_code", {"argv": ["no-such-program", "x"]})
+    assert told["message"].startswith("no-such-program is not among the programs inside")
+    assert "says nothing about whether it is installed" in told["message"] and "tell the user" in told["help"]
+    told = full.bad("run_code", {"argv": ["./no-such-file"]})
+    assert told["message"] == "./no-such-file is not there inside the sandbox"
+    told = full.bad("run_code", {"argv": ["echo hi | tr h j"]})
+    instead = json.loads(re.search(r"Call again with (.*)\.$", told["help"])[1])
+    assert full.good("run_code", instead)["stdout"] == "ji\n"
 
 
 def test_the_list_of_processes_tells_what_was_asked_for(full):

@@ -93,7 +93,7 @@ ToolResult answer_running(const FullToolContext& bench, const Process& process,
   if (!status.running) {
     add_guidance(node, guidance_of(*status.report, refused, bounds, mask));
   } else if (!refused.empty()) {
-    node.set("help", help_for(bounds, refusals_of(refused)));
+    node.set("help", help_for(bounds, refusals_of(refused, bounds)));
   }
   if (!refused.empty()) node.set("not_granted", std::move(refused));
   OutputRequest wish;

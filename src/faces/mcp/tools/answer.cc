@@ -262,13 +262,27 @@ Node not_granted_entry(std::string_view access, std::string_view path, std::stri
   return entry;
 }
 
-std::vector<Refusal> refusals_of(const NodeList& refused) {
+namespace {
+
+// What a call named and did not get. No line of a ceiling gives credentials or parts of the system.
+Refusal refusal_of_named(const Node& entry, const CallCeilings& bounds) {
+  const std::string* access = text_member(entry, "access");
+  if (access != nullptr && *access == "env") return Refusal::Variable;
+  const std::string* path = text_member(entry, "path");
+  if (access == nullptr || path == nullptr) return Refusal::Outside;
+  const auto place = canonicalize(*path, bounds.caller.cwd, bounds.caller);
+  if (!place) return Refusal::Outside;
+  const RequestedAccess wish = *access == "write" ? RequestedAccess::Write : RequestedAccess::Read;
+  const Refusal refusal = refusal_of(bounds, place->path, wish);
+  const bool by_nobody = refusal == Refusal::System || refusal == Refusal::Hidden;
+  return by_nobody && !permitted(bounds, place->path, wish) ? refusal : Refusal::Outside;
+}
+
+}  // namespace
+
+std::vector<Refusal> refusals_of(const NodeList& refused, const CallCeilings& bounds) {
   std::vector<Refusal> refusals;
-  for (const Node& entry : refused) {
-    const std::string* access = text_member(entry, "access");
-    const bool variable = access != nullptr && *access == "env";
-    refusals.push_back(variable ? Refusal::Variable : Refusal::Outside);
-  }
+  for (const Node& entry : refused) refusals.push_back(refusal_of_named(entry, bounds));
   return refusals;
 }
 
@@ -388,7 +402,7 @@ Guidance guidance_of(const Report& report, const NodeList& refused, const CallCe
       {}, std::move(guesses.list), held_names(report, mask), gone_names(report, mask)};
   const std::vector<Refusal> denied = refusals_while_running(*report.outcome);
   if (!refused.empty()) {
-    guidance.help = help_for(bounds, refusals_of(refused));
+    guidance.help = help_for(bounds, refusals_of(refused, bounds));
   } else if (!guidance.hints.empty()) {
     guesses.refusals.insert(guesses.refusals.end(), denied.begin(), denied.end());
     guidance.help = std::string("If it failed for want of what hints ") +

@@ -84,7 +84,7 @@ void add_account(Node& node, const Report& report);
 
 Node not_granted_entry(std::string_view access, std::string_view path, std::string_view reason);
 // What entries of not_granted were refused as.
-std::vector<Refusal> refusals_of(const NodeList& refused);
+std::vector<Refusal> refusals_of(const NodeList& refused, const CallCeilings& bounds);
 // Of the paths a caller named, those that were not granted in full.
 NodeList not_granted(const Report& report, const RequestedRun& wish, const CallCeilings& bounds);
 

@@ -6,12 +6,13 @@
 
 #include "base/path.h"
 #include "host/credentials.h"
+#include "policy/decide.h"
 
 namespace cordon::mcp {
 namespace {
 
 bool is_hidden(const std::string& path, const Caller& caller) {
-  if (is_in_store(path, caller)) return true;
+  if (is_in_store(path, caller) || !machine_secret(path).empty()) return true;
   const std::array<const std::string*, 3> own{&caller.config_directory, &caller.state_directory,
                                               &caller.runtime_directory};
   return std::ranges::any_of(own, [&](const std::string* directory) {
@@ -63,6 +64,7 @@ Refusal refusal_of(const CallCeilings& bounds, const std::string& path, Requeste
   if (is_hidden(path, bounds.caller)) return Refusal::Hidden;
   const ProtectionBound bound = protection_bound_of(bounds, path, wish);
   if (bound == ProtectionBound::Denied) return Refusal::Denied;
+  if (wish == RequestedAccess::Write && is_system_place(path)) return Refusal::System;
   if (wish == RequestedAccess::Write && permitted(bounds, path, RequestedAccess::Read)) {
     return Refusal::ReadOnly;
   }
@@ -120,7 +122,7 @@ std::string_view reason_of(Refusal refusal) {
     case Refusal::Protected:
       return "a protected file: tools and agents load it, so the host keeps its own version";
     case Refusal::System:
-      return "a part of the system, which is read-only in every sandbox: nothing grants it";
+      return "a part of the system, which no command changes from inside";
     case Refusal::Call:
       return "a system call that the filter refuses in every sandbox: nothing grants it";
     case Refusal::Host:
@@ -142,12 +144,18 @@ std::string help_for(const CallCeilings& bounds, std::span<const Refusal> refusa
   if (holds(refusals, Refusal::Narrowed)) {
     add("Name the path in readwrite_paths, or leave both lists of paths out, and call again.");
   }
-  if (holds(refusals, Refusal::Hidden) || holds(refusals, Refusal::System)) {
+  if (holds(refusals, Refusal::Hidden)) {
     add("Go on without it, or tell the user what you needed it for: nothing can grant it.");
   }
+  if (holds(refusals, Refusal::System)) {
+    add("Write into the workspace instead, or tell the user what you needed it for: a person "
+        "changes "
+        "the system, outside of the sandbox.");
+  }
   if (holds(refusals, Refusal::Call)) {
-    add("Do it without that call: for messages between processes SOCK_SEQPACKET works; a setuid or "
-        "setgid bit is set by a person, outside.");
+    add("Do it without that call: for messages between processes SOCK_SEQPACKET works; a program "
+        "with LeakSanitizer runs as env ASAN_OPTIONS=detect_leaks=0 CMD; a setuid or setgid bit is "
+        "set, and a program traced, by a person, outside.");
   }
   if (holds(refusals, Refusal::Protected)) {
     add("Tell the user: a person can edit it; cordon changes list shows what a run made of it.");

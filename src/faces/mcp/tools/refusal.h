@@ -19,7 +19,7 @@ enum class Refusal {
   Denied,     // a deny of a ceiling covers it
   Hidden,     // a credential, or a file of Cordon's own
   Protected,  // what tools and agents load
-  System,     // a part of every sandbox
+  System,     // a write into a directory of the system
   Call,       // a system call that no sandbox permits
   Host,       // no ceiling permits the host
   Socket,     // no ceiling permits the local socket of the host

@@ -262,6 +262,31 @@ std::optional<Refusal> refused_program(const RunRequest& request) {
   return refusal_of(request.bounds, place->path, RequestedAccess::Read);
 }
 
+// Of a program that is not inside, whatever may be outside. A place that is granted shows what is
+// there; of a name that PATH was searched for nothing is known.
+void tell_missing_program(const RunRequest& request, ToolFault& fault) {
+  constexpr std::size_t kLongestNamed = 200;
+  const std::vector<std::string>& argv = request.input.argv;
+  const std::string& program = argv.front();
+  const std::string named = quote(program.substr(0, kLongestNamed));
+  const bool by_path = program.find('/') != std::string::npos;
+  fault.message = named + (by_path ? " is not there inside the sandbox"
+                                   : " is not among the programs inside the sandbox: that says "
+                                     "nothing about whether it is installed");
+  const bool is_line = argv.size() == 1 && program.size() <= kLongestNamed &&
+                       program.find_first_of(" \t\n|&;<>()$") != std::string::npos;
+  if (is_line) {
+    Node words{NodeMap{}};
+    words.set("argv", Node(NodeList{Node("sh"), Node("-c"), Node(program)}));
+    fault.help = "There is no shell that would split a line. Call again with " +
+                 write_json(words, JsonStyle::Compact) + ".";
+  } else if (!by_path) {
+    fault.help =
+        "Do it with a program that is there, or tell the user which one you need. Each argument is "
+        "an item of its own; there is no shell that would split them.";
+  }
+}
+
 }  // namespace
 
 ToolResult answer_not_started(const ToolContext& context, const RunRequest& request,
@@ -276,6 +301,8 @@ ToolResult answer_not_started(const ToolContext& context, const RunRequest& requ
     if (refusal) {
       fault.message = "argv[0]: " + std::string(reason_of(*refusal));
       fault.help = help_for(request.bounds, std::array{*refusal});
+    } else if (status == 127) {
+      tell_missing_program(request, fault);
     }
   }
   return answer_fault(fault, report.audit ? std::optional(report.audit->event_id) : std::nullopt,
