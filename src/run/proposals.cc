@@ -98,6 +98,11 @@ std::string granted_by(const Denial& denial, std::string_view option, std::strin
                                                                    : std::string();
 }
 
+// Each once: every round of a command asks for the same again.
+void note_left_out(std::vector<LeftOut>& list, LeftOut one) {
+  if (std::ranges::find(list, one) == list.end()) list.push_back(std::move(one));
+}
+
 }  // namespace
 
 Proposals propose(const std::vector<Denial>& denials, const Caller& caller) {
@@ -111,7 +116,7 @@ Proposals propose(const std::vector<Denial>& denials, const Caller& caller) {
           const auto byte = static_cast<unsigned char>(c);
           return byte < 0x20 || byte == 0x7F;
         })) {
-      result.left_out.push_back({denial.access + " " + denial.path, "no policy can spell it"});
+      note_left_out(result.left_out, {denial.access + " " + denial.path, "no policy can spell it"});
       continue;
     }
     const std::string place(parent(denial.path));
@@ -121,7 +126,7 @@ Proposals propose(const std::vector<Denial>& denials, const Caller& caller) {
         continue;
       }
     } else if (is_in_store(denial.path, caller)) {
-      result.left_out.push_back({denial.access + " " + denial.path, "it is a credential"});
+      note_left_out(result.left_out, {denial.access + " " + denial.path, "it is a credential"});
       continue;
     } else if (denial.access == "write") {
       std::string path = granted_by(denial, "--write", denial.path);
@@ -134,9 +139,9 @@ Proposals propose(const std::vector<Denial>& denials, const Caller& caller) {
       add(reads, Proposal::Kind::Read, path, denial);
       continue;
     }
-    result.left_out.push_back(
-        {denial.access + " " + denial.path,
-         denial.change.empty() ? "nothing can grant it" : "it takes more: " + denial.change});
+    note_left_out(result.left_out, {denial.access + " " + denial.path,
+                                    denial.change.empty() ? "nothing can grant it"
+                                                          : "it takes more: " + denial.change});
   }
   join_siblings(reads, caller);
   drop_covered(reads);

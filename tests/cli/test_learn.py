@@ -1,8 +1,10 @@
 """`cordon learn`: the smallest policy that would have let a command through, and nothing that a person did not want."""
 
 import json
+import re
 import signal
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -195,8 +197,8 @@ def test_mistakes(world, outside):
     done = learn(world, "cat", outside / "one.txt", options=["--out", str(there)], status=2)
     assert "exists" in done.err and there.read_text() == "mine\n"
     absent = world.trusted / "absent.toml"
-    done = learn(world, "cat", outside / "one.txt", options=["--out", str(absent)])
-    assert "is not written: nobody accepted a line" in done.err and not absent.exists()
+    done = learn(world, "cat", outside / "one.txt", options=["--out", str(absent)], status=2)
+    assert "one.txt" in done.out and "is not written: nobody accepted a line" in done.err and not absent.exists()
     learn(world, "no-such-command", status=2)
 
 
@@ -215,6 +217,44 @@ def test_at_a_terminal_each_line_is_asked_for(world, outside):
     assert document["fs"] == {"read": ["~/tools/thing/one.txt"], "write": ["~/tools/other"]}
     assert '#   "~/tools/thing/two.txt"' in out.read_text() and out.stat().st_mode & 0o777 == 0o600
     assert not (other / "three.txt").exists()
+
+
+@pytest.mark.parametrize("where", ["project", "elsewhere"])
+def test_what_was_written_is_used_as_it_is_told(world, outside, where):
+    """In the project a run would refuse it, since it could rewrite it."""
+    out = "needs.toml" if where == "project" else str(world.trusted / "needs.toml")
+    code = f"cat {outside}/one.txt && echo x > {outside}/new && echo done"
+    terminal = Terminal(world, [world.cordon, "learn", "--out", out, "--", "sh", "-c", code], columns=1000)
+    terminal.expect(b"(no more questions): ")
+    terminal.type(b"y\n")
+    assert terminal.wait() == 0, terminal.seen
+    [line] = re.findall(r"^next: (.*?)\r?$", terminal.seen.decode(), re.M)
+    done = world.bare("sh", "-c", line, env=world.environment({"PATH": f"{Path(world.cordon).parent}:/usr/bin:/bin"}))
+    assert done.expect(0).out == "1\ndone\n", done.account()
+    assert (world.project / "needs.toml").exists() is False
+
+
+def test_what_seemed_to_be_written_and_is_gone(world, outside):
+    """One file of a directory is granted for reading, so that the directory is there, and is the sandbox's own."""
+    code = f"cat {outside}/one.txt && echo x > {outside}/new && echo done"
+    done = learn(world, "sh", "-c", code)
+    assert "the last ended with exit status 0" in done.out and not (outside / "new").exists()
+    told = done.out.partition("gone with the run")[2]
+    assert "#   ~/tools\n" in told, done.out
+    told = learn(world, "sh", "-c", code, options=["--json"]).json
+    assert told["gone"] == [f"{world.home}/tools"], told
+    # As it says: a line below write, and it stays.
+    toml = done.out.replace("[fs]\n", '[fs]\nwrite = ["~/tools/thing"]\n')
+    applied(world, toml, "sh", "-c", code).expect(0)
+    assert (outside / "new").read_text() == "x\n"
+    assert "gone with the run" not in learn(world, "cat", outside / "two.txt").out
+
+
+def test_what_is_left_out_is_named_once(world, outside):
+    world.plant({".ssh/id_ed25519": "x"})
+    code = f"cat ~/.ssh/id_ed25519; cat {outside}/one.txt && cat {outside}/two.txt"
+    done = learn(world, "sh", "-c", code)
+    assert "Found in 3 rounds" in done.out and done.out.count("it is a credential") == 1, done.out
 
 
 @pytest.mark.parametrize("key", [b"\x03", b"\x04"], ids=["interrupt", "end"])

@@ -18,7 +18,9 @@ inline constexpr std::array kLearn{
          Times::Once,
          "write what was accepted to FILE",
          "Write the policy of what was accepted at the terminal to FILE, which must not exist yet. "
-         "Without a terminal nothing is written.",
+         "Without a terminal nothing is written, and the answer is 2. The command that uses the "
+         "file "
+         "is printed: a policy in the project is refused, since a run could rewrite it.",
          {}},
     Flag{FlagId::Json,
          "--json",
@@ -47,9 +49,10 @@ inline constexpr std::string_view kLearnText =
     "that let something be read stand as they are; lines for writing and for hosts, and for what "
     "was only looked for, stand behind a # unless they were accepted at the terminal.\n\n"
     "Everything in it was chosen by the command: read it before you use it. Credentials, and what "
-    "a ceiling does not permit, are never proposed and named at the end.\n\n"
+    "a ceiling does not permit, are never proposed and named at the end, as is what the last round "
+    "wrote to private places, where it seemed to succeed and is gone.\n\n"
     "The exit status is 0 if something is proposed, 1 if there is nothing to propose, 2 for an "
-    "error.";
+    "error, or where --out was given and nothing was written.";
 inline constexpr std::array kLearnExamples{
     Example{"cordon learn -- make test", "Ask for each line at the terminal.", 1},
     Example{"cordon learn --policy strict -- python3 -c 'print(1)'",

@@ -1,6 +1,7 @@
 #include "faces/cli/learned_policy.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "base/text.h"
@@ -70,6 +71,15 @@ class LearnedText {
   std::string text_;
 };
 
+void list_gone(const std::vector<std::string>& gone, const Caller& caller, LearnedText& text) {
+  constexpr std::size_t kMostNames = 8;
+  for (const std::string& path : std::span(gone).first(std::min(gone.size(), kMostNames))) {
+    text.comment("  " + policy_value({Proposal::Kind::Write, path, 0, false}, caller));
+  }
+  if (gone.size() > kMostNames)
+    text.comment("  and " + std::to_string(gone.size() - kMostNames) + " more");
+}
+
 }  // namespace
 
 std::string learned_toml(const Learned& learned, const Policy& base, const Caller& caller) {
@@ -105,6 +115,13 @@ std::string learned_toml(const Learned& learned, const Policy& base, const Calle
     text.blank();
     text.comment("Left out:");
     for (const LeftOut& one : learned.left_out) text.comment("  " + one.what + ": " + one.why);
+  }
+  if (!learned.gone.empty()) {
+    text.blank();
+    text.comment(
+        "Private places that something was written to, or below: it is gone with the run.");
+    text.comment("A line of write keeps what is to stay:");
+    list_gone(learned.gone, caller, text);
   }
   return std::move(text).take();
 }

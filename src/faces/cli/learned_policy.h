@@ -19,6 +19,8 @@ struct Learned {
   std::vector<std::string> argv;
   std::vector<LearnedLine> lines;
   std::vector<LeftOut> left_out;
+  // What the last round wrote to private places, where it seemed to succeed.
+  std::vector<std::string> gone;
   int rounds = 0;
   std::string ended;  // the last of them: "exit status 0"
 };

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "config/node.h"
 #include "faces/cli/closing_lines.h"
@@ -90,6 +91,7 @@ class Learner {
   // True if a further round has something that the last one had not.
   bool take_up(const std::vector<Denial>& denials, bool succeeded);
   bool accept(const Proposal& proposal);
+  void note_gone(const std::vector<Change>& changes);
 
   RunInput base_;
   const Caller& caller_;
@@ -144,6 +146,15 @@ Result<void> Learner::discard(const Report& report) const {
   CORDON_TRY(done, decide_stage(report.run_id, StageFate::Discard, base_, caller_));
   (void)done;
   return {};
+}
+
+void Learner::note_gone(const std::vector<Change>& changes) {
+  learned_.gone.clear();
+  for (const Change& change : changes) {
+    // The log of a repository in a stage is in the list as well; it is the host's that counts.
+    if (change.state == Change::State::Lost && !change.reason.starts_with("reflog"))
+      learned_.gone.push_back(change.path);
+  }
 }
 
 bool Learner::accept(const Proposal& proposal) {
@@ -207,6 +218,7 @@ Result<void> Learner::learn() {
     learned_.rounds = round;
     learned_.ended = ended_with(outcome.end);
     hints_ = outcome.hints;
+    note_gone(report->changes);
     cancelled_ = cancelled_ || std::holds_alternative<Cancelled>(outcome.end);
     const bool succeeded = outcome.end == End(Exited{0});
     const bool more = take_up(outcome.denials, succeeded) && !cancelled_ && !enough_;
@@ -235,6 +247,9 @@ std::string learned_json(const Learned& learned, const std::string& toml) {
     left_out.push_back(std::move(left.set("what", one.what).set("why", one.why)));
   }
   node.set("left_out", std::move(left_out));
+  NodeList gone;
+  for (const std::string& path : learned.gone) gone.emplace_back(path);
+  node.set("gone", std::move(gone));
   node.set("policy", toml);
   return write_json(node, JsonStyle::Compact) + "\n";
 }
@@ -264,6 +279,28 @@ Result<void> write_accepted(const std::string& path, const std::string& text) {
   if (error == 0) return {};
   return fail(usage_error("cannot write " + quote(path) + ": " + std::strerror(error),
                           error == EEXIST ? "name a file that is not there yet" : ""));
+}
+
+// How what was written is used. A run refuses a policy that it could rewrite, and so one in the
+// project: then it is kept with the others.
+std::string next_step(const std::string& path, const Learned& learned, const Policy& base,
+                      const Caller& caller) {
+  if (!base.file.empty()) return "add its lines to " + quote(base.file);
+  std::string command;
+  for (const std::string& word : learned.argv) command.append(" ").append(shell_word(word));
+  const auto file = canonicalize_existing(path, caller.cwd, caller);
+  const auto project = canonicalize_existing(caller.cwd, "/", caller);
+  if (!file || !project || !contains(project->path, file->path)) {
+    const std::string named = path.find('/') == std::string::npos ? "./" + path : path;
+    return "cordon run --policy " + shell_word(named) + " --" + command;
+  }
+  constexpr std::string_view kSuffix = ".toml";
+  std::string name(basename(file->path));
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  const std::string directory = join(caller.config_directory, "policies");
+  return "mkdir -p " + shell_word(directory) + " && mv " + shell_word(path) + " " +
+         shell_word(join(directory, name + std::string(kSuffix))) + " && cordon run --policy " +
+         shell_word(name) + " --" + command;
 }
 
 Result<int> learn(const Arguments& arguments) {
@@ -297,9 +334,12 @@ Result<int> learn(const Arguments& arguments) {
   } else if (out && asks) {
     CORDON_CHECK(write_accepted(std::string(*out), toml));
     say("cordon: written to " + sanitize(*out) + "\n");
+    say("next: " + sanitize(next_step(std::string(*out), learned, base, caller)) + "\n");
   } else {
     if (out) say("cordon: " + sanitize(*out) + " is not written: nobody accepted a line\n");
     if (!say_answer(toml)) return kAnswerError;
+    // Who asked for a file and has none was not given what was asked for.
+    if (out) return kAnswerError;
   }
   return learned.lines.empty() ? kAnswerNo : kAnswerYes;
 }
