@@ -304,6 +304,25 @@ def test_the_run_before_the_first_attempt_leaves_nothing_in_a_stage(loop, world)
     assert (world.project / "trace").read_text() == "x\n"
 
 
+def test_what_an_attempt_changed_is_told(loop, world):
+    world.write(world.project / "old", "1\n")
+    world.write(world.project / "dir/gone", "1\n")
+    loop.plan.write_text("- [ ] a: T\n  attempts: 1\n  verify: false\n")
+    work = "echo 2 >> old; rm -r dir; mkdir -p new/sub empty .vscode; echo x > new/sub/made; echo > .vscode/x.json\n"
+    done, events = loop.run(loop.agent(IDLE + work))
+    done.expect(1)
+    [told] = [event for event in events if event["event"] == "files_changed"]
+    assert told["files"] == ["deleted dir/gone", "added empty/", "added new/sub/made", "modified old"], told
+    assert told["changes"] == 4 and names(events).index("files_changed") > names(events).index("agent_ended")
+    plain = world.execute([world.cordon, "loop", "--plain", "--net", "none", "--restart", "--",
+                           loop.agent(IDLE + 'for i in $(seq 30); do echo x > f$i; done\n')]).expect(1)
+    assert "in the project: 30 changes\n" in plain.out and "  added f1\n" in plain.out, plain.account()
+    assert "  and 10 more\n" in plain.out
+    # The control: an agent that leaves everything as it is.
+    _, events = loop.run(loop.agent(IDLE), "--restart")
+    assert "files_changed" not in names(events)
+
+
 def test_the_agent_is_told_where_it_is(loop, world):
     keep = IDLE.replace("/dev/null", "prompt")
     loop.plan.write_text("- [ ] a: T\n  verify: test -s prompt\n")
@@ -329,6 +348,8 @@ allow = ["a.example:443", "b.example:443", "*.c.example:443"]
     # What the ceiling leaves, and nothing else that was asked for.
     [hosts] = re.findall(r"The network leads to these hosts alone: (.*?)\. A file", prompt)
     assert hosts == "a.example:443, x.c.example:443", prompt
+    world.execute([world.cordon, "loop", "--json", "--restart", "--", loop.agent(keep)]).expect(0)
+    assert "No host outside can be reached." in (world.project / "prompt").read_text()
 
 
 def test_what_a_known_agent_will_miss_is_told_before_it_starts(loop, world):

@@ -32,6 +32,12 @@ Node progress_list(const std::vector<FeatureProgress>& features) {
   return list;
 }
 
+NodeList list_of(const std::vector<std::string>& texts) {
+  NodeList nodes;
+  for (const std::string& text : texts) nodes.emplace_back(text);
+  return nodes;
+}
+
 FeatureProgress total_of(const std::vector<FeatureProgress>& features) {
   FeatureProgress total;
   for (const FeatureProgress& one : features) {
@@ -140,6 +146,11 @@ struct Nodes {
         .set("denials", std::move(denials))
         .set("handoff", std::move(handoff));
   }
+  Node operator()(const FilesChanged& event) const {
+    return begin("files_changed")
+        .set("changes", std::uint64_t{event.changes})
+        .set("files", list_of(event.files));
+  }
   Node operator()(const VerifyStarted& event) const {
     return begin("verify_started").set("command", event.command);
   }
@@ -151,18 +162,13 @@ struct Nodes {
         .set("output", event.output);
   }
   Node operator()(const StageEnded& event) const {
-    const auto list = [](const std::vector<std::string>& paths) {
-      NodeList nodes;
-      for (const std::string& path : paths) nodes.emplace_back(path);
-      return nodes;
-    };
     return begin("stage_ended")
         .set("run", event.run)
         .set("applied", event.applied)
         .set("changes", std::uint64_t{event.changes})
-        .set("files", list(event.files))
-        .set("held", list(event.held))
-        .set("conflicts", list(event.conflicts));
+        .set("files", list_of(event.files))
+        .set("held", list_of(event.held))
+        .set("conflicts", list_of(event.conflicts));
   }
   Node operator()(const Committed& event) const {
     return begin("committed").set("done", event.done).set("output", event.output);
@@ -246,6 +252,13 @@ std::string end_of(const End& end) {
   return std::visit(Words{}, end);
 }
 
+// `files` are the first of `all`.
+void name_files(const std::vector<std::string>& files, std::size_t all,
+                std::vector<std::string>& lines) {
+  for (const std::string& file : files) lines.push_back("  " + shown(file));
+  if (all > files.size()) lines.push_back("  and " + std::to_string(all - files.size()) + " more");
+}
+
 struct Lines {
   using List = std::vector<std::string>;
 
@@ -316,6 +329,12 @@ struct Lines {
     }
     return lines;
   }
+  List operator()(const FilesChanged& event) const {
+    List lines{"in the project: " + std::to_string(event.changes) +
+               (event.changes == 1 ? " change" : " changes")};
+    name_files(event.files, event.changes, lines);
+    return lines;
+  }
   List operator()(const VerifyStarted& event) const { return {"verify: " + shown(event.command)}; }
   List operator()(const VerifyEnded& event) const {
     if (event.accepted) return {"verify: accepted"};
@@ -330,10 +349,7 @@ struct Lines {
     List lines{event.applied
                    ? "applied " + count + "; cordon changes restore " + event.run + " undoes it"
                    : "discarded " + count};
-    for (const std::string& file : event.files) lines.push_back("  " + shown(file));
-    if (event.changes > event.files.size()) {
-      lines.push_back("  and " + std::to_string(event.changes - event.files.size()) + " more");
-    }
+    name_files(event.files, event.changes, lines);
     if (!event.applied) return lines;
     for (const std::string& path : event.held) {
       lines.push_back("held back: " + shown(path) + "; cordon changes apply " + event.run + " " +

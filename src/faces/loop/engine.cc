@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "compat/backends.h"
 #include "faces/loop/progress.h"
+#include "faces/loop/tree_state.h"
 #include "policy/agents.h"
 #include "policy/names.h"
 #include "run/missing_program.h"
@@ -15,6 +16,8 @@
 
 namespace cordon::loop {
 namespace {
+
+constexpr std::size_t kMostNamed = 20;  // files of one attempt
 
 bool tells_removal(const Quarantined& one) { return one.kind.starts_with("removed: "); }
 
@@ -367,6 +370,13 @@ Engine::Stop Engine::baseline(const Feature& feature) {
   return std::nullopt;
 }
 
+void Engine::tell_changes(std::vector<std::string> files) {
+  if (files.empty()) return;
+  FilesChanged event{files.size(), std::move(files)};
+  if (event.files.size() > kMostNamed) event.files.resize(kMostNamed);
+  display_.show(event);
+}
+
 Engine::Stop Engine::attempt(std::size_t index, std::optional<VerifyEnded>& last) {
   const Feature& feature = input_.features[index];
   FeatureProgress& progress = progress_.features[index];
@@ -376,12 +386,13 @@ Engine::Stop Engine::attempt(std::size_t index, std::optional<VerifyEnded>& last
   display_.show(AttemptStarted{feature.id, feature.title, progress.attempts,
                                feature.attempts.value_or(input_.budget.attempts)});
   stage_.reset();
-  const auto before = tree_mark(input_.caller.cwd);
+  const auto before = TreeState::of(input_.caller.cwd);
   if (auto stop = run_agent(index, last)) return stop;
   // What a staged attempt changed is not in the project. A tree that cannot be looked at whole may
   // have changed.
-  const auto after = tree_mark(input_.caller.cwd);
+  const auto after = TreeState::of(input_.caller.cwd);
   changed_ = stage_ ? stage_->changed : !before || !after || *before != *after;
+  if (!stage_ && before && after) tell_changes(before->changes_to(*after));
   if (auto stop = save()) return stop;
   if (auto stop = stopped()) return stop;
   if (control_.take_skip()) {
@@ -494,7 +505,6 @@ Engine::Stop Engine::end_stage(StageFate fate, std::string* lost) {
   }
   const auto decided = decide_stage(run, fate, git, input_.caller);
   if (!decided) return end(LoopEnded::Why::Failed, {}, decided.error());
-  constexpr std::size_t kMostNamed = 20;
   StageEnded event{run, fate == StageFate::Apply, 0, {}, {}, decided->conflicts};
   const Change::State done =
       fate == StageFate::Apply ? Change::State::Applied : Change::State::Discarded;

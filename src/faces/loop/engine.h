@@ -50,6 +50,7 @@ class Engine {
   Stop attempt(std::size_t index, std::optional<VerifyEnded>& last);
   Stop run_agent(std::size_t index, const std::optional<VerifyEnded>& last);
   void tell_login(const Report& report);
+  void tell_changes(std::vector<std::string> files);
   Stop verify(const Feature& feature, VerifyEnded& result);
   // Applies what an accepted attempt left in its stage, and drops that of any other. `lost` says
   // why an accepted one is not whole in the project.

@@ -67,6 +67,11 @@ struct VerifyEnded {
   bool discarded = false;  // nothing is left of the attempt
   std::string refused;     // why it is not accepted although the command passed; or empty
 };
+// What is different in the project after an attempt that was not staged.
+struct FilesChanged {
+  std::size_t changes = 0;
+  std::vector<std::string> files;  // the first of them: "added src/x.c"
+};
 // What became of the stage of an attempt: applied if it was accepted, discarded if not.
 struct StageEnded {
   std::string run;  // that `cordon changes` knows it by
@@ -108,8 +113,8 @@ struct LoopEnded {
 
 using LoopEvent =
     std::variant<ProbeStarted, LoopStarted, BaselineStarted, BaselineEnded, AttemptStarted,
-                 AgentTold, AgentNoted, AgentEnded, VerifyStarted, VerifyEnded, StageEnded,
-                 Committed, FeatureEnded, Warned, Paused, Resumed, LoopEnded>;
+                 AgentTold, AgentNoted, AgentEnded, FilesChanged, VerifyStarted, VerifyEnded,
+                 StageEnded, Committed, FeatureEnded, Warned, Paused, Resumed, LoopEnded>;
 
 class Display {
  public:

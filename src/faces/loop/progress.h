@@ -15,11 +15,6 @@
 
 namespace cordon::loop {
 
-// A mark of a project's content: another mark means that something changed. What git keeps for
-// itself is left out, since looking at a repository changes it.
-
-Result<std::string> tree_mark(const std::string& project);
-
 enum class FeatureState { Pending, Done, Failed, Skipped };
 std::string_view name_of(FeatureState state);
 

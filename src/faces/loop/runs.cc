@@ -109,7 +109,8 @@ std::string describe_surroundings(const Policy& policy, const Report& probe) {
       if (reduced != probe.reductions.end()) name = reduced->got.value_or("");
       if (!name.empty()) hosts.append(hosts.empty() ? "" : ", ").append(name);
     }
-    text += "The network leads to these hosts alone: " + (hosts.empty() ? "none" : hosts) + ".";
+    text += hosts.empty() ? "No host outside can be reached."
+                          : "The network leads to these hosts alone: " + hosts + ".";
   }
   text +=
       " A file or a host that is not found may be there and outside of what you may reach: then "
