@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import shutil
 import subprocess
 
@@ -130,7 +131,8 @@ def test_answers_go_nowhere_without_a_complaint_to_stdout(world):
 
 
 def complete(world, words):
-    """What bash offers for the last word."""
+    """What bash offers for the last word. Bash hands the words over taken apart at colons."""
+    words = [part for word in words for part in re.split("(:)", word) if part or part == word]
     script = world.cordon_verb("help", "--format=bash").expect(0).out
     quoted = " ".join(f"'{word}'" for word in words)
     script += (f"\nCOMP_WORDS=({quoted})\nCOMP_CWORD={len(words) - 1}\n_cordon\n"
@@ -149,6 +151,65 @@ def test_bash_completion(world):
     assert "strict" in complete(world, ["cordon", "run", "--policy", ""])
     assert complete(world, ["cordon", "policy", "explain", "--policy", "strict", "re"]) == ["read"]
     assert "--json" not in complete(world, ["cordon", "run", "--", "--js"])
+
+
+PRESETS = {"strict", "workspace", "agent", "agent:claude", "agent:codex", "agent:gemini", "agent:copilot", "mine"}
+
+
+def own_policy(world, name="mine"):
+    world.write(world.home / f".config/cordon/policies/{name}.toml", 'version = 1\nextends = "workspace"\n')
+
+
+def test_bash_completes_policies(world):
+    own_policy(world)
+    own_policy(world, "$(touch planted)")
+    for words in (["run", "--policy"], ["policy", "show"], ["policy", "clamp", "--policy"]):
+        assert PRESETS <= set(complete(world, ["cordon", *words, ""])), words
+        assert complete(world, ["cordon", *words, "mi"]) == ["mine"]
+        # What stands before the colon is on the line already.
+        assert complete(world, ["cordon", *words, "agent:cl"]) == ["claude"]
+        assert {"claude", "codex"} <= set(complete(world, ["cordon", *words, "agent:"]))
+    assert complete(world, ["cordon", "run", "--allow", "a.example:443", "--net", "n"]) == ["none"]
+    assert not (world.project / "planted").exists()
+
+
+def test_fish_completes_policies(world):
+    own_policy(world)
+    script = world.write(world.outside / "cordon.fish", world.cordon_verb("completion", "fish").expect(0).out)
+
+    def offered(line):
+        done = world.execute(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"]).expect(0)
+        assert done.err == "", done.account()
+        return {one.split("\t")[0] for one in done.out.splitlines()}
+    for line in ("cordon run --policy ", "cordon policy show "):
+        assert PRESETS <= offered(line), line
+    assert offered("cordon run --policy mi") == {"mine"}
+    assert {"bash", "zsh", "fish"} <= offered("cordon completion ")
+    world.execute(["rm", "-r", world.home / ".config/cordon/policies"]).expect(0)
+    assert PRESETS - {"mine"} <= offered("cordon run --policy ")
+
+
+# A zsh in a terminal of its own: keys are typed, and its list of what it offers is read.
+ZSH = r"""
+zmodload zsh/zpty; zpty inner zsh -f -i
+zpty -w inner "PS1=; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -d $1/dump; stty -echo cols 200
+zstyle ':completion:*' list-colors; setopt no_beep; LISTMAX=1000; bindkey '^I' list-choices; echo be''gin"
+while zpty -r inner line && [[ $line != *begin* ]]; do :; done
+zpty -n -w inner "$2"$'\t'
+sleep 1
+zpty -w inner $'\x15exit'
+while zpty -r inner line; do print -r -- $line; done
+"""
+
+
+def test_zsh_completes_policies(world):
+    own_policy(world)
+    world.write(world.outside / "_cordon", world.cordon_verb("completion", "zsh").expect(0).out)
+    for line in ("cordon run --policy ", "cordon policy show "):
+        done = world.execute(["zsh", "-f", "-c", ZSH, "zsh", world.outside, line],
+                             env=world.environment({"TERM": "xterm"})).expect(0)
+        plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", " ", done.out)
+        assert set(re.findall(r"[\w:]+", plain)) >= PRESETS, done.account()
 
 
 def test_bash_completion_is_clean(world):

@@ -4,6 +4,7 @@
 #include "faces/cli/console.h"
 #include "faces/cli/flag_table.h"
 #include "faces/cli/verbs.h"
+#include "policy/agents.h"
 #include "policy/presets.h"
 
 namespace cordon {
@@ -22,53 +23,103 @@ _cordon_paths() {
 }
 )sh";
 
+// A name that a shell would carry out is nobody's policy. Bash takes words apart at colons, so
+// agent:claude is put together again, and of what is offered the part before the colon is cut off.
 constexpr std::string_view kEpilogue = R"sh(
-_cordon() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-  local verb=${COMP_WORDS[1]} first=2 flags="" valued="" operands="" subverbs=""
-  COMPREPLY=()
-  if ((COMP_CWORD == 1)); then
+_cordon_own_policies() {
+  local file
+  for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/cordon/policies/*.toml; do
+    file=${file##*/}
+    [[ $file =~ ^[A-Za-z0-9._-]+$ ]] && printf ' %s' "${file%.toml}"
+  done
+}
+
+_cordon_complete() {
+  local verb=${words[1]} first=2 flags="" valued="" operands="" subverbs=""
+  if ((last == 1)); then
     _cordon_words "$_cordon_verbs" "$cur"
     return
   fi
   _cordon_table "$verb"
   if [[ -n $subverbs ]]; then
-    if ((COMP_CWORD == 2)); then
+    if ((last == 2)); then
       _cordon_words "$subverbs" "$cur"
       return
     fi
-    verb="$verb ${COMP_WORDS[2]}" first=3
+    verb="$verb ${words[2]}" first=3
     _cordon_table "$verb"
   fi
-  while ((first < COMP_CWORD)); do
-    case ${COMP_WORDS[first]} in
+  while ((first < last)); do
+    case ${words[first]} in
       --) ((first++)); break ;;
-      -*) [[ $valued == *" ${COMP_WORDS[first]} "* ]] && ((first++)) ;;
+      -*) [[ $valued == *" ${words[first]} "* ]] && ((first++)) ;;
       *) break ;;
     esac
     ((first++))
   done
-  if ((first > COMP_CWORD)); then
+  if ((first > last)); then
     _cordon_value "$prev" "$cur"
-  elif ((first == COMP_CWORD)) && [[ $cur == -* && $prev != -- ]]; then
+  elif ((first == last)) && [[ $cur == -* && $prev != -- ]]; then
     _cordon_words "$flags" "$cur"
   elif [[ $verb == run ]]; then
     if declare -F _command_offset >/dev/null; then
-      _command_offset "$first"
-    elif ((first == COMP_CWORD)); then
+      _command_offset "${starts[first]}"
+    elif ((first == last)); then
       _cordon_paths -c "$cur"
     else
       _cordon_paths -f "$cur"
     fi
-  elif [[ -n $operands ]] && ((first == COMP_CWORD)); then
+  elif [[ -n $operands ]] && ((first == last)); then
     _cordon_words "$operands" "$cur"
   else
     _cordon_paths -f "$cur"
   fi
 }
 
+_cordon() {
+  local -a words=() starts=()
+  local at cur prev last
+  COMPREPLY=()
+  for ((at = 0; at <= COMP_CWORD; at++)); do
+    if ((at > 1)) && [[ ${COMP_WORDS[at]} == :* || ${words[-1]} == *: ]]; then
+      words[-1]+=${COMP_WORDS[at]}
+    else
+      words+=("${COMP_WORDS[at]}")
+      starts+=("$at")
+    fi
+  done
+  last=$((${#words[@]} - 1))
+  cur=${words[last]} prev=${words[last - 1]}
+  _cordon_complete
+  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    COMPREPLY=("${COMPREPLY[@]#"${cur%"${cur##*:}"}"}")
+  fi
+}
+
 complete -F _cordon cordon
 )sh";
+
+constexpr std::string_view kFishPolicies = R"sh(
+function __cordon_own_policies
+  set -l directory $HOME/.config
+  set -q XDG_CONFIG_HOME; and set directory $XDG_CONFIG_HOME
+  for file in $directory/cordon/policies/*.toml
+    string replace -r '.*/(.*)\.toml$' '$1' -- $file
+  end
+end
+
+)sh";
+
+// The presets, those of the known agents included.
+std::string policy_names() {
+  std::string names;
+  for (const std::string_view name : preset_names())
+    names.append(names.empty() ? "" : " ").append(name);
+  for (const AgentNeeds& agent : known_agents()) names.append(" agent:").append(agent.name);
+  return names;
+}
+
+std::string bash_policies() { return policy_names() + "$(_cordon_own_policies)"; }
 
 std::string words_of(std::span<const std::string_view> words) {
   std::string out;
@@ -88,7 +139,7 @@ std::string value_action(const Flag& flag) {
     case ValueKind::Directory:
       return "_cordon_paths -d \"$2\"";
     case ValueKind::Policy:
-      return "_cordon_words \"" + words_of(preset_names()) +
+      return "_cordon_words \"" + bash_policies() +
              "\" \"$2\"; ((${#COMPREPLY[@]})) || _cordon_paths -f \"$2\"";
     case ValueKind::Choice:
       return "_cordon_words \"" + words_of(flag.choices) + "\" \"$2\"";
@@ -130,7 +181,7 @@ std::string operand_words(const Verb& verb) {
   }
   if (verb.operands.empty()) return {};
   const Operand& first = verb.operands.front();
-  return first.kind == ValueKind::Policy ? words_of(preset_names()) : words_of(first.choices);
+  return first.kind == ValueKind::Policy ? bash_policies() : words_of(first.choices);
 }
 
 std::string subverbs(const Verb& verb) {
@@ -215,7 +266,7 @@ std::string zsh_action(ValueKind kind, std::span<const std::string_view> choices
     case ValueKind::Directory:
       return "_files -/";
     case ValueKind::Policy:
-      return "{ compadd -- " + spaced(preset_names()) + "; _files }";
+      return "_cordon_policies";
     case ValueKind::Choice:
     case ValueKind::OptionalChoice:
       return "(" + spaced(choices) + ")";
@@ -282,7 +333,7 @@ std::string fish_value(const Flag& flag) {
     case ValueKind::Directory:
       return " -x -a '(__fish_complete_directories)'";
     case ValueKind::Policy:
-      return " -r -F -a '" + spaced(preset_names()) + "'";
+      return " -r -F -a '" + policy_names() + " (__cordon_own_policies)'";
     case ValueKind::Choice:
       return " -x -a '" + spaced(flag.choices) + "'";
     case ValueKind::OptionalChoice:
@@ -327,10 +378,23 @@ std::string fish_verb(const Verb& verb) {
   return out.append(" -d '").append(with_escapes(verb.brief, "\\")).append("'\n");
 }
 
+// Of the first operand, where there is something to choose.
+std::string fish_operand(const Verb& verb) {
+  if (verb.operands.empty()) return {};
+  const Operand& first = verb.operands.front();
+  const bool policy = first.kind == ValueKind::Policy;
+  if (!policy && first.choices.empty()) return {};
+  return "complete -c cordon -n '" + fish_condition(verb) + "' -a '" +
+         (policy ? policy_names() + " (__cordon_own_policies)" : spaced(first.choices)) + "'\n";
+}
+
 }  // namespace
 
 std::string zsh_completion() {
-  std::string out = "#compdef cordon\n# made by cordon help --format=zsh\n\n_cordon() {\n";
+  std::string out = "#compdef cordon\n# made by cordon help --format=zsh\n\n_cordon_policies() {\n";
+  out.append("  compadd -- ").append(policy_names());
+  out.append(" ${XDG_CONFIG_HOME:-$HOME/.config}/cordon/policies/*.toml(N:t:r)\n  _files\n}\n\n");
+  out.append("_cordon() {\n");
   out.append("  local -a names\n  local verb=$words[2]\n");
   out.append("  if (( CURRENT == 2 )); then\n    names=(").append(zsh_names("")).append(" )\n");
   out.append("    _describe verb names\n    return\n  fi\n  shift words\n  (( CURRENT-- ))\n");
@@ -359,7 +423,8 @@ std::string fish_completion() {
       out.append(line);
     }
   }
-  for (const Verb& verb : verbs()) out.append(fish_verb(verb));
+  out.append(kFishPolicies);
+  for (const Verb& verb : verbs()) out.append(fish_verb(verb)).append(fish_operand(verb));
   for (const Verb& verb : verbs()) {
     for (const FlagGroup& group : verb.groups) {
       for (const Flag& flag : group.flags) out.append(fish_flag(verb, flag));
