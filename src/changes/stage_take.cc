@@ -137,7 +137,11 @@ Result<Taken> discard_stage(const std::string& handoff, Manifest& manifest, cons
   }
   if (taken.done == 0) return taken;
   CORDON_CHECK(write_manifest(handoff, manifest));
-  if (!some_left) CORDON_CHECK(drop_uppers(stage));
+  // What was applied and is restored waits again, and its version is nowhere else.
+  const bool may_return = std::ranges::any_of(manifest.records, [](const ChangeRecord& record) {
+    return record.state == Change::State::Applied && !record.replaced.empty();
+  });
+  if (!some_left && !may_return) CORDON_CHECK(drop_uppers(stage));
   return taken;
 }
 

@@ -124,6 +124,24 @@ def test_what_was_removed_below_a_directory_that_was_made_anew_goes(world):
     assert (world.project / "b/z/deep/file").read_text() == "old\n" and (world.project / "b/z/other").exists()
 
 
+def test_what_was_applied_beside_what_was_discarded_can_be_restored_and_applied_again(world):
+    """The version of the run went with what was discarded, and restoring told that it was kept."""
+    world.write(world.project / "gone.txt", "old\n")
+    staged(world, "echo new > kept.txt; echo more >> file.txt; rm gone.txt")
+    changes(world, "apply", "last", "kept.txt", "file.txt")
+    changes(world, "discard")
+    assert (world.project / "gone.txt").exists()
+    changes(world, "restore")
+    assert not (world.project / "kept.txt").exists()
+    assert listed(world)["kept.txt"][1] == "held"
+    changes(world, "apply")
+    assert (world.project / "kept.txt").read_text() == "new\n"
+    assert (world.project / "file.txt").read_text().endswith("more\n")
+    # Dropped for good once nothing is to be restored any more.
+    changes(world, "discard")
+    assert stages(world) == []
+
+
 def test_a_path_is_applied_with_the_directories_it_needs_and_nothing_else(world):
     staged(world, "mkdir -p a/b; echo 1 > a/b/one; echo 2 > a/b/two; echo 3 > three; rm file.txt")
     changes(world, "apply", "a/b/one")
