@@ -1,5 +1,7 @@
 #include "cordon/error.h"
 
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -112,9 +114,26 @@ Error usage_error(std::string what, std::string hint) {
   return error;
 }
 
+namespace {
+
+// What helps where the soft limit alone is low is refused where the hard one is.
+std::string hint_for_open_files() {
+  constexpr rlim_t kEnough = 1024;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) < 0) return "raise the limit of open files: ulimit -n";
+  const std::string now = "ulimit -n is " + std::to_string(limit.rlim_cur) + ": ";
+  if (limit.rlim_cur >= kEnough) return now + "allow more in the shell that starts cordon";
+  if (limit.rlim_max >= kEnough)
+    return now + "ulimit -Sn " + std::to_string(kEnough) + " in the shell that starts cordon";
+  return now +
+         "the hard limit is as low: start from a shell in which nobody lowered it, or have it "
+         "raised (LimitNOFILE=, /etc/security/limits.conf)";
+}
+
+}  // namespace
+
 Error setup_error(std::string what, int error_number, std::string hint) {
-  if (hint.empty() && error_number == EMFILE)
-    hint = "raise the limit of open files: ulimit -n 1024";
+  if (hint.empty() && error_number == EMFILE) hint = hint_for_open_files();
   if (hint.empty() && error_number == ENFILE) hint = "the whole host has too many files open";
   Error error;
   error.kind = ErrorKind::Setup;

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -13,6 +16,7 @@
 #include "config/faults.h"
 #include "config/policy_document.h"
 #include "host/resolve.h"
+#include "policy/agents.h"
 
 namespace cordon {
 namespace {
@@ -94,6 +98,25 @@ void bound_unlimited(Limits& limits) {
   limits.files = bounds.files;
 }
 
+namespace {
+
+// Of the presets, those of agents and the caller's own.
+std::optional<std::string> nearest_policy(const std::string& word, const Caller& caller) {
+  std::vector<std::string> names(preset_names().begin(), preset_names().end());
+  for (const AgentNeeds& agent : known_agents())
+    names.push_back("agent:" + std::string(agent.name));
+  std::error_code none;
+  const std::string place = join(caller.config_directory, "policies");
+  for (std::filesystem::directory_iterator at(place, none), end; !none && at != end;
+       at.increment(none)) {
+    if (at->path().extension() == ".toml") names.push_back(at->path().stem().string());
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return nearest(word, known);
+}
+
+}  // namespace
+
 Result<Policy> load_policy(const std::string& word, const Caller& caller) {
   if (word.empty()) {
     return fail(usage_error("the name of a policy is empty",
@@ -130,7 +153,7 @@ Result<Policy> load_policy(const std::string& word, const Caller& caller) {
       error.hint = "name a file: --policy ./" + quote(word + "/policy.toml");
     } else if (there) {
       error.hint = "for the file of that name in this directory write ./" + quote(word);
-    } else if (const auto near = nearest(word, preset_names())) {
+    } else if (const auto near = nearest_policy(word, caller)) {
       error.hint = "did you mean " + *near + "? Or write " + quote(named);
     }
     return fail(std::move(error));

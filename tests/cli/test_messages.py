@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 
+from support.harness import free_port
 from support.pty_session import Terminal
 
 pytestmark = pytest.mark.once
@@ -169,9 +170,12 @@ def test_a_directory_is_no_program(world):
     (["run", "--pids", "abc", "--", "true"], "abc", "--pids 256"),
     (["run", "--env", "LD_PRELOAD=", "--", "true"], "LD_PRELOAD=", "leave it out"),
     (["run", "--color", "blue", "--", "true"], "blue", "auto, always or never"),
+    (["run", "--policy", "agent:cladue", "--", "true"], "agent:cladue", "did you mean agent:claude?"),
+    (["run", "--policy", "of-mien", "--", "true"], "of-mien", "did you mean of-mine?"),
     (["audit", "list", "-1"], "-1", "--limit 1"),
-    (["audit", "show", "-1"], "-1", "audit show -h"),
-    (["audit", "show"], "ID", "cordon audit show last"),
+    (["audit", "show", "1", "2"], "ID", "cordon audit show last"),
+    (["-v"], "-v", "did you mean --version or --verbose?"),
+    (["-x"], "-x", "cordon -h"),
     (["audit", "show", "X"], "X", "cordon audit list"),
     (["policy", "check"], "name one file", "cordon policy check"),
     (["policy", "convert"], "name one document", "cordon policy convert"),
@@ -181,6 +185,8 @@ def test_a_directory_is_no_program(world):
     (["policy", "explain", "connect", "http://h.example/a"], "http://h.example/a", "write h.example:80;"),
     (["--policy", "strict", "run", "true"], "--policy", "cordon run --policy"),
     (["--color", "never", "run", "true"], "--color", "behind it: cordon run --color"),
+    (["--color=always", "doctor"], "--color", "behind it: cordon doctor --color"),
+    (["--limit", "5", "audit", "list"], "--limit", "behind it: cordon audit list --limit"),
     (["run", "--stage", "auto", "--", "true"], "auto does not exist", 'behind "=": write --stage=auto'),
     (["run", "--allow", "", "--", "true"], "--allow ''", '"example.com:443"'),
     (["run", "--allow", "a.example:1,b.example:1", "--", "true"], "a.example:1,b.example:1", "a rule for each"),
@@ -192,6 +198,8 @@ def test_a_directory_is_no_program(world):
     (["run", "--policy", "./bytes", "--", "true"], "bytes:1:1", "text file"),
     (["audit", "list", "--limit", "0"], "--limit 0", "--limit 50"),
     (["audit", "tail", "--limit", "x"], "--limit x", "--limit 50"),
+    (["audit", "list", "--tool", ""], "--tool has an empty value", "leave it out"),
+    (["run", "--report", "-", "--", "true"], "--report -", "write /dev/stdout"),
     (["audit", "list", "--outcome", "deneid"], "deneid", "did you mean denied?"),
     (["mcp", "--workspace", "nowhere"], "nowhere", "a directory that is there"),
 ])
@@ -200,6 +208,7 @@ def test_an_option_that_is_not_understood(world, words, named, told):
     world.write(world.project / "dir/policy.toml", "version = 1\n")
     world.write(world.project / "file", "version = 1\n")
     (world.project / "bytes").write_bytes(b"\0\1")
+    world.write(world.home / ".config/cordon/policies/of-mine.toml", "version = 1\n")
     done = typed(world, *words)
     assert done.status != 0 and named in done.err, done.account()
     assert told in hint_of(done), done.account()
@@ -208,7 +217,8 @@ def test_an_option_that_is_not_understood(world, words, named, told):
 @pytest.mark.parametrize("words", [
     ["run", "--write", ".", "--", "true"], ["run", "--policy", "workspace", "--", "true"],
     ["run", "--json", "--", "true"], ["run", "--pids", "256", "--", "true"], ["audit", "list", "--limit", "1"],
-    ["audit", "show", "last"], ["run", "--color", "never", "--", "true"],
+    ["audit", "show", "last"], ["audit", "show", "-1"], ["audit", "show"], ["run", "--color", "never", "--", "true"],
+    ["doctor", "--color=always", "--fix-hints"], ["run", "--report", "/dev/stdout", "--", "true"],
     ["run", "--stage=auto", "--", "true"], ["run", "--stage", "--", "true"],
     ["run", "--allow", "a.example:1", "--allow", "b.example:1", "--", "true"],
     ["audit", "list", "--limit", "50"], ["audit", "tail", "--limit", "50"],
@@ -448,6 +458,51 @@ def test_a_limit_of_open_files(world):
     cure = re.search(r"ulimit -\w*n \d+", hint_of(done))
     assert done.status == 125 and cure, done.account()
     world.bare("sh", "-c", f"{cure[0]}; exec {world.cordon} run -- true").expect(0)
+
+
+@pytest.mark.parametrize("files", [16, 20])
+def test_a_limit_of_open_files_that_cannot_be_raised(world, files):
+    """The hard limit is as low, so that to raise the soft one would be refused."""
+    done = world.bare("sh", "-c", f"ulimit -n {files}; exec {world.cordon} run -- true")
+    assert done.status == 125 and f"ulimit -n is {files}" in done.err, done.account()
+    assert "the hard limit is" in hint_of(done) and "ulimit -Sn" not in done.err, done.account()
+    world.bare("sh", "-c", f"ulimit -n 1024; exec {world.cordon} run -- true").expect(0)
+
+
+def test_the_newest_records_are_counted_from_the_end(world):
+    for status in (3, 4, 5):
+        world.run("sh", "-c", f"exit {status}").expect(status)
+
+    def ended(*words):
+        return typed(world, "audit", "show", "--json", *words, status=0).json["exit_code"]
+    assert [ended(), ended("last"), ended("-1"), ended("-2"), ended("-3")] == [5, 5, 5, 4, 3]
+    for words in (["-0"], ["-99"], ["-99999999999999"]):
+        assert "cordon audit list shows them" in hint_of(typed(world, "audit", "show", *words, status=1))
+
+
+def test_a_log_in_which_nothing_is_old(world):
+    """Silence would read as if something were gone."""
+    world.run("true").expect(0)
+    done = typed(world, "audit", "prune", "--keep-days", "1", status=1)
+    assert "nothing is removed" in done.err and done.out == ""
+
+
+def test_a_variable_that_is_not_set(world):
+    done = world.run("sh", "-c", "echo ${OTHER-unset}", options=["--env", "OTHER"]).expect(0)
+    assert done.out == "unset\n" and "--env OTHER: it is not set here" in done.err
+    cure = re.search(r"--env OTHER=\w+", done.err)[0].split()
+    assert world.run("printenv", "OTHER", options=cure).expect(0).out == "VALUE\n"
+    quiet = world.run("printenv", "OTHER", options=["--env", "OTHER"], env=world.environment({"OTHER": "1"}))
+    assert quiet.expect(0).out == "1\n" and quiet.err == ""
+
+
+def test_two_ports_of_one(world):
+    """The second would have taken the place of the first without a word."""
+    one, two = free_port(), free_port()
+    done = world.run("true", options=["--publish", f"{one}:80", "--publish", f"{one}:81"]).expect(125)
+    cure = re.search(r"--publish PORT:81", hint_of(done))[0].replace("PORT", str(two)).split()
+    world.run("true", options=["--publish", f"{one}:80", *cure]).expect(0)
+    world.run("true", options=["--publish", f"{one}:80", "--publish", f"{one}:80"]).expect(0)
 
 
 def test_a_builder_that_was_killed(world):

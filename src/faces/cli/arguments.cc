@@ -40,23 +40,31 @@ std::string hint_for_short(const Verb& verb, std::string_view name) {
   return names.empty() ? listing_of(verb) : "did you mean " + names + "?";
 }
 
-// The first verb that has the option.
-std::optional<std::string_view> verb_with(std::string_view name) {
+// A verb that has the option: the one that was typed, else the first.
+std::optional<std::string_view> verb_with(std::string_view name,
+                                          std::span<const char* const> typed) {
   const auto all = verbs();
-  const auto found = std::ranges::find_if(all, [&](const Verb& verb) {
-    return !verb.name.empty() && find_flag(verb, name) != nullptr;
-  });
-  return found == all.end() ? std::nullopt : std::optional(found->name);
+  std::optional<std::string_view> first;
+  for (const Verb& verb : all) {
+    if (verb.name.empty() || find_flag(verb, name) == nullptr) continue;
+    if (std::ranges::find(typed, verb.name.substr(0, verb.name.find(' ')),
+                          [](const char* word) { return std::string_view(word); }) != typed.end()) {
+      return verb.name;
+    }
+    if (!first) first = verb.name;
+  }
+  return first;
 }
 
-Error unknown_flag(const Verb& verb, std::string_view name) {
+Error unknown_flag(const Verb& verb, std::string_view name, std::span<const char* const> typed) {
   std::string what = "unknown option " + quote(name);
-  // Before the verb stand those of no verb alone.
-  if (const auto of = verb.name.empty() ? verb_with(name) : std::nullopt) {
+  constexpr std::size_t kShort = 2;
+  // Before the verb stand those of no verb alone. Of one letter too little is said for that.
+  const bool before = verb.name.empty() && name.size() > kShort;
+  if (const auto of = before ? verb_with(name, typed) : std::nullopt) {
     return usage_error(std::move(what), "options of a verb stand behind it: cordon " +
                                             std::string(*of) + " " + std::string(name));
   }
-  constexpr std::size_t kShort = 2;
   if (name.size() == kShort) return usage_error(std::move(what), hint_for_short(verb, name));
   std::vector<std::string_view> known{"--help"};
   for (const FlagGroup& group : verb.groups) {
@@ -110,7 +118,7 @@ Result<void> read_flag(const Verb& verb, std::string_view word, std::span<const 
   const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
   const std::string_view name = word.substr(0, equals);
   const Flag* flag = find_flag(verb, name);
-  if (flag == nullptr) return fail(unknown_flag(verb, name));
+  if (flag == nullptr) return fail(unknown_flag(verb, name, words));
   std::string_view value;
   if (flag->kind == ValueKind::None) {
     if (equals != std::string_view::npos) {
@@ -138,6 +146,10 @@ bool passes_words_on(const Verb& verb) {
   return verb.synopsis.find("[ARG]...") != std::string_view::npos;
 }
 
+bool counts_from_the_end(const Verb& verb, std::string_view word) {
+  return verb.synopsis.find("-N") != std::string_view::npos && parse_number(word.substr(1));
+}
+
 }  // namespace
 
 Result<void> parse_arguments(const Verb& verb, std::span<const char* const> words,
@@ -145,8 +157,8 @@ Result<void> parse_arguments(const Verb& verb, std::span<const char* const> word
   std::size_t next = 0;
   while (next < words.size()) {
     const std::string_view word(words[next]);
-    // A lone "-" is an operand by long custom.
-    if (word.size() < 2 || word.front() != '-') {
+    // A lone "-" is an operand by long custom, and "-1" counts from the end where that is said.
+    if (word.size() < 2 || word.front() != '-' || counts_from_the_end(verb, word)) {
       if (passes_words_on(verb)) break;
       arguments.operands.push_back(word);
       ++next;

@@ -271,7 +271,7 @@ inline constexpr std::array kAuditPruneGroups{FlagGroup{"What to do", kAuditPrun
                                               kHelpGroup};
 
 inline constexpr std::array kAuditShowOperands{
-    Operand{"ID", "an event id, the beginning of one, a number, or last", ValueKind::Free, {}}};
+    Operand{"ID", "an event id, its beginning, a number, last, -N", ValueKind::Free, {}}};
 
 inline constexpr std::array kAuditStatsOperands{
     Operand{"FILE", "exported records, in place of the log", ValueKind::File, {}}};
@@ -379,10 +379,9 @@ inline constexpr std::array kAuditVerbs{
          {},
          kAuditListExamples,
          kAuditUsage},
-    Verb{"audit show", "ID", "one action, in full",
-         "Prints everything the log holds of an action. last is the newest that Cordon did not "
-         "start "
-         "for itself.",
+    Verb{"audit show", "[ID|-N]", "one action, in full",
+         "Prints everything the log holds of an action. last, -1 and nothing at all are the newest "
+         "that Cordon did not start for itself, -2 is the one before.",
 
          kAuditShowGroups, kAuditShowOperands, kAuditShowExamples, kAuditUsage},
     Verb{"audit tail",

@@ -1,5 +1,7 @@
 #include "faces/cli/audit_forms.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "audit/files.h"
@@ -79,6 +81,13 @@ std::optional<std::int64_t> parse_when(std::string_view text, std::int64_t now_u
 
 Result<audit::Filter> audit_filter(const Arguments& arguments, const AuditPlace& where) {
   audit::Filter filter;
+  // An empty word is no filter, and would show everything in its place.
+  for (const GivenFlag& flag : arguments.flags) {
+    constexpr std::array kWords{FlagId::OutcomeIs, FlagId::Tool, FlagId::SessionId, FlagId::Agent};
+    if (!flag.value.empty() || std::ranges::find(kWords, flag.id) == kWords.end()) continue;
+    return fail(usage_error("option " + std::string(flag.name) + " has an empty value",
+                            "leave it out to see all"));
+  }
   CORDON_TRY(since, when(arguments, FlagId::Since, DayEdge::First));
   CORDON_TRY(until, when(arguments, FlagId::Until, DayEdge::Behind));
   filter.since_us = since;

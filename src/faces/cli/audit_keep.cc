@@ -200,7 +200,9 @@ int verb_audit_prune(const Arguments& arguments) {
     for (const std::string& day : done->days) answer += "removed " + day + "\n";
   }
   if (!say_answer(answer)) return kAnswerError;
-  return done->days.empty() ? kAnswerNo : kAnswerYes;
+  if (!done->days.empty()) return kAnswerYes;
+  say("cordon: nothing is removed: no day is older than that\n");
+  return kAnswerNo;
 }
 
 }  // namespace cordon

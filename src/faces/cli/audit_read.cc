@@ -177,11 +177,24 @@ int verb_audit_list(const Arguments& arguments) {
 
 namespace {
 
-audit::Filter newest_alone() {
+// What counts from the end: "last" is the first of the newest, as "-1" is.
+std::optional<std::uint64_t> place_from_the_end(std::string_view id) {
+  if (id == "last") return 1;
+  return id.starts_with('-') ? parse_number(id.substr(1)) : std::nullopt;
+}
+
+Result<std::vector<audit::Event>> nth_newest(audit::Index& index, std::uint64_t place) {
   audit::Filter filter;
-  filter.limit = 1;
+  filter.limit = place;
   filter.own = audit::OwnRuns::Without;
-  return filter;
+  CORDON_TRY(events, index.list(filter));
+  if (place == 0 || events.size() < place) return std::vector<audit::Event>();
+  return std::vector<audit::Event>{std::move(events.back())};
+}
+
+// Without an operand the newest.
+std::string asked_event(const Arguments& arguments) {
+  return arguments.operands.empty() ? "last" : std::string(arguments.operands.front());
 }
 
 struct Found {
@@ -190,13 +203,16 @@ struct Found {
 };
 
 Result<std::optional<Found>> find_event(const Arguments& arguments) {
-  if (arguments.operands.size() != 1 || arguments.operands.front().empty()) {
+  const std::string id = asked_event(arguments);
+  if (arguments.operands.size() > 1 || id.empty()) {
     return fail(usage_error("name one ID", "cordon audit show last; cordon audit list has others"));
   }
-  const std::string id(arguments.operands.front());
   CORDON_TRY(where, audit_place());
   CORDON_TRY(index, audit::Index::open(where.place, audit_progress("indexing")));
-  CORDON_TRY(events, id == "last" ? index.list(newest_alone()) : index.find(id));
+  constexpr std::uint64_t kFarthest = 100'000;
+  const auto place = place_from_the_end(id);
+  if (place && *place > kFarthest) return std::optional<Found>();
+  CORDON_TRY(events, place ? nth_newest(index, *place) : index.find(id));
   if (events.empty()) return std::optional<Found>();
   if (events.size() > 1) {
     return fail(usage_error(quote(id) + " begins more than one event id", "write more of it"));
@@ -261,7 +277,7 @@ int verb_audit_show(const Arguments& arguments) {
   const auto found = find_event(arguments);
   if (!found) return audit_failure_status(found.error());
   if (!*found) {
-    say_error(usage_error("no action is called " + quote(arguments.operands.front()),
+    say_error(usage_error("no action is called " + quote(asked_event(arguments)),
                           "cordon audit list shows them; cordon audit show last is the newest"));
     return kAnswerNo;
   }

@@ -139,6 +139,12 @@ Result<void> add_request(const GivenFlag& flag, Policy& policy) {
 Result<void> add_port(const GivenFlag& flag, Policy& policy) {
   const auto rule = parse_publish_rule(flag.value);
   if (!rule) return fail(bad_value(flag, "not a port to publish", "write 8080, or HOSTPORT:PORT"));
+  for (const PublishRule& typed : policy.options.publish) {
+    if (typed.host_port != rule->host_port || typed == *rule) continue;
+    return fail(bad_value(
+        flag, "--publish " + to_string(typed) + " uses that port of the host already",
+        "lead another port of the host there: --publish PORT:" + std::to_string(rule->port)));
+  }
   std::vector<PublishRule>& ports = policy.net.publish;
   // What is typed wins over what a policy leads there.
   std::erase_if(ports, [&](const PublishRule& old) { return old.host_port == rule->host_port; });
@@ -179,6 +185,18 @@ std::string_view why_left_out(std::string_view name, std::string_view value) {
   if (is_secret_name(name)) return "it looks like a secret";
   if (may_hold_login(value)) return "its value may hold a password";
   if (std::ranges::find(kOwn, name) != kOwn.end()) return "the sandbox has its own";
+  return {};
+}
+
+// --env NAME: of the caller's.
+Result<void> pass_variable(const GivenFlag& flag,
+                           const std::map<std::string, std::string>& environment, Policy& policy) {
+  CORDON_CHECK(set_variable(flag, policy));
+  if (!environment.contains(std::string(flag.value))) {
+    say_warning("--env " + quote(flag.value) +
+                ": it is not set here, so nothing is passed; --env " + std::string(flag.value) +
+                "=VALUE sets it");
+  }
   return {};
 }
 
@@ -305,9 +323,9 @@ constexpr PolicyOption kPolicyOptions[] = {
      }},
     {FlagId::Env,
      [](const GivenFlag& flag, Where caller, Policy& policy) {
-       return flag.value.ends_with('*') && flag.value.find('=') == std::string_view::npos
-                  ? pass_variables(flag, caller.environment, policy)
-                  : set_variable(flag, policy);
+       if (flag.value.find('=') != std::string_view::npos) return set_variable(flag, policy);
+       if (flag.value.ends_with('*')) return pass_variables(flag, caller.environment, policy);
+       return pass_variable(flag, caller.environment, policy);
      }},
     {FlagId::Timeout,
      [](const GivenFlag& flag, Where, Policy& policy) {

@@ -51,6 +51,11 @@ bool is_report(std::string_view text, const ReportKind& kind) {
   return schema != nullptr && schema->text() != nullptr && *schema->text() == kind.schema;
 }
 
+std::string cure_for_write(int number) {
+  return number == ENOSPC || number == EDQUOT ? "free some space there, or name a file elsewhere"
+                                              : "name a file elsewhere";
+}
+
 enum class NameStanding { Absent, Replaceable, WrittenTo };
 
 // What has the name now, and whether a report may take its place or be written to it.
@@ -119,6 +124,10 @@ Result<ReportFile> ReportFile::open(const std::string& path, const ReportKind& k
   if (const auto descriptor = named_descriptor(path)) {
     return open_stream(path, kind, ::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   }
+  if (path == "-") {
+    return fail(usage_error(std::string(kind.typed) + "- is no name of a file",
+                            "write /dev/stdout for standard output, ./- for a file of that name"));
+  }
   const std::size_t slash = path.rfind('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   ReportFile report(path, kind);
@@ -147,7 +156,8 @@ Result<ReportFile> ReportFile::open(const std::string& path, const ReportKind& k
 Result<void> ReportFile::write(std::string_view text) const {
   if (!stream_.valid()) return replace(text);
   if (write_all(stream_.get(), text)) return {};
-  return fail(setup_error("cannot write the report file " + quote(path_), errno));
+  return fail(
+      setup_error("cannot write the report file " + quote(path_), errno, cure_for_write(errno)));
 }
 
 Result<void> ReportFile::replace(std::string_view text) const {
@@ -155,7 +165,8 @@ Result<void> ReportFile::replace(std::string_view text) const {
   const std::string temporary = ".cordon-report-" + random_id();
   const auto failed = [&](int number) {
     ::unlinkat(directory, temporary.c_str(), 0);
-    return fail(setup_error("cannot write the report file " + quote(path_), number));
+    return fail(setup_error("cannot write the report file " + quote(path_), number,
+                            cure_for_write(number)));
   };
   if (const int error = write_new(directory, temporary, text); error != 0) return failed(error);
   // Look at it once more: the command, or somebody else, may have put something there meanwhile.
