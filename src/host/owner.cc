@@ -104,8 +104,9 @@ std::string cure(const WritableRoot& root, Obstacle obstacle,
       return "grant only paths of one owner, or give the others to this one (" +
              give_to(uid + ":" + gid, others(roots, root)) + ")";
     case Obstacle::Backend:
-      return start_as(uid, gid) + to_root +
-             ", or use --backend native where user namespaces are permitted";
+      return start_as(uid, gid) +
+             ", with what only a ceiling in root's home accepts moved to /etc/cordon/ceiling.toml" +
+             to_root + ", or use --backend native where user namespaces are permitted";
     case Obstacle::Power:
       return "start the container as its owner (--user " + uid + ":" + gid +
              ") or with that power (--cap-add SETUID --cap-add SETGID); where root has it, " +

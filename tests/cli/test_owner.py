@@ -223,12 +223,15 @@ def test_a_way_that_only_root_may_go(theirs):
     assert theirs.run(tool, options=["--read", tool.parent]).expect(0).out == "works\n"
 
 
-@pytest.mark.parametrize("backend", ["bwrap"])
+@pytest.mark.parametrize("backend", ["bwrap", "landlock"])
 def test_other_backends_name_the_cure(theirs, backend):
-    done = theirs.run("touch", "made", options=["--backend", backend])
+    ceiling = theirs.write(theirs.path / "ceiling.toml", 'version = 1\n[fs]\nread = ["@system"]\nwrite = ["@cwd"]\n'
+                           '[require]\naccept_missing = ["namespaces"]\n')
+    options = ["--ceiling", ceiling, "--backend", backend]
+    done = theirs.run("touch", "made", options=options)
     done.expect(125)
-    assert "--backend native" in done.err, done.account()
-    start_as_said(theirs, done.err, "--backend", backend, "--", "touch", "made").expect(0)
+    assert "--backend native" in done.err and "/etc/cordon/ceiling.toml" in done.err, done.account()
+    start_as_said(theirs, done.err, *options, "--", "touch", "made").expect(0)
     assert owners(theirs.project / "made") == (OWNER, GROUP)
     theirs.run("touch", "made", options=["--backend", "native"]).expect(0)
 
