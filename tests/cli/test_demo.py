@@ -12,6 +12,7 @@ import pytest
 
 from support import harness
 from support.pty_session import Terminal
+from support.without_namespaces import launcher
 
 pytestmark = pytest.mark.once
 
@@ -292,6 +293,13 @@ def test_one_act_alone(world, act):
             assert entry["tier"] == "native"
             assert entry["allowed"] == (entry["expected"] == "allowed"), entry
     assert left(world) == []
+
+
+def test_a_host_without_namespaces_is_told_nothing_about_files_that_are_gone(world):
+    """The demonstration has a ceiling of its own, and a change in that one would be no cure."""
+    done = world.execute([*launcher(), world.cordon, "demo"]).expect(1)
+    assert "nothing can contain a run on this host" in done.err and "cordon doctor" in done.err, done.account()
+    assert "/demo/" not in done.err and left(world) == [], done.account()
 
 
 def test_the_bomb_cannot_end_the_process_that_waits_for_it(world):

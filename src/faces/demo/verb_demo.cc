@@ -79,8 +79,12 @@ class Demonstration {
     panel_ = {&runner_, runner_.run(everything), run_code};
     if (const auto signal = runner_.interrupted()) return kSignalBase + *signal;
     if (panel_.proof.error) {
-      say_error(*panel_.proof.error);
-      say("cordon: this host cannot contain a command; cordon doctor says more\n");
+      Error error = *panel_.proof.error;
+      // Part of a cure would be a line of the demonstration's own ceiling, which goes with it.
+      if (error.kind == ErrorKind::Unavailable) {
+        error.hint = "the demonstration shows every layer: cordon doctor says what to change";
+      }
+      say_error(error);
       return kAnswerNo;
     }
     if (at_length()) tell(demo_panel_text(panel_));
