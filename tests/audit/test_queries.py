@@ -114,7 +114,9 @@ def test_show(busy):
     busy.audit("show", "999999", status=1)
     busy.audit("show", "%", status=1)
     busy.audit("show", "0", status=2)  # begins all of them
-    busy.audit("show", status=2)
+    assert busy.audit("show").out == busy.audit("show", "-1").out == busy.audit("show", "last").out
+    assert busy.audit("show", "--json", "-2").json["seq"] == events(busy)[1]["seq"]
+    busy.audit("show", "1", "2", status=2)
 
 
 def test_tail_shows_the_last_and_follows(busy):
