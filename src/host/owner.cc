@@ -2,11 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "sys/ids.h"
 
@@ -93,7 +96,16 @@ std::string start_as(const std::string& uid, const std::string& gid) {
          " --clear-groups sh -c 'HOME=$(mktemp -d) cordon run ...')";
 }
 
-std::string cure(const WritableRoot& root, Obstacle obstacle,
+// What root's own ceiling accepts to go without, the owner has not: it is not looked for in that
+// home, where it may not even be read.
+std::string beside_own_ceiling(const Caller& caller) {
+  const std::string own = join(caller.config_directory, "ceiling.toml");
+  if (caller.config_directory.empty() || ::access(own.c_str(), F_OK) != 0) return {};
+  return ", with your ceiling where it counts for all users (install -D -m 644 " + quote(own) +
+         " /etc/cordon/ceiling.toml)";
+}
+
+std::string cure(const WritableRoot& root, Obstacle obstacle, const Caller& caller,
                  const std::vector<WritableRoot>& roots) {
   const std::string uid = std::to_string(root.status.st_uid);
   const std::string gid = std::to_string(root.status.st_gid);
@@ -104,9 +116,8 @@ std::string cure(const WritableRoot& root, Obstacle obstacle,
       return "grant only paths of one owner, or give the others to this one (" +
              give_to(uid + ":" + gid, others(roots, root)) + ")";
     case Obstacle::Backend:
-      return start_as(uid, gid) +
-             ", with what only a ceiling in root's home accepts moved to /etc/cordon/ceiling.toml" +
-             to_root + ", or use --backend native where user namespaces are permitted";
+      return start_as(uid, gid) + beside_own_ceiling(caller) + to_root +
+             ", or use --backend native where user namespaces are permitted";
     case Obstacle::Power:
       return "start the container as its owner (--user " + uid + ":" + gid +
              ") or with that power (--cap-add SETUID --cap-add SETGID); where root has it, " +
@@ -119,12 +130,12 @@ std::string cure(const WritableRoot& root, Obstacle obstacle,
   return {};
 }
 
-Error cannot_write(const WritableRoot& root, Obstacle obstacle,
+Error cannot_write(const WritableRoot& root, Obstacle obstacle, const Caller& caller,
                    const std::vector<WritableRoot>& roots) {
   return {.kind = ErrorKind::Unsupported,
           .what = "the command could not write " + quote(root.grant->path) + ", which belongs to " +
                   words(root.status.st_uid, root.status.st_gid) + ": " + reason(obstacle),
-          .hint = cure(root, obstacle, roots)};
+          .hint = cure(root, obstacle, caller, roots)};
 }
 
 }  // namespace
@@ -148,10 +159,10 @@ Result<std::optional<Owner>> owner_to_run_as(const std::vector<Grant>& writable,
   const auto closed = std::ranges::find_if(
       roots, [](const WritableRoot& root) { return !writable_without_power(root.status); });
   if (closed == roots.end()) return std::nullopt;
-  if (!one) return fail(cannot_write(*closed, Obstacle::Owners, roots));
+  if (!one) return fail(cannot_write(*closed, Obstacle::Owners, caller, roots));
   if (mapping == IdentityMapping::OnlySelf)
-    return fail(cannot_write(*closed, Obstacle::Backend, roots));
-  return fail(cannot_write(*closed, known ? Obstacle::Power : Obstacle::Id, roots));
+    return fail(cannot_write(*closed, Obstacle::Backend, caller, roots));
+  return fail(cannot_write(*closed, known ? Obstacle::Power : Obstacle::Id, caller, roots));
 }
 
 }  // namespace cordon
