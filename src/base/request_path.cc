@@ -100,14 +100,27 @@ Result<std::string> without_dots(std::span<const std::string_view> segments) {
   return joined(kept);
 }
 
-Result<std::string> loose_reading(std::string_view spelled) {
+// Without any escape, also of an escape: a server behind another one decodes what that one left.
+// An escape that is whole ends with what was added last, so that one pass finds them all.
+std::string wholly_decoded(std::string_view spelled) {
   std::string decoded;
-  for (std::size_t i = 0; i < spelled.size(); ++i) {
-    const auto byte = spelled[i] == '%' ? escaped_byte(spelled, i) : std::nullopt;
-    const char c = byte.value_or(spelled[i]);
-    decoded += c == '\\' ? '/' : c;
-    if (byte) i += 2;
+  for (char next : spelled) {
+    decoded += next;
+    while (decoded.size() >= 3 && decoded[decoded.size() - 3] == '%') {
+      const auto byte = escaped_byte(decoded, decoded.size() - 3);
+      if (!byte) break;
+      decoded.resize(decoded.size() - 3);
+      decoded += *byte;
+    }
   }
+  return decoded;
+}
+
+Result<std::string> loose_reading(std::string_view spelled) {
+  std::string decoded = wholly_decoded(spelled);
+  if (std::ranges::any_of(decoded, is_control))
+    return fail(policy_error("the path holds an escaped control character"));
+  std::ranges::replace(decoded, '\\', '/');
   std::vector<std::string_view> kept;
   const std::vector<std::string_view> all = segments_of(decoded);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -115,6 +128,15 @@ Result<std::string> loose_reading(std::string_view spelled) {
     if (!plain.empty() || i + 1 == all.size()) kept.push_back(plain);
   }
   return without_dots(kept);
+}
+
+// As a server takes it that tells no case from the other, and a directory from its name.
+std::string without_case(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  std::string plain(path);
+  for (char& c : plain)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return plain;
 }
 
 // '*' stands for any characters; an empty segment is no segment that "*" alone means.
@@ -209,8 +231,18 @@ bool PathPattern::allows(const RequestPath& path) const {
 }
 
 bool PathPattern::denies(const RequestPath& path) const {
-  return matches(strict_, path.strict) || matches(loose_, path.loose) ||
-         matches(strict_, path.loose);
+  const auto plain = [](Reading pattern) {
+    for (std::string& segment : pattern.segments) segment = without_case(segment);
+    const bool exact = pattern.end == End::Exact;
+    while (exact && pattern.segments.size() > 1 && pattern.segments.back().empty()) {
+      pattern.segments.pop_back();
+    }
+    return pattern;
+  };
+  const std::string strict = without_case(path.strict);
+  const std::string loose = without_case(path.loose);
+  const Reading by_strict = plain(strict_);
+  return matches(by_strict, strict) || matches(plain(loose_), loose) || matches(by_strict, loose);
 }
 
 bool PathPattern::covers(const Reading& wide, const Reading& narrow) {

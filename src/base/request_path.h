@@ -5,7 +5,8 @@
 // take two slashes for one. So a path has two readings, and a rule has to hold for both: `strict`
 // is the path as RFC 3986 normalises it, which is also what is sent on; `loose` is what the most
 // generous server makes of it. A path that an `allow` matches in one reading alone does not pass,
-// and one that a `deny` matches in any reading is denied.
+// and one that a `deny` matches in any reading is denied. Many servers take /Admin and /admin/ for
+// /admin as well, so that a `deny` does.
 #pragma once
 
 #include <string>
@@ -18,8 +19,7 @@ namespace cordon {
 
 struct RequestPath {
   std::string strict;  // begins with a slash; dot segments are gone, escapes in one spelling
-  std::string
-      loose;  // every escape decoded once, parameters cut off, slashes merged, dot segments gone
+  std::string loose;   // no escape is left, parameters cut off, slashes merged, dot segments gone
   bool operator==(const RequestPath&) const = default;
 };
 
@@ -30,14 +30,15 @@ Result<RequestPath> read_request_path(std::string_view path);
 
 // A pattern of a rule: "*" stands for any characters within one segment, and "/**" at the end for
 // the directory itself and everything below it. Everything else is itself, in the spelling of
-// RequestPath::strict; case counts.
+// RequestPath::strict; of an `allow` case counts.
 // "/v1/*" is not "/v1/": a segment that is "*" is not empty.
 class PathPattern {
  public:
   static Result<PathPattern> parse(std::string_view text);
 
   [[nodiscard]] bool allows(const RequestPath& path) const;  // in both readings
-  [[nodiscard]] bool denies(const RequestPath& path) const;  // in any reading
+  // In any reading, in whatever case and with or without a slash at the end.
+  [[nodiscard]] bool denies(const RequestPath& path) const;
   [[nodiscard]] const std::string& text() const { return text_; }
   // True if each path that `other` matches is matched by this one. May answer false where it is so.
   [[nodiscard]] bool covers(const PathPattern& other) const;

@@ -41,17 +41,21 @@ TEST(RequestPath, HasTheReadingOfTheMostGenerousServer) {
   EXPECT_EQ(readings("/a/..;/admin").loose, "/admin");
   EXPECT_EQ(readings("/a;v=1/b;w").loose, "/a/b");
   EXPECT_EQ(readings("//a///b/").loose, "/a/b/");
-  EXPECT_EQ(readings("/a%252fb").loose, "/a%2fb");
+  EXPECT_EQ(readings("/a%252fb").loose, "/a/b");
+  EXPECT_EQ(readings("/a%252fb").strict, "/a%252fb");
+  EXPECT_EQ(readings("/a/%25252e%2525%32e/b").loose, "/b");
+  EXPECT_EQ(readings("/100%25/%2525zz").loose, "/100%/%zz");
   // Of what is sent, which here has no dots any more.
   EXPECT_EQ(readings("/files//../fin").strict, "/files/fin");
   EXPECT_EQ(readings("/files//../fin").loose, "/files/fin");
 }
 
 TEST(RequestPath, RefusesWhatNoUrlHas) {
-  for (const char* path : {"",      "a",     "*",    "http://h/", "/a b",           "/a\r\nX: y",
-                           "/a\tb", "/a\\b", "/a%",  "/a%2",      "/a%zz",          "/a%0d%0aX",
-                           "/a%00", "/a%7f", "/..",  "/a/../..",  "/a/..%2f..%2fb", "/\xc3\xa9",
-                           "/a#b",  "/a\"b", "/a<b", "/a?b"}) {
+  for (const char* path :
+       {"",      "a",     "*",    "http://h/", "/a b",           "/a\r\nX: y",
+        "/a\tb", "/a\\b", "/a%",  "/a%2",      "/a%zz",          "/a%0d%0aX",
+        "/a%00", "/a%7f", "/..",  "/a/../..",  "/a/..%2f..%2fb", "/\xc3\xa9",
+        "/a#b",  "/a\"b", "/a<b", "/a?b",      "/a%2500",        "/a%250d%25250aX"}) {
     EXPECT_FALSE(read_request_path(path).has_value()) << path;
   }
 }
@@ -83,6 +87,8 @@ TEST(PathPattern, AllowsOnlyWhatEveryServerTakesForTheSame) {
   EXPECT_FALSE(allows("/files/**", "/files/..;/admin"));
   EXPECT_FALSE(allows("/files/*", "/files/a%2fb"));
   EXPECT_FALSE(allows("/files/**", "//files/a"));
+  EXPECT_FALSE(allows("/files/**", "/files/%252e%252e/admin"));
+  EXPECT_TRUE(allows("/files/*", "/files/100%25"));
   EXPECT_TRUE(allows("/projects/group%2Fproject/**", "/projects/group%2fproject/issues"));
   EXPECT_FALSE(allows("/projects/group%2Fproject/**", "/projects/group/project/issues"));
 }
@@ -90,9 +96,14 @@ TEST(PathPattern, AllowsOnlyWhatEveryServerTakesForTheSame) {
 TEST(PathPattern, DeniesWhatAnyServerTakesForIt) {
   for (const char* path :
        {"/admin", "/admin/x", "/files/../admin", "/files/..%2fadmin", "/files/..;/admin", "//admin",
-        "/admin;v=1", "/%61dmin", "/admin%2fx", "/files%5c..%5cadmin"}) {
+        "/admin;v=1", "/%61dmin", "/admin%2fx", "/files%5c..%5cadmin", "/ADMIN/x", "/%2541dmin/",
+        "/files/%252e%252e/admin"}) {
     EXPECT_TRUE(denies("/admin/**", path)) << path;
   }
+  for (const char* path : {"/v1/Models", "/v1/models/", "/V1/models//", "/v1/models;a"})
+    EXPECT_TRUE(denies("/v1/models", path)) << path;
+  EXPECT_FALSE(denies("/v1/models", "/v1/models/7"));
+  EXPECT_TRUE(denies("/Me/**", "/me/x"));
   EXPECT_FALSE(denies("/admin/**", "/files/admin"));
 }
 

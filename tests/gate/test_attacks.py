@@ -63,6 +63,10 @@ SMUGGLING = {
     "another method inside": head_with(b"X-HTTP-Method-Override: DELETE"),
     "another path inside": head_with(b"X-Original-URL: /admin"),
     "another host inside": head_with(b"X-Forwarded-Host: other.example.com"),
+    "another method inside, as a program reads it": head_with(b"X_HTTP_Method_Override: DELETE"),
+    "another host inside, as a standard has it": head_with(b"Forwarded: for=192.0.2.1;host=other.example.com"),
+    "a length as a program reads it": head_with(b"Content_Length: 4"),
+    "an escaped line end, escaped": head_with(first=b"GET /ok%250d%250aX:%201 HTTP/1.1"),
     "two authorizations": head_with(b"Authorization: a", b"Authorization: b"),
     "an expectation": head_with(b"Expect: 200-ok"),
     "too many headers": head_with(*[b"X-%d: 1" % i for i in range(200)]),
@@ -118,6 +122,7 @@ PATHS = ["/private", "/files/private", "/files/private/x", "/files/./private/x",
          "/files/x/../private/", "/files/x/%2e%2e/private/x", "/files/%70rivate/x", "/files/private%2fx",
          "/files/x%2f..%2fprivate", "/files/..;/private", "/files/private;v=1", "/files%5cprivate",
          "/files/x%5c..%5cprivate",
+         "/files/%2570rivate/x", "/files/x%252f..%252fprivate", "/FILES/private", "/files/Private/x",
          "/files/../ok/../private", "//files/private", "/files/..%2f..%2fok", "/../ok", "/files/%2e%2e%2fok"]
 
 

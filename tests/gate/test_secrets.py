@@ -109,6 +109,21 @@ def test_what_cannot_be_searched_is_not_asked_for(place):
     gate = place.gate(server, rule(secret="key"), secrets=[secret()])
     assert Client(gate.connect()).get("/", "Accept-Encoding: gzip, br").status == 200
     assert fields_at(server)["accept-encoding"] == "identity"
+    # A WebSocket is not compressed either.
+    offer = "Sec-WebSocket-Extensions: permessage-deflate"
+    plain = place.gate(place.server(), rule(id="plain"), upstream={"plain": server.port})
+    for asked, kept in ((gate.connect(), False), (plain.connect("plain"), True)):
+        assert Client(asked).get("/", offer).status == 200
+        assert (b"permessage-deflate" in server.peers[-1].received) == kept
+
+
+def test_nobody_elses_key_goes_beside_a_secret(place):
+    server = place.server()
+    gate = place.gate(server, rule(secret="key"), secrets=[secret()])
+    for name in ("X-Api-Key", "X_Api_Key", "x.api.key", "Authorization", "APIKEY", "Job-Token"):
+        assert Client(gate.connect()).get("/", f"{name}: mine", "X-Kept: 1").status == 200
+        seen = server.peers[-1].received
+        assert b"mine" not in seen and b"X-Kept: 1" in seen and seen.count(SECRET.encode()) == 1, name
 
 
 def test_a_redirect_is_the_clients_to_follow_and_takes_no_secret_along(place):

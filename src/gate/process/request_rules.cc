@@ -36,13 +36,47 @@ constexpr std::string_view kOfConnection[] = {"connection",
 // Servers read a method, a host or a path out of these: another request than the one that was
 // judged.
 constexpr std::string_view kAnotherRequest[] = {
-    "x-http-method-override", "x-http-method",   "x-method-override", "x-original-url",
-    "x-rewrite-url",          "x-original-host", "x-forwarded-host",  "x-forwarded-server"};
+    "x-http-method-override", "x-http-method",   "x-method-override", "x-original-method",
+    "x-forwarded-method",     "x-original-url",  "x-original-uri",    "x-original-path",
+    "x-rewrite-url",          "x-forwarded-uri", "x-forwarded-path",  "x-forwarded-prefix",
+    "x-envoy-original-path",  "x-original-host", "x-forwarded-host",  "x-forwarded-server",
+    "x-http-host-override",   "x-host"};
 // Where a secret is added, nobody else's goes beside it: somebody's own key would carry data to an
 // account of his.
-constexpr std::string_view kCredentials[] = {"authorization",  "x-api-key",     "api-key",
-                                             "x-goog-api-key", "private-token", "x-auth-token",
-                                             "x-access-token", "cookie"};
+constexpr std::string_view kCredentials[] = {
+    "authorization",  "x-api-key", "api-key", "x-goog-api-key", "private-token", "x-auth-token",
+    "x-access-token", "cookie",    "apikey",  "x-api-token",    "x-auth-key",    "job-token"};
+// What would come back in a form that cannot be searched for a secret.
+constexpr std::string_view kCompressing[] = {"accept-encoding", "sec-websocket-extensions"};
+
+// Behind a server, programs are given the names of headers as variables: each character that is
+// neither a letter nor a digit is the same one there, so that X_Api_Key is X-Api-Key.
+bool is_read_as(const Field& field, std::string_view lower_case_name) {
+  const auto as_variable = [](char c) {
+    const char lower = lower_case(c);
+    return (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') ? lower : '_';
+  };
+  return std::ranges::equal(field.name, lower_case_name, {}, as_variable, as_variable);
+}
+
+bool is_read_as_one_of(const Field& field, Names names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return is_read_as(field, name); });
+}
+
+// Says in other characters what a header says that is judged or written anew.
+bool is_in_disguise(const Field& field) {
+  const auto disguised = [&](std::string_view name) {
+    return is_read_as(field, name) && !is_named(field, name);
+  };
+  return !is_read_as_one_of(field, kCredentials) &&
+         (std::ranges::any_of(kSingle, disguised) || std::ranges::any_of(kOfConnection, disguised));
+}
+
+// Of RFC 7239: the only one of these that says something else as well.
+bool forwards_host(const Field& field) {
+  return is_read_as(field, "forwarded") &&
+         lower_case(field.value).find("host") != std::string::npos;
+}
 
 bool matches(const CompiledMatch& match, std::string_view method) {
   return match.method == "*" || match.method == method;
@@ -79,11 +113,15 @@ std::optional<Refusal> fault_of_head(const MessageReader& request) {
   if (request.framing() == Framing::UntilEnd) return refuse_request(400, "its body has no length");
   if (head.count("expect") > 0 && lower_case(head.value("expect")) != "100-continue")
     return refuse_request(417, "it expects something else than 100-continue");
-  for (const Field& field : head.fields)
-    if (is_one_of(field, kAnotherRequest))
+  for (const Field& field : head.fields) {
+    if (is_read_as_one_of(field, kAnotherRequest) || forwards_host(field))
       return refuse_request(
           400, "the header " + field.name + " asks for another request than the one it stands in",
           "Leave it out and send that request itself.");
+    if (is_in_disguise(field))
+      return refuse_request(
+          400, "the header " + field.name + " is read as one of another name by some servers");
+  }
   return std::nullopt;
 }
 
@@ -133,6 +171,12 @@ std::optional<Refusal> read_target(const Head& head, Judged& judged, RequestPath
   return std::nullopt;
 }
 
+// One that a rule can name: of another one nobody could say what it allows.
+bool can_be_a_pattern(const RequestPath& path) {
+  return path.strict == path.loose && path.strict.find('*') == std::string::npos &&
+         PathPattern::parse(path.strict).has_value();
+}
+
 std::optional<Refusal> fault_of_path(const CompiledRule& rule, const std::string& method,
                                      const RequestPath& path) {
   const std::string asked = method + " " + path.strict;
@@ -145,18 +189,22 @@ std::optional<Refusal> fault_of_path(const CompiledRule& rule, const std::string
   for (const CompiledMatch& match : rule.allow) {
     if (!matches(match, method)) continue;
     if (match.path.allows(path)) return std::nullopt;
-    strictly = strictly || match.path.denies(path);
+    strictly = strictly || match.path.allows({path.strict, path.strict});
   }
-  const std::string advice = "A person can allow it with --http '" + method + " " +
-                             authority_of(rule.rule) + path.strict + "'.";
+  const std::string plainly =
+      "Send the path without escaped slashes, empty segments and parameters.";
   if (strictly) {
     return refuse_request(403,
                           asked + " is outside what is granted: some servers read its path as " +
                               path.loose + ", which the rule does not allow",
-                          "Send the path without escaped slashes, empty segments and parameters.");
+                          plainly);
   }
   return refuse_request(
-      403, asked + " is outside what is granted: the rule allows " + list_of(rule.allow), advice);
+      403, asked + " is outside what is granted: the rule allows " + list_of(rule.allow),
+      can_be_a_pattern(path)
+          ? "A person can allow it with --http " +
+                shell_word(method + " " + authority_of(rule.rule) + path.strict) + "."
+          : plainly);
 }
 
 std::optional<Refusal> fault_of_placeholders(const Head& head, const CompiledRule& rule,
@@ -197,12 +245,12 @@ std::vector<Field> passing_request_fields(const Head& head, const CompiledRule& 
   for (const Field& field : head.fields) {
     const std::string name = lower_case(field.name);
     if (is_one_of(field, kOfConnection) || head.lists("connection", name)) continue;
-    if (std::ranges::find(rule.rule.strip, name) != rule.rule.strip.end()) continue;
-    if (secret &&
-        (is_one_of(field, kCredentials) || (own != placeholders.end() && name == own->header)))
+    const auto is_it = [&](const std::string& other) { return is_read_as(field, other); };
+    if (std::ranges::any_of(rule.rule.strip, is_it)) continue;
+    if (secret && (is_read_as_one_of(field, kCredentials) ||
+                   (own != placeholders.end() && is_it(own->header))))
       continue;
-    // What comes back is searched for the secret, and what is compressed cannot be.
-    if (secret && name == "accept-encoding") continue;
+    if (secret && is_read_as_one_of(field, kCompressing)) continue;
     fields.push_back(field);
   }
   return fields;
@@ -288,8 +336,8 @@ std::vector<Field> passing_trailers(const std::vector<Field>& trailers,
              (!known.placeholder.empty() &&
               field.value.find(known.placeholder) != std::string::npos);
     });
-    if (own || is_one_of(field, kOfConnection) || is_one_of(field, kSingle) ||
-        is_one_of(field, kAnotherRequest) || is_one_of(field, kCredentials))
+    if (own || is_read_as_one_of(field, kOfConnection) || is_read_as_one_of(field, kSingle) ||
+        is_read_as_one_of(field, kAnotherRequest) || is_read_as_one_of(field, kCredentials))
       continue;
     fields.push_back(field);
   }

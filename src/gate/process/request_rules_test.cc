@@ -77,6 +77,23 @@ TEST(GateRequest, NobodyElsesCredentialsGoBesideASecret) {
   EXPECT_EQ(passing(sent, [](Rule&) {}).size(), 5U);
 }
 
+TEST(GateRequest, AHeaderIsTheSameInWhateverItsWordsAreJoinedBy) {
+  const std::string sent = "X_Api_Key: a\r\nX.Auth-Token: b\r\nX_Trace: c\r\nX_Kept: 1\r\n";
+  const auto with_secret = [](Rule& rule) {
+    rule.secret = "key";
+    rule.strip = {"x-trace"};
+  };
+  EXPECT_EQ(passing(sent, with_secret), std::vector<std::string>{"X_Kept"});
+  EXPECT_EQ(passing(sent, [](Rule&) {}).size(), 4U);
+  for (const char* field :
+       {"X_HTTP_Method_Override: DELETE", "x-forwarded_host: other.example.com",
+        "Forwarded: for=192.0.2.1;host=other.example.com", "X-Forwarded-Prefix: /admin",
+        "Content_Length: 4", "Transfer_Encoding: chunked", "Content_Type: text/plain"})
+    EXPECT_EQ(status_of(std::string(field) + "\r\n"), 400U) << field;
+  for (const char* field : {"Forwarded: for=192.0.2.1", "X-Forwarded-For: 192.0.2.1", "X_Kept: 1"})
+    EXPECT_EQ(status_of(std::string(field) + "\r\n"), 200U) << field;
+}
+
 TEST(GateRequest, APlaceholderStandsInItsOwnHeaderAlone) {
   const auto own = rule_with([](Rule& rule) { rule.secret = "key"; });
   EXPECT_EQ(status_of("X-Api-Key: cordon-placeholder-1\r\n", own), 200U);
@@ -126,6 +143,13 @@ TEST(GateRequest, ARefusalSaysWhatWouldChangeIt) {
   const std::string body = refusal_body(*refusal, rule.rule);
   EXPECT_NE(body.find("DELETE /v1/models/7 is outside what is granted"), std::string::npos) << body;
   EXPECT_NE(body.find("--http 'DELETE api.example.com/v1/models/7'"), std::string::npos) << body;
+  // Nothing is advised that would be refused.
+  for (const char* path : {"/v2/a%2Fb", "//v1/models", "/v1/models;a", "/v2/*"}) {
+    const auto other = judge(request_with("", std::string("GET ") + path + " HTTP/1.1"), rule,
+                             ClientMode::Tls, {}, judged);
+    ASSERT_TRUE(other.has_value()) << path;
+    EXPECT_EQ(other->advice.find("--http"), std::string::npos) << path;
+  }
 }
 
 TEST(GateTrailers, SayNothingOfRoutingAndWhoAsks) {
