@@ -42,7 +42,11 @@ std::optional<RequestAccount::Spent> RequestAccount::take(const std::string& sec
 void RequestAccount::count(SentRequests request) {
   const auto known = std::ranges::find_if(
       sent_, [&](const SentRequests& other) { return same_kind(other, request); });
-  if (known == sent_.end() && sent_.size() < kMostListed) {
+  const auto is_alike = [&](const SentRequests& other) {
+    return other.refused.empty() == request.refused.empty();
+  };
+  const auto listed = static_cast<std::size_t>(std::ranges::count_if(sent_, is_alike));
+  if (known == sent_.end() && listed < kMostListed) {
     sent_.push_back(std::move(request));
     return;
   }

@@ -3,7 +3,9 @@
 // refused.
 //
 // Whoever runs inside decides how many requests there are and what they ask for, so each list has
-// an end, and what is beyond it is summed up in one line. No locks: the gate's mutex holds it.
+// an end, and what is beyond it is summed up in one line. What went well has an end of its own:
+// nobody gets it out of the list by asking for much that is refused. No locks: the gate's mutex
+// holds it.
 #pragma once
 
 #include <cstdint>
