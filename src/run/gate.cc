@@ -413,8 +413,11 @@ void Gate::State::dial() {
     if (dialled.error == 0) {
       (void)tell(gate::Dialled{id, std::nullopt}, {dialled.socket.get()});
     } else {
-      (void)tell(gate::Dialled{
-          id, to_string(endpoint) + " cannot be reached: " + ::strerrordesc_np(dialled.error)});
+      const std::string why =
+          dialled.error == EACCES
+              ? "the policy refuses what its name leads to; cordon why tells a person the rule"
+              : ::strerrordesc_np(dialled.error);
+      (void)tell(gate::Dialled{id, to_string(endpoint) + " cannot be reached: " + why});
     }
   }
 }

@@ -182,11 +182,13 @@ void advise_requests(const RunInput& input, const JudgedRun& run,
                      std::vector<Gate::Refused>& refused) {
   std::size_t asked = 0;
   for (Gate::Refused& one : refused) {
-    if (one.method.empty() || one.path.empty() || asked++ >= kMostAdvised) continue;
+    // One that was refused for its form, its host or its number needs another change.
+    const std::string by_rule = ": " + one.method + " " + one.path + " is outside what is granted";
+    if (one.path.empty() || one.denial.detail.find(by_rule) == std::string::npos) continue;
+    if (asked++ >= kMostAdvised) continue;
     const auto explained = explain_access(
         input, {Question::Access::Request, one.method + " https://" + one.denial.path + one.path},
         run.caller);
-    // What a rule allows was refused for something else: its size, its number, its form.
     if (explained && !explained->allowed) one.denial.change = explained->change;
   }
 }

@@ -280,6 +280,38 @@ print(answer.status, "https://" in answer.read().decode())
     assert "not at this port" in refused[GIT_TLS_PORT]["reason"]
 
 
+def test_a_name_leads_through_the_gate_however_it_is_spelled(net, trust):
+    for name in (NAME, NAME.upper(), f"{NAME}."):
+        done = net.run("curl", "-sS", "--fail", f"https://{name}:{API_PORT}/v1/models", options=RULE, env=trust)
+        assert json.loads(done.expect(0).out)["headers"]["host"] == HOST, done.account()
+        # Also where connections to that host are allowed.
+        done = net.run("curl", "-sS", "--fail", "-X", "DELETE", f"https://{name}:{API_PORT}/v1/models",
+                       options=[*RULE, *allow(HOST)], env=trust)
+        assert done.status != 0 and "403" in done.err, done.account()
+
+
+@pytest.mark.once
+def test_what_no_option_would_change_is_told_without_one(net, trust):
+    done, report = net.report("curl", "-sS", "-X", "DELETE", "-H", f"Host: {OTHER}:{API_PORT}", URL, URL, options=RULE,
+                              env=trust)
+    told = {d["detail"]: d["change"] for d in report["denials"] if d["what"] == "request"}
+    assert len(told) == 1 and not any(told.values()), told
+    done, report = net.report("curl", "-sS", "-X", "DELETE", URL, options=RULE, env=trust)
+    assert [d["change"] for d in report["denials"]] == [f"--http 'DELETE {HOST}/v1/models'"], done.account()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name, why", [("private.example", "private address"),
+                                       ("metadata.example", "cloud metadata address"),
+                                       ("loop.example", "this host itself")])
+def test_a_name_that_leads_where_no_connection_may_go_is_refused(net, trust, name, why):
+    options = ["--http", f"GET {name}:{API_PORT}/v1/**"]
+    done, report = net.report("curl", "-sS", f"https://{name}:{API_PORT}/v1/a", options=options, env=trust)
+    assert "the policy refuses what its name leads to" in done.expect(0).out, done.account()
+    assert [r["status"] for r in report["requests"]] == [502], report["requests"]
+    assert [why in c["reason"] for c in report["connections"]] == [True], report["connections"]
+
+
 def test_an_authority_is_worth_nothing_in_another_run(net, trust):
     script = TRY + f"""
 import shutil

@@ -143,6 +143,8 @@ std::optional<Refusal> fault_of_host(const Head& head, const Rule& rule, ClientM
     if (!port) return refuse_request(400, "the port in its header Host is not a number");
     host = host.substr(0, colon);
   }
+  // A name that ends at the root of all names is the same one.
+  if (host.ends_with('.')) host.remove_suffix(1);
   const std::uint64_t meant = port.value_or(mode == ClientMode::Tls ? 443 : rule.port);
   if (host == rule.host && meant == rule.port) return std::nullopt;
   if (mode == ClientMode::Plain && (host == rule.host || is_loopback(host))) return std::nullopt;

@@ -117,7 +117,8 @@ TEST(GateRequest, IsForTheHostOfItsRule) {
     const auto refusal = judge(reader, rule_with([](Rule&) {}), mode, {}, judged);
     return refusal ? refusal->status : 200U;
   };
-  for (const char* host : {"api.example.com", "API.Example.com", "api.example.com:443"}) {
+  for (const char* host : {"api.example.com", "API.Example.com", "api.example.com:443",
+                           "api.example.com.", "api.example.com.:443"}) {
     EXPECT_EQ(asked(host, ClientMode::Tls), 200U) << host;
     EXPECT_EQ(asked(host, ClientMode::Plain), 200U) << host;
   }
@@ -125,7 +126,7 @@ TEST(GateRequest, IsForTheHostOfItsRule) {
     EXPECT_EQ(asked(host, ClientMode::Tls), 421U) << host;
     EXPECT_EQ(asked(host, ClientMode::Plain), 200U) << host;
   }
-  for (const char* host : {"other.example.com", "api.example.com.evil.example",
+  for (const char* host : {"other.example.com", "api.example.com..", "api.example.com.evil.example",
                            "127.0.0.1.evil.example", "10.0.0.1"}) {
     EXPECT_EQ(asked(host, ClientMode::Tls), 421U) << host;
     EXPECT_EQ(asked(host, ClientMode::Plain), 421U) << host;
