@@ -42,6 +42,23 @@ std::string advice_for(const AgentNeeds& agent) {
   return found == kAdvice.end() ? std::string() : std::string(found->line);
 }
 
+// Where an agent keeps a login by account of which no copy is known to suffice.
+constexpr std::string_view kGeminiAccount = ".gemini/oauth_creds.json";
+
+// The file of a login outside, relative to the home; empty: none is there.
+std::string login_outside(const AgentNeeds& agent, const Caller& caller) {
+  const std::string file(agent.name == "gemini" ? kGeminiAccount : agent.login);
+  if (file.empty() || caller.home.empty()) return {};
+  return inspect_path(join(caller.home, file)) ? file : std::string();
+}
+
+std::string advice_to_share(const AgentNeeds& agent) {
+  if (agent.login.empty()) return {};
+  return ", or have a copy of it inside: share_login = true in [agent] of a policy that extends "
+         "agent:" +
+         std::string(agent.name);
+}
+
 // What a run for the agent has of the network, of variables and of secrets. Files are left out:
 // the answer is the same in every directory.
 Result<Effective> effective_for(const AgentNeeds& agent, std::span<const Ceiling> ceilings,
@@ -105,17 +122,20 @@ KeyPlace nowhere(const AgentNeeds& agent, const Effective& effective,
             "in the [[http]] of that host in the ceiling: secret = \"" + std::string(agent.name) +
                 "-key\""};
   }
-  const bool logged_in =
-      !agent.login.empty() && inspect_path(join(caller.home, agent.login)).has_value();
+  const std::string login = login_outside(agent, caller);
+  std::string what = "no variable holds a key";
+  if (!login.empty()) {
+    const bool usable = kept_login(agent, caller) == KeptLogin::Usable;
+    what = "its login ~/" + login +
+           (usable ? " stays outside, and " : " cannot be added outside, and ") + what;
+  }
   return {KeyPlace::Where::None,
-          logged_in ? "its login ~/" + std::string(agent.login) +
-                          " stays outside, and no variable holds a key: it has to be logged in "
-                          "inside, where every command that it starts can read that login"
-                    : "no variable holds a key: it has to be logged in inside, where every command "
-                      "that it starts can read that login",
+          what +
+              ": it has to be logged in inside, where every command that it starts can read that "
+              "login",
           "to have a key that " +
               std::string(agent.model.empty() ? "can do nothing else: " : "stays outside: ") +
-              advice_for(agent)};
+              advice_for(agent) + (login.empty() ? "" : advice_to_share(agent))};
 }
 
 }  // namespace
@@ -145,6 +165,20 @@ Result<KeyPlace> key_place(const AgentNeeds& agent, std::span<const Ceiling> cei
         {}};
   }
   return inside(agent, credential->label, ceilings);
+}
+
+std::string unused_login(const Effective& effective, const Caller& caller,
+                         const std::string& private_home) {
+  const AgentNeeds* agent = find_agent(effective.agent.name);
+  if (agent == nullptr || credential_of(effective, caller) ||
+      kept_login(*agent, caller) == KeptLogin::Usable)
+    return {};
+  const std::string login = login_outside(*agent, caller);
+  if (login.empty() || (!private_home.empty() && inspect_path(join(private_home, login))))
+    return {};
+  return std::string(agent->name) + " has no credential inside: its login ~/" + login +
+         " cannot be added to its requests outside; " + advice_for(*agent) +
+         advice_to_share(*agent);
 }
 
 std::vector<LoginShared> shared_logins(const Caller& caller) {

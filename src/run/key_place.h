@@ -32,6 +32,12 @@ std::string_view name_of(KeyPlace::Where where);
 Result<KeyPlace> key_place(const AgentNeeds& agent, std::span<const Ceiling> ceilings,
                            const Caller& caller);
 
+// What is said of a login outside that is good for nothing in this run: one that cannot be added to
+// requests, while the agent has no other credential and, in its private home, no login either.
+// Empty: there is nothing to say.
+std::string unused_login(const Effective& effective, const Caller& caller,
+                         const std::string& private_home);
+
 // A policy of the caller's that has the login of an agent copied inside.
 struct LoginShared {
   std::string policy;  // its file

@@ -26,6 +26,7 @@
 #include "run/choose.h"
 #include "run/hints.h"
 #include "run/identity.h"
+#include "run/key_place.h"
 #include "run/missing_program.h"
 #include "run/prepare.h"
 #include "run/run_record.h"
@@ -122,7 +123,10 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
 // From what is prepared for a judged run to its outcome.
 Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report,
                      Remains& remains) {
-  const std::string line = choice_line(run.choice, run.plan.lost);
+  std::string line = choice_line(run.choice, run.plan.lost);
+  const std::string login =
+      unused_login(run.clamped.effective(), run.caller, run.request.persistent_home);
+  if (!login.empty()) line.append(line.empty() ? "" : "; ").append(login);
   if (!line.empty() && input.tell_choice) input.tell_choice(line);
   auto made = Prepared::make(input, run, report.run_id);
   if (!made) {

@@ -204,6 +204,32 @@ def test_a_login_that_is_kept_elsewhere_or_by_account_is_not_used(net, trust):
 
 
 @pytest.mark.once
+def test_a_login_that_cannot_be_added_says_so_and_what_can_be_done(net, trust):
+    account = json.dumps({"OPENAI_API_KEY": None, "tokens": {"access_token": TOKEN}})
+    told = "codex has no credential inside: its login ~/.codex/auth.json cannot be added to its requests outside"
+    run = ["true"]
+    done = net.run(*run, options=["--policy", "agent:codex"], env=trust)
+    assert told not in done.expect(0).err, done.account()
+    net.write(net.home / CODEX, account, 0o600)
+    done = net.run(*run, options=["--policy", "agent:codex"], env=trust)
+    assert told in done.expect(0).err and "share_login = true in [agent]" in done.err, done.account()
+    place = net.make_directory(net.home / ".config/cordon/policies")
+    net.write(place / "mine.toml", 'version = 1\nextends = "agent:codex"\n[agent]\nshare_login = true\n', 0o600)
+    done = net.run("cat", net.home / CODEX, options=["--policy", "mine"], env=trust)
+    assert TOKEN in done.expect(0).out and told not in done.err, done.account()
+    assert "which whatever runs inside can read" in done.err, done.account()
+    # The copy stays in the private home: with it inside there is nothing more to say.
+    assert told not in net.run(*run, options=["--policy", "agent:codex"], env=trust).expect(0).err
+    # Of Gemini no file can be copied.
+    net.write(net.home / ".gemini/oauth_creds.json", "{}", 0o600)
+    done = net.run(*run, options=["--policy", "agent:gemini"], env=trust)
+    assert "~/.gemini/oauth_creds.json cannot be added" in done.err and "export GEMINI_API_KEY=KEY" in done.err
+    assert "share_login" not in done.err, done.account()
+    done = net.run(*run, options=["--policy", "agent:gemini"], env={**trust, "GEMINI_API_KEY": TOKEN})
+    assert "cannot be added" not in done.expect(0).err, done.account()
+
+
+@pytest.mark.once
 def test_a_ceiling_bounds_a_login_like_a_key(net, trust):
     log_in(net, "claude")
     text = ('version = 1\n[fs]\nread = ["@system", "@toolchains"]\nwrite = ["@cwd"]\n[net]\n'

@@ -80,7 +80,12 @@ std::string how_to_sign_in(const AgentNeeds& needs) {
   for (const std::string_view key : needs.credentials) {
     keys.append(keys.empty() ? "" : " or ").append(key);
   }
-  return "set " + keys + ", or sign in with cordon run --policy agent:" + name + " -- " + name;
+  std::string ways =
+      "set " + keys + ", or sign in with cordon run --policy agent:" + name + " -- " + name;
+  if (!needs.login.empty()) {
+    ways += ", or share_login = true in [agent] of a policy copies the login inside";
+  }
+  return ways;
 }
 
 }  // namespace
