@@ -31,6 +31,8 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
 
 }  // namespace
 
+Sha1 sha1(std::string_view bytes) { return sha1_of(bytes_of(bytes), {}); }
+
 Sha1 hmac_sha1(std::string_view key, std::string_view bytes) {
   std::array<std::uint8_t, kSha1Block> block{};
   const std::span<const std::uint8_t> given = bytes_of(key);

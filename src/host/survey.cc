@@ -303,7 +303,12 @@ Result<Survey> survey_trees(const Clamped& clamped, const Caller& caller,
       system_entries(grants_nothing && !effective.scratch ? SystemEntry::Tier::Loader
                                                           : SystemEntry::Tier::Programs);
   if (effective.net.mode == NetMode::Open) out.facts.network_files = network_files();
-  if (judges_requests(effective.net)) out.facts.trust_stores = trust_stores();
+  if (judges_requests(effective.net)) {
+    out.facts.trust_stores = trust_stores();
+    for (std::string& store : java_trust_stores()) {
+      out.facts.trust_stores.push_back(std::move(store));
+    }
+  }
   if (grants_nothing && effective.home == HomeMode::None) return out;
   const UserGit user = read_user_git_config(caller);
   if (effective.home == HomeMode::Private) {

@@ -234,6 +234,7 @@ void LandlockPlanner::trust() {
   if (request_.trust_directory.empty()) return;
   allow(request_.trust_directory, LandlockUse::Read, FileKind::Directory);
   for (const std::string& place : facts_.trust_stores) {
+    if (is_java_store(place)) continue;  // programs in Java are told theirs by an option
     plan_.reductions.push_back({"trust", place, std::nullopt, Reduction::Because::Unenforceable});
   }
   note_missing_trust(request_, plan_);

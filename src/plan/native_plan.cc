@@ -203,7 +203,8 @@ void NativePlanner::trust() {
   // For programs that read no variable.
   for (const std::string& place : facts_.trust_stores) {
     if (!tree_.from_host(place) || is_hidden(place)) continue;
-    tree_.bind(join(request_.trust_directory, kTrustBundle), place, MountAccess::ReadOnly,
+    const std::string_view copy = is_java_store(place) ? kJavaTrust : kTrustBundle;
+    tree_.bind(join(request_.trust_directory, copy), place, MountAccess::ReadOnly,
                FileKind::Regular, {});
   }
   note_missing_trust(request_, plan_);

@@ -29,6 +29,8 @@ constexpr std::array kTrustVariables{
 
 }  // namespace
 
+bool is_java_store(std::string_view path) { return path.ends_with("/cacerts"); }
+
 void add_trust_variables(const std::string& directory, Plan& plan) {
   for (const TrustVariable& variable : kTrustVariables) {
     const std::string prefix = std::string(variable.name) + "=";

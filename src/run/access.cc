@@ -121,8 +121,9 @@ class AccessQuestion {
       return AccessAnswer{{false, "[[http]]", std::move(reason), {}}, Settled::Policy, false, {}};
     };
     const bool there = view_.there || path_ == join(kTrustInside, kTrustBundle) ||
-                       path_ == join(kTrustInside, kRunAuthority);
-    if (!there) return no("it is none of the two files of certificates that are there inside");
+                       path_ == join(kTrustInside, kRunAuthority) ||
+                       path_ == join(kTrustInside, kJavaTrust);
+    if (!there) return no("it is none of the files of certificates that are there inside");
     if (writes()) return no("the certificates of the run are read-only inside");
     if (access_ == Access::Execute) return no("it holds certificates, and no program");
     return {{true,

@@ -11,8 +11,10 @@
 #include "base/private_directory.h"
 #include "base/text.h"
 #include "host/resolve.h"
+#include "host/trust_stores.h"
 #include "plan/trust_files.h"
 #include "policy/decide.h"
+#include "run/java_trust.h"
 #include "sys/calls.h"
 
 namespace cordon {
@@ -55,7 +57,7 @@ Result<std::string> read_trusted(const std::string& path) {
     const ssize_t got = ::read(file.get(), room.data(), room.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed(errno);
-    if (got == 0) return certificates_in(text);
+    if (got == 0) return text;
     text.append(room.data(), static_cast<std::size_t>(got));
     if (text.size() > kMostTrusted) return failed(EFBIG);
   }
@@ -89,16 +91,24 @@ std::string trust_source(const Judgement& judgement, const Caller& caller) {
                                     .allowed;
     if (shown) return place->path;
   }
-  const std::vector<std::string>& stores = judgement.survey.facts.trust_stores;
-  return stores.empty() ? std::string() : stores.front();
+  for (const std::string& store : judgement.survey.facts.trust_stores) {
+    if (!is_java_store(store)) return store;
+  }
+  return {};
 }
 
 Result<void> write_trust(const PlanRequest& request, const std::string& authority) {
   std::string bundle;
   if (!request.trust_source.empty()) {
     CORDON_TRY(trusted, read_trusted(request.trust_source));
-    bundle = std::move(trusted);
+    bundle = certificates_in(trusted);
   }
+  std::string store;
+  if (const std::vector<std::string> stores = java_trust_stores(); !stores.empty()) {
+    CORDON_TRY(trusted, read_trusted(stores.front()));
+    store = std::move(trusted);
+  }
+  const std::string java = java_trust(store, bundle, authority);
   bundle += authority;
   CORDON_CHECK(open_private_directory(request.private_directory));
   CORDON_TRY(directory, open_private_directory(request.trust_directory));
@@ -106,6 +116,7 @@ Result<void> write_trust(const PlanRequest& request, const std::string& authorit
     return fail(setup_error("cannot make " + quote(request.trust_directory), errno));
   }
   CORDON_CHECK(write_certificates(directory.get(), kTrustBundle, bundle));
+  CORDON_CHECK(write_certificates(directory.get(), kJavaTrust, java));
   return write_certificates(directory.get(), kRunAuthority, authority);
 }
 
