@@ -1,7 +1,7 @@
-// cordon-ship: what of `cordon audit` speaks to PostgreSQL, started by cordon as `cordon-ship VERB
-// SUB-VERB`. It loads PostgreSQL's client library while it runs, so it is the one program that is
-// linked dynamically: a static one cannot load anything that was built against another C library
-// (ADR 0103).
+// cordon-ship: what of `cordon audit` speaks to PostgreSQL and to OTLP receivers, started by cordon
+// as `cordon-ship VERB SUB-VERB`. It loads PostgreSQL's client library while it runs, so it is the
+// one program that is linked dynamically: a static one cannot load anything that was built against
+// another C library (ADR 0103).
 #include "base/fd.h"
 #include "faces/cli/helper_program.h"
 #include "faces/cli/verbs.h"

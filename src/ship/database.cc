@@ -1,63 +1,17 @@
 #include "ship/database.h"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/text.h"
 
 namespace cordon::ship {
-namespace {
-
-sigset_t ending_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, number);
-  return set;
-}
-
-Trouble ended() { return {Trouble::Kind::Ended, setup_error("interrupted", 0)}; }
-
-}  // namespace
-
-Interruption::Interruption() {
-  const sigset_t set = ending_signals();
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  signals_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  // Without it nothing can be waited for: then a signal ends the process as ever.
-  if (!signals_.valid()) ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-}
-
-Interruption::~Interruption() {
-  const sigset_t set = ending_signals();
-  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-}
-
-bool Interruption::asked() {
-  signalfd_siginfo info{};
-  if (!asked_ && signals_.valid() && ::read(signals_.get(), &info, sizeof info) == sizeof info) {
-    asked_ = true;
-    const sigset_t set = ending_signals();
-    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  }
-  return asked_;
-}
-
-bool Interruption::wait(int descriptor, short events, int limit_ms) {
-  std::array<pollfd, 2> polled{{{signals_.get(), POLLIN, 0}, {descriptor, events, 0}}};
-  if (asked()) return true;
-  ::poll(polled.data(), polled.size(), limit_ms);
-  return asked();
-}
-
 namespace {
 
 // Types by their number in PostgreSQL's catalogue, which never changes for built-in ones.
@@ -201,18 +155,14 @@ bool Database::is_local() const {
 
 Answer<void> Database::wait(short events, int limit_ms) {
   using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::milliseconds(limit_ms);
-  pollfd ready{pq_->socket(connection_.get()), events, 0};
-  for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-    const int limit = limit_ms < 0 ? -1 : static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-    if (interruption_->wait(ready.fd, events, limit)) return tl::make_unexpected(ended());
-    if (::poll(&ready, 1, 0) > 0) return {};
-    if (limit != 0) continue;
-    const auto limit_text = format_duration(static_cast<std::uint64_t>(limit_ms));
-    return tl::make_unexpected(Trouble{
-        Trouble::Kind::Away, setup_error("the database did not answer within " + limit_text, 0)});
-  }
+  const auto until =
+      limit_ms < 0 ? Clock::time_point::max() : Clock::now() + std::chrono::milliseconds(limit_ms);
+  CORDON_TRY(ready, interruption_->wait_until(pq_->socket(connection_.get()), events, until));
+  if (ready) return {};
+  return tl::make_unexpected(Trouble{
+      Trouble::Kind::Away, setup_error("the database did not answer within " +
+                                           format_duration(static_cast<std::uint64_t>(limit_ms)),
+                                       0)});
 }
 
 Answer<void> Database::connect(const Target& target) {

@@ -10,46 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
-#include "base/result.h"
+#include "ship/interruption.h"
 #include "ship/target.h"
 
 namespace cordon::ship {
-
-// What is in the way.
-struct Trouble {
-  enum class Kind {
-    Refused,  // trying again changes nothing
-    Away,     // the database cannot be reached, or cannot write at the moment
-    Ended,    // the person wants to go
-  };
-  Kind kind = Kind::Refused;
-  Error error;
-  Trouble(Error why)
-      : error(std::move(why)) {}  // NOLINT(google-explicit-constructor): of CORDON_TRY
-  Trouble(Kind what, Error why) : kind(what), error(std::move(why)) {}
-};
-template <typename T>
-using Answer = tl::expected<T, Trouble>;
-
-// INT, TERM and HUP, as long as it lives. They are taken between steps; a second one ends the
-// process as ever.
-class Interruption {
- public:
-  Interruption();
-  ~Interruption();
-  Interruption(const Interruption&) = delete;
-  Interruption& operator=(const Interruption&) = delete;
-  // Whether one came.
-  [[nodiscard]] bool asked();
-  // Waits for one, or for the descriptor, which may be -1; true once one came. No limit: a negative
-  // one.
-  bool wait(int descriptor, short events, int limit_ms);
-
- private:
-  Fd signals_;
-  bool asked_ = false;
-};
 
 // One value of a statement, or an array of them, in PostgreSQL's binary form.
 class Parameter {

@@ -19,8 +19,7 @@ namespace {
 
 using audit::audit_error;
 
-constexpr std::size_t kMostRecords = 2000;
-constexpr std::size_t kMostBytes = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t kMostCheckpoints = 2000;
 
 std::string text_of(const Position& position) {
   Node node;
@@ -118,7 +117,7 @@ void Spool::find_position() {
   if (restarted_.empty()) position_ = *read;
 }
 
-Result<void> Spool::read_day(const std::string& day, Batch& batch) const {
+Result<void> Spool::read_day(const std::string& day, BatchBounds bounds, Batch& batch) const {
   auto opened = audit::open_private_file(log_.get(), audit::file_of_day(day), O_RDONLY);
   // A run that ended meanwhile has removed it: nobody keeps it any more.
   if (!opened && opened.error().error_number == ENOENT) return {};
@@ -131,7 +130,7 @@ Result<void> Spool::read_day(const std::string& day, Batch& batch) const {
   if (::fdatasync(file.get()) != 0) return fail(audit_error("cannot sync the audit log", errno));
   audit::LineReader reader(file.get(), from, size);
   audit::Line line;
-  while (batch.records.size() < kMostRecords && batch.bytes < kMostBytes) {
+  while (batch.records.size() < bounds.records && batch.bytes < bounds.bytes) {
     CORDON_TRY(more, reader.next(line));
     // A line that was not ended is completed or cut off by a writer; it is looked at again.
     if (!more || !line.complete) return {};
@@ -162,7 +161,7 @@ Result<void> Spool::read_checkpoints(Batch& batch) const {
   if (size < behind) behind = 0;  // another file: what is stored already is passed over
   audit::LineReader reader(file.get(), behind, size);
   audit::Line line;
-  while (batch.checkpoints.size() < kMostRecords) {
+  while (batch.checkpoints.size() < kMostCheckpoints) {
     CORDON_TRY(more, reader.next(line));
     if (!more || !line.complete) return {};
     const auto checkpoint = audit::read_checkpoint(line.text);
@@ -174,15 +173,15 @@ Result<void> Spool::read_checkpoints(Batch& batch) const {
   return {};
 }
 
-Result<Batch> Spool::next() {
+Result<Batch> Spool::next(BatchBounds bounds) {
   Batch batch;
   batch.behind = position_;
   CORDON_TRY(days, audit::list_days(log_.get()));
   for (const std::string& day : days) {
     if (day < position_.day) continue;
     // What is left of a day comes before the next one.
-    if (batch.records.size() >= kMostRecords || batch.bytes >= kMostBytes) break;
-    CORDON_CHECK(read_day(day, batch));
+    if (batch.records.size() >= bounds.records || batch.bytes >= bounds.bytes) break;
+    CORDON_CHECK(read_day(day, bounds, batch));
   }
   CORDON_CHECK(read_checkpoints(batch));
   return batch;
@@ -202,9 +201,12 @@ Result<void> Spool::write_position() const {
   const std::string text = text_of(position_);
   const std::string made = name_ + ".new";
   CORDON_TRY(file, audit::open_private_file(places_.get(), made, O_WRONLY | O_CREAT | O_TRUNC));
-  // Not synced: what a power cut takes of it costs a second copy, which the database passes over.
   if (const int why = write_whole(file.get(), text); why != 0)
     return fail(audit_error("cannot write how far the log was copied", why));
+  // A power cut may take the new name back, and some records are copied again; it never leaves an
+  // empty file under that name, after which all of them would be.
+  if (::fdatasync(file.get()) != 0)
+    return fail(audit_error("cannot write how far the log was copied", errno));
   if (::renameat(places_.get(), made.c_str(), places_.get(), name_.c_str()) != 0)
     return fail(audit_error("cannot write how far the log was copied", errno));
   return {};

@@ -1,7 +1,7 @@
 // Spool: the audit log of this host as what is still to be copied. The log itself is the queue: it
 // is there already, it is durable, and whoever writes it never waits for a database. How far it was
-// copied stands in a small file that is written behind each commit; a crash in between copies some
-// records again, which the database passes over.
+// copied stands in a small file that is written behind each acknowledgement; a crash in between
+// copies some records again.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,19 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// What goes into one transaction.
+// What goes together.
 struct Batch {
   std::vector<Shipped> records;
   std::size_t bytes = 0;  // of their lines
   std::vector<std::string> checkpoints;
   Position behind;  // where the next one begins
   [[nodiscard]] bool empty() const { return records.empty() && checkpoints.empty(); }
+};
+
+// How much one batch holds.
+struct BatchBounds {
+  std::size_t records = 0;
+  std::size_t bytes = 0;  // of lines; the last one may go past it
 };
 
 class Spool {
@@ -51,10 +57,10 @@ class Spool {
   // Why everything is copied again, if a position did not fit.
   [[nodiscard]] const std::string& restarted() const { return restarted_; }
 
-  // The next records, up to some thousands, and signed checkpoints about what was copied.
+  // The next records, within the bounds, and signed checkpoints about what was copied.
   // Everything in it is durable here: what a power cut may still take back must not be stored
   // anywhere else, or the log would go on differently.
-  Result<Batch> next();
+  Result<Batch> next(BatchBounds bounds);
   // Behind the commit of that batch.
   Result<void> committed(const Batch& batch);
   // Behind the commit of a checkpoint about the last record.
@@ -73,7 +79,7 @@ class Spool {
         name_(std::move(name)) {}
   void find_position();
   [[nodiscard]] std::string why_it_does_not_fit(const Position& read) const;
-  Result<void> read_day(const std::string& day, Batch& batch) const;
+  Result<void> read_day(const std::string& day, BatchBounds bounds, Batch& batch) const;
   Result<void> read_checkpoints(Batch& batch) const;
   Result<void> write_position() const;
 

@@ -24,21 +24,6 @@ std::optional<int> hex_digit(char c) {
   return std::nullopt;
 }
 
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto high = text[i] == '%' && i + 2 < text.size() ? hex_digit(text[i + 1]) : std::nullopt;
-    const auto low = high ? hex_digit(text[i + 2]) : std::nullopt;
-    if (high && low) {
-      out.push_back(static_cast<char>(*high * 16 + *low));
-      i += 2;
-    } else {
-      out.push_back(text[i]);
-    }
-  }
-  return out;
-}
-
 bool is_secret(std::string_view keyword) {
   return keyword == "password" || keyword == "sslpassword" || keyword == "oauth_client_secret";
 }
@@ -88,6 +73,21 @@ void put_if_absent(Settings& settings, const std::string& keyword, const std::st
 
 }  // namespace
 
+std::string percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto high = text[i] == '%' && i + 2 < text.size() ? hex_digit(text[i + 1]) : std::nullopt;
+    const auto low = high ? hex_digit(text[i + 2]) : std::nullopt;
+    if (high && low) {
+      out.push_back(static_cast<char>(*high * 16 + *low));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
 Result<void> check_address(std::string_view address) {
   std::string_view rest = address;
   for (const std::string_view scheme : {"postgresql://", "postgres://"}) {
@@ -101,14 +101,15 @@ Result<void> check_address(std::string_view address) {
     for (std::size_t from = query; from < rest.size();) {
       const std::size_t end = std::min(rest.find('&', from + 1), rest.size());
       const std::string_view one = rest.substr(from + 1, end - from - 1);
-      if (is_secret(decoded(one.substr(0, one.find('='))))) return fail(password_refused());
+      if (is_secret(percent_decoded(one.substr(0, one.find('='))))) return fail(password_refused());
       from = end;
     }
     return {};
   }
   // What was typed may hold a password, so it is not repeated.
-  return fail(usage_error("the address of the database does not begin with postgresql://",
-                          "write postgresql://USER@HOST/DATABASE"));
+  return fail(usage_error("the address does not begin with postgresql://",
+                          "write postgresql://USER@HOST/DATABASE; cordon audit ship also copies to "
+                          "otlp+https://HOST:PORT"));
 }
 
 Result<Target> read_target(const Libpq& pq, const std::string& address) {

@@ -17,6 +17,9 @@ struct Target {
   std::string shown;  // "audit at db.example.org"; never has a secret
 };
 
+// As %XX has it in an address; what is no such escape stays.
+std::string percent_decoded(std::string_view text);
+
 // Refuses, without libpq, an address that is none of PostgreSQL's or holds a password: a command
 // line is read by everybody on the host, and a shell keeps it.
 Result<void> check_address(std::string_view address);

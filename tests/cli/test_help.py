@@ -25,7 +25,7 @@ NAMES = [" ".join(verb) or "cordon" for verb in VERBS]
 NOT_YES = {"cordon policy explain write /etc/hostname": 1,
            "cordon policy explain read ~/.ssh/id_ed25519": 1,
            "cordon policy explain connect example.com:443": 1,
-           "cordon audit ship --schema": 0, "cordon audit ship --enroll --node build7": 0,
+           "cordon audit ship --enroll --node build7": 0,
            "cordon audit stats --json node1.jsonl node2.jsonl": 2,
            "cordon fleet report --from 'postgresql:///audit?host=/run/postgresql' fleet.html": 2,
            "cordon audit export > here.jsonl; cordon fleet report --from here.jsonl here.html": 1,

@@ -147,11 +147,13 @@ inline constexpr std::array kAuditShip{
          "URL",
          ValueKind::Free,
          Times::Once,
-         "the database: postgresql://USER@HOST/DATABASE",
-         "The database, as PostgreSQL's own programs take it: postgresql://USER@HOST/DATABASE. It "
+         "the database, or the OTLP receiver",
+         "A database, as PostgreSQL's own programs take it: postgresql://USER@HOST/DATABASE. It "
          "holds no password: libpq reads one from ~/.pgpass or PGPASSFILE, and a client "
          "certificate from sslcert and sslkey. Over a network sslmode is verify-full; sslrootcert "
-         "names the authority.",
+         "names the authority. Or a receiver of the OpenTelemetry protocol (OTLP), with JSON over "
+         "HTTP: otlp+https://HOST:PORT, with a path if it is another one than /v1/logs. "
+         "otlp+http:// is for receivers of this host.",
          {}},
     Flag{FlagId::Follow,
          "--follow",
@@ -166,9 +168,9 @@ inline constexpr std::array kAuditShip{
          "",
          ValueKind::None,
          Times::Once,
-         "do not wait for a database that is away",
-         "If the database is away, say so and end with status 2 in place of waiting for it: for a "
-         "timer, which tries again by itself.",
+         "do not wait for a destination that is away",
+         "If the database or the receiver is away, say so and end with status 2 in place of "
+         "waiting for it: for a timer, which tries again by itself.",
          {}},
     Flag{FlagId::Tables,
          "--schema",
@@ -193,9 +195,29 @@ inline constexpr std::array kAuditShip{
          "NAME",
          ValueKind::Free,
          Times::Once,
-         "with --enroll: under this name",
-         "With --enroll: the name of the node; without it that of the host. Each log is a node: "
-         "those of two accounts of one host have two names.",
+         "with --enroll or OTLP: under this name",
+         "With --enroll, or to an OTLP receiver: the name of the node; without it that of the "
+         "host. Each log is a node: those of two accounts of one host have two names.",
+         {}},
+    Flag{
+        FlagId::HeadersFile,
+        "--headers-file",
+        "FILE",
+        ValueKind::File,
+        Times::Once,
+        "OTLP: headers, one in each line",
+        "Send these headers to the OTLP receiver, mostly a token: a line NAME: VALUE for each. The "
+        "file is yours, and nobody else can read it. Without it they come from "
+        "OTEL_EXPORTER_OTLP_LOGS_HEADERS or OTEL_EXPORTER_OTLP_HEADERS, as NAME=VALUE,NAME=VALUE.",
+        {}},
+    Flag{FlagId::WithoutTls,
+         "--without-tls",
+         "",
+         ValueKind::None,
+         Times::Once,
+         "OTLP: readable on the way",
+         "Let otlp+http:// lead to another host. Whoever is on the way can read the records, and "
+         "answer in place of the receiver that they were taken. Headers are never sent so.",
          {}},
 };
 
@@ -323,17 +345,19 @@ inline constexpr std::array kAuditPruneExamples{
 inline constexpr std::array kAuditShipExamples{
     Example{"cordon audit ship --once --to postgresql://build7@db.example.org/audit",
             "For a timer; 1 if there is no log.", 1},
-    Example{"cordon audit ship --schema", "The SQL of the tables and roles.", 0},
+    Example{"cordon audit ship --once --to otlp+https://otel.example.org:4318",
+            "To an OTLP receiver; 1 if there is no log.", 1},
     Example{"cordon audit ship --enroll --node build7", "The SQL that enrols this log.", 0},
 };
 
 inline constexpr std::string_view kAuditShipText =
     "Copies the audit log of this host, as it stands, to a PostgreSQL database that has those of a "
-    "fleet. Each record arrives at least once and is stored exactly once; the log here stays the "
-    "truth. If the database is away nothing is lost: the log is the queue, and the next attempt "
-    "goes on where the last one came to. Without --once and --follow it ends when everything is "
-    "copied, and waits for a database that is away.\n\n"
-    "The login of a node can add records of that node and do nothing else. It needs libpq "
+    "fleet, or to a receiver of the OpenTelemetry protocol (OTLP). Each record arrives at least "
+    "once; the database stores it exactly once, a receiver may store it twice, under the same "
+    "node and number. The log here stays the truth. If the other side is away nothing is lost: the "
+    "log is the queue, and the next attempt goes on where the last one came to. Without --once and "
+    "--follow it ends when everything is copied, and waits for the other side.\n\n"
+    "The login of a node can add records of that node and do nothing else. A database needs libpq "
     "(libpq5).";
 
 inline constexpr std::string_view kAuditVerifyText =
@@ -414,7 +438,7 @@ inline constexpr std::array kAuditVerbs{
          kAuditUsage},
     Verb{"audit ship",
          "",
-         "copy the log to a database of a fleet",
+         "copy the log to a database of a fleet, or by OTLP",
          kAuditShipText,
          kAuditShipGroups,
          {},

@@ -97,6 +97,8 @@ enum class FlagId {
   Once,
   Enroll,
   Tables,
+  HeadersFile,
+  WithoutTls,
   // mcp
   Profile,
   Workspace,

@@ -1,4 +1,5 @@
-// `cordon audit ship`: the log of this host to a database; and the SQL that prepares one.
+// `cordon audit ship`: the log of this host to a database or an OTLP receiver; and the SQL that
+// prepares a database.
 #include <sys/utsname.h>
 
 #include "audit/files.h"
@@ -7,6 +8,8 @@
 #include "faces/cli/audit_forms.h"
 #include "faces/cli/console.h"
 #include "faces/cli/verbs.h"
+#include "ship/database_destination.h"
+#include "ship/otlp_destination.h"
 #include "ship/ship.h"
 
 namespace cordon {
@@ -29,10 +32,13 @@ bool is_node_name(std::string_view name) {
   return true;
 }
 
-Result<std::string> node_name(const Arguments& arguments) {
+std::string host_name() {
   struct utsname names {};
-  std::string name(arguments.value(FlagId::NodeName).value_or(""));
-  if (!arguments.has(FlagId::NodeName) && ::uname(&names) == 0) name = names.nodename;
+  return ::uname(&names) == 0 ? names.nodename : "";
+}
+
+Result<std::string> node_name(const Arguments& arguments) {
+  const std::string name(arguments.value(FlagId::NodeName).value_or(host_name()));
   if (is_node_name(name)) return name;
   return fail(usage_error(
       quote(name) + " is no name of a node",
@@ -81,17 +87,20 @@ std::string delivery_json(const ship::Delivery& delivery) {
   node.set("schema", "cordon.audit-ship/1")
       .set("node", delivery.node.empty() ? Node() : Node(delivery.node))
       .set("sent", Node(delivery.sent))
-      .set("stored", Node(delivery.stored))
+      .set("stored", delivery.stored ? Node(*delivery.stored) : Node())
+      .set("rejected", Node(delivery.rejected))
       .set("checkpoints", Node(delivery.checkpoints))
       .set("last_seq", Node(delivery.last_seq))
-      .set("complete", Node(delivery.complete));
+      .set("complete", Node(delivery.complete && delivery.rejected == 0));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 
 std::string delivery_text(const ship::Delivery& delivery) {
   std::string text = std::to_string(delivery.sent) + " record(s) copied";
-  if (delivery.stored != delivery.sent)
-    text += ", " + std::to_string(delivery.stored) + " of them new there";
+  if (delivery.stored && *delivery.stored != delivery.sent)
+    text += ", " + std::to_string(*delivery.stored) + " of them new there";
+  if (delivery.rejected > 0)
+    text += ", " + std::to_string(delivery.rejected) + " of them refused there";
   text += ", up to number " + std::to_string(delivery.last_seq);
   return text + (delivery.complete ? "\n" : "; there may be more\n");
 }
@@ -106,9 +115,17 @@ Result<void> check_words(const Arguments& arguments) {
   }
   if (arguments.has(FlagId::Once) && arguments.has(FlagId::Follow))
     return fail(usage_error("--once ends when --follow goes on: give one of them"));
-  if (arguments.has(FlagId::NodeName) && !arguments.has(FlagId::Enroll)) {
+  const bool otlp = ship::is_otlp(arguments.value(FlagId::To).value_or(""));
+  if (arguments.has(FlagId::NodeName) && !arguments.has(FlagId::Enroll) && !otlp) {
     return fail(usage_error("--node belongs to --enroll",
                             "the database knows by its login which node this is"));
+  }
+  for (const auto& [id, name] :
+       {std::pair{FlagId::HeadersFile, "--headers-file"}, {FlagId::WithoutTls, "--without-tls"}}) {
+    if (arguments.has(id) && !otlp) {
+      return fail(usage_error(std::string(name) + " belongs to an OTLP receiver",
+                              "cordon audit ship --to otlp+https://HOST:PORT"));
+    }
   }
   return {};
 }
@@ -118,34 +135,80 @@ ship::Until until_of(const Arguments& arguments) {
   return arguments.has(FlagId::Once) ? ship::Until::FirstFailure : ship::Until::Copied;
 }
 
+void tell_meanwhile(const std::string& text) { say("cordon: " + sanitize(text) + "\n"); }
+
+// Where a log goes to, and the name under which its position is kept.
+struct Chosen {
+  std::unique_ptr<ship::Destination> destination;
+  std::string shown;
+};
+
+Result<Chosen> choose_database(const std::string& address, const AuditPlace& where,
+                               ship::Interruption& interruption) {
+  CORDON_TRY(pq, ship::load_libpq());
+  CORDON_TRY(target, ship::read_target(*pq, address));
+  const std::string shown = target.shown;
+  return Chosen{std::make_unique<ship::DatabaseDestination>(*pq, std::move(target), where.place,
+                                                            interruption),
+                shown};
+}
+
+Result<Chosen> choose_receiver(const Arguments& arguments, ship::OtlpAddress address,
+                               const AuditPlace& where, ship::Interruption& interruption) {
+  CORDON_TRY(node, node_name(arguments));
+  const std::string file(arguments.value(FlagId::HeadersFile).value_or(""));
+  if (arguments.has(FlagId::HeadersFile) && file.empty())
+    return fail(usage_error("--headers-file names no file"));
+  CORDON_TRY(headers, ship::OtlpHeaders::read(file, where.caller.environment));
+  const std::string shown = address.shown();
+  ship::OtlpTarget target{
+      std::move(address), std::move(headers), {node, host_name()}, tell_meanwhile};
+  CORDON_TRY(
+      made, ship::OtlpDestination::make(std::move(target), where.caller.environment, interruption));
+  return Chosen{std::move(made), shown};
+}
+
 // The exit status.
+int answer_delivery(const Arguments& arguments, ship::Until until, const ship::Delivery& delivery) {
+  if (!arguments.has(FlagId::Json) && !say_answer(delivery_text(delivery))) return kAnswerError;
+  if (delivery.rejected > 0) {
+    say_error(setup_error("the receiver refused " + std::to_string(delivery.rejected) +
+                              " record(s), which it does not have",
+                          0, "they are in the log of this host: cordon audit list"));
+    return kAnswerError;
+  }
+  // To be ended is how following ends.
+  return delivery.complete || until == ship::Until::Asked ? kAnswerYes : kAnswerNo;
+}
+
 Result<int> deliver(const Arguments& arguments) {
   const std::string address(arguments.value(FlagId::To).value_or(""));
-  CORDON_CHECK(ship::check_address(address));
+  const auto without_tls =
+      arguments.has(FlagId::WithoutTls) ? ship::WithoutTls::Permitted : ship::WithoutTls::Refused;
+  std::optional<ship::OtlpAddress> receiver;
+  if (ship::is_otlp(address)) {
+    CORDON_TRY(read, ship::read_otlp_address(address, without_tls));
+    receiver = std::move(read);
+  } else {
+    CORDON_CHECK(ship::check_address(address));
+  }
   CORDON_TRY(where, audit_place());
-  ship::Route route;
-  route.until = until_of(arguments);
-  route.log = where.place;
   const auto absent =
       arguments.has(FlagId::Follow) ? audit::IfAbsent::Make : audit::IfAbsent::Refuse;
   CORDON_CHECK(audit::open_private_directory(where.place.directory, absent));
-  CORDON_TRY(pq, ship::load_libpq());
-  route.pq = pq;
-  CORDON_TRY(target, ship::read_target(*pq, address));
-  route.target = std::move(target);
-  CORDON_TRY(spool, ship::Spool::open(where.place, where.caller.state_directory, route.target.shown,
-                                      absent));
-  if (!spool.restarted().empty()) say_warning(spool.restarted());
-  route.tell = [](const std::string& text) { say("cordon: " + sanitize(text) + "\n"); };
   ship::Interruption interruption;
+  CORDON_TRY(chosen, receiver ? choose_receiver(arguments, *receiver, where, interruption)
+                              : choose_database(address, where, interruption));
+  CORDON_TRY(spool,
+             ship::Spool::open(where.place, where.caller.state_directory, chosen.shown, absent));
+  if (!spool.restarted().empty()) say_warning(spool.restarted());
+  const ship::Route route{chosen.destination.get(), where.place, until_of(arguments),
+                          tell_meanwhile};
   ship::Delivery delivery;
   const auto done = ship::deliver(route, spool, interruption, delivery);
-  if (arguments.has(FlagId::Json) ? !say_answer(delivery_json(delivery)) : false)
-    return kAnswerError;
+  if (arguments.has(FlagId::Json) && !say_answer(delivery_json(delivery))) return kAnswerError;
   if (!done) return fail(done.error());
-  if (!arguments.has(FlagId::Json) && !say_answer(delivery_text(delivery))) return kAnswerError;
-  // To be ended is how following ends.
-  return delivery.complete || route.until == ship::Until::Asked ? kAnswerYes : kAnswerNo;
+  return answer_delivery(arguments, route.until, delivery);
 }
 
 Result<int> ship_verb(const Arguments& arguments) {
