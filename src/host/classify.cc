@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -45,6 +46,41 @@ Classifier::Classifier(const Effective& effective, const Caller& caller)
     for (const char first : {last.front(), lower_case(last).front()})
       lengths_[static_cast<unsigned char>(first)] |= 1ULL << std::min<std::size_t>(last.size(), 63);
   }
+  find_homes();
+}
+
+// Programs look for `git/config` below `$XDG_CONFIG_HOME` as they do below `~/.config`.
+void Classifier::find_homes() {
+  const auto id_of = [](const std::string& path) {
+    struct stat status {};
+    const bool found = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    return found ? std::optional(looked(status).id) : std::nullopt;
+  };
+  for (const std::string& home : caller_.homes) {
+    if (const auto id = id_of(home)) homes_.insert(*id);
+    // What a link there leads to is found by the link (host/linked_ways.h).
+    for (const std::string& part : first_parts_)
+      if (const auto seen = inspect_path(join(home, part));
+          seen && seen->kind == FileKind::Directory)
+        parts_of_homes_.emplace(seen->id, part);
+  }
+  for (const auto& [variable, part] :
+       {std::pair("XDG_CONFIG_HOME", ".config"), std::pair("CARGO_HOME", ".cargo")}) {
+    const auto value = caller_.environment.find(variable);
+    if (value == caller_.environment.end() || !value->second.starts_with('/')) continue;
+    if (const auto id = id_of(value->second)) parts_of_homes_.insert_or_assign(*id, part);
+  }
+}
+
+std::string_view Classifier::first_part(const WalkedDirectory& directory) const {
+  const auto found = parts_of_homes_.find(directory.id());
+  return found == parts_of_homes_.end() ? directory.name() : std::string_view(found->second);
+}
+
+bool Classifier::counts(const ProtectedName& name, const WalkedDirectory& directory) const {
+  if (counts_in(name, directory.path(), caller_.homes)) return true;
+  const bool nested = name.name.find('/') != std::string_view::npos;
+  return nested ? parts_of_homes_.contains(directory.id()) : homes_.contains(directory.id());
 }
 
 bool Classifier::may_be_protected(std::string_view name) const {
@@ -56,10 +92,11 @@ const ProtectedName* Classifier::find_name(const WalkedDirectory& directory,
                                            const DirectoryEntry& entry) const {
   if (!may_be_protected(entry.name)) return nullptr;
   const ProtectRules& rules = effective_.protect;
-  if (const auto* found = find_protected(directory.name(), entry.name, rules)) return found;
+  const std::string_view part = first_part(directory);
+  if (const auto* found = find_protected(part, entry.name, rules)) return found;
   const std::string folded = lower_case(entry.name);
   if (folded == entry.name) return nullptr;
-  const ProtectedName* found = find_protected(directory.name(), folded, rules);
+  const ProtectedName* found = find_protected(part, folded, rules);
   if (found == nullptr) return nullptr;
   // Another spelling counts only where the file system takes it for the same name.
   const auto here = inspect_name(directory.descriptor(), std::string(entry.name));
@@ -78,8 +115,7 @@ std::optional<Protection> Classifier::protection(const WalkedDirectory& director
   // What makes git run something is found by reading the git directory, not by single names.
   const bool in_git = (directory.state() & walk_state::kGit) != 0 || directory.name() == ".git";
   const bool in_package = (directory.state() & walk_state::kPackage) != 0;
-  if (name != nullptr && !(in_git && name->kind == HoldKind::Git) &&
-      counts_in(*name, directory.path(), caller_.homes)) {
+  if (name != nullptr && !(in_git && name->kind == HoldKind::Git) && counts(*name, directory)) {
     Protection result{name->kind, name->action};
     if (in_package && name->kind == HoldKind::Editor) result.action = HoldAction::Report;
     // A package is full of Makefiles and package.json files that nobody runs from there.

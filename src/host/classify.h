@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -66,6 +67,11 @@ class Classifier {
   [[nodiscard]] const ProtectedName* find_name(const WalkedDirectory& directory,
                                                const DirectoryEntry& entry) const;
   [[nodiscard]] bool may_be_protected(std::string_view name) const;
+  // Whether a name that counts in a home alone counts in this directory.
+  [[nodiscard]] bool counts(const ProtectedName& name, const WalkedDirectory& directory) const;
+  // The first part of the names that have two, as which a directory is looked up in a home.
+  [[nodiscard]] std::string_view first_part(const WalkedDirectory& directory) const;
+  void find_homes();
 
   const Effective& effective_;
   const Caller& caller_;
@@ -75,6 +81,9 @@ class Classifier {
   std::array<std::uint64_t, 256> lengths_{};        // by first byte: bit n for names of n bytes
   std::set<std::string, std::less<>> last_parts_;   // of protected names, in lower case
   std::set<std::string, std::less<>> first_parts_;  // of those that have two
+  // By identity: a mount or a variable may show them under another path.
+  std::set<FileId> homes_;
+  std::map<FileId, std::string> parts_of_homes_;  // by first part: `.config`
 };
 
 }  // namespace cordon

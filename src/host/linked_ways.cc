@@ -277,9 +277,28 @@ class HomeLinks {
 
 }  // namespace
 
-std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& rules) {
+namespace {
+
+std::vector<std::string_view> all_names(const ProtectRules& rules) {
   std::vector<std::string_view> names(rules.add.begin(), rules.add.end());
   for (const ProtectedName& name : protected_names()) names.push_back(name.name);
+  return names;
+}
+
+// As what `name` is held directly in a home.
+std::optional<HoldKind> held_in(const std::string& home, std::string_view name,
+                                const Caller& caller, const ProtectRules& rules) {
+  const std::string place = join(home, name);
+  const std::string_view directory = parent(place);
+  const ProtectedName* meant = find_protected(basename(directory), basename(place), rules);
+  const bool held = meant != nullptr && is_held_in(*meant, directory, caller.homes);
+  return held ? std::optional(meant->kind) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& rules) {
+  const std::vector<std::string_view> names = all_names(rules);
   std::vector<WayLink> links;
   for (const std::string& home : caller.homes) {
     const Fd fd = open_canonical(home, O_PATH | O_DIRECTORY);
@@ -287,14 +306,22 @@ std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& ru
     HomeLinks found(home, fd.get(), links);
     for (const std::string_view name : names) {
       if (!found.may_have(name)) continue;
-      const std::string place = join(home, name);
-      const std::string_view directory = parent(place);
-      const ProtectedName* meant = find_protected(basename(directory), basename(place), rules);
-      if (meant != nullptr && is_held_in(*meant, directory, caller.homes))
-        found.add(name, meant->kind);
+      if (const auto kind = held_in(home, name, caller, rules)) found.add(name, *kind);
     }
   }
   return links;
+}
+
+std::vector<std::string> held_in_homes(const Caller& caller, const ProtectRules& rules) {
+  std::vector<std::string> paths;
+  for (const std::string& home : caller.homes) {
+    for (const std::string_view name : all_names(rules)) {
+      std::string place = join(home, name);
+      if (held_in(home, name, caller, rules) && inspect_path(place))
+        paths.push_back(std::move(place));
+    }
+  }
+  return paths;
 }
 
 namespace {

@@ -48,6 +48,9 @@ struct LinkedWays {
 // Those in the caller's homes: trees of dotfiles are linked into them, and worked on.
 std::vector<WayLink> links_in_homes(const Caller& caller, const ProtectRules& rules);
 
+// What is there under a name that is held in a home, by path, whether a grant covers it or not.
+std::vector<std::string> held_in_homes(const Caller& caller, const ProtectRules& rules);
+
 // In directories on the caller's PATH, those with the name of a command that is found elsewhere;
 // and those by which such a directory is reached.
 std::vector<WayLink> links_on_path(const Effective& effective, const Caller& caller);

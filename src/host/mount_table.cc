@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 
@@ -114,6 +115,11 @@ std::string MountTable::point_below(std::string_view path) const {
   for (const Mount& mount : mounts_)
     if (mount.point != path && contains(path, mount.point)) return mount.point;
   return {};
+}
+
+bool MountTable::has_point_in(std::string_view path) const {
+  return std::ranges::any_of(mounts_,
+                             [&](const Mount& mount) { return contains(path, mount.point); });
 }
 
 }  // namespace cordon

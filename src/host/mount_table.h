@@ -31,6 +31,8 @@ class MountTable {
   [[nodiscard]] std::vector<SecondName> second_names(std::string_view path) const;
   // A place below `path`, and not that itself, where something is mounted; empty if there is none.
   [[nodiscard]] std::string point_below(std::string_view path) const;
+  // Whether something is mounted at `path` or below it.
+  [[nodiscard]] bool has_point_in(std::string_view path) const;
 
  private:
   struct Mount {

@@ -172,6 +172,30 @@ std::vector<std::string> hidden_objects(const Caller& caller, const HostFacts& f
   return paths;
 }
 
+// True for what is read-only, or a copy, under this name anyway.
+bool is_held(const HostFacts& facts, const std::string& path) {
+  const auto covers = [&](const auto& entry) { return contains(entry.path, path); };
+  return std::ranges::any_of(facts.held, covers) ||
+         std::ranges::any_of(facts.git, [&](const GitDirectory& git) {
+           return std::ranges::any_of(git.held, covers) || std::ranges::any_of(git.configs, covers);
+         });
+}
+
+// Everything that a run may not change, by the name that the host's tools know it by, in the homes
+// too: what lies there is out of every grant until a mount shows it in one.
+std::vector<std::string> held_objects(const Effective& effective, const Caller& caller,
+                                      const HostFacts& facts) {
+  std::vector<std::string> paths;
+  for (const Held& held : facts.held) paths.push_back(held.path);
+  for (const GitDirectory& git : facts.git) {
+    for (const Held& held : git.held) paths.push_back(held.path);
+    for (const GitDirectory::Config& config : git.configs) paths.push_back(config.path);
+  }
+  for (std::string& place : held_in_homes(caller, effective.protect))
+    paths.push_back(std::move(place));
+  return paths;
+}
+
 // A bind mount shows a credential store, or Cordon's own files, under a second name. Both names
 // lead to one object, and that is what is compared: the table of mounts only says where to look.
 Result<void> protect_second_names(const Effective& effective, const Caller& caller,
@@ -202,6 +226,14 @@ Result<void> protect_second_names(const Effective& effective, const Caller& call
     each(program, [&](const SecondName& name, const FileInfo& seen) {
       if (grants.is_writable(name.path)) trees.hold(name.path, seen, HoldKind::Path);
     });
+  const auto has_mount = [&](const Grant& grant) { return mounts.has_point_in(grant.path); };
+  if (std::ranges::none_of(effective.write, has_mount)) return {};
+  // What is held under its own name would be written under the other.
+  for (const std::string& object : held_objects(effective, caller, facts))
+    each(object, [&](const SecondName& name, const FileInfo& seen) {
+      if (grants.is_writable(name.path) && !is_held(facts, name.path))
+        trees.hold(name.path, seen, HoldKind::Denied, name.original);
+    });
   return {};
 }
 
@@ -226,15 +258,6 @@ Result<LinkedFiles> linked_held(const HostFacts& facts) {
       CORDON_CHECK(linked.add(config.path, FileKind::Regular));
   }
   return linked;
-}
-
-// True for what is read-only, or a copy, under this name anyway.
-bool is_held(const HostFacts& facts, const std::string& path) {
-  const auto covers = [&](const auto& entry) { return contains(entry.path, path); };
-  return std::ranges::any_of(facts.held, covers) ||
-         std::ranges::any_of(facts.git, [&](const GitDirectory& git) {
-           return std::ranges::any_of(git.held, covers) || std::ranges::any_of(git.configs, covers);
-         });
 }
 
 // The other names of a masked or held file get the same.

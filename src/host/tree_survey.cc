@@ -217,11 +217,11 @@ void TreeSurvey::visit(WalkedDirectory& directory) {
 }
 
 void TreeSurvey::visit_git(const WalkedDirectory& directory) {
-  if (!git_seen_.insert(directory.id()).second) return;
+  if (!git_seen_.insert(directory.path()).second) return;
   TreeSnapshot seen;
   GitFindings found = describe_git_directory(directory.descriptor(), directory.path(), seen);
   add_git_snapshot(directory.path(), std::move(seen));
-  for (const Held& pinned : found.directory.pinned) git_seen_.insert(pinned.id);
+  for (const Held& pinned : found.directory.pinned) git_seen_.insert(pinned.path);
   for (const GitPart& part : found.parts) references_.add(part.path, part.role);
   for (const std::string& link : found.links) links_.push_back({link, link, HoldKind::Git});
   out_.facts.git.push_back(std::move(found.directory));
@@ -250,7 +250,7 @@ void TreeSurvey::visit_entry(WalkedDirectory& directory, const DirectoryEntry& e
     }
   }
   if (entry.type != EntryType::Directory) return;
-  if (directory.name() == ".git" || git_seen_.contains(directory.id())) state |= kGit;
+  if (directory.name() == ".git" || git_seen_.contains(directory.path())) state |= kGit;
   if ((state & kDenyOnly) != 0 && !classifier_.may_deny_below(directory.path())) return;
   if (directory.name().empty() && is_kernel_tree(join("/", entry.name))) return;
   if (directory.path().size() + 1 + entry.name.size() > kDeepestHeld)

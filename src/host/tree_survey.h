@@ -82,7 +82,8 @@ class TreeSurvey final : public TreeVisitor {
   std::optional<std::span<const std::string>> ways_;  // absent: every directory is entered
   GrantPaths grants_;
   Classifier classifier_;
-  std::set<FileId> git_seen_;
+  // By path: a bind mount shows one repository twice, and each view needs mounts of its own.
+  std::set<std::string> git_seen_;
   GitReferences references_;
   std::vector<std::string> named_;
   std::vector<std::string> pinned_;

@@ -106,3 +106,62 @@ def test_what_newer_versions_of_git_run_is_held(world, key):
     git(world, "config", "--unset", key)
     world.run("sh", "-c", "echo evil > tools/helper").expect(0)
     assert tool.read_text() == "evil\n"
+
+
+# A variable of the person's shell names a command, a directory or a file of settings, as a configuration does.
+VARIABLES = {
+    "GIT_CONFIG_GLOBAL": "{tools}/settings",
+    "GIT_CONFIG_SYSTEM": "{tools}/settings",
+    "GIT_EXTERNAL_DIFF": "{tools}/settings",
+    "GIT_SSH_COMMAND": "{tools}/settings -v",
+    "GIT_SEQUENCE_EDITOR": "{tools}/settings",
+    "VISUAL": "{tools}/settings --wait",
+    "PAGER": "{tools}/settings",
+    "GIT_TEMPLATE_DIR": "{tools}",
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("there", [True, False], ids=["there", "made by the run"])
+@pytest.mark.parametrize("name", VARIABLES)
+def test_what_a_variable_of_git_names_is_held(world, name, there):
+    make_repository(world)
+    place = world.make_directory(world.project / "tools")
+    if there:
+        world.write(place / "settings", "# mine\n", 0o755)
+    value = VARIABLES[name].format(tools=place)
+    world.run("sh", "-c", "rm -rf tools/settings 2>&-; mkdir -p tools; echo evil > tools/settings; true",
+              env={name: value}).expect(0)
+    left = (place / "settings").read_text() if (place / "settings").exists() else None
+    assert left == ("# mine\n" if there else None), left
+    world.run("sh", "-c", "mkdir -p tools; echo more > tools/settings").expect(0)
+    assert (place / "settings").read_text() == "more\n", "nothing names it now"
+
+
+def test_settings_of_variables_are_read_like_those_of_files(world):
+    make_repository(world)
+    world.write(world.project / "hooks/pre-commit", "#!/bin/sh\n", 0o755)
+    env = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.hooksPath", "GIT_CONFIG_VALUE_0": "hooks"}
+    world.run("sh", "-c", "echo evil > hooks/pre-commit", env=env).expect(0)
+    assert (world.project / "hooks/pre-commit").read_text() == "#!/bin/sh\n"
+    world.run("sh", "-c", "echo mine > hooks/pre-commit").expect(0)
+    assert (world.project / "hooks/pre-commit").read_text() == "mine\n"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("variable, written", [
+    ("XDG_CONFIG_HOME", "git/config"), ("XDG_CONFIG_HOME", "nvim/init.lua"), ("XDG_CONFIG_HOME", "environment.d/x.conf"),
+    ("XDG_CONFIG_HOME", "fish/completions/x.fish"), ("CARGO_HOME", "config.toml")])
+@pytest.mark.parametrize("there", [True, False], ids=["there", "made by the run"])
+def test_a_home_of_settings_that_a_variable_names_is_one(world, variable, written, there):
+    """Who keeps dotfiles in a project of their own and leads programs there by a variable."""
+    place = world.make_directory(world.project / "dots")
+    if there:
+        world.write(place / written, "# mine\n")
+    script = f"mkdir -p $(dirname dots/{written}); echo evil > dots/{written}"
+    done = world.run("sh", "-c", script, env={variable: str(place)}).expect(0)
+    left = (place / written).read_text() if (place / written).exists() else None
+    assert left == ("# mine\n" if there else None), done.account()
+    assert "cordon changes apply" in done.err, done.account()
+    world.run("sh", "-c", script).expect(0)
+    assert (place / written).read_text() == "evil\n", "without the variable it is a directory like any other"

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from gitrepo import git, make_repository
 from support.harness import SECRET_FILES
 
 KEY = ".local/state/cordon/audit/key"
@@ -125,6 +126,62 @@ def test_cordon_itself_under_a_second_name_cannot_be_written(world, granted):
             assert {path.name: path.read_bytes() for path in program.parent.iterdir()} == before, attack
     outside(world, mounts, "sh", "-c", f"rm -f {granted}/second/cordon").expect(0)
     assert not program.exists()
+
+
+# What a run may not change under its own name is written through another one: a repository that is mounted twice, a
+# part of what is held, and what lies in the home, which no grant covers.
+def changeable(world):
+    make_repository(world)
+    world.write(world.project / ".vscode/tasks.json", "{}\n")
+    world.write(world.project / ".mcp.json", "{}\n")
+    world.write(world.home / ".bashrc", "# mine\n")
+    world.write(world.home / ".config/nvim/init.lua", "-- mine\n")
+    world.make_directory(world.home / ".config/autostart")
+    world.make_directory(world.project / "second")
+    world.write(world.project / "file", "")
+    return {"source": world.project, "home": world.home}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("source, where, written", [
+    ("source/model", "second", ".git/hooks/pre-commit"),
+    ("source/model", "second", ".git/config"),
+    ("source/model/.git", "second", "hooks/pre-commit"),
+    ("source/.git/hooks", "second", "pre-commit"),
+    ("source/.git/config", "file", ""),
+    ("source/.vscode", "second", "tasks.json"),
+    ("source/.vscode/tasks.json", "file", ""),
+    ("source/.mcp.json", "file", ""),
+    ("home/.bashrc", "file", ""),
+    ("home/.config/nvim", "second", "init.lua"),
+    ("home/.config", "second", "nvim/init.lua"),
+    ("home/.config", "second", "environment.d/made.conf"),
+])
+def test_what_is_held_is_not_written_under_a_second_name(world, source, where, written):
+    places = changeable(world)
+    git(world, "clone", "-q", world.project, world.project / "model", cwd=world.home)
+    top, _, rest = source.partition("/")
+    first, second = places[top] / rest, world.project / where
+    original = first / written if written else first
+    before = original.read_text() if original.exists() else None
+    script = "".join(f'mkdir -p "$(dirname "{name / written}")"; echo evil >> "{name / written}"; '
+                     f'chmod +x "{name / written}"; ' for name in (first, second)) + "true"
+    done = with_mounts(world, [(first, second)], "sh", "-c", script).expect(0)
+    after = original.read_text() if original.exists() else None
+    assert after == before, done.account()
+    outside(world, [(first, second)], "sh", "-c", script).expect(0)
+    assert "evil" in original.read_text(), "the mount is not there"
+
+
+def test_work_under_a_second_name_goes_on(world):
+    """A repository that is seen twice is one repository: what is committed through either is there."""
+    changeable(world)
+    git(world, "clone", "-q", world.project, world.project / "model", cwd=world.home)
+    script = ("for name in model second; do cd $name; echo $name > made-$name; git add made-$name; "
+              "git -c user.name=A -c user.email=a commit -q -m $name || exit 1; cd ..; done")
+    with_mounts(world, [(world.project / "model", world.project / "second")], "sh", "-c", script).expect(0)
+    told = git(world, "log", "--format=%s", cwd=world.project / "model").out.split()
+    assert told[:2] == ["second", "model"], told
 
 
 def test_a_zombie_does_not_stop_the_search_for_further_links(world):

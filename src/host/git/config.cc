@@ -282,13 +282,19 @@ void GitConfigFiles::read(const std::string& path, When when, int depth) {
 
 namespace {
 
-// Where git looks, the least of them first. A variable takes the place of a file for whoever has it
-// set; both count here, since the person's next shell may be without it.
+// Where git looks, the least of them first.
 std::vector<std::string> user_files(const Caller& caller) {
   std::vector<std::string> files = {"/etc/gitconfig"};
   if (!caller.config_directory.empty())
     files.push_back(join(parent(caller.config_directory), "git/config"));
   if (!caller.home.empty()) files.push_back(join(caller.home, ".gitconfig"));
+  return files;
+}
+
+// A variable takes the place of one for whoever has it set; both count here, since the person's
+// next shell may be without it.
+std::vector<std::string> named_files(const Caller& caller) {
+  std::vector<std::string> files;
   for (const char* name : {"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"}) {
     const auto named = caller.environment.find(name);
     if (named != caller.environment.end() && named->second.starts_with('/'))
@@ -297,11 +303,74 @@ std::vector<std::string> user_files(const Caller& caller) {
   return files;
 }
 
+// Variables that git takes a command or a directory from, with the setting they stand for.
+struct GitVariable {
+  std::string_view name;
+  std::string_view section;
+  std::string_view key;
+};
+constexpr auto kVariables = std::to_array<GitVariable>({
+    {"EDITOR", "core", "editor"},
+    {"GIT_ASKPASS", "core", "askpass"},
+    {"GIT_EDITOR", "core", "editor"},
+    {"GIT_EXTERNAL_DIFF", "diff", "external"},
+    {"GIT_PAGER", "core", "pager"},
+    {"GIT_PROXY_COMMAND", "core", "gitproxy"},
+    {"GIT_SEQUENCE_EDITOR", "sequence", "editor"},
+    {"GIT_SSH", "core", "sshcommand"},
+    {"GIT_SSH_COMMAND", "core", "sshcommand"},
+    {"GIT_TEMPLATE_DIR", "init", "templatedir"},
+    {"PAGER", "core", "pager"},
+    {"SSH_ASKPASS", "core", "askpass"},
+    {"VISUAL", "core", "editor"},
+});
+
+// What stands in the place of a configuration file: GIT_CONFIG_KEY_0=core.hooksPath and its value.
+std::optional<GitSetting> numbered_setting(const Caller& caller, std::uint64_t number) {
+  const auto at = [&](const char* prefix) -> const std::string* {
+    const auto found = caller.environment.find(prefix + std::to_string(number));
+    return found == caller.environment.end() ? nullptr : &found->second;
+  };
+  const std::string* key = at("GIT_CONFIG_KEY_");
+  const std::string* value = at("GIT_CONFIG_VALUE_");
+  const std::size_t first = key == nullptr ? std::string::npos : key->find('.');
+  if (first == std::string::npos || value == nullptr) return std::nullopt;
+  const std::size_t last = key->rfind('.');
+  GitSetting setting;
+  setting.section = lower_case(key->substr(0, first));
+  if (last > first) setting.subsection = key->substr(first + 1, last - first - 1);
+  setting.key = lower_case(key->substr(last + 1));
+  setting.value = *value;
+  return setting;
+}
+
+// They hold wherever the person's shell is, and no file shows it.
+void add_variables(const Caller& caller, std::vector<GitSetting>& settings) {
+  constexpr std::uint64_t kMostNumbered = 256;
+  for (const GitVariable& variable : kVariables) {
+    const auto found = caller.environment.find(std::string(variable.name));
+    if (found == caller.environment.end() || found->second.empty()) continue;
+    settings.push_back(
+        {std::string(variable.section), {}, std::string(variable.key), found->second});
+  }
+  const auto written = caller.environment.find("GIT_CONFIG_COUNT");
+  const auto count = written == caller.environment.end() ? std::optional<std::uint64_t>(0)
+                                                         : parse_number(written->second);
+  for (std::uint64_t i = 0; i < std::min(count.value_or(0), kMostNumbered); ++i)
+    if (auto setting = numbered_setting(caller, i)) settings.push_back(*std::move(setting));
+}
+
 }  // namespace
 
 UserGit read_user_git_config(const Caller& caller) {
   GitConfigFiles files(caller);
   for (const std::string& path : user_files(caller)) files.read(path);
+  for (const std::string& path : named_files(caller)) {
+    // It may have any name, which no table knows.
+    files.included.push_back(path);
+    files.read(path);
+  }
+  add_variables(caller, files.conditional);
   return {std::move(files.settings), std::move(files.conditional), std::move(files.included)};
 }
 

@@ -69,8 +69,8 @@ std::optional<std::string> git_path(std::string_view written, std::string_view b
 
 struct UserGit {
   std::vector<GitSetting> settings;     // later ones win
-  std::vector<GitSetting> conditional;  // that hold in some repositories
-  std::vector<std::string> included;    // absolute, unresolved
+  std::vector<GitSetting> conditional;  // that hold in some repositories, and those of variables
+  std::vector<std::string> included;    // and files that variables name; absolute, unresolved
 };
 
 // The system's, then the user's files, with all they include.
