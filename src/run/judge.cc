@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <set>
 
 #include "base/path.h"
@@ -197,6 +198,30 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   return request;
 }
 
+// A mount goes with the name that it lies on, in whatever namespace that is removed. A run for
+// which git may replace a file, since it has no mount there, can take the name away and put the
+// same file back: a run beside it, which had a mount on the name, could write the file from then
+// on, and the search would know it for the one that was there. So all runs of a tree do with a file
+// what the oldest of them does.
+void follow_others(const HostFacts& facts, std::span<const OtherRun> others,
+                   std::set<std::string>& tracked) {
+  const auto follow = [&](const std::string& path, const FileId& id) {
+    for (const OtherRun& run : others) {
+      const auto covers = [&](const std::string& root) { return contains(root, path); };
+      if (std::ranges::none_of(run.writable, covers)) continue;
+      if (!run.held.contains(id)) {
+        tracked.insert(path);
+        return;
+      }
+      tracked.erase(path);
+    }
+  };
+  for (const Held& held : facts.held)
+    if (held.file == FileKind::Regular) follow(held.path, held.id);
+  for (const Pinned& pinned : facts.pinned)
+    if (pinned.is_protected_link()) follow(pinned.path, pinned.id);
+}
+
 // Single protected files, and protected links, that git replaces when it checks out. A file with a
 // second name cannot be put back so that both names lead to it, and stays covered.
 std::set<std::string> tracked_held(const HostFacts& facts, const Clamped& clamped,
@@ -218,7 +243,10 @@ std::set<std::string> tracked_held(const HostFacts& facts, const Clamped& clampe
     if (const auto seen = inspect_path(held.path); seen && seen->links == 1)
       files.push_back(held.path);
   }
-  return files.empty() ? std::set<std::string>() : tracked_files(files, effective.write);
+  std::set<std::string> tracked;
+  if (!files.empty()) tracked = tracked_files(files, effective.write);
+  follow_others(facts, other_runs(caller, {}), tracked);
+  return tracked;
 }
 
 // A shared login is put into the private home that is kept, so that one has to be seen inside.
@@ -452,7 +480,37 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
       decision};
 }
 
+// A run that has nothing else than live files can take away what holds those of another.
+Error unlike_another(HeldBy own, const RunAtWork& other) {
+  const std::string theirs = own == HeldBy::Mounts ? "without" : "with";
+  const std::string ours = own == HeldBy::Mounts ? "with" : "without";
+  return {.kind = ErrorKind::Unsupported,
+          .what = "run " + other.id + " is at work in this tree " + theirs +
+                  " mounts over its protected files, and this one would be " + ours +
+                  " them: the one without could take away those of the other",
+          .hint = "wait for its end or end it (kill " + std::to_string(other.supervisor) +
+                  "), or give both the same --backend"};
+}
+
 }  // namespace
+
+Result<void> check_beside_others(const JudgedRun& run, const std::string& run_id) {
+  if (is_staged(run)) return {};
+  const HeldBy own = run.choice.backend == BackendKind::Landlock ? HeldBy::Copies : HeldBy::Mounts;
+  const auto unlike = runs_held_otherwise(run.caller, run.clamped.effective(), own, run_id);
+  if (!unlike.empty()) return fail(unlike_another(own, unlike.front()));
+  if (!run.request.private_copies) return {};
+  std::set<std::string> tracked = run.request.tracked;
+  follow_others(run.survey.facts, other_runs(run.caller, run_id), tracked);
+  std::vector<std::string> differs;
+  std::ranges::set_symmetric_difference(tracked, run.request.tracked, std::back_inserter(differs));
+  if (differs.empty()) return {};
+  return fail(
+      setup_error("another run began in this tree at the same moment, and the two would "
+                  "hold " +
+                      quote(differs.front()) + " in different ways",
+                  0, "start it again"));
+}
 
 Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight foresight) {
   return judge_for(input, caller, foresight, std::nullopt);

@@ -16,6 +16,7 @@
 #include "policy/agents.h"
 #include "run/choose.h"
 #include "run/held_run.h"
+#include "run/judge.h"
 #include "run/kept_run.h"
 #include "run/staged_run.h"
 #include "run/state_upkeep.h"
@@ -236,6 +237,7 @@ Result<void> Prepared::fill(const RunInput& input, JudgedRun& run, const std::st
   if (leaves_something) {
     CORDON_TRY(written, RunNote::write(run.caller, note_of(run, branches, run_id)));
     note = std::move(written);
+    CORDON_CHECK(check_beside_others(run, run_id));
   }
   auto copied = copy_held(run);
   if (!copied) {

@@ -1,6 +1,7 @@
 #include "run/run_note.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -170,6 +171,19 @@ std::vector<RunAtWork> runs_at_work(const Caller& caller, const Effective& effec
   for (const NoteContent& content : read_notes(caller))
     if (content.run_id != but && share_a_tree(content, effective))
       runs.push_back({content.run_id, content.writer});
+  return runs;
+}
+
+std::vector<RunAtWork> runs_held_otherwise(const Caller& caller, const Effective& effective,
+                                           HeldBy own, const std::string& but) {
+  std::vector<RunAtWork> runs;
+  for (const NoteContent& content : read_notes(caller)) {
+    const HeldBy theirs = content.holds_by_mounts ? HeldBy::Mounts : HeldBy::Copies;
+    // The note of one that is dead may stay, if it cannot be dealt with.
+    const bool lives = ::kill(content.writer, 0) == 0 || errno == EPERM;
+    if (content.run_id != but && theirs != own && lives && share_a_tree(content, effective))
+      runs.push_back({content.run_id, content.writer});
+  }
   return runs;
 }
 

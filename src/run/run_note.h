@@ -74,6 +74,12 @@ struct RunAtWork {
 std::vector<RunAtWork> runs_at_work(const Caller& caller, const Effective& effective,
                                     const std::string& but);
 
+// Of those, the ones that hold protected files in another way: a run without mounts can take a
+// mount away with the name that it lies on, and put back the file that was there.
+enum class HeldBy { Mounts, Copies };
+std::vector<RunAtWork> runs_held_otherwise(const Caller& caller, const Effective& effective,
+                                           HeldBy own, const std::string& but);
+
 // The same as the search for what is new wants them, of those that can write in one of the trees of
 // `effective`. Runs that keep protected files instead of holding them put back what they changed
 // themselves, and are left out.

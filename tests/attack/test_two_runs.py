@@ -264,6 +264,79 @@ def test_a_configuration_that_the_person_replaced(world, how):
     assert [e["change"] for e in json.loads(report.read_text())["changes"] if e["path"] == ".git/config"] == told
 
 
+# One run has a mount over a protected file, the other has none, since git may replace the file there: taken away and
+# put back by the other, the file has lost its mount.
+TAKE_AWAY = {
+    "by a link": "ln .mcp.json x && rm .mcp.json && ln x .mcp.json && rm x",
+    "by an earlier link": "rm .mcp.json && mv x .mcp.json",
+    "by a name": "mv .mcp.json x && mv x .mcp.json",
+}
+
+
+@pytest.mark.parametrize("first", ["with a mount", "without"])
+@pytest.mark.parametrize("how", TAKE_AWAY)
+def test_a_run_does_not_take_the_mount_of_another_away(world, first, how):
+    """The repository belongs to one of the two alone, so the other would mount over its file."""
+    make_repository(world)
+    sub = world.project / "sub"
+    world.write(sub / ".mcp.json", "{}\n")
+    git(world, "add", "sub")
+    git(world, "-c", "user.name=A", "-c", "user.email=a", "commit", "-q", "-m", "settings")
+    elsewhere = world.make_directory(world.home / "elsewhere")
+
+    def wait(name):
+        return f"n=0; until [ -e {sub}/{name} ] || [ $n = 300 ]; do n=$((n+1)); sleep 0.05; done; "
+
+    take = ("ln .mcp.json x; " if "earlier" in how else "") + "touch taker; " + wait("taken") + \
+        TAKE_AWAY[how] + "; touch away; " + wait("over")
+    plant = f"touch {sub}/planter; " + wait("away") + wait("gone") + f"echo evil > {sub}/.mcp.json; cat {sub}/.mcp.json"
+    starts = {
+        "taker": lambda: world.start([world.cordon, "run", "--", "sh", "-c", take], cwd=sub),
+        "planter": lambda: world.start([world.cordon, "run", "--write", sub, "--", "sh", "-c", plant], cwd=elsewhere)}
+    runs = {}
+    for name in ("planter", "taker") if first == "with a mount" else ("taker", "planter"):
+        runs[name] = starts[name]()
+        assert wait_until((sub / name).exists), runs[name].communicate(timeout=60)
+    world.write(sub / "taken", "")
+    assert wait_until((sub / "away").exists)
+    # The one that took it away ends first, and finds everything as it was.
+    world.write(sub / "over", "")
+    _, err = runs["taker"].communicate(timeout=60)
+    assert runs["taker"].returncode == 0, err
+    world.write(sub / "gone", "")
+    out, err = runs["planter"].communicate(timeout=60)
+    assert runs["planter"].returncode == 0, err
+    assert (sub / ".mcp.json").read_text() == "{}\n", err
+    # A further name is read-only, whatever it is called by then.
+    if b"Read-only" not in err:
+        assert b"evil" in out and b"sub/.mcp.json" in err and b"cordon changes" in err, (out, err)
+
+
+@pytest.mark.parametrize("first", ["native", "landlock"])
+def test_a_run_without_mounts_does_not_work_beside_one_with_mounts(world, first):
+    """It could take away the mount on git's configuration, put the same file back, and the other would write it."""
+    make_repository(world)
+    ceiling = world.document(f'version = 1\n[require]\naccept_missing = ["namespaces"]\n[fs]\nread = ["/"]\n'
+                             f'write = ["{world.project}"]\n', "ceiling.toml")
+
+    def run(backend, script):
+        return [world.cordon, "run", "--backend", backend, "--ceiling", ceiling, "--", "sh", "-c", script]
+
+    second = "landlock" if first == "native" else "native"
+    older = world.start(run(first, "touch ready; until [ -e go ]; do sleep 0.05; done"))
+    assert wait_until((world.project / "ready").exists), older.communicate(timeout=60)
+    refused = world.execute(run(second, "touch made"))
+    assert refused.status == 125 and "is at work in this tree with" in refused.err, refused.account()
+    assert not (world.project / "made").exists()
+    # Beside one of its own kind it works.
+    world.execute(run(first, "touch made")).expect(0)
+    world.write(world.project / "go", "")
+    _, err = older.communicate(timeout=60)
+    assert older.returncode == 0, err
+    world.execute(run(second, "touch more")).expect(0)
+    assert (world.project / "more").exists()
+
+
 ENDED_TOGETHER = int(os.environ.get("CORDON_ENDED_TOGETHER", "6"))
 
 
