@@ -56,7 +56,7 @@
 namespace cordon {
 namespace {
 
-constexpr std::string_view kMagic = "cordon directories 1\n";
+constexpr std::string_view kMagic = "cordon directories 2\n";
 // A tree with fewer directories is walked in less time than a file is read.
 constexpr std::size_t kFewDirectories = 64;
 // Some 200,000 directories; what is beyond is read each time.

@@ -208,7 +208,7 @@ TEST_F(KnownDirectoriesTest, AFileThatCannotBeReliedOnIsNotRead) {
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
   // Written when the clock was ahead of what it is now.
   std::string early = good.substr(0, good.size() - sizeof(Digest));
-  constexpr std::size_t kAt = std::string_view("cordon directories 1\n").size();
+  constexpr std::size_t kAt = std::string_view("cordon directories 2\n").size();
   const std::int64_t later = change_clock() + 3'600'000'000'000;
   std::memcpy(early.data() + kAt, &later, sizeof later);
   const Digest digest = sha256(early);

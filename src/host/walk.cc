@@ -10,6 +10,8 @@
 //   Wide       getdents64 is shown to the visitor in portions of some 64,000 names. Children that
 //              wait are names, packed behind each other on one stack, those of the deepest
 //              directory on top: no descriptor and no allocation for each.
+//   Spelled    Where a file system folds case, `.GIT` is `.git` to the host's tools. Such a name is
+//              shown as the one that is known (folded_names.h).
 //   Planted    Every directory is opened with O_DIRECTORY and O_NOFOLLOW. A link, a FIFO or a
 //              device in the place of one that was listed is neither followed nor waited for: it
 //              answers ENOTDIR and is passed over. The type and the inode of an entry are hints;
@@ -49,6 +51,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "host/folded_names.h"
 #include "host/inspect.h"
 #include "host/known_directories.h"
 #include "host/resolve.h"
@@ -217,6 +220,7 @@ class TreeWalk {
     do {
       more = names_.read_portion(directory.descriptor_);
       directory.whole_ = directory.whole_ && !more;
+      names_.spell(directory.descriptor_);
       if (known && directory.whole_ && names_.at_end()) {
         known_->keep(seen, directory.descriptor_, read_ns,
                      names_.pack([&](const auto& entry) { return visitor_.matters(entry); }));
@@ -355,6 +359,19 @@ DirectoryNames::End DirectoryNames::read_names(int descriptor, std::size_t most)
   if (got < 0) LookFailures::note(error, "a directory");
   if (got < 0) return End::Failed;
   return got == 0 ? End::Whole : End::Portion;
+}
+
+// The name that is known leads to the same object, and it is no name of its own here: where case
+// counts, that is a further link, or something that is mounted.
+void DirectoryNames::spell(int descriptor) {
+  for (DirectoryEntry& entry : entries_) {
+    const std::string_view known = known_spelling(entry.name);
+    if (known.empty() || find(known) != nullptr) continue;
+    const auto listed = inspect_name(descriptor, std::string(entry.name));
+    const auto there = inspect_name(descriptor, std::string(known));
+    if (!listed || !there || listed->id != there->id) continue;
+    if (there->kind == FileKind::Directory || there->links == 1) entry.name = known;
+  }
 }
 
 namespace {

@@ -48,6 +48,9 @@ class DirectoryNames {
   bool read_portion(int descriptor);
   [[nodiscard]] std::span<const DirectoryEntry> entries() const { return entries_; }
   [[nodiscard]] const DirectoryEntry* find(std::string_view name) const;
+  // Shows what has another spelling of a name that Cordon knows under that name, if the directory
+  // `descriptor` takes both for the same (host/folded_names.h).
+  void spell(int descriptor);
   // Whether the last call read the directory to its end.
   [[nodiscard]] bool at_end() const { return at_end_; }
 

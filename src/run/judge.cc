@@ -1,5 +1,6 @@
 #include "run/judge.h"
 
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -222,6 +223,22 @@ void follow_others(const HostFacts& facts, std::span<const OtherRun> others,
     if (pinned.is_protected_link()) follow(pinned.path, pinned.id);
 }
 
+// What a Mac or Windows shares with Linux folds case, and the kernel does not know: a file in other
+// letters is another name to it, on which no mount lies.
+bool has_other_spellings(const Held& held) {
+  constexpr long kFuse = 0x65735546;
+  constexpr long k9p = 0x01021997;
+  struct statfs status {};
+  if (::statfs(held.path.c_str(), &status) != 0) return false;
+  if (status.f_type != kFuse && status.f_type != k9p) return false;
+  std::string name(basename(held.path));
+  for (char& c : name) {
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) c = static_cast<char>(c ^ 0x20);
+  }
+  const auto seen = inspect_path(join(parent(held.path), name));
+  return seen && seen->id == held.id;
+}
+
 // Single protected files, and protected links, that git replaces when it checks out. A file with a
 // second name cannot be put back so that both names lead to it, and stays covered.
 std::set<std::string> tracked_held(const HostFacts& facts, const Clamped& clamped,
@@ -245,6 +262,8 @@ std::set<std::string> tracked_held(const HostFacts& facts, const Clamped& clampe
   }
   std::set<std::string> tracked;
   if (!files.empty()) tracked = tracked_files(files, effective.write);
+  for (const Held& held : facts.held)
+    if (held.file == FileKind::Regular && has_other_spellings(held)) tracked.insert(held.path);
   follow_others(facts, other_runs(caller, {}), tracked);
   return tracked;
 }

@@ -68,6 +68,6 @@ ELSEWHERE = {
     "CR10": (("tests/cli/test_agent_login.py", "test_CR10_what_a_plan_runs_has_no_credential"),),
 }
 
-NOT_ON_THIS_MACHINE = {"FS27": "no filesystem of the test kernel folds case"}
+NOT_ON_THIS_MACHINE = {}
 if platform.machine() != "x86_64":
     NOT_ON_THIS_MACHINE["SY12"] = "x32 exists on x86_64 only; see KillsX32NumbersOnX86Alone"
