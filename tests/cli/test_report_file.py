@@ -110,6 +110,7 @@ def test_devices_are_written_to(world):
     done = world.run("true", options=["--report", "/dev/full"])
     done.expect(141)
     assert "cannot write the report file /dev/full (No space left on device)" in done.err
+    assert "name a file elsewhere" in done.err
 
 
 def test_open_descriptors_by_name(world):

@@ -153,6 +153,8 @@ def test_settings_that_cannot_be_used(world, name, place):
         world.write(path, text, 0o600)
     done = srt(world, *(["-s", path] if place == "named" else []), "echo", "ran").expect(1)
     assert done.out == "" and done.err.startswith("Error: ") and phrase in done.err, done.account()
+    # The file is named once, with the place in it behind.
+    assert done.err.split("\n")[0].count(path.name) == 1, done.account()
 
 
 def test_settings_of_others_and_links_are_refused(world):

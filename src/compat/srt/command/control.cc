@@ -62,8 +62,11 @@ Error about(const std::string& file, const std::string& phrase, std::string hint
   return policy_error(file + " " + phrase, std::move(hint));
 }
 
+// What is wrong begins with the place in the file, which is named already.
 Error because(const std::string& file, const std::string& phrase, const Error& error) {
-  return about(file, phrase + message(error), error.hint);
+  std::string what = message(error);
+  if (what.starts_with(file + ":")) what.replace(0, file.size() + 1, "at ");
+  return about(file, phrase + what, error.hint);
 }
 
 bool is_blank(std::string_view text) {
