@@ -134,7 +134,7 @@ KEYS = [
      "~/.claude/.credentials.json is added to its requests outside", ""),
     ("codex", {"OPENAI_API_KEY": "k"}, None, "outside", "OPENAI_API_KEY is added", ""),
     ("codex", {}, (".codex/auth.json", '{"OPENAI_API_KEY": null, "tokens": {"access_token": "t"}}'), "none",
-     "its login ~/.codex/auth.json stays outside", "export CODEX_API_KEY=KEY"),
+     "its login ~/.codex/auth.json cannot be added outside", "export CODEX_API_KEY=KEY"),
     ("gemini", {"GEMINI_API_KEY": "k"}, None, "outside", "GEMINI_API_KEY is added", ""),
     ("gemini", {}, None, "none", "no variable holds a key", "export GEMINI_API_KEY=KEY"),
     ("copilot", {"COPILOT_GITHUB_TOKEN": "k"}, None, "inside", "every command that the agent starts can read it",

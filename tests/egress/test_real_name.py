@@ -147,8 +147,9 @@ def test_java(net, trust):
         assert len(refusals(report)) == (said == "403 "), report["requests"]
     # Control: one that does not know the authority. Then the option of docs/gate.md for such a JDK.
     own = net.write(net.project / "own", open(JAVA_STORE, "rb").read())
-    for store, status in ((own, 1), ("/dev/cordon/trust/java.jks", 0)):
-        done = net.run("java", f"-Djavax.net.ssl.trustStore={store}", "Ask.java", URL, options=RULE, env=trust, timeout=90)
+    for store, status in ((own, 1), ('$(dirname "$NODE_EXTRA_CA_CERTS")/java.jks', 0)):
+        script = f'java -Djavax.net.ssl.trustStore="{store}" Ask.java "$0"'
+        done = net.run("sh", "-c", script, URL, options=RULE, env=trust, timeout=90)
         assert done.status == status and ("PKIX path building failed" in done.err) == (status == 1), done.account()
 
 
