@@ -1,6 +1,7 @@
 // ClientConnection: one client's socket, the requests that come over it one after another, and the
 // one socket to the rule's server that they go on over. What becomes of a request and of its answer
-// is in exchange.h; here are the sockets, the phases and the time that each of them may take.
+// is in exchange.h; here are the sockets, the phases and the time that each of them may take. Of
+// the sources, client_exchange.cc has what follows once a request was let go.
 //
 // Nothing waits. Whatever happens, pump() moves all that can be moved and returns; the loop of
 // gate.h calls it again when a socket or the supervisor has something new. Each queue is read into
