@@ -17,20 +17,21 @@ enum class BackendKind : std::uint8_t {
   Bwrap,
   Landlock,
   Mxc,
+  Oci,  // an OCI runtime: runc or crun
   Seatbelt,
   ProcessContainer,  // values for Windows that nothing runs
 };
 
 // All of them.
-inline constexpr std::array kBackendKinds{BackendKind::Native,   BackendKind::Bwrap,
-                                          BackendKind::Landlock, BackendKind::Mxc,
-                                          BackendKind::Seatbelt, BackendKind::ProcessContainer};
+inline constexpr std::array kBackendKinds{
+    BackendKind::Native, BackendKind::Bwrap,    BackendKind::Landlock,        BackendKind::Mxc,
+    BackendKind::Oci,    BackendKind::Seatbelt, BackendKind::ProcessContainer};
 
 // "native"
 std::string_view name_of(BackendKind kind);
 // The backend of that name; nothing if there is none.
 std::optional<BackendKind> backend_called(std::string_view name);
-// "native, bwrap, landlock, mxc, seatbelt": what can be asked for, for messages.
+// "native, bwrap, landlock, mxc, oci, seatbelt": what can be asked for, for messages.
 std::string known_backends();
 
 // Who named the backend of a run.

@@ -12,6 +12,8 @@ std::string_view name_of(BackendKind kind) {
       return "landlock";
     case BackendKind::Mxc:
       return "mxc";
+    case BackendKind::Oci:
+      return "oci";
     case BackendKind::Seatbelt:
       return "seatbelt";
     case BackendKind::ProcessContainer:

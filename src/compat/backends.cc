@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "compat/engine/runtime_backend.h"
 #include "compat/mxc/executor/mxc_backend.h"
 #include "compat/seatbelt/seatbelt_backend.h"
 #include "host/own_programs.h"
@@ -22,13 +23,20 @@ std::string cordon_beside(const Caller& caller) {
 
 }  // namespace
 
-MakeBackend every_backend(const Caller& caller, std::string program) {
+MakeBackend every_backend(const Caller& caller, std::string program, std::string runtime) {
   if (program.empty()) program = cordon_beside(caller);
-  return [program](BackendKind kind) -> Result<std::unique_ptr<Backend>> {
+  return [program, runtime](BackendKind kind) -> Result<std::unique_ptr<Backend>> {
     if (kind == BackendKind::Mxc) return mxc::make_mxc_backend(program);
+    if (kind == BackendKind::Oci) return engine::make_runtime_backend(runtime);
     if (kind == BackendKind::Seatbelt) return seatbelt::make_backend();
     return make_backend(kind);
   };
+}
+
+bool is_oci_runtime(std::string_view name) { return engine::is_runtime_name(name); }
+
+std::optional<std::string> installed_oci_runtime(std::string_view name) {
+  return engine::installed_runtime(name);
 }
 
 }  // namespace cordon

@@ -154,6 +154,9 @@ struct Members<op::ReadOnlyRoot> : List<> {};
 template <>
 struct Members<op::RunExecutor>
     : List<&op::RunExecutor::path, &op::RunExecutor::sha256, &op::RunExecutor::document> {};
+// Where it lies and what is in it is the supervisor's affair.
+template <>
+struct Members<op::RunBundle> : SomeOf<> {};
 template <>
 struct Members<op::ScopeProcesses> : List<> {};
 template <>

@@ -152,6 +152,9 @@ struct Describe {
   std::string operator()(const op::RunExecutor& o) const {
     return fmt::format("run executor {}, SHA256 {}, with {}", quote(o.path), o.sha256, o.document);
   }
+  std::string operator()(const op::RunBundle& o) const {
+    return fmt::format("run the bundle in {} by {}", quote(o.directory), quote(o.program));
+  }
   std::string operator()(const op::InstallSeccomp& o) const {
     return fmt::format("install seccomp filter, network {}, {}{}", name_of(o.net),
                        o.brokered ? "local sockets by broker" : "no local sockets",

@@ -191,6 +191,23 @@ struct RunExecutor {
   std::string sha256;  // its pin
   std::string document;
 };
+// An OCI runtime, of a bundle: it makes the namespaces and the mounts of the operations before.
+// What it shows is measured against them.
+struct RunBundle {
+  // Something that lies in the bundle.
+  struct Entry {
+    enum class Kind { Directory, File, Symlink };
+    std::string path;  // relative, normal
+    Kind kind = Kind::File;
+    std::string content;  // of a file; the target of a symlink
+    unsigned mode = 0644;
+    bool operator==(const Entry&) const = default;
+  };
+  std::string runtime;    // its name: "runc"
+  std::string program;    // where that is installed
+  std::string directory;  // of the host, for this run alone: the bundle, and what the runtime keeps
+  std::vector<Entry> entries;  // parents first
+};
 // In place of a pid namespace: what descends from this process can be signalled by it and by nobody
 // that descends from it, and comes back to it when its own parent ends.
 struct ScopeProcesses {};
@@ -239,7 +256,7 @@ using Op =
                  op::ReadOnlyWay, op::Mask, op::Skeleton, op::Scratch, op::ScratchDirectory,
                  op::ScratchFile, op::PrivateConfig, op::MountProc, op::MaskProc, op::DeviceNode,
                  op::MountDevpts, op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName,
-                 op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor,
+                 op::PivotRoot, op::LandlockAllow, op::ReadOnlyRoot, op::RunExecutor, op::RunBundle,
                  op::ScopeProcesses, op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock,
                  op::CloseDescriptors, op::NewSession, op::NewKeyring, op::DropCapabilities,
                  op::InstallSeccomp, op::LoadProfile, op::ChangeDirectory, op::Execute>;

@@ -16,7 +16,7 @@ template <typename Operation>
 constexpr bool kShowsNothing =
     kIsOneOf<Operation, op::EnterNamespaces, op::MapIdentity, op::PrivateMounts, op::ReadOnlySoFar,
              op::Scratch, op::LoopbackUp, op::OpenResolver, op::OfferSockets, op::HostName,
-             op::PivotRoot, op::ReadOnlyRoot, op::RunExecutor, op::ScopeProcesses,
+             op::PivotRoot, op::ReadOnlyRoot, op::RunExecutor, op::RunBundle, op::ScopeProcesses,
              op::ResourceLimit, op::NoNewPrivileges, op::RestrictLandlock, op::CloseDescriptors,
              op::NewSession, op::NewKeyring, op::DropCapabilities, op::InstallSeccomp,
              op::LoadProfile, op::ChangeDirectory, op::Execute>;

@@ -56,6 +56,7 @@ Result<std::unique_ptr<Backend>> make_backend(BackendKind kind) {
     case BackendKind::Landlock:
       return std::make_unique<Landlock>();
     case BackendKind::Mxc:
+    case BackendKind::Oci:
     case BackendKind::Seatbelt:
     case BackendKind::ProcessContainer:
       break;

@@ -28,6 +28,7 @@ constexpr bool is_in_order(BackendKind kind) {
     case BackendKind::Landlock:
       return true;
     case BackendKind::Mxc:  // somebody else's program, which an operator has to want
+    case BackendKind::Oci:  // the same
     case BackendKind::Seatbelt:
     case BackendKind::ProcessContainer:
       return false;
@@ -47,6 +48,7 @@ std::optional<Layer> missing_layer(BackendKind kind) {
     case BackendKind::Native:
     case BackendKind::Bwrap:
     case BackendKind::Mxc:
+    case BackendKind::Oci:
     case BackendKind::Seatbelt:
     case BackendKind::ProcessContainer:
       return std::nullopt;
@@ -179,6 +181,7 @@ IdentityMapping identity_mapping(BackendKind kind) {
     case BackendKind::Bwrap:
     case BackendKind::Landlock:
     case BackendKind::Mxc:
+    case BackendKind::Oci:
     case BackendKind::Seatbelt:
     case BackendKind::ProcessContainer:
       return IdentityMapping::OnlySelf;

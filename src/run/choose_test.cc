@@ -187,7 +187,7 @@ TEST(PassedOver, ANamedLandlockAdvisesNativeOnlyWhereItWorks) {
 TEST(BackendKind, EveryKindHasOneName) {
   for (const BackendKind kind : kBackendKinds) EXPECT_EQ(backend_called(name_of(kind)), kind);
   EXPECT_EQ(backend_called(""), std::nullopt);
-  EXPECT_EQ(known_backends(), "native, bwrap, landlock, mxc, seatbelt");
+  EXPECT_EQ(known_backends(), "native, bwrap, landlock, mxc, oci, seatbelt");
 }
 
 }  // namespace

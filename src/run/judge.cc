@@ -192,7 +192,8 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
                            request.stage_directory.empty();
   const bool on_disk = backend.private_space() == Backend::PrivateSpace::OnDisk;
   const bool gated = judges_requests(effective.net);
-  if ((on_disk && effective.scratch) || request.private_copies || gated) {
+  if ((on_disk && effective.scratch) || request.private_copies || gated ||
+      backend.needs_directory()) {
     request.private_directory = join(private_directories(caller), random_id());
   }
   if (gated) request.trust_directory = join(request.private_directory, "trust");

@@ -37,7 +37,7 @@ namespace {
 // False while processes of the run are still on their way out of it.
 bool remove_cgroup(const std::string& path, const std::string& run_id) {
   if (!path.starts_with("/sys/fs/cgroup/") || has_dotdot(path) ||
-      basename(path) != "cordon-" + run_id) {
+      (basename(path) != "cordon-" + run_id && basename(path) != native::kRuntimeGroup + run_id)) {
     return true;
   }
   (void)native::kill_group(path);

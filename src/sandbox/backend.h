@@ -150,6 +150,8 @@ class Backend {
   // after it.
   enum class PrivateSpace { Mounted, OnDisk };
   [[nodiscard]] virtual PrivateSpace private_space() const = 0;
+  // True if a run needs a directory of the host for itself, whatever its policy grants.
+  [[nodiscard]] virtual bool needs_directory() const { return false; }
   // Probes by doing. An error says what is missing and how to get it.
   [[nodiscard]] virtual Result<Capabilities> probe() const = 0;
   [[nodiscard]] virtual Result<Plan> plan(const Clamped& clamped, const HostFacts& facts,

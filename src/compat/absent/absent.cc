@@ -23,9 +23,13 @@ int refuse(const std::string& what, int status) {
 
 }  // namespace
 
-MakeBackend every_backend(const Caller&, std::string) {
+MakeBackend every_backend(const Caller&, std::string, std::string) {
   return [](BackendKind kind) { return make_backend(kind); };
 }
+
+bool is_oci_runtime(std::string_view) { return true; }
+
+std::optional<std::string> installed_oci_runtime(std::string_view) { return std::nullopt; }
 
 int verb_policy_convert(const Arguments&) { return refuse("policy convert", kAnswerError); }
 

@@ -163,20 +163,7 @@ Result<Plan> plan_for_engine(const EngineRequest& request, const PlanRequest& wa
   // The engine makes the group; whether it can is for the account to say.
   facts.cgroup = {CgroupFacts::Version::V2, {{"cpu", "/"}, {"memory", "/"}, {"pids", "/"}}};
   CORDON_TRY(plan, make_native_plan(request.clamped, facts, request.caller, wanted));
-  // Configurations of git are read-only where nobody makes their copies.
-  std::string copies;
-  for (const Op& operation : plan.build) {
-    const auto* place = std::get_if<op::ScratchDirectory>(&operation);
-    if (place != nullptr && place->name == kGitCopies) copies = place->path;
-  }
-  std::erase_if(plan.build, [&](const Op& operation) {
-    const auto* place = std::get_if<op::ScratchDirectory>(&operation);
-    const auto* file = std::get_if<op::ScratchFile>(&operation);
-    const auto* rule = std::get_if<op::LandlockAllow>(&operation);
-    return (place != nullptr && place->name == kGitCopies) ||
-           (file != nullptr && contains(kGitCopies, file->name)) ||
-           (rule != nullptr && rule->path == copies);
-  });
+  keep_configs_read_only(plan);
   for (Op& operation : plan.confine) {
     auto* filter = std::get_if<op::InstallSeccomp>(&operation);
     if (filter == nullptr) continue;
@@ -190,6 +177,22 @@ Result<Plan> plan_for_engine(const EngineRequest& request, const PlanRequest& wa
     std::erase_if(plan.environment, [&](const std::string& one) { return one.starts_with(begin); });
   }
   return plan;
+}
+
+void keep_configs_read_only(Plan& plan) {
+  std::string copies;
+  for (const Op& operation : plan.build) {
+    const auto* place = std::get_if<op::ScratchDirectory>(&operation);
+    if (place != nullptr && place->name == kGitCopies) copies = place->path;
+  }
+  std::erase_if(plan.build, [&](const Op& operation) {
+    const auto* place = std::get_if<op::ScratchDirectory>(&operation);
+    const auto* file = std::get_if<op::ScratchFile>(&operation);
+    const auto* rule = std::get_if<op::LandlockAllow>(&operation);
+    return (place != nullptr && place->name == kGitCopies) ||
+           (file != nullptr && contains(kGitCopies, file->name)) ||
+           (rule != nullptr && rule->path == copies);
+  });
 }
 
 std::string inner_layers(const Plan& plan) {

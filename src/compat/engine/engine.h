@@ -38,14 +38,10 @@ struct Carriage {
 std::string_view name_of(Carriage::How how);
 
 // One entry of what is written, below the directory of the export.
-struct ArtefactEntry {
-  enum class Kind { Directory, File, Symlink };
-  std::string path;  // relative, normal
-  Kind kind = Kind::File;
-  std::string content;  // of a file; the target of a symlink
-  unsigned mode = 0644;
-  bool operator==(const ArtefactEntry&) const = default;
-};
+using ArtefactEntry = op::RunBundle::Entry;
+
+// Makes `directory`, which must not be there yet, with all of them in it.
+Result<void> write_entries(const std::string& directory, const std::vector<ArtefactEntry>& entries);
 
 struct EngineExport {
   std::string document;                // the path of the entry that the engine is given
@@ -100,6 +96,15 @@ struct EngineRequest {
 // of cordon-inside on this host.
 Result<EngineExport> export_oci(const EngineRequest& request, const std::string& inside);
 
+struct InstalledRuntime {
+  std::string name;     // "runc"
+  std::string program;  // its path
+};
+// The same bundle for a run of Cordon's own, whose supervisor answers and holds the limits: the
+// plan, with the bundle in its op::RunBundle. `wanted.private_directory` is where it will lie.
+Result<Plan> plan_oci_run(const EngineRequest& request, const PlanRequest& wanted,
+                          const std::string& inside, const InstalledRuntime& runtime);
+
 struct KubeOptions {
   enum class Kind { Job, Pod, Sandbox };  // Sandbox: of kubernetes-sigs/agent-sandbox
   Kind kind = Kind::Job;
@@ -139,6 +144,8 @@ Result<EngineExport> export_slurm(const EngineRequest& request, const Policy& po
 // The plan of this request with nothing in it that only a supervisor of Cordon's could answer: no
 // broker, no overlay, no watching. The limits are those that the engine's own groups hold.
 Result<Plan> plan_for_engine(const EngineRequest& request, const PlanRequest& wanted);
+// Configurations of git are read-only where nobody makes their copies.
+void keep_configs_read_only(Plan& plan);
 // Of that plan what cordon-inside puts on the command, as it reads it.
 std::string inner_layers(const Plan& plan);
 // What an engine has no place for, whatever else it can: limits that only a supervisor counts,

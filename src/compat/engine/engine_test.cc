@@ -395,6 +395,48 @@ TEST(Export, TakesImagesByDigestAlone) {
   EXPECT_FALSE(is_by_digest("example.com/tool@sha256:" + std::string(64, 'G')));
 }
 
+// The bundle of a run, by the path of an entry.
+std::string entry_of_run(const Plan& plan, const std::string& path) {
+  for (const Op& operation : plan.build) {
+    const auto* run = std::get_if<op::RunBundle>(&operation);
+    if (run == nullptr) continue;
+    for (const ArtefactEntry& entry : run->entries) {
+      if (entry.path == path) return content_of(entry);
+    }
+  }
+  return {};
+}
+
+TEST(OciRun, LeavesVariablesAndLimitsToTheSupervisor) {
+  World world;
+  world.request = resolved_preset("workspace");
+  const auto clamped = clamp(world.request, {});
+  ASSERT_TRUE(clamped);
+  PlanRequest wanted = made_up_request();
+  wanted.private_directory = "/home/alex/.local/state/cordon/private/one";
+  const EngineRequest request{*clamped, world.facts, world.caller, {"make"}, kProject, {}};
+  const auto plan = plan_oci_run(request, wanted, "/usr/libexec/cordon/cordon-inside",
+                                 {"runc", "/usr/sbin/runc"});
+  ASSERT_TRUE(plan) << message(plan.error());
+  EXPECT_EQ(plan->backend, BackendKind::Oci);
+  EXPECT_TRUE(plan->seal.empty());
+  const std::string config = entry_of_run(*plan, "config.json");
+  EXPECT_NE(config.find("process.args: [\"/.cordon/inside\",\"bundle\"]"), std::string::npos)
+      << config;
+  EXPECT_NE(config.find("process.env: []"), std::string::npos) << config;
+  EXPECT_EQ(config.find("resources"), std::string::npos) << config;
+  // The plan comes by a descriptor.
+  for (const Op& operation : plan->build) {
+    const auto* run = std::get_if<op::RunBundle>(&operation);
+    if (run == nullptr) continue;
+    EXPECT_EQ(run->directory, wanted.private_directory);
+    const auto is_probe = [](const ArtefactEntry& entry) { return entry.path == "plan"; };
+    const auto probe = std::ranges::find_if(run->entries, is_probe);
+    ASSERT_NE(probe, run->entries.end());
+    EXPECT_EQ(probe->content, "x");
+  }
+}
+
 TEST(YamlText, QuotesWhatAReaderWouldTakeForSomethingElse) {
   Node inner;
   inner.set("on", "no").set("plain-key", NodeList{Node(1), Node("1")}).set("empty", NodeList{});

@@ -5,16 +5,23 @@
 // A runtime makes the mount points that are missing in the root on disk, so all of them are made
 // here: the root is read-only, and nothing is ever written into it.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/path.h"
 #include "base/text.h"
 #include "compat/engine/engine.h"
+#include "compat/engine/oci_account.h"
 #include "config/node.h"
+#include "sandbox/bundle/bundle_init.h"
 #include "sandbox/native/container_init.h"
 
 namespace cordon {
 namespace {
+
+// Whom a bundle is for: whoever starts it later and alone, or a supervisor of Cordon's that waits
+// for what it starts, hands over the plan by a descriptor and holds the limits.
+enum class BundleFor { Export, Run };
 
 constexpr std::string_view kRootfs = "rootfs";
 constexpr std::string_view kOwnPlace = "/.cordon";
@@ -45,8 +52,13 @@ std::string mode_option(unsigned mode) {
 
 class OciBundle {
  public:
-  OciBundle(const EngineRequest& request, const Plan& plan, const std::string& inside)
-      : request_(request), plan_(plan), effective_(request.clamped.effective()), inside_(inside) {}
+  OciBundle(const EngineRequest& request, const Plan& plan, const std::string& inside,
+            BundleFor whom)
+      : request_(request),
+        plan_(plan),
+        effective_(request.clamped.effective()),
+        inside_(inside),
+        whom_(whom) {}
 
   void operator()(const op::EnterNamespaces& o) { own_network_ = o.own_network; }
   void operator()(const op::MakeDirectory& o) {
@@ -107,7 +119,18 @@ class OciBundle {
     }
     read_only(place, o.path, FileKind::Directory);
   }
-  void operator()(const op::Scratch& o) { scratch_ = o; }
+  void operator()(const op::Scratch& o) {
+    scratch_ = o;
+    // A runtime makes a file system for each place. The bound is for all of them together, so that
+    // each gets its part; an export says instead that it is for each.
+    const auto places =
+        static_cast<std::uint64_t>(std::ranges::count_if(plan_.build, [](const Op& operation) {
+          return std::holds_alternative<op::ScratchDirectory>(operation);
+        }));
+    if (whom_ != BundleFor::Run || places == 0) return;
+    scratch_.bytes /= places;
+    scratch_.inodes /= places;
+  }
   void operator()(const op::ScratchDirectory& o) {
     private_places_.emplace(o.name, o.path);
     mounts_.push_back(mount_node(
@@ -126,7 +149,11 @@ class OciBundle {
   }
   void operator()(const op::ReadOnlyWay& o) { ways_.push_back(o.path); }
   void operator()(const op::MountProc&) {
-    mounts_.push_back(mount_node("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}));
+    std::vector<std::string> options = {"nosuid", "noexec", "nodev"};
+    // The command is uid 0, and so is the owner of the files of Cordon's own first process: else it
+    // could list its descriptors.
+    if (whom_ == BundleFor::Run) options.emplace_back("hidepid=ptraceable");
+    mounts_.push_back(mount_node("/proc", "proc", "proc", options));
   }
   void operator()(const op::MaskProc& o) { masked_.emplace_back(o.path); }
   void operator()(const op::HostName& o) { host_name_ = o.name; }
@@ -159,6 +186,7 @@ class OciBundle {
   void operator()(const op::PrivateCopy&) {}
   void operator()(const op::StagedTree&) {}
   void operator()(const op::RunExecutor&) {}
+  void operator()(const op::RunBundle&) {}
   void operator()(const op::ScopeProcesses&) {}
   void operator()(const op::LoadProfile&) {}
 
@@ -166,11 +194,14 @@ class OciBundle {
     add({"masks", ArtefactEntry::Kind::Directory, {}, kPrivate});
     add({"masks/directory", ArtefactEntry::Kind::Directory, {}, 0555});
     add({"masks/file", ArtefactEntry::Kind::File, {}, 0});
-    add({"plan", ArtefactEntry::Kind::File, inner_layers(plan_), 0600});
+    // That this file can be read before Landlock and not after it is how that one is measured.
+    add({"plan", ArtefactEntry::Kind::File,
+         whom_ == BundleFor::Run ? std::string("x") : inner_layers(plan_), 0600});
     for (const std::string_view kept : {"home", "caches"}) {
       if (kept == "home" ? effective_.home == HomeMode::Persistent : effective_.caches)
         add({std::string(kept), ArtefactEntry::Kind::Directory, {}, kPrivate});
     }
+    std::ranges::for_each(ways_, [&](const std::string& way) { close_way(way); });
     directory(std::string(kOwnPlace), 0755);
     file(std::string(kProgramInside), {}, 0555);
     file(std::string(kPlanInside), {}, 0444);
@@ -209,6 +240,35 @@ class OciBundle {
     if (kind == FileKind::Directory) options.insert(options.begin() + 2, "rro");
     mounts_.push_back(mount_node(path, "bind", source, options));
   }
+  // A directory of the private home that leads to grants: read-only, with a place for each mount.
+  void close_way(const std::string& way) {
+    const auto destination = [](const Node& mount) { return *mount.find("destination")->text(); };
+    const auto is_below = [&](const Node& mount) {
+      return destination(mount) != way && contains(way, destination(mount));
+    };
+    const std::string place = "ways/" + std::to_string(closed_ways_++);
+    add({"ways", ArtefactEntry::Kind::Directory, {}, kPrivate});
+    add({place, ArtefactEntry::Kind::Directory, {}, 0755});
+    std::string covered;
+    for (const Node& mount : mounts_) {
+      // What lies in a grant is there.
+      if (!is_below(mount) || (!covered.empty() && contains(covered, destination(mount)))) continue;
+      covered = destination(mount);
+      const std::string shown = in_root(covered);
+      const auto is_it = [&](const ArtefactEntry& one) { return one.path == shown; };
+      const auto known = std::ranges::find_if(entries_, is_it);
+      const auto kind = known == entries_.end() ? ArtefactEntry::Kind::Directory : known->kind;
+      const std::string below = covered.substr(way.size());
+      std::string made = place;
+      for (const std::string_view part : components(parent(below))) {
+        made = join(made, part);
+        add({made, ArtefactEntry::Kind::Directory, {}, 0755});
+      }
+      add({place + below, kind, {}, 0755});
+    }
+    const auto first = std::ranges::find_if(mounts_, is_below);
+    mounts_.insert(first, mount_node(way, "bind", place, {"rbind", "ro", "nosuid", "nodev"}));
+  }
   [[nodiscard]] FileKind held_kind(const std::string& path) const {
     const auto is_it = [&](const Held& one) { return one.path == path; };
     const auto among = [&](const std::vector<Held>& list) {
@@ -242,12 +302,17 @@ class OciBundle {
     node.set("terminal", Node(false));
     node.set("user", Node().set("uid", Node(0)).set("gid", Node(0)));
     NodeList words;
-    for (const std::string_view word :
-         {kProgramInside, std::string_view(native::kConfineInside), kPlanInside})
-      words.emplace_back(word);
-    node.set("args", std::move(words));
+    words.emplace_back(kProgramInside);
     NodeList variables;
-    for (const std::string& one : plan_.environment) variables.emplace_back(one);
+    if (whom_ == BundleFor::Run) {
+      // The command's variables come with the plan: nothing of them is on the disk.
+      words.emplace_back(bundle::kRunInside);
+    } else {
+      words.emplace_back(native::kConfineInside);
+      words.emplace_back(kPlanInside);
+      for (const std::string& one : plan_.environment) variables.emplace_back(one);
+    }
+    node.set("args", std::move(words));
     node.set("env", std::move(variables));
     node.set("cwd", "/");
     Node none{NodeMap{}};
@@ -292,7 +357,11 @@ class OciBundle {
     linux_part.set("namespaces", std::move(namespaces));
     linux_part.set("uidMappings", NodeList{mapping(request_.caller.uid)});
     linux_part.set("gidMappings", NodeList{mapping(request_.caller.gid)});
-    if (!is_rootless()) linux_part.set("resources", resources());
+    if (!is_rootless() && whom_ == BundleFor::Export) linux_part.set("resources", resources());
+    // For the resolver of names, whose first process has no capability.
+    if (own_network_ && whom_ == BundleFor::Run) {
+      linux_part.set("sysctl", Node().set("net.ipv4.ip_unprivileged_port_start", "0"));
+    }
     linux_part.set("maskedPaths", std::move(masked));
     NodeList closed;
     for (const char* path : {"/proc/sys", "/proc/sysrq-trigger"}) closed.emplace_back(path);
@@ -308,6 +377,7 @@ class OciBundle {
   const Plan& plan_;
   const Effective& effective_;
   const std::string& inside_;
+  BundleFor whom_;
   std::vector<ArtefactEntry> entries_{
       {std::string(kRootfs), ArtefactEntry::Kind::Directory, {}, 0755}};
   NodeList mounts_;
@@ -318,56 +388,10 @@ class OciBundle {
   std::string host_name_;
   std::size_t skeletons_ = 0;
   std::size_t files_ = 0;
+  std::size_t closed_ways_ = 0;
   bool own_network_ = true;
   bool read_only_configs_ = false;
 };
-
-void account_network(const Effective& effective, LossReport& report) {
-  switch (effective.net.mode) {
-    case NetMode::None:
-      return report.carried("net.mode", "a network namespace with nothing but loopback");
-    case NetMode::Allow:
-      return report.left_out(
-          "net.allow", "a bundle has no broker that judges names: nothing but loopback is reached");
-    case NetMode::Open:
-      return report.carried("net.mode", "the network of the host");
-  }
-}
-
-void account_limits(const Effective& effective, const Caller& caller, LossReport& report) {
-  const Limits& limits = effective.limits;
-  const bool rootless = caller.uid != 0;
-  const bool group_required = !may_be_missing(effective, Layer::Cgroup);
-  if (rootless && group_required) {
-    report.cannot_hold_layer(Layer::Cgroup,
-                             "started by another user than root a runtime goes without a control "
-                             "group where none is delegated, and says nothing");
-  }
-  constexpr const char* kGroup =
-      "a control group that the runtime makes; nothing inside can see whether it made one, and "
-      "crun --cgroup-manager=disabled makes none";
-  if (limits.wall_ms) report.carried("limits.wall", "the clock of cordon-inside; status 124");
-  if (limits.cpu_ms) report.carried("limits.cpu", "RLIMIT_CPU");
-  if (limits.files) report.carried("limits.files", "RLIMIT_NOFILE");
-  if (limits.file_size) report.carried("limits.file_size", "RLIMIT_FSIZE");
-  if (limits.pids && rootless) {
-    report.carried("limits.pids", "RLIMIT_NPROC, counted in the container's user namespace");
-  } else if (limits.pids) {
-    report.weakened("limits.pids", kGroup);
-  }
-  constexpr const char* kNoGroup =
-      "only a control group holds it, and a runtime that is not started by root has none";
-  if (limits.memory && rootless) {
-    report.cannot_hold("limits.memory", kNoGroup);
-  } else if (limits.memory) {
-    report.weakened("limits.memory", kGroup);
-  }
-  if (limits.cpus_milli && rootless) {
-    report.cannot_hold("limits.cpus", kNoGroup);
-  } else if (limits.cpus_milli) {
-    report.weakened("limits.cpus", kGroup);
-  }
-}
 
 void OciBundle::account(LossReport& report) const {
   const auto shown = [](const std::vector<Grant>& grants) {
@@ -390,11 +414,6 @@ void OciBundle::account(LossReport& report) const {
   if (read_only_configs_) {
     report.weakened("git", "configurations of git are read-only, not private copies");
   }
-  if (!ways_.empty()) {
-    report.weakened("fs.home",
-                    "directories of the private home that only lead to a grant can be "
-                    "written, and what is written there goes with the container");
-  }
   if (effective_.scratch) {
     report.weakened("fs.scratch", "the bound holds for each of " +
                                       std::to_string(private_places_.size()) +
@@ -407,8 +426,8 @@ void OciBundle::account(LossReport& report) const {
   }
   if (effective_.caches) report.weakened("fs.caches", "the caches lie in the bundle");
   report.weakened("env", "values are those of now, and stand in config.json, mode 0600");
-  account_network(effective_, report);
-  account_limits(effective_, request_.caller, report);
+  account_bundle_network(effective_, report);
+  account_bundle_limits(effective_, request_.caller, report);
   report.carried("layers.namespaces", "user, mount, pid, ipc, uts and cgroup of the runtime");
   const bool restricted = std::ranges::any_of(plan_.confine, [](const Op& operation) {
     return std::holds_alternative<op::RestrictLandlock>(operation);
@@ -431,7 +450,7 @@ Result<EngineExport> export_oci(const EngineRequest& request, const std::string&
   if (request.caller.uid != 0 && pids) {
     plan.confine.insert(plan.confine.begin(), op::ResourceLimit{"nproc", *pids});
   }
-  OciBundle bundle(request, plan, inside);
+  OciBundle bundle(request, plan, inside, BundleFor::Export);
   for (const Op& operation : plan.build) std::visit(bundle, operation);
   LossReport report(request.given_up);
   bundle.account(report);
@@ -439,6 +458,33 @@ Result<EngineExport> export_oci(const EngineRequest& request, const std::string&
   EngineExport made = bundle.finish();
   made.account = std::move(account);
   return made;
+}
+
+Result<Plan> plan_oci_run(const EngineRequest& request, const PlanRequest& wanted,
+                          const std::string& inside, const InstalledRuntime& runtime) {
+  CORDON_TRY(plan, make_native_plan(request.clamped, request.facts, request.caller, wanted));
+  keep_configs_read_only(plan);
+  plan.backend = BackendKind::Oci;
+  // The runtime makes the root read-only.
+  plan.seal.clear();
+  for (Op& operation : plan.build) {
+    // The one identity that every runtime can map.
+    if (auto* map = std::get_if<op::MapIdentity>(&operation)) map->inside_uid = map->inside_gid = 0;
+  }
+  for (Op& operation : plan.confine) {
+    // The runtime empties the bounding set, which nobody without a capability can; it is measured.
+    if (auto* drop = std::get_if<op::DropCapabilities>(&operation)) drop->bounding = false;
+  }
+  OciBundle bundle(request, plan, inside, BundleFor::Run);
+  for (const Op& operation : plan.build) std::visit(bundle, operation);
+  const auto pivoted = std::ranges::find_if(plan.build, [](const Op& operation) {
+    return std::holds_alternative<op::PivotRoot>(operation);
+  });
+  EngineExport made = bundle.finish();
+  plan.build.insert(std::next(pivoted),
+                    op::RunBundle{runtime.name, runtime.program, wanted.private_directory,
+                                  std::move(made.entries)});
+  return plan;
 }
 
 }  // namespace cordon

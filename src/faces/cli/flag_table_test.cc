@@ -61,8 +61,10 @@ TEST(FlagTable, SaysAFlagTakesAValueExactlyIfItHasAnArgument) {
 
 // The contract gives these names to two things each: what `mcp --http` listens on and what `run
 // --http` permits, the file of `learn --out` and the directory of `export --out`, the languages of
-// `policy convert --from --to` and the databases of `audit`.
-constexpr std::array<std::string_view, 4> kNamesOfTwo{"--from", "--http", "--out", "--to"};
+// `policy convert --from --to` and the databases of `audit`, the program of `oci --runtime` and the
+// three names of `run --runtime`.
+constexpr std::array<std::string_view, 5> kNamesOfTwo{"--from", "--http", "--out", "--runtime",
+                                                      "--to"};
 
 TEST(FlagTable, OneFlagMeansTheSameInEveryVerb) {
   for (const Verb* one : everything()) {

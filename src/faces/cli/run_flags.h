@@ -13,8 +13,9 @@ namespace cordon::flags {
 inline constexpr std::array<std::string_view, 2> kNetChoices{"none", "open"};
 inline constexpr std::array<std::string_view, 5> kLayerChoices{"namespaces", "landlock", "seccomp",
                                                                "capabilities", "cgroup"};
-inline constexpr std::array<std::string_view, 5> kBackendChoices{"native", "bwrap", "landlock",
-                                                                 "mxc", "seatbelt"};
+inline constexpr std::array<std::string_view, 6> kBackendChoices{"native", "bwrap", "landlock",
+                                                                 "mxc",    "oci",   "seatbelt"};
+inline constexpr std::array<std::string_view, 3> kRuntimeChoices{"runc", "crun", "runsc"};
 
 inline constexpr Flag kBackend{
     FlagId::Backend,
@@ -27,7 +28,8 @@ inline constexpr Flag kBackend{
     "first that works on this host and that every ceiling permits of: native; bwrap, where the "
     "installed bubblewrap makes the namespaces and the root; landlock, which goes without "
     "namespaces where every ceiling accepts that. Only by name: mxc, which drives a pinned MXC "
-    "executor; seatbelt, which is macOS's and unproven. Nothing stands in for one that is named.",
+    "executor; oci, which has an installed OCI runtime make the namespaces and the mounts; "
+    "seatbelt, which is macOS's and unproven. Nothing stands in for one that is named.",
     kBackendChoices};
 inline constexpr std::array kMechanism{kBackend};
 
@@ -266,6 +268,12 @@ inline constexpr std::array kRun{
          "Where the command starts. It grants nothing.",
          {}},
     kBackend,
+    Flag{
+        FlagId::RuntimeProgram, "--runtime", "NAME", ValueKind::Choice, Times::Once,
+        "the runtime of --backend oci: runc or crun",
+        "Which installed OCI runtime --backend oci starts (default: runc, then crun). runsc, "
+        "which is gVisor's, is refused: nothing of what is put on inside could be read back there.",
+        kRuntimeChoices},
     Flag{FlagId::Tty,
          "--tty",
          "",

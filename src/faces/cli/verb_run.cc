@@ -25,6 +25,7 @@
 #include "policy/agents.h"
 #include "run/account.h"
 #include "run/answers.h"
+#include "run/choose.h"
 #include "run/line.h"
 #include "run/run_record.h"
 
@@ -52,6 +53,21 @@ std::optional<StageBase> asked_stage_base(const Arguments& arguments) {
   return std::nullopt;
 }
 
+// The runtime of --backend oci; empty: the first that is installed.
+Result<std::string> asked_runtime(const Arguments& arguments,
+                                  const std::optional<BackendKind>& asked, const Caller& caller) {
+  const auto name = arguments.value(FlagId::RuntimeProgram);
+  if (!name) return std::string();
+  if (!is_oci_runtime(*name)) {
+    return fail(usage_error("--runtime " + quote(*name) + " is not known",
+                            "write runc or crun, which stand for the installed programs"));
+  }
+  CORDON_TRY(wish, backend_request(asked, ChosenBy::Option, caller));
+  if (wish.backend == BackendKind::Oci) return std::string(*name);
+  return fail(usage_error("--runtime " + std::string(*name) + " is for --backend oci",
+                          "add --backend oci, or leave --runtime out"));
+}
+
 Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   const bool json = arguments.has(FlagId::Json);
   if (arguments.operands.empty()) {
@@ -65,6 +81,7 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
     return fail(
         usage_error("--cwd is empty", "name the directory in which the command is to start"));
   CORDON_TRY(backend, asked_backend(arguments));
+  CORDON_TRY(runtime, asked_runtime(arguments, backend, caller));
   CORDON_TRY(asked, asked_policy(arguments, caller));
   RunInput input;
   for (const std::string_view word : arguments.operands) input.argv.emplace_back(word);
@@ -75,7 +92,7 @@ Result<RunInput> run_input(const Arguments& arguments, const Caller& caller) {
   input.backend = backend;
   input.tell_choice = say_choice;
   input.tell_copying = copy_progress();
-  input.backends = every_backend(caller, "/proc/self/exe");
+  input.backends = every_backend(caller, "/proc/self/exe", runtime);
   input.describe_policy = json || arguments.has(FlagId::Report);
   // A person reads a terminal; what else reads the lines may be the agent that is contained.
   if (::isatty(STDERR_FILENO) == 1 && !json) input.hints = HintsFrom::Host;

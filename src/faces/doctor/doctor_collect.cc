@@ -444,6 +444,10 @@ HostAccount collect_account(const Caller& caller) {
     const std::string path = on_path(name, caller);
     account.tools.push_back({name, path, contained_version(path, caller)});
   }
+  for (const char* name : {"runc", "crun"}) {
+    const auto path = installed_oci_runtime(name);
+    if (path) account.tools.push_back({name, *path, contained_version(*path, caller)});
+  }
   account.executor = mxc::examine_executor(caller);
   if (const auto probed = probe(BackendKind::Bwrap); !probed) account.bwrap_error = probed.error();
   const auto trusted = try_gate(caller);

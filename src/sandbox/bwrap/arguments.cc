@@ -108,6 +108,7 @@ class Translate {
   void operator()(const op::Execute&) {}
   // Of other backends: no plan of native's has them.
   void operator()(const op::RunExecutor&) { CORDON_ASSERT(false); }
+  void operator()(const op::RunBundle&) { CORDON_ASSERT(false); }
   void operator()(const op::ScopeProcesses&) { CORDON_ASSERT(false); }
   void operator()(const op::LoadProfile&) { CORDON_ASSERT(false); }
   // Of native's own: a plan for bubblewrap holds read-only what that one covers, and a run that is

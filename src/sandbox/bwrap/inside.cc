@@ -131,7 +131,9 @@ native::Measured measure_here() {
 
 }  // namespace
 
-int begin_inside(int handed) {
+int begin_inside(int handed) { return begin_by(handed, finish, native::kLandlockProbe); }
+
+int begin_by(int handed, native::Builder builder, const char* landlock_probe) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -147,7 +149,8 @@ int begin_inside(int handed) {
   prepared.map_by = native::MapBy::FirstProcess;
   prepared.terminal = encoded_plan->terminal;
   prepared.window = {encoded_plan->rows, encoded_plan->columns, 0, 0};
-  native::run_sandbox_init(prepared, encoded_plan->fds, finish);
+  prepared.landlock_probe = landlock_probe;
+  native::run_sandbox_init(prepared, encoded_plan->fds, builder);
 }
 
 int try_inside() {

@@ -43,7 +43,7 @@ Error no_answer(const Program& program) {
 }
 
 // Every directory and symlink on the way, and the file itself.
-Result<std::string> trusted_end(const std::string& place) {
+Result<std::string> trusted_end(const std::string& place, const std::string& called) {
   PathTrace trace;
   const TracedPath way = trace.to(place);
   for (const PassedPlace* passed : way.passed) {
@@ -52,7 +52,7 @@ Result<std::string> trusted_end(const std::string& place) {
     const bool roots = seen.owner == 0 && (seen.symlink || (seen.mode & kOthersMayWrite) == 0);
     if (!roots) {
       return fail(untrusted(
-          "bubblewrap at " + quote(place) + " could be replaced through " + quote(passed->path),
+          called + " at " + quote(place) + " could be replaced through " + quote(passed->path),
           "root is to own it and nobody else to write it"));
     }
   }
@@ -102,6 +102,19 @@ bool read_answer(int from, std::string& out, Clock::time_point end) {
 
 }  // namespace
 
+Result<Program> open_trusted(const std::string& place, const std::string& called) {
+  CORDON_TRY(path, trusted_end(place, called));
+  Fd file(open_canonical(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const std::optional<FileInfo> seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
+  if (!seen) return fail(setup_error("cannot open " + quote(path), errno));
+  // Opened after it was looked at: it may be another file.
+  if (seen->kind != FileKind::Regular || seen->owner != 0 || (seen->mode & kOthersMayWrite) != 0) {
+    return fail(untrusted(called + " at " + quote(path) + " is not root's alone",
+                          "root is to own it and nobody else to write it"));
+  }
+  return Program{std::move(path), std::move(file)};
+}
+
 Result<Program> find_program() {
   return find_program(std::vector<std::string>(kPlaces.begin(), kPlaces.end()));
 }
@@ -109,23 +122,16 @@ Result<Program> find_program() {
 Result<Program> find_program(const std::vector<std::string>& places) {
   for (const std::string& place : places) {
     if (::access(place.c_str(), F_OK) < 0) continue;
-    CORDON_TRY(path, trusted_end(place));
-    Fd file(open_canonical(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    const std::optional<FileInfo> seen = file.valid() ? inspect_fd(file.get()) : std::nullopt;
-    if (!seen) return fail(setup_error("cannot open " + quote(path), errno));
-    // Opened after it was looked at: it may be another file.
-    if (seen->kind != FileKind::Regular || seen->owner != 0 ||
-        (seen->mode & kOthersMayWrite) != 0) {
-      return fail(untrusted("bubblewrap at " + quote(path) + " is not root's alone",
-                            "root is to own it and nobody else to write it"));
-    }
+    CORDON_TRY(program, open_trusted(place, "bubblewrap"));
+    const std::optional<FileInfo> seen = inspect_fd(program.file.get());
+    if (!seen) return fail(setup_error("cannot look at " + quote(program.path), errno));
     if ((seen->mode & kSetIds) != 0) {
       return fail({.kind = ErrorKind::Unavailable,
-                   .what = "bubblewrap at " + quote(path) + " is setuid",
+                   .what = "bubblewrap at " + quote(program.path) + " is setuid",
                    .hint = "such a one gives no capabilities to what it starts, and the first "
                            "process needs them: chmod u-s, or --backend native"});
     }
-    return Program{std::move(path), std::move(file)};
+    return program;
   }
   return fail({.kind = ErrorKind::Unavailable,
                .what = "bubblewrap is not installed",

@@ -17,6 +17,10 @@ struct Program {
   Fd file;
 };
 
+// The program at `place`, opened. Untrusted unless root alone can change it, its name and
+// everything on the way to it; `called` is what errors call it.
+Result<Program> open_trusted(const std::string& place, const std::string& called);
+
 // From a list of places, never from PATH: a directory of a project may be there. Untrusted unless
 // root alone can change it, its name and everything on the way to it.
 Result<Program> find_program();

@@ -15,6 +15,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "sandbox/native/host_rules.h"
 
 namespace cordon::native {
 namespace {
@@ -92,6 +93,34 @@ std::vector<std::string> cgroup_directories(const Plan& plan, const CgroupFacts&
     }
   }
   return directories;
+}
+
+std::vector<std::string> own_groups() {
+  std::vector<std::string> own;
+  const std::string lines = get("/proc/self", "cgroup");
+  for (const std::string_view line : split(lines, '\n')) {
+    // NUMBER:CONTROLLERS:PATH
+    const std::size_t colon = line.find(':', line.find(':') + 1);
+    const std::string path(line.substr(std::min(colon + 1, line.size())));
+    if (path.starts_with('/') && std::ranges::find(own, path) == own.end()) own.push_back(path);
+  }
+  std::vector<std::string> groups;
+  const std::string mounts = read_mountinfo();
+  for (const std::string_view line : split(mounts, '\n')) {
+    // ID PARENT DEVICE ROOT PLACE OPTIONS ... - TYPE ...
+    const std::vector<std::string_view> words = split(line, ' ');
+    const auto dash = std::ranges::find(words, "-");
+    constexpr std::size_t kPlace = 4;
+    if (dash == words.end() || dash + 1 == words.end() || !(dash + 1)->starts_with("cgroup")) {
+      continue;
+    }
+    // Whichever of them it is here; the others are not there.
+    for (const std::string& path : own) {
+      const std::string group = std::string(words[kPlace]) + (path == "/" ? "" : path);
+      if (::access(group.c_str(), F_OK) == 0) groups.push_back(group);
+    }
+  }
+  return groups;
 }
 
 std::size_t v1_groups(const Plan& plan) {

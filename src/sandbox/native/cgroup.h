@@ -55,6 +55,12 @@ std::optional<Denial> memory_denial(const MemoryAccount& account, const std::str
 std::vector<std::string> cgroup_directories(const Plan& plan, const CgroupFacts& facts,
                                             const std::string& run_id);
 
+// The name, before the run's id, of the groups that an OCI runtime makes for the container of a
+// run.
+inline constexpr const char* kRuntimeGroup = "cordon-oci-";
+// The groups of this process in every hierarchy: a runtime that it starts makes its own in them.
+std::vector<std::string> own_groups();
+
 // How many v1 groups the limits of `plan` need.
 std::size_t v1_groups(const Plan& plan);
 

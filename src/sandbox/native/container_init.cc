@@ -76,18 +76,25 @@ bool is_masked_here(const op::Mask& mask) {
   return mount && hides && status.stx_ino != mask.id.inode;
 }
 
+}  // namespace
+
+bool shows_what_was_judged(const Op& operation) {
+  if (const auto* bind = std::get_if<op::Bind>(&operation)) {
+    return bind->id == FileId{} || is_judged_object(bind->path, bind->id);
+  }
+  if (const auto* hold = std::get_if<op::Hold>(&operation)) {
+    return is_judged_object(hold->path, hold->id);
+  }
+  const auto* mask = std::get_if<op::Mask>(&operation);
+  return mask == nullptr || is_masked_here(*mask);
+}
+
+namespace {
+
 // The first operation whose object is not what was judged; null: all are.
 const Op* misplaced(const Plan& plan) {
   for (const Op& operation : plan.build) {
-    if (const auto* bind = std::get_if<op::Bind>(&operation)) {
-      if (bind->id != FileId{} && !is_judged_object(bind->path, bind->id)) return &operation;
-    }
-    if (const auto* hold = std::get_if<op::Hold>(&operation)) {
-      if (!is_judged_object(hold->path, hold->id)) return &operation;
-    }
-    if (const auto* mask = std::get_if<op::Mask>(&operation)) {
-      if (!is_masked_here(*mask)) return &operation;
-    }
+    if (!shows_what_was_judged(operation)) return &operation;
   }
   return nullptr;
 }

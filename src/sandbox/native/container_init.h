@@ -3,7 +3,13 @@
 // Landlock and the filter on the command, and stays as its init, which holds the wall clock.
 #pragma once
 
+#include "plan/plan.h"
+
 namespace cordon::native {
+
+// False if another program mounted something else for this operation of a plan than what was
+// judged: by a name that leads elsewhere since, or a mask that does not lie where it belongs.
+bool shows_what_was_judged(const Op& operation);
 
 // The word behind `cordon-inside`.
 inline constexpr const char* kConfineInside = "confine";

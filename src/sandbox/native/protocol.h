@@ -54,6 +54,8 @@ struct Measured {
   std::int32_t filtered_call = 0;
   std::int32_t init_pid = 0;  // its own number, as it sees it
   std::uint64_t root_type = 0;
+  std::uint64_t root_device = 0;
+  std::uint64_t root_inode = 0;
   std::int32_t root_read_only = 0;
   std::int32_t mounts_checked = 0;
   std::int32_t wrong_mount = -1;     // index in Plan::build, negative if every mount is as planned

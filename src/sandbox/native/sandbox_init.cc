@@ -249,7 +249,9 @@ int open_terminal(const Prepared& prepared) {
     if (::dup2(slave, fd) < 0) return -errno;
   }
   ::close(slave);
-  if (::setsid() < 0 || ::ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0) return -errno;
+  // A runtime has made its container's first process the leader of a session already.
+  const bool leads = ::getsid(0) == ::getpid() || ::setsid() >= 0;
+  if (!leads || ::ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0) return -errno;
 
   Message message;
   message.kind = Message::Kind::Terminal;
@@ -374,6 +376,11 @@ void seal_and_measure(const Prepared& prepared, BuildState& state, pid_t command
   if (sys::mount_status("/", root) == 0) {
     message.measured.root_type = root.type;
     message.measured.root_read_only = root.read_only ? 1 : 0;
+  }
+  sys::FileStatus top{};
+  if (sys::status_at("/", top) == 0) {
+    message.measured.root_device = top.device;
+    message.measured.root_inode = top.inode;
   }
   // Before the command is released: else it could read and write this process through /proc/1/mem.
   // Not earlier: before the id maps are written it would make them unwritable, and the command,

@@ -25,6 +25,9 @@ const T* find(const std::vector<Op>& operations) {
   return nullptr;
 }
 
+// A runtime makes the root of a bundle, which is a directory on disk.
+bool is_bundled(const Plan& plan) { return find<op::RunBundle>(plan.build) != nullptr; }
+
 bool namespaces_as_planned(const Measured& measured, const NamespaceIds& outside,
                            bool own_network) {
   for (std::size_t i = 0; i < outside.size(); ++i) {
@@ -57,7 +60,8 @@ Result<Enforcement> verify(const Plan& plan, const Measured& measured,
   Enforcement found;
   found.backend = name_of(plan.backend);
   found.namespaces = namespaces_as_planned(measured, outside_namespaces, namespaces->own_network);
-  found.pivot_root = measured.root_type == sys::kTmpfsMagic && measured.root_read_only == 1;
+  const bool own_root = is_bundled(plan) || measured.root_type == sys::kTmpfsMagic;
+  found.pivot_root = own_root && measured.root_read_only == 1;
   found.bind_mounts = measured.mounts_checked > 0 && measured.wrong_mount < 0;
   found.landlock = landlock != nullptr && landlock_in_force(measured, landlock->abi);
   found.landlock_abi = found.landlock ? landlock->abi : 0;
@@ -95,7 +99,9 @@ Result<void> verify_begun(const Plan& plan, const Measured& measured,
       !namespaces_as_planned(measured, outside_namespaces, namespaces->own_network)) {
     return fail(not_in_force("namespaces"));
   }
-  if (measured.root_type != sys::kTmpfsMagic) return fail(not_in_force("new root"));
+  if (!is_bundled(plan) && measured.root_type != sys::kTmpfsMagic) {
+    return fail(not_in_force("new root"));
+  }
   return {};
 }
 
@@ -184,7 +190,7 @@ class CheckMount {
     return true;
   }
 
- private:
+ protected:
   // The mount says what it is, and an attempt to write agrees.
   static bool state(const std::string& path, MountAccess access, sys::MountStatus& status) {
     if (sys::mount_status(path.c_str(), status) < 0) return false;
@@ -197,6 +203,8 @@ class CheckMount {
     const bool stored = S_ISREG(file.mode) || S_ISDIR(file.mode);
     return !stored || !sys::may_write(path.c_str());
   }
+
+ private:
   static bool masked(const std::string& path, FileKind kind) {
     sys::MountStatus status{};
     if (sys::mount_status(path.c_str(), status) < 0) return false;
@@ -207,6 +215,55 @@ class CheckMount {
   }
 
   std::uint64_t root_system_;
+};
+
+// The same where a runtime made the mounts of a bundle. All of them are mounts of their own there:
+// what lies below the root, or in a grant, is on a file system that others of them may be on.
+class CheckBundleMount : public CheckMount {
+ public:
+  using CheckMount::CheckMount;
+  using CheckMount::operator();
+
+  bool operator()(const op::Bind& o) const { return own(o.path, o.access, o.id); }
+  bool operator()(const op::BindSystem& o) const {
+    return own(o.path, MountAccess::ReadOnly, FileId{});
+  }
+  bool operator()(const op::Hold& o) const { return own(o.path, o.access, o.id); }
+  bool operator()(const op::PrivateConfig& o) const {
+    return own(o.path, MountAccess::ReadOnly, o.id);
+  }
+  bool operator()(const op::Mask& o) const {
+    sys::FileStatus file{};
+    if (!own(o.path, MountAccess::ReadOnly, FileId{})) return false;
+    if (sys::status_at(o.path.c_str(), file) != 0 || is_object(file, o.id)) return false;
+    return o.kind == FileKind::Directory || (file.mode & 07777U) == 0;
+  }
+  bool operator()(const op::Skeleton& o) const {
+    return own(o.path, MountAccess::ReadOnly, FileId{});
+  }
+  bool operator()(const op::MaskProc& o) const {
+    sys::MountStatus mount{};
+    return sys::mount_status(o.path.c_str(), mount) == -ENOENT ||
+           sys::is_mount_root(o.path.c_str());
+  }
+  bool operator()(const op::MountProc&) const {
+    sys::MountStatus mount{};
+    return sys::mount_status("/proc", mount) == 0 && mount.type == sys::kProcMagic;
+  }
+  bool operator()(const op::ReadOnlyWay& o) const {
+    return own(o.path, MountAccess::ReadOnly, FileId{});
+  }
+
+ private:
+  static bool is_object(const sys::FileStatus& file, const FileId& id) {
+    return file.device == id.device && file.inode == id.inode;
+  }
+  static bool own(const std::string& path, MountAccess access, const FileId& id) {
+    sys::MountStatus mount{};
+    sys::FileStatus file{};
+    if (!sys::is_mount_root(path.c_str()) || !state(path, access, mount)) return false;
+    return id == FileId{} || (sys::status_at(path.c_str(), file) == 0 && is_object(file, id));
+  }
 };
 
 template <typename T>
@@ -224,13 +281,17 @@ void measure_mounts(const Plan& plan, Measured& measured) {
   sys::MountStatus root{};
   if (sys::mount_status("/", root) < 0) return;
   const CheckMount check(root.system);
+  const CheckBundleMount check_bundle(root.system);
+  const bool bundled = is_bundled(plan);
   std::int32_t index = 0;
   for (const Op& operation : plan.build) {
     const bool mounts = std::visit(
         [](const auto& o) { return is_mount<std::remove_cvref_t<decltype(o)>>; }, operation);
     if (mounts) {
       ++measured.mounts_checked;
-      if (!std::visit(check, operation) && measured.wrong_mount < 0) measured.wrong_mount = index;
+      const bool as_planned =
+          bundled ? std::visit(check_bundle, operation) : std::visit(check, operation);
+      if (!as_planned && measured.wrong_mount < 0) measured.wrong_mount = index;
     }
     ++index;
   }

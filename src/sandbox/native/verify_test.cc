@@ -55,6 +55,20 @@ TEST(Verify, ReportsEveryLayerOfAConfinedSandbox) {
   EXPECT_TRUE(found->missing.empty());
 }
 
+// The root that a runtime makes is a directory on disk, which has to be read-only like every other.
+TEST(Verify, TakesTheRootOfABundleOnlyIfItIsReadOnly) {
+  Plan plan = plan_of(resolved_preset("workspace"));
+  Measured measured = confined();
+  measured.root_type = 0xEF53;
+  EXPECT_FALSE(verify(plan, measured, kOutside));
+  EXPECT_FALSE(verify_begun(plan, measured, kOutside));
+  plan.build.emplace_back(op::RunBundle{});
+  EXPECT_TRUE(verify(plan, measured, kOutside));
+  EXPECT_TRUE(verify_begun(plan, measured, kOutside));
+  measured.root_read_only = 0;
+  EXPECT_FALSE(verify(plan, measured, kOutside));
+}
+
 struct Absence {
   std::string what;
   std::string layer;  // as the error names it

@@ -201,53 +201,12 @@ std::string export_json(Engine engine, const Result<Exported>& done) {
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 
-Error cannot_write_export(const std::string& path, int error) {
-  return setup_error("cannot write " + quote(path), error, "remove what is there of it");
-}
-
-Result<void> write_entry(int directory, const ArtefactEntry& entry, const std::string& shown) {
-  const char* path = entry.path.c_str();
-  switch (entry.kind) {
-    case ArtefactEntry::Kind::Directory:
-      if (::mkdirat(directory, path, 0700) < 0) return fail(cannot_write_export(shown, errno));
-      break;
-    case ArtefactEntry::Kind::Symlink:
-      if (::symlinkat(entry.content.c_str(), directory, path) == 0) return {};
-      return fail(cannot_write_export(shown, errno));
-    case ArtefactEntry::Kind::File: {
-      const Fd file(::openat(directory, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-      const int error = file.valid() ? write_whole(file.get(), entry.content) : errno;
-      if (error != 0) return fail(cannot_write_export(shown, error));
-      break;
-    }
-  }
-  return {};
-}
-
-// Whatever the caller's mask says, and after everything below is made.
-Result<void> set_mode(int directory, const ArtefactEntry& entry, const std::string& shown) {
-  if (entry.kind == ArtefactEntry::Kind::Symlink) return {};
-  if (::fchmodat(directory, entry.path.c_str(), entry.mode, 0) == 0) return {};
-  return fail(cannot_write_export(shown, errno));
-}
-
 Result<void> write_export(const Exported& exported) {
-  if (::mkdir(exported.directory.c_str(), 0700) < 0) {
-    return fail(cannot_write_export(exported.directory, errno));
-  }
-  const Fd directory(::open(exported.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return fail(cannot_write_export(exported.directory, errno));
   std::vector<ArtefactEntry> entries = exported.made.entries;
   entries.push_back({"losses.json", ArtefactEntry::Kind::File,
                      write_json(account_node(exported.made.account), JsonStyle::Pretty) + "\n",
                      0644});
-  for (const ArtefactEntry& entry : entries) {
-    CORDON_CHECK(write_entry(directory.get(), entry, join(exported.directory, entry.path)));
-  }
-  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    CORDON_CHECK(set_mode(directory.get(), *entry, join(exported.directory, entry->path)));
-  }
-  return {};
+  return write_entries(exported.directory, entries);
 }
 
 void say_account(const std::vector<Carriage>& account) {
