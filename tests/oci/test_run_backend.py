@@ -233,6 +233,15 @@ def test_a_directory_that_leads_to_a_grant_is_closed(contained):
     assert (deep / "made").exists()
 
 
+def test_settings_of_the_person_are_in_the_private_home(by_runc):
+    world = by_runc.world
+    world.write(world.home / ".npmrc", "registry=https://packages.example.com/\n//packages.example.com/:_authToken=S3\n")
+    seen = by_runc.run("cat", world.home / ".npmrc")
+    seen.expect(0)
+    assert "registry=https://packages.example.com/" in seen.out and "S3" not in seen.out
+    assert by_runc.run(*SH, "echo x > ~/other; cat ~/other").out == "x\n"
+
+
 @pytest.mark.once
 def test_what_lasts_is_there_again(by_runc):
     world = by_runc.world

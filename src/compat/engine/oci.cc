@@ -71,6 +71,12 @@ class OciBundle {
   }
   void operator()(const op::MakeFile& o) {
     if (contains("/dev", o.path)) return;
+    const auto is_above = [&](const auto& place) { return contains(place.second, o.path); };
+    // In the root it would be covered; a mount point is made by the runtime there.
+    if (std::ranges::any_of(private_places_, is_above)) {
+      if (!o.content.empty()) private_file(o.path, o.content, o.mode);
+      return;
+    }
     file(o.path,
          o.path == "/etc/passwd"  ? passwd()
          : o.path == "/etc/group" ? group()
@@ -142,10 +148,7 @@ class OciBundle {
     const std::size_t slash = o.name.find('/');
     const auto place = private_places_.find(o.name.substr(0, slash));
     if (slash == std::string::npos || place == private_places_.end()) return;
-    const std::string name = "files/" + std::to_string(files_++);
-    add({"files", ArtefactEntry::Kind::Directory, {}, kPrivate});
-    add({name, ArtefactEntry::Kind::File, o.content, o.mode});
-    read_only(name, join(place->second, o.name.substr(slash + 1)), FileKind::Regular);
+    private_file(join(place->second, o.name.substr(slash + 1)), o.content, o.mode);
   }
   void operator()(const op::ReadOnlyWay& o) { ways_.push_back(o.path); }
   void operator()(const op::MountProc&) {
@@ -239,6 +242,13 @@ class OciBundle {
     std::vector<std::string> options = {"rbind", "ro", "nosuid", "nodev"};
     if (kind == FileKind::Directory) options.insert(options.begin() + 2, "rro");
     mounts_.push_back(mount_node(path, "bind", source, options));
+  }
+  // A file in a private place, which a runtime cannot make: read-only.
+  void private_file(const std::string& path, const std::string& content, unsigned mode) {
+    const std::string name = "files/" + std::to_string(files_++);
+    add({"files", ArtefactEntry::Kind::Directory, {}, kPrivate});
+    add({name, ArtefactEntry::Kind::File, content, mode});
+    read_only(name, path, FileKind::Regular);
   }
   // A directory of the private home that leads to grants: read-only, with a place for each mount.
   void close_way(const std::string& way) {
