@@ -18,7 +18,8 @@ namespace {
 using Environment = std::map<std::string, std::string>;
 
 constexpr std::size_t kMostCertificates = std::size_t{16} * 1024 * 1024;
-// After so many that were refused one by one, with none taken, it is not the records.
+// After so many that were refused one by one, with none taken and not the newest, it is not the
+// records.
 constexpr std::size_t kMostRefused = 8;
 constexpr std::uint64_t kLongestRetryAfterMs = 3'600'000;
 constexpr std::size_t kMostShown = 200;
@@ -66,10 +67,13 @@ std::uint64_t retry_after_ms(const std::string& text) {
 }
 
 std::string numbers_of(const std::vector<std::uint64_t>& numbers) {
+  constexpr std::size_t kMostNumbers = 20;
   std::string text;
-  for (const std::uint64_t number : numbers)
-    text.append(text.empty() ? "" : ", ").append(std::to_string(number));
-  return text;
+  for (std::size_t i = 0; i < std::min(numbers.size(), kMostNumbers); ++i)
+    text.append(i == 0 ? "" : ", ").append(std::to_string(numbers[i]));
+  if (numbers.size() <= kMostNumbers) return text;
+  return text + " and " + std::to_string(numbers.size() - kMostNumbers) + " more, up to " +
+         std::to_string(numbers.back());
 }
 
 }  // namespace
@@ -197,8 +201,16 @@ Answer<void> OtlpDestination::divide(std::span<const Shipped> records, const Htt
   }
   sum.why = said(answer);
   sum.refused.push_back(records.front().seq);
-  if (sum.taken == 0 && sum.refused.size() >= kMostRefused)
-    return tl::make_unexpected(none_taken(sum));
+  return sum.taken == 0 && sum.refused.size() == kMostRefused ? try_newest(sum) : Answer<void>();
+}
+
+// Many that a receiver does not take may only be older than what it takes. The newest one comes
+// once more in its turn.
+Answer<void> OtlpDestination::try_newest(Sum& sum) {
+  Sum of_newest;
+  CORDON_CHECK(send(std::span(sum.newest, 1), of_newest));
+  if (of_newest.taken == 0) return tl::make_unexpected(none_taken(sum));
+  sum.taken += of_newest.taken;
   return {};
 }
 
@@ -219,6 +231,7 @@ Answer<Taken> OtlpDestination::take(const Batch& batch) {
   Taken taken;
   if (batch.records.empty()) return taken;
   Sum sum;
+  sum.newest = &batch.records.back();
   CORDON_CHECK(send(batch.records, sum));
   // Nobody says that it would take anything at all.
   if (!sum.refused.empty() && sum.taken == 0) return tl::make_unexpected(none_taken(sum));

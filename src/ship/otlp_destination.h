@@ -44,6 +44,7 @@ class OtlpDestination final : public Destination {
     std::uint64_t rejected = 0;          // by an answer that takes the others
     std::vector<std::uint64_t> refused;  // the numbers of those it takes in no way
     std::string why;
+    const Shipped* newest = nullptr;
   };
 
   OtlpDestination(OtlpTarget target, std::unique_ptr<web::UpstreamTls> tls,
@@ -51,6 +52,7 @@ class OtlpDestination final : public Destination {
   Answer<void> send(std::span<const Shipped> records, Sum& sum);
   Answer<void> count_taken(std::span<const Shipped> records, const HttpAnswer& answer, Sum& sum);
   Answer<void> divide(std::span<const Shipped> records, const HttpAnswer& answer, Sum& sum);
+  Answer<void> try_newest(Sum& sum);
   [[nodiscard]] Trouble none_taken(const Sum& sum) const;
   [[nodiscard]] Trouble trouble_of(const HttpAnswer& answer) const;
   [[nodiscard]] std::string said(const HttpAnswer& answer) const;

@@ -228,6 +228,10 @@ class Killable:
         self.process.communicate()
 
     @property
+    def size(self) -> int:
+        return self.store.stat().st_size if self.store.exists() else 0
+
+    @property
     def rows(self) -> list[list]:
         """What was acknowledged, and perhaps more."""
         return [json.loads(line) for line in self.store.read_text().splitlines()] if self.store.exists() else []

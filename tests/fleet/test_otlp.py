@@ -332,6 +332,16 @@ def test_one_record_that_is_not_taken_does_not_hold_back_the_others(source, stat
         assert source.ship(receiver)["sent"] == 0 and len(receiver.requests) == count
 
 
+def test_many_old_records_do_not_hold_back_the_newer_ones(source):
+    """A receiver that takes nothing older than a week does not take the beginning of a long log."""
+    source.trail.write("append", "100")
+    with receiving(judge=lambda records: Reply(400 if records[0].attributes["cordon.seq"] <= 50 else 200)) as receiver:
+        done = source.attempt(receiver.url(), "--once", "--json", status=2)
+        assert (done.json["sent"], done.json["rejected"]) == (200, 50) and "1, 2, 3" in done.err
+        assert {stored.attributes["cordon.seq"] for stored in receiver.records} == set(range(51, 201))
+        assert source.ship(receiver)["sent"] == 0
+
+
 def test_a_request_that_is_too_large_is_divided(source):
     source.trail.write("append", "100")
     with receiving(judge=lambda records: Reply(413 if len(records) > 30 else 200)) as receiver:
@@ -458,7 +468,7 @@ def test_an_answer_that_breaks_off_is_tried_again(filled, answer):
 def test_nothing_is_lost_when_either_side_is_killed(source):
     """While a writer goes on, the shipper and the receiver are killed at random moments. What came twice is known by its
     node and number."""
-    kills = int(os.environ.get("CORDON_FLEET_KILLS", "8"))
+    kills = int(os.environ.get("CORDON_OTLP_KILLS", "8"))
     chance = random.Random(os.environ.get("CORDON_FLEET_SEED", "7"))
     source.trail.write("append", "800", timeout=fleet.HOUR)
     writer = source.trail.start("forever", stdout=subprocess.DEVNULL)
@@ -470,8 +480,8 @@ def test_nothing_is_lost_when_either_side_is_killed(source):
     try:
         for turn in range(kills):
             shipper = source.start(url, "--follow")
-            count = len(receiver.rows)
-            harness.wait_until(lambda count=count: len(receiver.rows) > count, 5)
+            size = receiver.size
+            harness.wait_until(lambda size=size: receiver.size > size, 5)
             time.sleep(chance.uniform(0, 0.4))
             alive += shipper.poll() is None
             if turn % 2:
