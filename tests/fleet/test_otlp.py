@@ -38,6 +38,7 @@ class Source:
     def __init__(self, world) -> None:
         self.world, self.trail = world, Trail(world)
         self.positions = world.home / ".local/state/cordon/ship"
+        self.started: list[subprocess.Popen] = []
 
     @property
     def written(self) -> list[bytes]:
@@ -51,12 +52,18 @@ class Source:
         return self.attempt(url, "--once", "--json", *words, status=status, **how).json
 
     def start(self, url, *words, **how) -> subprocess.Popen:
-        return self.world.start([self.world.cordon, "audit", "ship", "--to", url, *words], **how)
+        self.started.append(self.world.start([self.world.cordon, "audit", "ship", "--to", url, *words], **how))
+        return self.started[-1]
 
 
 @pytest.fixture
 def source(world):
-    return Source(world)
+    made = Source(world)
+    yield made
+    for process in made.started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 @pytest.fixture
