@@ -116,8 +116,10 @@ Answer<std::string> OtlpDestination::open() {
 
 std::string OtlpDestination::shown(std::string text) const {
   std::string out = sanitize(target_.headers.masked(std::move(text)));
-  if (out.size() > kMostShown) out = out.substr(0, kMostShown) + "…";
-  return out;
+  if (out.size() <= kMostShown) return out;
+  std::size_t cut = kMostShown;
+  while (cut > 0 && (static_cast<unsigned char>(out[cut]) & 0xC0U) == 0x80U) --cut;
+  return out.substr(0, cut) + "…";
 }
 
 // "400: no such tenant"

@@ -9,6 +9,7 @@ import base64
 import contextlib
 import http.server
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -142,6 +143,7 @@ class Receiver:
 
         class Server(http.server.ThreadingHTTPServer):
             daemon_threads = True
+            address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
             def handle_error(self, *_):
                 # A shipper that was killed breaks off; anything else is a fault of this receiver.

@@ -612,6 +612,28 @@ def test_a_certificate_that_is_not_accepted_ends_it(filled, authority, hosts, da
         assert {head["authorization"] for head in receiver.heads} == {f"Bearer {TOKEN}"}
 
 
+def test_an_address_is_verified_as_one(filled, authority):
+    env = {"SSL_CERT_FILE": str(authority.path)}
+    with receiving(context=authority.context("localhost")) as receiver:
+        assert "IP address mismatch" in filled.attempt(receiver.url("127.0.0.1"), status=2, env=env).err
+    with receiving(context=authority.context("127.0.0.1")) as receiver:
+        filled.ship(receiver.url("127.0.0.1"), env=env)
+        assert receiver.lines == filled.written
+    filled.trail.write("append", "1")
+    with receiving(host="::1", context=authority.context("::1")) as receiver:
+        filled.ship(receiver.url("[::1]"), env=env)
+        assert receiver.lines == filled.written and receiver.heads[0]["host"] == f"[::1]:{receiver.port}"
+    with receiving(host="::1") as receiver:
+        filled.ship(receiver.url("[::1]"))
+        assert receiver.lines == filled.written
+
+
+def test_long_words_of_a_receiver_are_cut(filled):
+    with receiving(judge=lambda _: Reply(500, json.dumps({"message": "é" * 5000}).encode())) as receiver:
+        done = filled.attempt(receiver.url(), status=2)
+        assert "ééé…" in done.err and len(done.err) < 500 and "\ufffd" not in done.err
+
+
 def test_the_certificates_of_the_host_are_the_usual_ones(filled, authority):
     """No variable: nobody of this host knows the authority."""
     with receiving(context=authority.context("localhost")) as receiver:

@@ -6,6 +6,7 @@ Supervisor answers as it is told; by default every request may go and every dial
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import shutil
@@ -34,6 +35,14 @@ OTHER_PLACEHOLDER = "cordon-placeholder-for-key-2"
 TIMEOUT = 30
 
 
+def alternative(host: str):
+    """A name or an address, as a certificate has it."""
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
 class Authority:
     """A certificate authority and what it signed."""
 
@@ -53,7 +62,7 @@ class Authority:
                    .not_valid_after(now + timedelta(days=days[1]))
                    .add_extension(x509.BasicConstraints(ca=hosts is None, path_length=None), critical=True))
         if hosts is not None:
-            builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(h) for h in hosts]), False)
+            builder = builder.add_extension(x509.SubjectAlternativeName([alternative(h) for h in hosts]), False)
         return builder.sign(self.key, hashes.SHA256())
 
     def context(self, *hosts: str, days=(-1, 30)) -> ssl.SSLContext:
