@@ -113,7 +113,7 @@ TEST_F(Decide, ProtectedNamesAreRefusedBeforeTheyExist) {
   expect_refused(Access::Write, "/home/u/p/.vscode/tasks.json", "protected \".vscode\"");
   expect_allowed(Access::Write, "/home/u/p/Makefile", "write \"/home/u/p\"");
   expect_allowed(Access::Write, "/home/u/p/bin/tool", "write \"/home/u/p\"");
-  expect_allowed(Access::Write, "/home/u/p/.git/config", "write \"/home/u/p\"");
+  expect_allowed(Access::Write, "/home/u/p/.git/config", "protected \".git/config\"");
   expect_refused(Access::Write, "/home/u/p/.git/hooks/pre-commit", "protected \".git/hooks\"");
 }
 

@@ -76,11 +76,14 @@ TEST(LandlockVerify, RefusesWhateverIsNotInForce) {
   }
 }
 
-TEST(LandlockVerify, OnlyRootCanEmptyTheBoundingSet) {
+TEST(LandlockVerify, TheBoundingSetIsAskedOfWhoCanEmptyIt) {
   native::Measured measured = confined();
   measured.capabilities[3] = 1;
   EXPECT_TRUE(verify(plan_of(NetMode::None), measured));
-  EXPECT_FALSE(verify(plan_of(NetMode::None, testing::made_up_root()), measured));
+  Caller root = testing::made_up_root();
+  EXPECT_TRUE(verify(plan_of(NetMode::None, root), measured));  // of a container, without the right
+  root.may_empty_bounding_set = true;
+  EXPECT_FALSE(verify(plan_of(NetMode::None, root), measured));
 }
 
 TEST(LandlockVerify, AnOpenNetworkMayHaveSockets) {
