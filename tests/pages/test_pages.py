@@ -21,10 +21,12 @@ WIDTHS = (390, 820, 1440)
 
 # What is looked at goes into the document itself: the browser prints that, and no port is opened.
 LOOK = """<script>
+const cures = document.querySelector('[aria-label="Each with its rule and its cure"]');
+const hidden = cures ? cures.scrollWidth - cures.clientWidth : 0;
 axe.run({resultTypes: ["violations"]}).then(found => {
   const seen = {violations: found.violations.map(one => [one.id, one.nodes.map(node => node.html)]),
                 checked: found.passes.length, wide: document.documentElement.scrollWidth,
-                window: window.innerWidth, background: getComputedStyle(document.body).backgroundColor};
+                window: window.innerWidth, hidden, background: getComputedStyle(document.body).backgroundColor};
   document.body.innerHTML = "";
   document.body.textContent = "SEEN" + JSON.stringify(seen) + "NEES";
 });
@@ -51,7 +53,7 @@ def look_at(world, page, width, dark=False):
 
 def pages(world):
     report = world.path / "report.html"
-    script = "echo '<script>alert(1)</script>'; echo x > .bashrc; echo y > " + "n" * 200 + "; exit 3"
+    script = "echo '<script>alert(1)</script>'; echo x > .bashrc; echo y > " + "n" * 200 + "; cat ~/a/long/" + "p" * 60 + "; exit 3"
     world.run("sh", "-c", script, options=["--report", report, "--json", "--memory", "512M", "--timeout", "1m",
                                            "--allow", "allowed.example"]).expect(3)
     yield "report", report.read_text()
@@ -82,6 +84,8 @@ def test_everybody_can_read_them_everywhere(world):
                 assert seen["violations"] == [] and seen["checked"] > 10, where
                 # What is wider than the window scrolls by itself; the page does not.
                 assert seen["wide"] <= seen["window"], where
+                # What to do is seen beside what happened.
+                assert seen["hidden"] <= 0, where
                 backgrounds.add(seen["background"])
         assert len(backgrounds) == 2, (name, backgrounds)
 

@@ -40,7 +40,7 @@ meter { width: min(12rem, 26vw); }
 .bad, del { color: var(--bad); text-decoration: none; }
 .quiet, i { color: var(--quiet); font-style: normal; }
 figure { margin: 0; }
-p, caption, figcaption { overflow-wrap: anywhere; }
+p, caption, figcaption, .long { overflow-wrap: anywhere; }
 .columns { display: block; width: 100%; height: 9rem; border-bottom: 1px solid var(--line); }
 .columns rect { fill: var(--whole); } .columns .part { fill: var(--bad); }
 @media print { body { margin: 0; max-width: none; } .scroll { overflow: visible; }

@@ -72,7 +72,10 @@ void add_explanation(const Node& report, HtmlPage& page) {
   Rows rows;
   for (const ExplainedLine& line : lines) {
     if (rows.size() == kMostRows) break;
-    rows.push_back({words(line.what), words(line.cure)});
+    // Paths break anywhere: on a phone what to do stands beside what happened, and not out of
+    // sight.
+    rows.push_back({HtmlPage::element("span", line.what, "long"),
+                    HtmlPage::element("span", line.cure, "long")});
   }
   page.table("Each with its rule and its cure", {"What happened", "What to do"}, rows);
 }
