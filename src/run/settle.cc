@@ -81,6 +81,13 @@ void tell_gone(GonePlaces places, const JudgedRun& run, Report& report) {
   given.files[join(run.caller.home, ".gitconfig")] = run.survey.facts.gitconfig;
   for (const HomeFile& file : run.survey.facts.home_files)
     given.files[join(run.caller.home, file.name)] = file.content;
+  // A runtime mounts what native writes there.
+  const bool bundled = std::ranges::any_of(run.plan.build, [](const Op& operation) {
+    return std::holds_alternative<op::RunBundle>(operation);
+  });
+  for (const auto& [path, content] : given.files) {
+    if (bundled) given.mounted.insert(path);
+  }
   for (const std::vector<Grant>* grants :
        {&run.clamped.effective().read, &run.clamped.effective().write}) {
     for (const Grant& grant : *grants) given.mounted.insert(grant.path);
