@@ -426,6 +426,17 @@ Error cannot_watch(BackendKind backend) {
               "--why the command runs as ever, and cordon policy explain tells of one path"};
 }
 
+Error cannot_hold_session(BackendKind backend) {
+  if (backend == BackendKind::Landlock) {
+    return {.kind = ErrorKind::Unsupported,
+            .what = "a session needs namespaces of its own, which landlock does without",
+            .hint = "cordon doctor names what forbids them; cordon run needs no session"};
+  }
+  return {.kind = ErrorKind::Unsupported,
+          .what = "a session cannot be carried out by " + std::string(name_of(backend)),
+          .hint = "use --backend native or --backend bwrap; cordon run needs no session"};
+}
+
 Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresight foresight,
                             std::optional<std::vector<std::string>> asked) {
   if (input.argv.empty() || input.argv.front().empty()) {
@@ -443,10 +454,7 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
   if (input.session != nullptr && choice.backend != BackendKind::Native &&
       choice.backend != BackendKind::Bwrap) {
-    return fail({.kind = ErrorKind::Unsupported,
-                 .what = "a session needs namespaces of its own, which " +
-                         std::string(name_of(choice.backend)) + " does without",
-                 .hint = "cordon doctor names what forbids them; cordon run needs no session"});
+    return fail(cannot_hold_session(choice.backend));
   }
   CORDON_CHECK(refuse_without_cgroup(effective, judgement.survey.facts));
   CORDON_TRY(stage_base, find_stage_base(input, effective, caller));

@@ -345,6 +345,15 @@ def test_what_a_runtime_cannot_hold_is_refused_by_name(by_runc, case):
 
 
 @pytest.mark.once
+def test_a_session_is_refused_by_name(by_runc):
+    done = by_runc.world.cordon_verb("session", "start", "--backend", "oci")
+    assert done.status == 125 and "a session cannot be carried out by oci" in done.err, done.account()
+    assert "--backend native" in done.err
+    started = by_runc.world.cordon_verb("session", "start", "--backend", "native").expect(0)
+    by_runc.world.cordon_verb("session", "stop", started.out.strip()).expect(0)
+
+
+@pytest.mark.once
 def test_a_link_to_a_protected_file_is_refused_until_it_is_a_file(by_runc):
     world = by_runc.world
     target = world.write(world.project / "notes/settings.json", "{}\n")
