@@ -49,6 +49,13 @@ def sessions(world):
     assert open_ones(world) == []
 
 
+def test_a_start_that_cannot_say_its_id_leaves_no_session(world, sessions):
+    done = world.bare("sh", "-c", f"{world.cordon} session start >/dev/full").expect(125)
+    assert "No space left on device" in done.err and open_ones(world) == [], done.account()
+    session = sessions()  # the control
+    assert [note["id"] for note in open_ones(world)] == [session.id]
+
+
 def test_files_processes_and_servers_last_from_command_to_command(world, sessions):
     session = sessions()
     session.exec("sh", "-c", "echo kept > ~/note; echo kept > /tmp/note; echo made > made").expect(0)

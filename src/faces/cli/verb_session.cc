@@ -353,7 +353,11 @@ int verb_session_start(const Arguments& arguments) {
     ::waitpid(server, nullptr, 0);
     return status;
   }
-  return say_answer(text->substr(sizeof status)) ? 0 : kNotStarted;
+  if (say_answer(text->substr(sizeof status))) return 0;
+  // Nobody knows its id, so that nobody would stop it.
+  ::kill(server, SIGTERM);
+  ::waitpid(server, nullptr, 0);
+  return kNotStarted;
 }
 
 int verb_session_exec(const Arguments& arguments) {
