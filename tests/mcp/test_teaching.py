@@ -51,18 +51,6 @@ def test_the_tools_and_their_schemas(serve_full, era):
         assert "the way to the user's LOCAL disk" in text and "let the kernel decide" in text
 
 
-@pytest.mark.parametrize("ceiling, words", [
-    ('write = ["{0}"]\n', "{0}, which can be read and written. Commands have no network."),
-    ('read = ["{0}"]\n[net]\nmode = "allow"\nallow = ["a.example:443"]\n',
-     "{0}, which can be read and not written. Commands reach the hosts that the operator lists"),
-    ('read = ["/usr"]\n[net]\nmode = "open"\n', "{0}, which is outside the operator's allowed paths. Commands have the")])
-def test_workspace_and_network_are_told_at_the_start(serve_full, world, ceiling, words):
-    server = serve_full(era="modern", ceiling="version = 1\n[fs]\n" + ceiling.format(world.project))
-    told = server.call("server/discover")["result"]["instructions"]
-    assert "The workspace is " + words.format(world.project) in told
-    assert "a.example" not in told, "which hosts and paths is not told"
-
-
 def test_every_parameter_is_described(serve_full):
     for tool in serve_full().call("tools/list")["result"]["tools"]:
         for name, schema in tool["inputSchema"]["properties"].items():

@@ -81,6 +81,19 @@ def test_what_a_denial_means_is_said_once(serve, world, era, profile):
     assert "outside the operator's allowed paths" in denied["help"], denied
 
 
+@pytest.mark.parametrize("profile", ["basic", "full"])
+@pytest.mark.parametrize("ceiling, words", [
+    ('write = ["{0}"]\n', "{0}, which can be read and written. Commands have no network."),
+    ('read = ["{0}"]\n[net]\nmode = "allow"\nallow = ["a.example:443"]\n',
+     "{0}, which can be read and not written. Commands reach the hosts that the operator lists"),
+    ('read = ["/usr"]\n[net]\nmode = "open"\n', "{0}, which is outside the operator's allowed paths. Commands have the")])
+def test_workspace_and_network_are_told_at_the_start(serve, world, era, profile, ceiling, words):
+    server = serve("--profile", profile, ceiling="version = 1\n[fs]\n" + ceiling.format(world.project))
+    told = (server.call("server/discover") if era == "modern" else server.begun)["result"]["instructions"]
+    assert "The workspace is " + words.format(world.project) in told
+    assert "a.example" not in told, "which hosts and paths is not told"
+
+
 def test_variables_of_builds_are_not_for_what_a_model_runs(serve, world):
     """A run of the same person gets them."""
     variables = {"CI": "true", "CFLAGS": "-O2"}

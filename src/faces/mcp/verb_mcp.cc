@@ -156,7 +156,7 @@ Result<int> serve(McpOptions options, const Caller& caller) {
   mcp::add_switched_off(registry, options.full ? mcp::ToolProfile::Full : mcp::ToolProfile::Basic,
                         switches, context);
   say_banner(registry, bounds);
-  std::string about = options.full ? mcp::full_instructions(bounds) : mcp::instructions();
+  std::string about = options.full ? mcp::full_instructions(bounds) : mcp::instructions(bounds);
   mcp::Server server({"cordon", "Cordon", std::string(version()), std::move(about)},
                      std::move(registry), {});
   if (options.http) return serve_over_http(server, std::move(*options.http));

@@ -42,7 +42,10 @@ void add_tool(Registry& registry, const std::shared_ptr<ToolContext>& context, T
               std::function<ToolResult(Call&)> handler);
 
 // What the server tells a client about itself.
-std::string instructions();
+std::string instructions(const CallCeilings& bounds);
+// Of it, for every profile: the workspace, what may be done there, and the network, as they are
+// when the server starts.
+std::string bounds_instructions(const CallCeilings& bounds);
 // Of it, for every profile: what access means, and what to make of a denial.
 std::string_view access_instructions();
 
