@@ -78,7 +78,7 @@ def test_an_empty_list_says_so(busy):
     assert busy.audit("list", "--tool", "absent", status=1).out == "nothing that is recorded fits\n"
     for option in ("--tool", "--agent", "--session-id"):
         refused = busy.audit("list", option, "", status=2)
-        assert refused.out == "" and f"{option} names nothing" in refused.err, refused.account()
+        assert refused.out == "" and f"{option} has an empty value" in refused.err, refused.account()
 
 
 @pytest.mark.parametrize("words,count", [

@@ -82,23 +82,9 @@ std::optional<std::int64_t> parse_when(std::string_view text, std::int64_t now_u
 
 namespace {
 
-// An empty name would count as none, and every record would fit.
-Result<void> refuse_empty(const Arguments& arguments) {
-  for (const auto& [flag, typed] :
-       {std::pair(FlagId::Tool, "--tool"), std::pair(FlagId::OutcomeIs, "--outcome"),
-        std::pair(FlagId::SessionId, "--session-id"), std::pair(FlagId::Agent, "--agent")}) {
-    const auto value = arguments.value(flag);
-    if (!value || !value->empty()) continue;
-    return fail(usage_error(std::string(typed) + " names nothing",
-                            "leave it out for all records, or name what they are to have"));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<audit::Filter> audit_filter(const Arguments& arguments, const AuditPlace& where) {
-  CORDON_CHECK(refuse_empty(arguments));
   audit::Filter filter;
   // An empty word is no filter, and would show everything in its place.
   for (const GivenFlag& flag : arguments.flags) {
