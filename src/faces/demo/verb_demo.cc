@@ -85,6 +85,7 @@ class Demonstration {
         error.hint = "the demonstration shows every layer: cordon doctor says what to change";
       }
       say_error(error);
+      say("cordon: this host cannot contain a command; cordon doctor says more\n");
       return kAnswerNo;
     }
     if (at_length()) tell(demo_panel_text(panel_));
