@@ -1,15 +1,12 @@
 """Where a file system folds case, the host's git opens `.git/config` and reads `.GIT/Config`. What a run makes, or
 changes, under another spelling of a protected name is found as that name. FS27."""
 
-import os
-import shutil
-
 import pytest
 
 from support import folding
+from support.voids import NO_FILE_SYSTEM, no_file_system_of_ones_own, void
 
-pytestmark = [pytest.mark.group("symlink"), pytest.mark.skipif(
-    os.geteuid() != 0 or not os.path.exists(folding.DEVICE), reason="mounts a file system of its own")]
+pytestmark = pytest.mark.group("symlink")
 
 EVIL = "[core]\n\tfsmonitor = evil\n"
 GIT = {"HEAD": "ref: refs/heads/main\n", "config": EVIL, "objects/x": "", "refs/heads/x": ""}
@@ -52,11 +49,15 @@ def writing(path, text="evil"):
 
 def test_FS27_a_name_in_other_letters_is_the_name(folded):
     """The file system itself: what the attack relies on."""
+    if no_file_system_of_ones_own():
+        return void(NO_FILE_SYSTEM)
     assert folded.bare("mkdir .GIT; echo x > .GIT/Config; cat .git/config; ls -A").stdout.split() == ["x", ".GIT", "ordinary"]
 
 
 @pytest.mark.parametrize("spelled", SPELLINGS)
 def test_FS27_what_appears_under_another_spelling(folded, spelled):
+    if no_file_system_of_ones_own():
+        return void(NO_FILE_SYSTEM)
     done = folded.inside(writing(spelled))
     assert done.returncode == 0, done.stderr
     assert folded.text("ordinary") == "reached\n"
@@ -67,6 +68,8 @@ def test_FS27_what_appears_under_another_spelling(folded, spelled):
 
 @pytest.mark.parametrize("spelled", SPELLINGS)
 def test_FS27_what_is_there_under_another_spelling(folded, spelled):
+    if no_file_system_of_ones_own():
+        return void(NO_FILE_SYSTEM)
     folded.write(spelled, "mine")
     done = folded.inside(writing(spelled))
     assert done.returncode == 0, done.stderr
@@ -78,6 +81,8 @@ def test_FS27_what_is_there_under_another_spelling(folded, spelled):
 
 @pytest.mark.parametrize("spelled", [str.upper, str.lower, str.title])
 def test_FS27_a_git_directory_in_other_letters(folded, spelled):
+    if no_file_system_of_ones_own():
+        return void(NO_FILE_SYSTEM)
     script = "".join(writing(f"sub/{spelled('.git')}/" + spelled(name), text) for name, text in GIT.items())
     done = folded.inside(script)
     assert done.returncode == 0, done.stderr
@@ -87,6 +92,8 @@ def test_FS27_a_git_directory_in_other_letters(folded, spelled):
 
 
 def test_FS27_a_configuration_in_other_letters(folded):
+    if no_file_system_of_ones_own():
+        return void(NO_FILE_SYSTEM)
     for name, text in GIT.items():
         folded.write("sub/.git/" + name, text if name != "config" else "[core]\n\tbare = false\n")
     script = "printf '[core]\\n\\tfsmonitor = evil\\n' >> sub/.Git/CONFIG; echo reached > ordinary"
@@ -99,6 +106,8 @@ def test_FS27_a_configuration_in_other_letters(folded):
 
 
 def test_FS27_a_pointer_in_other_letters(folded):
+    if no_file_system_of_ones_own():
+        return void(NO_FILE_SYSTEM)
     script = "".join(writing("store/" + name, text) for name, text in GIT.items() if name != "config")
     script += writing("store/Config", EVIL) + writing("sub/.GIT", "gitdir: ../store")
     done = folded.inside(script)
@@ -108,9 +117,10 @@ def test_FS27_a_pointer_in_other_letters(folded):
     assert folded.text("store/config") == EVIL and folded.text("sub/.git") == "gitdir: ../store"
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_FS27_work_goes_on(folded):
     """Git works there as ever, and names in capitals that mean nothing are left alone."""
+    if no_file_system_of_ones_own():
+        return void(NO_FILE_SYSTEM)
     done = folded.inside("git init -q . && git add ordinary && git -c user.name=A -c user.email=a commit -q -m one && "
                          "mkdir Docs && echo x > Docs/README.MD && echo y > HEADER && git status --short")
     assert done.returncode == 0 and done.stdout.split() == ["??", "Docs/", "??", "HEADER"], done

@@ -367,19 +367,14 @@ def test_a_session_is_refused_by_name(by_runc):
 
 
 @pytest.mark.once
-def test_a_link_to_a_protected_file_is_refused_until_it_is_a_file(by_runc):
+def test_what_the_link_of_a_protected_name_leads_to_is_held(by_runc):
     world = by_runc.world
     target = world.write(world.project / "notes/settings.json", "{}\n")
     link = world.link(world.project / ".vscode/settings.json", target)
-    done = by_runc.run("true")
-    if done.status == 0:  # nothing had to be held by the link
-        [answer] = by_runc.inside([("append", link)])
-        assert not answer.ok
-        return
-    assert done.status == 125 and f'link "{link}"' in done.err, done.account()
-    link.unlink()
-    world.write(link, "{}\n")
-    by_runc.run("true").expect(0)
+    ordinary = world.write(world.project / "notes/ordinary.json", "{}\n")
+    by_link, by_name, control = by_runc.inside([("append", link), ("append", target), ("append", ordinary)])
+    assert not by_link.ok and not by_name.ok and control.ok, (by_link, by_name, control)
+    assert target.read_text() == "{}\n" != ordinary.read_text()
 
 
 @pytest.mark.once
