@@ -80,10 +80,6 @@ std::optional<std::int64_t> parse_when(std::string_view text, std::int64_t now_u
   return now_us - static_cast<std::int64_t>(*back) * 1000;
 }
 
-namespace {
-
-}  // namespace
-
 Result<audit::Filter> audit_filter(const Arguments& arguments, const AuditPlace& where) {
   audit::Filter filter;
   // An empty word is no filter, and would show everything in its place.
