@@ -418,14 +418,15 @@ def test_a_directory_that_cannot_be_written_is_a_requeue_that_ends(fleet):
 FULL_DISK = """set -e
 mount -t tmpfs -o size=400k,mode=700 none "$PLACE"
 cp -a "$MADE/." "$PLACE"
-attempt() { # bytes that are left, restarts
+attempt() { # bytes that are left, restarts, the status
   rm -f "$PLACE/fill"
   head -c $(($(df --output=avail -B1 "$PLACE" | tail -n 1) - $1)) /dev/zero >"$PLACE/fill"
-  SLURM_RESTART_COUNT=$2 unshare -U --map-user="$OWN" --map-group="$OWN" "$TOOLS" fleet-task "$PLACE" || true
+  SLURM_RESTART_COUNT=$2 unshare -U --map-user="$OWN" --map-group="$OWN" "$TOOLS" fleet-task "$PLACE" && status=0 || status=$?
+  [ "$status" -eq "$3" ] || { echo "status $status, not $3" >&2; exit 1; }
 }
-attempt 20000 0
+attempt 20000 0 75
 ls "$PLACE/final" >&2
-attempt 100000 "$COUNTED"
+attempt 100000 "$COUNTED" 0
 cat "$PLACE/final/0.json"
 """
 

@@ -378,6 +378,26 @@ def test_what_the_link_of_a_protected_name_leads_to_is_held(by_runc):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("name", [".mcp.json", ".git/config"])
+def test_a_protected_name_that_is_a_link_is_refused_until_it_is_a_file(by_runc, name):
+    world = by_runc.world
+    world.bare("git", "init", "-q", ".").expect(0)
+    link = world.project / name
+    target = world.write(world.project / "notes/target", link.read_text() if link.exists() else "{}\n")
+    link.unlink(missing_ok=True)
+    world.link(link, target)
+    done = by_runc.run("touch", "ran").expect(125)
+    assert f"the link {link}" in done.err and "put the file itself in its place" in done.err, done.account()
+    assert not (world.project / "ran").exists()
+    # What the hint says.
+    text = target.read_text()
+    link.unlink()
+    world.write(link, text)
+    by_runc.run("touch", "ran").expect(0)
+    assert (world.project / "ran").exists()
+
+
+@pytest.mark.once
 def test_ceilings_say_whether_it_may_be_used(by_runc):
     world = by_runc.world
 

@@ -86,8 +86,9 @@ class Submission {
   [[nodiscard]] Result<std::string> record(std::uint64_t index) const;  // its line
   // Of the last attempt that was begun; 0: there was none.
   [[nodiscard]] std::uint64_t newest(std::uint64_t index) const;
-  // Which attempt starts now, if the scheduler has started the task `restarts` times before. It
-  // does not count every requeue, so one that follows an attempt that asked for another is newer.
+  // Which attempt starts now, if the scheduler says that it has started the task `restarts` times
+  // before. Its count is not trusted alone: what follows an attempt that asked for another is
+  // newer.
   [[nodiscard]] std::uint64_t number_of_attempt(std::uint64_t index, std::uint64_t restarts) const;
   // The report of an attempt that the scheduler ended; null: there is none.
   [[nodiscard]] Node report_of(std::uint64_t index, std::uint64_t attempt) const;
