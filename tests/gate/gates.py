@@ -6,6 +6,7 @@ Supervisor answers as it is told; by default every request may go and every dial
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import os
@@ -140,7 +141,8 @@ class Server:
         self.port = self.listener.getsockname()[1]
         self.peers: list[Peer] = []
         self.handshakes_failed = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.accepting = threading.Thread(target=self._accept, daemon=True)
+        self.accepting.start()
 
     def _accept(self) -> None:
         while True:
@@ -174,6 +176,12 @@ class Server:
         return b"".join(peer.received for peer in self.peers)
 
     def close(self) -> None:
+        """Nobody waits for a connection any more when this returns. A thread that is in accept() begins it again after
+        whatever interrupted it, by the number of a descriptor that may be another server's listener by then, and would
+        take that one's connections."""
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.accepting.join(TIMEOUT)
         self.listener.close()
 
 
