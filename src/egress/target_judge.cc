@@ -1,11 +1,17 @@
 #include "egress/target_judge.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace cordon {
 namespace {
 
 constexpr int kNoAddress = EHOSTUNREACH;  // of an allowed name, or nobody could tell
+
+bool has_family(const std::vector<Address>& addresses, Address::Family family) {
+  return std::ranges::any_of(addresses,
+                             [&](const Address& one) { return one.family == family; });
+}
 
 }  // namespace
 
@@ -51,6 +57,8 @@ TargetJudge::Judged TargetJudge::judge_name(const NetRules& net, const std::stri
     attempt.error = error_name(kNoAddress);
     return {{}, kNoAddress};
   }
+  if (family == Address::Family::V6 && !has_family(addresses, Address::Family::V6))
+    family = Address::Family::V4;
   Judged judged{{}, kOtherFamily};
   for (const Address& address : addresses) {
     if (family && address.family != *family) continue;

@@ -1,5 +1,7 @@
 """Network mode allow: what is named is reached, by any program, and nothing else is."""
 
+import errno
+
 import pytest
 
 from support.harness import brief
@@ -197,6 +199,28 @@ def test_both_families(net):
                           rules=["both.example", "six.example"])
     assert lines[0].startswith("far ") and lines[1].startswith("far 2001:db8::21")
     assert entries(report, host="six.example", address="2001:db8::21", allowed=True)
+
+
+def test_a_program_that_tries_no_address_but_the_first(net):
+    """Of a name without IPv6 that is an address of IPv6, which programs prefer. node 18 asks so."""
+    script = """
+import socket, sys
+for name in sys.argv[1:]:
+    of_six = [where for *_, where in socket.getaddrinfo(name, 80, socket.AF_INET6, socket.SOCK_STREAM)]
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as made:
+            made.connect(of_six[0])
+            made.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
+            print(made.makefile("rb").read().split(b"\\r\\n\\r\\n")[1].split()[:2], made.getpeername()[0])
+    except OSError as error:
+        print(error.errno)
+"""
+    names = ("good.example", "six.example", "private.example")
+    done, report = net.python(script, *names, options=allow(*names))
+    four, six, private = done.out.splitlines()
+    assert "b'far'" in four and "::ffff:203.0.113.10" in four and "2001:db8::21" in six, done.account()
+    assert int(private) == errno.EACCES, "an address that no name may lead to is none by IPv6 either"
+    assert entries(report, host="good.example", address="203.0.113.10", allowed=True)
 
 
 def test_the_hosts_file_of_the_host_counts(net):
