@@ -60,6 +60,9 @@ def node_prefix() -> Path:
         _put_on_path(place, name, modules / name / program.relative_to(home))
     for name, script in SCRIPTS.items():
         _put_on_path(place, name, modules / script)
+    # That of Debian 12 is too old for half of them.
+    [node] = modules.glob("node-linux-*/bin/node")
+    _put_on_path(place, "node", node)
     return place
 
 

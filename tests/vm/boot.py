@@ -18,7 +18,6 @@ from images import Image
 from machines import Machine
 
 RESULTS_SIZE = 64 << 20
-MEMORY = "2048"
 
 
 @dataclass
@@ -45,7 +44,7 @@ def run(machine: Machine, image: Image, brought: Path, place: Path, seconds: flo
     with open(results, "wb") as disk:
         disk.truncate(RESULTS_SIZE)
     disks = [f"file={image.root},snapshot=on", f"file={brought},readonly=on", f"file={results}"]
-    words = [machine.emulator, *machine.hardware(), "-smp", str(processors), "-m", MEMORY,
+    words = [machine.emulator, *machine.hardware(), "-smp", str(processors), "-m", image.memory,
              "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
              "-kernel", str(image.kernel), "-initrd", str(image.initramfs),
              "-append", f"console={machine.console} quiet loglevel=3 panic=-1 "

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from machines import Machine
@@ -33,7 +34,26 @@ ROOT_PACKAGES = (
     "passwd", "procps", "python3", "python3-cryptography", "python3-jsonschema", "python3-paramiko", "python3-pyte",
     "python3-pytest", "sed", "strace", "tar", "util-linux")
 ROOT_SUITE = "bookworm"
-ROOT_SIZE = "3G"  # sparse: what the suites write goes to a file that is dropped
+
+
+@dataclass(frozen=True)
+class System:
+    """What is installed on a machine."""
+    name: str
+    packages: tuple[str, ...]
+    size: str  # of its disk, which is sparse: what the suites write goes to a file that is dropped
+    memory: str  # in MiB
+    # Whether the scripts of its packages are run, which only the host's own architecture can do.
+    installed: bool
+
+
+PLAIN = System("root", ROOT_PACKAGES, "3G", "2048", False)
+# Of somebody who does what the documents show.
+DEVELOPERS = System("developer", (
+    *ROOT_PACKAGES, "ca-certificates", "cargo", "chromium", "golang-go", "jq", "make", "maven", "nodejs", "npm",
+    "openjdk-17-jdk-headless", "openssh-client", "postgresql-15", "postgresql-client-15", "python3-pip", "python3-requests",
+    "python3-venv", "python3-yaml", "redis-server", "ripgrep", "socat", "wget"), "12G", "6144", True)
+SYSTEMS = {system.name: system for system in (PLAIN, DEVELOPERS)}
 
 # The disks, the root's file system, and what sandboxes and the small internet of the tests use.
 MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4", "overlay", "veth", "dummy", "fuse",
@@ -46,16 +66,20 @@ class Image:
     initramfs: Path
     root: Path
     kernel_version: str
+    memory: str
 
 
-def image_of(machine: Machine) -> Image:
+def image_of(machine: Machine, system: System = PLAIN) -> Image:
     boot = _kept("boot", {"recipe": 1, "suite": machine.kernel_suite, "arch": machine.architecture,
                           "package": machine.kernel_package, "modules": MODULES,
                           "init": (GUEST / "init").read_text()}, _make_boot)
-    root = _kept("root", {"recipe": 2, "suite": ROOT_SUITE, "arch": machine.architecture,
-                          "packages": ROOT_PACKAGES, "size": ROOT_SIZE}, _make_root)
+    if system.installed and not machine.native:
+        raise SystemExit(f"tests/vm: {system.name} is made on a host of its own architecture, {machine.processor}")
+    root = _kept(system.name, {"recipe": 2, "suite": ROOT_SUITE, "arch": machine.architecture,
+                               "packages": system.packages, "size": system.size},
+                 partial(_make_root, system.installed))
     version = (boot / "version").read_text().strip()
-    return Image(boot / "vmlinuz", boot / "initramfs", root / "root.ext4", version)
+    return Image(boot / "vmlinuz", boot / "initramfs", root / "root.ext4", version, system.memory)
 
 
 def _kept(kind: str, recipe: dict, make) -> Path:
@@ -77,29 +101,29 @@ def _kept(kind: str, recipe: dict, make) -> Path:
     return place
 
 
-def _extract(recipe: dict, packages, tree: Path, made: Path) -> None:
-    """Unpacks Debian packages, with a merged /usr, and records which."""
+def _extract(recipe: dict, packages, tree: Path, made: Path, variant: str = "extract") -> None:
+    """Unpacks Debian packages, with a merged /usr, and records which. Other variants install them as well."""
     merge = 'for d in bin sbin lib lib64; do mkdir -p "$1/usr/$d"; ln -s "usr/$d" "$1/$d"; done'
     record = f'ls "$1/var/cache/apt/archives" | grep "[.]deb$" >"{made}/packages"'
     done = subprocess.run(
-        ["mmdebstrap", "--quiet", "--mode=root", "--variant=extract",
-         f"--architectures={recipe['arch']}", f"--include={','.join(packages)}",
+        ["mmdebstrap", "--quiet", "--mode=root", f"--variant={variant}",
+         f"--architectures={recipe['arch']}", "--dpkgopt=force-unsafe-io", f"--include={','.join(packages)}",
          f"--setup-hook={merge}", f"--extract-hook={record}", recipe["suite"], str(tree)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         raise SystemExit(f"tests/vm: mmdebstrap failed\n{done.stdout[-4000:]}")
 
 
-def _make_root(recipe: dict, temporary: Path, made: Path) -> None:
+def _make_root(installed: bool, recipe: dict, temporary: Path, made: Path) -> None:
     tree = temporary / "tree"
-    _extract(recipe, recipe["packages"], tree, made)
+    _extract(recipe, recipe["packages"], tree, made, "apt" if installed else "extract")
     for name in ("dev", "proc", "sys", "run", "tmp", "root", "home", "srv"):
         (tree / name).mkdir(exist_ok=True)
     (tree / "tmp").chmod(0o1777)
     (tree / "var/tmp").mkdir(parents=True, exist_ok=True)
     (tree / "var/tmp").chmod(0o1777)
     (tree / "root").chmod(0o700)
-    for name in ("passwd", "group"):
+    for name in () if installed else ("passwd", "group"):
         shutil.copy(tree / "usr/share/base-passwd" / f"{name}.master", tree / "etc" / name)
     with open(tree / "etc/passwd", "a") as accounts:
         accounts.write("person:x:1000:1000:A Person:/home/person:/bin/bash\n")

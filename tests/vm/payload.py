@@ -15,7 +15,7 @@ from machines import Machine
 
 COMPILED = STORE / "pycache"
 
-# Sources and corpora that no suite reads; the machine has no compiler.
+# Sources and corpora that no suite reads, but one.
 LEFT_OUT = ("src/", "tests/fuzz/", "tests/mcp/hosts/", "tests/mcp/suite/", "tests/mxc/suite/")
 
 
@@ -24,7 +24,8 @@ def pack(machine: Machine, job: dict, target: Path) -> None:
         raise SystemExit(f"tests/vm: {machine.binaries}/cordon does not exist: build it first "
                          f"({_how_to_build(machine)})")
     with tarfile.open(target, "w") as archive:
-        for name in _files():
+        with_agents = any(suite.get("agents") for suite in job["suites"])
+        for name in _files("tests/mcp/hosts/" if with_agents else ""):
             _add(archive, CHECKOUT / name, f"cordon/{name}")
         compiled = _compiled(job)
         for path in sorted(compiled.rglob("*.pyc")):
@@ -33,6 +34,8 @@ def pack(machine: Machine, job: dict, target: Path) -> None:
         for path in sorted((CHECKOUT / machine.binaries).glob("cordon*")):
             if path.is_file():
                 _add(archive, path, f"cordon/build/{path.name}")
+        if with_agents:
+            _add_agents(archive)
         programs = CHECKOUT / machine.test_programs
         for path in sorted(programs.rglob("*")):
             if path.is_file() and path.stat().st_mode & 0o100 and _is_program(path):
@@ -72,12 +75,27 @@ def _package(machine: Machine) -> Path:
     return place / name
 
 
-def _files() -> list[str]:
+def _add_agents(archive: tarfile.TarFile) -> None:
+    """What the documents take from npm, as it was installed here: the machine has no network. Of the clients those that
+    the documents show; they are hundreds of megabytes."""
+    asked = ("import hosts, places\n"
+             "print(places.PROGRAMS.install())\n"
+             "for name in places.AGENTS: print(hosts.source(name))\n"
+             "print(hosts.CLIENTS.place / 'installed')\n")
+    tests = CHECKOUT / "tests"
+    done = subprocess.run(["/usr/bin/python3", "-c", asked], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": f"{tests}:{tests / 'docs'}:{tests / 'mcp/hosts'}"})
+    for line in done.stdout.splitlines():
+        place = Path(line)
+        archive.add(place, f"cordon/{place.relative_to(CHECKOUT)}", filter=_readable_by_all)
+
+
+def _files(wanted: str) -> list[str]:
     """What git knows or would: a file that was just written is tried before it is committed."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             cwd=CHECKOUT, check=True, stdout=subprocess.PIPE).stdout.decode()
     return [name for name in listed.split("\0")
-            if name and not name.startswith(LEFT_OUT) and (CHECKOUT / name).is_file()]
+            if name and (not name.startswith(LEFT_OUT) or wanted and name.startswith(wanted)) and (CHECKOUT / name).is_file()]
 
 
 def _is_program(path: Path) -> bool:
@@ -85,13 +103,16 @@ def _is_program(path: Path) -> bool:
         return file.read(4) == b"\x7fELF" and path.suffix != ".so"
 
 
+def _readable_by_all(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Root's."""
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    entry.mode |= 0o444 | (0o111 if entry.mode & 0o100 else 0)
+    return entry
+
+
 def _add(archive: tarfile.TarFile, path: Path, name: str) -> None:
-    def of_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-        entry.uid = entry.gid = 0
-        entry.uname = entry.gname = "root"
-        entry.mode |= 0o444 | (0o111 if entry.mode & 0o100 else 0)
-        return entry
-    archive.add(path, name, recursive=False, filter=of_root)
+    archive.add(path, name, recursive=False, filter=_readable_by_all)
 
 
 def _how_to_build(machine: Machine) -> str:

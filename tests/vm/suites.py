@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import gaps
+import images
 from machines import Machine
 
 # One boot in ./test, of about 115 cases. Each line stands for a layer that differs from kernel to
@@ -120,13 +121,14 @@ class Suite:
     # What it is about needs this version of Landlock's interface; elsewhere a machine lacks it, by name.
     needs_abi: int = 0
     lacks: str = ""
-    # Whether the Debian package is brought along.
+    # Whether the Debian package is brought along, and the agents that the documents show.
     package: bool = False
+    agents: bool = False
 
     def job(self) -> dict:
         deselected = [word for name in LEFT_OUT for word in ("--deselect", name)]
         return {"name": self.name, "as": self.place, "seconds": self.minutes * 60, "env": self.env,
-                "package": self.package, "pytest": [*self.tests, *deselected]}
+                "package": self.package, "agents": self.agents, "pytest": [*self.tests, *deselected]}
 
 
 # Of one machine's kernel, in the words of gaps.py.
@@ -223,4 +225,13 @@ def whole(machine: Machine) -> list[Boot]:
     return [first_boot, second_boot]
 
 
-TIERS = {"chosen": chosen, "whole": whole}
+def documents(_: Machine) -> list[Boot]:
+    """What the documents show, typed by somebody who has an account and nothing else."""
+    return [[Suite("documents", "login", ("tests/docs/test_commands.py",), 40, agents=True)]]
+
+
+TIERS = {"chosen": chosen, "whole": whole, "documents": documents}
+# Whose accounts say what is proven on a machine.
+PROVING = ("chosen", "whole")
+# Where it is not a plain one.
+SYSTEMS = {"documents": images.DEVELOPERS}

@@ -19,23 +19,28 @@ from support.packages import Packages  # noqa: E402
 CLIENTS = Packages(HERE / "clients", "mcp-hosts", at_least=8)
 
 
-@cache
-def program(name: str) -> Path:
-    """A client where every person may start it: the checkout may lie where a user cannot go."""
-    place = harness.stage().path / "clients"
-    place.mkdir(mode=0o755, exist_ok=True)
+def source(name: str) -> Path:
+    """The package of a client."""
     modules = CLIENTS.install() / "node_modules"
-    [source] = {"claude": lambda: modules.glob("@anthropic-ai/claude-code-linux-*[46]"),
+    [found] = {"claude": lambda: modules.glob("@anthropic-ai/claude-code-linux-*[46]"),
                 "codex": lambda: modules.glob("@openai/codex-linux-*/vendor/*"),
                 "copilot": lambda: modules.glob("@github/copilot-linux-*"),
                 "gemini": lambda: modules.glob("@google/gemini-cli"),
                 "opencode": lambda: modules.glob("opencode-linux-*[46]"),
                 "qwen": lambda: modules.glob("@qwen-code/qwen-code")}[name]()
+    return found
+
+
+@cache
+def program(name: str) -> Path:
+    """A client where every person may start it: the checkout may lie where a user cannot go."""
+    place = harness.stage().path / "clients"
+    place.mkdir(mode=0o755, exist_ok=True)
     # Links where that is possible: these are hundreds of megabytes.
-    linked = subprocess.run(["cp", "-al", source, place / name], capture_output=True, check=False)
+    linked = subprocess.run(["cp", "-al", source(name), place / name], capture_output=True, check=False)
     if linked.returncode != 0:
         subprocess.run(["rm", "-rf", place / name], check=True)
-        subprocess.run(["cp", "-a", source, place / name], check=True)
+        subprocess.run(["cp", "-a", source(name), place / name], check=True)
     # Two are scripts that node runs; the others are programs.
     wanted = {"gemini": "gemini.js", "qwen": "cli.js"}.get(name, name)
     [found] = [path for path in (place / name).rglob(wanted) if path.is_file()]
