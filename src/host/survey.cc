@@ -36,7 +36,7 @@
 // inode, and the time of birth where a number could be used again. Whoever builds the sandbox opens
 // each object anew, through no link, and compares; a swap ends the start (ESTALE). A run that
 // begins at the same time could plant what this one takes for old, so the survey is made again if
-// another run's note appeared while it was made (run/judge.cc).
+// another run's note appeared while it was made (run/shared_tree.h).
 //
 // A question is answered from a survey of the way to its paths alone (survey_ways). It leaves the
 // hard links out, and no run may start from it.

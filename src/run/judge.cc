@@ -1,12 +1,6 @@
 #include "run/judge.h"
 
-#include <sys/vfs.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <iterator>
-#include <set>
 
 #include "base/path.h"
 #include "base/random_id.h"
@@ -15,83 +9,26 @@
 #include "config/policy_document.h"
 #include "host/caller.h"
 #include "host/canonical.h"
-#include "host/git/index.h"
 #include "host/host_settings.h"
-#include "host/inspect.h"
 #include "host/resolve.h"
 #include "host/tree_survey.h"
 #include "host/writable.h"
-#include "plan/keeping_plan.h"
 #include "policy/agents.h"
 #include "policy/approval.h"
-#include "policy/decide.h"
 #include "policy/http_rules.h"
 #include "policy/refusal.h"
 #include "run/backends.h"
 #include "run/choose.h"
-#include "run/held_run.h"
 #include "run/identity.h"
 #include "run/run_note.h"
-#include "run/secret_source.h"
+#include "run/shared_tree.h"
 #include "run/staged_run.h"
+#include "run/tracked_held.h"
 #include "run/trust_copy.h"
+#include "run/trusted_files.h"
 
 namespace cordon {
 namespace {
-
-// The writable grant by which the command could put something else at the end of that way, itself
-// or by a link or a directory that leads there; null: none. `own_directory` is Cordon's, which is
-// masked inside, whatever grant covers it.
-const Grant* replaceable_by(const std::vector<Grant>& write, const TracedPath& way,
-                            const std::string& own_directory) {
-  for (const PassedPlace* passed : way.passed) {
-    const std::string& place = passed->path;
-    if (contains(own_directory, place)) continue;
-    for (const Grant& grant : write) {
-      if (contains(grant.path, place) && (place != grant.path || place == way.end)) return &grant;
-    }
-  }
-  return nullptr;
-}
-
-// A policy the contained code could rewrite would hold for this run only.
-Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::string& file,
-                                    const std::string& own_directory) {
-  PathTrace trace;
-  const TracedPath way = trace.to(file);
-  // Missing, it could be made by the command.
-  if (way.end.empty()) {
-    return fail(policy_error("policy file " + quote(file) + " can no longer be looked at",
-                             "it is to stay where it was read for as long as runs use it"));
-  }
-  if (const Grant* grant = replaceable_by(write, way, own_directory)) {
-    return fail(policy_error(
-        "policy file " + quote(file) + " lies in the writable grant " + quote(grant->path),
-        "the command could rewrite it: keep project policies as policies/NAME.toml in the "
-        "configuration directory and use \"@cwd\" in them"));
-  }
-  const PassedPlace* end = trace.seen(way.end);
-  if (end == nullptr)
-    return fail(setup_error("cannot look at the policy file " + quote(file), errno));
-  const FileInfo& seen = end->info;
-  const auto beside = [&](const Grant& grant) { return grant.id.device == seen.id.device; };
-  if (seen.links < 2 || std::ranges::none_of(write, beside)) return {};
-  return fail(policy_error("policy file " + quote(file) + " has another name",
-                           "that one may lie in a writable grant: make a copy of the file"));
-}
-
-Result<void> refuse_writable_sources(const Clamped& clamped, const Policy& policy,
-                                     const std::vector<Ceiling>& ceilings, const Caller& caller) {
-  const Result<Canonical> found = canonicalize(caller.config_directory, "/", caller);
-  const std::string own = found ? found->path : caller.config_directory;
-  const auto check = [&](const std::string& file) -> Result<void> {
-    return file.empty() ? Result<void>()
-                        : refuse_writable_source(clamped.effective().write, file, own);
-  };
-  CORDON_CHECK(check(policy.file));
-  for (const Ceiling& ceiling : ceilings) CORDON_CHECK(check(ceiling.policy.file));
-  return {};
-}
 
 Result<Grant> helper_grant(const std::string& path, const Caller& caller) {
   CORDON_TRY(found, canonicalize_existing(path, "/", caller));
@@ -143,28 +80,6 @@ void mark_options(const RunInput& input, std::vector<Reduction>& reductions) {
   }
 }
 
-// What other runs made appear is not old. One that wrote its note while this survey was under way
-// may have planted something that the survey took for old, so it is made again.
-Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller,
-                                    const std::optional<std::vector<std::string>>& asked) {
-  constexpr int kMostAttempts = 8;
-  const auto ids = [](const std::vector<OlderRun>& runs) {
-    std::set<std::string> found;
-    for (const OlderRun& run : runs) found.insert(run.id);
-    return found;
-  };
-  std::vector<OlderRun> older = older_runs(caller, clamped.effective());
-  if (asked) return survey_ways(clamped, caller, older, *asked);
-  for (int attempt = 1;; ++attempt) {
-    CORDON_TRY(found, survey(clamped, caller, older));
-    std::vector<OlderRun> now = older_runs(caller, clamped.effective());
-    const std::set<std::string> before = ids(older);
-    const std::set<std::string> after = ids(now);
-    if (std::ranges::includes(before, after) || attempt == kMostAttempts) return found;
-    older = std::move(now);
-  }
-}
-
 // Empty for a run that is not staged.
 std::string new_stage_directory(const Effective& effective, const Caller& caller) {
   if (effective.mode != WriteMode::Staged || effective.write.empty()) return {};
@@ -200,75 +115,6 @@ PlanRequest plan_request(const RunInput& input, const Effective& effective, cons
   return request;
 }
 
-// A mount goes with the name that it lies on, in whatever namespace that is removed. A run for
-// which git may replace a file, since it has no mount there, can take the name away and put the
-// same file back: a run beside it, which had a mount on the name, could write the file from then
-// on, and the search would know it for the one that was there. So all runs of a tree do with a file
-// what the oldest of them does.
-void follow_others(const HostFacts& facts, std::span<const OtherRun> others,
-                   std::set<std::string>& tracked) {
-  const auto follow = [&](const std::string& path, const FileId& id) {
-    for (const OtherRun& run : others) {
-      const auto covers = [&](const std::string& root) { return contains(root, path); };
-      if (std::ranges::none_of(run.writable, covers)) continue;
-      if (!run.held.contains(id)) {
-        tracked.insert(path);
-        return;
-      }
-      tracked.erase(path);
-    }
-  };
-  for (const Held& held : facts.held)
-    if (held.file == FileKind::Regular) follow(held.path, held.id);
-  for (const Pinned& pinned : facts.pinned)
-    if (pinned.is_protected_link()) follow(pinned.path, pinned.id);
-}
-
-// What a Mac or Windows shares with Linux folds case, and the kernel does not know: a file in other
-// letters is another name to it, on which no mount lies.
-bool has_other_spellings(const Held& held) {
-  constexpr long kFuse = 0x65735546;
-  constexpr long k9p = 0x01021997;
-  struct statfs status {};
-  if (::statfs(held.path.c_str(), &status) != 0) return false;
-  if (status.f_type != kFuse && status.f_type != k9p) return false;
-  std::string name(basename(held.path));
-  for (char& c : name) {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) c = static_cast<char>(c ^ 0x20);
-  }
-  const auto seen = inspect_path(join(parent(held.path), name));
-  return seen && seen->id == held.id;
-}
-
-// Single protected files, and protected links, that git replaces when it checks out. A file with a
-// second name cannot be put back so that both names lead to it, and stays covered.
-std::set<std::string> tracked_held(const HostFacts& facts, const Clamped& clamped,
-                                   const Caller& caller) {
-  const Effective& effective = clamped.effective();
-  std::vector<std::string> files;
-  for (const Pinned& pinned : facts.pinned) {
-    if (pinned.is_protected_link() && basename(pinned.path) != ".git" &&
-        leads_to_kept(pinned, clamped, facts, caller))
-      files.push_back(pinned.path);
-  }
-  const auto is_top = [&](const Held& held) {
-    const auto is_it = [&](const Grant& grant) { return grant.path == parent(held.path); };
-    return basename(held.path) == ".git" && std::ranges::any_of(effective.write, is_it);
-  };
-  for (const Held& held : facts.held) {
-    // By the pointer of a writable grant itself the next run finds the repository it is to work in.
-    if (held.file != FileKind::Regular || is_top(held)) continue;
-    if (const auto seen = inspect_path(held.path); seen && seen->links == 1)
-      files.push_back(held.path);
-  }
-  std::set<std::string> tracked;
-  if (!files.empty()) tracked = tracked_files(files, effective.write);
-  for (const Held& held : facts.held)
-    if (held.file == FileKind::Regular && has_other_spellings(held)) tracked.insert(held.path);
-  follow_others(facts, other_runs(caller, {}), tracked);
-  return tracked;
-}
-
 // A shared login is put into the private home that is kept, so that one has to be seen inside.
 Result<void> check_shared_login(const Effective& effective, const Caller& caller) {
   if (!effective.agent.share_login) return {};
@@ -286,26 +132,7 @@ Result<void> check_shared_login(const Effective& effective, const Caller& caller
                    "write home = \"persistent\" in [fs], and grant no path above the home"));
 }
 
-// What is started outside to tell a secret must be nothing that the command could rewrite: it would
-// run there whenever the command makes the host refuse the secret.
-Result<void> refuse_writable_program(const SecretRule& secret, const Effective& effective,
-                                     const Caller& caller) {
-  for (const std::string& file : files_of_command(secret, caller)) {
-    PathTrace trace;
-    const Grant* grant = replaceable_by(effective.write, trace.to(file), caller.config_directory);
-    if (grant == nullptr) continue;
-    return fail(policy_error(
-        "the command could rewrite " + quote(file) + ", which the secret " + quote(secret.name) +
-            " starts outside: it lies in the writable grant " + quote(grant->path),
-        "keep it where the command cannot write, and name that place in "
-        "\"from\" of its [[secret]]"));
-  }
-  return {};
-}
-
-// What is added outside must not lie where the command reads it.
-Result<void> check_secrets(const Judgement& judgement, const Caller& caller) {
-  const Effective& effective = judgement.clamped.effective();
+Result<void> check_requests(const Effective& effective) {
   if (effective.net.http.size() > kMostHttpRules) {
     return fail(policy_error("more than " + std::to_string(kMostHttpRules) + " rules [[http]]",
                              "leave out those that this run does not need"));
@@ -313,19 +140,6 @@ Result<void> check_secrets(const Judgement& judgement, const Caller& caller) {
   if (!effective.net.http.empty() && effective.net.mode == NetMode::Open) {
     return fail(policy_error("net mode \"open\" contradicts the rules [[http]]",
                              "use mode \"allow\": open leads past every rule"));
-  }
-  for (const SecretRule& secret : effective.secrets) {
-    CORDON_CHECK(refuse_writable_program(secret, effective, caller));
-    const auto file = file_of(secret, caller);
-    if (!file) continue;
-    CORDON_TRY(place, canonicalize(*file, "/", caller));
-    // What can be written can be read.
-    const Verdict verdict =
-        decide(judgement.clamped, judgement.survey.facts, caller, Access::Read, place.path);
-    if (!verdict.allowed) continue;
-    return fail(policy_error(
-        "the command could read the file of the secret " + quote(secret.name) + ": " + verdict.rule,
-        "--deny " + quote(place.path) + ", or keep the secret elsewhere"));
   }
   return {};
 }
@@ -341,31 +155,6 @@ Result<BackendChoice> choice_for(const RunInput& input, const Effective& effecti
 }
 
 }  // namespace
-
-// Another run of the same tree can make it one that no run can be started in: thousands of
-// protected names, directories that are renamed all the time, a protected file that is replaced
-// just now. Whoever is refused for that has to know which process to end.
-Error beside_others(Error error, const Caller& caller, const Effective& effective,
-                    const std::string& own_id) {
-  constexpr std::size_t kMostNamed = 3;
-  const std::vector<RunAtWork> others = runs_at_work(caller, effective, own_id);
-  if (others.empty() || error.kind == ErrorKind::Usage) return error;
-  std::string names;
-  std::string pids;
-  for (std::size_t i = 0; i < others.size() && i < kMostNamed; ++i) {
-    if (i > 0) names += ", ";
-    names += others[i].id;
-    pids += " " + std::to_string(others[i].supervisor);
-  }
-  if (others.size() > kMostNamed) {
-    names += " and " + std::to_string(others.size() - kMostNamed) + " more";
-  }
-  const std::string more = "run " + names +
-                           " is at work in this tree and may be the cause: end it (kill" + pids +
-                           ") and start again";
-  error.hint = error.hint.empty() ? more : error.hint + "; " + more;
-  return error;
-}
 
 Result<Judgement> judge_policy(const Policy& policy, const std::vector<Ceiling>& ceilings,
                                const Caller& caller, const JudgedPlaces& places) {
@@ -448,7 +237,8 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
                                       input.resolved_ceilings, std::move(asked)}));
   const Effective& effective = judgement.clamped.effective();
   CORDON_CHECK(check_shared_login(effective, caller));
-  CORDON_CHECK(check_secrets(judgement, caller));
+  CORDON_CHECK(check_requests(effective));
+  CORDON_CHECK(check_secrets(judgement.clamped, judgement.survey.facts, caller));
   CORDON_TRY(choice, choice_for(input, effective, caller, foresight));
   CORDON_TRY(backend, backend_of(input, choice));
   CORDON_TRY(owner, owner_to_run_as(effective.write, caller, identity_mapping(choice.backend)));
@@ -508,37 +298,7 @@ Result<JudgedRun> judge_for(const RunInput& input, const Caller& caller, Foresig
       decision};
 }
 
-// A run that has nothing else than live files can take away what holds those of another.
-Error unlike_another(HeldBy own, const RunAtWork& other) {
-  const std::string theirs = own == HeldBy::Mounts ? "without" : "with";
-  const std::string ours = own == HeldBy::Mounts ? "with" : "without";
-  return {.kind = ErrorKind::Unsupported,
-          .what = "run " + other.id + " is at work in this tree " + theirs +
-                  " mounts over its protected files, and this one would be " + ours +
-                  " them: the one without could take away those of the other",
-          .hint = "wait for its end or end it (kill " + std::to_string(other.supervisor) +
-                  "), or give both the same --backend"};
-}
-
 }  // namespace
-
-Result<void> check_beside_others(const JudgedRun& run, const std::string& run_id) {
-  if (is_staged(run)) return {};
-  const HeldBy own = run.choice.backend == BackendKind::Landlock ? HeldBy::Copies : HeldBy::Mounts;
-  const auto unlike = runs_held_otherwise(run.caller, run.clamped.effective(), own, run_id);
-  if (!unlike.empty()) return fail(unlike_another(own, unlike.front()));
-  if (!run.request.private_copies) return {};
-  std::set<std::string> tracked = run.request.tracked;
-  follow_others(run.survey.facts, other_runs(run.caller, run_id), tracked);
-  std::vector<std::string> differs;
-  std::ranges::set_symmetric_difference(tracked, run.request.tracked, std::back_inserter(differs));
-  if (differs.empty()) return {};
-  return fail(
-      setup_error("another run began in this tree at the same moment, and the two would "
-                  "hold " +
-                      quote(differs.front()) + " in different ways",
-                  0, "start it again"));
-}
 
 Result<JudgedRun> judge(const RunInput& input, const Caller& caller, Foresight foresight) {
   return judge_for(input, caller, foresight, std::nullopt);

@@ -160,14 +160,7 @@ Result<JudgedRun> judge(const RunInput& input, const Caller& caller,
 // gives is never started.
 Result<JudgedRun> judge_question(const RunInput& input, const Caller& caller,
                                  std::optional<std::vector<std::string>> paths);
-// When the note of the run is written: an error if a run that began at the same moment, and neither
-// knew of the other, can take away what holds a protected file of this one.
-Result<void> check_beside_others(const JudgedRun& run, const std::string& run_id);
 // Tells what is to be known of a judged run before anything of it happens.
 void describe(const RunInput& input, const JudgedRun& run, Report& report);
-
-// `error`, with the other runs of the same tree that may be its cause. `own_id` is not one of them.
-Error beside_others(Error error, const Caller& caller, const Effective& effective,
-                    const std::string& own_id = {});
 
 }  // namespace cordon

@@ -18,6 +18,7 @@
 #include "run/held_run.h"
 #include "run/judge.h"
 #include "run/kept_run.h"
+#include "run/shared_tree.h"
 #include "run/staged_run.h"
 #include "run/state_upkeep.h"
 #include "run/trust_copy.h"

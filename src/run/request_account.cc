@@ -8,7 +8,7 @@ namespace cordon {
 namespace {
 
 // A program cannot fill memory by asking for another thing each time.
-constexpr std::size_t kMostListed = 1000;
+constexpr std::size_t kMostRequests = 1000;
 
 bool same_kind(const SentRequests& a, const SentRequests& b) {
   return a.rule == b.rule && a.method == b.method && a.host == b.host && a.status == b.status &&
@@ -46,7 +46,7 @@ void RequestAccount::count(SentRequests request) {
     return other.refused.empty() == request.refused.empty();
   };
   const auto listed = static_cast<std::size_t>(std::ranges::count_if(sent_, is_alike));
-  if (known == sent_.end() && listed < kMostListed) {
+  if (known == sent_.end() && listed < kMostRequests) {
     sent_.push_back(std::move(request));
     return;
   }
@@ -63,7 +63,7 @@ void RequestAccount::deny(const GateRequest& request, const std::string& reason)
   const auto known = std::ranges::find_if(refused_, is_it);
   if (known != refused_.end()) {
     ++known->denial.count;
-  } else if (refused_.size() < kMostListed) {
+  } else if (refused_.size() < kMostRequests) {
     refused_.push_back({{"request", detail, "gate", 1, request.host, "connect", request.rule},
                         request.method,
                         request.path});
