@@ -11,6 +11,7 @@
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/inside/inside.h"
 #include "faces/mcp/tools/answer.h"
+#include "faces/mcp/tools/excerpt.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
 #include "policy/decide.h"

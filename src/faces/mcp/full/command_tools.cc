@@ -4,7 +4,10 @@
 #include "faces/mcp/call.h"
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/full/process_tools.h"
+#include "faces/mcp/tools/excerpt.h"
+#include "faces/mcp/tools/guidance.h"
 #include "faces/mcp/tools/output_progress.h"
+#include "faces/mcp/tools/run_answer.h"
 #include "faces/mcp/tools/run_request.h"
 #include "faces/mcp/tools/tool_context.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/random_id.h"
 #include "base/text.h"
-#include "faces/mcp/tools/answer.h"
+#include "faces/mcp/tools/excerpt.h"
 
 namespace cordon::mcp {
 namespace {

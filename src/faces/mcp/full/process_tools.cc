@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "faces/mcp/call.h"
 #include "faces/mcp/full/full_table.h"
+#include "faces/mcp/tools/excerpt.h"
 
 namespace cordon::mcp {
 namespace {

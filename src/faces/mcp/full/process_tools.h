@@ -7,6 +7,7 @@
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/full/process.h"
 #include "faces/mcp/tools/answer.h"
+#include "faces/mcp/tools/excerpt.h"
 
 namespace cordon::mcp {
 

@@ -8,6 +8,7 @@
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/full/process_tools.h"
 #include "faces/mcp/tools/answer.h"
+#include "faces/mcp/tools/excerpt.h"
 
 namespace cordon::mcp {
 namespace {

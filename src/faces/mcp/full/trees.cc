@@ -11,6 +11,7 @@
 #include "faces/mcp/full/full_table.h"
 #include "faces/mcp/full/views.h"
 #include "faces/mcp/open_questions.h"
+#include "faces/mcp/tools/excerpt.h"
 #include "host/inspect.h"
 
 namespace cordon::mcp {

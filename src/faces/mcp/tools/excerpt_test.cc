@@ -1,8 +1,6 @@
-#include "faces/mcp/tools/answer.h"
+#include "faces/mcp/tools/excerpt.h"
 
 #include <gtest/gtest.h>
-
-#include <map>
 
 #include "base/text.h"
 #include "config/node.h"
@@ -50,17 +48,6 @@ TEST(Excerpt, TellsHowMuchIsMissing) {
 
 TEST(Excerpt, HasRoomForNothing) {
   EXPECT_LE(json_cost(excerpt({std::string(100, 'x'), "", 0}, 0).text), 64U);
-}
-
-// A run may end without one between two looks at it.
-TEST(Guidance, ARunWithoutAnOutcomeGivesNone) {
-  Report report;
-  report.error = setup_error("no sandbox", 0);
-  const std::map<std::string, std::string> environment;
-  const Guidance guidance = guidance_of(report, {}, CallCeilings{}, SecretMask(environment));
-  EXPECT_TRUE(guidance.help.empty());
-  EXPECT_TRUE(guidance.hints.empty());
-  EXPECT_TRUE(guidance.held_back.empty());
 }
 
 }  // namespace

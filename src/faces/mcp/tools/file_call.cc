@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "faces/mcp/inside/inside.h"
 #include "faces/mcp/tools/answer.h"
+#include "faces/mcp/tools/excerpt.h"
 #include "faces/mcp/tools/tools.h"
 #include "host/own_programs.h"
 #include "host/resolve.h"

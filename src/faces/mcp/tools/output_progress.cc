@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "base/terminal_text.h"
-#include "faces/mcp/tools/answer.h"
+#include "faces/mcp/tools/excerpt.h"
 
 namespace cordon::mcp {
 
