@@ -4,22 +4,16 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/check.h"
 #include "base/text.h"
-#include "compat/backends.h"
 #include "faces/loop/progress.h"
+#include "faces/loop/readiness.h"
 #include "faces/loop/tree_state.h"
-#include "policy/agents.h"
 #include "policy/names.h"
-#include "run/missing_program.h"
-#include "run/policy_source.h"
 
 namespace cordon::loop {
 namespace {
 
 constexpr std::size_t kMostNamed = 20;  // files of one attempt
-
-bool tells_removal(const Quarantined& one) { return one.kind.starts_with("removed: "); }
 
 // With what the agent wrote into a private copy of a protected file: the host has its own version
 // back, and nobody may take the agent's for done.
@@ -74,29 +68,15 @@ class OutputTap {
   Spent spent_;
 };
 
-std::string how_to_sign_in(const AgentNeeds& needs) {
-  const std::string name(needs.name);
-  std::string keys;
-  for (const std::string_view key : needs.credentials) {
-    keys.append(keys.empty() ? "" : " or ").append(key);
-  }
-  std::string ways =
-      "set " + keys + ", or sign in with cordon run --policy agent:" + name + " -- " + name;
-  if (!needs.login.empty()) {
-    ways += ", or share_login = true in [agent] of a policy copies the login inside";
-  }
-  return ways;
-}
-
 }  // namespace
 
 Engine::Engine(LoopInput input, const ProgressFile& file, audit::Recorder& recorder,
                Display& display, Control& control)
     : input_(std::move(input)),
       file_(file),
-      recorder_(recorder),
       display_(display),
-      control_(control) {}
+      control_(control),
+      runs_(input_, recorder, display, control) {}
 
 LoopEnded Engine::end(LoopEnded::Why why, std::string reason, std::optional<Error> error) const {
   return {why, std::move(reason), std::move(error), progress_.features};
@@ -132,162 +112,22 @@ LoopEnded Engine::run(Progress progress) {
   return *std::move(stop);
 }
 
-Result<void> Engine::bound(RunInput& input) {
-  // An operator who narrows a ceiling while a loop works for hours means the next run.
-  CORDON_TRY(bounds, load_ceilings(input_.ceiling_files, input_.caller));
-  recorder_.choose(audit_choice(bounds));
-  input.ceilings = std::move(bounds);
-  input.recorder = &recorder_;
-  input.backend = input_.backend;
-  input.backends = every_backend(input_.caller);
-  return {};
-}
-
-Report Engine::contained(RunInput input) {
-  if (auto bounded = bound(input); !bounded) {
-    Report refused;
-    refused.error = bounded.error();
-    return refused;
-  }
-  input.tell_choice = [this](const std::string& line) {
-    if (input_.tell_choice && std::exchange(told_choice_, line) != line) input_.tell_choice(line);
-  };
-  input.terminate = Cancel();
-  control_.running(input.terminate);
-  Report report = run_contained(input, input_.caller);
-  control_.running(std::nullopt);
-  tell_upkeep(report);
-  return report;
-}
-
-void Engine::tell_upkeep(const Report& report) {
-  const auto* unkept = report.audit && report.audit->unkept ? &*report.audit->unkept : nullptr;
-  const std::string text = unkept != nullptr ? message(*unkept) : std::string();
-  // Said by every run until somebody has looked at it, and here once.
-  if (std::exchange(told_unkept_, text) != text && unkept != nullptr) {
-    display_.show(Warned{text, unkept->hint});
-  }
-  if (!report.outcome) return;
-  for (const Quarantined& one : report.outcome->handoff) {
-    if (tells_removal(one)) display_.show(Warned{one.path + ": " + one.kind, {}});
-  }
-}
-
 Engine::Stop Engine::probe() {
   display_.show(ProbeStarted{});
-  // Inside, so that what is proved and found is what the agent will have.
-  const std::string& program = input_.agent.argv.front();
-  const AgentNeeds* needs = find_agent(input_.policy.agent.name);
-  const std::string login(needs != nullptr ? needs->login : std::string_view());
-  // No statuses of a shell or a loader that could not start.
-  constexpr int kMissing = 3;
-  constexpr int kNoLogin = 4;
-  const std::string script =
-      "command -v \"$1\" >/dev/null || exit 3; test -n \"$2\" && test -s \"$HOME/$2\" || exit 4";
-  const Report report = contained(
-      run_input(input_, Role::Probe, {"/bin/sh", "-c", script, "sh", program, login}, {}));
+  auto ready = check_readiness(input_, runs_, control_);
   if (auto stop = stopped()) return stop;
-  if (report.error) return uncontained(*report.error);
-  if (exit_status(report.outcome->end) == kMissing) {
-    return uncontained({.kind = ErrorKind::Command,
-                        .what = "the agent " + quote(program) + " is not there inside",
-                        .hint = cure_for_missing({input_.agent.argv, input_.caller}),
-                        .exit_status = 127});
-  }
-  const bool has_login = exit_status(report.outcome->end) == 0;
-  if (!has_login && exit_status(report.outcome->end) != kNoLogin) {
-    Error error =
-        setup_error("a command that does nothing did not end well inside", 0, "cordon doctor");
-    error.kind = ErrorKind::Unavailable;
-    return uncontained(error);
-  }
-  if (find_agent(input_.agent.name) != nullptr) {
-    if (auto stop = hear_agent(program)) return stop;
-  }
-  LoopStarted started{
-      input_.caller.cwd, input_.agent.name, report.enforcement, progress_.features, {}, {}, {}};
-  started.credential = report.credential;
-  started.warnings = missing_needs(report, has_login);
-  if (auto stop = hear_login(report, has_login, started.warnings)) return stop;
-  surroundings_ = describe_surroundings(input_.policy, report);
+  if (!ready) return uncontained(ready.error());
+  LoopStarted started{input_.caller.cwd,
+                      input_.agent.name,
+                      ready->probe.enforcement,
+                      progress_.features,
+                      {},
+                      ready->probe.credential,
+                      std::move(ready->warnings)};
+  surroundings_ = describe_surroundings(input_.policy, ready->probe);
   for (const Feature& feature : input_.features) started.titles.push_back(feature.title);
   display_.show(started);
   return std::nullopt;
-}
-
-// A known agent is started once and asked for its version, which costs nothing: one that has lost
-// its interpreter or a library would fail in every attempt. A program that is not known is not
-// asked: it may do its work whatever it is told.
-Engine::Stop Engine::hear_agent(const std::string& program) {
-  const Report report = contained(run_input(input_, Role::Answer, {program, "--version"}, {}));
-  if (auto stop = stopped()) return stop;
-  if (report.error) return uncontained(*report.error);
-  const int status = exit_status(report.outcome->end);
-  if (status == 0) return std::nullopt;
-  const std::string said = last_line(last_output(*report.outcome));
-  return uncontained({.kind = ErrorKind::Command,
-                      .what = "the agent " + quote(program) + " does not answer inside: " +
-                              quote(program) + " --version ended with status " +
-                              std::to_string(status) + (said.empty() ? "" : ", \"" + said + "\""),
-                      .hint = "cordon run --why --policy agent:" + input_.agent.name + " -- " +
-                              program + " --version says what it misses",
-                      .exit_status = 126});
-}
-
-// One that is not signed in would fail in every attempt. A key in a variable is told already, and
-// Codex does not look for one when it is asked.
-Engine::Stop Engine::hear_login(const Report& probe, bool has_login,
-                                std::vector<std::string>& warnings) {
-  const auto& question = input_.agent.login;
-  const bool has_key = probe.credential && probe.credential->kind != Credential::Kind::Login;
-  if (!question || has_key) return std::nullopt;
-  const Report report = contained(run_input(input_, Role::Answer, question->argv, {}));
-  if (auto stop = stopped()) return stop;
-  if (report.error) return uncontained(*report.error);
-  const std::string answer = last_output(*report.outcome);
-  if (!says_signed_out(input_.agent.form, answer)) return std::nullopt;
-  const AgentNeeds* needs = find_agent(input_.agent.name);
-  CORDON_ASSERT(needs != nullptr);
-  std::string asked;
-  for (const std::string& word : question->argv)
-    asked.append(asked.empty() ? "" : " ").append(word);
-  const std::string what = input_.agent.name + " is not signed in inside: " + asked + " says so";
-  if (question->decides) {
-    return uncontained({.kind = ErrorKind::Command,
-                        .what = what,
-                        .hint = how_to_sign_in(*needs),
-                        .exit_status = 126});
-  }
-  // Else it is told that there is neither.
-  if (probe.credential || has_login) warnings.push_back(what + "; " + how_to_sign_in(*needs));
-  return std::nullopt;
-}
-
-std::vector<std::string> Engine::missing_needs(const Report& probe, bool has_login) const {
-  const AgentNeeds* needs = find_agent(input_.policy.agent.name);
-  if (needs == nullptr) return {};
-  const std::string name(needs->name);
-  std::vector<std::string> missing;
-  if (!probe.credential && !has_login) {
-    missing.push_back(name + " has no key and no login inside: " + how_to_sign_in(*needs));
-  }
-  if (input_.policy.net.mode == NetMode::None) {
-    missing.push_back(name +
-                      " cannot reach its model: there is no network by the options of this loop");
-    return missing;
-  }
-  for (const AgentHost& host : needs->hosts) {
-    const auto is_gone = [&](const Reduction& reduction) {
-      return reduction.what == "allow" && reduction.asked == host.rule;
-    };
-    if (probe.enforcement.network != "none" && std::ranges::none_of(probe.reductions, is_gone)) {
-      continue;
-    }
-    missing.push_back("a ceiling keeps " + name + " from " + std::string(host.rule) + ", " +
-                      std::string(host.reason) + ": cordon policy explain --policy agent:" + name +
-                      " connect " + std::string(host.rule) + " says which");
-  }
-  return missing;
 }
 
 Engine::Stop Engine::stopped() const {
@@ -356,13 +196,13 @@ Engine::Stop Engine::work_on(std::size_t index) {
 Engine::Stop Engine::baseline(const Feature& feature) {
   if (auto stop = stopped()) return stop;
   display_.show(BaselineStarted{feature.id, feature.verify});
-  const Report report = contained(
+  const Report report = runs_.run(
       run_input(input_, Role::Verify, {"/bin/sh", "-c", feature.verify}, feature.id + "/before"));
   if (report.error) return uncontained(*report.error);
   // Of a staged loop: nothing of it is anybody's work.
   if (report.stage && left_changes(report)) {
     RunInput git;
-    if (auto bounded = bound(git); !bounded) {
+    if (auto bounded = runs_.bound(git); !bounded) {
       return end(LoopEnded::Why::Failed, {}, bounded.error());
     }
     const auto dropped = decide_stage(report.run_id, StageFate::Discard, git, input_.caller);
@@ -442,7 +282,7 @@ Engine::Stop Engine::run_agent(std::size_t index, const std::optional<VerifyEnde
   OutputTap tap(input_.agent.form, display_);
   input.streams.out = Output::heard_by(
       [&tap](OutputFrom from, std::string_view bytes) { tap.output(from, bytes); });
-  const Report report = contained(std::move(input));
+  const Report report = runs_.run(std::move(input));
   tap.finish();
   if (report.error) return uncontained(*report.error);
   if (report.stage) {
@@ -479,7 +319,7 @@ Engine::Stop Engine::verify(const Feature& feature, VerifyEnded& result) {
     // A ceiling may be another one by now; what the agent left is never judged anywhere else.
     input.policy.fs.mode = WriteMode::Staged;
   }
-  const Report report = contained(std::move(input));
+  const Report report = runs_.run(std::move(input));
   if (report.error) return uncontained(*report.error);
   if (stage_ && report.stage) {
     stage_->run = left_changes(report) ? report.run_id : std::string();
@@ -505,7 +345,7 @@ Engine::Stop Engine::end_stage(StageFate fate, std::string* lost) {
   if (!stage_ || stage_->run.empty()) return std::nullopt;
   const std::string run = stage_->run;
   RunInput git;  // which Cordon runs for itself, for commits
-  if (auto bounded = bound(git); !bounded) {
+  if (auto bounded = runs_.bound(git); !bounded) {
     return end(LoopEnded::Why::Failed, {}, bounded.error());
   }
   const auto decided = decide_stage(run, fate, git, input_.caller);
@@ -533,7 +373,7 @@ Engine::Stop Engine::end_stage(StageFate fate, std::string* lost) {
 
 Engine::Stop Engine::note_tree() {
   const Report report =
-      contained(run_input(input_, Role::Commit, {"/bin/sh", "-c", kNoteTree}, "before"));
+      runs_.run(run_input(input_, Role::Commit, {"/bin/sh", "-c", kNoteTree}, "before"));
   if (report.error) return uncontained(*report.error);
   tree_before_.clear();
   no_tree_.clear();
@@ -556,7 +396,7 @@ Engine::Stop Engine::commit(const Feature& feature) {
   RunInput input =
       run_input(input_, Role::Commit, {"/bin/sh", "-c", kCommit, "sh", tree_before_}, feature.id);
   input.streams.in = Input::of_bytes(feature.title + "\n");
-  const Report report = contained(std::move(input));
+  const Report report = runs_.run(std::move(input));
   if (report.error) return uncontained(*report.error);
   // Where a ceiling stages this run too, the commit may be held back with its repository.
   const bool held = report.stage && left_changes(report);

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "audit/recorder.h"
 #include "faces/loop/agent.h"
+#include "faces/loop/contained.h"
 #include "faces/loop/events.h"
 #include "faces/loop/plan_file.h"
 #include "faces/loop/progress.h"
@@ -21,10 +21,16 @@
 
 namespace cordon::loop {
 
+// In a staged loop an attempt has a stage: the agent works in it, the verify command goes on in it
+// and judges what it sees there, and only then the project gets what was accepted. An attempt that
+// is not accepted, or is skipped, is discarded; one that was cut off waits in its stage for `cordon
+// changes`, as every stage does.
 class Engine {
  public:
   Engine(LoopInput input, const ProgressFile& file, audit::Recorder& recorder, Display& display,
          Control& control);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   // Works through what is pending in `progress`.
   LoopEnded run(Progress progress);
@@ -32,17 +38,7 @@ class Engine {
  private:
   using Stop = std::optional<LoopEnded>;
 
-  // One run, which a skip or a quit ends.
-  // Ceilings, recorder and mechanisms of whatever runs.
-  Result<void> bound(RunInput& input);
-  Report contained(RunInput input);
-  // What a run has to say of the log and of what earlier runs left, whatever it was for.
-  void tell_upkeep(const Report& report);
   Stop probe();
-  Stop hear_agent(const std::string& program);
-  // What a known agent will miss inside, found out by looking.
-  Stop hear_login(const Report& probe, bool has_login, std::vector<std::string>& warnings);
-  [[nodiscard]] std::vector<std::string> missing_needs(const Report& probe, bool has_login) const;
   Stop work_on(std::size_t index);
   Stop baseline(const Feature& feature);
   // Notes what the project holds before a feature is worked on, for its commit.
@@ -65,11 +61,9 @@ class Engine {
 
   const LoopInput input_;
   const ProgressFile& file_;
-  audit::Recorder& recorder_;
   Display& display_;
   Control& control_;
-  std::string told_choice_;
-  std::string told_unkept_;
+  ContainedRuns runs_;
   std::string rejected_login_;  // by the service, in the last attempt, and what to do
   Progress progress_;
   // Of the attempt that is under way, if its runs are staged.
@@ -86,10 +80,5 @@ class Engine {
   bool changed_ = false;
   int agent_status_ = 0;
 };
-
-// In a staged loop an attempt has a stage: the agent works in it, the verify command goes on in it
-// and judges what it sees there, and only then the project gets what was accepted. An attempt that
-// is not accepted, or is skipped, is discarded; one that was cut off waits in its stage for `cordon
-// changes`, as every stage does.
 
 }  // namespace cordon::loop
