@@ -5,7 +5,7 @@
 // answers each call with an errno of its own. Of two answers the kernel takes the stricter, and of
 // two errnos that of the filter installed last: so Cordon's refusal comes back as it is, and what
 // Cordon allows comes back as kHeld. A call whose sixth argument is kPass is let through by the
-// second filter; this program needs two such calls, and none that is asked about has it.
+// second filter; this program needs a few such calls, and none that is asked about has it.
 //
 // Prints a JSON object: what was asked, what was killed, and the differences. Status 0 if there are
 // none.
@@ -20,12 +20,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -102,7 +102,7 @@ int status_of(pid_t child) {
 }
 
 // The kernel's answers, in the order of `calls`. What is allocated is allocated before the filter.
-std::span<const int> answers_of(std::vector<sock_filter> filter, const std::vector<Asked>& calls) {
+std::vector<int> answers_of(std::vector<sock_filter> filter, const std::vector<Asked>& calls) {
   const std::size_t bytes = calls.size() * sizeof(int);
   void* shared = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) std::abort();
@@ -124,10 +124,21 @@ std::span<const int> answers_of(std::vector<sock_filter> filter, const std::vect
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     differ("a child that asks the kernel ended with status " + std::to_string(status));
   }
-  return {answers, calls.size()};
+  std::vector<int> found(answers, answers + calls.size());
+  ::munmap(shared, bytes);
+  return found;
 }
 
-// How one call ends in a child of its own: the errno, or the negated signal that killed it.
+// How the child of one call ended: its errno, or the negated signal that killed it. A status has
+// eight bits, and only kHeld is expected to need more.
+int outcome_of(int status) {
+  if (WIFSIGNALED(status)) return -WTERMSIG(status);
+  return WEXITSTATUS(status) == 255 ? kHeld : WEXITSTATUS(status);
+}
+
+[[noreturn]] void leave_with(int error) { leave(error == kHeld ? 255 : error); }
+
+// How one call ends in a child of its own.
 template <typename Act>
 int alone(const std::vector<sock_filter>* filter, Act act) {
   std::vector<sock_filter> outer = holding();
@@ -137,13 +148,44 @@ int alone(const std::vector<sock_filter>* filter, Act act) {
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     install(outer);
     if (filter != nullptr) install(inner);
-    // A status has eight bits, and only this errno is expected to need more.
-    const int error = act();
-    leave(error == kHeld ? 255 : error);
+    leave_with(act());
   }
-  const int status = status_of(child);
-  if (WIFSIGNALED(status)) return -WTERMSIG(status);
-  return WEXITSTATUS(status) == 255 ? kHeld : WEXITSTATUS(status);
+  return outcome_of(status_of(child));
+}
+
+// The same of `count` calls, each in a child of its own. The kernel compiles the filter once, for
+// the process that starts these children: they have their parent's filters. kNotAsked: no child was
+// made.
+template <typename Act>
+std::vector<int> each_alone(std::vector<sock_filter> filter, std::size_t count, Act act) {
+  if (count == 0) return {};
+  const std::size_t bytes = count * sizeof(int);
+  void* shared = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) std::abort();
+  int* ends = static_cast<int*>(shared);
+  for (std::size_t i = 0; i < count; ++i) ends[i] = kNotAsked;
+  std::vector<sock_filter> outer = holding();
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    install(outer);
+    install(filter);
+    for (std::size_t i = 0; i < count; ++i) {
+      const long child = raw(SYS_clone, {SIGCHLD, 0, 0, 0}, kPass);
+      if (child == 0) leave_with(act(i));
+      int status = 0;
+      const Arguments wait{static_cast<std::uint64_t>(child),
+                           reinterpret_cast<std::uintptr_t>(&status), 0, 0};
+      if (child > 0 && raw(SYS_wait4, wait, kPass) == child) ends[i] = outcome_of(status);
+    }
+    leave(0);
+  }
+  if (const int status = status_of(parent); status != 0) {
+    differ("the parent of many children ended with status " + std::to_string(status));
+  }
+  std::vector<int> found(ends, ends + count);
+  ::munmap(shared, bytes);
+  return found;
 }
 
 // For the trampolines that the kernel itself puts into a traced program. Newer kernels ask no
@@ -151,19 +193,24 @@ int alone(const std::vector<sock_filter>* filter, Act act) {
 // ENXIO. libseccomp has no name for the second.
 constexpr std::uint32_t kUprobeOfX86 = 336;
 
-bool is_for_the_kernel_alone(std::uint32_t number) {
-  const auto name = syscall_name(native_arch(), static_cast<int>(number));
-  return (name && *name == "uretprobe") ||
-         (native_arch() == Arch::X86_64 && number == kUprobeOfX86);
+std::vector<std::uint32_t> for_the_kernel_alone() {
+  std::vector<std::uint32_t> numbers;
+  if (const auto call = find_syscall("uretprobe")) {
+    if (const auto number = call->number(native_arch()))
+      numbers.push_back(static_cast<std::uint32_t>(*number));
+  }
+  if (native_arch() == Arch::X86_64) numbers.push_back(kUprobeOfX86);
+  return numbers;
 }
 
 std::vector<Asked> calls_for(const std::vector<sock_filter>& program) {
   BpfInterpreter interpreter(program);
   std::vector<Asked> calls;
+  const std::vector<std::uint32_t> left_out = for_the_kernel_alone();
   const auto add = [&](std::uint32_t number, const Arguments& arguments) {
     const auto verdict = interpreter.run(call(token(native_arch()), number, arguments));
     if (!verdict) std::abort();
-    if (is_for_the_kernel_alone(number)) return;
+    if (std::ranges::find(left_out, number) != left_out.end()) return;
     calls.push_back({number, arguments, *verdict});
   };
   constexpr std::uint64_t kNoise = std::uint64_t{0xdeadbeef} << 32;
@@ -207,14 +254,8 @@ struct Account {
   std::string program32 = "none";
 };
 
-void ask_all(const FilterProfile& profile, Account& account) {
-  const std::vector<sock_filter> filter = compile_filter(native_arch(), profile);
-  std::vector<Asked> living;
-  std::vector<Asked> killed;
-  for (const Asked& asked : calls_for(filter)) {
-    (expected_answer(asked.verdict) == -SIGSYS ? killed : living).push_back(asked);
-  }
-  const std::span<const int> answers = answers_of(filter, living);
+void compare(const FilterProfile& profile, const std::vector<Asked>& living,
+             const std::vector<int>& answers, Account& account) {
   for (std::size_t i = 0; i < living.size(); ++i) {
     ++account.answers;
     if (answers[i] == expected_answer(living[i].verdict)) continue;
@@ -222,20 +263,38 @@ void ask_all(const FilterProfile& profile, Account& account) {
            std::to_string(answers[i]) + ", interpreter " +
            std::to_string(expected_answer(living[i].verdict)));
   }
+}
+
+void ask_all(const FilterProfile& profile, std::size_t each, Account& account) {
+  const std::vector<sock_filter> filter = compile_filter(native_arch(), profile);
+  std::vector<Asked> living;
+  std::vector<Asked> killed;
+  for (const Asked& asked : calls_for(filter)) {
+    (expected_answer(asked.verdict) == -SIGSYS ? killed : living).push_back(asked);
+  }
+  compare(profile, living, answers_of(filter, living), account);
+  // Each of the children below would get the pages of it.
+  living = {};
   // The gate is the same code for every profile; one number costs a process, twice.
   if (profile.net != NetMode::None || profile.brokered) return;
-  std::optional<std::uint32_t> last;
-  for (const Asked& asked : killed) {
-    if (last == asked.number) continue;
-    last = asked.number;
-    const auto act = [&] { return raw(asked.number, asked.arguments, 0) == -1 ? errno : 0; };
-    if (const int found = alone(&filter, act); found != -SIGSYS) {
+  const auto same_number = [](const Asked& one, const Asked& other) {
+    return one.number == other.number;
+  };
+  killed.erase(std::unique(killed.begin(), killed.end(), same_number), killed.end());
+  std::erase_if(killed, [each](const Asked& one) { return one.number % each != 0; });
+  const auto act = [&](std::size_t i) {
+    return raw(killed[i].number, killed[i].arguments, 0) == -1 ? errno : 0;
+  };
+  const std::vector<int> found = each_alone(filter, killed.size(), act);
+  for (std::size_t i = 0; i < killed.size(); ++i) {
+    const Asked& asked = killed[i];
+    if (found[i] != -SIGSYS) {
       differ(describe(profile, asked.number, asked.arguments) + ": not killed but " +
-             std::to_string(found));
+             std::to_string(found[i]));
     }
     ++account.killed;
     // Without the filter the same number is only held: it was the filter that killed.
-    if (asked.number % 64 == 0 && alone(nullptr, act) != kHeld) {
+    if (asked.number % 64 == 0 && alone(nullptr, [&] { return act(i); }) != kHeld) {
       differ(describe(profile, asked.number, asked.arguments) + ": killed without the filter too");
     }
   }
@@ -243,8 +302,7 @@ void ask_all(const FilterProfile& profile, Account& account) {
 
 // Held by the filter, as on older kernels, or nothing but the end of the caller or an error.
 void ask_for_the_kernels_own(Account& account) {
-  for (std::uint32_t number = 0; number < kNumbers; ++number) {
-    if (!is_for_the_kernel_alone(number)) continue;
+  for (const std::uint32_t number : for_the_kernel_alone()) {
     const int found = alone(nullptr, [&] { return raw(number, {}, 0) == -1 ? errno : 0; });
     const int otherwise = number == kUprobeOfX86 ? ENXIO : -SIGILL;
     if (found != kHeld && found != otherwise) {
@@ -288,22 +346,25 @@ int call_by_int80(std::uint32_t number) {
   return answer < 0 ? -answer : 0;
 }
 
-void ask_int80(Account& account) {
+void ask_int80(std::size_t each, Account& account) {
   const std::vector<sock_filter> filter = compile_filter(native_arch(), {});
   if (const int found = alone(nullptr, [] { return call_by_int80(20); }); found != kHeld) {
     differ("int 0x80 does not lead to a filter at all: " + std::to_string(found));
     return;
   }
-  for (std::uint32_t number = 0; number < 512; ++number) {
-    const int found = alone(&filter, [&] { return call_by_int80(number); });
-    if (found != -SIGSYS) {
-      differ("int 0x80 with " + std::to_string(number) + ": " + std::to_string(found));
+  constexpr std::size_t kInt80Numbers = 512;
+  const std::vector<int> found = each_alone(filter, kInt80Numbers / each, [each](std::size_t i) {
+    return call_by_int80(static_cast<std::uint32_t>(i * each));
+  });
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != -SIGSYS) {
+      differ("int 0x80 with " + std::to_string(i * each) + ": " + std::to_string(found[i]));
     }
     ++account.int80;
   }
 }
 #else
-void ask_int80(Account&) {}
+void ask_int80(std::size_t, Account&) {}
 #endif
 
 // A program of the 32-bit architecture that the kernel runs beside this one, if it runs any.
@@ -339,17 +400,18 @@ std::vector<FilterProfile> all_profiles() {
   return profiles;
 }
 
-int ask(const std::vector<FilterProfile>& profiles) {
+// Of the numbers that cost a process each, those that `each` divides.
+int ask(const std::vector<FilterProfile>& profiles, std::size_t each) {
   // A killed process would leave its memory behind as a file.
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   Account account;
   for (const FilterProfile& profile : profiles) {
-    ask_all(profile, account);
+    ask_all(profile, each, account);
     ask_supervised(profile, account);
   }
   ask_for_the_kernels_own(account);
-  ask_int80(account);
+  ask_int80(each, account);
   ask_program32(account);
   std::printf(
       "{\"architecture\": \"%s\", \"answers\": %zu, \"killed\": %zu, \"supervised\": %zu, "
@@ -370,11 +432,11 @@ int ask(const std::vector<FilterProfile>& profiles) {
 
 int main(int count, char** words) {
   if (count == 2 && std::string_view(words[1]) == "few") {
-    return cordon::ask({{cordon::NetMode::None}, {cordon::NetMode::Allow}});
+    return cordon::ask({{cordon::NetMode::None}, {cordon::NetMode::Allow}}, 8);
   }
   if (count != 1) {
     std::fprintf(stderr, "usage: %s [few]\n", words[0]);
     return 2;
   }
-  return cordon::ask(cordon::all_profiles());
+  return cordon::ask(cordon::all_profiles(), 1);
 }
