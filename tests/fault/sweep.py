@@ -54,7 +54,8 @@ NEVER_FAIL = {"exit", "exit_group", "rt_sigreturn", "brk", "getpid", "getppid", 
 # The first call of main().
 FIRST_OF_MAIN = "fcntl"
 CRASHES = {4, 5, 6, 7, 8, 11, 31}
-WORKERS = 2
+# A run waits for the kernel more than it computes. Each worker has scenes of its own, which cost six runs.
+WORKERS = 4
 
 
 @dataclass(frozen=True)
