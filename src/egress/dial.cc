@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sys/sockets.h"
+
 namespace cordon {
 namespace {
 
@@ -93,12 +95,6 @@ std::optional<std::chrono::milliseconds> receive_timeout(int socket) {
   return timeout_of(socket, SO_RCVTIMEO);
 }
 
-void close_with_reset(Fd socket) {
-  const linger none{1, 0};
-  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
-  socket.reset();
-}
-
 Tunnel::Tunnel(Fd outside, Fd inside) : outside_(std::move(outside)), inside_(std::move(inside)) {
   inward_.bytes = std::make_unique<std::array<char, kBuffer>>();
   outward_.bytes = std::make_unique<std::array<char, kBuffer>>();
@@ -154,8 +150,8 @@ bool Tunnel::carry() {
 }
 
 void Tunnel::break_off() {
-  close_with_reset(std::move(outside_));
-  close_with_reset(std::move(inside_));
+  sys::close_with_reset(std::move(outside_));
+  sys::close_with_reset(std::move(inside_));
 }
 
 namespace {
@@ -204,6 +200,12 @@ Dialled dial(std::span<const Endpoint> targets, int domain, int like, millisecon
     }
     copy_options(like, socket.get());
     result.error = try_target(write_endpoint(targets[i], domain), left, stop, socket);
+    // Nobody is there. The program would be answered by itself, and hold the port against the
+    // server that it waits for.
+    if (result.error == 0 && sys::is_connected_to_itself(socket.get())) {
+      sys::close_with_reset(std::move(socket));
+      result.error = ECONNREFUSED;
+    }
     if (result.error == 0) {
       result.socket = std::move(socket);
       return result;

@@ -67,9 +67,6 @@ class Tunnel {
   Flow outward_;
 };
 
-// The other end sees a reset, not an end.
-void close_with_reset(Fd socket);
-
 struct Dialled {
   Fd socket;        // connected and non-blocking; invalid if no target answered
   int error = 0;    // errno of the last try

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <list>
 #include <optional>
 #include <system_error>
@@ -32,16 +31,6 @@ int outcome_of(int socket) {
 }
 
 }  // namespace
-
-bool is_connected_to_itself(int socket) {
-  sockaddr_storage own{};
-  sockaddr_storage other{};
-  socklen_t own_size = sizeof own;
-  socklen_t other_size = sizeof other;
-  return ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
-         ::getpeername(socket, reinterpret_cast<sockaddr*>(&other), &other_size) == 0 &&
-         own_size == other_size && std::memcmp(&own, &other, own_size) == 0;
-}
 
 struct Publisher::State {
   // A connection that is being made inside, for a caller that waits outside.
@@ -74,7 +63,7 @@ struct Publisher::State {
   void decide(Entering caller);
   void refuse(Entering& caller) {
     ++account[caller.port].refused;
-    close_with_reset(std::move(caller.caller));
+    sys::close_with_reset(std::move(caller.caller));
   }
   void carry(std::list<Carried>::iterator at);
 };
@@ -202,8 +191,12 @@ void Publisher::State::enter(Entering caller) {
 }
 
 void Publisher::State::decide(Entering caller) {
-  const int error = outcome_of(caller.socket.get());
-  if (error == 0 && !is_connected_to_itself(caller.socket.get())) {
+  int error = outcome_of(caller.socket.get());
+  if (error == 0 && sys::is_connected_to_itself(caller.socket.get())) {
+    sys::close_with_reset(std::move(caller.socket));
+    error = ECONNREFUSED;
+  }
+  if (error == 0) {
     ++account[caller.port].connections;
     carried.push_back({caller.port, Tunnel(std::move(caller.caller), std::move(caller.socket))});
   } else if (caller.domain == AF_INET) {

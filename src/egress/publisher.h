@@ -33,8 +33,4 @@ class Publisher {
   std::unique_ptr<State> state_;
 };
 
-// Where nobody listens, the kernel may give a socket the very port that it is to reach, one out of
-// some ten thousand times: then it is connected with itself, and a caller would hear his own words.
-bool is_connected_to_itself(int socket);
-
 }  // namespace cordon

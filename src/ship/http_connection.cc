@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "sys/sockets.h"
 
 namespace cordon::ship {
 namespace {
@@ -78,12 +79,18 @@ Answer<void> HttpConnection::connect_to(const addrinfo& place) {
   if (!socket.valid()) return tl::make_unexpected(away("cannot make a socket", errno));
   if (::connect(socket.get(), place.ai_addr, place.ai_addrlen) != 0 && errno != EINPROGRESS)
     return tl::make_unexpected(away("cannot be reached", errno));
-  channel_ = web::Channel(std::move(socket));
-  CORDON_CHECK(wait(EPOLLOUT, Clock::now() + kConnectWithin, "cannot be reached in time"));
+  CORDON_TRY(ready, interruption_.wait_until(socket.get(), POLLOUT, Clock::now() + kConnectWithin));
+  if (!ready) return tl::make_unexpected(away("cannot be reached in time"));
   int why = 0;
   socklen_t size = sizeof why;
-  if (::getsockopt(channel_.socket(), SOL_SOCKET, SO_ERROR, &why, &size) != 0) why = errno;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &why, &size) != 0) why = errno;
+  // The receiver is away. It would be its own request that it read as the answer.
+  if (why == 0 && sys::is_connected_to_itself(socket.get())) {
+    sys::close_with_reset(std::move(socket));
+    why = ECONNREFUSED;
+  }
   if (why != 0) return tl::make_unexpected(away("cannot be reached", why));
+  channel_ = web::Channel(std::move(socket));
   return {};
 }
 

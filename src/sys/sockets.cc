@@ -282,6 +282,22 @@ ssize_t receive_passing(int socket, void* data, std::size_t size, Passed& passed
   return got;
 }
 
+bool is_connected_to_itself(int socket) {
+  sockaddr_storage own{};
+  sockaddr_storage other{};
+  socklen_t own_size = sizeof own;
+  socklen_t other_size = sizeof other;
+  return ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
+         ::getpeername(socket, reinterpret_cast<sockaddr*>(&other), &other_size) == 0 &&
+         own_size == other_size && std::memcmp(&own, &other, own_size) == 0;
+}
+
+void close_with_reset(Fd socket) {
+  const linger none{1, 0};
+  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
+  socket.reset();
+}
+
 LoopbackListener::LoopbackListener()
     : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   constexpr int kBacklog = 8;

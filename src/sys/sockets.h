@@ -66,6 +66,14 @@ ssize_t send_passing(int socket, const void* data, std::size_t size, std::span<c
 // Bytes received, or negative with errno; interrupted calls are repeated.
 ssize_t receive_passing(int socket, void* data, std::size_t size, Passed& passed);
 
+// Where nobody listens at a port of this host, the kernel may give a socket the very port that it
+// is to reach, one out of some ten thousand times: then it is connected with itself, and whoever
+// uses it hears his own words.
+bool is_connected_to_itself(int socket);
+// The other end sees a reset, not an end, and the port is free at once: one that ended in order is
+// kept for a minute.
+void close_with_reset(Fd socket);
+
 // A port on this network's loopback that accepts, for attempts to reach it.
 
 class LoopbackListener {

@@ -1,9 +1,12 @@
 """Network mode allow: what is named is reached, by any program, and nothing else is."""
 
 import errno
+import json
+from pathlib import Path
 
 import pytest
 
+from support import ports
 from support.harness import brief
 from support.internet import allow
 
@@ -91,6 +94,64 @@ def test_a_rule_for_loopback_means_the_hosts(net, rule):
     assert lines[0].startswith("host loopback 127.0.0.1"), lines
     assert lines[1].startswith("failed"), lines
     assert entries(report, address="127.0.0.1", port=8081, allowed=True)
+
+
+# What is asked inside, and, in a network of its own, what then becomes of the port.
+ASKS = """
+import socket, sys
+def ask():
+    try:
+        with socket.create_connection(("127.0.0.1", 40001), 20) as one:
+            one.sendall(b"question")
+            return one.recv(8).decode()
+    except OSError as error:
+        return error.strerror
+print([ask() for _ in range(3)], flush=True)
+sys.stdin.readline()
+print([ask()], flush=True)
+"""
+ALONE = """
+import socket, subprocess, sys
+place, script, *run = sys.argv[1:]
+sys.path.insert(0, place)
+import ports
+ports.give_none_but_it()
+print("alone", ports.is_answered_by_itself(), flush=True)
+command = subprocess.Popen([*run, "/usr/bin/python3", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+print("nobody", command.stdout.readline().decode().strip(), flush=True)
+print("free", ports.can_be_bound(), flush=True)
+ports.give_many()
+server = socket.create_server(("127.0.0.1", ports.PORT))
+server.settimeout(30)
+command.stdin.write(b"go" + bytes([10]))
+command.stdin.flush()
+one, _ = server.accept()
+one.sendall(b"answer")
+one.close()
+print("server", command.stdout.readline().decode().strip(), flush=True)
+command.stdin.close()
+print("status", command.wait(30))
+"""
+
+
+@pytest.mark.parametrize("backend", ["native", "landlock"])
+def test_nobody_is_answered_by_himself_at_a_port_of_the_host(world, backend):
+    """The kernel may give a socket the very port that it is to reach: a program would hear its own words, and hold the
+    port against the server of the host."""
+    world.write(world.trusted / "ports.py", Path(ports.__file__).read_text())
+    report = world.trusted / "report.json"
+    ceiling = world.document('version = 1\n[fs]\nread = ["/"]\n[net]\nmode = "open"\n'
+                             '[require]\naccept_missing = ["namespaces"]\n', "ceiling.toml")
+    run = [world.cordon, "run", "--backend", backend, "--ceiling", ceiling, "--allow", f"localhost:{ports.PORT}",
+           "--report", report, "--"]
+    done = world.execute([*world.own_network(), "/usr/bin/python3", "-c", ALONE, world.trusted, ASKS, *run], timeout=60)
+    said = dict(line.split(" ", 1) for line in done.expect(0).out.splitlines())
+    assert said["alone"] == "True", "the kernel does not do it here: nothing was tried"
+    assert said["nobody"] == str(["Connection refused"] * 3) and said["free"] == "True", said
+    assert (said["server"], said["status"]) == ("['answer']", "0"), said
+    tried = json.loads(report.read_text())["connections"]
+    assert [(one["address"], one["port"], one["allowed"], one["count"]) for one in tried] == [
+        ("127.0.0.1", ports.PORT, True, 4)], tried
 
 
 def test_loopback_without_a_port_stays_inside(net):

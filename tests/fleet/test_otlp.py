@@ -22,7 +22,7 @@ import pytest
 from otlp import Reply, partial, receiving
 from trail import Trail
 
-from support import apart, harness
+from support import apart, harness, ports
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "gate")]
 import gates  # noqa: E402
@@ -219,6 +219,42 @@ def test_a_receiver_that_is_away_is_told_and_waited_for(filled):
         out, err = waiting.communicate(timeout=otlp.LONG)
         assert waiting.returncode == 0 and b"the receiver is back" in err and json.loads(out)["sent"] == 8, err
         assert receiver.lines == filled.written
+
+
+# In a network of its own: a shipper whose receiver is not there, and which can get no port but the receiver's.
+ALONE = """
+import subprocess, sys
+place, cordon, host = sys.argv[1:]
+sys.path.insert(0, place)
+import otlp, ports
+told = f"[{host}]" if ":" in host else host
+to = [cordon, "audit", "ship", "--to", f"otlp+http://{told}:{ports.PORT}"]
+ports.give_none_but_it()
+print("alone", ports.is_answered_by_itself(host))
+once = subprocess.run([*to, "--once"], stderr=subprocess.PIPE)
+print("once", once.returncode, once.stderr.decode().strip())
+shipper = subprocess.Popen(to, stderr=subprocess.PIPE)
+print("waits", shipper.stderr.readline().decode().strip())
+print("free", ports.can_be_bound(host))
+ports.give_many()
+receiver = otlp.Receiver(host=host, port=ports.PORT)
+shipper.communicate(timeout=otlp.LONG)
+print("ended", shipper.returncode, len(receiver.records), receiver.faults)
+"""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_one_that_could_only_reach_itself_waits_for_the_receiver(filled, host):
+    """Where nobody listens the kernel may connect a socket with itself, and what is sent comes back."""
+    for module in (otlp, ports):
+        filled.world.write(filled.world.trusted / Path(module.__file__).name, Path(module.__file__).read_text())
+    words = [*filled.world.own_network(), "/usr/bin/python3", "-c", ALONE, filled.world.trusted, filled.world.cordon, host]
+    done = filled.world.execute(words, timeout=otlp.LONG)
+    said = dict(line.split(" ", 1) for line in done.expect(0).out.splitlines())
+    assert said["alone"] == "True", "the kernel does not do it here: nothing was tried"
+    assert said["once"].startswith("2 ") and "cannot be reached (Connection refused)" in said["once"], said
+    assert "cannot be reached (Connection refused); nothing is lost" in said["waits"], said
+    assert (said["free"], said["ended"]) == ("True", "0 8 []"), said
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -387,6 +387,10 @@ class World:
         """A wrapper in which mounting harms nobody and is permitted."""
         return ["unshare", "-m"] if self.who.is_root else ["unshare", "-Urm"]
 
+    def own_network(self) -> list[str]:
+        """A wrapper with a network of its own, of which nothing but the loopback is up."""
+        return ["unshare", "-n" if self.who.is_root else "-Urn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+
     def denied(self, *attempt, errors=FILE_ERRORS, options: tuple | list = (),
                control: str = "bare", before_control=None, **how) -> Answer:
         """The attempt fails inside with one of the errors, and the very same attempt succeeds

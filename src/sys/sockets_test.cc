@@ -1,4 +1,4 @@
-#include "egress/publisher.h"
+#include "sys/sockets.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 
-namespace cordon {
+namespace cordon::sys {
 namespace {
 
 sockaddr_in loopback(in_port_t port) {
@@ -27,7 +27,7 @@ Fd bound(sockaddr_in& address) {
   return socket;
 }
 
-TEST(Publisher, KnowsASocketThatReachedItself) {
+TEST(Sockets, KnowsASocketThatReachedItself) {
   sockaddr_in own{};
   const Fd alone = bound(own);
   ASSERT_EQ(::connect(alone.get(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
@@ -42,5 +42,22 @@ TEST(Publisher, KnowsASocketThatReachedItself) {
   EXPECT_FALSE(is_connected_to_itself(caller.get()));
 }
 
+TEST(Sockets, OneThatReachedItselfLeavesItsPortWhenItIsReset) {
+  const auto bind_again = [](sockaddr_in own) {
+    const Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return ::bind(server.get(), reinterpret_cast<sockaddr*>(&own), sizeof own);
+  };
+  sockaddr_in own{};
+  Fd alone = bound(own);
+  ASSERT_EQ(::connect(alone.get(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+  close_with_reset(std::move(alone));
+  EXPECT_EQ(bind_again(own), 0);
+  // The control: ended in order, it keeps the port.
+  alone = bound(own);
+  ASSERT_EQ(::connect(alone.get(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+  alone.reset();
+  EXPECT_EQ(bind_again(own), -1);
+}
+
 }  // namespace
-}  // namespace cordon
+}  // namespace cordon::sys
