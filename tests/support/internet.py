@@ -38,16 +38,25 @@ ZONE = {
     "nat64.example": ["64:ff9b::a01:203"],
     "sixtofour.example": ["2002:a01:203::1"],
     "rebinding.example": [["203.0.113.10"], ["10.1.2.3"]],
+    "turns.changing.example": [["203.0.113.10"], ["10.1.2.3"]] * 8,
     "mixed.example": ["10.1.2.3", "203.0.113.10"],
     # What known agents speak to; here it is a server of this internet like any other.
     "api.anthropic.com": ["203.0.113.40"],
     "api.openai.com": ["203.0.113.40"],
     "generativelanguage.googleapis.com": ["203.0.113.40"],
 }
+# A public address first, then one where no connection may go, by what it is called.
+ASTRAY = {
+    "private": "10.1.2.3", "metadata": "169.254.169.254", "loopback": "127.0.0.1", "another-loopback": "127.9.9.9",
+    "unspecified": "0.0.0.0", "own": "198.51.100.2", "loopback6": "::1", "unspecified6": "::",
+    "mapped": "::ffff:10.1.2.3", "mapped-loopback": "::ffff:127.0.0.1", "mapped-metadata": "::ffff:169.254.169.254",
+    "nat64": "64:ff9b::a01:203", "sixtofour": "2002:a01:203::1", "local6": "fd00::5", "metadata6": "fd00:ec2::254",
+}
+ZONE |= {f"{label}.changing.example": [["203.0.113.10"], [address]] for label, address in ASTRAY.items()}
 SERVERS = ["203.0.113.10", "203.0.113.11", "203.0.113.12", "203.0.113.20", "203.0.113.40",
            "203.0.113.66",
            "10.1.2.3", "169.254.169.254", NAME_SERVER]
-SERVERS6 = ["2001:db8::20", "2001:db8::21"]
+SERVERS6 = ["2001:db8::20", "2001:db8::21", *(ASTRAY[label] for label in ("nat64", "sixtofour", "local6", "metadata6"))]
 
 
 class Internet:

@@ -14,6 +14,10 @@ import threading
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support import internet, stand_ins  # noqa: E402
+
 
 def run(*words: str) -> None:
     subprocess.run(words, check=True)
@@ -97,12 +101,12 @@ def answer(zone, turns, query, log):
     kind, = struct.unpack_from("!H", query, at + 1)
     with log.open("a") as stream:
         stream.write(name + "\n")
-    addresses = zone.get(name)
+    # "ONCE--NAME" is NAME with turns of its own.
+    addresses = zone.get(name.rpartition("--")[2])
     known = addresses is not None
     if addresses and isinstance(addresses[0], list):
-        turn = turns.get(name, 0)
-        if kind == 1:
-            turns[name] = turn + 1
+        turn = turns.get((name, kind), 0)
+        turns[name, kind] = turn + 1
         addresses = addresses[min(turn, len(addresses) - 1)]
     records = b""
     count = 0
@@ -140,7 +144,6 @@ def wait_for_listeners(*places):
 
 
 def far(directory):
-    from support import internet, stand_ins
     while not Path("/sys/class/net/far").exists() and subprocess.run(
             ["ip", "link", "show", "far"], capture_output=True).returncode:
         time.sleep(0.005)
@@ -168,6 +171,7 @@ def far(directory):
                       f"--base-path={directory / 'git'}", "--listen=203.0.113.10",
                       "--listen=203.0.113.11"], env={**os.environ, "HOME": str(directory)})
     stand_ins.start(directory, repository)
+    stand_ins.witness(directory, directory / "reached-far")
     wait_for_listeners(*((internet.ZONE[name][0], 9418) for name in ("good.example", "other.example")))
     # A host that never answers: nothing has its address, and nobody says so.
     run("ip", "route", "add", "blackhole", "203.0.113.200/32")
@@ -199,7 +203,6 @@ def wait_for(other):
 
 def main():
     directory, ready = Path(sys.argv[1]), int(sys.argv[2])
-    sys.path.insert(0, str(Path(__file__).parents[1]))
     began, made = os.pipe()
     child = os.fork()
     if child == 0:
@@ -216,6 +219,7 @@ def main():
     wait_for(began)
     host(directory, child)
     wait_for(began)
+    stand_ins.witness(directory, directory / "reached-host")
     os.write(ready, b"ready\n")
     os.close(ready)
     threading.Event().wait()

@@ -32,14 +32,16 @@ NAME = "good.example"
 OTHER = "other.example"
 # The hosts of models that known agents speak to, and where all of them are.
 MODELS, MODEL_PLACE = ("api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"), "203.0.113.40"
-GIT_TLS_PORT, FILES_PORT, SSH_PORT, DATABASE_PORT, API_PORT = 8443, 8000, 2222, 5432, 9443
+GIT_TLS_PORT, FILES_PORT, SSH_PORT, DATABASE_PORT, API_PORT, WITNESS_PORT = 8443, 8000, 2222, 5432, 9443, 9444
+# Names whose addresses change from one answer to the next, and which all have a certificate.
+CHANGING = "changing.example"
 
 
 def certificate(directory: Path) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
     now = datetime.datetime.now(datetime.timezone.utc)
-    names = [x509.DNSName(NAME), x509.DNSName(OTHER), *(x509.DNSName(model) for model in MODELS),
+    names = [x509.DNSName(NAME), x509.DNSName(OTHER), x509.DNSName(f"*.{CHANGING}"), *(x509.DNSName(model) for model in MODELS),
              x509.IPAddress(ipaddress.ip_address("203.0.113.10"))]
     made = (x509.CertificateBuilder().subject_name(name).issuer_name(name)
             .public_key(key.public_key()).serial_number(x509.random_serial_number())
@@ -215,6 +217,7 @@ class Api(http.server.BaseHTTPRequestHandler):
 
     def answer(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.close_connection |= self.path.endswith("/last")
         if self.path.startswith("/redirect"):
             self.send_response(302)
             self.send_header("Location", f"https://{OTHER}:{API_PORT}/stolen")
@@ -240,6 +243,36 @@ class Api(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class Witnessed(SecureThreads):
+    """Notes at which of its addresses each connection arrives, before a byte of it is read."""
+    seen: Path
+
+    def __init__(self, family, address):
+        self.address_family = family
+        super().__init__((address, WITNESS_PORT), Api, bind_and_activate=False)
+        if family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        self.server_bind()
+        self.server_activate()
+
+    def get_request(self):
+        one, sender = super().get_request()
+        with self.seen.open("a") as stream:
+            stream.write(one.getsockname()[0] + "\n")
+        return one, sender
+
+
+def witness(directory: Path, seen: Path) -> None:
+    """An API on every address of this namespace, of either family."""
+    clients = directory / "for-clients"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(clients / "ca.pem", clients / "key.pem")
+    for family, address in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
+        server = Witnessed(family, address)
+        server.context, server.seen = context, seen
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
 
 
 def start(directory: Path, repository: Path) -> None:
