@@ -84,6 +84,20 @@ std::optional<Error> refuse_granted(const Canonical& place, std::string_view wri
   return std::nullopt;
 }
 
+const Grant* replaceable_by(const std::vector<Grant>& write, const TracedPath& way,
+                            const std::string& own_directory) {
+  const auto covering = [&](const std::string& place) -> const Grant* {
+    if (!own_directory.empty() && contains(own_directory, place)) return nullptr;
+    const auto found = std::ranges::find_if(write, [&](const Grant& grant) {
+      return contains(grant.path, place) && (place != grant.path || place == way.end);
+    });
+    return found == write.end() ? nullptr : &*found;
+  };
+  for (const PassedPlace* passed : way.passed)
+    if (const Grant* grant = covering(passed->path)) return grant;
+  return way.missing.empty() ? nullptr : covering(way.missing);
+}
+
 namespace {
 
 constexpr std::array kAgents{"aider", "amp",    "claude", "codex",    "copilot", "cursor-agent",

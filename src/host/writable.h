@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cordon/error.h"
+#include "host/inspect.h"
 #include "host/resolve.h"
 #include "policy/effective.h"
 #include "policy/host_facts.h"
@@ -24,6 +25,12 @@ std::optional<Error> refuse_granted(const Canonical& place, std::string_view wri
 bool is_no_project(std::string_view directory, const Caller& caller);
 // /usr, /etc, /var and the like; not /usr/src/x, /var/tmp, /var/www, /opt/x, /srv, /tmp.
 bool is_system_directory(std::string_view directory);
+
+// The writable grant by which the command could put something else at the end of that way, itself
+// or by a link or a directory that leads there, or make what is missing there; null: none.
+// `own_directory` is Cordon's, which is masked inside, whatever grant covers it.
+const Grant* replaceable_by(const std::vector<Grant>& write, const TracedPath& way,
+                            const std::string& own_directory);
 
 // Finding programs by name, as a shell would, without starting any of them.
 

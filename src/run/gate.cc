@@ -32,6 +32,7 @@
 #include "policy/net_rules.h"
 #include "run/gate_program.h"
 #include "run/request_account.h"
+#include "run/secret_program.h"
 #include "run/secret_source.h"
 #include "sys/sockets.h"
 
@@ -61,17 +62,17 @@ Error gate_error(std::string what) {
 }  // namespace
 
 struct Gate::State : RequestGate {
-  State(const Effective& effective, Caller who)
+  State(const Effective& effective, const Caller& who)
       : rules(effective.net.http),
-        caller(std::move(who)),
-        sources(found_programs(effective.secrets, caller)),
+        reader{who, variables_outside(who, effective.write)},
+        sources(found_programs(effective.secrets, who)),
         account(effective.limits, effective.secrets) {}
   ~State() override {
     if (process > 0) reap();
   }
 
   const std::vector<HttpRule> rules;
-  const Caller caller;
+  const SecretReader reader;
   const std::vector<SecretRule> sources;
   pid_t process = -1;
   Fd control;
@@ -148,9 +149,9 @@ Result<gate::FromGate> Gate::State::next() {
 }
 
 Result<void> Gate::State::configure(const gate::Configuration& plain) {
-  CORDON_TRY(trust, open_trust_store(caller));
-  for (const SecretRule& source : sources) stamps[source.name] = stamp_of(source, caller);
-  CORDON_TRY(memory, sealed_configuration(plain, sources, caller));
+  CORDON_TRY(trust, open_trust_store(reader.caller));
+  for (const SecretRule& source : sources) stamps[source.name] = stamp_of(source, reader.caller);
+  CORDON_TRY(memory, sealed_configuration(plain, sources, reader));
   if (!tell(gate::Configure{}, {memory.get(), trust.file.get()})) {
     return fail(gate_error("it ended before it was told what to do"));
   }
@@ -179,9 +180,9 @@ void Gate::State::refuse(const GateRequest& request, const std::string& reason) 
 void Gate::State::renew(const std::string& secret) {
   const auto source = std::ranges::find(sources, secret, &SecretRule::name);
   if (source == sources.end()) return;
-  const auto stamp = stamp_of(*source, caller);
+  const auto stamp = stamp_of(*source, reader.caller);
   if (!stamp || stamp == stamps[secret]) return;
-  if (send_value(control.get(), *source, caller)) stamps[secret] = stamp;
+  if (send_value(control.get(), *source, reader)) stamps[secret] = stamp;
 }
 
 void Gate::State::take_request(const gate::Request& message) {
@@ -247,7 +248,7 @@ void Gate::State::take_done(const gate::Done& message) {
   auto& last = asked[source->name];
   if (last != Steady::time_point() && moment - last < kBetweenCommands) return;
   last = moment;
-  (void)send_value(control.get(), *source, caller);
+  (void)send_value(control.get(), *source, reader);
 }
 
 void Gate::State::listen() {

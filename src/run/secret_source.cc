@@ -20,7 +20,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "config/node.h"
-#include "host/writable.h"
+#include "host/inspect.h"
+#include "run/secret_program.h"
 
 namespace cordon {
 namespace {
@@ -37,31 +38,10 @@ bool comes_from(const SecretRule& source, std::string_view kind) {
   return source.from.starts_with(std::string(kind) + ":");
 }
 
-std::vector<std::string> words_of(const SecretRule& source) {
-  std::vector<std::string> words;
-  for (const std::string_view word : split(rest_of_source(source), ' ')) {
-    if (!word.empty()) words.emplace_back(word);
-  }
-  return words;
-}
-
-Error unreadable(const SecretRule& source, std::string why) {
-  return policy_error("the secret " + quote(source.name) + " cannot be read from " +
-                          quote(source.from) + ": " + std::move(why),
-                      "put it there, or correct \"from\" in its [[secret]]");
-}
-
 Result<std::string> read_secret(int descriptor) {
-  std::string text;
-  for (;;) {
-    char bytes[4096];
-    const ssize_t got = ::read(descriptor, bytes, sizeof bytes);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(setup_error("cannot read", errno));
-    if (got == 0) return text;
-    text.append(bytes, static_cast<std::size_t>(got));
-    if (text.size() > kMostOfAFile) return fail(setup_error("it is too long", 0));
-  }
+  auto text = read_all(descriptor, kMostOfAFile);
+  if (!text) return fail(setup_error("it cannot be read, or is too long", 0));
+  return *std::move(text);
 }
 
 // What RFC 6901 calls a JSON pointer.
@@ -90,78 +70,42 @@ Result<std::string> value_in_file(const SecretRule& source, const Caller& caller
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
   if (!file.valid() || ::fstat(file.get(), &status) < 0) {
-    return fail(unreadable(source, std::string(::strerrordesc_np(errno))));
+    return fail(unreadable_secret(source, std::string(::strerrordesc_np(errno))));
   }
-  if (!S_ISREG(status.st_mode)) return fail(unreadable(source, "it is not a file"));
+  if (!S_ISREG(status.st_mode)) return fail(unreadable_secret(source, "it is not a file"));
   auto text = read_secret(file.get());
-  if (!text) return fail(unreadable(source, message(text.error())));
+  if (!text) return fail(unreadable_secret(source, message(text.error())));
   const std::size_t hash = source.from.find('#');
   if (hash == std::string::npos) return text;
   const auto document = read_json(*text, path);
-  if (!document) return fail(unreadable(source, "it is not JSON"));
+  if (!document) return fail(unreadable_secret(source, "it is not JSON"));
   const Node* node = find_by_pointer(*document, std::string_view(source.from).substr(hash + 1));
   if (node == nullptr || node->text() == nullptr) {
-    return fail(unreadable(source, "there is no string at that place"));
+    return fail(unreadable_secret(source, "there is no string at that place"));
   }
   return *node->text();
 }
 
-// Of a process that ends soon: its own child is waited for by whoever waits for this one.
-// It begins in "/": what an interpreter looks for where it is started would else be the project's.
-Result<std::string> value_of_command(const SecretRule& source) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) < 0) return fail(unreadable(source, "there is no pipe"));
-  const Fd out(ends[0]);
-  Fd in(ends[1]);
-  std::vector<std::string> words = words_of(source);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) return fail(unreadable(source, "no process could be started"));
-  if (child == 0) {
-    const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    ::dup2(nothing, STDIN_FILENO);
-    ::dup2(in.get(), STDOUT_FILENO);
-    ::dup2(nothing, STDERR_FILENO);
-    // Without a slash it was not found on PATH.
-    if (words.front().find('/') != std::string::npos && ::chdir("/") == 0) {
-      ::execvp(argv.front(), argv.data());
-    }
-    ::_exit(127);
-  }
-  in.reset();
-  auto text = read_secret(out.get());
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
-    return fail(unreadable(source, "the command is not there"));
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return fail(unreadable(source, "the command failed"));
-  }
-  return text;
-}
-
-Result<std::string> value_now(const SecretRule& source, const Caller& caller) {
+Result<std::string> value_now(const SecretRule& source, const SecretReader& reader) {
   Result<std::string> found = std::string();
   if (comes_from(source, "file")) {
-    found = value_in_file(source, caller);
+    found = value_in_file(source, reader.caller);
   } else if (comes_from(source, "env")) {
-    const auto variable = caller.environment.find(std::string(rest_of_source(source)));
-    if (variable == caller.environment.end()) return fail(unreadable(source, "it is not set"));
+    const auto& environment = reader.caller.environment;
+    const auto variable = environment.find(std::string(rest_of_source(source)));
+    if (variable == environment.end()) return fail(unreadable_secret(source, "it is not set"));
     found = variable->second;
   } else {
-    found = value_of_command(source);
+    found = told_by_program(source, reader.variables);
   }
   if (!found) return found;
   std::string value = *std::move(found);
   while (value.ends_with('\n') || value.ends_with('\r')) value.pop_back();
-  if (value.empty()) return fail(unreadable(source, "it is empty"));
+  if (value.empty()) return fail(unreadable_secret(source, "it is empty"));
   // It becomes the line of a header: what could begin another one is no part of it.
   const bool plain = value.size() <= kLongestValue &&
                      std::ranges::all_of(value, [](char c) { return c >= ' ' && c <= '~'; });
-  if (!plain) return fail(unreadable(source, "it cannot be the value of a header"));
+  if (!plain) return fail(unreadable_secret(source, "it cannot be the value of a header"));
   if (source.kind == SecretRule::Kind::Basic) value.insert(0, source.user + ":");
   return value;
 }
@@ -250,28 +194,6 @@ std::optional<std::string> file_of(const SecretRule& source, const Caller& calle
   return std::string(path);
 }
 
-bool is_command(const SecretRule& source) { return comes_from(source, "command"); }
-
-SecretRule with_program_found(SecretRule source, const Caller& caller) {
-  if (!is_command(source)) return source;
-  std::vector<std::string> words = words_of(source);
-  std::string& program = words.front();
-  if (program.starts_with("~/")) program = join(caller.home, program.substr(2));
-  if (program.find('/') == std::string::npos) {
-    if (std::string found = on_path(program, caller); !found.empty()) program = std::move(found);
-  }
-  source.from = "command:";
-  for (const std::string& word : words) source.from += (&word == &program ? "" : " ") + word;
-  return source;
-}
-
-std::vector<std::string> files_of_command(const SecretRule& source, const Caller& caller) {
-  if (!is_command(source)) return {};
-  std::vector<std::string> files = words_of(with_program_found(source, caller));
-  std::erase_if(files, [](const std::string& word) { return !word.starts_with('/'); });
-  return files;
-}
-
 std::optional<std::string> stamp_of(const SecretRule& source, const Caller& caller) {
   const auto path = file_of(source, caller);
   struct stat status {};
@@ -289,13 +211,14 @@ std::optional<std::string> stamp_of(const SecretRule& source, const Caller& call
 }
 
 Result<Fd> sealed_configuration(const gate::Configuration& plain,
-                                const std::vector<SecretRule>& sources, const Caller& caller) {
+                                const std::vector<SecretRule>& sources,
+                                const SecretReader& reader) {
   Fd memory(::memfd_create("configuration", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory.valid()) return fail(setup_error("cannot make a memory file", errno));
   CORDON_CHECK(in_another_process([&]() -> Result<void> {
     gate::Configuration whole = plain;
     for (std::size_t i = 0; i < whole.secrets.size(); ++i) {
-      CORDON_TRY(value, value_now(sources[i], caller));
+      CORDON_TRY(value, value_now(sources[i], reader));
       whole.secrets[i].value = std::move(value);
     }
     if (!write_fully(memory.get(), gate::encode(whole))) {
@@ -310,9 +233,9 @@ Result<Fd> sealed_configuration(const gate::Configuration& plain,
   return memory;
 }
 
-Result<void> send_value(int control, const SecretRule& source, const Caller& caller) {
+Result<void> send_value(int control, const SecretRule& source, const SecretReader& reader) {
   return in_another_process([&]() -> Result<void> {
-    CORDON_TRY(value, value_now(source, caller));
+    CORDON_TRY(value, value_now(source, reader));
     const std::string packet = gate::encode(gate::ToGate(gate::NewSecret{source.name, value}));
     if (::send(control, packet.data(), packet.size(), MSG_NOSIGNAL) < 0) {
       return fail(setup_error("the gate has ended", errno));

@@ -15,24 +15,24 @@
 
 namespace cordon {
 
+// Who reads them: the caller, and the variables that the programs of secrets are started with.
+struct SecretReader {
+  Caller caller;
+  std::vector<std::string> variables;
+};
+
 // `plain` with its secrets' values, as the text of a memory file that nobody can write to. The
 // sources stand in the order of the secrets.
 Result<Fd> sealed_configuration(const gate::Configuration& plain,
-                                const std::vector<SecretRule>& sources, const Caller& caller);
+                                const std::vector<SecretRule>& sources, const SecretReader& reader);
 
 // Has the value that the source has now sent over the gate's socket.
-Result<void> send_value(int control, const SecretRule& source, const Caller& caller);
+Result<void> send_value(int control, const SecretRule& source, const SecretReader& reader);
 
 // What tells one content of a secret's file from the next; nothing for other sources, and for a
 // file that is not there.
 std::optional<std::string> stamp_of(const SecretRule& source, const Caller& caller);
 // The file of a source; nothing for other sources. Absolute.
 std::optional<std::string> file_of(const SecretRule& source, const Caller& caller);
-bool is_command(const SecretRule& source);
-// The same source with its program by an absolute path, as PATH leads to it now: a program of that
-// name that is made later, in a directory before it, is not started.
-SecretRule with_program_found(SecretRule source, const Caller& caller);
-// What a command's source starts and, of its arguments, the absolute paths; nothing for others.
-std::vector<std::string> files_of_command(const SecretRule& source, const Caller& caller);
 
 }  // namespace cordon

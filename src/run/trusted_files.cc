@@ -8,27 +8,14 @@
 #include "base/text.h"
 #include "host/canonical.h"
 #include "host/resolve.h"
+#include "host/writable.h"
 #include "policy/decide.h"
 #include "policy/refusal.h"
+#include "run/secret_program.h"
 #include "run/secret_source.h"
 
 namespace cordon {
 namespace {
-
-// The writable grant by which the command could put something else at the end of that way, itself
-// or by a link or a directory that leads there; null: none. `own_directory` is Cordon's, which is
-// masked inside, whatever grant covers it.
-const Grant* replaceable_by(const std::vector<Grant>& write, const TracedPath& way,
-                            const std::string& own_directory) {
-  for (const PassedPlace* passed : way.passed) {
-    const std::string& place = passed->path;
-    if (contains(own_directory, place)) continue;
-    for (const Grant& grant : write) {
-      if (contains(grant.path, place) && (place != grant.path || place == way.end)) return &grant;
-    }
-  }
-  return nullptr;
-}
 
 // A policy the contained code could rewrite would hold for this run only.
 Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::string& file,
@@ -60,17 +47,15 @@ Result<void> refuse_writable_source(const std::vector<Grant>& write, const std::
 // run there whenever the command makes the host refuse the secret.
 Result<void> refuse_writable_program(const SecretRule& secret, const Effective& effective,
                                      const Caller& caller) {
-  for (const std::string& file : files_of_command(secret, caller)) {
-    PathTrace trace;
-    const Grant* grant = replaceable_by(effective.write, trace.to(file), caller.config_directory);
-    if (grant == nullptr) continue;
-    return fail(policy_error(
-        "the command could rewrite " + quote(file) + ", which the secret " + quote(secret.name) +
-            " starts outside: it lies in the writable grant " + quote(grant->path),
-        "keep it where the command cannot write, and name that place in "
-        "\"from\" of its [[secret]]"));
-  }
-  return {};
+  const auto found = replaceable_part(secret, caller, effective.write);
+  if (!found) return {};
+  return fail(
+      policy_error("the command could rewrite " + quote(found->file) + ", which the secret " +
+                       quote(secret.name) + " starts outside: it " +
+                       (found->by_another_name ? "has another name, which may lie" : "lies") +
+                       " in the writable grant " + quote(found->grant),
+                   "keep it where the command cannot write, and name that place in "
+                   "\"from\" of its [[secret]]"));
 }
 
 }  // namespace

@@ -249,6 +249,64 @@ def test_a_program_that_is_made_later_tells_no_secret(net, trust):
     assert seen.read_text().splitlines() == [f"{good} in /"] * 2
 
 
+PYTHON_TELLS = """#!/usr/bin/env python3
+import os, json
+open({seen!r}, "a").write("told\\n")
+print({secret!r})
+"""
+PLANTED = """
+evil="echo evil >> {seen}; echo evil"
+mkdir -p bin src
+printf '#!/bin/sh\\n%s\\n' "$evil" > bin/python3 && chmod 755 bin/python3
+printf 'open("{seen}", "a").write("evil")\\n' > src/json.py
+"""
+
+
+def test_what_the_program_of_a_secret_starts_and_loads_is_not_the_commands(net, trust):
+    """`env python3` is found on PATH, and what Python imports by PYTHONPATH: both begin in the project here, as they do
+    with an environment activated in it."""
+    tools, seen = net.make_directory(net.home / "tools"), net.home / "started"
+    tell = net.write(tools / "tell", PYTHON_TELLS.format(seen=str(seen), secret=SECRET), 0o755)
+    for name in ("bin", "src"):
+        net.make_directory(net.project / name)
+    text = RULES.replace('base =', 'secret = "api-key"\nbase =').replace('"GET /redirect"', '"GET /status/*"')
+    policy = operators(net, text + secret_at("command:tell"))
+    env = {**trust, "PATH": f"{net.project}/bin:{tools}:/usr/bin:/bin", "PYTHONPATH": f"{net.project}/src"}
+    done, report = net.report("sh", "-c", PLANTED.format(seen=seen) + 'exec /usr/bin/python3 -E -c "$0" "$@"', ASK,
+                              "GET /status/401", "GET /v1/a", options=["--policy", policy], env=env)
+    assert [r["status"] for r in report["requests"]] == [401, 200], done.account()
+    assert digest_of(done.out.splitlines()[1]) == sha256(SECRET), done.account()
+    assert seen.read_text().splitlines() == ["told"] * 2
+    # Control: somebody who starts it outside, with these variables, starts what was planted.
+    net.bare("sh", "-c", PLANTED.format(seen=seen) + str(tell), env=env)
+    assert "evil" in seen.read_text()
+
+
+def test_what_interprets_the_program_of_a_secret_is_not_the_commands(net, trust):
+    tools = net.make_directory(net.home / "tools")
+    shell = net.write(net.project / "bin/shell", open("/bin/sh", "rb").read(), 0o755)
+    text = RULES.replace('base =', 'secret = "api-key"\nbase =')
+    for first in (f"#!{shell}", f"#! /usr/bin/env -S {shell} -e"):
+        tell = net.write(tools / "tell", f"{first}\necho {SECRET}\n", 0o755)
+        done = net.run("true", options=["--policy", operators(net, text + secret_at(f"command:{tell}"))], env=trust)
+        assert done.status == 125 and f"could rewrite {shell}" in done.err, done.account()
+    # What the hint says is done.
+    net.write(tell, f"#!{net.write(tools / 'shell', open('/bin/sh', 'rb').read(), 0o755)}\necho {SECRET}\n", 0o755)
+    done, answers, _ = ask(net, trust, operators(net, text + secret_at(f"command:{tell}")), "GET /v1/a")
+    assert digest_of(answers[0]) == sha256(SECRET), done.account()
+
+
+@pytest.mark.only("user")
+def test_a_program_of_a_secret_has_no_name_in_the_project(net, trust):
+    tell = net.write(net.make_directory(net.home / "tools") / "tell", f"#!/bin/sh\necho {SECRET}\n", 0o755)
+    os.link(tell, net.project / "another")
+    text = RULES.replace('base =', 'secret = "api-key"\nbase =') + secret_at(f"command:{tell}")
+    done = net.run("true", options=["--policy", operators(net, text)], env=trust)
+    assert done.status == 125 and f"could rewrite {tell}" in done.err and "another name" in done.err, done.account()
+    os.unlink(net.project / "another")
+    net.run("true", options=["--policy", operators(net, text)], env=trust).expect(0)
+
+
 @pytest.mark.once
 def test_a_caller_defines_no_secret(net, trust):
     text = RULES.replace('base =', 'secret = "api-key"\nbase =') + secret_at("file:/etc/hostname")
