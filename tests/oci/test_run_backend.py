@@ -232,6 +232,51 @@ def test_memory_is_bounded(by_runc):
     assert by_runc.left() == []
 
 
+@pytest.mark.parametrize("mask", ["077", "002"])
+def test_what_is_made_has_the_mode_that_the_person_wants(contained, mask):
+    """A runtime has a umask of its own, by which everybody could read what a person keeps to himself."""
+    world = contained.world
+    made = world.project / "made"
+    who, words = contained.words((*SH, "umask; echo x > made"), ())
+    done = harness.World.execute(who, ["sh", "-c", 'umask "$0"; exec "$@"', mask, *words])
+    assert done.expect(0).out == f"0{mask}\n" and made.stat().st_mode & 0o777 == 0o666 & ~int(mask, 8)
+    # The control: so it is with native.
+    native = world.execute(["sh", "-c", 'umask "$0"; exec "$@"', mask, world.cordon, "run", "--", *SH, "umask"])
+    assert native.expect(0).out == done.out
+
+
+@pytest.mark.once
+def test_private_places_are_as_those_of_a_host(contained):
+    modes = contained.run("stat", "-c", "%a", "/tmp", "/var/tmp", "/dev/shm").expect(0).out.split()
+    assert modes == contained.world.run("stat", "-c", "%a", "/tmp", "/var/tmp", "/dev/shm").expect(0).out.split() == 3 * ["1777"]
+
+
+# On a host whose mounts are shared, as systemd makes them: while a run waits, something is mounted in its project.
+LATER = """
+cd "$1"; shift
+"$@" & run=$!
+while ! [ -e started ]; do kill -0 $run || exit 9; sleep 0.02; done
+mount -t tmpfs none sub && touch sub/appeared go && wait $run; status=$?
+umount sub
+exit $status
+"""
+WAITS = ("touch started; n=0; while ! [ -e go ] && [ $n -lt 1000 ]; do sleep 0.02; n=$((n+1)); done; ls sub; "
+         "grep -cE ' (shared|master):' /proc/self/mountinfo; rm started go")
+
+
+@pytest.mark.only("root")
+@pytest.mark.parametrize("options", [("--backend", "native"), ("--backend", "oci", "--runtime", "runc"), ()],
+                         ids=["native", "runc", "none"])
+def test_what_the_host_mounts_later_does_not_appear(world, options):
+    world.make_directory(world.project / "sub")
+    run = [world.cordon, "run", *options, "--"] if options else []
+    done = world.execute(["unshare", "-m", "--propagation", "shared", "sh", "-c", LATER, "sh", world.project, *run, *SH, WAITS])
+    if options:
+        assert (done.status, done.out) == (0, "0\n"), done.account()
+    else:  # the control: without a sandbox it does
+        assert done.out.startswith("appeared\n") and not done.out.endswith("\n0\n"), done.account()
+
+
 def test_a_directory_that_leads_to_a_grant_is_closed(contained):
     """What is written beside the grant would be gone with the run: it is refused, not lost."""
     world = contained.world
@@ -337,6 +382,18 @@ def test_groups_of_a_killed_runtime_are_removed_by_the_next_start(world):
     world.let_notes_be_old()
     world.run("true", options=("--policy", "strict")).expect(0)
     assert contained.left() == []
+
+
+@pytest.mark.only("root")
+def test_a_disk_that_is_full_is_told_and_nothing_is_left(world):
+    """The bundle lies on the disk of the state: there is no room for it, and then there is."""
+    state = world.make_directory(world.home / STATE)
+    script = ('mount -t tmpfs -o mode=700,nr_inodes=40 none "$0" && cd "$1" && shift && "$@"; echo $?; ls "$0/private" "$0/runs"; '
+              'mount -o remount,nr_inodes=900 "$0" && exec "$@"')
+    run = [world.cordon, "run", "--backend", "oci", "--runtime", "runc", "--", *SH, "echo ran"]
+    done = world.execute(["unshare", "-m", "sh", "-c", script, state, world.project, *run])
+    assert done.status == 0 and done.out.split("\n") == ["125", f"{state}/private:", "", f"{state}/runs:", "ran", ""], done.account()
+    assert "No space left on device" in done.err and f"make room on the disk of {state}" in done.err, done.account()
 
 
 REFUSED = {

@@ -61,6 +61,8 @@ class OciBundle {
         whom_(whom) {}
 
   void operator()(const op::EnterNamespaces& o) { own_network_ = o.own_network; }
+  // What the host mounts later would appear below the grants otherwise.
+  void operator()(const op::PrivateMounts&) { private_mounts_ = true; }
   void operator()(const op::MakeDirectory& o) {
     if (o.path == "/dev") return devices();
     if (!contains("/dev", o.path)) directory(o.path, o.mode);
@@ -163,7 +165,6 @@ class OciBundle {
 
   // The runtime's own, or that of cordon-inside.
   void operator()(const op::MapIdentity&) {}
-  void operator()(const op::PrivateMounts&) {}
   void operator()(const op::NewRoot&) {}
   void operator()(const op::ReadOnlySoFar&) {}
   void operator()(const op::DeviceNode&) {}
@@ -227,7 +228,8 @@ class OciBundle {
     if (std::ranges::none_of(entries_, same)) entries_.push_back(std::move(entry));
   }
   void directory(const std::string& path, unsigned mode) {
-    add({in_root(path), ArtefactEntry::Kind::Directory, {}, mode & 0777U});
+    // A runtime gives a file system that it mounts there the mode of the directory.
+    add({in_root(path), ArtefactEntry::Kind::Directory, {}, mode & 01777U});
   }
   void file(const std::string& path, std::string content, unsigned mode) {
     add({in_root(path), ArtefactEntry::Kind::File, std::move(content), mode});
@@ -372,6 +374,7 @@ class OciBundle {
     if (own_network_ && whom_ == BundleFor::Run) {
       linux_part.set("sysctl", Node().set("net.ipv4.ip_unprivileged_port_start", "0"));
     }
+    if (private_mounts_) linux_part.set("rootfsPropagation", "rprivate");
     linux_part.set("maskedPaths", std::move(masked));
     NodeList closed;
     for (const char* path : {"/proc/sys", "/proc/sysrq-trigger"}) closed.emplace_back(path);
@@ -400,6 +403,7 @@ class OciBundle {
   std::size_t files_ = 0;
   std::size_t closed_ways_ = 0;
   bool own_network_ = true;
+  bool private_mounts_ = false;
   bool read_only_configs_ = false;
 };
 

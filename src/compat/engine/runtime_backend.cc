@@ -214,6 +214,7 @@ bwrap::EncodedPlan handed_plan(const native::Start& asked) {
   constexpr int kFirst = bundle::kFirstStreamFd;
   handed.fds = {kFirst, kFirst + 1, kFirst + 2, kFirst + 3, kFirst + 4};
   handed.outside = native::own_namespaces();
+  handed.mask = native::own_umask();
   handed.terminal = asked.prepared.terminal;
   handed.rows = asked.prepared.window.ws_row;
   handed.columns = asked.prepared.window.ws_col;
@@ -268,10 +269,14 @@ class RuntimeLauncher final : public native::NamespaceLauncher {
   [[nodiscard]] Error explain(Error error) const override {
     std::array<char, 4096> text{};
     const ssize_t got = ::pread(said_.get(), text.data(), text.size(), 0);
-    if (got <= 0) return error;
+    const std::string others = "--runtime names another runtime; see also --backend native";
+    if (got <= 0) {
+      error.hint = bundle_.runtime + " said nothing; " + others;
+      return error;
+    }
     error.what = bundle_.runtime + " could not start the container: " +
                  last_words({text.data(), static_cast<std::size_t>(got)});
-    error.hint = "--runtime names another runtime; see also --backend native";
+    error.hint = others;
     error.error_number = 0;
     return error;
   }
@@ -295,6 +300,13 @@ class RuntimeLauncher final : public native::NamespaceLauncher {
   std::string run_id_;
   Fd said_;  // takes its standard error, without ever making it wait
 };
+
+// What was written of a bundle goes with the run: there is nothing for a person to remove.
+Error unwritten(Error error, const std::string& directory) {
+  const bool full = error.error_number == ENOSPC || error.error_number == EDQUOT;
+  error.hint = full ? "make room on the disk of " + quote(parent(directory)) : "";
+  return error;
+}
 
 class RuntimeBackend final : public Backend {
  public:
@@ -349,7 +361,8 @@ class RuntimeBackend final : public Backend {
     if (::mkdir(bundle.directory.c_str(), 0700) < 0) {
       return fail(setup_error("cannot make " + quote(bundle.directory), errno));
     }
-    CORDON_CHECK(write_entries(join(bundle.directory, kBundleName), bundle.entries));
+    if (auto written = write_entries(join(bundle.directory, kBundleName), bundle.entries); !written)
+      return fail(unwritten(std::move(written).error(), bundle.directory));
     Fd said(::memfd_create("said", MFD_CLOEXEC));
     if (!said.valid()) return fail(setup_error("cannot make a memory file", errno));
     return native::build_in(

@@ -158,6 +158,7 @@ EncodedPlan handover_of(const native::Start& asked, const Streams& streams) {
   encoded_plan.fds = {streams.in.get(), streams.out.get(), streams.err.get(), asked.fds.channel,
                       asked.fds.release};
   encoded_plan.outside = native::own_namespaces();
+  encoded_plan.mask = native::own_umask();
   encoded_plan.terminal = asked.prepared.terminal;
   encoded_plan.rows = asked.prepared.window.ws_row;
   encoded_plan.columns = asked.prepared.window.ws_col;

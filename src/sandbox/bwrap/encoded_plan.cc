@@ -14,6 +14,7 @@ struct Head {
   native::NamespaceIds outside{};
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;
+  std::uint32_t mask = 0;
   std::uint32_t terminal = 0;
 };
 static_assert(std::is_trivially_copyable_v<Head>);
@@ -25,6 +26,7 @@ std::string encode(const EncodedPlan& encoded_plan) {
   std::memset(static_cast<void*>(&head), 0, sizeof head);
   head.fds = encoded_plan.fds;
   head.outside = encoded_plan.outside;
+  head.mask = encoded_plan.mask;
   head.rows = encoded_plan.rows;
   head.columns = encoded_plan.columns;
   head.terminal = encoded_plan.terminal ? 1 : 0;
@@ -39,7 +41,7 @@ std::optional<EncodedPlan> decode(std::string_view text) {
   std::memcpy(static_cast<void*>(&head), text.data(), sizeof head);
   auto plan = decode_plan(text.substr(sizeof head));
   if (!plan) return std::nullopt;
-  return EncodedPlan{std::move(*plan),   head.fds,  head.outside,
+  return EncodedPlan{std::move(*plan),   head.fds,  head.outside, head.mask,
                      head.terminal == 1, head.rows, head.columns};
 }
 

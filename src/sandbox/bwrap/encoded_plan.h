@@ -17,6 +17,7 @@ struct EncodedPlan {
   Plan plan;  // build, confine, seal, limits, argv, candidates and environment
   native::SandboxInitFds fds{};
   native::NamespaceIds outside{};  // of the supervisor: not to be found inside
+  std::uint32_t mask = 0;          // the caller's umask, which the command gets
   bool terminal = false;
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;

@@ -21,6 +21,7 @@ EncodedPlan made_up_handover(std::string_view preset) {
                                         made_up_request());
   encoded_plan.fds = {10, 11, 12, 13, 14};
   encoded_plan.outside = {1, 2, 3, 4, 5, 6, 7};
+  encoded_plan.mask = 027;
   encoded_plan.terminal = true;
   encoded_plan.rows = 24;
   encoded_plan.columns = 80;
@@ -50,6 +51,7 @@ TEST_P(EncodedPlanOf, KeepsWhatIsCarriedOutInside) {
   EXPECT_EQ(given.fds.in, taken->fds.in);
   EXPECT_EQ(given.fds.release, taken->fds.release);
   EXPECT_EQ(given.outside, taken->outside);
+  EXPECT_EQ(given.mask, taken->mask);
   EXPECT_EQ(given.terminal, taken->terminal);
   EXPECT_EQ(given.columns, taken->columns);
   // Every member, not only those that are described.

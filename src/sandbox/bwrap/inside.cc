@@ -145,6 +145,8 @@ int begin_by(int handed, native::Builder builder, const char* landlock_probe) {
   // Anywhere else the mounts that follow would be the host's own.
   if (!native::verify_begun(encoded_plan->plan, measured, encoded_plan->outside)) return kRefused;
 
+  // Whatever the other program has made of it.
+  ::umask(static_cast<mode_t>(encoded_plan->mask));
   native::Prepared prepared = native::prepare(encoded_plan->plan, ::geteuid());
   prepared.map_by = native::MapBy::FirstProcess;
   prepared.terminal = encoded_plan->terminal;

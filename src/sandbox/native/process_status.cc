@@ -6,8 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
+#include "base/fd.h"
 #include "sys/calls.h"
 #include "sys/raw_call.h"
 
@@ -93,6 +96,23 @@ void measure_process(pid_t pid, Measured& measured) {
   }
   ::close(fd);
   parse_status({buffer, size}, measured);
+}
+
+mode_t own_umask() {
+  constexpr mode_t kStrictest = 077;
+  constexpr std::string_view kName = "Umask:\t";
+  std::array<char, 512> buffer{};  // it is the second line
+  const Fd status(::open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC));
+  const ssize_t got = ::read(status.get(), buffer.data(), buffer.size());
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const std::size_t line = text.find(kName);
+  if (line == std::string_view::npos) return kStrictest;
+  mode_t mask = 0;
+  std::size_t at = line + kName.size();
+  for (; at < text.size() && text[at] >= '0' && text[at] <= '7'; ++at) {
+    mask = mask * 8 + static_cast<mode_t>(text[at] - '0');
+  }
+  return at < text.size() && text[at] == '\n' ? mask : kStrictest;
 }
 
 std::uint64_t count_tasks() {

@@ -20,4 +20,8 @@ std::uint64_t count_tasks();
 // hides its own. Leaves errno alone.
 NamespaceIds own_namespaces();
 
+// The mask of this process for the modes of files, which the kernel tells otherwise only to whoever
+// changes it. The strictest one if it cannot be read.
+mode_t own_umask();
+
 }  // namespace cordon::native
