@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/inspect.h"
+#include "host/survey.h"
 
 namespace cordon {
 namespace {
@@ -63,9 +64,36 @@ std::optional<Error> refuse_writable(const Canonical& place, std::string_view wr
       return policy_error(named + " would make a whole home writable, which lies below it",
                           "name a directory that holds no home");
   }
-  if (contains("/proc", place.path) || contains("/sys", place.path) || place.path == "/dev")
-    return policy_error(named + " would hand over the kernel's own files",
-                        "no command may write there; remove the entry");
+  return refuse_kernel_files(place, written);
+}
+
+std::optional<Error> refuse_kernel_files(const Canonical& place, std::string_view written) {
+  if (!contains("/proc", place.path) && !contains("/sys", place.path) && place.path != "/dev")
+    return std::nullopt;
+  return policy_error("write " + quote(written) + " would hand over the kernel's own files",
+                      "no command may write there; remove the entry");
+}
+
+std::optional<Error> refuse_own_inside(const Canonical& place, std::string_view written) {
+  for (const std::string_view own : {"/proc", "/dev"}) {
+    if (contains(own, place.path))
+      return policy_error(
+          "a grant below " + std::string(own) + " cannot be given: " + quote(written),
+          "the sandbox has its own; copy what is needed to a directory elsewhere");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> refuse_over_own(const Canonical& place, std::string_view written) {
+  for (const SystemEntry& entry : system_entries(SystemEntry::Tier::Programs)) {
+    if (entry.kind == SystemEntry::Kind::Symlink || !contains(place.path, entry.path)) continue;
+    const bool itself = entry.path == place.path;
+    return policy_error(
+        "write " + quote(written) + " cannot be granted: Cordon makes " +
+            (itself ? "this directory itself" : "a " + quote(entry.path) + " of its own there") +
+            ", which no command may change",
+        "name a directory of yours");
+  }
   return std::nullopt;
 }
 

@@ -21,6 +21,13 @@ std::optional<Error> refuse_writable(const Canonical& place, std::string_view wr
 // Cordon's own configuration, state and sockets, and the host's process list.
 std::optional<Error> refuse_granted(const Canonical& place, std::string_view written,
                                     const Caller& caller);
+// The kernel's own file systems.
+std::optional<Error> refuse_kernel_files(const Canonical& place, std::string_view written);
+// /proc and /dev and what lies below: a sandbox with mounts has its own.
+std::optional<Error> refuse_own_inside(const Canonical& place, std::string_view written);
+// A directory that is, or holds, what every sandbox has of its own: mounted over it, a writable
+// grant would make that writable. /etc and /usr are; /etc/x is not.
+std::optional<Error> refuse_over_own(const Canonical& place, std::string_view written);
 // "/", a home, an ancestor of one, or a directory of the system rather than of a project.
 bool is_no_project(std::string_view directory, const Caller& caller);
 // /usr, /etc, /var and the like; not /usr/src/x, /var/tmp, /var/www, /opt/x, /srv, /tmp.

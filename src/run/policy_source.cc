@@ -17,6 +17,7 @@
 #include "config/policy_document.h"
 #include "host/resolve.h"
 #include "policy/agents.h"
+#include "run/refused_places.h"
 
 namespace cordon {
 namespace {
@@ -210,7 +211,11 @@ std::vector<Error> faults_of_file(const std::string& file, DocumentRole role) {
   if (!text) return {};
   auto document = read_document(*text, *path);
   if (!document) return {std::move(document).error()};
-  return faults_in(std::move(*document), role, *path, std::string(parent(*path)), preset_host());
+  std::vector<Error> refused = refused_places(*document, role, *path, *caller);
+  std::vector<Error> faults =
+      faults_in(std::move(*document), role, *path, std::string(parent(*path)), preset_host());
+  for (Error& error : refused) faults.push_back(std::move(error));
+  return faults;
 }
 
 Result<Policy> Policy::preset(std::string_view name) {

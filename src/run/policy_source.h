@@ -26,7 +26,8 @@ Result<Policy> load_policy(const std::string& word, const Caller& caller);
 Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& files,
                                            const Caller& caller);
 
-// Every fault of that file, if it can be read at all.
+// Every fault of that file, if it can be read at all; then the paths in it that no run on this host
+// is given.
 std::vector<Error> faults_of_file(const std::string& file, DocumentRole role);
 
 }  // namespace cordon

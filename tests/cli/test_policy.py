@@ -51,6 +51,37 @@ def test_check_says_yes_no_and_where(world):
     world.cordon_verb("policy", "check", world.trusted / "absent.toml").expect(2)
 
 
+@pytest.mark.parametrize("name", ["policy.toml", "ceiling.toml"])
+@pytest.mark.parametrize("key, path", [("write", "/etc"), ("write", "/usr"), ("write", "/proc"),
+                                       ("write", "/sys/kernel"), ("write", "/dev"),
+                                       ("write", "~/.config/cordon"), ("read", "/proc/self")])
+def test_check_names_the_paths_that_no_run_is_given(world, name, key, path):
+    """The run itself refuses such a policy; what is left without the path is valid and runs."""
+    world.make_directory(world.home / ".config/cordon")
+    text = f'version = 1\n[fs]\n{key} = [\n  "{world.project}",\n  "{path}",\n]\n'
+    document = world.document(text, name)
+    done = world.cordon_verb("policy", "check", document).expect(2)
+    assert f"{name}:5:3: " in done.err and path in done.err and "\nhint: " in done.err, done.account()
+    told = world.cordon_verb("policy", "check", "--json", document).expect(2).json
+    assert told["valid"] is False and [error["place"]["line"] for error in told["errors"]] == [5]
+    cured = world.document(text.replace(f'  "{path}",\n', ""), name)
+    world.cordon_verb("policy", "check", cured).expect(0)
+    if name == "policy.toml":
+        world.run("true", options=["--policy", cured]).expect(0)
+        refused = world.run("true", options=["--policy", world.document(text, name)]).expect(125)
+        assert path in refused.err, refused.account()
+
+
+def test_check_lets_a_ceiling_name_a_home_and_what_is_not_there(world):
+    """They bound what lies below: a run is given a project in a home, and never the home."""
+    text = 'version = 1\n[fs]\nread = ["/"]\nwrite = ["~", "/home", "/run", "/nonexistent"]\n'
+    ceiling = world.document(text, "ceiling.toml")
+    world.cordon_verb("policy", "check", ceiling).expect(0)
+    policy = world.document('version = 1\nextends = "readonly"\n[fs]\nwrite = ["~"]\n')
+    done = world.cordon_verb("policy", "check", policy).expect(2)
+    assert "a whole home" in done.err and "policy.toml:4:10: " in done.err, done.account()
+
+
 def test_clamp_shows_what_is_left_and_why(world):
     ceiling = world.document('version = 1\n[fs]\nread = ["/usr"]\n'
                              f'write = ["{world.project}"]\n[limits]\nwall = "10s"\n',

@@ -38,3 +38,13 @@ def test_the_next_connection_is_judged_by_the_new_ceiling(serve_full, world):
         connect("withdrawn", "ECONNREFUSED")
         world.document(ceiling_of(world, net), "ceiling.toml")
         connect("again", "ok")
+
+
+def test_a_ceiling_that_names_what_no_run_is_given_leaves_the_rest(serve, world):
+    """Such an entry bounds what is asked for by name; it is no reason to refuse every call."""
+    there = 'read = ["/proc", "/dev"]\n' + f'write = ["/etc", "{world.project}"]\n'
+    server = serve(ceiling="version = 1\n[fs]\n" + there)
+    done, _ = server.result("run_code", {"argv": ["sh", "-c", "echo kept > made; touch /etc/cordon-made"]})
+    assert done["exit_code"] == 1 and "/etc/cordon-made" in done["stderr"], done
+    assert (world.project / "made").read_text() == "kept\n"
+    server.bad("run_code", {"argv": ["true"], "readwrite_paths": ["/etc"]})

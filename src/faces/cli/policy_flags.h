@@ -146,8 +146,9 @@ inline constexpr std::array kPolicyVerbs{
          "Prints a policy as TOML, complete: what \"extends\" brings in is written out.",
          kPolicyAnswerGroups, kPolicyShowOperands, kPolicyShowExamples, kPolicyUsage},
     Verb{"policy check", "FILE", "read a policy file and say what is wrong with it",
-         "Reads a policy file and answers 0 if it is valid, or 2 with the place and the cure. A "
-         "file called ceiling.toml or ceiling.json is read as a ceiling.",
+         "Reads a policy file and answers 0 if it is valid, or 2 with the place and the cure: also "
+         "of a path that no run on this host is given, such as /etc to write. A file called "
+         "ceiling.toml or ceiling.json is read as a ceiling, which may name a whole home.",
          kPolicyAnswerGroups, kPolicyCheckOperands, kPolicyCheckExamples, kPolicyUsage},
     Verb{"policy clamp",
          "",

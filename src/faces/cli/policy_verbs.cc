@@ -22,6 +22,13 @@ DocumentRole role_of(const std::string& file) {
   return ceiling ? DocumentRole::Ceiling : DocumentRole::Policy;
 }
 
+// What the decoder lets pass, and no run is given.
+Result<void> refuse_faults(const std::string& file) {
+  std::vector<Error> faults = faults_of_file(file, role_of(file));
+  if (faults.empty()) return {};
+  return fail(std::move(faults.front()));
+}
+
 Result<std::string> checked_file(const Arguments& arguments) {
   if (arguments.operands.size() != 1) {
     return fail(usage_error("name one file", "cordon policy check [--json] FILE"));
@@ -29,10 +36,12 @@ Result<std::string> checked_file(const Arguments& arguments) {
   const std::string file(arguments.operands.front());
   if (role_of(file) == DocumentRole::Ceiling) {
     CORDON_TRY(ceiling, Ceiling::from_file(file));
+    CORDON_CHECK(refuse_faults(file));
     say_dangers(ceiling.policy.net.sockets);
     return std::string("ceiling");
   }
   CORDON_TRY(policy, Policy::from_file(file));
+  CORDON_CHECK(refuse_faults(file));
   say_dangers(policy.net.sockets);
   return std::string("policy");
 }

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "host/inspect.h"
 #include "host/resolve.h"
+#include "host/writable.h"
 #include "policy/approval.h"
 #include "policy/clamp.h"
 #include "policy/environment.h"
@@ -75,16 +76,25 @@ std::vector<PathRule> rules_of(const std::vector<std::string>& paths, const Call
   return rules;
 }
 
-// A ceiling may bound writes by a whole home or by a directory that is no project; a request for
-// these is refused as a whole, so they are asked for only by a caller who names something below.
-std::vector<PathRule> requestable(const std::vector<PathRule>& rules, const Caller& caller) {
-  std::vector<PathRule> kept;
-  for (const PathRule& rule : rules) {
-    Policy alone;
-    alone.fs.write = {rule};
-    if (resolve(alone, caller)) kept.push_back(rule);
-  }
-  return kept;
+// Whether a run that asked for it would be refused, or could not be built.
+bool is_refused(const PathRule& rule, RequestedAccess access, const Caller& caller) {
+  const bool writes = access == RequestedAccess::Write;
+  Policy alone;
+  (writes ? alone.fs.write : alone.fs.read) = {rule};
+  const auto resolved = resolve(alone, caller);
+  if (!resolved) return true;
+  const auto place = canonicalize(rule.text, rule.base, caller);
+  if (rule.text.starts_with('@') || !place) return false;
+  return refuse_own_inside(*place, rule.text) || (writes && refuse_over_own(*place, rule.text));
+}
+
+// A ceiling may bound paths by a whole home, by /etc or by a directory that is no project; a
+// request for these is refused as a whole, so they are asked for only by a caller who names
+// something below.
+std::vector<PathRule> requestable(std::vector<PathRule> rules, RequestedAccess access,
+                                  const Caller& caller) {
+  std::erase_if(rules, [&](const PathRule& rule) { return is_refused(rule, access, caller); });
+  return rules;
 }
 
 bool is_at(const PathRule& rule, const std::string& canonical, const Caller& caller) {
@@ -176,10 +186,13 @@ Policy run_policy(const CallCeilings& bounds, const RequestedRun& wish) {
   policy.limits.output_total = kOutputTotal;
   // The first ceiling as the request: what is left of it after all of them is their meet.
   const Policy& most = bounds.ceilings.front().policy;
-  policy.fs.read =
-      wish.read ? rules_of(*wish.read, bounds.caller) : as_asked(most.fs.read, bounds.caller);
-  policy.fs.write = wish.write ? rules_of(*wish.write, bounds.caller)
-                               : as_asked(requestable(most.fs.write, bounds.caller), bounds.caller);
+  const Caller& caller = bounds.caller;
+  policy.fs.read = wish.read
+                       ? rules_of(*wish.read, caller)
+                       : as_asked(requestable(most.fs.read, RequestedAccess::Read, caller), caller);
+  policy.fs.write =
+      wish.write ? rules_of(*wish.write, caller)
+                 : as_asked(requestable(most.fs.write, RequestedAccess::Write, caller), caller);
   policy.net = most.net;
   // Calls run side by side, and each port of the host can be had once.
   policy.net.publish.clear();
@@ -201,7 +214,7 @@ std::optional<Error> lost_workspace(const CallCeilings& bounds) {
   const std::vector<PathRule> workspace{{"@cwd", {}}};
   Policy policy;
   policy.name = "mcp";
-  policy.fs.write = requestable(workspace, bounds.caller);
+  policy.fs.write = requestable(workspace, RequestedAccess::Write, bounds.caller);
   if (policy.fs.write.empty()) policy.fs.read = workspace;
   auto effective = clamp_under(bounds, policy, bounds.caller.cwd);
   if (effective) return std::nullopt;
