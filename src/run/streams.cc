@@ -1,13 +1,16 @@
 #include "run/streams.h"
 
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "run/caller_terminal.h"
@@ -203,7 +206,12 @@ void Streams::attach_terminal(Fd master) {
   master_ = std::move(master);
   set_nonblocking(master_.get());
   using Direction = Relay::Direction;
-  relays_.push_back(Relay::between(Direction::In, STDIN_FILENO, master_.get()));
+  if (const auto position = position_of(STDIN_FILENO)) {
+    input_file_ = InputFile{STDIN_FILENO, *position, {}};
+    relays_.push_back(Relay::input_file(STDIN_FILENO, *position, master_.get()));
+  } else {
+    relays_.push_back(Relay::between(Direction::In, STDIN_FILENO, master_.get()));
+  }
   relays_.push_back(Relay::between(Direction::Out, master_.get(), STDOUT_FILENO));
 }
 
@@ -253,6 +261,34 @@ void drain_relay(Relay& relay, std::uint64_t last, Streams::Left left) {
 
 }  // namespace
 
+namespace {
+
+// What nobody has read of what went into the terminal behind `master`, once the last process in it
+// is dead. The kernel tells the number of whole lines alone, and of the rest nothing: so it is read
+// here. `ends` ends of input went in behind it, each a NUL by now.
+std::uint64_t unread_of(int master, std::uint64_t ends) {
+  constexpr int kArrivesWithinMilliseconds = 20;
+  const Fd terminal(::ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  termios modes{};
+  if (!terminal.valid() || ::tcgetattr(terminal.get(), &modes) < 0) return 0;
+  ::cfmakeraw(&modes);
+  if (::tcsetattr(terminal.get(), TCSANOW, &modes) < 0) return 0;
+  std::uint64_t count = 0;
+  std::uint64_t nuls = 0;  // at the end of what was read
+  std::array<char, 4096> block{};
+  pollfd polled{terminal.get(), POLLIN, 0};
+  while (::poll(&polled, 1, kArrivesWithinMilliseconds) > 0) {
+    const ssize_t got = ::read(terminal.get(), block.data(), block.size());
+    if (got <= 0) break;
+    count += static_cast<std::uint64_t>(got);
+    for (const char byte : std::string_view(block.data(), static_cast<std::size_t>(got)))
+      nuls = byte == '\0' ? nuls + 1 : 0;
+  }
+  return count - std::min(nuls, ends);
+}
+
+}  // namespace
+
 void Streams::drain(Left left) {
   const std::uint64_t last = monotonic_ms() + kDrainMilliseconds;
   return_unread();
@@ -268,11 +304,17 @@ void Streams::drain(Left left) {
 void Streams::return_unread() {
   if (!input_file_) return;
   std::uint64_t sent = 0;
+  std::uint64_t ends = 0;
   for (const Relay& relay : relays_) {
-    if (relay.direction() == Relay::Direction::In) sent = relay.delivered();
+    if (relay.direction() != Relay::Direction::In) continue;
+    sent = std::min(relay.delivered(), relay.bytes());
+    ends = relay.delivered() - sent;
   }
+  const int reading = input_file_->reading_end.get();
+  if (reading < 0 && !master_.valid()) return;
+  const std::uint64_t left = reading >= 0 ? unread_bytes(reading) : unread_of(master_.get(), ends);
   // The command may have written into its own end; it cannot have read less than nothing.
-  const std::uint64_t unread = std::min(sent, unread_bytes(input_file_->reading_end.get()));
+  const std::uint64_t unread = std::min(sent, left);
   const off_t start = input_file_->start;
   // Somebody else who reads the same file meanwhile has moved it: that is then the position.
   if (::lseek(input_file_->descriptor, 0, SEEK_CUR) != start) return;

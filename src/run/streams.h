@@ -43,7 +43,9 @@ struct StreamRequest {
 struct InputFile {
   int descriptor = -1;
   off_t start = 0;
-  Fd reading_end;  // of the command's pipe: tells how much nobody has read
+  // Of the command's pipe: tells how much nobody has read. Not open if it is read through a
+  // terminal.
+  Fd reading_end;
 };
 
 class Streams {

@@ -165,3 +165,31 @@ def test_other_faces_do_the_same(world, listing):
     with open(listing) as file:
         done = shell(world, f'while read -r f; do {srt} || exit 9; echo "$f"; done', stdin=file)
     assert done.expect(0).out.splitlines() == lines(9), done.account()
+
+
+@pytest.mark.parametrize("end", ["\n", ""], ids=["whole line", "part of a line"])
+def test_a_loop_does_every_round_at_a_forced_terminal(world, end):
+    """What went into the terminal and was not read there stays in the file."""
+    listing = world.write(world.trusted / "list", "\n".join(lines(9)) + end)
+    run = contained(world, "true", options=["--tty"])
+    with open(listing) as file:
+        done = shell(world, f'while read -r f || test "$f"; do {run} > /dev/null || exit 9; echo "$f"; done',
+                     stdin=file)
+    assert done.expect(0).out.splitlines() == lines(9), done.account()
+
+
+def test_each_line_is_read_once_at_a_forced_terminal(world, listing):
+    run = contained(world, "/bin/sh", "-c", 'stty -echo; read -r a; echo "in: $a"', options=["--tty"])
+    with open(listing) as file:
+        done = shell(world, f"({run}; read -r b; echo \"out: $b\"; {run}; cat)", stdin=file)
+    got = [line for line in done.expect(0).out.replace("\r", "").splitlines() if line.startswith(("in", "out"))]
+    assert got == ["in: line 0", "out: line 1", "in: line 2"], done.account()
+    assert done.out.replace("\r", "").splitlines()[-6:] == lines(9)[3:], done.account()
+
+
+def test_a_large_file_is_left_by_who_reads_nothing_at_a_forced_terminal(world):
+    path = world.write(world.trusted / "large", "".join(f"line {number}\n" for number in range(40_000)))
+    with open(path, "rb", buffering=0) as file:
+        file.seek(7)
+        world.run("/bin/sh", "-c", "stty -echo; sleep 0.3", options=["--tty"], stdin=file).expect(0)
+        assert file.tell() == 7
