@@ -97,6 +97,20 @@ def test_what_cannot_be_run(world):
         assert "ran" not in done.out and error_of(done.err)["code"] == "policy_validation"
 
 
+def test_a_blocked_host_beside_an_open_network_is_refused_in_the_documents_words(world):
+    """The advice is about the document, and works."""
+    network = {"defaultPolicy": "allow", "blockedHosts": ["192.0.2.1"]}
+    done = execute(world, request("echo ran", version="0.7.0-alpha", network=network)).expect(255)
+    error = error_of(done.err)
+    assert "ran" not in done.out and error["code"] == "policy_validation", done.account()
+    assert "blockedHosts" in error["message"] and "defaultPolicy" in error["message"], done.account()
+    assert "allowedHosts" in error["remediation"] and "--" not in error["remediation"], done.account()
+    dry = execute(world, request(version="0.7.0-alpha", network=network), "--dry-run").expect(255)
+    assert error_of(dry.err) == error, dry.account()
+    for cured in ({**network, "allowedHosts": ["192.0.2.2"]}, {"defaultPolicy": "allow"}):
+        execute(world, request("echo ran", version="0.7.0-alpha", network=cured)).expect(0)
+
+
 def test_a_timeout(world):
     marker = f"401.{os.getpid()}{world.who.uid}"
     done = execute(world, request(f"sleep {marker} & sleep {marker}", process={"timeout": 700}))

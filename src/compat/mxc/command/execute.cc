@@ -213,6 +213,21 @@ Result<RunInput> run_input(const MxcRequest& request, const Caller& caller) {
   return input;
 }
 
+// Whoever wrote the document cannot type an option of `run`.
+Error in_words_of_document(Error error, const MxcRequest& request) {
+  const NetRules& net = request.policy.net;
+  const bool of_deny = error.what.starts_with("net.deny cannot be held");
+  if (!of_deny || net.mode != NetMode::Open || net.deny.empty()) return error;
+  error.what =
+      "\"blockedHosts\" cannot be held with defaultPolicy \"allow\": the network is then the "
+      "host's "
+      "own, and nothing stands between the command and a host";
+  error.hint =
+      "name what is to be reached in \"allowedHosts\", with which \"blockedHosts\" is held; or "
+      "remove \"blockedHosts\"";
+  return error;
+}
+
 int refuse(const Error& error, std::string_view code, ErrorsTo where) {
   const std::string line = envelope(code, error) + "\n";
   if (where == ErrorsTo::Stdout) {
@@ -234,14 +249,19 @@ int dry_run(const RunInput& input, const MxcRequest& request, const Caller& call
   text += "Runner completed in " + std::to_string(monotonic_ms() - began) + "ms\n" +
           "Dry run completed. Result: validation " + (judged ? "passed" : "failed") + "\n";
   if (!say_answer(text)) return kRequestError;
-  return judged ? 0 : refuse(judged.error(), code_of(judged.error()), ErrorsTo::Stderr);
+  if (judged) return 0;
+  const Error error = in_words_of_document(judged.error(), request);
+  return refuse(error, code_of(error), ErrorsTo::Stderr);
 }
 
 int finish(const Report& report, const Execution& execution, const Diagnostics& diagnostics) {
   for (const Reduction& reduction : report.reductions) diagnostics.say(reduction_line(reduction));
   if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
   if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
-  if (report.error) return refuse(*report.error, code_of(*report.error), execution.errors);
+  if (report.error) {
+    const Error error = in_words_of_document(*report.error, execution.request);
+    return refuse(error, code_of(error), execution.errors);
+  }
   say_lost_output(*report.outcome);
   for (const Quarantined& handoff : report.outcome->handoff) {
     diagnostics.say("protected file appeared: " + handoff.path);
