@@ -100,6 +100,9 @@ Result<void> NativePlanner::grants() {
     if (access == MountAccess::ReadWrite) CORDON_CHECK(refuse_over_system(*grant));
     if (grant->path == "/") {
       for (const SystemEntry& entry : shown_root_entries()) {
+        // With a grant of its own it is mounted as that says, once.
+        const auto is_it = [&](const Entry& other) { return other.path == entry.path; };
+        if (std::ranges::any_of(entries, is_it)) continue;
         if (entry.kind == SystemEntry::Kind::Symlink) {
           tree_.symlink(entry.path, entry.target);
         } else {

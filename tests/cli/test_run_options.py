@@ -144,6 +144,16 @@ def test_what_is_no_socket_is_refused(world):
     assert "which is no socket" in done.err and "--read" in done.err
 
 
+@pytest.mark.parametrize("top", ["/srv", "/mnt"])
+def test_one_directory_at_the_top_beside_everything(world, top):
+    """The whole is readable, and of that directory the narrower grant decides."""
+    mounts = "sed -n 's|^[^ ]* [^ ]* [^ ]* [^ ]* '\"$1\"' \\([^ ]*\\) .*|\\1|p' /proc/self/mountinfo"
+    there = world.run("sh", "-c", mounts, "sh", top, options=["--read", "/", "--write", top]).expect(0)
+    assert there.out.strip().startswith("rw"), there.account()
+    only_read = world.run("sh", "-c", mounts, "sh", top, options=["--read", "/"]).expect(0)
+    assert only_read.out.strip().startswith("ro"), only_read.account()
+
+
 def test_files_bound_the_descriptors(world):
     assert world.run("sh", "-c", "ulimit -n", options=["--files", "99"]).expect(0).out == "99\n"
     assert "not a number above zero" in world.run("true", options=["--files", "0"]).expect(125).err
