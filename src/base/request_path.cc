@@ -76,9 +76,10 @@ std::vector<std::string_view> segments_of(std::string_view path) {
   }
 }
 
-std::string joined(std::span<const std::string_view> segments) {
+template <typename Segments>
+std::string joined(const Segments& segments) {
   std::string path;
-  for (std::string_view segment : segments) path.append("/").append(segment);
+  for (const auto& segment : segments) path.append("/").append(segment);
   return path;
 }
 
@@ -116,11 +117,22 @@ std::string wholly_decoded(std::string_view spelled) {
   return decoded;
 }
 
-Result<std::string> loose_reading(std::string_view spelled) {
-  std::string decoded = wholly_decoded(spelled);
-  if (std::ranges::any_of(decoded, is_control))
-    return fail(policy_error("the path holds an escaped control character"));
-  std::ranges::replace(decoded, '\\', '/');
+// A character in more bytes of UTF-8 than it has: readers that do not look take one for a slash or
+// a dot.
+bool holds_overlong_form(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const unsigned second = byte(i + 1);
+    const bool follows = second >= 0x80 && second < 0xc0;
+    if (follows && (byte(i) == 0xc0 || byte(i) == 0xc1 || (byte(i) == 0xe0 && second < 0xa0) ||
+                    (byte(i) == 0xf0 && second < 0x90)))
+      return true;
+  }
+  return false;
+}
+
+// As the most generous server reads what is decoded.
+Result<std::string> loose_reading(std::string_view decoded) {
   std::vector<std::string_view> kept;
   const std::vector<std::string_view> all = segments_of(decoded);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -130,13 +142,18 @@ Result<std::string> loose_reading(std::string_view spelled) {
   return without_dots(kept);
 }
 
-// As a server takes it that tells no case from the other, and a directory from its name.
-std::string without_case(std::string_view path) {
-  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  std::string plain(path);
+// As a server takes it that tells no case from the other.
+std::string without_case(std::string_view segment) {
+  std::string plain(segment);
   for (char& c : plain)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return plain;
+}
+
+// As the file systems of Windows take a name.
+std::string without_end(std::string_view segment) {
+  const std::size_t last = segment.find_last_not_of(". ");
+  return without_case(last == std::string_view::npos ? segment : segment.substr(0, last + 1));
 }
 
 // '*' stands for any characters; an empty segment is no segment that "*" alone means.
@@ -177,9 +194,17 @@ Result<RequestPath> read_request_path(std::string_view path) {
   auto strict = without_dots(segments_of(*spelled));
   if (!strict) return fail(std::move(strict).error());
   // Of what is sent: no server sees how it was written before.
-  auto loose = loose_reading(*strict);
+  std::string decoded = wholly_decoded(*strict);
+  if (std::ranges::any_of(decoded, is_control))
+    return fail(policy_error("the path holds an escaped control character"));
+  if (holds_overlong_form(decoded))
+    return fail(policy_error("the path holds a character in a longer form than it has"));
+  std::ranges::replace(decoded, '\\', '/');
+  auto loose = loose_reading(decoded);
   if (!loose) return fail(std::move(loose).error());
-  return RequestPath{*std::move(strict), *std::move(loose)};
+  auto cut = loose_reading(std::string_view(decoded).substr(0, decoded.find_first_of("?#")));
+  if (!cut) return fail(std::move(cut).error());
+  return RequestPath{*std::move(strict), *std::move(loose), *std::move(cut)};
 }
 
 PathPattern::Reading PathPattern::reading(std::string_view path) {
@@ -212,6 +237,7 @@ Result<PathPattern> PathPattern::parse(std::string_view text) {
   pattern.text_ = text;
   pattern.strict_ = reading(path->strict);
   pattern.loose_ = reading(path->loose);
+  pattern.cut_ = reading(path->cut);
   return pattern;
 }
 
@@ -227,22 +253,33 @@ bool PathPattern::matches(const Reading& pattern, std::string_view path) {
 }
 
 bool PathPattern::allows(const RequestPath& path) const {
-  return matches(strict_, path.strict) && matches(loose_, path.loose);
+  return matches(strict_, path.strict) && matches(loose_, path.loose) && matches(cut_, path.cut);
 }
 
 bool PathPattern::denies(const RequestPath& path) const {
-  const auto plain = [](Reading pattern) {
-    for (std::string& segment : pattern.segments) segment = without_case(segment);
-    const bool exact = pattern.end == End::Exact;
-    while (exact && pattern.segments.size() > 1 && pattern.segments.back().empty()) {
-      pattern.segments.pop_back();
-    }
+  return denies(path, without_case) || denies(path, without_end);
+}
+
+bool PathPattern::denies(const RequestPath& path, SpellSegment spell) const {
+  const auto drop_end = [](std::vector<std::string>& segments) {
+    while (segments.size() > 1 && segments.back().empty()) segments.pop_back();
+  };
+  const auto plain = [&](Reading pattern) {
+    for (std::string& segment : pattern.segments) segment = spell(segment);
+    if (pattern.end == End::Exact) drop_end(pattern.segments);
     return pattern;
   };
-  const std::string strict = without_case(path.strict);
-  const std::string loose = without_case(path.loose);
+  const auto plain_path = [&](std::string_view text) {
+    std::vector<std::string> segments;
+    for (const std::string_view segment : segments_of(text)) segments.push_back(spell(segment));
+    drop_end(segments);
+    return joined(segments);
+  };
   const Reading by_strict = plain(strict_);
-  return matches(by_strict, strict) || matches(plain(loose_), loose) || matches(by_strict, loose);
+  const std::string loose = plain_path(path.loose);
+  const std::string cut = plain_path(path.cut);
+  return matches(by_strict, plain_path(path.strict)) || matches(by_strict, loose) ||
+         matches(by_strict, cut) || matches(plain(loose_), loose) || matches(plain(cut_), cut);
 }
 
 bool PathPattern::covers(const Reading& wide, const Reading& narrow) {
@@ -257,7 +294,7 @@ bool PathPattern::covers(const Reading& wide, const Reading& narrow) {
 }
 
 bool PathPattern::covers(const PathPattern& other) const {
-  return covers(strict_, other.strict_) && covers(loose_, other.loose_);
+  return covers(strict_, other.strict_) && covers(loose_, other.loose_) && covers(cut_, other.cut_);
 }
 
 bool is_request_method(std::string_view text) {

@@ -1,12 +1,14 @@
 // Paths of HTTP requests and the patterns of rules about them. Nothing here touches a network or a
 // disk.
 //
-// Servers disagree about what a path means: some take %2F for a slash, cut a segment at ";", or
-// take two slashes for one. So a path has two readings, and a rule has to hold for both: `strict`
-// is the path as RFC 3986 normalises it, which is also what is sent on; `loose` is what the most
-// generous server makes of it. A path that an `allow` matches in one reading alone does not pass,
-// and one that a `deny` matches in any reading is denied. Many servers take /Admin and /admin/ for
-// /admin as well, so that a `deny` does.
+// Servers disagree about what a path means: some take %2F for a slash, cut a segment at ";", take
+// two slashes for one, or decode a path before they look for its query. So a path has three
+// readings, and a rule has to hold for all of them: `strict` is the path as RFC 3986 normalises it,
+// which is also what is sent on; `loose` is what the most generous server makes of it; `cut` is
+// what is left of that where an escaped "?" or "#" is taken for one. A path that an `allow` does
+// not match in every reading does not pass, and one that a `deny` matches in any reading is denied.
+// Many servers take /Admin and /admin/ for /admin as well, and those on Windows /admin. with a dot,
+// so that a `deny` does.
 #pragma once
 
 #include <string>
@@ -20,6 +22,7 @@ namespace cordon {
 struct RequestPath {
   std::string strict;  // begins with a slash; dot segments are gone, escapes in one spelling
   std::string loose;   // no escape is left, parameters cut off, slashes merged, dot segments gone
+  std::string cut;     // the same, as far as the first escaped '?' or '#'
   bool operator==(const RequestPath&) const = default;
 };
 
@@ -36,8 +39,9 @@ class PathPattern {
  public:
   static Result<PathPattern> parse(std::string_view text);
 
-  [[nodiscard]] bool allows(const RequestPath& path) const;  // in both readings
-  // In any reading, in whatever case and with or without a slash at the end.
+  [[nodiscard]] bool allows(const RequestPath& path) const;  // in all readings
+  // In any reading, in whatever case, with or without a slash at the end, and dots and blanks at
+  // the end of its parts.
   [[nodiscard]] bool denies(const RequestPath& path) const;
   [[nodiscard]] const std::string& text() const { return text_; }
   // True if each path that `other` matches is matched by this one. May answer false where it is so.
@@ -52,11 +56,14 @@ class PathPattern {
   static Reading reading(std::string_view path);
   static bool matches(const Reading& pattern, std::string_view path);
   static bool covers(const Reading& wide, const Reading& narrow);
+  using SpellSegment = std::string (*)(std::string_view segment);
+  [[nodiscard]] bool denies(const RequestPath& path, SpellSegment spell) const;
 
   std::string text_;
-  // A pattern has both readings as well, so that one with an escaped slash can be written.
+  // A pattern has the readings as well, so that one with an escaped slash can be written.
   Reading strict_;
   Reading loose_;
+  Reading cut_;
 };
 
 // A method that can pass: a token of RFC 9110 in capitals, since some servers take "get" for GET

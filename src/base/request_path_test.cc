@@ -51,11 +51,36 @@ TEST(RequestPath, HasTheReadingOfTheMostGenerousServer) {
 }
 
 TEST(RequestPath, RefusesWhatNoUrlHas) {
-  for (const char* path :
-       {"",      "a",     "*",    "http://h/", "/a b",           "/a\r\nX: y",
-        "/a\tb", "/a\\b", "/a%",  "/a%2",      "/a%zz",          "/a%0d%0aX",
-        "/a%00", "/a%7f", "/..",  "/a/../..",  "/a/..%2f..%2fb", "/\xc3\xa9",
-        "/a#b",  "/a\"b", "/a<b", "/a?b",      "/a%2500",        "/a%250d%25250aX"}) {
+  for (const char* path : {"",
+                           "a",
+                           "*",
+                           "http://h/",
+                           "/a b",
+                           "/a\r\nX: y",
+                           "/a\tb",
+                           "/a\\b",
+                           "/a%",
+                           "/a%2",
+                           "/a%zz",
+                           "/a%0d%0aX",
+                           "/a%00",
+                           "/a%7f",
+                           "/..",
+                           "/a/../..",
+                           "/a/..%2f..%2fb",
+                           "/\xc3\xa9",
+                           "/a#b",
+                           "/a\"b",
+                           "/a<b",
+                           "/a?b",
+                           "/a%2500",
+                           "/a%250d%25250aX",
+                           "/a%c0%af",
+                           "/a/%C0%AE%C0%AE/b",
+                           "/a%e0%80%af",
+                           "/a%f0%80%80%af",
+                           "/a%25c1%259c",
+                           "/a%3f%2f..%2f..%2f.."}) {
     EXPECT_FALSE(read_request_path(path).has_value()) << path;
   }
 }
@@ -89,6 +114,13 @@ TEST(PathPattern, AllowsOnlyWhatEveryServerTakesForTheSame) {
   EXPECT_FALSE(allows("/files/**", "//files/a"));
   EXPECT_FALSE(allows("/files/**", "/files/%252e%252e/admin"));
   EXPECT_TRUE(allows("/files/*", "/files/100%25"));
+  EXPECT_TRUE(allows("/files/*", "/files/caf%C3%A9"));
+  EXPECT_TRUE(allows("/files/*", "/files/caf%E9"));
+  // Some decode a path before they look for its query.
+  EXPECT_TRUE(allows("/files/*", "/files/what%3F"));
+  EXPECT_TRUE(allows("/repos/*%3F/issues", "/repos/what%3f/issues"));
+  for (const char* path : {"/repos/me%3F/issues", "/repos/me%23/issues", "/repos/me%253F/issues"})
+    EXPECT_FALSE(allows("/repos/*/issues", path)) << path;
   EXPECT_TRUE(allows("/projects/group%2Fproject/**", "/projects/group%2fproject/issues"));
   EXPECT_FALSE(allows("/projects/group%2Fproject/**", "/projects/group/project/issues"));
 }
@@ -105,6 +137,12 @@ TEST(PathPattern, DeniesWhatAnyServerTakesForIt) {
   EXPECT_FALSE(denies("/v1/models", "/v1/models/7"));
   EXPECT_TRUE(denies("/Me/**", "/me/x"));
   EXPECT_FALSE(denies("/admin/**", "/files/admin"));
+  for (const char* path :
+       {"/admin%3F", "/admin%23/x", "/Admin%253fx", "/admin.", "/ADMIN%20./x", "/admin../x"})
+    EXPECT_TRUE(denies("/admin/**", path)) << path;
+  EXPECT_TRUE(denies("/v1/a.*", "/v1/a."));
+  EXPECT_TRUE(denies("/v1/...", "/v1/..."));
+  EXPECT_FALSE(denies("/v1/.a", "/v1/a"));
 }
 
 TEST(PathPattern, IsWrittenAsRequestsAreRead) {

@@ -64,9 +64,11 @@ void RequestAccount::deny(const GateRequest& request, const std::string& reason)
   if (known != refused_.end()) {
     ++known->denial.count;
   } else if (refused_.size() < kMostRequests) {
+    // What the reason does not name needs no advice, and may be long.
+    const bool named = detail.find(request.path) != std::string::npos;
     refused_.push_back({{"request", detail, "gate", 1, request.host, "connect", request.rule},
                         request.method,
-                        request.path});
+                        named ? request.path : std::string()});
   }
 }
 

@@ -123,7 +123,8 @@ PATHS = ["/private", "/files/private", "/files/private/x", "/files/./private/x",
          "/files/x%2f..%2fprivate", "/files/..;/private", "/files/private;v=1", "/files%5cprivate",
          "/files/x%5c..%5cprivate",
          "/files/%2570rivate/x", "/files/x%252f..%252fprivate", "/FILES/private", "/files/Private/x",
-         "/files/../ok/../private", "//files/private", "/files/..%2f..%2fok", "/../ok", "/files/%2e%2e%2fok"]
+         "/files/private%3F", "/files/private%23/x", "/files/private%253Fx", "/files/private./x", "/files/PRIVATE%20",
+         "/files/x/%c0%ae%c0%ae/private", "/files/x%e0%80%af", "/files/../ok/../private", "//files/private", "/files/..%2f..%2fok", "/../ok", "/files/%2e%2e%2fok"]
 
 
 def test_a_path_leads_where_the_rule_says_or_nowhere(one):
@@ -139,6 +140,47 @@ def test_a_path_leads_where_the_rule_says_or_nowhere(one):
                        ("/files/a%2fb", b"/files/a%2Fb")]:
         assert Client(gate.connect()).get(path).status == 200
         assert b"GET " + seen + b" HTTP/1.1" in server.received
+
+
+def test_a_mark_in_a_path_ends_it_for_some_servers(place):
+    """A server that decodes a path before it looks for the query takes /repos/me%3F/issues for /repos/me."""
+    server = place.server()
+    gate = place.gate(server, rule(allow=[{"method": "GET", "path": "/repos/*/issues"}]))
+    for mark in ("%3F", "%3f", "%23", "%253F"):
+        answer = Client(gate.connect()).get(f"/repos/me{mark}/issues")
+        assert answer.status == 403 and "read its path as /repos/me," in answer.error["message"], answer
+    assert server.received == b""
+    assert Client(gate.connect()).get("/repos/me/issues?q=%3F").status == 200
+
+
+def test_the_second_place_of_a_copy_is_not_judged_and_does_not_pass(place):
+    server = place.server()
+    gate = place.gate(server, rule(allow=[{"method": "*", "path": "/files/**"}]))
+    for name, value in {"Destination": f"https://{API}/private/a", "X-Amz-Copy-Source": "/private/a",
+                        "X_Copy_From": "/private/a", "x-ms-rename-source": "/private/a"}.items():
+        answer = Client(gate.connect()).get("/files/a", f"{name}: {value}", method="COPY")
+        assert answer.status == 400 and "asks for another request" in answer.error["message"], name
+    assert server.received == b""
+    assert Client(gate.connect()).get("/files/a", method="COPY").status == 200
+
+
+def test_fields_behind_a_body_are_judged_as_those_before_it(place):
+    server = place.server()
+    gate = place.gate(server, rule(secret="key", strip=["x-trace"]), secrets=[secret(kind="header", header="x-own-key")])
+    trailers = ("X_Trace: 1", "X-Own_Key: mine", "Forwarded: for=192.0.2.1;host=other.example.com", "X-Sum: 7")
+    body = "Transfer-Encoding: chunked\r\n\r\n4;name=value\r\nbody\r\n0\r\n" + "\r\n".join(trailers) + "\r\n\r\n"
+    assert Client(gate.connect()).send(HEAD + body.encode()).answer("POST").status == 200
+    seen = server.received.partition(b"\r\n\r\n")[2]
+    assert seen == b"4\r\nbody\r\n0\r\nX-Sum: 7\r\n\r\n", seen
+
+
+def test_a_refusal_is_short_however_long_the_request_is(place):
+    gate = place.gate(place.server(), rule(allow=[{"method": "GET", "path": "/ok"}]))
+    long = "a" * 20_000
+    for number, (path, host) in enumerate([("/" + long, API), ("/ok", long)]):
+        answer = Client(gate.connect()).get(path, host=host)
+        reason = gate.told.wait("request", number + 1)[-1]["refused"]
+        assert answer.status in (403, 421) and len(reason) < 1000 and len(answer.body) < 2000, (reason, answer)
 
 
 def test_a_refusal_names_what_was_asked_the_rule_and_a_change_that_works(place):

@@ -141,7 +141,8 @@ tl::expected<bool, Failure> Exchange::feed_request(ByteQueue& from, ByteQueue& t
   if (request_.framing() == Framing::Chunked) {
     if (!step.piece.empty()) write_chunk(to, step.piece);
     if (request_.is_whole())
-      write_last_chunk(to, passing_trailers(request_.trailers(), secrets_->placeholders()));
+      write_last_chunk(to, passing_trailers(request_.trailers(), rule_->strip,
+                                            secrets_->placeholders()));
   } else {
     to.append(step.piece);
   }
@@ -240,7 +241,7 @@ void Exchange::write_body(std::string_view piece, ByteQueue& to) const {
 void Exchange::end_response(ByteQueue& to) {
   write_body(mask_.finish(), to);
   if (framing_ == Framing::Chunked) {
-    std::vector<Field> trailers = passing_trailers(response_->trailers(), {});
+    std::vector<Field> trailers = passing_trailers(response_->trailers(), {}, {});
     for (Field& field : trailers) field.value = mask_.masked(std::move(field.value));
     write_last_chunk(to, trailers);
   }

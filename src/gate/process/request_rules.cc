@@ -34,13 +34,32 @@ constexpr std::string_view kOfConnection[] = {"connection",
                                               "content-length",
                                               "host"};
 // Servers read a method, a host or a path out of these: another request than the one that was
-// judged.
-constexpr std::string_view kAnotherRequest[] = {
-    "x-http-method-override", "x-http-method",   "x-method-override", "x-original-method",
-    "x-forwarded-method",     "x-original-url",  "x-original-uri",    "x-original-path",
-    "x-rewrite-url",          "x-forwarded-uri", "x-forwarded-path",  "x-forwarded-prefix",
-    "x-envoy-original-path",  "x-original-host", "x-forwarded-host",  "x-forwarded-server",
-    "x-http-host-override",   "x-host"};
+// judged, or the second place of one that copies or moves.
+constexpr std::string_view kAnotherRequest[] = {"x-http-method-override",
+                                                "x-http-method",
+                                                "x-method-override",
+                                                "x-original-method",
+                                                "x-forwarded-method",
+                                                "x-original-url",
+                                                "x-original-uri",
+                                                "x-original-path",
+                                                "x-rewrite-url",
+                                                "x-forwarded-uri",
+                                                "x-forwarded-path",
+                                                "x-forwarded-prefix",
+                                                "x-envoy-original-path",
+                                                "x-original-host",
+                                                "x-forwarded-host",
+                                                "x-forwarded-server",
+                                                "x-http-host-override",
+                                                "x-host",
+                                                "destination",
+                                                "x-copy-from",
+                                                "x-amz-copy-source",
+                                                "x-amz-rename-source",
+                                                "x-goog-copy-source",
+                                                "x-ms-copy-source",
+                                                "x-ms-rename-source"};
 // Where a secret is added, nobody else's goes beside it: somebody's own key would carry data to an
 // account of his.
 constexpr std::string_view kCredentials[] = {
@@ -92,6 +111,12 @@ std::string list_of(const std::vector<CompiledMatch>& allow) {
   return list.empty() ? "nothing" : list;
 }
 
+// What the sender chose, so that a thousand different reasons are not a thousand heads.
+std::string in_short(std::string_view text) {
+  constexpr std::size_t kShown = 256;
+  return text.size() <= kShown ? std::string(text) : std::string(text.substr(0, kShown)) + "...";
+}
+
 std::optional<Refusal> refuse_request(unsigned status, std::string reason,
                                       std::string advice = {}) {
   return Refusal{status, std::move(reason), std::move(advice)};
@@ -115,12 +140,13 @@ std::optional<Refusal> fault_of_head(const MessageReader& request) {
     return refuse_request(417, "it expects something else than 100-continue");
   for (const Field& field : head.fields) {
     if (is_read_as_one_of(field, kAnotherRequest) || forwards_host(field))
-      return refuse_request(
-          400, "the header " + field.name + " asks for another request than the one it stands in",
-          "Leave it out and send that request itself.");
+      return refuse_request(400,
+                            "the header " + in_short(field.name) +
+                                " asks for another request than the one it stands in",
+                            "Leave it out and send that request itself.");
     if (is_in_disguise(field))
-      return refuse_request(
-          400, "the header " + field.name + " is read as one of another name by some servers");
+      return refuse_request(400, "the header " + in_short(field.name) +
+                                     " is read as one of another name by some servers");
   }
   return std::nullopt;
 }
@@ -149,8 +175,8 @@ std::optional<Refusal> fault_of_host(const Head& head, const Rule& rule, ClientM
   if (host == rule.host && meant == rule.port) return std::nullopt;
   if (mode == ClientMode::Plain && (host == rule.host || is_loopback(host))) return std::nullopt;
   return refuse_request(421,
-                        "its header Host names " + shown(whole) + ", and this connection is for " +
-                            authority_of(rule) + " alone",
+                        "its header Host names " + shown(in_short(whole)) +
+                            ", and this connection is for " + authority_of(rule) + " alone",
                         "Open another connection for another host.");
 }
 
@@ -175,30 +201,31 @@ std::optional<Refusal> read_target(const Head& head, Judged& judged, RequestPath
 
 // One that a rule can name: of another one nobody could say what it allows.
 bool can_be_a_pattern(const RequestPath& path) {
-  return path.strict == path.loose && path.strict.find('*') == std::string::npos &&
-         PathPattern::parse(path.strict).has_value();
+  return path.strict == path.loose && path.strict == path.cut &&
+         path.strict.find('*') == std::string::npos && PathPattern::parse(path.strict).has_value();
 }
 
 std::optional<Refusal> fault_of_path(const CompiledRule& rule, const std::string& method,
                                      const RequestPath& path) {
-  const std::string asked = method + " " + path.strict;
+  const std::string asked = method + " " + in_short(path.strict);
   for (const CompiledMatch& match : rule.deny) {
     if (matches(match, method) && match.path.denies(path))
       return refuse_request(403, asked + " is outside what is granted: the rule denies " +
                                      match.method + " " + match.path.text());
   }
-  bool strictly = false;
+  std::string_view otherwise;  // what some servers read where a pattern allows the spelling
   for (const CompiledMatch& match : rule.allow) {
     if (!matches(match, method)) continue;
     if (match.path.allows(path)) return std::nullopt;
-    strictly = strictly || match.path.allows({path.strict, path.strict});
+    if (match.path.allows({path.strict, path.strict, path.strict}))
+      otherwise = match.path.allows({path.strict, path.loose, path.strict}) ? path.cut : path.loose;
   }
   const std::string plainly =
-      "Send the path without escaped slashes, empty segments and parameters.";
-  if (strictly) {
+      "Send the path without escaped slashes and marks, empty segments and parameters.";
+  if (!otherwise.empty()) {
     return refuse_request(403,
                           asked + " is outside what is granted: some servers read its path as " +
-                              path.loose + ", which the rule does not allow",
+                              in_short(otherwise) + ", which the rule does not allow",
                           plainly);
   }
   return refuse_request(
@@ -229,9 +256,10 @@ std::optional<Refusal> fault_of_placeholders(const Head& head, const CompiledRul
       const bool stripped =
           std::ranges::any_of(rule.rule.strip, [&](auto& name) { return is_named(field, name); });
       if (is_named(field, known.header) || is_one_of(field, kCredentials) || stripped) continue;
-      return refuse_request(
-          403, "the placeholder of secret " + known.secret + " stands in the header " + field.name,
-          "It is added to the header " + known.header + " alone.");
+      return refuse_request(403,
+                            "the placeholder of secret " + known.secret + " stands in the header " +
+                                in_short(field.name),
+                            "It is added to the header " + known.header + " alone.");
     }
   }
   return std::nullopt;
@@ -330,16 +358,18 @@ std::vector<Field> passing_response_fields(const Head& head) {
 }
 
 std::vector<Field> passing_trailers(const std::vector<Field>& trailers,
+                                    const std::vector<std::string>& strip,
                                     const std::vector<KnownPlaceholder>& placeholders) {
   std::vector<Field> fields;
   for (const Field& field : trailers) {
+    const auto is_it = [&](const std::string& name) { return is_read_as(field, name); };
     const bool own = std::ranges::any_of(placeholders, [&](const KnownPlaceholder& known) {
-      return is_named(field, known.header) ||
-             (!known.placeholder.empty() &&
-              field.value.find(known.placeholder) != std::string::npos);
+      return is_it(known.header) || (!known.placeholder.empty() &&
+                                     field.value.find(known.placeholder) != std::string::npos);
     });
-    if (own || is_read_as_one_of(field, kOfConnection) || is_read_as_one_of(field, kSingle) ||
-        is_read_as_one_of(field, kAnotherRequest) || is_read_as_one_of(field, kCredentials))
+    if (own || std::ranges::any_of(strip, is_it) || is_read_as_one_of(field, kOfConnection) ||
+        is_read_as_one_of(field, kSingle) || is_read_as_one_of(field, kAnotherRequest) ||
+        forwards_host(field) || is_read_as_one_of(field, kCredentials))
       continue;
     fields.push_back(field);
   }

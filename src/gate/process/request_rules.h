@@ -63,9 +63,10 @@ std::optional<Refusal> judge(const MessageReader& request, const CompiledRule& r
                              Judged& judged);
 
 // Fields of a response, or behind a body, that go on to the other side: nothing of the connection,
-// of the framing or of routing.
+// of the framing or of routing, and nothing that `strip` of a rule names.
 std::vector<Field> passing_response_fields(const Head& head);
 std::vector<Field> passing_trailers(const std::vector<Field>& trailers,
+                                    const std::vector<std::string>& strip,
                                     const std::vector<KnownPlaceholder>& placeholders);
 
 // HOST, or HOST:PORT where it is not the one of HTTPS.

@@ -88,7 +88,8 @@ TEST(GateRequest, AHeaderIsTheSameInWhateverItsWordsAreJoinedBy) {
   for (const char* field :
        {"X_HTTP_Method_Override: DELETE", "x-forwarded_host: other.example.com",
         "Forwarded: for=192.0.2.1;host=other.example.com", "X-Forwarded-Prefix: /admin",
-        "Content_Length: 4", "Transfer_Encoding: chunked", "Content_Type: text/plain"})
+        "Destination: /v2/b", "X-Amz-Copy-Source: bucket/key", "Content_Length: 4",
+        "Transfer_Encoding: chunked", "Content_Type: text/plain"})
     EXPECT_EQ(status_of(std::string(field) + "\r\n"), 400U) << field;
   for (const char* field : {"Forwarded: for=192.0.2.1", "X-Forwarded-For: 192.0.2.1", "X_Kept: 1"})
     EXPECT_EQ(status_of(std::string(field) + "\r\n"), 200U) << field;
@@ -159,8 +160,12 @@ TEST(GateTrailers, SayNothingOfRoutingAndWhoAsks) {
                                                       {"Content-Length", "5"},
                                                       {"Authorization", "evil"},
                                                       {"X-Api-Key", "evil"},
+                                                      {"X_Api.Key", "evil"},
+                                                      {"X_Trace", "1"},
+                                                      {"Forwarded", "host=evil.example"},
+                                                      {"Destination", "/evil"},
                                                       {"X-Any", "cordon-placeholder-1"}},
-                                                     kPlaceholders);
+                                                     {"x-trace"}, kPlaceholders);
   ASSERT_EQ(passed.size(), 1U);
   EXPECT_EQ(passed[0].name, "X-Sum");
 }
