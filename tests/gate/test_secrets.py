@@ -104,6 +104,17 @@ def test_a_server_that_echoes_the_secret_is_masked(place, cut):
     assert len(answer.body) == len(echoed)
 
 
+def test_a_server_that_names_a_header_by_the_secret_is_masked(place):
+    def serve(peer):
+        peer.head()
+        peer.answer(f"{SECRET} alone".encode(), b"X-%s: yes" % SECRET.encode())
+    gate = place.gate(place.server(serve), rule(secret="key"),
+                      secrets=[secret(kind="header", value=f"token {SECRET}")])
+    client = Client(gate.connect())
+    assert client.get("/").body == b"*" * len(SECRET) + b" alone"
+    assert SECRET.encode() not in client.received and b"X-" + b"*" * len(SECRET) + b": yes" in client.received
+
+
 def test_what_cannot_be_searched_is_not_asked_for(place):
     server = place.server()
     gate = place.gate(server, rule(secret="key"), secrets=[secret()])

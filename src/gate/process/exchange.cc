@@ -141,8 +141,8 @@ tl::expected<bool, Failure> Exchange::feed_request(ByteQueue& from, ByteQueue& t
   if (request_.framing() == Framing::Chunked) {
     if (!step.piece.empty()) write_chunk(to, step.piece);
     if (request_.is_whole())
-      write_last_chunk(to, passing_trailers(request_.trailers(), rule_->strip,
-                                            secrets_->placeholders()));
+      write_last_chunk(
+          to, passing_trailers(request_.trailers(), rule_->strip, secrets_->placeholders()));
   } else {
     to.append(step.piece);
   }
@@ -223,10 +223,11 @@ std::optional<Failure> Exchange::pass_interim(const Head& head, ByteQueue& to) {
 }
 
 void Exchange::write_passing_fields(std::string& text, const Head& head) const {
-  for (Field field : passing_response_fields(head)) {
-    field.value = mask_.masked(std::move(field.value));
-    write_field(text, field);
-  }
+  for (Field& field : passing_response_fields(head)) write_field(text, masked(std::move(field)));
+}
+
+Field Exchange::masked(Field field) const {
+  return {mask_.masked(std::move(field.name)), mask_.masked(std::move(field.value))};
 }
 
 void Exchange::write_body(std::string_view piece, ByteQueue& to) const {
@@ -242,7 +243,7 @@ void Exchange::end_response(ByteQueue& to) {
   write_body(mask_.finish(), to);
   if (framing_ == Framing::Chunked) {
     std::vector<Field> trailers = passing_trailers(response_->trailers(), {}, {});
-    for (Field& field : trailers) field.value = mask_.masked(std::move(field.value));
+    for (Field& field : trailers) field = masked(std::move(field));
     write_last_chunk(to, trailers);
   }
   response_whole_ = true;

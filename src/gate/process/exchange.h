@@ -82,6 +82,7 @@ class Exchange {
   std::optional<Failure> pass_interim(const Head& head, ByteQueue& to);
   void expect_response();
   void write_passing_fields(std::string& text, const Head& head) const;
+  [[nodiscard]] Field masked(Field field) const;
   void write_body(std::string_view piece, ByteQueue& to) const;
   void end_response(ByteQueue& to);
 

@@ -61,6 +61,9 @@ std::vector<std::string> SecretStore::spellings_of(std::string_view name) const 
   const Secret* secret = find(name);
   if (!secret) return {};
   std::vector<std::string> spellings = {secret->value};
+  // Behind the name of a scheme, as in "token abc".
+  const std::size_t blank = secret->value.rfind(' ');
+  if (blank != std::string::npos) spellings.push_back(secret->value.substr(blank + 1));
   if (secret->kind == SecretKind::Basic) {
     spellings.push_back(base64(secret->value));
     const std::size_t colon = secret->value.find(':');

@@ -20,8 +20,8 @@ class SecretStore {
   bool replace(std::string_view name, std::string_view value);
   // The header that carries it, ready to be sent; nothing while there is no value.
   [[nodiscard]] std::optional<Field> header_of(std::string_view name) const;
-  // What must not come back: the value, and for credentials of two parts the password and the
-  // encoded whole.
+  // What must not come back: the value, what stands behind a scheme in it, and for credentials of
+  // two parts the password and the encoded whole.
   [[nodiscard]] std::vector<std::string> spellings_of(std::string_view name) const;
   [[nodiscard]] const std::vector<KnownPlaceholder>& placeholders() const { return placeholders_; }
 
