@@ -1,6 +1,7 @@
 #include "audit/chain.h"
 
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <fcntl.h>
@@ -231,13 +232,27 @@ void Chain::place_oldest(Head& head) const {
   head.open_offset = oldest != nullptr ? oldest->offset : head.size;
 }
 
+namespace {
+
+// Why a file took only a part: what is next to fail is not told. `ulimit -f`, or a disk that is
+// full.
+int reason_of_short_write(int file) {
+  rlimit limit{};
+  struct stat status {};
+  const bool met = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && ::fstat(file, &status) == 0 &&
+                   static_cast<rlim_t>(status.st_size) >= limit.rlim_cur;
+  return met ? EFBIG : ENOSPC;
+}
+
+}  // namespace
+
 Result<Landed> Chain::write_record(const Body& body, Durability durability, Head& after) {
   const std::uint64_t before = head_.size;
   const Composed composed = compose(body, head_.last, head_.last.seq + 1, writer_.boot_id, key_);
   if (composed.line.size() > kLongestLine) return fail(audit_error("the record is too long", 0));
   const ssize_t put = ::write(day_file_.get(), composed.line.data(), composed.line.size());
   if (put != static_cast<ssize_t>(composed.line.size())) {
-    const int why = put < 0 ? errno : ENOSPC;
+    const int why = put < 0 ? errno : reason_of_short_write(day_file_.get());
     undo(before);
     return fail(
         audit_error("cannot write the audit log", why, why == ENOSPC ? "free some space" : ""));

@@ -95,11 +95,8 @@ std::string line_for_people(const Receipt& receipt, const Closing& closing) {
 }
 
 Error audit_error(std::string what, int error_number, std::string hint) {
-  Error error;
+  Error error = setup_error(std::move(what), error_number, std::move(hint));
   error.kind = ErrorKind::Audit;
-  error.what = std::move(what);
-  error.hint = std::move(hint);
-  error.error_number = error_number;
   return error;
 }
 

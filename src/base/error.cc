@@ -130,9 +130,20 @@ std::string hint_for_open_files() {
          "raised (LimitNOFILE=, /etc/security/limits.conf)";
 }
 
+std::string hint_for_file_size() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  return "ulimit -f lets no file grow past " + std::to_string(limit.rlim_cur / 1024) +
+         " KiB: ulimit -f unlimited in the shell that starts cordon, or start from one in which "
+         "nobody lowered it; [limits] file_size bounds the command alone";
+}
+
 }  // namespace
 
 Error setup_error(std::string what, int error_number, std::string hint) {
+  if (error_number == EFBIG) {
+    if (std::string cure = hint_for_file_size(); !cure.empty()) hint = std::move(cure);
+  }
   if (hint.empty() && error_number == EMFILE) hint = hint_for_open_files();
   if (hint.empty() && error_number == ENFILE) hint = "the whole host has too many files open";
   Error error;

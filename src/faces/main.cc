@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/own_limits.h"
 #include "base/path.h"
+#include "faces/cli/console.h"
 #include "faces/cli/helper_program.h"
 #include "faces/cli/verbs.h"
 
@@ -29,6 +31,11 @@ int main(int argc, char** argv) {
   constexpr int kRefused = 125;
   keep_memory();
   if (!cordon::open_standard_streams()) return kRefused;
+  if (const auto refused = cordon::refuse_small_stack()) {
+    cordon::say_error(*refused);
+    return kRefused;
+  }
+  cordon::meet_file_size_limit();
   const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
   if (words.empty()) return cordon::command_line(words);
   if (const auto other = cordon::drop_in_called(cordon::basename(words.front()))) {

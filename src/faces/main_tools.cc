@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/own_limits.h"
 #include "base/path.h"
+#include "faces/cli/console.h"
 #include "faces/cli/helper_program.h"
 #include "faces/cli/verbs.h"
 #include "faces/doctor/doctor_check.h"
@@ -52,6 +54,11 @@ using Words = std::span<const char* const>;
 int main(int argc, char** argv) {
   constexpr int kRefused = 1;
   if (!cordon::open_standard_streams()) return kRefused;
+  if (const auto refused = cordon::refuse_small_stack()) {
+    cordon::say_error(*refused);
+    return kRefused;
+  }
+  cordon::meet_file_size_limit();
   const Words given(argv, static_cast<std::size_t>(argc));
   std::vector<const char*> words;
   if (const auto other =

@@ -469,6 +469,32 @@ def test_a_limit_of_open_files_that_cannot_be_raised(world, files):
     world.bare("sh", "-c", f"ulimit -n 1024; exec {world.cordon} run -- true").expect(0)
 
 
+@pytest.mark.parametrize("verb", ["run -- true", "doctor", "audit list"])
+@pytest.mark.parametrize("size", [16, 64, 256])
+def test_a_small_stack_is_refused_with_its_cure(world, verb, size):
+    """It ended by SIGSEGV, which looks like an end of the command."""
+    done = world.bare("bash", "-c", f"ulimit -Ss {size}; exec {world.cordon} {verb}").expect(125)
+    assert f"limited to {size} KiB (ulimit -s)" in done.err, done.account()
+    cure = re.search(r"ulimit -Ss \d+", hint_of(done))
+    assert world.bare("bash", "-c", f"ulimit -Ss {size}; {cure[0]}; exec {world.cordon} {verb}").status in (0, 1)
+    hard = world.bare("bash", "-c", f"ulimit -s {size}; exec {world.cordon} {verb}").expect(125)
+    assert "the hard limit is as low" in hint_of(hard), hard.account()
+
+
+@pytest.mark.parametrize("blocks", [0, 1])
+def test_a_limit_of_file_size_is_an_error_with_its_cure(world, blocks):
+    """It ended by SIGXFSZ. The command itself has the limit that its caller has."""
+    done = world.bare("bash", "-c", f"ulimit -Sf {blocks}; exec {world.cordon} run -- true").expect(125)
+    assert "File too large" in done.err and f"{blocks} KiB" in hint_of(done), done.account()
+    cure = re.search(r"ulimit -f unlimited", hint_of(done))
+    world.bare("bash", "-c", f"ulimit -Sf {blocks}; {cure[0]}; exec {world.cordon} run -- true").expect(0)
+    inside = f"ulimit -Sf 64; exec {world.cordon} run -- head -c 100000 /dev/zero > /dev/null"
+    world.bare("bash", "-c", inside).expect(0)
+    grows = world.bare("bash", "-c", f"ulimit -Sf 64; exec {world.cordon} run -- "
+                                     "sh -c 'head -c 100000 /dev/zero > big'").status
+    assert grows == world.bare("bash", "-c", "ulimit -Sf 64; sh -c 'head -c 100000 /dev/zero > big'").status
+
+
 def test_the_newest_records_are_counted_from_the_end(world):
     for status in (3, 4, 5):
         world.run("sh", "-c", f"exit {status}").expect(status)
